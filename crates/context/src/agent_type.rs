@@ -1,0 +1,46 @@
+//! Which agent a prompt is for. Callers may use short names; normalising happens here and only here.
+
+use std::fmt;
+
+/// The agents that have a prompt format of their own, and all others.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum AgentType {
+    /// `claude-code`
+    ClaudeCode,
+    /// `openai-codex`
+    OpenAiCodex,
+    /// `google-gemini`
+    GoogleGemini,
+    /// Anything else, as it was written: gets plain text.
+    Other(Box<str>),
+}
+
+impl AgentType {
+    /// The type of this name; `claude`, `codex` and `gemini` are short for the full names, in any
+    /// case of letters.
+    pub fn named(name: &str) -> Self {
+        // Only ASCII letters fold: "GEMİNI" is somebody else.
+        match name.to_ascii_lowercase().as_str() {
+            "claude" | "claude-code" => Self::ClaudeCode,
+            "codex" | "openai-codex" => Self::OpenAiCodex,
+            "gemini" | "google-gemini" => Self::GoogleGemini,
+            _ => Self::Other(name.into()),
+        }
+    }
+
+    /// The full name.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::OpenAiCodex => "openai-codex",
+            Self::GoogleGemini => "google-gemini",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+impl fmt::Display for AgentType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,18 @@
+//! The prompt of every other agent: the texts one below the other, no headers at all.
+
+use super::{Assembler, Header, Line, SystemPlace};
+use crate::AgentType;
+
+impl Assembler {
+    /// The format for agents that have none of their own.
+    pub fn plain_text() -> Self {
+        Self {
+            agent_type: AgentType::Other("unknown".into()),
+            system: SystemPlace::Section(Header::NONE),
+            team_task: Header::NONE,
+            context: Header::NONE,
+            message: Header::NONE,
+            line: Line::Bare,
+        }
+    }
+}

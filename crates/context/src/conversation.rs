@@ -1,0 +1,298 @@
+//! The messages of one conversation in memory, found by place, id, speaker and time. Used by the
+//! [`ContextManager`](crate::ContextManager) alone.
+//!
+//! A message keeps its sequence number when older ones are archived; the indexes hold these numbers.
+//! They cost about 24 bytes a message: ids that the conversation gave itself need no index at
+//! all, since they count up by one.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use tertulia_session::{ConversationMessage, Message, MessageId, Speaker};
+
+/// A sequence number: 0 for the first message ever.
+type Seq = u64;
+
+#[derive(Default)]
+pub(crate) struct Conversation {
+    messages: VecDeque<Arc<ConversationMessage>>,
+    /// The sequence number of the oldest message that is still here.
+    first: Seq,
+    /// The number of the next id.
+    next_number: u64,
+    /// From this sequence number on, ids are `msg-N` and count up by one.
+    counted_from: Seq,
+    /// The places of all other ids; the first message of a repeated id counts.
+    named: HashMap<MessageId, Seq>,
+    /// Messages whose id an earlier one has too, oldest first.
+    repeated: HashMap<MessageId, VecDeque<Seq>>,
+    speakers: HashMap<Box<str>, Spoken>,
+    times: Times,
+}
+
+/// What one speaker said.
+struct Spoken {
+    /// The speaker as last seen, shared with the next message that says the same of them.
+    speaker: Arc<Speaker>,
+    seqs: VecDeque<Seq>,
+}
+
+/// Messages by time. Nearly all come in order of time; those that do not lie apart.
+#[derive(Default)]
+struct Times {
+    in_order: VecDeque<(i64, Seq)>,
+    late: BTreeSet<(i64, Seq)>,
+}
+
+/// No number is left for the next id.
+pub(crate) struct NumbersUsedUp;
+
+impl Conversation {
+    pub(crate) fn new() -> Self {
+        Self {
+            next_number: 1,
+            ..Self::default()
+        }
+    }
+
+    /// A conversation of these messages, ids as they are.
+    pub(crate) fn of(messages: Vec<Arc<ConversationMessage>>) -> Self {
+        let last_number = messages
+            .iter()
+            .filter_map(|message| message.id.number())
+            .max();
+        let next_number = last_number.unwrap_or(0) + 1;
+        let mut conversation = Self {
+            next_number,
+            ..Self::default()
+        };
+        conversation.counted_from = counted_suffix(&messages, next_number);
+        for message in messages {
+            conversation.index_id(&message.id);
+            conversation.push(message);
+        }
+        conversation
+    }
+
+    /// Takes a message in under the next id.
+    pub(crate) fn add(
+        &mut self,
+        message: Message,
+    ) -> Result<&Arc<ConversationMessage>, NumbersUsedUp> {
+        let number = self.next_number;
+        // The largest number counts as foreign when it is read again, so it is never given.
+        self.next_number = number.checked_add(1).ok_or(NumbersUsedUp)?;
+        let id = MessageId::Numbered(number);
+        Ok(self.push(Arc::new(ConversationMessage { id, message })))
+    }
+
+    fn push(&mut self, mut message: Arc<ConversationMessage>) -> &Arc<ConversationMessage> {
+        let seq = self.end();
+        if let Some(speaker) = message.message.speaker.clone() {
+            let shared = self.index_speaker(speaker, seq);
+            // A message that somebody else holds too keeps the speaker that it has.
+            if let Some(own) = Arc::get_mut(&mut message) {
+                own.message.speaker = Some(shared);
+            }
+        }
+        if let Some(timestamp) = &message.message.timestamp {
+            self.times.add(timestamp.millis(), seq);
+        }
+        self.messages.push_back(message);
+        // Just pushed; an index keeps the borrow simple.
+        &self.messages[self.messages.len() - 1]
+    }
+
+    /// Takes the oldest message out.
+    pub(crate) fn remove_oldest(&mut self) -> Option<Arc<ConversationMessage>> {
+        let oldest = self.messages.pop_front()?;
+        let seq = self.first;
+        self.first += 1;
+        if let Some(speaker) = oldest.message.speaker.as_deref()
+            && let Some(spoken) = self.speakers.get_mut(&speaker.role_id)
+        {
+            spoken.seqs.pop_front();
+            if spoken.seqs.is_empty() {
+                self.speakers.remove(&speaker.role_id);
+            }
+        }
+        if let Some(timestamp) = &oldest.message.timestamp {
+            self.times.remove(timestamp.millis(), seq);
+        }
+        if self.named.get(&oldest.id) == Some(&seq) {
+            self.named.remove(&oldest.id);
+            self.promote_repeated(&oldest.id);
+        }
+        Some(oldest)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// How many messages were taken out.
+    pub(crate) fn archived(&self) -> u64 {
+        self.first
+    }
+
+    pub(crate) fn latest(&self) -> Option<&Arc<ConversationMessage>> {
+        self.messages.back()
+    }
+
+    pub(crate) fn iter(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = &Arc<ConversationMessage>> + ExactSizeIterator {
+        self.messages.iter()
+    }
+
+    /// The messages at these places; costs what they are, not what lies before them.
+    pub(crate) fn range(
+        &self,
+        places: std::ops::Range<usize>,
+    ) -> impl DoubleEndedIterator<Item = &Arc<ConversationMessage>> + ExactSizeIterator {
+        self.messages.range(places)
+    }
+
+    pub(crate) fn by_id(&self, id: &MessageId) -> Option<&Arc<ConversationMessage>> {
+        self.at(self
+            .named
+            .get(id)
+            .copied()
+            .or_else(|| self.counted_seq(id))?)
+    }
+
+    pub(crate) fn by_speaker(
+        &self,
+        role_id: &str,
+    ) -> impl Iterator<Item = &Arc<ConversationMessage>> {
+        let seqs = self
+            .speakers
+            .get(role_id)
+            .into_iter()
+            .flat_map(|spoken| spoken.seqs.iter());
+        seqs.filter_map(|seq| self.at(*seq))
+    }
+
+    pub(crate) fn by_time(
+        &self,
+        millis: RangeInclusive<i64>,
+    ) -> impl Iterator<Item = &Arc<ConversationMessage>> {
+        self.times
+            .between(millis)
+            .into_iter()
+            .filter_map(|seq| self.at(seq))
+    }
+
+    fn at(&self, seq: Seq) -> Option<&Arc<ConversationMessage>> {
+        self.messages
+            .get(usize::try_from(seq.checked_sub(self.first)?).ok()?)
+    }
+
+    fn end(&self) -> Seq {
+        self.first + self.messages.len() as u64
+    }
+
+    /// Where a counted id must be: as far from the end as its number from the next one.
+    fn counted_seq(&self, id: &MessageId) -> Option<Seq> {
+        let MessageId::Numbered(number) = id else {
+            return None;
+        };
+        let back = self
+            .next_number
+            .checked_sub(*number)
+            .filter(|back| *back > 0)?;
+        self.end()
+            .checked_sub(back)
+            .filter(|seq| *seq >= self.counted_from)
+    }
+
+    fn index_id(&mut self, id: &MessageId) {
+        let seq = self.end();
+        if seq >= self.counted_from {
+            return;
+        }
+        if self.named.contains_key(id) {
+            self.repeated.entry(id.clone()).or_default().push_back(seq);
+        } else {
+            self.named.insert(id.clone(), seq);
+        }
+    }
+
+    fn promote_repeated(&mut self, id: &MessageId) {
+        if let Some(seq) = self.repeated.get_mut(id).and_then(VecDeque::pop_front) {
+            self.named.insert(id.clone(), seq);
+        }
+    }
+
+    fn index_speaker(&mut self, speaker: Arc<Speaker>, seq: Seq) -> Arc<Speaker> {
+        let Some(spoken) = self.speakers.get_mut(&speaker.role_id) else {
+            let spoken = Spoken {
+                speaker: Arc::clone(&speaker),
+                seqs: VecDeque::from([seq]),
+            };
+            self.speakers.insert(speaker.role_id.clone(), spoken);
+            return speaker;
+        };
+        spoken.seqs.push_back(seq);
+        if spoken.speaker != speaker {
+            spoken.speaker = speaker;
+        }
+        Arc::clone(&spoken.speaker)
+    }
+}
+
+impl Times {
+    fn add(&mut self, millis: i64, seq: Seq) {
+        match self.in_order.back() {
+            Some((last, _)) if *last > millis => {
+                self.late.insert((millis, seq));
+            }
+            _ => self.in_order.push_back((millis, seq)),
+        }
+    }
+
+    fn remove(&mut self, millis: i64, seq: Seq) {
+        // The oldest message is the front of its list, if it is in this one at all.
+        if self.in_order.front() == Some(&(millis, seq)) {
+            self.in_order.pop_front();
+        } else {
+            self.late.remove(&(millis, seq));
+        }
+    }
+
+    /// The sequence numbers in this range of time, in the order of the conversation.
+    fn between(&self, millis: RangeInclusive<i64>) -> Vec<Seq> {
+        if millis.is_empty() {
+            return Vec::new();
+        }
+        let start = self.in_order.partition_point(|(at, _)| at < millis.start());
+        let end = self.in_order.partition_point(|(at, _)| at <= millis.end());
+        let late = self
+            .late
+            .range((*millis.start(), 0)..=(*millis.end(), Seq::MAX));
+        let mut seqs: Vec<Seq> = self
+            .in_order
+            .range(start..end)
+            .chain(late)
+            .map(|(_, seq)| *seq)
+            .collect();
+        seqs.sort_unstable();
+        seqs
+    }
+}
+
+/// Where the ids at the end begin to count up by one, up to the next number.
+fn counted_suffix(messages: &[Arc<ConversationMessage>], next_number: u64) -> Seq {
+    let from_behind = messages.iter().rev().zip(1..);
+    let counted = from_behind
+        .take_while(|(message, back)| {
+            next_number
+                .checked_sub(*back)
+                .map(MessageId::Numbered)
+                .as_ref()
+                == Some(&message.id)
+        })
+        .count();
+    (messages.len() - counted) as u64
+}

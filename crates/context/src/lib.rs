@@ -1,0 +1,61 @@
+//! What one member sees: a conversation goes in, each agent's prompt comes out, in its own format and
+//! inside its budget, with a verdict for every message that is not in it.
+//!
+//! Pure: no files, no clock, no environment, no async. Knows [`tertulia_session`] and nothing else of
+//! the house. The stages stand below in the order in which a message passes them.
+//!
+//! ```
+//! use tertulia_context::{ContextManager, ContextRequest};
+//! use tertulia_session::{Message, Speaker, SpeakerType};
+//!
+//! let ann = Speaker::new("ann", "Ann", SpeakerType::Human);
+//! let mut table = ContextManager::default();
+//! table.set_team_task("Design the login page");
+//! table.add_message(Message::said(ann.clone(), "Which colour? [NEXT: max]").to(["max"]))?;
+//! table.add_message(Message::said(ann, "Blue, I think."))?;
+//!
+//! let input = table.get_context_for_agent("max", "claude", &ContextRequest::default());
+//! let prompt = table.assemble_prompt("claude", &input).prompt;
+//! assert_eq!(
+//!     prompt,
+//!     "[TEAM_TASK]\nDesign the login page\n\n\
+//!      [CONTEXT]\n- Ann -> max: Which colour?\n\n\
+//!      [MESSAGE]\nBlue, I think."
+//! );
+//! # Ok::<(), tertulia_context::AddMessageError>(())
+//! ```
+
+mod agent_type;
+mod assemblers;
+mod budget;
+mod conversation;
+mod dedupe;
+mod log;
+mod manager;
+mod markers;
+mod prompt;
+pub mod record;
+mod team_task;
+mod truncate;
+mod whitespace;
+mod window;
+
+pub use agent_type::AgentType;
+pub use assemblers::Assembler;
+pub use budget::{OverBudget, PromptStatus, SectionBytes};
+pub use log::{LogLevel, LogSink};
+pub use manager::{
+    ARGUMENT_BYTES_MAX, AddMessageError, ArchiveHook, ContextManager, ContextManagerOptions,
+    ContextRequest, ContextSnapshot, DEFAULT_CONTEXT_WINDOW_SIZE, DEFAULT_MAX_BYTES, Explanation,
+    Fate, MessageCap, MessageHook, Section, SnapshotError, SnapshotProblem, SnapshotRecord,
+    TeamTaskHook, Verdict,
+};
+pub use markers::{
+    Intent, Markers, Next, Strip, Stripped, TaskBlock, Whitespace, parse_markers,
+    strip_all_markers, strip_markers,
+};
+pub use prompt::{AssemblerInput, AssemblerOutput, ContextMessage, Prompt};
+pub use team_task::TEAM_TASK_BYTES_MAX;
+pub use truncate::truncate_to_bytes;
+pub use whitespace::{is_whitespace, trim};
+pub use window::{EVERYBODY, format_addressees};

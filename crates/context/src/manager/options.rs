@@ -1,0 +1,93 @@
+//! How a [`ContextManager`](crate::ContextManager) is set up, and what one call may ask of it.
+
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use tertulia_session::ConversationMessage;
+
+use crate::AgentType;
+use crate::log::LogSink;
+use crate::markers::Strip;
+
+/// How many messages of context an agent gets when nobody says otherwise.
+pub const DEFAULT_CONTEXT_WINDOW_SIZE: usize = 5;
+
+/// The budget of a prompt in bytes when nobody says otherwise: 768 KiB.
+pub const DEFAULT_MAX_BYTES: u64 = 768 * 1024;
+
+/// Called with every message that was added.
+pub type MessageHook = Box<dyn Fn(&Arc<ConversationMessage>) + Send + Sync>;
+/// Called with every new team task; `None` when it was taken away.
+pub type TeamTaskHook = Box<dyn Fn(Option<&str>) + Send + Sync>;
+/// Called with every message that leaves the conversation because of a cap.
+pub type ArchiveHook = Box<dyn Fn(Arc<ConversationMessage>) + Send + Sync>;
+
+/// How a manager is set up.
+pub struct ContextManagerOptions {
+    /// How many messages of context an agent gets.
+    pub context_window_size: usize,
+    /// Windows of their own, by agent id or by full agent type; the id counts first.
+    pub member_windows: HashMap<String, usize>,
+    /// The budget of a prompt in bytes.
+    pub max_bytes: u64,
+    /// How markers are taken out of messages.
+    pub strip: Strip,
+    /// How many messages are held, and where older ones go.
+    pub message_cap: Option<MessageCap>,
+    /// Called when a message was added.
+    pub on_message_added: Option<MessageHook>,
+    /// Called when the team task was set, taken away or imported.
+    pub on_team_task_changed: Option<TeamTaskHook>,
+    /// Takes log lines, besides `tracing`.
+    pub log_sink: Option<LogSink>,
+}
+
+/// How many messages a conversation holds. There is no cap without an archive: nothing is lost
+/// silently.
+pub struct MessageCap {
+    /// At most this many.
+    pub messages_max: NonZeroUsize,
+    /// Takes the oldest message when there is one too many.
+    pub archive: ArchiveHook,
+}
+
+/// What one call asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ContextRequest<'a> {
+    /// A window for this call only.
+    pub window_size: Option<usize>,
+    /// The member's own instruction.
+    pub system_instruction: Option<&'a str>,
+    /// The text of the member's instruction file.
+    pub instruction_file_text: Option<&'a str>,
+}
+
+impl Default for ContextManagerOptions {
+    fn default() -> Self {
+        Self {
+            context_window_size: DEFAULT_CONTEXT_WINDOW_SIZE,
+            member_windows: HashMap::new(),
+            max_bytes: DEFAULT_MAX_BYTES,
+            strip: Strip::COMPACT,
+            message_cap: None,
+            on_message_added: None,
+            on_team_task_changed: None,
+            log_sink: None,
+        }
+    }
+}
+
+impl ContextManagerOptions {
+    pub(super) fn window_of(&self, agent_id: &str, agent_type: &str) -> usize {
+        if self.member_windows.is_empty() {
+            return self.context_window_size;
+        }
+        let by_type = || {
+            self.member_windows
+                .get(AgentType::named(agent_type).as_str())
+        };
+        let own = self.member_windows.get(agent_id).or_else(by_type);
+        own.copied().unwrap_or(self.context_window_size)
+    }
+}

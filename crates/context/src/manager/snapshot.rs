@@ -1,0 +1,175 @@
+//! The state of a conversation as one value, in and out. A snapshot is read and checked as a whole
+//! before anything of the old state is touched.
+
+use std::sync::Arc;
+
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use tertulia_session::json::RawValue;
+use tertulia_session::json::{self, FieldError, Json, Kind, Object, SyntaxError, elements};
+use tertulia_session::record::{
+    ConversationMessageRecord, MessageError, read_conversation_message,
+};
+use tertulia_session::{ConversationMessage, Fields};
+
+use super::{ContextManager, check_speaker};
+use crate::conversation::Conversation;
+
+/// The state of a conversation at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextSnapshot {
+    /// The messages, oldest first.
+    pub messages: Vec<Arc<ConversationMessage>>,
+    /// The team's task.
+    pub team_task: Option<String>,
+    /// When the snapshot was made: milliseconds since 1970, or whatever another program wrote.
+    pub timestamp: Option<Json>,
+    /// What else the source said.
+    pub unknown: Fields,
+}
+
+/// Why something is not a snapshot. The text is fixed; the cause says more.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("Invalid snapshot format")]
+pub struct SnapshotError {
+    /// What is wrong, with its place.
+    #[source]
+    pub cause: SnapshotProblem,
+}
+
+/// What is wrong with a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SnapshotProblem {
+    /// It is not JSON.
+    #[error(transparent)]
+    Syntax(#[from] SyntaxError),
+    /// A field of its own is wrong.
+    #[error(transparent)]
+    Field(#[from] FieldError),
+    /// `version` is not 1.
+    #[error("version must be the number 1; got {got}")]
+    Version {
+        /// What it is.
+        got: String,
+    },
+    /// One of its messages is wrong.
+    #[error("messages[{index}]: {error}")]
+    Message {
+        /// Which, from 0.
+        index: usize,
+        /// Why.
+        error: MessageError,
+    },
+}
+
+impl ContextSnapshot {
+    /// Reads a snapshot.
+    pub fn parse(json: &str) -> Result<Self, SnapshotError> {
+        let read = || {
+            let raw = json::parse(json)?;
+            Self::read_fields(raw)
+        };
+        read().map_err(|cause| SnapshotError { cause })
+    }
+
+    /// Reads a snapshot from a JSON value.
+    pub fn read(raw: &RawValue) -> Result<Self, SnapshotError> {
+        Self::read_fields(raw).map_err(|cause| SnapshotError { cause })
+    }
+
+    fn read_fields(raw: &RawValue) -> Result<Self, SnapshotProblem> {
+        let mut object = Object::of(raw).map_err(|error| error.within("the snapshot"))?;
+        check_version(object.take("version"))?;
+        let messages = object
+            .take("messages")
+            .ok_or_else(|| FieldError::missing("messages", "a list of messages"))?;
+        let messages = elements(messages).map_err(|error| error.within("messages"))?;
+        let read = |(index, raw)| match read_conversation_message(raw) {
+            Ok(message) => Ok(Arc::new(message)),
+            Err(error) => Err(SnapshotProblem::Message { index, error }),
+        };
+        let messages = messages
+            .into_iter()
+            .enumerate()
+            .map(read)
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            messages,
+            team_task: object.take_text("teamTask")?,
+            timestamp: object.take_some("timestamp").map(Json::of),
+            unknown: object.rest(),
+        })
+    }
+}
+
+/// A snapshot as JSON.
+pub struct SnapshotRecord<'a>(pub &'a ContextSnapshot);
+
+struct MessagesRecord<'a>(&'a [Arc<ConversationMessage>]);
+
+impl Serialize for SnapshotRecord<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("messages", &MessagesRecord(&self.0.messages))?;
+        map.serialize_entry("teamTask", &self.0.team_task)?;
+        if let Some(timestamp) = &self.0.timestamp {
+            map.serialize_entry("timestamp", timestamp)?;
+        }
+        map.serialize_entry("version", &1)?;
+        self.0
+            .unknown
+            .iter()
+            .try_for_each(|(name, value)| map.serialize_entry(name, value))?;
+        map.end()
+    }
+}
+
+impl Serialize for MessagesRecord<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.0.len()))?;
+        for message in self.0 {
+            list.serialize_element(&ConversationMessageRecord(message))?;
+        }
+        list.end()
+    }
+}
+
+impl ContextManager {
+    /// The state as one value that shares the messages. There is no clock here: the caller says when.
+    pub fn export_snapshot(&self, now_millis: i64) -> ContextSnapshot {
+        ContextSnapshot {
+            messages: self.get_messages(),
+            team_task: self.team_task.clone(),
+            timestamp: Json::parse(&now_millis.to_string()).ok(),
+            unknown: self.unknown.clone(),
+        }
+    }
+
+    /// Puts a snapshot in the place of the state. Nothing is touched if it is not a valid one.
+    ///
+    /// No message hook is called; a cap archives what is too much, oldest first.
+    pub fn import_snapshot(&mut self, snapshot: ContextSnapshot) -> Result<(), SnapshotError> {
+        for (index, message) in snapshot.messages.iter().enumerate() {
+            check_speaker(&message.message).map_err(|error| SnapshotError {
+                cause: SnapshotProblem::Message { index, error },
+            })?;
+        }
+        self.conversation = Conversation::of(snapshot.messages);
+        self.unknown = snapshot.unknown;
+        let team_task = snapshot.team_task.map(|task| self.limited_task(task));
+        self.change_team_task(team_task);
+        self.archive_beyond_cap();
+        Ok(())
+    }
+}
+
+fn check_version(version: Option<&RawValue>) -> Result<(), SnapshotProblem> {
+    let Some(raw) = version else {
+        return Err(FieldError::missing("version", "the number 1").into());
+    };
+    if Kind::of(raw) == Kind::Number && raw.get().parse() == Ok(1.0) {
+        return Ok(());
+    }
+    Err(SnapshotProblem::Version {
+        got: raw.get().chars().take(40).collect(),
+    })
+}

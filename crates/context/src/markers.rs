@@ -1,0 +1,81 @@
+//! Routing markers in messages: `[FROM: …]`, `[NEXT: …]`, `[DROP: …]`, `[TEAM_TASK: …]` and the block
+//! form `[TEAM_TASK] …`. They are stripped for prompts and parsed for routing; a stored message keeps
+//! them. Pure text functions, linear in the length of the text.
+
+mod code;
+mod compact;
+mod parse;
+mod preserve;
+mod scan;
+
+use std::borrow::Cow;
+
+pub use parse::{Intent, Markers, Next, parse_markers};
+
+/// How markers are taken out of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Strip {
+    /// What happens to the text around them.
+    pub whitespace: Whitespace,
+    /// Where the block form of a team task ends. `Preserve` always ends it at a blank line.
+    pub task_block: TaskBlock,
+}
+
+/// What happens to the text around markers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Whitespace {
+    /// Runs of blanks become one, lines are trimmed, empty lines go. Knows no code: the rule of the
+    /// [`ContextManager`](crate::ContextManager).
+    Compact,
+    /// Only markers and the blanks that they leave go; code is not looked at. For prompts that carry
+    /// code.
+    Preserve,
+}
+
+/// Where `[TEAM_TASK] …` without a colon ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TaskBlock {
+    /// At the next `[` or at the end of the message, whatever stands there.
+    ToBracket,
+    /// At a blank line, at the next marker or at the end.
+    ToBlankLine,
+}
+
+/// A text without its markers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stripped<'a> {
+    /// The text; borrowed if there was nothing to do.
+    pub text: Cow<'a, str>,
+    /// How many bytes went with the block form of a team task: text, not only a label.
+    pub task_block_bytes: usize,
+}
+
+impl Strip {
+    /// The rule of the contract.
+    pub const COMPACT: Self = Self {
+        whitespace: Whitespace::Compact,
+        task_block: TaskBlock::ToBracket,
+    };
+    /// The rule of the product, whose prompts carry code.
+    pub const PRESERVE: Self = Self {
+        whitespace: Whitespace::Preserve,
+        task_block: TaskBlock::ToBlankLine,
+    };
+}
+
+/// Takes all markers out of a text.
+pub fn strip_markers(text: &str, strip: Strip) -> Stripped<'_> {
+    match strip.whitespace {
+        Whitespace::Compact => compact::strip(text, strip.task_block),
+        Whitespace::Preserve => preserve::strip(text),
+    }
+}
+
+/// Takes all markers out of a text by the rule of the contract.
+///
+/// ```
+/// assert_eq!(tertulia_context::strip_all_markers("[NEXT:sarah] Hello [FROM:max]"), "Hello");
+/// ```
+pub fn strip_all_markers(text: &str) -> Cow<'_, str> {
+    strip_markers(text, Strip::COMPACT).text
+}

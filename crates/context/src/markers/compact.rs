@@ -1,0 +1,115 @@
+//! Stripping by the rule of the contract: one pass per kind of marker, then whitespace is folded.
+//!
+//! A marker that comes into being by the removal of another one stays: each pass looks once. Code is
+//! text like any other here; whoever sends code uses `preserve`.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::scan::{Kind, Scanner, brackets};
+use super::{Stripped, TaskBlock};
+use crate::whitespace::{is_whitespace, trim};
+
+pub(super) fn strip(text: &str, task_block: TaskBlock) -> Stripped<'_> {
+    let text = without_markers(Cow::Borrowed(text), Kind::From);
+    let text = without_markers(text, Kind::TeamTask);
+    let before = text.len();
+    let text = without(text, |scanner, text, from| {
+        find_block(scanner, text, from, task_block)
+    });
+    let task_block_bytes = before - text.len();
+    let text = without_markers(text, Kind::Next);
+    Stripped {
+        text: fold_whitespace(text),
+        task_block_bytes,
+    }
+}
+
+fn without_markers(text: Cow<'_, str>, kind: Kind) -> Cow<'_, str> {
+    without(text, |scanner, _, from| {
+        Some(scanner.find(kind, from)?.whole)
+    })
+}
+
+/// The text without the ranges that `find` gives, one after the other.
+fn without<'a>(
+    text: Cow<'a, str>,
+    find: impl Fn(&mut Scanner<'_>, &str, usize) -> Option<Range<usize>>,
+) -> Cow<'a, str> {
+    let mut scanner = Scanner::new(&text);
+    let Some(mut found) = find(&mut scanner, &text, 0) else {
+        return text;
+    };
+    let mut kept = String::with_capacity(text.len());
+    let mut until = 0;
+    loop {
+        kept.push_str(&text[until..found.start]);
+        until = found.end;
+        match find(&mut scanner, &text, until) {
+            Some(next) => found = next,
+            None => break,
+        }
+    }
+    kept.push_str(&text[until..]);
+    Cow::Owned(kept)
+}
+
+fn find_block(
+    scanner: &mut Scanner<'_>,
+    text: &str,
+    from: usize,
+    task_block: TaskBlock,
+) -> Option<Range<usize>> {
+    let label = scanner.find(Kind::TaskBlock, from)?.whole;
+    let end = match task_block {
+        TaskBlock::ToBracket => brackets(text, label.end).next().unwrap_or(text.len()),
+        TaskBlock::ToBlankLine => {
+            let limit = scanner.paragraph_end(label.end);
+            brackets(text, label.end)
+                .take_while(|at| *at < limit)
+                .find(|at| scanner.marker_at(*at).is_some())
+                .unwrap_or(limit)
+        }
+    };
+    Some(label.start..end)
+}
+
+/// Trims every line, makes runs of whitespace one space, drops empty lines.
+fn fold_whitespace(text: Cow<'_, str>) -> Cow<'_, str> {
+    if text.split('\n').all(is_folded) {
+        return text;
+    }
+    let mut folded = String::with_capacity(text.len());
+    for line in text.split('\n').map(trim).filter(|line| !line.is_empty()) {
+        if !folded.is_empty() {
+            folded.push('\n');
+        }
+        fold_line(line, &mut folded);
+    }
+    Cow::Owned(folded)
+}
+
+fn is_folded(line: &str) -> bool {
+    // An edge is like another blank: one more beside it makes a run.
+    let mut after_blank = true;
+    for c in line.chars() {
+        let blank = is_whitespace(c);
+        if blank && after_blank {
+            return false;
+        }
+        after_blank = blank;
+    }
+    !after_blank
+}
+
+fn fold_line(line: &str, folded: &mut String) {
+    let mut rest = line.chars().peekable();
+    while let Some(c) = rest.next() {
+        if is_whitespace(c) && rest.next_if(|next| is_whitespace(*next)).is_some() {
+            while rest.next_if(|next| is_whitespace(*next)).is_some() {}
+            folded.push(' ');
+        } else {
+            folded.push(c);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Stripping that keeps every byte outside markers: code, indentation and blank lines.
+//!
+//! A line that holds only markers goes whole. Elsewhere a marker goes with the blanks before it, or,
+//! at the start of a line, with the blanks behind it. What stands in code is no marker.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::Stripped;
+use super::code::Code;
+use super::scan::{Found, Kind, Scanner, brackets, is_blank};
+
+pub(super) fn strip(text: &str) -> Stripped<'_> {
+    let markers = markers_with_blocks(text);
+    if markers.is_empty() {
+        return Stripped {
+            text: Cow::Borrowed(text),
+            task_block_bytes: 0,
+        };
+    }
+    let blocks = markers.iter().filter(|found| found.kind == Kind::TaskBlock);
+    let task_block_bytes = blocks.map(|found| found.whole.len()).sum();
+    let mut kept = String::with_capacity(text.len());
+    let mut until = 0;
+    for group in groups(text, &markers) {
+        let gap = Gap::around(text, &group);
+        // The blanks before a group may have gone with the group before it.
+        kept.push_str(&text[until..gap.range.start.max(until)]);
+        until = gap.range.end;
+        if gap.whole_line && until == text.len() && !text.ends_with('\n') {
+            drop_line_break(&mut kept);
+        }
+    }
+    kept.push_str(&text[until..]);
+    Stripped {
+        text: Cow::Owned(kept),
+        task_block_bytes,
+    }
+}
+
+/// The markers outside code, in order, without overlaps. A block is only its label here.
+pub(super) fn markers_outside_code(text: &str) -> Vec<Found> {
+    find_markers(text, |found, _, _| found)
+}
+
+/// The same, blocks with their text.
+fn markers_with_blocks(text: &str) -> Vec<Found> {
+    find_markers(text, |mut found, scanner, code| {
+        if found.kind == Kind::TaskBlock {
+            found.whole.end = block_end(text, found.whole.end, scanner, code);
+        }
+        found
+    })
+}
+
+fn find_markers(
+    text: &str,
+    extend: impl Fn(Found, &mut Scanner<'_>, &Code) -> Found,
+) -> Vec<Found> {
+    let mut markers: Vec<Found> = Vec::new();
+    let mut scanner = Scanner::new(text);
+    // Finding code costs a pass: only for a text that has a marker at all.
+    let mut code = None;
+    for at in brackets(text, 0) {
+        if markers.last().is_some_and(|last| at < last.whole.end) {
+            continue;
+        }
+        let Some(found) = scanner.marker_at(at) else {
+            continue;
+        };
+        let code = code.get_or_insert_with(|| Code::of(text));
+        if !code.touches(&found.whole) {
+            markers.push(extend(found, &mut scanner, code));
+        }
+    }
+    markers
+}
+
+/// A block ends at a blank line, at a fenced block, at the next marker or at the end.
+fn block_end(text: &str, body: usize, scanner: &mut Scanner<'_>, code: &Code) -> usize {
+    let blank = scanner.paragraph_end(body);
+    // The line break before the fence stays with the fence.
+    let fence = code
+        .next_fence(body)
+        .map_or(text.len(), |fence| (fence - 1).max(body));
+    let limit = blank.min(fence);
+    let mut is_marker = |at: &usize| {
+        scanner
+            .marker_at(*at)
+            .is_some_and(|found| !code.touches(&found.whole))
+    };
+    brackets(text, body)
+        .take_while(|at| *at < limit)
+        .find(|at| is_marker(at))
+        .unwrap_or(limit)
+}
+
+/// Markers with only blanks between them, on one line, go together.
+fn groups<'a>(text: &'a str, markers: &'a [Found]) -> impl Iterator<Item = Range<usize>> + 'a {
+    let blank_between = |left: &Found, right: &Found| {
+        text.as_bytes()[left.whole.end..right.whole.start]
+            .iter()
+            .all(|byte| is_blank(*byte))
+    };
+    markers
+        .chunk_by(blank_between)
+        .filter_map(|group| Some(group.first()?.whole.start..group.last()?.whole.end))
+}
+
+/// What goes with a group of markers.
+struct Gap {
+    range: Range<usize>,
+    whole_line: bool,
+}
+
+impl Gap {
+    fn around(text: &str, group: &Range<usize>) -> Self {
+        let bytes = text.as_bytes();
+        let blanks_before = bytes[..group.start]
+            .iter()
+            .rev()
+            .take_while(|byte| is_blank(**byte))
+            .count();
+        let blanks_after = bytes[group.end..]
+            .iter()
+            .take_while(|byte| is_blank(**byte))
+            .count();
+        let (start, end) = (group.start - blanks_before, group.end + blanks_after);
+        let starts_line = start == 0 || bytes[start - 1] == b'\n';
+        let ends_line = end == text.len() || bytes[end] == b'\n';
+        let range = match (starts_line, ends_line) {
+            (true, true) => start..(end + 1).min(text.len()),
+            // Whatever stands before the marker is the indentation of what stands behind it.
+            (true, false) => group.start..end,
+            (false, _) => start..group.end,
+        };
+        Self {
+            range,
+            whole_line: starts_line && ends_line,
+        }
+    }
+}
+
+/// The last line went and had no line break of its own: the one before it goes in its place.
+fn drop_line_break(kept: &mut String) {
+    if kept.ends_with('\n') {
+        kept.pop();
+        if kept.ends_with('\r') {
+            kept.pop();
+        }
+    }
+}

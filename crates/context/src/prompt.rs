@@ -1,0 +1,257 @@
+//! A prompt between plan and text: borrowed sections and the decision what stays of them. It can be
+//! measured, explained, and written into any `Write` without being built first.
+
+use std::borrow::Cow;
+use std::convert::Infallible;
+use std::io;
+
+use crate::assemblers::{Assembler, Header, SystemPlace};
+use crate::budget::{Fit, PromptStatus, SectionBytes, Sizes, fit};
+use crate::whitespace::trim;
+
+/// One message of the context, markers already taken out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextMessage<'a> {
+    /// Who said it.
+    pub from: Cow<'a, str>,
+    /// To whom; `None` reads as everybody.
+    pub to: Option<Cow<'a, str>>,
+    /// What was said.
+    pub content: Cow<'a, str>,
+}
+
+/// What an assembler makes a prompt of. Markers are already taken out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssemblerInput<'a> {
+    /// The messages before the current one, oldest first.
+    pub context_messages: Vec<ContextMessage<'a>>,
+    /// What the agent is to answer.
+    pub current_message: Cow<'a, str>,
+    /// The team's task.
+    pub team_task: Option<Cow<'a, str>>,
+    /// The member's own instruction.
+    pub system_instruction: Option<Cow<'a, str>>,
+    /// The text of the member's instruction file.
+    pub instruction_file_text: Option<Cow<'a, str>>,
+    /// The budget in bytes.
+    pub max_bytes: u64,
+}
+
+/// A prompt and what became of its parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssemblerOutput {
+    /// What goes to the agent's standard input.
+    pub prompt: String,
+    /// The system text, where it travels apart.
+    pub system_flag: Option<String>,
+    /// What became of it.
+    pub status: PromptStatus,
+    /// The sizes of its sections.
+    pub bytes: SectionBytes,
+    /// How many messages of the context are in it.
+    pub kept_context: usize,
+    /// How many are not.
+    pub dropped_context: usize,
+}
+
+/// A planned prompt.
+#[derive(Clone, Debug)]
+pub struct Prompt<'a> {
+    assembler: &'a Assembler,
+    system: SystemText<'a>,
+    team_task: &'a str,
+    context: &'a [ContextMessage<'a>],
+    message: &'a str,
+    fit: Fit,
+}
+
+/// The two instruction texts, trimmed, with a blank line between them if both are there.
+#[derive(Clone, Copy, Debug)]
+struct SystemText<'a> {
+    pieces: [&'a str; 3],
+}
+
+impl<'a> Prompt<'a> {
+    pub(crate) fn plan(assembler: &'a Assembler, input: &'a AssemblerInput<'a>) -> Self {
+        let system = SystemText::of(input);
+        let team_task = trim(input.team_task.as_deref().unwrap_or_default());
+        let message = trim(&input.current_message);
+        let section = |header: usize, body: usize| if body == 0 { 0 } else { header + body };
+        let (flag, inline) = match &assembler.system {
+            SystemPlace::Flag => (system.len(), 0),
+            SystemPlace::Section(header) => (0, section(header.len(), system.len())),
+        };
+        let sizes = Sizes {
+            flag,
+            fixed: [inline, section(assembler.team_task.len(), team_task.len())],
+            context_header: assembler.context.len(),
+            message_header: assembler.message.len(),
+            message,
+        };
+        let newest_first = input.context_messages.iter().rev();
+        let lines = newest_first.map(|message| assembler.line.len(message));
+        let fit = fit(sizes, lines, input.max_bytes);
+        Self {
+            assembler,
+            system,
+            team_task,
+            context: &input.context_messages,
+            message,
+            fit,
+        }
+    }
+
+    /// What became of it.
+    pub fn status(&self) -> PromptStatus {
+        self.fit.status
+    }
+
+    /// The sizes of its sections.
+    pub fn bytes(&self) -> SectionBytes {
+        self.fit.bytes
+    }
+
+    /// How many messages of the context are in it.
+    pub fn kept_context(&self) -> usize {
+        self.fit.context_kept
+    }
+
+    /// How many messages of the context are not.
+    pub fn dropped_context(&self) -> usize {
+        self.context.len() - self.fit.context_kept
+    }
+
+    /// The bytes that the line of a message of the context takes or would take.
+    pub fn line_bytes(&self, index: usize) -> Option<usize> {
+        self.context
+            .get(index)
+            .map(|message| self.assembler.line.len(message))
+    }
+
+    /// How many bytes of the current message are in it, and how many it has.
+    pub fn message_bytes(&self) -> (usize, usize) {
+        (self.fit.message_bytes, self.message.len())
+    }
+
+    pub(crate) fn fixed_bytes(&self) -> usize {
+        let bytes = self.fit.bytes;
+        bytes.system + bytes.team_task
+    }
+
+    pub(crate) fn whole_message_bytes(&self) -> usize {
+        self.assembler.message.len() + self.message.len()
+    }
+
+    /// The bytes of the prompt itself, without a system text that travels apart.
+    pub fn prompt_bytes(&self) -> usize {
+        self.fit.bytes.total() - self.flag_pieces().map(str::len).into_iter().sum::<usize>()
+    }
+
+    /// Builds the prompt.
+    pub fn to_text(&self) -> String {
+        let mut text = String::with_capacity(self.prompt_bytes());
+        let Ok(()) = self.pieces(|piece| -> Result<(), Infallible> {
+            text.push_str(piece);
+            Ok(())
+        });
+        text
+    }
+
+    /// Writes the prompt piece by piece, without building it. The pieces are small: give a buffered
+    /// writer.
+    pub fn write_to(&self, writer: &mut impl io::Write) -> io::Result<()> {
+        self.pieces(|piece| writer.write_all(piece.as_bytes()))
+    }
+
+    /// The system text, where it travels apart and there is one.
+    pub fn system_flag(&self) -> Option<String> {
+        let flag = self.flag_pieces().concat();
+        (!flag.is_empty()).then_some(flag)
+    }
+
+    /// Builds prompt and system text.
+    pub fn output(&self) -> AssemblerOutput {
+        AssemblerOutput {
+            prompt: self.to_text(),
+            system_flag: self.system_flag(),
+            status: self.status(),
+            bytes: self.bytes(),
+            kept_context: self.kept_context(),
+            dropped_context: self.dropped_context(),
+        }
+    }
+
+    fn flag_pieces(&self) -> [&'a str; 3] {
+        match self.assembler.system {
+            SystemPlace::Flag => self.system.pieces,
+            SystemPlace::Section(_) => [""; 3],
+        }
+    }
+
+    /// Gives the prompt piece by piece, in order. The only place that knows how sections are joined.
+    fn pieces<E>(&self, mut write: impl FnMut(&'a str) -> Result<(), E>) -> Result<(), E> {
+        let mut between = "";
+        if let SystemPlace::Section(header) = &self.assembler.system
+            && self.system.len() > 0
+        {
+            open_section(&mut between, header, &mut write)?;
+            self.system.pieces.into_iter().try_for_each(&mut write)?;
+        }
+        if !self.team_task.is_empty() {
+            open_section(&mut between, &self.assembler.team_task, &mut write)?;
+            write(self.team_task)?;
+        }
+        let kept = &self.context[self.dropped_context()..];
+        if let Some((first, rest)) = kept.split_first() {
+            open_section(&mut between, &self.assembler.context, &mut write)?;
+            self.assembler
+                .line
+                .pieces(first)
+                .into_iter()
+                .try_for_each(&mut write)?;
+            for message in rest {
+                write("\n")?;
+                self.assembler
+                    .line
+                    .pieces(message)
+                    .into_iter()
+                    .try_for_each(&mut write)?;
+            }
+        }
+        if self.fit.message_bytes > 0 {
+            open_section(&mut between, &self.assembler.message, &mut write)?;
+            write(&self.message[..self.fit.message_bytes])?;
+        }
+        Ok(())
+    }
+}
+
+fn open_section<'a, E>(
+    between: &mut &'static str,
+    header: &'a Header,
+    write: &mut impl FnMut(&'a str) -> Result<(), E>,
+) -> Result<(), E> {
+    write(between)?;
+    *between = "\n\n";
+    header.pieces().into_iter().try_for_each(write)
+}
+
+impl<'a> SystemText<'a> {
+    fn of(input: &'a AssemblerInput<'a>) -> Self {
+        let text = |text: &'a Option<Cow<'a, str>>| trim(text.as_deref().unwrap_or_default());
+        let instruction = text(&input.system_instruction);
+        let file = text(&input.instruction_file_text);
+        let between = if instruction.is_empty() || file.is_empty() {
+            ""
+        } else {
+            "\n\n"
+        };
+        Self {
+            pieces: [instruction, between, file],
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.pieces.map(str::len).into_iter().sum()
+    }
+}

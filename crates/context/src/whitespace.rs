@@ -1,0 +1,38 @@
+//! What counts as whitespace. The contract was written for JavaScript, whose set differs from Rust's:
+//! U+FEFF is in it, U+0085 is not.
+
+/// Whether JavaScript's `\s` and `trim` take it for whitespace.
+pub fn is_whitespace(c: char) -> bool {
+    matches!(
+        c,
+        '\u{9}'..='\u{d}'
+            | ' '
+            | '\u{a0}'
+            | '\u{1680}'
+            | '\u{2000}'..='\u{200a}'
+            | '\u{2028}'
+            | '\u{2029}'
+            | '\u{202f}'
+            | '\u{205f}'
+            | '\u{3000}'
+            | '\u{feff}'
+    )
+}
+
+/// The text without whitespace at its edges.
+pub fn trim(text: &str) -> &str {
+    text.trim_matches(is_whitespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_differs_from_rust_in_two_characters_only() {
+        let differing: Vec<char> = (char::MIN..=char::MAX)
+            .filter(|c| is_whitespace(*c) != c.is_whitespace())
+            .collect();
+        assert_eq!(differing, ['\u{85}', '\u{feff}']);
+    }
+}

@@ -1,0 +1,235 @@
+//! Reading JSON field by field, so that an error can name the field and nothing unknown is lost.
+//!
+//! Values stay JSON text until somebody asks for them: numbers keep all their digits, nesting of any
+//! depth costs no stack, and a field of the wrong type is a sentence, not a parser's phrase. Called by
+//! [`crate::record`] and by the doors that take JSON.
+
+mod error;
+mod object;
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+pub use serde_json::value::RawValue;
+
+pub use error::{FieldError, Problem, SyntaxError};
+pub use object::{Object, elements};
+
+/// A JSON value as its text, without blanks between tokens, so that it always fits on one line.
+#[derive(Clone)]
+pub struct Json(Box<RawValue>);
+
+/// What a JSON value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Boolean,
+    /// A number.
+    Number,
+    /// A string.
+    String,
+    /// A list.
+    Array,
+    /// An object.
+    Object,
+}
+
+impl Json {
+    /// Reads one JSON value.
+    pub fn parse(text: &str) -> Result<Self, SyntaxError> {
+        parse(text).map(Self::of)
+    }
+
+    /// Keeps a value that was read already.
+    pub fn of(raw: &RawValue) -> Self {
+        let compact = match without_blanks(raw.get()) {
+            // Taking blanks out of valid JSON leaves valid JSON, so the fallback is never needed.
+            Some(text) => RawValue::from_string(text).unwrap_or_else(|_| raw.to_owned()),
+            None => raw.to_owned(),
+        };
+        Self(compact)
+    }
+
+    /// The JSON text.
+    pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> Kind {
+        Kind::of(&self.0)
+    }
+}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Json {}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl Kind {
+    /// What this value is.
+    pub fn of(raw: &RawValue) -> Self {
+        match raw.get().as_bytes().first() {
+            Some(b'n') | None => Self::Null,
+            Some(b't' | b'f') => Self::Boolean,
+            Some(b'"') => Self::String,
+            Some(b'[') => Self::Array,
+            Some(b'{') => Self::Object,
+            Some(_) => Self::Number,
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Null => "null",
+            Self::Boolean => "a boolean",
+            Self::Number => "a number",
+            Self::String => "a string",
+            Self::Array => "a list",
+            Self::Object => "an object",
+        })
+    }
+}
+
+/// Reads a text that must be one JSON value; the value borrows from it.
+pub fn parse(json: &str) -> Result<&RawValue, SyntaxError> {
+    serde_json::from_str(json).map_err(|cause| SyntaxError::new(&cause))
+}
+
+/// The text of a JSON string.
+pub fn text(raw: &RawValue) -> Result<String, FieldError> {
+    if Kind::of(raw) != Kind::String {
+        return Err(FieldError::wrong_kind("a string", raw));
+    }
+    // The syntax was checked when the value was read; what is left is an escape that is no character.
+    serde_json::from_str(raw.get()).map_err(|_| FieldError::new(Problem::LoneSurrogate))
+}
+
+/// A boolean.
+pub fn boolean(raw: &RawValue) -> Result<bool, FieldError> {
+    match raw.get() {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(FieldError::wrong_kind("true or false", raw)),
+    }
+}
+
+/// A whole number of 0 or more; `5.0` is one too. Numbers beyond 64 bits become the largest.
+pub fn whole_number(raw: &RawValue) -> Result<u64, FieldError> {
+    if Kind::of(raw) != Kind::Number {
+        return Err(FieldError::wrong_kind("a whole number of 0 or more", raw));
+    }
+    let digits = raw.get();
+    if let Ok(number) = digits.parse() {
+        return Ok(number);
+    }
+    match digits.parse::<f64>() {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "whole and not negative was just checked; the cast saturates"
+        )]
+        Ok(number) if number >= 0.0 && number.fract() == 0.0 => Ok(number as u64),
+        Ok(number) if number == f64::INFINITY => Ok(u64::MAX),
+        _ => Err(FieldError::new(Problem::NotWhole {
+            got: digits.chars().take(40).collect(),
+        })),
+    }
+}
+
+/// The text without blanks between tokens; `None` if there are none.
+fn without_blanks(json: &str) -> Option<String> {
+    let mut compact: Option<String> = None;
+    let (mut kept_until, mut in_string, mut escaped) = (0, false, false);
+    for (at, byte) in json.bytes().enumerate() {
+        if in_string {
+            in_string = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
+        } else if byte == b'"' {
+            in_string = true;
+        } else if matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+            compact
+                .get_or_insert_default()
+                .push_str(&json[kept_until..at]);
+            kept_until = at + 1;
+        }
+    }
+    if let Some(text) = &mut compact {
+        text.push_str(&json[kept_until..]);
+    }
+    compact
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(json: &str) -> &RawValue {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn blanks_between_tokens_go_and_blanks_in_strings_stay() {
+        let json = "{ \"a b\" : [ 1 ,\n\t\"x \\\" y\\\\\" , true ] }";
+        assert_eq!(
+            Json::parse(json).unwrap().as_str(),
+            r#"{"a b":[1,"x \" y\\",true]}"#
+        );
+    }
+
+    #[test]
+    fn numbers_keep_all_their_digits() {
+        for json in ["123456789012345678901234567890", "1e400", "1.10", "-0"] {
+            assert_eq!(Json::parse(json).unwrap().as_str(), json);
+        }
+    }
+
+    #[test]
+    fn nesting_of_any_depth_is_read() {
+        let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
+        assert_eq!(Json::parse(&deep).unwrap().as_str(), deep);
+    }
+
+    #[test]
+    fn whole_numbers_are_whole_however_they_are_written() {
+        for (json, number) in [
+            ("0", 0),
+            ("5.0", 5),
+            ("1e3", 1000),
+            ("-0", 0),
+            ("1e30", u64::MAX),
+        ] {
+            assert_eq!(whole_number(raw(json)), Ok(number), "{json}");
+        }
+        for json in ["-1", "1.5", "-1e400"] {
+            let error = whole_number(raw(json)).unwrap_err().to_string();
+            assert!(error.ends_with(&format!("must be a whole number of 0 or more; got {json}")));
+        }
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_named_as_such() {
+        let error = text(raw(r#""a\ud83d""#)).unwrap_err();
+        assert_eq!(error.problem, Problem::LoneSurrogate);
+        assert_eq!(text(raw(r#""\ud83d\ude00""#)).unwrap(), "😀");
+    }
+}

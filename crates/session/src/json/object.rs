@@ -1,0 +1,147 @@
+//! A JSON object taken apart: known fields are taken out by name, what is left over is kept.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::{FieldError, Json, Kind, Problem, text};
+use crate::Fields;
+
+/// The fields of a JSON object, in order, borrowed from its text.
+#[derive(Debug, Default)]
+pub struct Object<'a> {
+    fields: Vec<(Cow<'a, str>, &'a RawValue)>,
+}
+
+impl<'a> Object<'a> {
+    /// Takes a value apart that was read already.
+    pub fn of(raw: &'a RawValue) -> Result<Self, FieldError> {
+        if Kind::of(raw) != Kind::Object {
+            return Err(FieldError::wrong_kind("an object", raw));
+        }
+        // Only a name with half a surrogate pair can fail here: the syntax was checked before.
+        serde_json::from_str(raw.get())
+            .map_err(|_| FieldError::new(Problem::LoneSurrogate).within("a field name"))
+    }
+
+    /// Takes a field out; the last one of that name counts, as in JavaScript.
+    pub fn take(&mut self, name: &str) -> Option<&'a RawValue> {
+        let mut taken = None;
+        self.fields.retain(|(key, value)| {
+            let found = key == name;
+            if found {
+                taken = Some(*value);
+            }
+            !found
+        });
+        taken
+    }
+
+    /// Takes a field out; one that is there but `null` counts as not there.
+    pub fn take_some(&mut self, name: &str) -> Option<&'a RawValue> {
+        self.take(name).filter(|raw| Kind::of(raw) != Kind::Null)
+    }
+
+    /// Takes a text out, if there is one.
+    pub fn take_text(&mut self, name: &str) -> Result<Option<String>, FieldError> {
+        self.take_some(name)
+            .map(text)
+            .transpose()
+            .map_err(|error| error.within(name))
+    }
+
+    /// Takes a text out that must be there.
+    pub fn need_text(&mut self, name: &str) -> Result<String, FieldError> {
+        let raw = self
+            .take(name)
+            .ok_or_else(|| FieldError::missing(name, "a string"))?;
+        text(raw).map_err(|error| error.within(name))
+    }
+
+    /// Takes a value out, if there is one, and reads it.
+    pub fn take_with<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&'a RawValue) -> Result<T, FieldError>,
+    ) -> Result<Option<T>, FieldError> {
+        self.take_some(name)
+            .map(read)
+            .transpose()
+            .map_err(|error| error.within(name))
+    }
+
+    /// The names that are left.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.fields.iter().map(|(name, _)| &**name)
+    }
+
+    /// What was not taken.
+    pub fn rest(self) -> Fields {
+        let mut rest = Fields::NONE;
+        for (name, value) in self.fields {
+            rest.push(name, Json::of(value));
+        }
+        rest
+    }
+}
+
+/// The elements of a JSON list.
+pub fn elements(raw: &RawValue) -> Result<Vec<&RawValue>, FieldError> {
+    if Kind::of(raw) != Kind::Array {
+        return Err(FieldError::wrong_kind("a list", raw));
+    }
+    serde_json::from_str(raw.get()).map_err(|_| FieldError::wrong_kind("a list", raw))
+}
+
+impl<'de> Deserialize<'de> for Object<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(FieldsVisitor)
+    }
+}
+
+struct FieldsVisitor;
+
+/// A field name; borrowed from the input unless it has escapes.
+struct Name<'a>(Cow<'a, str>);
+
+impl<'de> Visitor<'de> for FieldsVisitor {
+    type Value = Object<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
+        let mut fields = Vec::new();
+        while let Some((Name(name), value)) = map.next_entry()? {
+            fields.push((name, value));
+        }
+        Ok(Object { fields })
+    }
+}
+
+impl<'de> Deserialize<'de> for Name<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(NameVisitor)
+    }
+}
+
+struct NameVisitor;
+
+impl<'de> Visitor<'de> for NameVisitor {
+    type Value = Name<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a field name")
+    }
+
+    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Name<'de>, E> {
+        Ok(Name(Cow::Borrowed(name)))
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Name<'de>, E> {
+        Ok(Name(Cow::Owned(name.to_owned())))
+    }
+}

@@ -1,0 +1,31 @@
+//! What happened at the table: messages, their parts, who said them and to whom.
+//!
+//! The innermost room. Every other room speaks of its types; it knows none of them, and no file,
+//! clock, network or environment. [`record`] is the one JSON form of these types; reading it never
+//! loses a field that it does not know.
+//!
+//! ```
+//! use tertulia_session::{Message, Speaker, SpeakerType};
+//!
+//! let ann = Speaker::new("ann", "Ann", SpeakerType::Human);
+//! let message = Message::said(ann, "Shall we start?");
+//! assert_eq!(message.text(), "Shall we start?");
+//! ```
+
+mod fields;
+pub mod json;
+mod message;
+mod message_id;
+mod part;
+pub mod record;
+mod routing;
+mod speaker;
+mod timestamp;
+
+pub use fields::Fields;
+pub use message::{ConversationMessage, Message, Parts, Role};
+pub use message_id::MessageId;
+pub use part::{FileRef, Image, ImageSource, OtherPart, Part, PartKind, ToolCall, ToolResult};
+pub use routing::{Addressee, Routing};
+pub use speaker::{Speaker, SpeakerType};
+pub use timestamp::Timestamp;

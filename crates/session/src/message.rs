@@ -1,0 +1,147 @@
+//! A message: what somebody said, to whom and when. The unit of every conversation.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::json::Json;
+use crate::{Fields, MessageId, Part, PartKind, Routing, Speaker, SpeakerType, Timestamp};
+
+/// The parts of a message. One text lies inline: no allocation but its own.
+pub type Parts = SmallVec<[Part; 1]>;
+
+/// What somebody said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The role, where the source named one. See [`Message::effective_role`].
+    pub role: Option<Role>,
+    /// The pieces, in order.
+    pub parts: Parts,
+    /// Who said it. Shared between the messages of one speaker.
+    pub speaker: Option<Arc<Speaker>>,
+    /// To whom it went.
+    pub routing: Option<Box<Routing>>,
+    /// The run that it belongs to.
+    pub run_id: Option<Box<str>>,
+    /// When it was said.
+    pub timestamp: Option<Timestamp>,
+    /// Notes of other programs, as a JSON object.
+    pub meta: Option<Json>,
+    /// What else the source said.
+    pub unknown: Fields,
+}
+
+/// A message with its place in a conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConversationMessage {
+    /// The id; unique, but for duplicates that an imported snapshot brought along.
+    pub id: MessageId,
+    /// What was said.
+    pub message: Message,
+}
+
+/// The role of a message towards a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Instructions.
+    System,
+    /// A request.
+    User,
+    /// A model's answer.
+    Assistant,
+    /// A tool's answer.
+    Tool,
+}
+
+impl Message {
+    /// A message of this speaker that is one text.
+    pub fn said(speaker: impl Into<Arc<Speaker>>, text: impl Into<String>) -> Self {
+        Self {
+            role: None,
+            parts: SmallVec::from([Part::text(text)]),
+            speaker: Some(speaker.into()),
+            routing: None,
+            run_id: None,
+            timestamp: None,
+            meta: None,
+            unknown: Fields::NONE,
+        }
+    }
+
+    /// The same message, sent to these members.
+    #[must_use]
+    pub fn to<N: Into<Box<str>>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.routing = Some(Box::new(Routing::to(names)));
+        self
+    }
+
+    /// The same message, said at this moment.
+    #[must_use]
+    pub fn at(mut self, timestamp: Timestamp) -> Self {
+        self.timestamp = Some(timestamp);
+        self
+    }
+
+    /// The words: the text parts, joined with line breaks. Borrowed when there is one.
+    pub fn text(&self) -> Cow<'_, str> {
+        Self::words(&self.parts)
+    }
+
+    /// The words of these parts.
+    pub fn words(parts: &[Part]) -> Cow<'_, str> {
+        let mut texts = parts.iter().filter_map(Part::as_text);
+        let mut joined = Cow::Borrowed(texts.next().unwrap_or_default());
+        for text in texts {
+            let whole = joined.to_mut();
+            whole.push('\n');
+            whole.push_str(text);
+        }
+        joined
+    }
+
+    /// Whether it is one text and nothing else, so that `content` alone says it all.
+    pub fn is_plain_text(&self) -> bool {
+        match self.parts.as_slice() {
+            [part] => {
+                matches!(part.kind, PartKind::Text(_))
+                    && part.unknown().is_empty()
+                    && part.unknown_payload().is_empty()
+            }
+            _ => false,
+        }
+    }
+
+    /// The role as named, else as the kind of speaker suggests.
+    pub fn effective_role(&self) -> Role {
+        let by_speaker = || match self.speaker.as_deref().and_then(|who| who.kind.as_ref()) {
+            Some(SpeakerType::Ai) => Role::Assistant,
+            Some(SpeakerType::System) => Role::System,
+            Some(SpeakerType::Human | SpeakerType::Other(_)) | None => Role::User,
+        };
+        self.role.unwrap_or_else(by_speaker)
+    }
+}
+
+impl Role {
+    /// The word in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+        }
+    }
+
+    /// The role of this word.
+    pub fn parse(word: &str) -> Option<Self> {
+        match word {
+            "system" => Some(Self::System),
+            "user" => Some(Self::User),
+            "assistant" => Some(Self::Assistant),
+            "tool" => Some(Self::Tool),
+            _ => None,
+        }
+    }
+}

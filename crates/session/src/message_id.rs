@@ -1,0 +1,111 @@
+//! The id of a message in a conversation: `msg-N` as the conversation numbers them itself, or any
+//! text that an imported snapshot brought along.
+
+use std::fmt;
+
+/// The id of a message in a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum MessageId {
+    /// `msg-N`, written without leading zeros. Takes no memory of its own.
+    Numbered(u64),
+    /// Any other text.
+    Named(Box<str>),
+}
+
+impl MessageId {
+    /// The number that this id takes out of the counter: `N` of `msg-N`, leading zeros allowed.
+    ///
+    /// `None` for any other text, for a number beyond 64 bits, and for the largest number of all,
+    /// since no number could follow it.
+    pub fn number(&self) -> Option<u64> {
+        match self {
+            Self::Numbered(number) => Some(*number),
+            Self::Named(text) => parse_number(text),
+        }
+    }
+}
+
+impl From<&str> for MessageId {
+    fn from(text: &str) -> Self {
+        match parse_number(text) {
+            Some(number) if !has_leading_zero(text) => Self::Numbered(number),
+            _ => Self::Named(text.into()),
+        }
+    }
+}
+
+impl fmt::Display for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Numbered(number) => write!(f, "msg-{number}"),
+            Self::Named(text) => f.write_str(text),
+        }
+    }
+}
+
+fn parse_number(text: &str) -> Option<u64> {
+    let digits = text.strip_prefix("msg-")?;
+    // `u64::from_str` alone would accept a plus sign.
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse().ok().filter(|number| *number < u64::MAX)
+}
+
+fn has_leading_zero(text: &str) -> bool {
+    let digits = &text["msg-".len()..];
+    digits.len() > 1 && digits.starts_with('0')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_text_is_written_as_it_was_read() {
+        for text in [
+            "msg-7",
+            "msg-0012",
+            "msg-0",
+            "m1",
+            "",
+            "msg-",
+            "msg-99999999999999999999",
+        ] {
+            assert_eq!(MessageId::from(text).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn only_msg_and_ascii_digits_count() {
+        let number = |text: &str| MessageId::from(text).number();
+        assert_eq!(number("msg-7"), Some(7));
+        assert_eq!(number("msg-0012"), Some(12));
+        for foreign in [
+            "msg--4",
+            "msg-+5",
+            "msg-6a",
+            "msg-5\n",
+            "msg-\u{663}",
+            "custom",
+            "MSG-1",
+        ] {
+            assert_eq!(number(foreign), None, "{foreign:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_leave_no_successor_are_foreign() {
+        assert_eq!(
+            MessageId::from("msg-18446744073709551614").number(),
+            Some(u64::MAX - 1)
+        );
+        assert_eq!(MessageId::from("msg-18446744073709551615").number(), None);
+        assert_eq!(MessageId::from("msg-18446744073709551616").number(), None);
+    }
+
+    #[test]
+    fn an_id_fits_in_two_words() {
+        assert_eq!(size_of::<MessageId>(), 16);
+    }
+}

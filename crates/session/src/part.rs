@@ -1,0 +1,146 @@
+//! The pieces of a message: text, thinking, tool calls and results, images, files. Kinds that this
+//! version does not know are kept whole.
+
+use crate::Fields;
+use crate::json::Json;
+
+/// One piece of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What it is.
+    pub kind: PartKind,
+    unknown: Option<Box<UnknownFields>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct UnknownFields {
+    part: Fields,
+    payload: Fields,
+}
+
+/// What a part is, with its payload. Everything but text is boxed: text is nearly all there is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PartKind {
+    /// Words.
+    Text(String),
+    /// A model's thinking.
+    Thinking(String),
+    /// A model asks for a tool.
+    ToolCall(Box<ToolCall>),
+    /// What the tool answered.
+    ToolResult(Box<ToolResult>),
+    /// A picture.
+    Image(Box<Image>),
+    /// A file by its path.
+    FileRef(Box<FileRef>),
+    /// A kind that this version does not know.
+    Other(Box<OtherPart>),
+}
+
+/// A request for a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The id that the result will carry.
+    pub tool_call_id: Box<str>,
+    /// The tool.
+    pub tool_name: Box<str>,
+    /// Its arguments as JSON.
+    pub arguments: Json,
+    /// The arguments as the model wrote them, where they were not valid JSON.
+    pub raw_args_text: Option<Box<str>>,
+}
+
+/// The answer of a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolResult {
+    /// The id of the call.
+    pub tool_call_id: Box<str>,
+    /// Whether the tool failed.
+    pub is_error: bool,
+    /// The answer as JSON, most often a string.
+    pub content: Json,
+}
+
+/// A picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Such as `image/png`.
+    pub mime_type: Box<str>,
+    /// Where the picture is.
+    pub source: ImageSource,
+}
+
+/// Where a picture is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ImageSource {
+    /// In the message, as base64.
+    Data(Box<str>),
+    /// At an address.
+    Url(Box<str>),
+}
+
+/// A file by its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileRef {
+    /// The path as it was given.
+    pub path: Box<str>,
+    /// Such as `text/plain`.
+    pub mime_type: Option<Box<str>>,
+    /// Its size in bytes.
+    pub size: Option<u64>,
+}
+
+/// A part of a kind that this version does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherPart {
+    /// The word in `kind`.
+    pub kind: Box<str>,
+    /// The payload as JSON; `None` where there was none.
+    pub payload: Option<Json>,
+}
+
+impl Part {
+    /// Words.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new(PartKind::Text(text.into()))
+    }
+
+    /// A part without unknown fields.
+    pub fn new(kind: PartKind) -> Self {
+        Self {
+            kind,
+            unknown: None,
+        }
+    }
+
+    /// Adds fields that this version does not know: beside `kind`, and inside `payload`.
+    #[must_use]
+    pub fn with_unknown(mut self, part: Fields, payload: Fields) -> Self {
+        if !(part.is_empty() && payload.is_empty()) {
+            self.unknown = Some(Box::new(UnknownFields { part, payload }));
+        }
+        self
+    }
+
+    /// Unknown fields beside `kind`.
+    pub fn unknown(&self) -> &Fields {
+        self.unknown
+            .as_deref()
+            .map_or(&Fields::NONE, |unknown| &unknown.part)
+    }
+
+    /// Unknown fields inside `payload`.
+    pub fn unknown_payload(&self) -> &Fields {
+        self.unknown
+            .as_deref()
+            .map_or(&Fields::NONE, |unknown| &unknown.payload)
+    }
+
+    /// The words, if it is a text.
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.kind {
+            PartKind::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The one JSON form of messages. Reads both spellings of speakers and addressees that are in use,
+//! writes the first, and keeps every field that it does not know.
+//!
+//! ```json
+//! {"id":"msg-1","content":"Hello","speaker":{"roleId":"ann","roleName":"Ann","type":"human"},
+//!  "routing":{"resolvedAddressees":["max"]}}
+//! ```
+//!
+//! A message that is more than one text also carries `parts`; `content` then holds its words, so that
+//! a reader who knows only `content` misses no word. Called by every door that takes or gives JSON.
+
+mod parts;
+mod read;
+mod write;
+
+use crate::json::FieldError;
+
+pub use read::{read_addressees, read_conversation_message, read_message};
+pub use write::{ConversationMessageRecord, MessageRecord};
+
+/// Why a value is not a message.
+///
+/// The first four texts are fixed: callers compare them.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MessageError {
+    /// There is no message at all.
+    #[error("Message cannot be null or undefined")]
+    Null,
+    /// `content` is missing or not a string, and there are no `parts` either.
+    #[error("Message content must be a string")]
+    ContentNotString,
+    /// There is no speaker.
+    #[error("Message speaker is required")]
+    SpeakerMissing,
+    /// The speaker has no id.
+    #[error("Message speaker.roleId is required")]
+    RoleIdMissing,
+    /// Another field cannot be read.
+    #[error("Message {0}")]
+    Field(#[from] FieldError),
+}

@@ -1,0 +1,213 @@
+//! JSON to messages. The order of the checks is part of the contract: the first that fails is told.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use smallvec::SmallVec;
+
+use super::MessageError;
+use super::parts::read_parts;
+use crate::json::{FieldError, Json, Kind, Object, elements, text};
+use crate::{
+    Addressee, ConversationMessage, Fields, Message, MessageId, Part, Parts, Role, Routing,
+    Speaker, SpeakerType, Timestamp,
+};
+
+/// Reads a message; an `id` is dropped, since the conversation that takes the message gives its own.
+pub fn read_message(raw: &RawValue) -> Result<Message, MessageError> {
+    let mut object = open(raw)?;
+    object.take("id");
+    read_fields(object)
+}
+
+/// Reads a message with its id.
+pub fn read_conversation_message(raw: &RawValue) -> Result<ConversationMessage, MessageError> {
+    let mut object = open(raw)?;
+    let id = MessageId::from(object.need_text("id")?.as_str());
+    Ok(ConversationMessage {
+        id,
+        message: read_fields(object)?,
+    })
+}
+
+/// Reads a list of addressees: names, objects with an `identifier`, or both mixed.
+pub fn read_addressees(raw: &RawValue) -> Result<Vec<Addressee>, FieldError> {
+    let read = |(index, raw)| read_addressee(raw).map_err(|error| error.at_index(index));
+    elements(raw)?.into_iter().enumerate().map(read).collect()
+}
+
+fn open(raw: &RawValue) -> Result<Object<'_>, MessageError> {
+    if is_falsy(raw) {
+        return Err(MessageError::Null);
+    }
+    // Anything else that is no object has no `content` either, which is what gets told.
+    if Kind::of(raw) != Kind::Object {
+        return Err(MessageError::ContentNotString);
+    }
+    Ok(Object::of(raw)?)
+}
+
+fn read_fields(mut object: Object<'_>) -> Result<Message, MessageError> {
+    let mut kept = Fields::NONE;
+    let parts = read_body(&mut object, &mut kept)?;
+    let speaker = object.take("speaker").filter(|raw| !is_falsy(raw));
+    let speaker = Arc::new(read_speaker(speaker.ok_or(MessageError::SpeakerMissing)?)?);
+    let routing = match object.take("routing") {
+        Some(raw) if Kind::of(raw) != Kind::Null => Some(Box::new(
+            read_routing(raw).map_err(|error| error.within("routing"))?,
+        )),
+        null => keep(null, "routing", &mut kept),
+    };
+    let role = lenient(&mut object, &mut kept, "role", |raw| {
+        Role::parse(&text(raw).ok()?)
+    });
+    let run_id = lenient(&mut object, &mut kept, "runId", |raw| {
+        Some(text(raw).ok()?.into())
+    });
+    let timestamp = lenient(&mut object, &mut kept, "timestamp", read_timestamp);
+    let meta = lenient(&mut object, &mut kept, "meta", |raw| {
+        (Kind::of(raw) == Kind::Object).then(|| Json::of(raw))
+    });
+    let mut unknown = object.rest();
+    unknown.extend(kept);
+    Ok(Message {
+        role,
+        parts,
+        speaker: Some(speaker),
+        routing,
+        run_id,
+        timestamp,
+        meta,
+        unknown,
+    })
+}
+
+/// `content` says what was said. `parts` beside it count only if they say the same words; otherwise
+/// they are somebody else's field and are kept as such.
+fn read_body(object: &mut Object<'_>, kept: &mut Fields) -> Result<Parts, MessageError> {
+    let content = object.take("content");
+    let parts = object.take("parts");
+    let Some(content) = content.filter(|raw| Kind::of(raw) == Kind::String) else {
+        let Some(parts) = parts.filter(|raw| content.is_none() && Kind::of(raw) == Kind::Array)
+        else {
+            return Err(MessageError::ContentNotString);
+        };
+        return Ok(read_parts(parts).map_err(|error| error.within("parts"))?);
+    };
+    let content = text(content).map_err(|error| error.within("content"))?;
+    if let Some(raw) = parts {
+        match read_parts(raw) {
+            Ok(parts) if Message::words(&parts) == content => return Ok(parts),
+            _ => kept.push("parts", Json::of(raw)),
+        }
+    }
+    Ok(SmallVec::from([Part::text(content)]))
+}
+
+fn read_speaker(raw: &RawValue) -> Result<Speaker, MessageError> {
+    if Kind::of(raw) != Kind::Object {
+        return Err(MessageError::RoleIdMissing);
+    }
+    let within = |error: FieldError| MessageError::Field(error.within("speaker"));
+    let mut object = Object::of(raw).map_err(within)?;
+    let role_id = object.take_some("roleId").map(|raw| ("roleId", raw));
+    let role_id = role_id.or_else(|| object.take_some("id").map(|raw| ("id", raw)));
+    let (name, raw) = role_id
+        .filter(|(_, raw)| !is_falsy(raw))
+        .ok_or(MessageError::RoleIdMissing)?;
+    let role_id = text(raw).map_err(|error| within(error.within(name)))?;
+    let role_name = either(&mut object, "roleName", "name").map_err(within)?;
+    let role_title = either(&mut object, "roleTitle", "displayName").map_err(within)?;
+    let kind = object.take_text("type").map_err(within)?;
+    Ok(Speaker {
+        role_name: role_name.unwrap_or_else(|| role_id.clone()).into(),
+        role_id: role_id.into(),
+        role_title: role_title.map(Into::into),
+        kind: kind.map(|word| SpeakerType::from(word.as_str())),
+        unknown: object.rest(),
+    })
+}
+
+fn read_routing(raw: &RawValue) -> Result<Routing, FieldError> {
+    let mut object = Object::of(raw)?;
+    let resolved_addressees = object.take_with("resolvedAddressees", read_addressees)?;
+    let mut kept = Fields::NONE;
+    let word = |raw: &RawValue| Some(Box::from(text(raw).ok()?));
+    let parent_message_id = lenient(&mut object, &mut kept, "parentMessageId", word);
+    let intent = lenient(&mut object, &mut kept, "intent", word);
+    let mut unknown = object.rest();
+    unknown.extend(kept);
+    Ok(Routing {
+        resolved_addressees,
+        parent_message_id,
+        intent,
+        unknown,
+    })
+}
+
+fn read_addressee(raw: &RawValue) -> Result<Addressee, FieldError> {
+    match Kind::of(raw) {
+        Kind::String => Ok(Addressee::named(text(raw)?)),
+        Kind::Object => {
+            let mut object = Object::of(raw)?;
+            let identifier = object.need_text("identifier")?.into();
+            Ok(Addressee {
+                identifier,
+                unknown: object.rest(),
+            })
+        }
+        _ => Err(FieldError::wrong_kind(
+            "a name or an object with an identifier",
+            raw,
+        )),
+    }
+}
+
+fn read_timestamp(raw: &RawValue) -> Option<Timestamp> {
+    match Kind::of(raw) {
+        Kind::String => Timestamp::parse(&text(raw).ok()?),
+        // Only the plain spelling is written again as it was read.
+        Kind::Number => {
+            let millis: i64 = raw.get().parse().ok()?;
+            (millis.to_string() == raw.get()).then(|| Timestamp::from_millis(millis))
+        }
+        _ => None,
+    }
+}
+
+/// A text under one of two names; the second stays where it is if the first is there.
+fn either(object: &mut Object<'_>, name: &str, other: &str) -> Result<Option<String>, FieldError> {
+    match object.take_text(name)? {
+        None => object.take_text(other),
+        some => Ok(some),
+    }
+}
+
+/// A field that the contract does not define: read if it can be, else kept as it is.
+fn lenient<T>(
+    object: &mut Object<'_>,
+    kept: &mut Fields,
+    name: &'static str,
+    read: impl FnOnce(&RawValue) -> Option<T>,
+) -> Option<T> {
+    let raw = object.take(name)?;
+    read(raw).or_else(|| keep(Some(raw), name, kept))
+}
+
+fn keep<T>(raw: Option<&RawValue>, name: &'static str, kept: &mut Fields) -> Option<T> {
+    if let Some(raw) = raw {
+        kept.push(name, Json::of(raw));
+    }
+    None
+}
+
+/// What JavaScript takes for false: `null`, `false`, a zero, an empty text.
+fn is_falsy(raw: &RawValue) -> bool {
+    match Kind::of(raw) {
+        Kind::Null => true,
+        Kind::Boolean => raw.get() == "false",
+        Kind::Number => raw.get().parse() == Ok(0.0),
+        Kind::String => raw.get() == "\"\"",
+        Kind::Array | Kind::Object => false,
+    }
+}

@@ -1,0 +1,72 @@
+//! Who said a message. Shared by all messages of one speaker; knows nothing of teams or agents.
+
+use crate::Fields;
+
+/// Who said a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Speaker {
+    /// The member's id. Never empty in a stored message.
+    pub role_id: Box<str>,
+    /// The name shown in prompts; the id where the source gave none.
+    pub role_name: Box<str>,
+    /// A title such as "Architect".
+    pub role_title: Option<Box<str>>,
+    /// Human, AI or system; `None` where the source did not say, which counts as "not an AI".
+    pub kind: Option<SpeakerType>,
+    /// What else the source said of the speaker.
+    pub unknown: Fields,
+}
+
+/// What kind of speaker it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SpeakerType {
+    /// A person.
+    Human,
+    /// An agent.
+    Ai,
+    /// The table itself.
+    System,
+    /// A kind that this version does not know, kept as it was written.
+    Other(Box<str>),
+}
+
+impl Speaker {
+    /// A speaker with a name and no title.
+    pub fn new(id: impl Into<Box<str>>, name: impl Into<Box<str>>, kind: SpeakerType) -> Self {
+        Self {
+            role_id: id.into(),
+            role_name: name.into(),
+            role_title: None,
+            kind: Some(kind),
+            unknown: Fields::NONE,
+        }
+    }
+
+    /// Whether it is known to be an agent.
+    pub fn is_ai(&self) -> bool {
+        self.kind == Some(SpeakerType::Ai)
+    }
+}
+
+impl SpeakerType {
+    /// The word in JSON.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Human => "human",
+            Self::Ai => "ai",
+            Self::System => "system",
+            Self::Other(word) => word,
+        }
+    }
+}
+
+impl From<&str> for SpeakerType {
+    fn from(word: &str) -> Self {
+        match word {
+            "human" => Self::Human,
+            "ai" => Self::Ai,
+            "system" => Self::System,
+            other => Self::Other(other.into()),
+        }
+    }
+}

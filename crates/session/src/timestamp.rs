@@ -1,0 +1,97 @@
+//! A moment as a source wrote it: milliseconds since 1970 or a date text. Time is data here, never
+//! order, and there is no clock in this room.
+
+use std::fmt;
+
+/// A moment, and how it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timestamp {
+    millis: i64,
+    spelling: Spelling,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Spelling {
+    /// A number of milliseconds.
+    Millis,
+    /// `2026-01-31T12:00:00.000Z`, the form that JavaScript writes.
+    Iso,
+    /// Another date text, kept so that it is written as it was read.
+    Text(Box<str>),
+}
+
+impl Timestamp {
+    /// The moment this many milliseconds after the start of 1970, UTC.
+    pub fn from_millis(millis: i64) -> Self {
+        Self {
+            millis,
+            spelling: Spelling::Millis,
+        }
+    }
+
+    /// Reads a date text with its offset (RFC 3339); `None` if it is not one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let moment: jiff::Timestamp = text.parse().ok()?;
+        let millis = moment.as_millisecond();
+        let spelling = if iso(millis) == text {
+            Spelling::Iso
+        } else {
+            Spelling::Text(text.into())
+        };
+        Some(Self { millis, spelling })
+    }
+
+    /// Milliseconds since the start of 1970, UTC.
+    pub fn millis(&self) -> i64 {
+        self.millis
+    }
+
+    /// The date text, or `None` where the moment was written as a number.
+    pub fn text(&self) -> Option<String> {
+        match &self.spelling {
+            Spelling::Millis => None,
+            Spelling::Iso => Some(iso(self.millis)),
+            Spelling::Text(text) => Some(text.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.text() {
+            Some(text) => f.write_str(&text),
+            None => write!(f, "{}", self.millis),
+        }
+    }
+}
+
+fn iso(millis: i64) -> String {
+    jiff::Timestamp::from_millisecond(millis)
+        .map_or_else(|_| millis.to_string(), |moment| format!("{moment:.3}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_is_written_as_it_was_read() {
+        for text in [
+            "2026-01-31T12:00:00.000Z",
+            "2026-01-31T12:00:00Z",
+            "2026-01-31T13:00:00+01:00",
+        ] {
+            let timestamp = Timestamp::parse(text).unwrap();
+            assert_eq!(timestamp.to_string(), text);
+            assert_eq!(timestamp.millis(), 1_769_860_800_000);
+        }
+        assert_eq!(Timestamp::from_millis(5).to_string(), "5");
+    }
+
+    #[test]
+    fn what_is_no_date_is_none() {
+        for text in ["yesterday", "", "2026-01-31", "12:00"] {
+            assert_eq!(Timestamp::parse(text), None, "{text:?}");
+        }
+    }
+}
