@@ -114,11 +114,7 @@ impl Header {
 
     /// The header and its line break.
     pub(crate) fn pieces(&self) -> [&str; 2] {
-        if self.0.is_empty() {
-            ["", ""]
-        } else {
-            [&self.0, "\n"]
-        }
+        if self.0.is_empty() { ["", ""] } else { [&self.0, "\n"] }
     }
 
     /// The bytes of the header and its line break.

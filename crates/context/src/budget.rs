@@ -107,32 +107,16 @@ pub(crate) fn fit(
     let budget = usize::try_from(max_bytes).unwrap_or(usize::MAX);
     let context_count = lines.len();
     let whole = |body: usize| {
-        if body == 0 {
-            0
-        } else {
-            sizes.message_header + body
-        }
+        if body == 0 { 0 } else { sizes.message_header + body }
     };
     let [system, team_task] = sizes.fixed;
     let outcome = |context: usize, context_kept: usize, message_bytes: usize, status| {
         let message = whole(message_bytes);
-        let sections = [system, team_task, context, message]
-            .into_iter()
-            .filter(|size| *size > 0);
+        let sections = [system, team_task, context, message].into_iter().filter(|size| *size > 0);
         let separators = SEPARATOR * sections.count().saturating_sub(1);
-        let bytes = SectionBytes {
-            system: sizes.flag + system,
-            team_task,
-            context,
-            message,
-            separators,
-        };
-        Fit {
-            context_kept,
-            message_bytes,
-            status,
-            bytes,
-        }
+        let bytes =
+            SectionBytes { system: sizes.flag + system, team_task, context, message, separators };
+        Fit { context_kept, message_bytes, status, bytes }
     };
 
     let without_context = outcome(0, 0, sizes.message.len(), PromptStatus::ContextTrimmed);
@@ -142,11 +126,8 @@ pub(crate) fn fit(
         let room = budget - base;
         let (kept, size) = newest_lines(&mut lines, separator + sizes.context_header, room);
         let context = if kept == 0 { 0 } else { size - separator };
-        let status = if kept == context_count {
-            PromptStatus::Fits
-        } else {
-            PromptStatus::ContextTrimmed
-        };
+        let status =
+            if kept == context_count { PromptStatus::Fits } else { PromptStatus::ContextTrimmed };
         return outcome(context, kept, sizes.message.len(), status);
     }
 
@@ -155,10 +136,7 @@ pub(crate) fn fit(
     let separator = if taken > sizes.flag { SEPARATOR } else { 0 };
     let room = budget.saturating_sub(taken + separator + sizes.message_header);
     match sizes.message.floor_char_boundary(room) {
-        0 if taken <= budget => Fit {
-            status: PromptStatus::MessageDropped,
-            ..fixed
-        },
+        0 if taken <= budget => Fit { status: PromptStatus::MessageDropped, ..fixed },
         0 => fixed,
         cut => outcome(0, 0, cut, PromptStatus::MessageTruncated),
     }

@@ -50,23 +50,14 @@ pub(crate) struct NumbersUsedUp;
 
 impl Conversation {
     pub(crate) fn new() -> Self {
-        Self {
-            next_number: 1,
-            ..Self::default()
-        }
+        Self { next_number: 1, ..Self::default() }
     }
 
     /// A conversation of these messages, ids as they are.
     pub(crate) fn of(messages: Vec<Arc<ConversationMessage>>) -> Self {
-        let last_number = messages
-            .iter()
-            .filter_map(|message| message.id.number())
-            .max();
+        let last_number = messages.iter().filter_map(|message| message.id.number()).max();
         let next_number = last_number.unwrap_or(0) + 1;
-        let mut conversation = Self {
-            next_number,
-            ..Self::default()
-        };
+        let mut conversation = Self { next_number, ..Self::default() };
         conversation.counted_from = counted_suffix(&messages, next_number);
         for message in messages {
             conversation.index_id(&message.id);
@@ -155,22 +146,14 @@ impl Conversation {
     }
 
     pub(crate) fn by_id(&self, id: &MessageId) -> Option<&Arc<ConversationMessage>> {
-        self.at(self
-            .named
-            .get(id)
-            .copied()
-            .or_else(|| self.counted_seq(id))?)
+        self.at(self.named.get(id).copied().or_else(|| self.counted_seq(id))?)
     }
 
     pub(crate) fn by_speaker(
         &self,
         role_id: &str,
     ) -> impl Iterator<Item = &Arc<ConversationMessage>> {
-        let seqs = self
-            .speakers
-            .get(role_id)
-            .into_iter()
-            .flat_map(|spoken| spoken.seqs.iter());
+        let seqs = self.speakers.get(role_id).into_iter().flat_map(|spoken| spoken.seqs.iter());
         seqs.filter_map(|seq| self.at(*seq))
     }
 
@@ -178,15 +161,11 @@ impl Conversation {
         &self,
         millis: RangeInclusive<i64>,
     ) -> impl Iterator<Item = &Arc<ConversationMessage>> {
-        self.times
-            .between(millis)
-            .into_iter()
-            .filter_map(|seq| self.at(seq))
+        self.times.between(millis).into_iter().filter_map(|seq| self.at(seq))
     }
 
     fn at(&self, seq: Seq) -> Option<&Arc<ConversationMessage>> {
-        self.messages
-            .get(usize::try_from(seq.checked_sub(self.first)?).ok()?)
+        self.messages.get(usize::try_from(seq.checked_sub(self.first)?).ok()?)
     }
 
     fn end(&self) -> Seq {
@@ -198,13 +177,8 @@ impl Conversation {
         let MessageId::Numbered(number) = id else {
             return None;
         };
-        let back = self
-            .next_number
-            .checked_sub(*number)
-            .filter(|back| *back > 0)?;
-        self.end()
-            .checked_sub(back)
-            .filter(|seq| *seq >= self.counted_from)
+        let back = self.next_number.checked_sub(*number).filter(|back| *back > 0)?;
+        self.end().checked_sub(back).filter(|seq| *seq >= self.counted_from)
     }
 
     fn index_id(&mut self, id: &MessageId) {
@@ -227,10 +201,7 @@ impl Conversation {
 
     fn index_speaker(&mut self, speaker: Arc<Speaker>, seq: Seq) -> Arc<Speaker> {
         let Some(spoken) = self.speakers.get_mut(&speaker.role_id) else {
-            let spoken = Spoken {
-                speaker: Arc::clone(&speaker),
-                seqs: VecDeque::from([seq]),
-            };
+            let spoken = Spoken { speaker: Arc::clone(&speaker), seqs: VecDeque::from([seq]) };
             self.speakers.insert(speaker.role_id.clone(), spoken);
             return speaker;
         };
@@ -268,15 +239,9 @@ impl Times {
         }
         let start = self.in_order.partition_point(|(at, _)| at < millis.start());
         let end = self.in_order.partition_point(|(at, _)| at <= millis.end());
-        let late = self
-            .late
-            .range((*millis.start(), 0)..=(*millis.end(), Seq::MAX));
-        let mut seqs: Vec<Seq> = self
-            .in_order
-            .range(start..end)
-            .chain(late)
-            .map(|(_, seq)| *seq)
-            .collect();
+        let late = self.late.range((*millis.start(), 0)..=(*millis.end(), Seq::MAX));
+        let mut seqs: Vec<Seq> =
+            self.in_order.range(start..end).chain(late).map(|(_, seq)| *seq).collect();
         seqs.sort_unstable();
         seqs
     }
@@ -287,11 +252,7 @@ fn counted_suffix(messages: &[Arc<ConversationMessage>], next_number: u64) -> Se
     let from_behind = messages.iter().rev().zip(1..);
     let counted = from_behind
         .take_while(|(message, back)| {
-            next_number
-                .checked_sub(*back)
-                .map(MessageId::Numbered)
-                .as_ref()
-                == Some(&message.id)
+            next_number.checked_sub(*back).map(MessageId::Numbered).as_ref() == Some(&message.id)
         })
         .count();
     (messages.len() - counted) as u64

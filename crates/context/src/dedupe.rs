@@ -15,12 +15,7 @@ pub(crate) fn repeats(
     current: &ConversationMessage,
     current_text: &str,
 ) -> bool {
-    let Some(speaker) = current
-        .message
-        .speaker
-        .as_deref()
-        .filter(|speaker| speaker.is_ai())
-    else {
+    let Some(speaker) = current.message.speaker.as_deref().filter(|speaker| speaker.is_ai()) else {
         return false;
     };
     *last_id == current.id || (*last.from == *speaker.role_name && last.content == current_text)

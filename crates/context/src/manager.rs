@@ -80,13 +80,10 @@ impl ContextManager {
         message: Message,
     ) -> Result<Arc<ConversationMessage>, AddMessageError> {
         check_speaker(&message)?;
-        let added = self
-            .conversation
-            .add(message)
-            .map_err(|NumbersUsedUp| AddMessageError::IdsUsedUp)?;
+        let added =
+            self.conversation.add(message).map_err(|NumbersUsedUp| AddMessageError::IdsUsedUp)?;
         let added = Arc::clone(added);
-        self.log
-            .debug(format_args!("[ContextManager] Message added: {}", added.id));
+        self.log.debug(format_args!("[ContextManager] Message added: {}", added.id));
         if let Some(hook) = &self.options.on_message_added {
             hook(&added);
         }
@@ -218,10 +215,7 @@ impl ContextManager {
             let Some(oldest) = self.conversation.remove_oldest() else {
                 return;
             };
-            self.log.debug(format_args!(
-                "[ContextManager] Message archived: {}",
-                oldest.id
-            ));
+            self.log.debug(format_args!("[ContextManager] Message archived: {}", oldest.id));
             (cap.archive)(oldest);
         }
     }
@@ -256,13 +250,6 @@ impl ContextManager {
 }
 
 fn check_speaker(message: &Message) -> Result<(), MessageError> {
-    let speaker = message
-        .speaker
-        .as_deref()
-        .ok_or(MessageError::SpeakerMissing)?;
-    if speaker.role_id.is_empty() {
-        Err(MessageError::RoleIdMissing)
-    } else {
-        Ok(())
-    }
+    let speaker = message.speaker.as_deref().ok_or(MessageError::SpeakerMissing)?;
+    if speaker.role_id.is_empty() { Err(MessageError::RoleIdMissing) } else { Ok(()) }
 }

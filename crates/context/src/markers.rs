@@ -52,15 +52,11 @@ pub struct Stripped<'a> {
 
 impl Strip {
     /// The rule of the contract.
-    pub const COMPACT: Self = Self {
-        whitespace: Whitespace::Compact,
-        task_block: TaskBlock::ToBracket,
-    };
+    pub const COMPACT: Self =
+        Self { whitespace: Whitespace::Compact, task_block: TaskBlock::ToBracket };
     /// The rule of the product, whose prompts carry code.
-    pub const PRESERVE: Self = Self {
-        whitespace: Whitespace::Preserve,
-        task_block: TaskBlock::ToBlankLine,
-    };
+    pub const PRESERVE: Self =
+        Self { whitespace: Whitespace::Preserve, task_block: TaskBlock::ToBlankLine };
 }
 
 /// Takes all markers out of a text.

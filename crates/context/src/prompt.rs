@@ -91,14 +91,7 @@ impl<'a> Prompt<'a> {
         let newest_first = input.context_messages.iter().rev();
         let lines = newest_first.map(|message| assembler.line.len(message));
         let fit = fit(sizes, lines, input.max_bytes);
-        Self {
-            assembler,
-            system,
-            team_task,
-            context: &input.context_messages,
-            message,
-            fit,
-        }
+        Self { assembler, system, team_task, context: &input.context_messages, message, fit }
     }
 
     /// What became of it.
@@ -123,9 +116,7 @@ impl<'a> Prompt<'a> {
 
     /// The bytes that the line of a message of the context takes or would take.
     pub fn line_bytes(&self, index: usize) -> Option<usize> {
-        self.context
-            .get(index)
-            .map(|message| self.assembler.line.len(message))
+        self.context.get(index).map(|message| self.assembler.line.len(message))
     }
 
     /// How many bytes of the current message are in it, and how many it has.
@@ -204,18 +195,10 @@ impl<'a> Prompt<'a> {
         let kept = &self.context[self.dropped_context()..];
         if let Some((first, rest)) = kept.split_first() {
             open_section(&mut between, &self.assembler.context, &mut write)?;
-            self.assembler
-                .line
-                .pieces(first)
-                .into_iter()
-                .try_for_each(&mut write)?;
+            self.assembler.line.pieces(first).into_iter().try_for_each(&mut write)?;
             for message in rest {
                 write("\n")?;
-                self.assembler
-                    .line
-                    .pieces(message)
-                    .into_iter()
-                    .try_for_each(&mut write)?;
+                self.assembler.line.pieces(message).into_iter().try_for_each(&mut write)?;
             }
         }
         if self.fit.message_bytes > 0 {
@@ -241,14 +224,8 @@ impl<'a> SystemText<'a> {
         let text = |text: &'a Option<Cow<'a, str>>| trim(text.as_deref().unwrap_or_default());
         let instruction = text(&input.system_instruction);
         let file = text(&input.instruction_file_text);
-        let between = if instruction.is_empty() || file.is_empty() {
-            ""
-        } else {
-            "\n\n"
-        };
-        Self {
-            pieces: [instruction, between, file],
-        }
+        let between = if instruction.is_empty() || file.is_empty() { "" } else { "\n\n" };
+        Self { pieces: [instruction, between, file] }
     }
 
     fn len(&self) -> usize {

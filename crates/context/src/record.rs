@@ -12,10 +12,7 @@ use crate::{AssemblerInput, AssemblerOutput, ContextMessage, SectionBytes};
 pub fn read_assembler_input(raw: &RawValue) -> Result<AssemblerInput<'static>, FieldError> {
     let mut object = Object::of(raw)?;
     let context = object.take("contextMessages").ok_or_else(|| {
-        FieldError::missing(
-            "contextMessages",
-            "a list of {from, to?, content}, [] for none",
-        )
+        FieldError::missing("contextMessages", "a list of {from, to?, content}, [] for none")
     })?;
     let context_messages =
         read_context_messages(context).map_err(|error| error.within("contextMessages"))?;
@@ -25,9 +22,7 @@ pub fn read_assembler_input(raw: &RawValue) -> Result<AssemblerInput<'static>, F
         team_task: object.take_text("teamTask")?.map(Cow::Owned),
         system_instruction: object.take_text("systemInstruction")?.map(Cow::Owned),
         instruction_file_text: object.take_text("instructionFileText")?.map(Cow::Owned),
-        max_bytes: object
-            .take_with("maxBytes", whole_number)?
-            .unwrap_or(DEFAULT_MAX_BYTES),
+        max_bytes: object.take_with("maxBytes", whole_number)?.unwrap_or(DEFAULT_MAX_BYTES),
     })
 }
 
@@ -60,10 +55,7 @@ struct ContextMessageRecord<'a>(&'a ContextMessage<'a>);
 impl Serialize for AssemblerInputRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry(
-            "contextMessages",
-            &ContextMessagesRecord(&self.0.context_messages),
-        )?;
+        map.serialize_entry("contextMessages", &ContextMessagesRecord(&self.0.context_messages))?;
         map.serialize_entry("currentMessage", &self.0.current_message)?;
         map.serialize_entry("teamTask", &self.0.team_task)?;
         if let Some(text) = &self.0.system_instruction {
@@ -80,9 +72,7 @@ impl Serialize for AssemblerInputRecord<'_> {
 impl Serialize for ContextMessagesRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.0.len()))?;
-        self.0
-            .iter()
-            .try_for_each(|one| list.serialize_element(&ContextMessageRecord(one)))?;
+        self.0.iter().try_for_each(|one| list.serialize_element(&ContextMessageRecord(one)))?;
         list.end()
     }
 }

@@ -15,15 +15,9 @@ pub(crate) struct LimitedTask {
 pub(crate) fn limit(mut task: String) -> LimitedTask {
     let bytes = task.len();
     if bytes <= TEAM_TASK_BYTES_MAX {
-        return LimitedTask {
-            task,
-            cut_from: None,
-        };
+        return LimitedTask { task, cut_from: None };
     }
     task.truncate(truncate_to_bytes(&task, TEAM_TASK_BYTES_MAX).len());
     task.shrink_to_fit();
-    LimitedTask {
-        task,
-        cut_from: Some(bytes),
-    }
+    LimitedTask { task, cut_from: Some(bytes) }
 }

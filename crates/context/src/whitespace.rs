@@ -30,9 +30,8 @@ mod tests {
 
     #[test]
     fn it_differs_from_rust_in_two_characters_only() {
-        let differing: Vec<char> = (char::MIN..=char::MAX)
-            .filter(|c| is_whitespace(*c) != c.is_whitespace())
-            .collect();
+        let differing: Vec<char> =
+            (char::MIN..=char::MAX).filter(|c| is_whitespace(*c) != c.is_whitespace()).collect();
         assert_eq!(differing, ['\u{85}', '\u{feff}']);
     }
 }

@@ -54,10 +54,7 @@ mod tests {
         assert_eq!(format_addressees(None), "all");
         assert_eq!(format_addressees(Some(&[])), "all");
         assert_eq!(format_addressees(Some(&named(&["max"]))), "max");
-        assert_eq!(
-            format_addressees(Some(&named(&["max", "sarah"]))),
-            "max, sarah"
-        );
+        assert_eq!(format_addressees(Some(&named(&["max", "sarah"]))), "max, sarah");
         assert_eq!(format_addressees(Some(&named(&["a", "", "b"]))), "a, , b");
     }
 }

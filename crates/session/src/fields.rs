@@ -7,6 +7,7 @@ use crate::json::Json;
 ///
 /// Costs eight bytes when there are none, which is the usual case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::box_collection, reason = "one word in every message that has none")]
 pub struct Fields(Option<Box<Vec<Field>>>);
 
 type Field = (Box<str>, Json);
@@ -29,18 +30,12 @@ impl Fields {
 
     /// The value of the last field of this name, as JSON text.
     pub fn get(&self, name: &str) -> Option<&Json> {
-        self.iter()
-            .rev()
-            .find(|(key, _)| *key == name)
-            .map(|(_, value)| value)
+        self.iter().rev().find(|(key, _)| *key == name).map(|(_, value)| value)
     }
 
     /// All fields in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &Json)> {
-        self.0
-            .iter()
-            .flat_map(|fields| fields.iter())
-            .map(|(name, value)| (&**name, value))
+        self.0.iter().flat_map(|fields| fields.iter()).map(|(name, value)| (&**name, value))
     }
 
     /// Whether there are none.

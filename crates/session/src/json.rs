@@ -150,9 +150,7 @@ pub fn whole_number(raw: &RawValue) -> Result<u64, FieldError> {
         )]
         Ok(number) if number >= 0.0 && number.fract() == 0.0 => Ok(number as u64),
         Ok(number) if number == f64::INFINITY => Ok(u64::MAX),
-        _ => Err(FieldError::new(Problem::NotWhole {
-            got: digits.chars().take(40).collect(),
-        })),
+        _ => Err(FieldError::new(Problem::NotWhole { got: digits.chars().take(40).collect() })),
     }
 }
 
@@ -167,9 +165,7 @@ fn without_blanks(json: &str) -> Option<String> {
         } else if byte == b'"' {
             in_string = true;
         } else if matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
-            compact
-                .get_or_insert_default()
-                .push_str(&json[kept_until..at]);
+            compact.get_or_insert_default().push_str(&json[kept_until..at]);
             kept_until = at + 1;
         }
     }
@@ -190,10 +186,7 @@ mod tests {
     #[test]
     fn blanks_between_tokens_go_and_blanks_in_strings_stay() {
         let json = "{ \"a b\" : [ 1 ,\n\t\"x \\\" y\\\\\" , true ] }";
-        assert_eq!(
-            Json::parse(json).unwrap().as_str(),
-            r#"{"a b":[1,"x \" y\\",true]}"#
-        );
+        assert_eq!(Json::parse(json).unwrap().as_str(), r#"{"a b":[1,"x \" y\\",true]}"#);
     }
 
     #[test]
@@ -211,13 +204,7 @@ mod tests {
 
     #[test]
     fn whole_numbers_are_whole_however_they_are_written() {
-        for (json, number) in [
-            ("0", 0),
-            ("5.0", 5),
-            ("1e3", 1000),
-            ("-0", 0),
-            ("1e30", u64::MAX),
-        ] {
+        for (json, number) in [("0", 0), ("5.0", 5), ("1e3", 1000), ("-0", 0), ("1e30", u64::MAX)] {
             assert_eq!(whole_number(raw(json)), Ok(number), "{json}");
         }
         for json in ["-1", "1.5", "-1e400"] {

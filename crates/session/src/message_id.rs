@@ -63,15 +63,7 @@ mod tests {
 
     #[test]
     fn every_text_is_written_as_it_was_read() {
-        for text in [
-            "msg-7",
-            "msg-0012",
-            "msg-0",
-            "m1",
-            "",
-            "msg-",
-            "msg-99999999999999999999",
-        ] {
+        for text in ["msg-7", "msg-0012", "msg-0", "m1", "", "msg-", "msg-99999999999999999999"] {
             assert_eq!(MessageId::from(text).to_string(), text);
         }
     }
@@ -81,25 +73,14 @@ mod tests {
         let number = |text: &str| MessageId::from(text).number();
         assert_eq!(number("msg-7"), Some(7));
         assert_eq!(number("msg-0012"), Some(12));
-        for foreign in [
-            "msg--4",
-            "msg-+5",
-            "msg-6a",
-            "msg-5\n",
-            "msg-\u{663}",
-            "custom",
-            "MSG-1",
-        ] {
+        for foreign in ["msg--4", "msg-+5", "msg-6a", "msg-5\n", "msg-\u{663}", "custom", "MSG-1"] {
             assert_eq!(number(foreign), None, "{foreign:?}");
         }
     }
 
     #[test]
     fn numbers_that_leave_no_successor_are_foreign() {
-        assert_eq!(
-            MessageId::from("msg-18446744073709551614").number(),
-            Some(u64::MAX - 1)
-        );
+        assert_eq!(MessageId::from("msg-18446744073709551614").number(), Some(u64::MAX - 1));
         assert_eq!(MessageId::from("msg-18446744073709551615").number(), None);
         assert_eq!(MessageId::from("msg-18446744073709551616").number(), None);
     }

@@ -107,10 +107,7 @@ impl Part {
 
     /// A part without unknown fields.
     pub fn new(kind: PartKind) -> Self {
-        Self {
-            kind,
-            unknown: None,
-        }
+        Self { kind, unknown: None }
     }
 
     /// Adds fields that this version does not know: beside `kind`, and inside `payload`.
@@ -124,16 +121,12 @@ impl Part {
 
     /// Unknown fields beside `kind`.
     pub fn unknown(&self) -> &Fields {
-        self.unknown
-            .as_deref()
-            .map_or(&Fields::NONE, |unknown| &unknown.part)
+        self.unknown.as_deref().map_or(&Fields::NONE, |unknown| &unknown.part)
     }
 
     /// Unknown fields inside `payload`.
     pub fn unknown_payload(&self) -> &Fields {
-        self.unknown
-            .as_deref()
-            .map_or(&Fields::NONE, |unknown| &unknown.payload)
+        self.unknown.as_deref().map_or(&Fields::NONE, |unknown| &unknown.payload)
     }
 
     /// The words, if it is a text.

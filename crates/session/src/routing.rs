@@ -28,19 +28,13 @@ impl Routing {
     /// A routing to these members.
     pub fn to<N: Into<Box<str>>>(names: impl IntoIterator<Item = N>) -> Self {
         let addressees = names.into_iter().map(Addressee::named).collect();
-        Self {
-            resolved_addressees: Some(addressees),
-            ..Self::default()
-        }
+        Self { resolved_addressees: Some(addressees), ..Self::default() }
     }
 }
 
 impl Addressee {
     /// An addressee of whom only the name is known.
     pub fn named(identifier: impl Into<Box<str>>) -> Self {
-        Self {
-            identifier: identifier.into(),
-            unknown: Fields::NONE,
-        }
+        Self { identifier: identifier.into(), unknown: Fields::NONE }
     }
 }

@@ -23,21 +23,15 @@ enum Spelling {
 impl Timestamp {
     /// The moment this many milliseconds after the start of 1970, UTC.
     pub fn from_millis(millis: i64) -> Self {
-        Self {
-            millis,
-            spelling: Spelling::Millis,
-        }
+        Self { millis, spelling: Spelling::Millis }
     }
 
     /// Reads a date text with its offset (RFC 3339); `None` if it is not one.
     pub fn parse(text: &str) -> Option<Self> {
         let moment: jiff::Timestamp = text.parse().ok()?;
         let millis = moment.as_millisecond();
-        let spelling = if iso(millis) == text {
-            Spelling::Iso
-        } else {
-            Spelling::Text(text.into())
-        };
+        let spelling =
+            if iso(millis) == text { Spelling::Iso } else { Spelling::Text(text.into()) };
         Some(Self { millis, spelling })
     }
 
@@ -76,11 +70,9 @@ mod tests {
 
     #[test]
     fn every_spelling_is_written_as_it_was_read() {
-        for text in [
-            "2026-01-31T12:00:00.000Z",
-            "2026-01-31T12:00:00Z",
-            "2026-01-31T13:00:00+01:00",
-        ] {
+        for text in
+            ["2026-01-31T12:00:00.000Z", "2026-01-31T12:00:00Z", "2026-01-31T13:00:00+01:00"]
+        {
             let timestamp = Timestamp::parse(text).unwrap();
             assert_eq!(timestamp.to_string(), text);
             assert_eq!(timestamp.millis(), 1_769_860_800_000);

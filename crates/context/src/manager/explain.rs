@@ -91,9 +91,8 @@ impl ContextManager {
         agent_type: &str,
         request: &ContextRequest<'a>,
     ) -> Selection<'a> {
-        let size = request
-            .window_size
-            .unwrap_or_else(|| self.options.window_of(agent_id, agent_type));
+        let size =
+            request.window_size.unwrap_or_else(|| self.options.window_of(agent_id, agent_type));
         let window = select(self.conversation.len(), size);
         let context = self.conversation.range(window.clone());
         let mut context_messages: Vec<_> = context.map(|message| self.line(message)).collect();
@@ -101,23 +100,14 @@ impl ContextManager {
         let mut duplicate = false;
         if let Some(current) = self.conversation.latest() {
             current_message = self.stripped(current);
-            let last_id = self
-                .conversation
-                .range(window.clone())
-                .next_back()
-                .map(|last| &last.id);
-            duplicate = context_messages
-                .last()
-                .zip(last_id)
-                .is_some_and(|(last, last_id)| {
-                    dedupe::repeats(last, last_id, current, &current_message)
-                });
+            let last_id = self.conversation.range(window.clone()).next_back().map(|last| &last.id);
+            duplicate = context_messages.last().zip(last_id).is_some_and(|(last, last_id)| {
+                dedupe::repeats(last, last_id, current, &current_message)
+            });
         }
         if duplicate {
             context_messages.pop();
-            self.log.debug(format_args!(
-                "[ContextManager] Deduplicated context for AI→AI"
-            ));
+            self.log.debug(format_args!("[ContextManager] Deduplicated context for AI→AI"));
         }
         let input = AssemblerInput {
             context_messages,
@@ -127,11 +117,7 @@ impl ContextManager {
             instruction_file_text: request.instruction_file_text.map(Cow::Borrowed),
             max_bytes: self.options.max_bytes,
         };
-        Selection {
-            input,
-            window,
-            duplicate,
-        }
+        Selection { input, window, duplicate }
     }
 
     /// The context and the prompt of an agent, with a verdict for every message.
@@ -142,11 +128,7 @@ impl ContextManager {
         request: &ContextRequest<'a>,
     ) -> Explanation<'a> {
         let selection = self.select(agent_id, agent_type, request);
-        Explanation {
-            manager: self,
-            assembler: self.assembler(agent_type),
-            selection,
-        }
+        Explanation { manager: self, assembler: self.assembler(agent_type), selection }
     }
 
     fn line<'a>(&'a self, message: &'a ConversationMessage) -> ContextMessage<'a> {
@@ -209,19 +191,16 @@ impl<'a> Explanation<'a> {
     fn fate(&'a self, place: usize, prompt: &Prompt<'_>) -> Fate<'a> {
         let Range { start, end } = self.selection.window;
         if place < start {
-            return Fate::OutsideWindow {
-                behind: start - place,
-            };
+            return Fate::OutsideWindow { behind: start - place };
         }
         if place >= end {
             return current_fate(prompt);
         }
         let index = place - start;
         match (prompt.line_bytes(index), self.manager.conversation.latest()) {
-            (Some(bytes), _) if index >= prompt.dropped_context() => Fate::InPrompt {
-                section: Section::Context,
-                bytes,
-            },
+            (Some(bytes), _) if index >= prompt.dropped_context() => {
+                Fate::InPrompt { section: Section::Context, bytes }
+            }
             (Some(bytes), _) => Fate::OverBudget { bytes },
             // What is in the window and not in the input was taken out as a repetition.
             (None, Some(current)) if self.selection.duplicate => {
@@ -237,9 +216,6 @@ fn current_fate(prompt: &Prompt<'_>) -> Fate<'static> {
         (0, 0) => Fate::Empty,
         (0, bytes) => Fate::OverBudget { bytes },
         (kept_bytes, bytes) if kept_bytes < bytes => Fate::Truncated { kept_bytes, bytes },
-        (_, bytes) => Fate::InPrompt {
-            section: Section::Message,
-            bytes,
-        },
+        (_, bytes) => Fate::InPrompt { section: Section::Message, bytes },
     }
 }

@@ -83,10 +83,7 @@ impl ContextManagerOptions {
         if self.member_windows.is_empty() {
             return self.context_window_size;
         }
-        let by_type = || {
-            self.member_windows
-                .get(AgentType::named(agent_type).as_str())
-        };
+        let by_type = || self.member_windows.get(AgentType::named(agent_type).as_str());
         let own = self.member_windows.get(agent_id).or_else(by_type);
         own.copied().unwrap_or(self.context_window_size)
     }

@@ -87,11 +87,7 @@ impl ContextSnapshot {
             Ok(message) => Ok(Arc::new(message)),
             Err(error) => Err(SnapshotProblem::Message { index, error }),
         };
-        let messages = messages
-            .into_iter()
-            .enumerate()
-            .map(read)
-            .collect::<Result<_, _>>()?;
+        let messages = messages.into_iter().enumerate().map(read).collect::<Result<_, _>>()?;
         Ok(Self {
             messages,
             team_task: object.take_text("teamTask")?,
@@ -115,10 +111,7 @@ impl Serialize for SnapshotRecord<'_> {
             map.serialize_entry("timestamp", timestamp)?;
         }
         map.serialize_entry("version", &1)?;
-        self.0
-            .unknown
-            .iter()
-            .try_for_each(|(name, value)| map.serialize_entry(name, value))?;
+        self.0.unknown.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?;
         map.end()
     }
 }
@@ -169,7 +162,5 @@ fn check_version(version: Option<&RawValue>) -> Result<(), SnapshotProblem> {
     if Kind::of(raw) == Kind::Number && raw.get().parse() == Ok(1.0) {
         return Ok(());
     }
-    Err(SnapshotProblem::Version {
-        got: raw.get().chars().take(40).collect(),
-    })
+    Err(SnapshotProblem::Version { got: raw.get().chars().take(40).collect() })
 }

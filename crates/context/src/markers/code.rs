@@ -54,19 +54,13 @@ impl Code {
 
     /// Whether any byte of the range is code.
     pub(super) fn touches(&self, range: &Range<usize>) -> bool {
-        let next = self
-            .regions
-            .partition_point(|region| region.end <= range.start);
-        self.regions
-            .get(next)
-            .is_some_and(|region| region.start < range.end)
+        let next = self.regions.partition_point(|region| region.end <= range.start);
+        self.regions.get(next).is_some_and(|region| region.start < range.end)
     }
 
     /// Where the next fenced block begins at or behind this place.
     pub(super) fn next_fence(&self, from: usize) -> Option<usize> {
-        self.fences
-            .get(self.fences.partition_point(|fence| *fence < from))
-            .copied()
+        self.fences.get(self.fences.partition_point(|fence| *fence < from)).copied()
     }
 
     /// Adds the inline spans of one paragraph.
@@ -104,20 +98,13 @@ fn backtick_runs(text: &str) -> Vec<Range<usize>> {
 
 fn fence(line: &str) -> Option<Fence> {
     let unindented = line.trim_start_matches(' ');
-    let sign = unindented
-        .bytes()
-        .next()
-        .filter(|byte| matches!(byte, b'`' | b'~'))?;
+    let sign = unindented.bytes().next().filter(|byte| matches!(byte, b'`' | b'~'))?;
     let length = unindented.bytes().take_while(|byte| *byte == sign).count();
     let info = unindented[length..].trim_ascii();
     let indented = line.len() - unindented.len() > 3;
     // "```a```" on one line is an inline span.
     let inline = sign == b'`' && info.contains('`');
-    (length >= 3 && !indented && !inline).then_some(Fence {
-        sign,
-        length,
-        info: !info.is_empty(),
-    })
+    (length >= 3 && !indented && !inline).then_some(Fence { sign, length, info: !info.is_empty() })
 }
 
 fn closes(opening: &Fence, closing: &Fence) -> bool {

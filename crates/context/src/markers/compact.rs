@@ -14,21 +14,14 @@ pub(super) fn strip(text: &str, task_block: TaskBlock) -> Stripped<'_> {
     let text = without_markers(Cow::Borrowed(text), Kind::From);
     let text = without_markers(text, Kind::TeamTask);
     let before = text.len();
-    let text = without(text, |scanner, text, from| {
-        find_block(scanner, text, from, task_block)
-    });
+    let text = without(text, |scanner, text, from| find_block(scanner, text, from, task_block));
     let task_block_bytes = before - text.len();
     let text = without_markers(text, Kind::Next);
-    Stripped {
-        text: fold_whitespace(text),
-        task_block_bytes,
-    }
+    Stripped { text: fold_whitespace(text), task_block_bytes }
 }
 
 fn without_markers(text: Cow<'_, str>, kind: Kind) -> Cow<'_, str> {
-    without(text, |scanner, _, from| {
-        Some(scanner.find(kind, from)?.whole)
-    })
+    without(text, |scanner, _, from| Some(scanner.find(kind, from)?.whole))
 }
 
 /// The text without the ranges that `find` gives, one after the other.

@@ -58,11 +58,7 @@ impl Intent {
 pub fn parse_markers(text: &str) -> Markers {
     let mut markers = Markers::default();
     let mut drops_all = false;
-    let mut quotes = Quotes {
-        text,
-        line: 0,
-        seen: 0,
-    };
+    let mut quotes = Quotes { text, line: 0, seen: 0 };
     for found in markers_outside_code(text) {
         if quotes.hold(found.whole.start) {
             continue;
@@ -72,9 +68,7 @@ pub fn parse_markers(text: &str) -> Markers {
             Kind::Next => markers.next.extend(items(body).filter_map(read_item)),
             Kind::Drop if trim(body).eq_ignore_ascii_case("all") => drops_all = true,
             Kind::Drop => {
-                markers
-                    .drop
-                    .extend(items(body).filter_map(read_item).map(|item| item.name));
+                markers.drop.extend(items(body).filter_map(read_item).map(|item| item.name));
             }
             Kind::From if markers.from.is_none() && !trim(body).is_empty() => {
                 markers.from = Some(trim(body).to_owned());
@@ -96,10 +90,7 @@ fn items(list: &str) -> impl Iterator<Item = &str> {
 
 /// A name with an intent behind it; only the last `!P1`, `!P2` or `!P3` is one.
 fn read_item(item: &str) -> Option<Next> {
-    let plain = |name: &str| Next {
-        name: name.to_owned(),
-        intent: Intent::default(),
-    };
+    let plain = |name: &str| Next { name: name.to_owned(), intent: Intent::default() };
     let Some((name, suffix)) = item.rsplit_once('!') else {
         return Some(plain(item));
     };
@@ -111,10 +102,7 @@ fn read_item(item: &str) -> Option<Next> {
     };
     match trim(name) {
         "" => Some(plain(item)),
-        name => Some(Next {
-            name: name.to_owned(),
-            intent,
-        }),
+        name => Some(Next { name: name.to_owned(), intent }),
     }
 }
 
@@ -132,11 +120,7 @@ impl Quotes<'_> {
             self.line = self.seen + newline + 1;
         }
         self.seen = at;
-        let indent = self.text[self.line..at]
-            .bytes()
-            .take(4)
-            .take_while(|b| *b == b' ')
-            .count();
+        let indent = self.text[self.line..at].bytes().take(4).take_while(|b| *b == b' ').count();
         indent <= 3 && self.text[self.line + indent..at].starts_with('>')
     }
 }

@@ -13,10 +13,7 @@ use super::scan::{Found, Kind, Scanner, brackets, is_blank};
 pub(super) fn strip(text: &str) -> Stripped<'_> {
     let markers = markers_with_blocks(text);
     if markers.is_empty() {
-        return Stripped {
-            text: Cow::Borrowed(text),
-            task_block_bytes: 0,
-        };
+        return Stripped { text: Cow::Borrowed(text), task_block_bytes: 0 };
     }
     let blocks = markers.iter().filter(|found| found.kind == Kind::TaskBlock);
     let task_block_bytes = blocks.map(|found| found.whole.len()).sum();
@@ -32,10 +29,7 @@ pub(super) fn strip(text: &str) -> Stripped<'_> {
         }
     }
     kept.push_str(&text[until..]);
-    Stripped {
-        text: Cow::Owned(kept),
-        task_block_bytes,
-    }
+    Stripped { text: Cow::Owned(kept), task_block_bytes }
 }
 
 /// The markers outside code, in order, without overlaps. A block is only its label here.
@@ -80,27 +74,17 @@ fn find_markers(
 fn block_end(text: &str, body: usize, scanner: &mut Scanner<'_>, code: &Code) -> usize {
     let blank = scanner.paragraph_end(body);
     // The line break before the fence stays with the fence.
-    let fence = code
-        .next_fence(body)
-        .map_or(text.len(), |fence| (fence - 1).max(body));
+    let fence = code.next_fence(body).map_or(text.len(), |fence| (fence - 1).max(body));
     let limit = blank.min(fence);
-    let mut is_marker = |at: &usize| {
-        scanner
-            .marker_at(*at)
-            .is_some_and(|found| !code.touches(&found.whole))
-    };
-    brackets(text, body)
-        .take_while(|at| *at < limit)
-        .find(|at| is_marker(at))
-        .unwrap_or(limit)
+    let mut is_marker =
+        |at: &usize| scanner.marker_at(*at).is_some_and(|found| !code.touches(&found.whole));
+    brackets(text, body).take_while(|at| *at < limit).find(|at| is_marker(at)).unwrap_or(limit)
 }
 
 /// Markers with only blanks between them, on one line, go together.
 fn groups<'a>(text: &'a str, markers: &'a [Found]) -> impl Iterator<Item = Range<usize>> + 'a {
     let blank_between = |left: &Found, right: &Found| {
-        text.as_bytes()[left.whole.end..right.whole.start]
-            .iter()
-            .all(|byte| is_blank(*byte))
+        text.as_bytes()[left.whole.end..right.whole.start].iter().all(|byte| is_blank(*byte))
     };
     markers
         .chunk_by(blank_between)
@@ -116,15 +100,9 @@ struct Gap {
 impl Gap {
     fn around(text: &str, group: &Range<usize>) -> Self {
         let bytes = text.as_bytes();
-        let blanks_before = bytes[..group.start]
-            .iter()
-            .rev()
-            .take_while(|byte| is_blank(**byte))
-            .count();
-        let blanks_after = bytes[group.end..]
-            .iter()
-            .take_while(|byte| is_blank(**byte))
-            .count();
+        let blanks_before =
+            bytes[..group.start].iter().rev().take_while(|byte| is_blank(**byte)).count();
+        let blanks_after = bytes[group.end..].iter().take_while(|byte| is_blank(**byte)).count();
         let (start, end) = (group.start - blanks_before, group.end + blanks_after);
         let starts_line = start == 0 || bytes[start - 1] == b'\n';
         let ends_line = end == text.len() || bytes[end] == b'\n';
@@ -134,10 +112,7 @@ impl Gap {
             (true, false) => group.start..end,
             (false, _) => start..group.end,
         };
-        Self {
-            range,
-            whole_line: starts_line && ends_line,
-        }
+        Self { range, whole_line: starts_line && ends_line }
     }
 }
 

@@ -45,13 +45,8 @@ struct Ahead {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 5] = [
-        Self::From,
-        Self::Next,
-        Self::Drop,
-        Self::TeamTask,
-        Self::TaskBlock,
-    ];
+    pub(super) const ALL: [Self; 5] =
+        [Self::From, Self::Next, Self::Drop, Self::TeamTask, Self::TaskBlock];
 
     fn opening(self) -> &'static [u8] {
         match self {
@@ -66,18 +61,12 @@ impl Kind {
 
 impl<'t> Scanner<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        Self {
-            text,
-            close: Ahead::default(),
-            blank_line: Ahead::default(),
-        }
+        Self { text, close: Ahead::default(), blank_line: Ahead::default() }
     }
 
     /// The marker of any kind that begins at this place.
     pub(super) fn marker_at(&mut self, at: usize) -> Option<Found> {
-        Kind::ALL
-            .into_iter()
-            .find_map(|kind| self.marker_of(kind, at))
+        Kind::ALL.into_iter().find_map(|kind| self.marker_of(kind, at))
     }
 
     /// The first marker of this kind at or behind this place.
@@ -89,9 +78,7 @@ impl<'t> Scanner<'t> {
     /// the end of the text.
     pub(super) fn paragraph_end(&mut self, from: usize) -> usize {
         let text = self.text;
-        self.blank_line
-            .get(from, |from| find_blank_line(text, from))
-            .unwrap_or(text.len())
+        self.blank_line.get(from, |from| find_blank_line(text, from)).unwrap_or(text.len())
     }
 
     fn marker_of(&mut self, kind: Kind, at: usize) -> Option<Found> {
@@ -101,21 +88,13 @@ impl<'t> Scanner<'t> {
             return None;
         }
         if kind == Kind::TaskBlock {
-            return Some(Found {
-                kind,
-                whole: at..start,
-                body: start..start,
-            });
+            return Some(Found { kind, whole: at..start, body: start..start });
         }
         let look = |from| memchr(b']', &bytes[from..]).map(|length| from + length);
         let close = self.close.get(start, look)?;
         // The contract's pattern wants at least one character in FROM, and in no other.
         let empty = close == start && kind == Kind::From;
-        (!empty).then_some(Found {
-            kind,
-            whole: at..close + 1,
-            body: start..close,
-        })
+        (!empty).then_some(Found { kind, whole: at..close + 1, body: start..close })
     }
 }
 
@@ -123,11 +102,7 @@ impl Ahead {
     fn get(&mut self, from: usize, look: impl FnOnce(usize) -> Option<usize>) -> Option<usize> {
         let known = self.looked && self.from <= from && self.at.is_none_or(|at| at >= from);
         if !known {
-            *self = Self {
-                from,
-                at: look(from),
-                looked: true,
-            };
+            *self = Self { from, at: look(from), looked: true };
         }
         self.at
     }
@@ -145,12 +120,8 @@ pub(super) fn is_blank(byte: u8) -> bool {
 
 fn find_blank_line(text: &str, from: usize) -> Option<usize> {
     let bytes = text.as_bytes();
-    memchr_iter(b'\n', &bytes[from..])
-        .map(|at| from + at)
-        .find(|newline| {
-            let line = bytes[newline + 1..]
-                .iter()
-                .take_while(|byte| **byte != b'\n');
-            line.into_iter().all(|byte| is_blank(*byte))
-        })
+    memchr_iter(b'\n', &bytes[from..]).map(|at| from + at).find(|newline| {
+        let line = bytes[newline + 1..].iter().take_while(|byte| **byte != b'\n');
+        line.into_iter().all(|byte| is_blank(*byte))
+    })
 }

@@ -63,18 +63,12 @@ pub struct SyntaxError {
 impl FieldError {
     /// An error of the value itself; callers add the path from the inside out.
     pub fn new(problem: Problem) -> Self {
-        Self {
-            path: String::new(),
-            problem,
-        }
+        Self { path: String::new(), problem }
     }
 
     /// A value of the wrong kind.
     pub fn wrong_kind(expected: &'static str, raw: &RawValue) -> Self {
-        Self::new(Problem::WrongKind {
-            expected,
-            got: Kind::of(raw),
-        })
+        Self::new(Problem::WrongKind { expected, got: Kind::of(raw) })
     }
 
     /// A field that is not there.
@@ -102,11 +96,7 @@ impl FieldError {
 
 impl fmt::Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = if self.path.is_empty() {
-            "the value"
-        } else {
-            &self.path
-        };
+        let path = if self.path.is_empty() { "the value" } else { &self.path };
         match &self.problem {
             Problem::Missing { expected } => write!(f, "{path} is missing; give {expected}"),
             Problem::WrongKind { expected, got } => {
@@ -133,10 +123,6 @@ impl SyntaxError {
         let text = cause.to_string();
         // The parser appends the place, which is kept apart here.
         let reason = text.split(" at line ").next().unwrap_or(&text).to_owned();
-        Self {
-            line: cause.line(),
-            column: cause.column(),
-            reason,
-        }
+        Self { line: cause.line(), column: cause.column(), reason }
     }
 }

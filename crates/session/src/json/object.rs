@@ -46,17 +46,12 @@ impl<'a> Object<'a> {
 
     /// Takes a text out, if there is one.
     pub fn take_text(&mut self, name: &str) -> Result<Option<String>, FieldError> {
-        self.take_some(name)
-            .map(text)
-            .transpose()
-            .map_err(|error| error.within(name))
+        self.take_some(name).map(text).transpose().map_err(|error| error.within(name))
     }
 
     /// Takes a text out that must be there.
     pub fn need_text(&mut self, name: &str) -> Result<String, FieldError> {
-        let raw = self
-            .take(name)
-            .ok_or_else(|| FieldError::missing(name, "a string"))?;
+        let raw = self.take(name).ok_or_else(|| FieldError::missing(name, "a string"))?;
         text(raw).map_err(|error| error.within(name))
     }
 
@@ -66,10 +61,7 @@ impl<'a> Object<'a> {
         name: &str,
         read: impl FnOnce(&'a RawValue) -> Result<T, FieldError>,
     ) -> Result<Option<T>, FieldError> {
-        self.take_some(name)
-            .map(read)
-            .transpose()
-            .map_err(|error| error.within(name))
+        self.take_some(name).map(read).transpose().map_err(|error| error.within(name))
     }
 
     /// The names that are left.

@@ -19,10 +19,7 @@ fn read_part(raw: &RawValue) -> Result<Part, FieldError> {
     let kind = object.need_text("kind")?;
     if !is_known(&kind) {
         let payload = object.take("payload").map(Json::of);
-        let other = OtherPart {
-            kind: kind.into(),
-            payload,
-        };
+        let other = OtherPart { kind: kind.into(), payload };
         let part = Part::new(PartKind::Other(Box::new(other)));
         return Ok(part.with_unknown(object.rest(), Fields::NONE));
     }
@@ -34,10 +31,7 @@ fn read_part(raw: &RawValue) -> Result<Part, FieldError> {
 }
 
 fn is_known(kind: &str) -> bool {
-    matches!(
-        kind,
-        "text" | "thinking" | "tool_call" | "tool_result" | "image" | "file_ref"
-    )
+    matches!(kind, "text" | "thinking" | "tool_call" | "tool_result" | "image" | "file_ref")
 }
 
 fn read_payload(kind: &str, raw: &RawValue) -> Result<(PartKind, Fields), FieldError> {
@@ -81,10 +75,8 @@ fn read_image(object: &mut Object<'_>) -> Result<Image, FieldError> {
         (None, Some(url)) => ImageSource::Url(url.into()),
         (None, None) => return Err(FieldError::missing("data", "data or url")),
         (Some(_), Some(_)) => {
-            let problem = Problem::NotOneOf {
-                allowed: "given without data",
-                got: "both".to_owned(),
-            };
+            let problem =
+                Problem::NotOneOf { allowed: "given without data", got: "both".to_owned() };
             return Err(FieldError::new(problem).within("url"));
         }
     };
@@ -168,9 +160,7 @@ impl Serialize for PayloadRecord<'_> {
 
 /// Writes the fields that this version does not know.
 pub(super) fn write_unknown<M: SerializeMap>(map: &mut M, fields: &Fields) -> Result<(), M::Error> {
-    fields
-        .iter()
-        .try_for_each(|(name, value)| map.serialize_entry(name, value))
+    fields.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))
 }
 
 /// Writes a field if there is one.

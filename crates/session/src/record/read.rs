@@ -24,10 +24,7 @@ pub fn read_message(raw: &RawValue) -> Result<Message, MessageError> {
 pub fn read_conversation_message(raw: &RawValue) -> Result<ConversationMessage, MessageError> {
     let mut object = open(raw)?;
     let id = MessageId::from(object.need_text("id")?.as_str());
-    Ok(ConversationMessage {
-        id,
-        message: read_fields(object)?,
-    })
+    Ok(ConversationMessage { id, message: read_fields(object)? })
 }
 
 /// Reads a list of addressees: names, objects with an `identifier`, or both mixed.
@@ -53,33 +50,20 @@ fn read_fields(mut object: Object<'_>) -> Result<Message, MessageError> {
     let speaker = object.take("speaker").filter(|raw| !is_falsy(raw));
     let speaker = Arc::new(read_speaker(speaker.ok_or(MessageError::SpeakerMissing)?)?);
     let routing = match object.take("routing") {
-        Some(raw) if Kind::of(raw) != Kind::Null => Some(Box::new(
-            read_routing(raw).map_err(|error| error.within("routing"))?,
-        )),
+        Some(raw) if Kind::of(raw) != Kind::Null => {
+            Some(Box::new(read_routing(raw).map_err(|error| error.within("routing"))?))
+        }
         null => keep(null, "routing", &mut kept),
     };
-    let role = lenient(&mut object, &mut kept, "role", |raw| {
-        Role::parse(&text(raw).ok()?)
-    });
-    let run_id = lenient(&mut object, &mut kept, "runId", |raw| {
-        Some(text(raw).ok()?.into())
-    });
+    let role = lenient(&mut object, &mut kept, "role", |raw| Role::parse(&text(raw).ok()?));
+    let run_id = lenient(&mut object, &mut kept, "runId", |raw| Some(text(raw).ok()?.into()));
     let timestamp = lenient(&mut object, &mut kept, "timestamp", read_timestamp);
     let meta = lenient(&mut object, &mut kept, "meta", |raw| {
         (Kind::of(raw) == Kind::Object).then(|| Json::of(raw))
     });
     let mut unknown = object.rest();
     unknown.extend(kept);
-    Ok(Message {
-        role,
-        parts,
-        speaker: Some(speaker),
-        routing,
-        run_id,
-        timestamp,
-        meta,
-        unknown,
-    })
+    Ok(Message { role, parts, speaker: Some(speaker), routing, run_id, timestamp, meta, unknown })
 }
 
 /// `content` says what was said. `parts` beside it count only if they say the same words; otherwise
@@ -112,9 +96,8 @@ fn read_speaker(raw: &RawValue) -> Result<Speaker, MessageError> {
     let mut object = Object::of(raw).map_err(within)?;
     let role_id = object.take_some("roleId").map(|raw| ("roleId", raw));
     let role_id = role_id.or_else(|| object.take_some("id").map(|raw| ("id", raw)));
-    let (name, raw) = role_id
-        .filter(|(_, raw)| !is_falsy(raw))
-        .ok_or(MessageError::RoleIdMissing)?;
+    let (name, raw) =
+        role_id.filter(|(_, raw)| !is_falsy(raw)).ok_or(MessageError::RoleIdMissing)?;
     let role_id = text(raw).map_err(|error| within(error.within(name)))?;
     let role_name = either(&mut object, "roleName", "name").map_err(within)?;
     let role_title = either(&mut object, "roleTitle", "displayName").map_err(within)?;
@@ -137,12 +120,7 @@ fn read_routing(raw: &RawValue) -> Result<Routing, FieldError> {
     let intent = lenient(&mut object, &mut kept, "intent", word);
     let mut unknown = object.rest();
     unknown.extend(kept);
-    Ok(Routing {
-        resolved_addressees,
-        parent_message_id,
-        intent,
-        unknown,
-    })
+    Ok(Routing { resolved_addressees, parent_message_id, intent, unknown })
 }
 
 fn read_addressee(raw: &RawValue) -> Result<Addressee, FieldError> {
@@ -151,15 +129,9 @@ fn read_addressee(raw: &RawValue) -> Result<Addressee, FieldError> {
         Kind::Object => {
             let mut object = Object::of(raw)?;
             let identifier = object.need_text("identifier")?.into();
-            Ok(Addressee {
-                identifier,
-                unknown: object.rest(),
-            })
+            Ok(Addressee { identifier, unknown: object.rest() })
         }
-        _ => Err(FieldError::wrong_kind(
-            "a name or an object with an identifier",
-            raw,
-        )),
+        _ => Err(FieldError::wrong_kind("a name or an object with an identifier", raw)),
     }
 }
 

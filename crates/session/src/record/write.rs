@@ -39,22 +39,10 @@ fn write_message<S: Serializer>(
     if !message.is_plain_text() {
         map.serialize_entry("parts", &PartsRecord(&message.parts))?;
     }
-    write_some(
-        &mut map,
-        "speaker",
-        message.speaker.as_deref().map(SpeakerRecord).as_ref(),
-    )?;
-    write_some(
-        &mut map,
-        "routing",
-        message.routing.as_deref().map(RoutingRecord).as_ref(),
-    )?;
+    write_some(&mut map, "speaker", message.speaker.as_deref().map(SpeakerRecord).as_ref())?;
+    write_some(&mut map, "routing", message.routing.as_deref().map(RoutingRecord).as_ref())?;
     write_some(&mut map, "runId", message.run_id.as_ref())?;
-    write_some(
-        &mut map,
-        "timestamp",
-        message.timestamp.as_ref().map(TimestampRecord).as_ref(),
-    )?;
+    write_some(&mut map, "timestamp", message.timestamp.as_ref().map(TimestampRecord).as_ref())?;
     write_some(&mut map, "meta", message.meta.as_ref())?;
     write_unknown(&mut map, &message.unknown)?;
     map.end()
@@ -70,9 +58,7 @@ struct TimestampRecord<'a>(&'a Timestamp);
 impl Serialize for PartsRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.0.len()))?;
-        self.0
-            .iter()
-            .try_for_each(|part| list.serialize_element(&PartRecord(part)))?;
+        self.0.iter().try_for_each(|part| list.serialize_element(&PartRecord(part)))?;
         list.end()
     }
 }
@@ -83,11 +69,7 @@ impl Serialize for SpeakerRecord<'_> {
         map.serialize_entry("roleId", &self.0.role_id)?;
         map.serialize_entry("roleName", &self.0.role_name)?;
         write_some(&mut map, "roleTitle", self.0.role_title.as_ref())?;
-        write_some(
-            &mut map,
-            "type",
-            self.0.kind.as_ref().map(|kind| kind.as_str()),
-        )?;
+        write_some(&mut map, "type", self.0.kind.as_ref().map(|kind| kind.as_str()))?;
         write_unknown(&mut map, &self.0.unknown)?;
         map.end()
     }
@@ -98,11 +80,7 @@ impl Serialize for RoutingRecord<'_> {
         let addressees = self.0.resolved_addressees.as_deref().map(AddresseesRecord);
         let mut map = serializer.serialize_map(None)?;
         write_some(&mut map, "resolvedAddressees", addressees.as_ref())?;
-        write_some(
-            &mut map,
-            "parentMessageId",
-            self.0.parent_message_id.as_ref(),
-        )?;
+        write_some(&mut map, "parentMessageId", self.0.parent_message_id.as_ref())?;
         write_some(&mut map, "intent", self.0.intent.as_ref())?;
         write_unknown(&mut map, &self.0.unknown)?;
         map.end()
@@ -112,9 +90,7 @@ impl Serialize for RoutingRecord<'_> {
 impl Serialize for AddresseesRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.0.len()))?;
-        self.0
-            .iter()
-            .try_for_each(|one| list.serialize_element(&AddresseeRecord(one)))?;
+        self.0.iter().try_for_each(|one| list.serialize_element(&AddresseeRecord(one)))?;
         list.end()
     }
 }
