@@ -1,0 +1,154 @@
+//! What can be typed. Declares arguments and checks their form; touches nothing.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::lines::LINE_BYTES_MAX;
+
+/// One conversation in, each agent's prompt out.
+///
+/// Several coding agents and people share one conversation; each agent gets the context that it needs,
+/// in its own format and inside its budget, and tertulia can always say why.
+#[derive(Debug, Parser)]
+#[command(name = "tertulia", version, max_term_width = 100, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Context(ContextArgs),
+    Assemble(AssembleArgs),
+    Rpc(RpcArgs),
+}
+
+/// Show what an agent would get now, from a snapshot of the conversation
+///
+/// Prints the prompt, byte for byte. With --explain it prints a table instead: how large each section
+/// is, which messages are in the prompt, which are not, and why.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tertulia context --snapshot talk.json --type claude
+  tertulia context --snapshot talk.json --type codex --window 20 --budget 64KiB --explain")]
+pub(crate) struct ContextArgs {
+    /// The snapshot file; - for standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) snapshot: PathBuf,
+    /// The agent: claude, codex, gemini; any other name gets plain text
+    #[arg(long = "type", value_name = "AGENT", default_value = PLAIN)]
+    pub(crate) agent_type: String,
+    /// How many messages of context before the newest one
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_hyphen_values = true,
+        default_value_t = tertulia_context::DEFAULT_CONTEXT_WINDOW_SIZE)]
+    pub(crate) window: usize,
+    /// How many bytes the prompt may have, such as 65536 or 64KiB
+    #[arg(long, value_name = "BYTES", value_parser = byte_count, allow_hyphen_values = true,
+        default_value_t = tertulia_context::DEFAULT_MAX_BYTES)]
+    pub(crate) budget: u64,
+    /// What happens to blanks around markers: keep code as it is, or fold whitespace
+    #[arg(long, value_name = "MODE", default_value = "preserve")]
+    pub(crate) whitespace: WhitespaceArg,
+    /// The agent's own instruction
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) instruction: Option<String>,
+    /// A file with more instructions
+    #[arg(long, value_name = "FILE")]
+    pub(crate) instruction_file: Option<PathBuf>,
+    /// Show sections, sizes, and what became of every message
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Print JSON: the prompt and its numbers, and with --explain every verdict
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Turn contexts into prompts: one JSON object per line in, one per line out
+///
+/// Reads AssemblerInput objects ({contextMessages, currentMessage, teamTask, systemInstruction?,
+/// instructionFileText?, maxBytes?}) from standard input. A line that cannot be read gives a line
+/// {"error": …} in its place, and exit code 1 at the end.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  echo '{\"contextMessages\":[],\"currentMessage\":\"Hello\",\"teamTask\":null}' |
+    tertulia assemble --type claude --text")]
+pub(crate) struct AssembleArgs {
+    /// The agent: claude, codex, gemini; any other name gets plain text
+    #[arg(long = "type", value_name = "AGENT", default_value = PLAIN)]
+    pub(crate) agent_type: String,
+    /// Print the bare prompt, byte for byte, instead of JSON; a line break between several
+    #[arg(long)]
+    pub(crate) text: bool,
+    /// Fail where the current message does not fit as a whole
+    #[arg(long)]
+    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) limits: LineLimit,
+}
+
+/// Serve the context engine to other programs: JSON-RPC 2.0 on standard input and output
+///
+/// One object or batch per line. Hooks and logs arrive as notifications. docs/rpc.md lists the
+/// methods.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"stripAllMarkers\",\"params\":{\"text\":\"hi [NEXT: max]\"}}' |
+    tertulia rpc")]
+pub(crate) struct RpcArgs {
+    #[command(flatten)]
+    pub(crate) limits: LineLimit,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LineLimit {
+    /// The longest line that is read, such as 1048576 or 256MiB
+    #[arg(long, value_name = "BYTES", value_parser = byte_count, default_value_t = LINE_BYTES_MAX,
+        env = "TERTULIA_MAX_LINE_BYTES")]
+    pub(crate) max_line_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum WhitespaceArg {
+    /// Only markers and the blanks that they leave go
+    Preserve,
+    /// Runs of blanks become one, lines are trimmed, empty lines go
+    Compact,
+}
+
+/// The name that asks for plain text, as opposed to one that merely is not known.
+pub(crate) const PLAIN: &str = "plain";
+
+fn whole_number(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "must be a whole number of 0 or more".to_owned())
+}
+
+fn byte_count(text: &str) -> Result<u64, String> {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
+    let unit = units.into_iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift)));
+    let (digits, shift) = unit.unwrap_or((text, 0));
+    let bytes = digits.trim().parse::<u64>().ok().and_then(|count| count.checked_mul(1 << shift));
+    bytes.ok_or_else(|| "must be a whole number of bytes, such as 65536 or 64KiB".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_declaration_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn byte_counts_take_binary_units() {
+        assert_eq!(byte_count("0"), Ok(0));
+        assert_eq!(byte_count("64KiB"), Ok(65536));
+        assert_eq!(byte_count("256 MiB"), Ok(268_435_456));
+        for wrong in ["-1", "1.5", "", "KiB", "64KB", "99999999999GiB"] {
+            assert!(byte_count(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! One file per command. This one only hands over.
+
+mod assemble;
+mod context;
+mod rpc;
+
+use crate::Streams;
+use crate::args::Command;
+use crate::error::CliError;
+
+/// Runs a command.
+pub(crate) fn run(command: Command, streams: &mut Streams<'_>) -> Result<(), CliError> {
+    match command {
+        Command::Context(args) => context::run(&args, streams),
+        Command::Assemble(args) => assemble::run(&args, streams),
+        Command::Rpc(args) => rpc::run(&args, streams),
+    }
+}

@@ -1,0 +1,129 @@
+//! `tertulia context`: what an agent would get now, from a snapshot file, and why.
+
+mod record;
+mod table;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use tertulia_context::{
+    ContextManager, ContextManagerOptions, ContextRequest, ContextSnapshot, Explanation, LogLevel,
+    Strip,
+};
+
+use crate::Streams;
+use crate::args::{ContextArgs, PLAIN, WhitespaceArg};
+use crate::error::CliError;
+use crate::terminal::visible;
+use record::ContextRecord;
+
+pub(crate) fn run(args: &ContextArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+    let snapshot = read_snapshot(&args.snapshot, streams)?;
+    let instruction_file = match &args.instruction_file {
+        Some(path) => Some(read_text(path, streams)?),
+        None => None,
+    };
+    let warnings = Warnings::default();
+    let mut manager = ContextManager::new(options(args, &warnings));
+    manager
+        .import_snapshot(snapshot)
+        .map_err(|error| CliError::Snapshot { path: name(&args.snapshot), error })?;
+    let request = ContextRequest {
+        window_size: Some(args.window),
+        system_instruction: args.instruction.as_deref(),
+        instruction_file_text: instruction_file.as_deref(),
+    };
+    // The agent has no id here: a snapshot knows who spoke, not who sits at the table.
+    let explanation = manager.explain("", &args.agent_type, &request);
+    write(args, &explanation, streams)?;
+    warnings.tell(args, streams.stderr);
+    Ok(())
+}
+
+fn write(
+    args: &ContextArgs,
+    explanation: &Explanation<'_>,
+    streams: &mut Streams<'_>,
+) -> Result<(), CliError> {
+    let prompt = explanation.prompt();
+    let out = &mut *streams.stdout;
+    let written = if args.json {
+        let record =
+            ContextRecord { prompt: &prompt, explanation: args.explain.then_some(explanation) };
+        serde_json::to_writer(&mut *out, &record).map_err(Into::into).and_then(|()| writeln!(out))
+    } else if args.explain {
+        let heading = table::Heading { agent_type: &args.agent_type, budget: args.budget };
+        table::write(out, &heading, &prompt, explanation, streams.stdout_has_colour)
+    } else if streams.stdout_is_terminal {
+        writeln!(out, "{}", visible(&prompt.to_text()))
+    } else {
+        prompt.write_to(&mut { out })
+    };
+    if let Some(flag) = prompt.system_flag().filter(|_| !args.json && !args.explain) {
+        let _ = writeln!(
+            streams.stderr,
+            "tertulia: the system text ({} bytes) travels apart from this prompt; --json shows it",
+            flag.len()
+        );
+    }
+    written.map_err(CliError::output)
+}
+
+fn options(args: &ContextArgs, warnings: &Warnings) -> ContextManagerOptions {
+    let lines = warnings.0.clone();
+    ContextManagerOptions {
+        max_bytes: args.budget,
+        strip: match args.whitespace {
+            WhitespaceArg::Preserve => Strip::PRESERVE,
+            WhitespaceArg::Compact => Strip::COMPACT,
+        },
+        log_sink: Some(std::sync::Arc::new(move |level, line: &str| {
+            if level >= LogLevel::Warn
+                && let Ok(mut lines) = lines.lock()
+            {
+                lines.push(line.to_owned());
+            }
+        })),
+        ..ContextManagerOptions::default()
+    }
+}
+
+/// What the manager warned of while it worked.
+#[derive(Default)]
+struct Warnings(std::sync::Arc<std::sync::Mutex<Vec<String>>>);
+
+impl Warnings {
+    fn tell(&self, args: &ContextArgs, talk: &mut dyn Write) {
+        let lines = self.0.lock().map(|lines| lines.clone()).unwrap_or_default();
+        let asked_for =
+            |line: &&String| args.agent_type == PLAIN && line.contains("Unknown agentType");
+        for line in lines.iter().filter(|line| !asked_for(line)) {
+            let _ = writeln!(talk, "tertulia: {}", visible(line));
+        }
+    }
+}
+
+/// What to call a file in an error.
+fn name(path: &Path) -> PathBuf {
+    if path == Path::new("-") { "standard input".into() } else { path.into() }
+}
+
+fn read_snapshot(path: &Path, streams: &mut Streams<'_>) -> Result<ContextSnapshot, CliError> {
+    let text = read_text(path, streams)?;
+    let text = text.trim_start_matches('\u{feff}');
+    ContextSnapshot::parse(text).map_err(|error| CliError::Snapshot { path: name(path), error })
+}
+
+fn read_text(path: &Path, streams: &mut Streams<'_>) -> Result<String, CliError> {
+    let bytes = if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        streams.stdin.read_to_end(&mut bytes).map_err(CliError::Input)?;
+        bytes
+    } else {
+        std::fs::read(path).map_err(|source| CliError::ReadFile { path: path.into(), source })?
+    };
+    String::from_utf8(bytes).map_err(|error| CliError::NotUtf8 {
+        path: name(path),
+        offset: error.utf8_error().valid_up_to() + 1,
+    })
+}

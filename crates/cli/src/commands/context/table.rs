@@ -1,0 +1,251 @@
+//! The table of `tertulia context --explain`: how large each section is, what became of every
+//! message, and why.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use tertulia_context::{
+    AgentType, Assembler, Explanation, Fate, Prompt, PromptStatus, Section, Verdict,
+};
+use unicode_width::UnicodeWidthStr;
+
+use crate::terminal::excerpt;
+
+const BAR_COLUMNS: usize = 24;
+const NAME_COLUMNS: usize = 16;
+const EXCERPT_COLUMNS: usize = 36;
+
+/// What the table is about.
+pub(super) struct Heading<'a> {
+    pub(super) agent_type: &'a str,
+    pub(super) budget: u64,
+}
+
+/// Writes the table.
+pub(super) fn write(
+    out: &mut dyn Write,
+    heading: &Heading<'_>,
+    prompt: &Prompt<'_>,
+    explanation: &Explanation<'_>,
+    colour: bool,
+) -> io::Result<()> {
+    let paint = Paint { colour };
+    write_heading(out, heading, prompt, &paint)?;
+    write_sections(out, prompt, &paint)?;
+    write_messages(out, explanation, &paint)
+}
+
+fn write_heading(
+    out: &mut dyn Write,
+    heading: &Heading<'_>,
+    prompt: &Prompt<'_>,
+    paint: &Paint,
+) -> io::Result<()> {
+    let agent = match Assembler::of(&AgentType::named(heading.agent_type)).agent_type() {
+        AgentType::Other(_) => "plain text".to_owned(),
+        known => known.to_string(),
+    };
+    let status = match prompt.status() {
+        PromptStatus::Fits => paint.good("everything fits"),
+        PromptStatus::ContextTrimmed => paint.warning("older messages left out"),
+        PromptStatus::MessageTruncated => paint.bad("the newest message is cut"),
+        PromptStatus::MessageDropped => paint.bad("the newest message does not fit"),
+        PromptStatus::OverBudget => {
+            paint.bad("system text and team task alone are over the budget")
+        }
+    };
+    let used = prompt.bytes().total();
+    writeln!(
+        out,
+        "{}  {} of {} bytes  {status}\n",
+        paint.strong(&agent),
+        grouped(used as u64),
+        grouped(heading.budget),
+    )
+}
+
+fn write_sections(out: &mut dyn Write, prompt: &Prompt<'_>, paint: &Paint) -> io::Result<()> {
+    let bytes = prompt.bytes();
+    let apart = bytes.total() - prompt.prompt_bytes() > 0;
+    let total = bytes.total();
+    let rows = [
+        (if apart { "system (apart)" } else { "system" }, bytes.system),
+        ("team task", bytes.team_task),
+        ("context", bytes.context),
+        ("message", bytes.message),
+        ("blank lines", bytes.separators),
+    ];
+    writeln!(out, "{}", paint.faint(&format!("{:<14} {:>12}", "section", "bytes")))?;
+    for (name, size) in rows {
+        let bar = bar(size, total);
+        writeln!(out, "{name:<14} {:>12}  {:>5}  {bar}", grouped(size as u64), share(size, total))?;
+    }
+    writeln!(out)
+}
+
+fn write_messages(
+    out: &mut dyn Write,
+    explanation: &Explanation<'_>,
+    paint: &Paint,
+) -> io::Result<()> {
+    let mut verdicts = explanation.verdicts().peekable();
+    if verdicts.peek().is_none() {
+        return writeln!(out, "No messages in this conversation.");
+    }
+    let titles = format!(
+        "{:<10} {} {} {:>12}  became",
+        "message",
+        padded("from", NAME_COLUMNS),
+        padded("begins", EXCERPT_COLUMNS),
+        "bytes"
+    );
+    writeln!(out, "{}", paint.faint(&titles))?;
+    while let Some(verdict) = verdicts.next() {
+        // A conversation may be long: what lies before the window is one line.
+        if let Fate::OutsideWindow { behind } = verdict.fate {
+            let mut last = &verdict;
+            let next;
+            if behind > 1 {
+                next = verdicts.by_ref().nth(behind - 2);
+                last = next.as_ref().unwrap_or(&verdict);
+            }
+            write_outside(out, &verdict, last, behind, paint)?;
+        } else {
+            write_row(out, &verdict, paint)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_outside(
+    out: &mut dyn Write,
+    first: &Verdict<'_>,
+    last: &Verdict<'_>,
+    count: usize,
+    paint: &Paint,
+) -> io::Result<()> {
+    let ids = if count == 1 {
+        excerpt(&first.message.id.to_string(), 24)
+    } else {
+        let [first, last] = [first, last].map(|one| excerpt(&one.message.id.to_string(), 24));
+        format!("{first} … {last}")
+    };
+    let noun = if count == 1 { "message" } else { "messages" };
+    let line = format!("{ids}  {} {noun} before the window", grouped(count as u64));
+    writeln!(out, "{}", paint.faint(&line))
+}
+
+fn write_row(out: &mut dyn Write, verdict: &Verdict<'_>, paint: &Paint) -> io::Result<()> {
+    let message = &verdict.message.message;
+    let from = message.speaker.as_deref().map_or("", |speaker| &speaker.role_name);
+    let (bytes, became) = match &verdict.fate {
+        Fate::InPrompt { section: Section::Context, bytes } => {
+            (Some(*bytes), paint.good("in the context"))
+        }
+        Fate::InPrompt { section: Section::Message, bytes } => {
+            (Some(*bytes), paint.good("the message to answer"))
+        }
+        Fate::Truncated { kept_bytes, bytes } => {
+            let left_out = grouped((bytes - kept_bytes) as u64);
+            (Some(*kept_bytes), paint.bad(&format!("cut: {left_out} bytes over the budget")))
+        }
+        Fate::OverBudget { bytes } => (Some(*bytes), paint.warning("left out: over the budget")),
+        Fate::Duplicate { of } => {
+            (None, paint.warning(&format!("left out: same as {}", excerpt(&of.to_string(), 24))))
+        }
+        Fate::Empty => (None, paint.warning("left out: empty without markers")),
+        Fate::OutsideWindow { .. } => (None, paint.faint("before the window")),
+    };
+    writeln!(
+        out,
+        "{} {} {} {:>12}  {became}",
+        padded(&excerpt(&verdict.message.id.to_string(), 10), 10),
+        padded(&excerpt(from, NAME_COLUMNS), NAME_COLUMNS),
+        padded(&excerpt(&message.text(), EXCERPT_COLUMNS), EXCERPT_COLUMNS),
+        bytes.map_or_else(|| "–".to_owned(), |bytes| grouped(bytes as u64)),
+    )
+}
+
+/// A bar with eighths of a column; anything at all shows at least one of them.
+fn bar(part: usize, whole: usize) -> String {
+    if part == 0 || whole == 0 {
+        return String::new();
+    }
+    let eighths = (part as u128 * BAR_COLUMNS as u128 * 8).div_ceil(whole as u128);
+    let eighths = usize::try_from(eighths).unwrap_or(BAR_COLUMNS * 8);
+    let ends = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    format!("{}{}", "█".repeat(eighths / 8), ends[eighths % 8])
+}
+
+fn share(part: usize, whole: usize) -> String {
+    let percent = (part as u128 * 100 + whole as u128 / 2).checked_div(whole as u128);
+    percent.map_or_else(String::new, |percent| format!("{percent} %"))
+}
+
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The text with blanks behind it up to a width; wide characters count twice.
+fn padded(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(text.width())))
+}
+
+struct Paint {
+    colour: bool,
+}
+
+impl Paint {
+    fn good(&self, text: &str) -> String {
+        self.styled(Style::new().fg_color(Some(AnsiColor::Green.into())), text)
+    }
+
+    fn warning(&self, text: &str) -> String {
+        self.styled(Style::new().fg_color(Some(AnsiColor::Yellow.into())), text)
+    }
+
+    fn bad(&self, text: &str) -> String {
+        self.styled(Style::new().fg_color(Some(AnsiColor::Red.into())), text)
+    }
+
+    fn faint(&self, text: &str) -> String {
+        self.styled(Style::new().dimmed(), text)
+    }
+
+    fn strong(&self, text: &str) -> String {
+        self.styled(Style::new().bold(), text)
+    }
+
+    fn styled(&self, style: Style, text: &str) -> String {
+        if self.colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        assert_eq!(
+            ["0", "999", "1,000", "786,432"],
+            [0, 999, 1000, 786_432].map(grouped).each_ref().map(String::as_str)
+        );
+    }
+
+    #[test]
+    fn a_bar_is_full_at_the_whole_and_never_empty_for_something() {
+        assert_eq!(bar(0, 10), "");
+        assert_eq!(bar(10, 10), "█".repeat(BAR_COLUMNS));
+        assert_eq!(bar(1, 1_000_000), "▏");
+        assert_eq!(bar(5, 10), "█".repeat(BAR_COLUMNS / 2));
+    }
+}

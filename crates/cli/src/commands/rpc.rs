@@ -1,0 +1,37 @@
+//! `tertulia rpc`: lines in, answers out, until the input ends.
+
+use std::io;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::Streams;
+use crate::args::RpcArgs;
+use crate::error::CliError;
+use crate::lines::Lines;
+use crate::rpc::RpcServer;
+
+pub(crate) fn run(args: &RpcArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+    let mut server = RpcServer::new(now_millis);
+    let mut lines = Lines::new(streams.stdin, args.limits.max_line_bytes);
+    while let Some(line) = lines.next().map_err(CliError::Input)? {
+        let answered = match line.text {
+            Ok(text) => server.answer(text, &mut streams.stdout),
+            Err(error) => server.refuse(&error, &mut streams.stdout),
+        };
+        // A caller may wait for this answer before it writes the next line.
+        answered.and_then(|()| streams.stdout.flush()).map_err(gone)?;
+    }
+    Ok(())
+}
+
+fn gone(error: io::Error) -> CliError {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        CliError::ReaderGone
+    } else {
+        CliError::Output(error)
+    }
+}
+
+fn now_millis() -> i64 {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,77 @@
+//! The `tertulia` command, as a library so that tests and fuzzers can run it in-process.
+//!
+//! An edge of the house: it reads arguments, files and streams, and calls the rooms inside. Data goes
+//! to standard output, talk to standard error; it decides nothing about contexts itself.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "an edge: files, clock and environment come in here and nowhere further inside"
+)]
+
+mod args;
+mod commands;
+mod error;
+mod lines;
+mod logging;
+pub mod rpc;
+mod terminal;
+
+use std::ffi::OsString;
+use std::io::{BufRead, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::Cli;
+use error::CliError;
+
+/// The streams of the process, or stand-ins for them.
+pub struct Streams<'a> {
+    /// What comes in.
+    pub stdin: &'a mut dyn BufRead,
+    /// Data.
+    pub stdout: &'a mut dyn Write,
+    /// Talk.
+    pub stderr: &'a mut dyn Write,
+    /// Whether a person looks at standard output.
+    pub stdout_is_terminal: bool,
+    /// Whether standard output takes colours.
+    pub stdout_has_colour: bool,
+}
+
+/// Runs the command line and turns its outcome into an exit code: 0 done, 1 failed, 2 wrong usage.
+pub fn main_with(
+    arguments: impl IntoIterator<Item = OsString>,
+    streams: &mut Streams<'_>,
+) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(usage) => return tell_usage(&usage, streams),
+    };
+    logging::start();
+    let outcome = commands::run(cli.command, streams)
+        .and_then(|()| streams.stdout.flush().map_err(CliError::output));
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.tell(streams.stderr),
+    }
+}
+
+fn tell_usage(usage: &clap::Error, streams: &mut Streams<'_>) -> ExitCode {
+    let text = usage.render();
+    if usage.use_stderr() {
+        // With standard error gone there is nobody left to tell.
+        let _ = write!(streams.stderr, "{}", text.ansi());
+        return ExitCode::from(2);
+    }
+    // Help and version were asked for: they are data.
+    let written = if streams.stdout_has_colour {
+        write!(streams.stdout, "{}", text.ansi())
+    } else {
+        write!(streams.stdout, "{text}")
+    };
+    match written.and_then(|()| streams.stdout.flush()).map_err(CliError::output) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.tell(streams.stderr),
+    }
+}

@@ -1,0 +1,20 @@
+//! The `tertulia` binary: hands the process's arguments and streams to the library beside it.
+
+use std::io::{BufWriter, IsTerminal, stderr, stdin, stdout};
+use std::process::ExitCode;
+
+use anstream::{AutoStream, ColorChoice};
+use tertulia_cli::{Streams, main_with};
+
+fn main() -> ExitCode {
+    // Standard output carries data byte for byte, so it is never filtered: styles are left out where
+    // they are not wanted instead.
+    let mut streams = Streams {
+        stdin: &mut stdin().lock(),
+        stdout: &mut BufWriter::new(stdout().lock()),
+        stderr: &mut AutoStream::auto(stderr()),
+        stdout_is_terminal: stdout().is_terminal(),
+        stdout_has_colour: AutoStream::choice(&stdout()) != ColorChoice::Never,
+    };
+    main_with(std::env::args_os(), &mut streams)
+}

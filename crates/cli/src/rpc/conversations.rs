@@ -1,0 +1,164 @@
+//! The conversations of one caller, and what their hooks and logs have to say: notifications that
+//! wait here until the answer is sent.
+
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use tertulia_context::{
+    ContextManager, ContextManagerOptions, DEFAULT_CONTEXT_WINDOW_SIZE, DEFAULT_MAX_BYTES,
+    LogLevel, MessageCap, Strip,
+};
+use tertulia_session::ConversationMessage;
+use tertulia_session::record::ConversationMessageRecord;
+
+use super::error::RpcError;
+use super::protocol::write_notification;
+
+/// The conversation that is meant when none is named. It is always there.
+pub(super) const MAIN: &str = "main";
+
+/// The conversations by name.
+pub(super) struct Conversations {
+    managers: HashMap<String, ContextManager>,
+    outbox: Outbox,
+}
+
+/// How a conversation is set up.
+pub(super) struct Setup {
+    pub(super) context_window_size: usize,
+    pub(super) member_windows: HashMap<String, usize>,
+    pub(super) max_bytes: u64,
+    pub(super) strip: Strip,
+    pub(super) messages_max: Option<NonZeroUsize>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            context_window_size: DEFAULT_CONTEXT_WINDOW_SIZE,
+            member_windows: HashMap::new(),
+            max_bytes: DEFAULT_MAX_BYTES,
+            strip: Strip::COMPACT,
+            messages_max: None,
+        }
+    }
+}
+
+impl Conversations {
+    pub(super) fn new() -> Self {
+        let mut conversations = Self { managers: HashMap::new(), outbox: Outbox::default() };
+        conversations.create(MAIN, Setup::default());
+        conversations
+    }
+
+    /// Begins a conversation; one of that name that is there already is replaced, and what goes with
+    /// it is told.
+    pub(super) fn create(&mut self, name: &str, setup: Setup) {
+        let manager = ContextManager::new(self.options(name, setup));
+        let replaced = self.managers.insert(name.to_owned(), manager);
+        let messages = replaced.map_or(0, |manager| manager.messages().len());
+        if messages > 0 {
+            let line =
+                format!("[rpc] Conversation replaced: {messages} messages of {name:?} are gone");
+            self.outbox.log(name, LogLevel::Warn, &line);
+        }
+    }
+
+    pub(super) fn get(&mut self, name: &str) -> Result<&mut ContextManager, RpcError> {
+        self.managers.get_mut(name).ok_or_else(|| RpcError::unknown_conversation(name))
+    }
+
+    /// Tells the caller that something it said was passed over.
+    pub(super) fn warn(&self, conversation: &str, line: &str) {
+        self.outbox.log(conversation, LogLevel::Warn, line);
+    }
+
+    /// What hooks and logs said since the last time, one line each.
+    pub(super) fn take_notifications(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.outbox.lines())
+    }
+
+    fn options(&self, name: &str, setup: Setup) -> ContextManagerOptions {
+        let name: Arc<str> = name.into();
+        let to_outbox = || (self.outbox.clone(), Arc::clone(&name));
+        let (added, added_name) = to_outbox();
+        let (task, task_name) = to_outbox();
+        let (log, log_name) = to_outbox();
+        let message_cap = setup.messages_max.map(|messages_max| {
+            let (archived, name) = to_outbox();
+            let archive = move |message: Arc<ConversationMessage>| {
+                archived.send(&name, "messageArchived", Body::Message(&message));
+            };
+            MessageCap { messages_max, archive: Box::new(archive) }
+        });
+        ContextManagerOptions {
+            context_window_size: setup.context_window_size,
+            member_windows: setup.member_windows,
+            max_bytes: setup.max_bytes,
+            strip: setup.strip,
+            message_cap,
+            on_message_added: Some(Box::new(move |message| {
+                added.send(&added_name, "messageAdded", Body::Message(message));
+            })),
+            on_team_task_changed: Some(Box::new(move |new| {
+                task.send(&task_name, "teamTaskChanged", Body::Task(new));
+            })),
+            log_sink: Some(Arc::new(move |level, line| log.log(&log_name, level, line))),
+        }
+    }
+}
+
+/// Lines that wait to be sent, shared with the hooks.
+#[derive(Clone, Default)]
+struct Outbox(Arc<Mutex<Vec<String>>>);
+
+/// What a notification says.
+enum Body<'a> {
+    Message(&'a ConversationMessage),
+    Task(Option<&'a str>),
+    Log(LogLevel, &'a str),
+}
+
+struct Params<'a> {
+    conversation: &'a str,
+    body: Body<'a>,
+}
+
+impl Outbox {
+    fn log(&self, conversation: &str, level: LogLevel, line: &str) {
+        self.send(conversation, "log", Body::Log(level, line));
+    }
+
+    fn send(&self, conversation: &str, method: &str, body: Body<'_>) {
+        let line = write_notification(method, &Params { conversation, body });
+        self.lines().push(line);
+    }
+
+    fn lines(&self) -> MutexGuard<'_, Vec<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Serialize for Params<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        // As in requests: no name means the main conversation.
+        if self.conversation != MAIN {
+            map.serialize_entry("conversation", self.conversation)?;
+        }
+        match &self.body {
+            Body::Message(message) => {
+                map.serialize_entry("message", &ConversationMessageRecord(message))?;
+            }
+            Body::Task(task) => map.serialize_entry("task", task)?,
+            Body::Log(level, text) => {
+                map.serialize_entry("level", level.as_str())?;
+                map.serialize_entry("text", text)?;
+            }
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,138 @@
+//! Errors on the wire: the codes of the standard, the texts of the contract, and in `data` the kind
+//! and its numbers.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use tertulia_context::{AddMessageError, SnapshotError};
+use tertulia_session::json::{FieldError, Problem, SyntaxError};
+
+use super::BATCH_REQUESTS_MAX;
+use super::methods::Method;
+use crate::lines::LineError;
+
+/// An error as JSON-RPC tells it.
+#[derive(Debug)]
+pub(super) struct RpcError {
+    code: i32,
+    message: String,
+    /// The kind, for programs.
+    kind: &'static str,
+    detail: Option<String>,
+}
+
+const PARSE_ERROR: i32 = -32700;
+const INVALID_REQUEST: i32 = -32600;
+const METHOD_NOT_FOUND: i32 = -32601;
+const INVALID_PARAMS: i32 = -32602;
+const SERVER_ERROR: i32 = -32000;
+
+impl RpcError {
+    fn new(code: i32, kind: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), kind, detail: None }
+    }
+
+    fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+
+    pub(super) fn parse(syntax: &SyntaxError) -> Self {
+        Self::new(PARSE_ERROR, "ParseError", "Parse error").detail(syntax.to_string())
+    }
+
+    pub(super) fn line(error: &LineError) -> Self {
+        let kind = match error {
+            LineError::TooLong { .. } => "LineTooLong",
+            LineError::NotUtf8 { .. } => "NotUtf8",
+        };
+        Self::new(PARSE_ERROR, kind, "Parse error").detail(error.to_string())
+    }
+
+    pub(super) fn invalid_request(reason: &str) -> Self {
+        Self::new(INVALID_REQUEST, "InvalidRequest", "Invalid Request").detail(reason)
+    }
+
+    pub(super) fn batch(requests: usize) -> Self {
+        let reason = if requests == 0 {
+            "a batch must hold at least one request".to_owned()
+        } else {
+            format!(
+                "a batch holds at most {BATCH_REQUESTS_MAX} requests, this one {requests}; split it"
+            )
+        };
+        Self::invalid_request(&reason)
+    }
+
+    pub(super) fn unknown_method(name: &str) -> Self {
+        let nearest = Method::nearest(name).map(Method::name);
+        let hint = nearest.map_or_else(
+            || "docs/rpc.md lists the methods".to_owned(),
+            |nearest| format!("did you mean {nearest}?"),
+        );
+        Self::new(METHOD_NOT_FOUND, "MethodNotFound", "Method not found")
+            .detail(format!("no method {:?}; {hint}", name.chars().take(80).collect::<String>()))
+    }
+
+    pub(super) fn invalid_params(message: impl Into<String>) -> Self {
+        Self::new(INVALID_PARAMS, "InvalidParams", message)
+    }
+
+    pub(super) fn unknown_conversation(name: &str) -> Self {
+        let name = name.chars().take(80).collect::<String>();
+        let message = format!("no conversation {name:?}; call createConversation first");
+        Self::new(SERVER_ERROR, "ConversationNotFound", message)
+    }
+}
+
+impl From<FieldError> for RpcError {
+    fn from(error: FieldError) -> Self {
+        let kind = match error.problem {
+            Problem::NotWhole { .. } => "RangeError",
+            Problem::WrongKind { .. } => "TypeError",
+            _ => "InvalidParams",
+        };
+        Self::new(INVALID_PARAMS, kind, error.to_string())
+    }
+}
+
+impl From<AddMessageError> for RpcError {
+    fn from(error: AddMessageError) -> Self {
+        match error {
+            AddMessageError::Message(error) => {
+                Self::new(INVALID_PARAMS, "TypeError", error.to_string())
+            }
+            AddMessageError::IdsUsedUp => {
+                Self::new(SERVER_ERROR, "MessageIdsUsedUp", error.to_string())
+            }
+        }
+    }
+}
+
+impl From<SnapshotError> for RpcError {
+    fn from(error: SnapshotError) -> Self {
+        Self::new(SERVER_ERROR, "InvalidSnapshot", error.to_string())
+            .detail(error.cause.to_string())
+    }
+}
+
+impl Serialize for RpcError {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(3))?;
+        map.serialize_entry("code", &self.code)?;
+        map.serialize_entry("message", &self.message)?;
+        map.serialize_entry("data", &Data(self))?;
+        map.end()
+    }
+}
+
+struct Data<'a>(&'a RpcError);
+
+impl Serialize for Data<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("code", self.0.kind)?;
+        if let Some(detail) = &self.0.detail {
+            map.serialize_entry("detail", detail)?;
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,186 @@
+//! The methods that work on a conversation.
+
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, SerializeSeq, Serializer};
+use tertulia_context::record::{AssemblerInputRecord, AssemblerOutputRecord, read_assembler_input};
+use tertulia_context::{AddMessageError, ContextRequest, ContextSnapshot, SnapshotRecord};
+use tertulia_session::ConversationMessage;
+use tertulia_session::json::{FieldError, Kind, Object, Problem, RawValue, text, whole_number};
+use tertulia_session::record::{ConversationMessageRecord, MessageError, read_message};
+
+use super::{Params, text::read_strip};
+use crate::rpc::RpcServer;
+use crate::rpc::conversations::Setup;
+use crate::rpc::error::RpcError;
+use crate::rpc::protocol::to_json;
+
+impl RpcServer {
+    pub(super) fn create_conversation(
+        &mut self,
+        params: &mut Params<'_>,
+    ) -> Result<String, RpcError> {
+        let object = &mut params.object;
+        let mut setup = Setup::default();
+        if let Some(size) = object.take_with("contextWindowSize", window)? {
+            setup.context_window_size = size;
+        }
+        if let Some(windows) = object.take_with("memberWindows", member_windows)? {
+            setup.member_windows = windows;
+        }
+        if let Some(max_bytes) = object.take_with("maxBytes", whole_number)? {
+            setup.max_bytes = max_bytes;
+        }
+        if let Some(strip) = object.take_with("whitespace", read_strip)? {
+            setup.strip = strip;
+        }
+        setup.messages_max = object.take_with("maxMessages", at_least_one)?;
+        self.conversations.create(&params.conversation, setup);
+        Ok(to_json(&Named("conversation", &params.conversation)))
+    }
+
+    pub(super) fn add_message(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
+        let manager = self.conversations.get(&params.conversation)?;
+        let raw = params.object.take("message").ok_or(AddMessageError::from(MessageError::Null))?;
+        let message = read_message(raw).map_err(AddMessageError::from)?;
+        let added = manager.add_message(message)?;
+        Ok(to_json(&ConversationMessageRecord(&added)))
+    }
+
+    pub(super) fn get_messages(&mut self, params: &Params<'_>) -> Result<String, RpcError> {
+        let messages = self.conversations.get(&params.conversation)?.get_messages();
+        Ok(to_json(&Named("messages", &Messages(&messages))))
+    }
+
+    pub(super) fn get_latest_message(&mut self, params: &Params<'_>) -> Result<String, RpcError> {
+        let latest = self.conversations.get(&params.conversation)?.get_latest_message();
+        Ok(to_json(&latest.map(|message| ConversationMessageRecord(message))))
+    }
+
+    pub(super) fn set_team_task(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
+        let manager = self.conversations.get(&params.conversation)?;
+        let raw = params.object.take("task");
+        let raw = raw.ok_or_else(|| FieldError::missing("task", "a string, or null for none"))?;
+        if Kind::of(raw) == Kind::Null {
+            manager.clear_team_task();
+        } else {
+            manager.set_team_task(text(raw).map_err(|error| error.within("task"))?);
+        }
+        Ok(to_json(&Named("task", &manager.get_team_task())))
+    }
+
+    pub(super) fn get_team_task(&mut self, params: &Params<'_>) -> Result<String, RpcError> {
+        let task = self.conversations.get(&params.conversation)?.get_team_task();
+        Ok(to_json(&Named("task", &task)))
+    }
+
+    pub(super) fn get_context_for_agent(
+        &mut self,
+        params: &mut Params<'_>,
+    ) -> Result<String, RpcError> {
+        let manager = self.conversations.get(&params.conversation)?;
+        let agent_id = params.object.need_text("agentId")?;
+        let agent_type = params.object.need_text("agentType")?;
+        let options = params.object.take_with("options", read_options)?.unwrap_or_default();
+        let request = ContextRequest {
+            window_size: options.window_size,
+            system_instruction: options.system_instruction.as_deref(),
+            instruction_file_text: options.instruction_file_text.as_deref(),
+        };
+        let input = manager.get_context_for_agent(&agent_id, &agent_type, &request);
+        Ok(to_json(&AssemblerInputRecord(&input)))
+    }
+
+    pub(super) fn assemble_prompt(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
+        let manager = self.conversations.get(&params.conversation)?;
+        let agent_type = params.object.need_text("agentType")?;
+        let raw = params.object.take("input");
+        let raw = raw.ok_or_else(|| FieldError::missing("input", "an AssemblerInput"))?;
+        let input = read_assembler_input(raw).map_err(|error| error.within("input"))?;
+        Ok(to_json(&AssemblerOutputRecord(&manager.assemble_prompt(&agent_type, &input))))
+    }
+
+    pub(super) fn clear(&mut self, params: &Params<'_>) -> Result<String, RpcError> {
+        self.conversations.get(&params.conversation)?.clear();
+        Ok("{}".to_owned())
+    }
+
+    pub(super) fn export_snapshot(&mut self, params: &Params<'_>) -> Result<String, RpcError> {
+        let now = (self.now_millis)();
+        let snapshot = self.conversations.get(&params.conversation)?.export_snapshot(now);
+        Ok(to_json(&SnapshotRecord(&snapshot)))
+    }
+
+    pub(super) fn import_snapshot(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
+        let manager = self.conversations.get(&params.conversation)?;
+        let snapshot = match params.object.take("snapshot") {
+            Some(raw) => ContextSnapshot::read(raw)?,
+            None => ContextSnapshot::parse("null")?,
+        };
+        manager.import_snapshot(snapshot)?;
+        Ok(to_json(&Named("messageCount", &manager.messages().len())))
+    }
+}
+
+#[derive(Default)]
+struct Options {
+    window_size: Option<usize>,
+    system_instruction: Option<String>,
+    instruction_file_text: Option<String>,
+}
+
+fn read_options(raw: &RawValue) -> Result<Options, FieldError> {
+    let mut object = Object::of(raw)?;
+    Ok(Options {
+        window_size: object.take_with("windowSizeOverride", window)?,
+        system_instruction: object.take_text("systemInstruction")?,
+        instruction_file_text: object.take_text("instructionFileText")?,
+    })
+}
+
+fn window(raw: &RawValue) -> Result<usize, FieldError> {
+    whole_number(raw).map(|size| usize::try_from(size).unwrap_or(usize::MAX))
+}
+
+fn member_windows(raw: &RawValue) -> Result<HashMap<String, usize>, FieldError> {
+    let mut object = Object::of(raw)?;
+    let names: Vec<String> = object.names().map(str::to_owned).collect();
+    let mut windows = HashMap::new();
+    for name in names {
+        if let Some(size) = object.take_with(&name, window)? {
+            windows.insert(name, size);
+        }
+    }
+    Ok(windows)
+}
+
+fn at_least_one(raw: &RawValue) -> Result<NonZeroUsize, FieldError> {
+    let problem = || Problem::NotOneOf { allowed: "1 or more", got: "0".to_owned() };
+    NonZeroUsize::new(window(raw)?).ok_or_else(|| FieldError::new(problem()))
+}
+
+/// An object with one field.
+struct Named<'a, T>(&'static str, &'a T);
+
+struct Messages<'a>(&'a [Arc<ConversationMessage>]);
+
+impl<T: Serialize> Serialize for Named<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1))?;
+        map.serialize_entry(self.0, self.1)?;
+        map.end()
+    }
+}
+
+impl Serialize for Messages<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.0.len()))?;
+        for message in self.0 {
+            list.serialize_element(&ConversationMessageRecord(message))?;
+        }
+        list.end()
+    }
+}

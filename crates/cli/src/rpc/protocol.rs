@@ -1,0 +1,76 @@
+//! The envelope of JSON-RPC 2.0: requests in, answers and notifications out. Knows no method.
+
+use serde::Serialize;
+use tertulia_session::json::{Kind, Object, RawValue, text};
+
+use super::error::RpcError;
+
+/// A request, or a notification if it has no id.
+pub(super) struct Request<'a> {
+    pub(super) id: Option<&'a RawValue>,
+    pub(super) method: String,
+    pub(super) params: Object<'a>,
+}
+
+/// What is wrong with a request, and whose it was, as far as that can be told.
+pub(super) struct InvalidRequest<'a> {
+    pub(super) id: Option<&'a RawValue>,
+    pub(super) error: RpcError,
+}
+
+impl<'a> Request<'a> {
+    pub(super) fn read(raw: &'a RawValue) -> Result<Self, InvalidRequest<'a>> {
+        let invalid =
+            |id, reason: &str| InvalidRequest { id, error: RpcError::invalid_request(reason) };
+        let mut object = Object::of(raw).map_err(|error| invalid(None, &error.to_string()))?;
+        let id = object.take("id");
+        let known_id = id.filter(|raw| is_id(raw));
+        if id.is_some() != known_id.is_some() {
+            return Err(invalid(None, "id must be a string, a number or null"));
+        }
+        if object.take("jsonrpc").is_none_or(|raw| raw.get() != "\"2.0\"") {
+            return Err(invalid(id, "jsonrpc must be \"2.0\""));
+        }
+        let method = object.take("method").and_then(|raw| text(raw).ok());
+        let method = method.ok_or_else(|| invalid(id, "method must be a string"))?;
+        let params = match object.take("params") {
+            None => Object::default(),
+            Some(raw) if Kind::of(raw) == Kind::Object => {
+                Object::of(raw).map_err(|error| InvalidRequest { id, error: error.into() })?
+            }
+            Some(_) => {
+                let error = RpcError::invalid_params("params must be an object with named fields");
+                return Err(InvalidRequest { id, error });
+            }
+        };
+        Ok(Self { id, method, params })
+    }
+}
+
+fn is_id(raw: &RawValue) -> bool {
+    match Kind::of(raw) {
+        Kind::Null | Kind::Number | Kind::String => true,
+        Kind::Boolean | Kind::Array | Kind::Object => false,
+    }
+}
+
+/// The answer to a request that worked. `result` is JSON already.
+pub(super) fn write_result(id: &RawValue, result: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id.get())
+}
+
+/// The answer to a request that did not work.
+pub(super) fn write_error(id: Option<&RawValue>, error: &RpcError) -> String {
+    let id = id.map_or("null", RawValue::get);
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{}}}"#, to_json(error))
+}
+
+/// A notification.
+pub(super) fn write_notification(method: &str, params: &impl Serialize) -> String {
+    format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{}}}"#, to_json(params))
+}
+
+/// A value as JSON. Writing to memory cannot fail for the shapes of this door, whose keys are texts.
+pub(super) fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
+}

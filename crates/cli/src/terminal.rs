@@ -1,0 +1,69 @@
+//! Text of agents and people on a terminal: control characters become visible signs, so that no
+//! message can move the cursor, set the title or write to the clipboard.
+
+use std::borrow::Cow;
+
+use unicode_width::UnicodeWidthChar;
+
+/// The text with control characters made visible; line breaks and tabs stay.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(|c| if is_hidden(c) { sign(c) } else { c }).collect())
+}
+
+/// The beginning of a text on one line, at most this many columns wide.
+pub(crate) fn excerpt(text: &str, columns: usize) -> String {
+    let mut shown = String::new();
+    let mut width = 0;
+    for c in text.trim().chars() {
+        let c = if matches!(c, '\n' | '\t') { ' ' } else { c };
+        let c = if is_hidden(c) { sign(c) } else { c };
+        let needed = c.width().unwrap_or(0);
+        if width + needed > columns {
+            while width + 1 > columns {
+                width -= shown.pop().and_then(|last| last.width()).unwrap_or(1);
+            }
+            shown.push('…');
+            break;
+        }
+        width += needed;
+        shown.push(c);
+    }
+    shown
+}
+
+/// Controls, and the marks that turn the direction of what follows.
+fn is_hidden(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\t'))
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn sign(c: char) -> char {
+    match u32::from(c) {
+        // The pictures of the control characters stand in the same order as these.
+        code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or('�'),
+        0x7f => '␡',
+        _ => '�',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_become_visible() {
+        assert_eq!(visible("a\x1b]52;c;x\x07\u{9b}2J\n\tb"), "a␛]52;c;x␇�2J\n\tb");
+        assert!(matches!(visible("plain\ntext"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn an_excerpt_is_one_line_of_limited_width() {
+        assert_eq!(excerpt("one\ntwo", 20), "one two");
+        assert_eq!(excerpt("abcdef", 4), "abc…");
+        assert_eq!(excerpt("设计登录", 5), "设计…");
+        assert_eq!(excerpt("", 5), "");
+    }
+}

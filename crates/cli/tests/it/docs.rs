@@ -1,0 +1,96 @@
+//! What the documents show is what the command does.
+
+use crate::harness::{NOW_MILLIS, repository_file, tertulia};
+use tertulia_cli::rpc::RpcServer;
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(repository_file(path)).unwrap()
+}
+
+/// The texts between fences that open with this line.
+fn fenced(document: &str, opening: &str) -> Vec<String> {
+    let mut blocks = Vec::new();
+    let mut lines = document.lines();
+    while lines.by_ref().any(|line| line == opening) {
+        let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+        blocks.push(block.join("\n"));
+    }
+    blocks
+}
+
+#[test]
+fn every_example_of_the_rpc_reference_answers_as_printed() {
+    let examples = fenced(&read("docs/rpc.md"), "```jsonrpc");
+    assert!(examples.len() >= 5);
+    for example in examples {
+        let mut server = RpcServer::new(|| NOW_MILLIS);
+        let mut shown = Vec::new();
+        for request in example.lines().filter_map(|line| line.strip_prefix("--> ")) {
+            let mut out = Vec::new();
+            server.answer(request, &mut out).unwrap();
+            shown.push(format!("--> {request}"));
+            shown.extend(String::from_utf8(out).unwrap().lines().map(|line| format!("<-- {line}")));
+        }
+        assert_eq!(shown.join("\n"), example);
+    }
+}
+
+#[test]
+fn the_rpc_reference_names_every_method() {
+    let document = read("docs/rpc.md");
+    let nearest = tertulia(&["rpc"], r#"{"jsonrpc":"2.0","id":1,"method":"clea"}"#);
+    assert!(nearest.stdout.contains("did you mean clear?"));
+    for method in [
+        "createConversation",
+        "addMessage",
+        "getMessages",
+        "getLatestMessage",
+        "setTeamTask",
+        "getTeamTask",
+        "getContextForAgent",
+        "assemblePrompt",
+        "clear",
+        "exportSnapshot",
+        "importSnapshot",
+        "stripAllMarkers",
+        "parseMarkers",
+        "normalizeAgentType",
+        "truncateToBytes",
+        "formatAddressees",
+    ] {
+        assert!(document.contains(&format!("| `{method}` |")), "{method}");
+    }
+}
+
+#[test]
+fn the_command_reference_prints_the_help_of_every_command() {
+    let document = read("docs/cli.md");
+    for command in ["context", "assemble", "rpc"] {
+        let help = tertulia(&[command, "--help"], "").stdout;
+        let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+        assert!(
+            document.contains(&help.join("\n")),
+            "docs/cli.md lacks the help of {command}:\n{}",
+            help.join("\n")
+        );
+    }
+}
+
+#[test]
+fn the_first_screen_of_the_readme_is_what_its_command_prints() {
+    let readme = read("README.md");
+    let shown = &fenced(&readme, "```console")[0];
+    let (command, printed) = shown.split_once('\n').unwrap();
+    let arguments = command.strip_prefix("$ cargo run -q -p tertulia -- ").unwrap();
+    let arguments: Vec<String> = arguments
+        .split(' ')
+        .map(|word| match word {
+            path if path.ends_with(".json") => repository_file(path).display().to_string(),
+            word => word.to_owned(),
+        })
+        .collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = tertulia(&arguments, "");
+    let lines: Vec<&str> = outcome.stdout.lines().map(str::trim_end).collect();
+    assert_eq!(lines.join("\n"), printed);
+}

@@ -1,0 +1,84 @@
+//! Runs the command in-process with texts for streams.
+
+use std::ffi::OsString;
+use std::io::BufReader;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use tertulia_cli::rpc::RpcServer;
+use tertulia_cli::{Streams, main_with};
+
+/// What a command left behind.
+pub(crate) struct Outcome {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    code: ExitCode,
+}
+
+impl Outcome {
+    /// The exit code, which std lets nobody read but by its `Debug`.
+    pub(crate) fn exits_with(&self, code: u8) -> bool {
+        format!("{:?}", self.code) == format!("{:?}", ExitCode::from(code))
+    }
+}
+
+/// Runs `tertulia` with these arguments and this standard input, read in chunks of `chunk` bytes.
+pub(crate) fn tertulia_chunked(arguments: &[&str], stdin: &[u8], chunk: usize) -> Outcome {
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let mut streams = Streams {
+        stdin: &mut BufReader::with_capacity(chunk, stdin),
+        stdout: &mut stdout,
+        stderr: &mut stderr,
+        stdout_is_terminal: false,
+        stdout_has_colour: false,
+    };
+    let arguments = std::iter::once("tertulia").chain(arguments.iter().copied());
+    let code = main_with(arguments.map(OsString::from), &mut streams);
+    Outcome {
+        stdout: String::from_utf8(stdout).unwrap(),
+        stderr: String::from_utf8(stderr).unwrap(),
+        code,
+    }
+}
+
+/// The same with a usual chunk.
+pub(crate) fn tertulia(arguments: &[&str], stdin: &str) -> Outcome {
+    tertulia_chunked(arguments, stdin.as_bytes(), 8192)
+}
+
+/// The moment of all snapshots in these tests.
+pub(crate) const NOW_MILLIS: i64 = 1_794_822_000_000;
+
+/// What the rpc door writes for these lines, without log lines.
+pub(crate) fn rpc(lines: &[&str]) -> Vec<String> {
+    rpc_with_logs(lines).into_iter().filter(|line| !line.contains("\"method\":\"log\"")).collect()
+}
+
+/// What the rpc door writes for these lines.
+pub(crate) fn rpc_with_logs(lines: &[&str]) -> Vec<String> {
+    let mut server = RpcServer::new(|| NOW_MILLIS);
+    let mut out = Vec::new();
+    for line in lines {
+        server.answer(line, &mut out).unwrap();
+    }
+    String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
+}
+
+/// The answer to one request, by method and parameters: the text of `result` or `error`.
+pub(crate) fn ask(method: &str, params: &str) -> String {
+    let line = request(method, params);
+    let answers = rpc(&[&line]);
+    let answer = answers.last().unwrap();
+    let answer = answer.strip_prefix(r#"{"jsonrpc":"2.0","id":1,"#).unwrap();
+    answer.strip_suffix('}').unwrap().to_owned()
+}
+
+/// A request with the id 1.
+pub(crate) fn request(method: &str, params: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#)
+}
+
+/// A file of the repository.
+pub(crate) fn repository_file(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
