@@ -1,0 +1,27 @@
+//! Any text: markers are stripped and parsed without a panic, and stripping only takes away.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tertulia_context::{Strip, TaskBlock, Whitespace, parse_markers, strip_markers};
+
+fuzz_target!(|text: &str| {
+    let preserved = strip_markers(text, Strip::PRESERVE).text;
+    assert!(is_subsequence(&preserved, text), "preserve wrote something of its own");
+    if !text.contains('[') {
+        assert_eq!(preserved, text, "there was no marker to take out");
+    }
+    let compact = strip_markers(text, Strip::COMPACT);
+    assert!(compact.text.len() <= text.len());
+    assert!(compact.text.split('\n').all(|line| compact.text.is_empty() || !line.is_empty()));
+    let to_blank_line =
+        Strip { whitespace: Whitespace::Compact, task_block: TaskBlock::ToBlankLine };
+    assert!(strip_markers(text, to_blank_line).text.len() <= text.len());
+    let markers = parse_markers(text);
+    assert_eq!(markers.clean_text, preserved);
+    assert!(markers.next.iter().all(|next| !next.name.is_empty()));
+});
+
+fn is_subsequence(short: &str, long: &str) -> bool {
+    let mut rest = long.chars();
+    short.chars().all(|wanted| rest.any(|c| c == wanted))
+}
