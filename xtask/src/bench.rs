@@ -1,0 +1,106 @@
+//! `cargo xtask bench`: the benches, and after them the instructions that each counted case
+//! executes. Times differ from machine to machine and run to run; instructions hardly do.
+
+mod counter;
+
+use crate::process::{self, ProcessError};
+use crate::workspace::Workspace;
+use cargo_metadata::Message;
+use counter::Counter;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+const PACKAGE: &str = "tertulia-bench";
+
+/// A bench that could not be built, run or counted.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BenchError {
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    #[error("cargo's messages about the build of `{PACKAGE}` cannot be read; build it by hand")]
+    Messages(#[source] std::io::Error),
+    #[error("`{PACKAGE}` builds no binary; give it a src/main.rs")]
+    NoBinary,
+    #[error("`{PACKAGE} --list-instruction-cases` names no case; let it print one per line")]
+    NoCases,
+    #[error("{counter} gives no count for `{case}`; its output was:\n{output}")]
+    NoCount { counter: &'static str, case: String, output: String },
+}
+
+/// Runs the benches with the given arguments, then counts instructions if the machine can.
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), BenchError> {
+    let mut bench = workspace.cargo(["run", "--release", "--locked", "-p", PACKAGE, "--"]);
+    process::run(bench.args(arguments))?;
+
+    let binary = build(workspace)?;
+    let Some(counter) = Counter::find(workspace, &binary) else {
+        println!("instructions are not counted: neither valgrind nor perf counters are here");
+        return Ok(());
+    };
+    let mut counts = Vec::new();
+    for case in list_cases(workspace, &binary)? {
+        let count = counter.count(workspace, &binary, &case)?;
+        counts.push((case, count));
+    }
+    print!("\n{}", table(&counts));
+    Ok(())
+}
+
+/// Asks cargo where the binary is: the folder depends on settings that only cargo knows.
+fn build(workspace: &Workspace) -> Result<PathBuf, BenchError> {
+    let mut build = workspace.cargo(["build", "--release", "--locked", "-p", PACKAGE]);
+    let messages = process::capture(build.arg("--message-format=json-render-diagnostics"))?;
+    for message in Message::parse_stream(messages.as_slice()) {
+        let message = message.map_err(BenchError::Messages)?;
+        if let Message::CompilerArtifact(artifact) = message
+            && let Some(executable) = artifact.executable
+            && artifact.target.is_bin()
+        {
+            return Ok(executable.into_std_path_buf());
+        }
+    }
+    Err(BenchError::NoBinary)
+}
+
+fn list_cases(workspace: &Workspace, binary: &Path) -> Result<Vec<String>, BenchError> {
+    let listing = process::capture(workspace.program(binary).arg("--list-instruction-cases"))?;
+    let cases = parse_cases(&String::from_utf8_lossy(&listing));
+    if cases.is_empty() { Err(BenchError::NoCases) } else { Ok(cases) }
+}
+
+fn parse_cases(listing: &str) -> Vec<String> {
+    let names = listing.lines().map(str::trim).filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
+}
+
+fn table(counts: &[(String, u64)]) -> String {
+    let heading = "case";
+    let longest = counts.iter().map(|(case, _)| case.chars().count()).max();
+    let width = longest.unwrap_or(0).max(heading.len());
+    let mut text = format!("{heading:<width$}  {:>15}\n", "instructions");
+    for (case, count) in counts {
+        let _ = writeln!(text, "{case:<width$}  {count:>15}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cases_are_one_to_a_line() {
+        assert_eq!(parse_cases("window_10k\n\n  markers \n"), ["window_10k", "markers"]);
+    }
+
+    #[test]
+    fn the_table_lines_up_under_its_heading() {
+        let counts = [("window_10k".to_owned(), 1_234_567), ("markers".to_owned(), 89)];
+        let expected = "\
+case           instructions
+window_10k          1234567
+markers                  89
+";
+        assert_eq!(table(&counts), expected);
+    }
+}

@@ -1,0 +1,183 @@
+//! The command line: what was asked for, which file does it, and what its failure says.
+//! `main` calls it; the commands know nothing of it.
+
+use crate::workspace::{Workspace, WorkspaceError};
+use crate::{bench, fuzz, licences, test, tidy};
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask <command>
+
+Commands:
+  test                           all of the checks below, in the order in which CI runs them
+  licences                       every dependency has a licence on the allow-list
+  tidy                           headers, lengths, leftovers, machine paths, Markdown links
+  fuzz [--runs N] [--target T]   a counted run of the fuzz targets
+  bench [arguments]              the benches, then instruction counts where they can be had
+";
+
+/// What the command line asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    Help,
+    Test,
+    Licences,
+    Tidy,
+    Fuzz(fuzz::Options),
+    Bench(Vec<String>),
+}
+
+/// A command line that names no command, or names it wrongly.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum UsageError {
+    #[error("no command was given\n\n{USAGE}")]
+    NoCommand,
+    #[error("there is no command `{0}`\n\n{USAGE}")]
+    UnknownCommand(String),
+    #[error("`{command}` takes no argument `{argument}`\n\n{USAGE}")]
+    UnexpectedArgument { command: &'static str, argument: String },
+    #[error("`{option}` is missing its value; write `{option} <value>`")]
+    MissingValue { option: &'static str },
+    #[error("`{value}` is no value for `{option}`; give {wanted}")]
+    BadValue { option: &'static str, value: String, wanted: &'static str },
+    #[error("the argument {0:?} is not UTF-8; write it in UTF-8")]
+    NotText(OsString),
+}
+
+/// Whatever keeps a command from succeeding.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    Usage(#[from] UsageError),
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    #[error(transparent)]
+    Test(#[from] test::TestError),
+    #[error(transparent)]
+    Licences(#[from] licences::LicenceError),
+    #[error(transparent)]
+    Tidy(#[from] tidy::TidyError),
+    #[error(transparent)]
+    Fuzz(#[from] fuzz::FuzzError),
+    #[error(transparent)]
+    Bench(#[from] bench::BenchError),
+}
+
+impl Error {
+    /// 2 for a wrong command line, as most tools do, and 1 for a check that failed.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Usage(_) => ExitCode::from(2),
+            Self::Workspace(_)
+            | Self::Test(_)
+            | Self::Licences(_)
+            | Self::Tidy(_)
+            | Self::Fuzz(_)
+            | Self::Bench(_) => ExitCode::FAILURE,
+        }
+    }
+}
+
+/// Reads the arguments that follow `cargo xtask`.
+pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command, UsageError> {
+    let arguments: Vec<String> = arguments
+        .map(|argument| argument.into_string().map_err(UsageError::NotText))
+        .collect::<Result<_, _>>()?;
+    let (name, rest) = arguments.split_first().ok_or(UsageError::NoCommand)?;
+    match name.as_str() {
+        "help" | "--help" | "-h" => Ok(Command::Help),
+        "test" => alone("test", rest, Command::Test),
+        "licences" => alone("licences", rest, Command::Licences),
+        "tidy" => alone("tidy", rest, Command::Tidy),
+        "fuzz" => fuzz::Options::parse(rest).map(Command::Fuzz),
+        "bench" => Ok(Command::Bench(rest.to_vec())),
+        unknown => Err(UsageError::UnknownCommand(unknown.to_owned())),
+    }
+}
+
+/// Does what was asked for.
+pub(crate) fn run(command: Command) -> Result<(), Error> {
+    let workspace = Workspace::find()?;
+    match command {
+        Command::Help => print!("{USAGE}"),
+        Command::Test => test::run(&workspace)?,
+        Command::Licences => licences::run(&workspace)?,
+        Command::Tidy => tidy::run(&workspace)?,
+        Command::Fuzz(options) => fuzz::run(&workspace, &options)?,
+        Command::Bench(arguments) => bench::run(&workspace, &arguments)?,
+    }
+    Ok(())
+}
+
+/// Renders an error and its causes, the outermost first.
+pub(crate) fn explain(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        let _ = write!(text, "\n  because {inner}");
+        cause = inner.source();
+    }
+    text
+}
+
+fn alone(command: &'static str, rest: &[String], parsed: Command) -> Result<Command, UsageError> {
+    match rest.first() {
+        None => Ok(parsed),
+        Some(argument) => {
+            Err(UsageError::UnexpectedArgument { command, argument: argument.clone() })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str) -> Result<Command, UsageError> {
+        parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn a_command_is_found_by_its_name() {
+        assert_eq!(check("test"), Ok(Command::Test));
+        assert_eq!(check("tidy"), Ok(Command::Tidy));
+        assert_eq!(check("licences"), Ok(Command::Licences));
+    }
+
+    #[test]
+    fn an_empty_line_is_answered_with_the_usage() {
+        let message = check("").unwrap_err().to_string();
+        assert!(message.contains("Usage: cargo xtask"), "{message}");
+    }
+
+    #[test]
+    fn an_unknown_command_is_named_in_the_error() {
+        assert_eq!(check("tset"), Err(UsageError::UnknownCommand("tset".to_owned())));
+    }
+
+    #[test]
+    fn a_command_without_options_refuses_arguments() {
+        let argument = "--fast".to_owned();
+        assert_eq!(
+            check("test --fast"),
+            Err(UsageError::UnexpectedArgument { command: "test", argument })
+        );
+    }
+
+    #[test]
+    fn everything_after_bench_is_handed_on() {
+        let arguments = ["--list".to_owned(), "build".to_owned()];
+        assert_eq!(check("bench --list build"), Ok(Command::Bench(arguments.to_vec())));
+    }
+
+    #[test]
+    fn causes_are_told_outermost_first() {
+        let source = test::StepError::Tidy(tidy::TidyError::Violations { count: 2 });
+        let error = Error::Test(test::TestError { number: 6, total: 7, name: "tidy", source });
+        let lines: Vec<String> = explain(&error).lines().map(str::to_owned).collect();
+        assert!(lines[0].contains("step 6 of 7"), "{lines:?}");
+        assert!(lines[1].starts_with("  because "), "{lines:?}");
+    }
+}

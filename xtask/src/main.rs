@@ -1,0 +1,31 @@
+//! `cargo xtask <command>`: the workspace's own commands, one file each. The README and `.ci/run`
+//! call `test`; what it runs can also be run alone.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a tool for developers: it reads the tree, starts cargo and prints"
+)]
+
+mod bench;
+mod command;
+mod fuzz;
+mod licences;
+mod process;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = std::env::args_os().skip(1);
+    match command::parse(arguments).map_err(command::Error::from).and_then(command::run) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", command::explain(&error));
+            error.exit_code()
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! `cargo xtask test`: all checks in one order, the cheap and likely to fail first. The README and
+//! `.ci/run` call it, so that a change that passes here passes there.
+
+use crate::process::{self, ProcessError};
+use crate::workspace::Workspace;
+use crate::{fuzz, licences, tidy};
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+/// The step that stopped the run.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped at step {number} of {total}, {name}")]
+pub(crate) struct TestError {
+    pub(crate) number: usize,
+    pub(crate) total: usize,
+    pub(crate) name: &'static str,
+    #[source]
+    pub(crate) source: StepError,
+}
+
+/// Why a step failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StepError {
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    #[error(transparent)]
+    Licences(#[from] licences::LicenceError),
+    #[error(transparent)]
+    Tidy(#[from] tidy::TidyError),
+    #[error(transparent)]
+    Fuzz(#[from] fuzz::FuzzError),
+}
+
+type Check = fn(&Workspace) -> Result<(), StepError>;
+
+const STEPS: [(&str, Check); 7] = [
+    ("format", format),
+    ("clippy", clippy),
+    ("tests", tests),
+    ("docs", docs),
+    ("licences", licences),
+    ("tidy", tidy),
+    ("fuzz", fuzz),
+];
+
+/// Runs all steps, stops at the first that fails, and says what each took.
+pub(crate) fn run(workspace: &Workspace) -> Result<(), TestError> {
+    let total = STEPS.len();
+    let mut times = Vec::with_capacity(total);
+    let mut failure = None;
+    for (number, (name, check)) in (1..).zip(STEPS) {
+        println!("\n== {number}/{total} {name}");
+        let started = Instant::now();
+        let result = check(workspace);
+        times.push((name, started.elapsed()));
+        if let Err(source) = result {
+            failure = Some(TestError { number, total, name, source });
+            break;
+        }
+    }
+    let passed = times.len() - usize::from(failure.is_some());
+    print!("\n{}", summary(&times, passed, total));
+    failure.map_or(Ok(()), Err)
+}
+
+fn format(workspace: &Workspace) -> Result<(), StepError> {
+    process::run(&mut workspace.cargo(["fmt", "--all", "--check"]))?;
+    // fuzz/ is a workspace of its own. When it is missing, the fuzz step says so.
+    let fuzz = fuzz::manifest(workspace);
+    if fuzz.exists() {
+        let mut command = workspace.cargo(["fmt", "--check", "--manifest-path"]);
+        process::run(command.arg(fuzz))?;
+    }
+    Ok(())
+}
+
+fn clippy(workspace: &Workspace) -> Result<(), StepError> {
+    let mut command = workspace.cargo(["clippy", "--workspace", "--all-targets", "--locked"]);
+    process::run(command.args(["--", "-D", "warnings"]))?;
+    Ok(())
+}
+
+fn tests(workspace: &Workspace) -> Result<(), StepError> {
+    process::run(&mut workspace.cargo(["test", "--workspace", "--locked"]))?;
+    Ok(())
+}
+
+fn docs(workspace: &Workspace) -> Result<(), StepError> {
+    let mut command = workspace.cargo(["doc", "--workspace", "--no-deps", "--locked"]);
+    command.arg("--document-private-items").env("RUSTDOCFLAGS", "-D warnings");
+    process::run(&mut command)?;
+    Ok(())
+}
+
+fn licences(workspace: &Workspace) -> Result<(), StepError> {
+    Ok(licences::run(workspace)?)
+}
+
+fn tidy(workspace: &Workspace) -> Result<(), StepError> {
+    Ok(tidy::run(workspace)?)
+}
+
+fn fuzz(workspace: &Workspace) -> Result<(), StepError> {
+    Ok(fuzz::run(workspace, &fuzz::Options::default())?)
+}
+
+fn summary(times: &[(&str, Duration)], passed: usize, total: usize) -> String {
+    let whole: Duration = times.iter().map(|(_, time)| *time).sum();
+    let mut text = String::new();
+    for (name, time) in times.iter().chain([&("together", whole)]) {
+        let _ = writeln!(text, "{name:<10}{:>8.1} s", time.as_secs_f64());
+    }
+    let _ = writeln!(text, "{passed} of {total} steps passed");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_gives_each_step_its_time_and_adds_them_up() {
+        let times = [("format", Duration::from_millis(400)), ("clippy", Duration::from_secs(61))];
+        let expected = "\
+format         0.4 s
+clippy        61.0 s
+together      61.4 s
+1 of 7 steps passed
+";
+        assert_eq!(summary(&times, 1, 7), expected);
+    }
+
+    #[test]
+    fn a_failed_step_is_named_with_its_place() {
+        let source = StepError::Tidy(tidy::TidyError::Violations { count: 1 });
+        let error = TestError { number: 6, total: 7, name: "tidy", source };
+        assert_eq!(error.to_string(), "stopped at step 6 of 7, tidy");
+    }
+}

@@ -1,0 +1,121 @@
+//! Tidy's claims about a file as a whole: its name says what is in it, and it is not too long.
+
+use super::{TextFile, Violation};
+use std::collections::BTreeSet;
+
+const LINES_MAX: usize = 500;
+
+/// Names under which anything could be found.
+const EMPTY_NAMES: [&str; 4] = ["utils.rs", "helpers.rs", "common.rs", "misc.rs"];
+
+/// Hand-written code, that is. Prose, recorded data and lock files may be as long as they are.
+const CODE: [&str; 6] = ["rs", "py", "ts", "js", "mjs", "sh"];
+
+/// A file that may be longer than the rest, for as long as the reason holds.
+pub(super) struct LongFile {
+    pub(super) path: &'static str,
+    pub(super) reason: &'static str,
+}
+
+/// The exceptions. One that is no longer needed is a violation, so the list stays true.
+pub(super) const LONG_FILES: &[LongFile] = &[];
+
+/// Finds files whose name says nothing.
+pub(super) fn check_names(paths: &BTreeSet<String>) -> Vec<Violation> {
+    let says_nothing =
+        |path: &&String| path.rsplit('/').next().is_some_and(|name| EMPTY_NAMES.contains(&name));
+    let violation = |path: &String| Violation {
+        path: path.clone(),
+        line: 1,
+        what: "the file's name says nothing".to_owned(),
+        cure: "name it for what it does",
+    };
+    paths.iter().filter(says_nothing).map(violation).collect()
+}
+
+/// Finds code that is too long, and exceptions that are no longer needed.
+pub(super) fn check_lengths(files: &[TextFile], exceptions: &[LongFile]) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let mut needed = BTreeSet::new();
+    for file in files.iter().filter(|file| is_code(&file.path)) {
+        let lines = file.text.lines().count();
+        if lines <= LINES_MAX {
+            continue;
+        }
+        if exceptions.iter().any(|exception| exception.path == file.path) {
+            needed.insert(file.path.as_str());
+            continue;
+        }
+        let what = format!("{lines} lines are more than {LINES_MAX}");
+        violations.push(file.violation(1, what, "look for a seam, or add it to LONG_FILES"));
+    }
+    let stale = exceptions.iter().filter(|exception| !needed.contains(exception.path));
+    violations.extend(stale.map(|exception| Violation {
+        path: exception.path.to_owned(),
+        line: 1,
+        what: format!("is no longer too long ({})", exception.reason),
+        cure: "take it off LONG_FILES",
+    }));
+    violations
+}
+
+fn is_code(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, extension)| CODE.contains(&extension))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, lines: usize) -> TextFile {
+        TextFile { path: path.to_owned(), text: "x\n".repeat(lines) }
+    }
+
+    fn lengths(file: TextFile, exceptions: &[LongFile]) -> Vec<String> {
+        let found = check_lengths(&[file], exceptions);
+        found.iter().map(ToString::to_string).collect()
+    }
+
+    const LEXER: LongFile = LongFile { path: "crates/a/src/lexer.rs", reason: "one table" };
+
+    #[test]
+    fn a_name_that_says_nothing_is_reported() {
+        let paths = ["crates/a/src/utils.rs", "crates/a/src/text_width.rs"];
+        let found = check_names(&paths.map(str::to_owned).into());
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].path, "crates/a/src/utils.rs");
+    }
+
+    #[test]
+    fn a_longer_name_that_ends_alike_is_fine() {
+        assert!(check_names(&["src/not_common.rs".to_owned()].into()).is_empty());
+    }
+
+    #[test]
+    fn five_hundred_lines_are_fine_and_one_more_is_not() {
+        assert!(lengths(file("a.rs", 500), &[]).is_empty());
+        assert_eq!(
+            lengths(file("a.rs", 501), &[]),
+            ["a.rs:1: 501 lines are more than 500; look for a seam, or add it to LONG_FILES"]
+        );
+    }
+
+    #[test]
+    fn prose_and_data_may_be_long() {
+        assert!(lengths(file("CHANGELOG.md", 9_000), &[]).is_empty());
+        assert!(lengths(file("Cargo.lock", 9_000), &[]).is_empty());
+    }
+
+    #[test]
+    fn a_named_exception_may_be_long() {
+        assert!(lengths(file(LEXER.path, 501), &[LEXER]).is_empty());
+    }
+
+    #[test]
+    fn an_exception_that_is_not_needed_any_more_is_reported() {
+        assert_eq!(
+            lengths(file(LEXER.path, 500), &[LEXER]),
+            ["crates/a/src/lexer.rs:1: is no longer too long (one table); take it off LONG_FILES"]
+        );
+    }
+}

@@ -1,0 +1,163 @@
+//! Tidy's claims about Rust: a header, functions that fit a screen, nothing left unfinished.
+//! Read as tokens rather than text, so that strings, comments and macro bodies are told apart.
+
+use super::{TextFile, Violation};
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use std::collections::BTreeSet;
+
+const FUNCTION_LINES_MAX: usize = 70;
+
+/// The folders whose files say in a header what they are.
+const WITH_HEADER: [&str; 3] = ["crates/", "xtask/", "bench/"];
+
+/// Macros that stand for work to be done.
+const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
+
+/// A function that may be longer than the rest, for as long as the reason holds.
+pub(super) struct LongFunction {
+    pub(super) path: &'static str,
+    pub(super) name: &'static str,
+    pub(super) reason: &'static str,
+}
+
+/// The exceptions. One that is no longer needed is a violation, so the list stays true.
+pub(super) const LONG_FUNCTIONS: &[LongFunction] = &[];
+
+/// Finds what is wrong in the Rust files, and exceptions that are no longer needed.
+pub(super) fn check(files: &[TextFile], exceptions: &[LongFunction]) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let mut needed = BTreeSet::new();
+    for file in files.iter().filter(|file| file.is_rust()) {
+        violations.extend(check_header(file));
+        let Ok(tokens) = file.text.parse::<TokenStream>() else {
+            violations.push(file.violation(1, "this is not Rust", "mend it, or rename it"));
+            continue;
+        };
+        let mut findings = Findings::default();
+        findings.read(tokens);
+        for (line, leftover) in findings.leftovers {
+            let what = format!("`{leftover}` is left over");
+            violations.push(file.violation(line, what, "finish the work, or take it out"));
+        }
+        for function in findings.functions.iter().filter(|f| f.lines > FUNCTION_LINES_MAX) {
+            let is_meant = |e: &&LongFunction| e.path == file.path && e.name == function.name;
+            match exceptions.iter().find(is_meant) {
+                Some(exception) => {
+                    needed.insert((exception.path, exception.name));
+                }
+                None => violations.push(too_long(file, function)),
+            }
+        }
+    }
+    let stale = exceptions.iter().filter(|e| !needed.contains(&(e.path, e.name)));
+    violations.extend(stale.map(|exception| Violation {
+        path: exception.path.to_owned(),
+        line: 1,
+        what: format!("`{}` is no longer too long ({})", exception.name, exception.reason),
+        cure: "take it off LONG_FUNCTIONS",
+    }));
+    violations
+}
+
+fn check_header(file: &TextFile) -> Option<Violation> {
+    let belongs = WITH_HEADER.iter().any(|folder| file.path.starts_with(folder));
+    let header = file.text.lines().next().and_then(|line| line.strip_prefix("//!"));
+    let says_something = header.is_some_and(|header| !header.trim().is_empty());
+    (belongs && !says_something).then(|| {
+        file.violation(1, "no `//!` header", "say in a line what the file is and who calls it")
+    })
+}
+
+fn too_long(file: &TextFile, function: &Function) -> Violation {
+    let Function { name, line, lines } = function;
+    let what = format!("`{name}` has {lines} lines, more than {FUNCTION_LINES_MAX}");
+    file.violation(*line, what, "split it, or add it to LONG_FUNCTIONS")
+}
+
+struct Function {
+    name: String,
+    line: usize,
+    lines: usize,
+}
+
+#[derive(Default)]
+struct Findings {
+    functions: Vec<Function>,
+    leftovers: Vec<(usize, String)>,
+}
+
+impl Findings {
+    fn read(&mut self, tokens: TokenStream) {
+        let trees: Vec<TokenTree> = tokens.into_iter().collect();
+        for (index, tree) in trees.iter().enumerate() {
+            self.functions.extend(function_at(&trees[index..]));
+            if let Some(leftover) = leftover_at(&trees[index..]) {
+                self.leftovers.push((tree.span().start().line, leftover));
+            }
+            if let TokenTree::Group(group) = tree {
+                self.read(group.stream());
+            }
+        }
+    }
+}
+
+/// The function that begins here, from `fn` to its closing brace. Types such as `fn(u8)` have no
+/// name, and the methods that a trait only declares have no body.
+fn function_at(trees: &[TokenTree]) -> Option<Function> {
+    let [TokenTree::Ident(keyword), TokenTree::Ident(name), rest @ ..] = trees else {
+        return None;
+    };
+    if keyword != "fn" {
+        return None;
+    }
+    let body = rest.iter().find_map(body_or_end)??;
+    let line = keyword.span().start().line;
+    let lines = body.span_close().end().line - line + 1;
+    Some(Function { name: name.to_string(), line, lines })
+}
+
+/// The body, or `Some(None)` where a semicolon ends the declaration without one.
+fn body_or_end(tree: &TokenTree) -> Option<Option<&Group>> {
+    match tree {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => Some(Some(group)),
+        TokenTree::Punct(mark) if mark.as_char() == ';' => Some(None),
+        TokenTree::Group(_) | TokenTree::Punct(_) | TokenTree::Ident(_) | TokenTree::Literal(_) => {
+            None
+        }
+    }
+}
+
+/// An unfinished macro or an ignored test that begins here.
+fn leftover_at(trees: &[TokenTree]) -> Option<String> {
+    match trees {
+        [TokenTree::Ident(name), TokenTree::Punct(mark), TokenTree::Group(_), ..] => {
+            let unfinished = UNFINISHED.iter().any(|word| name == word);
+            (unfinished && mark.as_char() == '!').then(|| format!("{name}!"))
+        }
+        [TokenTree::Punct(mark), TokenTree::Group(attribute), ..] => {
+            (mark.as_char() == '#' && ignores(attribute)).then(|| "#[ignore]".to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Whether an attribute is `ignore`, also one that holds only under a condition.
+fn ignores(attribute: &Group) -> bool {
+    let mut trees = attribute.stream().into_iter();
+    match trees.next() {
+        Some(TokenTree::Ident(name)) if name == "ignore" => true,
+        Some(TokenTree::Ident(name)) if name == "cfg_attr" => trees.any(|tree| {
+            let TokenTree::Group(arguments) = tree else {
+                return false;
+            };
+            arguments
+                .stream()
+                .into_iter()
+                .any(|t| matches!(t, TokenTree::Ident(i) if i == "ignore"))
+        }),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;
