@@ -2,6 +2,7 @@
 
 mod assemble;
 mod context;
+mod prompt_format;
 mod rpc;
 
 use crate::Streams;

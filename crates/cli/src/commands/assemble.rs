@@ -4,11 +4,12 @@ use std::io::Write;
 
 use serde::Serialize;
 use tertulia_context::record::{AssemblerOutputRecord, read_assembler_input};
-use tertulia_context::{AgentType, Assembler, AssemblerInput, AssemblerOutput, OverBudget};
+use tertulia_context::{Assembler, AssemblerInput, AssemblerOutput, OverBudget};
 use tertulia_session::json::{self, FieldError, SyntaxError};
 
+use super::prompt_format::choose_assembler;
 use crate::Streams;
-use crate::args::{AssembleArgs, PLAIN};
+use crate::args::AssembleArgs;
 use crate::error::CliError;
 use crate::lines::{Line, LineError, Lines};
 use crate::terminal::visible;
@@ -53,19 +54,6 @@ pub(crate) fn run(args: &AssembleArgs, streams: &mut Streams<'_>) -> Result<(), 
         writeln!(streams.stdout).map_err(CliError::output)?;
     }
     if failed > 0 { Err(CliError::Lines { failed, total }) } else { Ok(()) }
-}
-
-/// The format of an agent. Plain text that was asked for by its name is no guess.
-pub(crate) fn choose_assembler(agent_type: &str, talk: &mut dyn Write) -> Assembler {
-    let normalized = AgentType::named(agent_type);
-    if matches!(normalized, AgentType::Other(_)) && agent_type != PLAIN {
-        let _ = writeln!(
-            talk,
-            "tertulia: no format for agent {agent_type:?}, using plain text; known are claude, codex \
-             and gemini, and {PLAIN} says so without this line"
-        );
-    }
-    Assembler::of(&normalized)
 }
 
 fn assemble(

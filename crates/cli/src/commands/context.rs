@@ -5,14 +5,16 @@ mod table;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use tertulia_context::{
     ContextManager, ContextManagerOptions, ContextRequest, ContextSnapshot, Explanation, LogLevel,
     Strip,
 };
 
+use super::prompt_format::choose_assembler;
 use crate::Streams;
-use crate::args::{ContextArgs, PLAIN, WhitespaceArg};
+use crate::args::{ContextArgs, WhitespaceArg};
 use crate::error::CliError;
 use crate::terminal::visible;
 use record::ContextRecord;
@@ -34,9 +36,10 @@ pub(crate) fn run(args: &ContextArgs, streams: &mut Streams<'_>) -> Result<(), C
         instruction_file_text: instruction_file.as_deref(),
     };
     // The agent has no id here: a snapshot knows who spoke, not who sits at the table.
-    let explanation = manager.explain("", &args.agent_type, &request);
+    let assembler = choose_assembler(&args.agent_type, streams.stderr);
+    let explanation = manager.explain_in(assembler, "", &request);
     write(args, &explanation, streams)?;
-    warnings.tell(args, streams.stderr);
+    warnings.tell(streams.stderr);
     Ok(())
 }
 
@@ -52,8 +55,7 @@ fn write(
             ContextRecord { prompt: &prompt, explanation: args.explain.then_some(explanation) };
         serde_json::to_writer(&mut *out, &record).map_err(Into::into).and_then(|()| writeln!(out))
     } else if args.explain {
-        let heading = table::Heading { agent_type: &args.agent_type, budget: args.budget };
-        table::write(out, &heading, &prompt, explanation, streams.stdout_has_colour)
+        table::write(out, args.budget, &prompt, explanation, streams.stdout_has_colour)
     } else if streams.stdout_is_terminal {
         writeln!(out, "{}", visible(&prompt.to_text()))
     } else {
@@ -70,14 +72,14 @@ fn write(
 }
 
 fn options(args: &ContextArgs, warnings: &Warnings) -> ContextManagerOptions {
-    let lines = warnings.0.clone();
+    let lines = Arc::clone(&warnings.0);
     ContextManagerOptions {
         max_bytes: args.budget,
         strip: match args.whitespace {
             WhitespaceArg::Preserve => Strip::PRESERVE,
             WhitespaceArg::Compact => Strip::COMPACT,
         },
-        log_sink: Some(std::sync::Arc::new(move |level, line: &str| {
+        log_sink: Some(Arc::new(move |level, line: &str| {
             if level >= LogLevel::Warn
                 && let Ok(mut lines) = lines.lock()
             {
@@ -90,15 +92,12 @@ fn options(args: &ContextArgs, warnings: &Warnings) -> ContextManagerOptions {
 
 /// What the manager warned of while it worked.
 #[derive(Default)]
-struct Warnings(std::sync::Arc<std::sync::Mutex<Vec<String>>>);
+struct Warnings(Arc<Mutex<Vec<String>>>);
 
 impl Warnings {
-    fn tell(&self, args: &ContextArgs, talk: &mut dyn Write) {
-        let lines = self.0.lock().map(|lines| lines.clone()).unwrap_or_default();
-        let asked_for =
-            |line: &&String| args.agent_type == PLAIN && line.contains("Unknown agentType");
-        for line in lines.iter().filter(|line| !asked_for(line)) {
-            let _ = writeln!(talk, "tertulia: {}", visible(line));
+    fn tell(&self, talk: &mut dyn Write) {
+        for line in self.0.lock().map(|lines| lines.clone()).unwrap_or_default() {
+            let _ = writeln!(talk, "tertulia: {}", visible(&line));
         }
     }
 }

@@ -127,8 +127,20 @@ impl ContextManager {
         agent_type: &str,
         request: &ContextRequest<'a>,
     ) -> Explanation<'a> {
+        let assembler = self.assembler(agent_type);
         let selection = self.select(agent_id, agent_type, request);
-        Explanation { manager: self, assembler: self.assembler(agent_type), selection }
+        Explanation { manager: self, assembler, selection }
+    }
+
+    /// The same in a format of the caller's choice.
+    pub fn explain_in<'a>(
+        &'a self,
+        assembler: Assembler,
+        agent_id: &str,
+        request: &ContextRequest<'a>,
+    ) -> Explanation<'a> {
+        let selection = self.select(agent_id, assembler.agent_type().as_str(), request);
+        Explanation { manager: self, assembler, selection }
     }
 
     fn line<'a>(&'a self, message: &'a ConversationMessage) -> ContextMessage<'a> {
@@ -166,6 +178,11 @@ impl ContextManager {
 }
 
 impl<'a> Explanation<'a> {
+    /// The format of the prompt.
+    pub fn assembler(&self) -> &Assembler {
+        &self.assembler
+    }
+
     /// What the prompt was made of.
     pub fn input(&self) -> &AssemblerInput<'a> {
         &self.selection.input

@@ -4,9 +4,7 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use tertulia_context::{
-    AgentType, Assembler, Explanation, Fate, Prompt, PromptStatus, Section, Verdict,
-};
+use tertulia_context::{AgentType, Explanation, Fate, Prompt, PromptStatus, Section, Verdict};
 use unicode_width::UnicodeWidthStr;
 
 use crate::terminal::excerpt;
@@ -15,37 +13,28 @@ const BAR_COLUMNS: usize = 24;
 const NAME_COLUMNS: usize = 16;
 const EXCERPT_COLUMNS: usize = 36;
 
-/// What the table is about.
-pub(super) struct Heading<'a> {
-    pub(super) agent_type: &'a str,
-    pub(super) budget: u64,
-}
-
 /// Writes the table.
 pub(super) fn write(
     out: &mut dyn Write,
-    heading: &Heading<'_>,
+    budget: u64,
     prompt: &Prompt<'_>,
     explanation: &Explanation<'_>,
     colour: bool,
 ) -> io::Result<()> {
     let paint = Paint { colour };
-    write_heading(out, heading, prompt, &paint)?;
+    let agent = match explanation.assembler().agent_type() {
+        AgentType::Other(_) => "plain text",
+        known => known.as_str(),
+    };
+    let used = grouped(prompt.bytes().total() as u64);
+    let of = grouped(budget);
+    writeln!(out, "{}  {used} of {of} bytes  {}\n", paint.strong(agent), status(prompt, &paint))?;
     write_sections(out, prompt, &paint)?;
     write_messages(out, explanation, &paint)
 }
 
-fn write_heading(
-    out: &mut dyn Write,
-    heading: &Heading<'_>,
-    prompt: &Prompt<'_>,
-    paint: &Paint,
-) -> io::Result<()> {
-    let agent = match Assembler::of(&AgentType::named(heading.agent_type)).agent_type() {
-        AgentType::Other(_) => "plain text".to_owned(),
-        known => known.to_string(),
-    };
-    let status = match prompt.status() {
+fn status(prompt: &Prompt<'_>, paint: &Paint) -> String {
+    match prompt.status() {
         PromptStatus::Fits => paint.good("everything fits"),
         PromptStatus::ContextTrimmed => paint.warning("older messages left out"),
         PromptStatus::MessageTruncated => paint.bad("the newest message is cut"),
@@ -53,15 +42,7 @@ fn write_heading(
         PromptStatus::OverBudget => {
             paint.bad("system text and team task alone are over the budget")
         }
-    };
-    let used = prompt.bytes().total();
-    writeln!(
-        out,
-        "{}  {} of {} bytes  {status}\n",
-        paint.strong(&agent),
-        grouped(used as u64),
-        grouped(heading.budget),
-    )
+    }
 }
 
 fn write_sections(out: &mut dyn Write, prompt: &Prompt<'_>, paint: &Paint) -> io::Result<()> {

@@ -1,0 +1,22 @@
+//! Which prompt format a name on the command line asks for. Used by the commands that assemble.
+
+use std::io::Write;
+
+use tertulia_context::{AgentType, Assembler};
+
+use crate::args::PLAIN;
+use crate::terminal::visible;
+
+/// The format of an agent. Plain text that was asked for by its name is no guess.
+pub(super) fn choose_assembler(agent_type: &str, talk: &mut dyn Write) -> Assembler {
+    let normalized = AgentType::named(agent_type);
+    if matches!(normalized, AgentType::Other(_)) && agent_type != PLAIN {
+        let _ = writeln!(
+            talk,
+            "tertulia: no format for agent \"{}\", using plain text; known are claude, codex and \
+             gemini, and {PLAIN} says so without this line",
+            visible(agent_type)
+        );
+    }
+    Assembler::of(&normalized)
+}
