@@ -42,7 +42,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Ben
         let count = counter.count(workspace, &binary, &case)?;
         counts.push((case, count));
     }
-    print!("\n{}", table(&counts));
+    print!("\nInstructions ({})\n{}", counter.meaning(), table(&counts));
     Ok(())
 }
 

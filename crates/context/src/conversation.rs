@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use tertulia_session::{ConversationMessage, Message, MessageId, Speaker};
+use tertulia_session::{ConversationMessage, Message, MessageId, PartKind, Speaker};
 
 /// A sequence number: 0 for the first message ever.
 type Seq = u64;
@@ -69,12 +69,18 @@ impl Conversation {
     /// Takes a message in under the next id.
     pub(crate) fn add(
         &mut self,
-        message: Message,
+        mut message: Message,
     ) -> Result<&Arc<ConversationMessage>, NumbersUsedUp> {
         let number = self.next_number;
         // The largest number counts as foreign when it is read again, so it is never given.
         self.next_number = number.checked_add(1).ok_or(NumbersUsedUp)?;
         let id = MessageId::Numbered(number);
+        // A conversation is long: room that a caller's text has to spare is not kept.
+        for part in &mut message.parts {
+            if let PartKind::Text(text) = &mut part.kind {
+                text.shrink_to_fit();
+            }
+        }
         Ok(self.push(Arc::new(ConversationMessage { id, message })))
     }
 

@@ -25,7 +25,7 @@ impl Counter {
         parse_perf(&String::from_utf8_lossy(&trial.stderr)).map(|_| Self::Perf)
     }
 
-    /// The instructions that one case executes, start of the process included.
+    /// The instructions of one case, as [`Self::meaning`] says.
     pub(super) fn count(
         self,
         workspace: &Workspace,
@@ -52,11 +52,23 @@ impl Counter {
         let mut command = workspace.program(self.name());
         match self {
             Self::Callgrind => {
-                command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(binary)
+                // The benches do in a function of this name what is to be counted, and set up
+                // outside of it.
+                let only = "--toggle-collect=*counted_work*";
+                command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null", only]);
+                command.arg(binary)
             }
             Self::Perf => command.args(["stat", "-x,", "-e", "instructions:u", "--"]).arg(binary),
         };
         command
+    }
+
+    /// What the counts count.
+    pub(super) fn meaning(self) -> &'static str {
+        match self {
+            Self::Callgrind => "the work alone, by callgrind",
+            Self::Perf => "the whole process with its set-up, by perf",
+        }
     }
 
     fn name(self) -> &'static str {

@@ -1,5 +1,5 @@
 //! Where a Markdown text is code: fenced blocks and inline spans, by the rules of CommonMark as far
-//! as they matter for markers. Linear, whatever backticks the text holds.
+//! as they matter for markers. Found in one pass, whatever backticks the text holds.
 
 use std::ops::Range;
 

@@ -1,0 +1,177 @@
+//! The command line: what to do, how large and in which form. Called by `main` alone.
+
+use std::error::Error;
+use std::fmt;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crate::{instructions, suite};
+
+/// How the program is called.
+pub(crate) const USAGE: &str = "\
+Usage: tertulia-bench [--quick] [--json]
+       tertulia-bench --list-instruction-cases
+       tertulia-bench --instructions <case>
+
+  --quick                   smaller sizes and fewer rounds: whether it runs, not how fast
+  --json                    one JSON object per line instead of a table
+  --list-instruction-cases  the names of the cases for callgrind, one per line
+  --instructions <case>     does the work of this case; count it with
+                              valgrind --tool=callgrind --toggle-collect='*counted_work*'
+  --help                    this text
+
+Exits with 1 if a figure is over its limit or cannot be measured, with 2 if called otherwise.";
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    /// Measure everything.
+    Measure { scale: Scale, form: Form },
+    /// Name the cases for callgrind.
+    ListInstructionCases,
+    /// Do the work of one of them.
+    Instructions(&'static instructions::Case),
+    /// Tell how it is called.
+    Help,
+}
+
+/// In which form the figures are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// For people.
+    Table,
+    /// One object per line, for programs.
+    JsonLines,
+}
+
+/// How large the cases are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Scale {
+    /// Messages in the large conversation.
+    pub(crate) stored_messages: usize,
+    /// Messages in the small one of two contexts; the large one has 16 times as many.
+    pub(crate) context_messages: usize,
+    /// Bytes of the small one of two texts; the large one has 16 times as many.
+    pub(crate) text_bytes: usize,
+    /// How long two pieces of work are compared.
+    pub(crate) time: Duration,
+}
+
+/// Why a command line cannot be understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum UsageError {
+    UnknownArgument(String),
+    CaseMissing,
+    UnknownCase(String),
+    NotTogether,
+}
+
+impl Scale {
+    pub(crate) const FULL: Self = Self {
+        stored_messages: 1_000_000,
+        context_messages: 1_000,
+        text_bytes: 8 * 1024,
+        time: Duration::from_millis(500),
+    };
+    pub(crate) const QUICK: Self = Self {
+        stored_messages: 50_000,
+        context_messages: 500,
+        text_bytes: 4 * 1024,
+        time: Duration::from_millis(50),
+    };
+}
+
+impl Command {
+    /// Reads the words behind the program's name.
+    pub(crate) fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, UsageError> {
+        let (mut scale, mut form) = (Scale::FULL, Form::Table);
+        let mut other = None;
+        let (mut given, mut words) = (0, words.into_iter());
+        while let Some(word) = words.next() {
+            given += 1;
+            match word.as_str() {
+                "--quick" => scale = Scale::QUICK,
+                "--json" => form = Form::JsonLines,
+                "--list-instruction-cases" => other = Some(Self::ListInstructionCases),
+                "--instructions" => {
+                    let name = words.next().ok_or(UsageError::CaseMissing)?;
+                    let case = instructions::find(&name).ok_or(UsageError::UnknownCase(name))?;
+                    other = Some(Self::Instructions(case));
+                }
+                "--help" | "-h" => return Ok(Self::Help),
+                _ => return Err(UsageError::UnknownArgument(word)),
+            }
+        }
+        match other {
+            Some(_) if given > 1 => Err(UsageError::NotTogether),
+            Some(command) => Ok(command),
+            None => Ok(Self::Measure { scale, form }),
+        }
+    }
+
+    /// Does it.
+    pub(crate) fn run(self) -> Result<ExitCode, Box<dyn Error>> {
+        let mut stdout = std::io::stdout().lock();
+        match self {
+            Self::Measure { scale, form } => return suite::run(&scale, form, &mut stdout),
+            Self::ListInstructionCases => instructions::list(&mut stdout)?,
+            Self::Instructions(case) => case.run()?,
+            Self::Help => writeln!(stdout, "{USAGE}")?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl fmt::Display for UsageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownArgument(word) => write!(f, "there is no argument {word:?}"),
+            Self::CaseMissing => f.write_str("--instructions needs the name of a case"),
+            Self::UnknownCase(name) => {
+                write!(f, "there is no case {name:?}; --list-instruction-cases names them")
+            }
+            Self::NotTogether => f.write_str(
+                "--instructions and --list-instruction-cases stand alone and are given once",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Command, UsageError> {
+        Command::parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn nothing_said_means_everything_at_full_size_as_a_table() {
+        let (scale, form) = (Scale::FULL, Form::Table);
+        assert_eq!(parse(""), Ok(Command::Measure { scale, form }));
+    }
+
+    #[test]
+    fn size_and_form_are_said_in_any_order() {
+        let (scale, form) = (Scale::QUICK, Form::JsonLines);
+        for line in ["--quick --json", "--json --quick"] {
+            assert_eq!(parse(line), Ok(Command::Measure { scale, form }), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_named() {
+        for (line, problem) in [
+            ("--fast", r#"there is no argument "--fast""#),
+            ("--instructions", "--instructions needs the name of a case"),
+            ("--instructions x", r#"there is no case "x"; --list-instruction-cases names them"#),
+            (
+                "--quick --instructions strip-compact",
+                "--instructions and --list-instruction-cases stand alone and are given once",
+            ),
+        ] {
+            assert_eq!(parse(line).unwrap_err().to_string(), problem);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Assembling a prompt that is over its budget must be linear, must cost little more than copying what
+//! stays, and must not build the prompt to write it.
+
+use std::error::Error;
+use std::io;
+
+use tertulia_context::{Assembler, AssemblerInput, PromptStatus};
+
+use crate::alloc::counted;
+use crate::arguments::Scale;
+use crate::measure::{GROWTH, GROWTH_LIMIT, in_turns};
+use crate::report::{Figure, Theme, Unit, grouped};
+use crate::sample::assembler_input;
+
+const COPY_LIMIT: f64 = 2.5;
+
+/// All figures of assembling.
+pub(crate) fn measure(scale: &Scale) -> Result<Theme, Box<dyn Error>> {
+    let few = over_budget_input(scale.context_messages)?;
+    let many = over_budget_input(GROWTH * scale.context_messages)?;
+    Ok(Theme {
+        title: "Assembling a prompt of twice its budget",
+        figures: vec![
+            growth(scale, &few, &many),
+            against_copying(scale, &few),
+            against_copying(scale, &many),
+            written(&many)?,
+        ],
+    })
+}
+
+/// A context of this many messages and a budget of half of what its prompt would take.
+pub(crate) fn over_budget_input(
+    messages: usize,
+) -> Result<AssemblerInput<'static>, Box<dyn Error>> {
+    let mut input = assembler_input(messages);
+    let whole = Assembler::claude().plan(&input).bytes().total();
+    input.max_bytes = whole as u64 / 2;
+    let status = Assembler::claude().plan(&input).status();
+    if status == PromptStatus::ContextTrimmed {
+        Ok(input)
+    } else {
+        Err(format!("the context should be trimmed, but the prompt is {}", status.as_str()).into())
+    }
+}
+
+/// The large context against the small one. Both are of a size that a processor's cache holds: beyond
+/// it, copying alone takes 18 times as long for 16 times the text, and longer when others use the
+/// cache too.
+fn growth(scale: &Scale, few: &AssemblerInput<'_>, many: &AssemblerInput<'_>) -> Figure {
+    let claude = Assembler::claude();
+    let pair =
+        in_turns(scale.time, GROWTH_LIMIT, || claude.assemble(few), || claude.assemble(many));
+    let [few, many] = [few, many].map(|input| grouped(input.context_messages.len()));
+    Figure::ratio(format!("{many} messages against {few}"), &pair, GROWTH_LIMIT)
+}
+
+/// Against the least that can be done: the kept strings into one buffer that is large enough and was
+/// there before. Assembling has to allocate its prompt, decide what stays, and write what lies between.
+fn against_copying(scale: &Scale, input: &AssemblerInput<'_>) -> Figure {
+    let claude = Assembler::claude();
+    let plan = claude.plan(input);
+    let kept = &input.context_messages[plan.dropped_context()..];
+    let mut buffer = String::with_capacity(plan.prompt_bytes());
+    let copy = || {
+        buffer.clear();
+        for message in kept {
+            buffer.push_str(&message.from);
+            buffer.push_str(message.to.as_deref().unwrap_or_default());
+            buffer.push_str(&message.content);
+        }
+        buffer.push_str(&input.current_message);
+        buffer.push_str(input.team_task.as_deref().unwrap_or_default());
+        buffer.len()
+    };
+    let pair = in_turns(scale.time, COPY_LIMIT, copy, || claude.assemble(input));
+    let messages = grouped(input.context_messages.len());
+    let name = format!("{messages} messages against copying the kept strings");
+    Figure::ratio(name, &pair, COPY_LIMIT)
+}
+
+fn written(input: &AssemblerInput<'_>) -> Result<Figure, Box<dyn Error>> {
+    let claude = Assembler::claude();
+    let plan = claude.plan(input);
+    let mut sink = CountingSink { bytes: 0 };
+    let (result, allocated) = counted(|| plan.write_to(&mut sink));
+    result?;
+    if sink.bytes != plan.prompt_bytes() {
+        return Err(format!(
+            "a prompt of {} bytes was written as {} bytes",
+            plan.prompt_bytes(),
+            sink.bytes
+        )
+        .into());
+    }
+    let total = allocated.total_bytes as f64;
+    Ok(Figure::new("allocated while it is written", total, Unit::Bytes)
+        .at_most(0.0)
+        .of(format!("a prompt of {} B", grouped(sink.bytes))))
+}
+
+/// Takes everything, keeps only how much it was.
+struct CountingSink {
+    bytes: usize,
+}
+
+impl io::Write for CountingSink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,38 @@
+//! Ratios that must hold, each measured within one run, so that they mean the same on a fast machine
+//! and on a slow one. Run by `cargo xtask bench`; exits with 1 if one is over its limit.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "a bench reads the clock and /proc, and tells on stderr what it is doing"
+)]
+
+#[expect(unsafe_code, reason = "a global allocator can only be unsafe; this one adds a count")]
+mod alloc;
+mod arguments;
+mod assemble;
+mod instructions;
+mod measure;
+mod memory;
+mod report;
+mod sample;
+mod strip;
+mod suite;
+mod window;
+
+use std::process::ExitCode;
+
+use arguments::{Command, USAGE};
+
+fn main() -> ExitCode {
+    let words = std::env::args_os().skip(1);
+    match Command::parse(words.map(|word| word.to_string_lossy().into_owned())) {
+        Ok(command) => command.run().unwrap_or_else(|error| {
+            eprintln!("tertulia-bench: {error}");
+            ExitCode::FAILURE
+        }),
+        Err(error) => {
+            eprintln!("tertulia-bench: {error}\n\n{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What a stored message costs in memory. Must be measured first: the resident memory tells the truth
+//! only while the process has freed nothing large.
+
+use std::error::Error;
+
+use tertulia_context::{ContextManager, ContextSnapshot, SnapshotRecord};
+
+use crate::alloc::{Allocated, counted};
+use crate::arguments::Scale;
+use crate::report::{Figure, Theme, Unit, grouped};
+use crate::sample::{Addressed, MESSAGE_BYTES, conversation};
+
+const LIMIT: f64 = 450.0;
+
+/// All figures of memory: what lives on the heap, without what the heap itself needs, which shows in
+/// the resident memory only. Texts have no spare room; what room a caller leaves comes on top.
+pub(crate) fn measure(scale: &Scale) -> Result<Theme, Box<dyn Error>> {
+    let messages = scale.stored_messages;
+    // Lists grow by doubling, so the dearest moment is just after they did.
+    let just_grown = messages.next_power_of_two() + 1;
+    let resident_before = resident_bytes();
+    let (first, manager) = added("added", messages, Addressed::ToNobody)?;
+    let first = first.at_most(LIMIT).of(resident_growth(resident_before, messages));
+    drop(manager);
+    Ok(Theme {
+        title: "Memory of a stored message of 200 bytes",
+        figures: vec![
+            first,
+            imported(messages)?.at_most(LIMIT),
+            added("added, each to one addressee", messages, Addressed::ToOne)?.0,
+            added("added, lists just doubled", just_grown, Addressed::ToNobody)?.0,
+        ],
+    })
+}
+
+fn added(
+    how: &str,
+    messages: usize,
+    addressed: Addressed,
+) -> Result<(Figure, ContextManager), Box<dyn Error>> {
+    let (manager, allocated) = counted(|| conversation(messages, addressed));
+    let manager = manager?;
+    Ok((figure(how, &manager, allocated, messages)?, manager))
+}
+
+fn imported(messages: usize) -> Result<Figure, Box<dyn Error>> {
+    let (manager, allocated) = counted(|| {
+        let old = conversation(messages, Addressed::ToNobody)?;
+        let json = serde_json::to_string(&SnapshotRecord(&old.export_snapshot(0)))?;
+        drop(old);
+        let mut manager = ContextManager::default();
+        let snapshot = ContextSnapshot::parse(&json).map_err(|error| error.cause)?;
+        manager.import_snapshot(snapshot).map_err(|error| error.cause)?;
+        Ok::<_, Box<dyn Error>>(manager)
+    });
+    figure("exported to JSON and imported", &manager?, allocated, messages)
+}
+
+fn figure(
+    how: &str,
+    manager: &ContextManager,
+    allocated: Allocated,
+    messages: usize,
+) -> Result<Figure, Box<dyn Error>> {
+    let newest = manager.get_latest_message().map(|newest| newest.message.text().len());
+    if manager.messages().len() != messages || newest != Some(MESSAGE_BYTES) {
+        return Err(format!("{messages} messages were to be stored, and are not").into());
+    }
+    let per_message = allocated.live_bytes as f64 / messages as f64;
+    Ok(Figure::new(format!("{} {how}", grouped(messages)), per_message, Unit::BytesPerMessage))
+}
+
+fn resident_growth(before: Option<u64>, messages: usize) -> String {
+    let Some((before, after)) = before.zip(resident_bytes()) else {
+        return String::new();
+    };
+    let grown = after.saturating_sub(before) as f64 / messages as f64;
+    format!("resident memory grew by {grown:.0} B/message")
+}
+
+/// What the process holds in memory; `None` where there is no `/proc`.
+///
+/// From `status`, which counts in kB; `statm` counts in pages, whose size `std` does not tell.
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}

@@ -1,0 +1,213 @@
+//! Figures, their limits and verdicts, as a table for people or as JSON lines. Pure: gives text, prints
+//! nothing.
+
+use std::fmt::Write;
+
+use serde_json::json;
+
+use crate::measure::Pair;
+
+/// One figure.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Figure {
+    /// The case, such as "1,000,000 stored messages against 10".
+    pub(crate) name: String,
+    pub(crate) value: f64,
+    pub(crate) unit: Unit,
+    /// What it may be at most; `None` for a figure that only informs.
+    pub(crate) limit: Option<f64>,
+    /// What it was made of, such as "512 ns against 508 ns".
+    pub(crate) detail: String,
+}
+
+/// What a figure counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// One time against another.
+    Times,
+    Bytes,
+    BytesPerMessage,
+    NanosecondsPerByte,
+}
+
+/// The figures of one theme.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Theme {
+    pub(crate) title: &'static str,
+    pub(crate) figures: Vec<Figure>,
+}
+
+/// Whether a figure keeps its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Ok,
+    Over,
+    /// There is no limit.
+    Informs,
+}
+
+impl Figure {
+    /// A figure without a limit.
+    pub(crate) fn new(name: impl Into<String>, value: f64, unit: Unit) -> Self {
+        Self { name: name.into(), value, unit, limit: None, detail: String::new() }
+    }
+
+    /// What two times make, and what that may be at most.
+    pub(crate) fn ratio(name: impl Into<String>, pair: &Pair, limit: f64) -> Self {
+        let (other, base) = (duration(pair.other_ns), duration(pair.base_ns));
+        Self::new(name, pair.ratio(), Unit::Times)
+            .at_most(limit)
+            .of(format!("{other} against {base}"))
+    }
+
+    /// The same figure with what it may be at most.
+    pub(crate) fn at_most(mut self, limit: f64) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    /// The same figure with what it was made of.
+    pub(crate) fn of(mut self, detail: impl Into<String>) -> Self {
+        self.detail = detail.into();
+        self
+    }
+
+    pub(crate) fn verdict(&self) -> Verdict {
+        match self.limit {
+            None => Verdict::Informs,
+            Some(limit) if self.value <= limit => Verdict::Ok,
+            // A figure that is no number keeps no limit.
+            Some(_) => Verdict::Over,
+        }
+    }
+
+    /// The cells of its line: name, value, limit, verdict, detail.
+    fn cells(&self) -> [String; 5] {
+        let limit = self.limit.map_or_else(String::new, |limit| format!("≤ {limit}"));
+        let verdict = self.verdict().as_str().to_owned();
+        [self.name.clone(), self.unit.show(self.value), limit, verdict, self.detail.clone()]
+    }
+}
+
+impl Unit {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Times => "×",
+            Self::Bytes => "B",
+            Self::BytesPerMessage => "B/message",
+            Self::NanosecondsPerByte => "ns/B",
+        }
+    }
+
+    fn show(self, value: f64) -> String {
+        let sign = self.as_str();
+        match self {
+            Self::Times | Self::NanosecondsPerByte => format!("{value:.2} {sign}"),
+            Self::Bytes => format!("{} {sign}", grouped(value as usize)),
+            Self::BytesPerMessage => format!("{value:.0} {sign}"),
+        }
+    }
+}
+
+impl Verdict {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Over => "OVER",
+            Self::Informs => "",
+        }
+    }
+}
+
+/// The figures as a table, and a last line that says whether all limits hold.
+pub(crate) fn table(themes: &[Theme]) -> String {
+    let rows = |theme: &Theme| theme.figures.iter().map(Figure::cells).collect::<Vec<_>>();
+    let themes_rows: Vec<_> = themes.iter().map(|theme| (theme.title, rows(theme))).collect();
+    let width = |column: usize| {
+        let cells = themes_rows.iter().flat_map(|(_, rows)| rows);
+        cells.map(|row| row[column].chars().count()).max().unwrap_or(0)
+    };
+    let [name_width, value_width, limit_width, verdict_width] = [0, 1, 2, 3].map(width);
+    let mut text = String::new();
+    for (title, rows) in &themes_rows {
+        text.push_str(title);
+        text.push('\n');
+        for [name, value, limit, verdict, detail] in rows {
+            let line = format!(
+                "  {name:name_width$}  {value:>value_width$}  {limit:limit_width$}  \
+                 {verdict:verdict_width$}  {detail}"
+            );
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text.push('\n');
+    }
+    text.push_str(&closing_line(themes));
+    text.push('\n');
+    text
+}
+
+/// The figures as JSON, one object per line.
+pub(crate) fn json_lines(themes: &[Theme]) -> String {
+    let mut text = String::new();
+    for theme in themes {
+        for figure in &theme.figures {
+            let line = json!({
+                "theme": theme.title,
+                "name": figure.name,
+                "value": figure.value,
+                "unit": figure.unit.as_str(),
+                "limit": figure.limit,
+                "ok": figure.verdict() != Verdict::Over,
+                "detail": figure.detail,
+            });
+            // Writing into a String cannot fail.
+            let _ = writeln!(text, "{line}");
+        }
+    }
+    text
+}
+
+/// Whether no figure is over its limit.
+pub(crate) fn all_hold(themes: &[Theme]) -> bool {
+    count(themes, Verdict::Over) == 0
+}
+
+fn closing_line(themes: &[Theme]) -> String {
+    let over = count(themes, Verdict::Over);
+    let limits = over + count(themes, Verdict::Ok);
+    match over {
+        0 => format!("All {limits} limits hold."),
+        over => format!("{over} of {limits} figures are OVER their limits."),
+    }
+}
+
+fn count(themes: &[Theme], verdict: Verdict) -> usize {
+    let figures = themes.iter().flat_map(|theme| &theme.figures);
+    figures.filter(|figure| figure.verdict() == verdict).count()
+}
+
+/// A count with its thousands apart: `1,000,000`.
+pub(crate) fn grouped(count: usize) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A time in the unit that reads best.
+pub(crate) fn duration(ns: f64) -> String {
+    match ns {
+        ..1e3 => format!("{ns:.0} ns"),
+        ..1e6 => format!("{:.2} µs", ns / 1e3),
+        _ => format!("{:.2} ms", ns / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests;

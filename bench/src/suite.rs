@@ -1,0 +1,38 @@
+//! All themes in their order. The one place that knows which there are.
+
+use std::error::Error;
+use std::io::Write;
+use std::process::ExitCode;
+
+use crate::arguments::{Form, Scale};
+use crate::report::{Theme, all_hold, json_lines, table};
+use crate::{assemble, memory, strip, window};
+
+/// Measures everything, writes the report and says whether all limits hold.
+pub(crate) fn run(
+    scale: &Scale,
+    form: Form,
+    writer: &mut impl Write,
+) -> Result<ExitCode, Box<dyn Error>> {
+    let themes = measure(scale)?;
+    let text = match form {
+        Form::Table => table(&themes),
+        Form::JsonLines => json_lines(&themes),
+    };
+    writer.write_all(text.as_bytes())?;
+    Ok(if all_hold(&themes) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn measure(scale: &Scale) -> Result<Vec<Theme>, Box<dyn Error>> {
+    // Memory comes first, while the heap is still small and whole.
+    eprintln!("measuring memory …");
+    let memory = memory::measure(scale)?;
+    eprintln!("measuring windows …");
+    let window = window::measure(scale)?;
+    eprintln!("measuring prompts …");
+    let assemble = assemble::measure(scale)?;
+    eprintln!("measuring markers …");
+    let price = strip::measure_price(scale);
+    let growth = strip::measure_growth(scale);
+    Ok(vec![memory, window, assemble, price, growth])
+}

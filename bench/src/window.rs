@@ -1,0 +1,39 @@
+//! The context and the prompt of a window must cost what the window is, not what was ever said.
+
+use std::error::Error;
+
+use tertulia_context::{AssemblerOutput, ContextManager, ContextRequest};
+
+use crate::arguments::Scale;
+use crate::measure::in_turns;
+use crate::report::{Figure, Theme, grouped};
+use crate::sample::{Addressed, conversation};
+
+/// The small conversation: just more than the window and its current message.
+pub(crate) const FEW_MESSAGES: usize = 10;
+
+const LIMIT: f64 = 1.3;
+
+/// A window of 5 in a long conversation against one in a short one that ends in the same words.
+///
+/// Both are warm: the same messages are asked for again and again, as they are when several members
+/// are told of the same news. How long the first look at memory takes that nobody touched for a while
+/// is a matter of the machine, and not what this case is about.
+pub(crate) fn measure(scale: &Scale) -> Result<Theme, Box<dyn Error>> {
+    let few = conversation(FEW_MESSAGES, Addressed::ToOne)?;
+    let many = conversation(scale.stored_messages, Addressed::ToOne)?;
+    if context_and_prompt(&few) != context_and_prompt(&many) {
+        return Err("the two conversations do not give the same prompt".into());
+    }
+    let pair =
+        in_turns(scale.time * 4, LIMIT, || context_and_prompt(&few), || context_and_prompt(&many));
+    let name = format!("{} stored messages against {FEW_MESSAGES}", grouped(scale.stored_messages));
+    let figure = Figure::ratio(name, &pair, LIMIT);
+    Ok(Theme { title: "Context and prompt for a window of 5", figures: vec![figure] })
+}
+
+/// What a member is told of the newest message.
+pub(crate) fn context_and_prompt(manager: &ContextManager) -> AssemblerOutput {
+    let input = manager.get_context_for_agent("sarah", "claude", &ContextRequest::default());
+    manager.assemble_prompt("claude", &input)
+}
