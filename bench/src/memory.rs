@@ -3,7 +3,8 @@
 
 use std::error::Error;
 
-use tertulia_context::{ContextManager, ContextSnapshot, SnapshotRecord};
+use tertulia_context::record::SnapshotRecord;
+use tertulia_context::{ContextManager, ContextSnapshot};
 
 use crate::alloc::{Allocated, counted};
 use crate::arguments::Scale;

@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn plain_texts_pass_stripping_unchanged_and_uncopied() {
         for text in [message_text(12), plain_text(5_000)] {
-            for strip in [Strip::COMPACT, Strip::PRESERVE] {
+            for strip in [Strip::COMPACT, Strip::Preserve] {
                 let stripped = strip_markers(&text, strip).text;
                 assert!(matches!(stripped, Cow::Borrowed(whole) if whole == text));
             }

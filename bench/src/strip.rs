@@ -84,7 +84,7 @@ impl Reading {
         let stripped = |strip| black_box(strip_markers(text, strip)).text.len();
         match self {
             Self::Compact => stripped(Strip::COMPACT),
-            Self::Preserve => stripped(Strip::PRESERVE),
+            Self::Preserve => stripped(Strip::Preserve),
             Self::Parse => black_box(parse_markers(text)).clean_text.len(),
         }
     }

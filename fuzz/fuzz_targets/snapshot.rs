@@ -2,9 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tertulia_context::{
-    AssemblerOutput, ContextManager, ContextRequest, ContextSnapshot, SnapshotRecord,
-};
+use tertulia_context::record::SnapshotRecord;
+use tertulia_context::{AssemblerOutput, ContextManager, ContextRequest, ContextSnapshot};
 
 fuzz_target!(|text: &str| {
     let mut manager = ContextManager::default();

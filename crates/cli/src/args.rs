@@ -83,6 +83,9 @@ pub(crate) struct AssembleArgs {
     /// Fail where the current message does not fit as a whole
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Add the size of every section to the JSON
+    #[arg(long, conflicts_with = "text")]
+    pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) limits: LineLimit,
 }

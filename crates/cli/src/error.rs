@@ -6,9 +6,14 @@ use std::process::ExitCode;
 
 use tertulia_context::SnapshotError;
 
+use crate::terminal::visible;
+
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
+    /// The arguments exclude each other.
+    #[error("{0}")]
+    Usage(&'static str),
     /// A file cannot be read.
     #[error("cannot read {}: {source}", .path.display())]
     ReadFile { path: PathBuf, source: io::Error },
@@ -51,7 +56,7 @@ impl CliError {
             return ExitCode::SUCCESS;
         }
         // With standard error gone too there is nobody left to tell.
-        let _ = writeln!(stderr, "tertulia: {self}");
-        ExitCode::FAILURE
+        let _ = writeln!(stderr, "tertulia: {}", visible(&self.to_string()));
+        if let Self::Usage(_) = self { ExitCode::from(2) } else { ExitCode::FAILURE }
     }
 }

@@ -1,5 +1,10 @@
 //! The `tertulia` binary: hands the process's arguments and streams to the library beside it.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "an edge: the arguments of the process come in here"
+)]
+
 use std::io::{BufWriter, IsTerminal, stderr, stdin, stdout};
 use std::process::ExitCode;
 

@@ -22,6 +22,9 @@ use protocol::{Request, write_error, write_result};
 /// The most requests that one batch may hold.
 pub const BATCH_REQUESTS_MAX: usize = 10_000;
 
+/// Once the answers of a batch take this many bytes, its other requests are refused.
+pub const BATCH_ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
+
 /// Answers requests; holds the conversations of its caller.
 pub struct RpcServer {
     conversations: Conversations,
@@ -36,52 +39,79 @@ impl RpcServer {
 
     /// Answers one line. What it writes is whole lines; for a notification, none.
     pub fn answer(&mut self, line: &str, out: &mut impl Write) -> io::Result<()> {
-        let answer = match json::parse(line) {
-            Ok(raw) if Kind::of(raw) == Kind::Array => self.answer_batch(raw),
-            Ok(raw) => self.answer_one(raw),
-            Err(syntax) => Some(write_error(None, &RpcError::parse(&syntax))),
-        };
-        self.send(answer, out)
+        let mut answer = String::new();
+        match json::parse(line) {
+            Ok(raw) if Kind::of(raw) == Kind::Array => self.answer_batch(raw, &mut answer),
+            Ok(raw) => self.answer_one(raw, &mut answer),
+            Err(syntax) => write_error(&mut answer, None, &RpcError::parse(&syntax)),
+        }
+        self.send(&answer, out)
     }
 
     /// Answers a line that could not even be read.
     pub(crate) fn refuse(&mut self, error: &LineError, out: &mut impl Write) -> io::Result<()> {
-        let answer = write_error(None, &RpcError::line(error));
-        self.send(Some(answer), out)
+        let mut answer = String::new();
+        write_error(&mut answer, None, &RpcError::line(error));
+        self.send(&answer, out)
     }
 
-    fn send(&mut self, answer: Option<String>, out: &mut impl Write) -> io::Result<()> {
-        for line in self.conversations.take_notifications().into_iter().chain(answer) {
+    fn send(&mut self, answer: &str, out: &mut impl Write) -> io::Result<()> {
+        let notifications = self.conversations.take_notifications();
+        let lines = notifications.iter().map(String::as_str);
+        for line in lines.chain((!answer.is_empty()).then_some(answer)) {
             out.write_all(line.as_bytes())?;
             out.write_all(b"\n")?;
         }
         Ok(())
     }
 
-    fn answer_batch(&mut self, raw: &RawValue) -> Option<String> {
+    fn answer_batch(&mut self, raw: &RawValue, out: &mut String) {
         let requests = json::elements(raw).unwrap_or_default();
         if requests.is_empty() || requests.len() > BATCH_REQUESTS_MAX {
-            return Some(write_error(None, &RpcError::batch(requests.len())));
+            return write_error(out, None, &RpcError::batch(requests.len()));
         }
-        let answers: Vec<String> =
-            requests.into_iter().filter_map(|request| self.answer_one(request)).collect();
-        (!answers.is_empty()).then(|| format!("[{}]", answers.join(",")))
+        for request in requests {
+            // The comma, or the bracket if nothing was answered yet, is taken back for a request
+            // that gets no answer.
+            let before = out.len();
+            out.push(if before == 0 { '[' } else { ',' });
+            if before < BATCH_ANSWER_BYTES_MAX {
+                self.answer_one(request, out);
+            } else {
+                refuse_rest(request, out);
+            }
+            if out.len() == before + 1 {
+                out.truncate(before);
+            }
+        }
+        if !out.is_empty() {
+            out.push(']');
+        }
     }
 
-    fn answer_one(&mut self, raw: &RawValue) -> Option<String> {
+    fn answer_one(&mut self, raw: &RawValue, out: &mut String) {
         let request = match Request::read(raw) {
             Ok(request) => request,
-            Err(invalid) => return Some(write_error(invalid.id, &invalid.error)),
+            Err(invalid) => return write_error(out, invalid.id, &invalid.error),
         };
         let result = match Method::named(&request.method) {
-            Some(method) => self.call(method, request.params),
+            Some(method) => request.params.and_then(|params| self.call(method, params)),
             None => Err(RpcError::unknown_method(&request.method)),
         };
         // A notification is never answered, not even where it failed.
-        let id = request.id?;
-        Some(match result {
-            Ok(result) => write_result(id, &result),
-            Err(error) => write_error(Some(id), &error),
-        })
+        match (request.id, result) {
+            (None, _) => {}
+            (Some(id), Ok(result)) => write_result(out, id, &result),
+            (Some(id), Err(error)) => write_error(out, Some(id), &error),
+        }
+    }
+}
+
+/// The answer to a request that comes too late in a large batch: it was not carried out.
+fn refuse_rest(raw: &RawValue, out: &mut String) {
+    match Request::read(raw) {
+        Ok(Request { id: None, .. }) => {}
+        Ok(request) => write_error(out, request.id, &RpcError::batch_answers()),
+        Err(invalid) => write_error(out, invalid.id, &invalid.error),
     }
 }

@@ -17,11 +17,13 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
 pub(crate) fn excerpt(text: &str, columns: usize) -> String {
     let mut shown = String::new();
     let mut width = 0;
-    for c in text.trim().chars() {
+    // Marks without a width of their own may be many on one letter.
+    let limit = columns * 4;
+    for (count, c) in text.trim().chars().enumerate() {
         let c = if matches!(c, '\n' | '\t') { ' ' } else { c };
         let c = if is_hidden(c) { sign(c) } else { c };
         let needed = c.width().unwrap_or(0);
-        if width + needed > columns {
+        if width + needed > columns || count >= limit {
             while width + 1 > columns {
                 width -= shown.pop().and_then(|last| last.width()).unwrap_or(1);
             }
@@ -65,5 +67,7 @@ mod tests {
         assert_eq!(excerpt("abcdef", 4), "abc…");
         assert_eq!(excerpt("设计登录", 5), "设计…");
         assert_eq!(excerpt("", 5), "");
+        assert!(excerpt(&"e\u{301}".repeat(1000), 5).chars().count() <= 20);
+        assert!(excerpt(&format!("e{}", "\u{301}".repeat(1000)), 5).chars().count() <= 21);
     }
 }

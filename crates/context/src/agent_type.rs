@@ -28,14 +28,19 @@ impl AgentType {
         }
     }
 
+    /// The full name and the short one.
+    pub fn names(&self) -> [&str; 2] {
+        match self {
+            Self::ClaudeCode => ["claude-code", "claude"],
+            Self::OpenAiCodex => ["openai-codex", "codex"],
+            Self::GoogleGemini => ["google-gemini", "gemini"],
+            Self::Other(name) => [name, name],
+        }
+    }
+
     /// The full name.
     pub fn as_str(&self) -> &str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::OpenAiCodex => "openai-codex",
-            Self::GoogleGemini => "google-gemini",
-            Self::Other(name) => name,
-        }
+        self.names()[0]
     }
 }
 

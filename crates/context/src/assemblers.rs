@@ -16,7 +16,7 @@ mod plain_text;
 use std::borrow::Cow;
 
 use crate::AgentType;
-use crate::budget::{OverBudget, PromptStatus};
+use crate::budget::OverBudget;
 use crate::prompt::{AssemblerInput, AssemblerOutput, ContextMessage, Prompt};
 
 /// Turns a context into the prompt of one kind of agent.
@@ -78,8 +78,8 @@ impl Assembler {
     }
 
     /// Plans the prompt: decides what fits, writes nothing yet.
-    pub fn plan<'a>(&'a self, input: &'a AssemblerInput<'a>) -> Prompt<'a> {
-        Prompt::plan(self, input)
+    pub fn plan<'a>(&self, input: &'a AssemblerInput<'a>) -> Prompt<'a> {
+        Prompt::plan(self.clone(), input)
     }
 
     /// Assembles the prompt within its budget.
@@ -93,15 +93,8 @@ impl Assembler {
         input: &AssemblerInput<'_>,
     ) -> Result<AssemblerOutput, OverBudget> {
         let prompt = self.plan(input);
-        match prompt.status() {
-            PromptStatus::Fits | PromptStatus::ContextTrimmed => Ok(prompt.output()),
-            status => Err(OverBudget {
-                status,
-                max_bytes: input.max_bytes,
-                fixed_bytes: prompt.fixed_bytes(),
-                message_bytes: prompt.whole_message_bytes(),
-            }),
-        }
+        prompt.whole_message()?;
+        Ok(prompt.output())
     }
 }
 

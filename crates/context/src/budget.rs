@@ -32,21 +32,61 @@ pub struct SectionBytes {
     pub separators: usize,
 }
 
+/// Something about a prompt that its sender should know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PromptWarning {
+    /// Only the beginning of the current message is in it.
+    #[error("Message truncated: {kept_bytes} of {bytes} bytes fit the budget of {max_bytes} bytes")]
+    MessageTruncated {
+        /// What is in the prompt.
+        kept_bytes: usize,
+        /// What the message has.
+        bytes: usize,
+        /// The budget.
+        max_bytes: u64,
+    },
+    /// Nothing of the current message is in it.
+    #[error("Message dropped: none of its {bytes} bytes fit the budget of {max_bytes} bytes")]
+    MessageDropped {
+        /// What the message has.
+        bytes: usize,
+        /// The budget.
+        max_bytes: u64,
+    },
+    /// It is larger than its budget.
+    #[error(
+        "Over budget: system text and team task take {bytes} bytes, the budget is {max_bytes} bytes"
+    )]
+    OverBudget {
+        /// What the prompt has.
+        bytes: usize,
+        /// The budget.
+        max_bytes: u64,
+    },
+    /// The system text cannot be handed over as an argument.
+    #[error(
+        "System flag too long: {bytes} bytes cannot pass as one argument (at most 131071); pass it \
+         as a file"
+    )]
+    SystemFlagTooLong {
+        /// What it has.
+        bytes: usize,
+    },
+}
+
 /// Why a prompt that must hold its message as a whole cannot.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the prompt does not fit: system text and team task take {fixed_bytes} bytes, the current \
-     message {message_bytes}, the budget is {max_bytes}; raise maxBytes or shorten them"
+    "the prompt does not fit: even without context it takes {needed_bytes} bytes, the budget is \
+     {max_bytes}; raise maxBytes or shorten instructions, task or message"
 )]
 pub struct OverBudget {
     /// What would have become of it.
     pub status: PromptStatus,
     /// The budget.
     pub max_bytes: u64,
-    /// System text and team task.
-    pub fixed_bytes: usize,
-    /// The current message with its header.
-    pub message_bytes: usize,
+    /// What system text, team task and the whole message take together.
+    pub needed_bytes: usize,
 }
 
 /// The sizes that [`fit`] decides on.
@@ -73,6 +113,8 @@ pub(crate) struct Fit {
     pub(crate) message_bytes: usize,
     pub(crate) status: PromptStatus,
     pub(crate) bytes: SectionBytes,
+    /// What everything but the context would take.
+    pub(crate) needed_bytes: usize,
 }
 
 const SEPARATOR: usize = "\n\n".len();
@@ -97,49 +139,56 @@ impl SectionBytes {
     }
 }
 
+impl Sizes<'_> {
+    /// What the sections take with a context of this size and this much of the current message.
+    fn bytes(&self, context: usize, message_body: usize) -> SectionBytes {
+        let [system, team_task] = self.fixed;
+        let message = if message_body == 0 { 0 } else { self.message_header + message_body };
+        let sections = [system, team_task, context, message].into_iter().filter(|size| *size > 0);
+        let separators = SEPARATOR * sections.count().saturating_sub(1);
+        SectionBytes { system: self.flag + system, team_task, context, message, separators }
+    }
+
+    /// The separator before a further section, if the prompt has one already.
+    fn separator(&self, total: usize) -> usize {
+        if total > self.flag { SEPARATOR } else { 0 }
+    }
+}
+
 /// Decides what stays. `lines` gives the sizes of the context's lines from the newest to the oldest
 /// and is read only as far as the budget reaches.
 pub(crate) fn fit(
     sizes: Sizes<'_>,
-    mut lines: impl ExactSizeIterator<Item = usize>,
+    lines: impl ExactSizeIterator<Item = usize>,
     max_bytes: u64,
 ) -> Fit {
     let budget = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-    let context_count = lines.len();
-    let whole = |body: usize| {
-        if body == 0 { 0 } else { sizes.message_header + body }
-    };
-    let [system, team_task] = sizes.fixed;
-    let outcome = |context: usize, context_kept: usize, message_bytes: usize, status| {
-        let message = whole(message_bytes);
-        let sections = [system, team_task, context, message].into_iter().filter(|size| *size > 0);
-        let separators = SEPARATOR * sections.count().saturating_sub(1);
-        let bytes =
-            SectionBytes { system: sizes.flag + system, team_task, context, message, separators };
-        Fit { context_kept, message_bytes, status, bytes }
-    };
-
-    let without_context = outcome(0, 0, sizes.message.len(), PromptStatus::ContextTrimmed);
-    let base = without_context.bytes.total();
-    if base <= budget {
-        let separator = if base > sizes.flag { SEPARATOR } else { 0 };
-        let room = budget - base;
-        let (kept, size) = newest_lines(&mut lines, separator + sizes.context_header, room);
-        let context = if kept == 0 { 0 } else { size - separator };
-        let status =
-            if kept == context_count { PromptStatus::Fits } else { PromptStatus::ContextTrimmed };
-        return outcome(context, kept, sizes.message.len(), status);
+    let needed_bytes = sizes.bytes(0, sizes.message.len()).total();
+    if needed_bytes <= budget {
+        let context_count = lines.len();
+        let separator = sizes.separator(needed_bytes);
+        let above = separator + sizes.context_header;
+        let (context_kept, size) = newest_lines(lines, above, budget - needed_bytes);
+        let context = if context_kept == 0 { 0 } else { size - separator };
+        let whole = context_kept == context_count;
+        return Fit {
+            context_kept,
+            message_bytes: sizes.message.len(),
+            status: if whole { PromptStatus::Fits } else { PromptStatus::ContextTrimmed },
+            bytes: sizes.bytes(context, sizes.message.len()),
+            needed_bytes,
+        };
     }
-
-    let fixed = outcome(0, 0, 0, PromptStatus::OverBudget);
-    let taken = fixed.bytes.total();
-    let separator = if taken > sizes.flag { SEPARATOR } else { 0 };
-    let room = budget.saturating_sub(taken + separator + sizes.message_header);
-    match sizes.message.floor_char_boundary(room) {
-        0 if taken <= budget => Fit { status: PromptStatus::MessageDropped, ..fixed },
-        0 => fixed,
-        cut => outcome(0, 0, cut, PromptStatus::MessageTruncated),
-    }
+    let fixed = sizes.bytes(0, 0).total();
+    let above = fixed + sizes.separator(fixed) + sizes.message_header;
+    let message_bytes = sizes.message.floor_char_boundary(budget.saturating_sub(above));
+    let status = match message_bytes {
+        0 if fixed > budget => PromptStatus::OverBudget,
+        0 => PromptStatus::MessageDropped,
+        _ => PromptStatus::MessageTruncated,
+    };
+    let bytes = sizes.bytes(0, message_bytes);
+    Fit { context_kept: 0, message_bytes, status, bytes, needed_bytes }
 }
 
 /// How many lines fit into the room below what stands above them, and the bytes of both.

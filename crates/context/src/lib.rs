@@ -42,19 +42,18 @@ mod window;
 
 pub use agent_type::AgentType;
 pub use assemblers::Assembler;
-pub use budget::{OverBudget, PromptStatus, SectionBytes};
+pub use budget::{OverBudget, PromptStatus, PromptWarning, SectionBytes};
 pub use log::{LogLevel, LogSink};
 pub use manager::{
-    ARGUMENT_BYTES_MAX, AddMessageError, ArchiveHook, ContextManager, ContextManagerOptions,
-    ContextRequest, ContextSnapshot, DEFAULT_CONTEXT_WINDOW_SIZE, DEFAULT_MAX_BYTES, Explanation,
-    Fate, MessageCap, MessageHook, Section, SnapshotError, SnapshotProblem, SnapshotRecord,
-    TeamTaskHook, Verdict,
+    AddMessageError, ArchiveHook, ContextManager, ContextManagerOptions, ContextRequest,
+    ContextSnapshot, DEFAULT_CONTEXT_WINDOW_SIZE, DEFAULT_MAX_BYTES, Explanation, Fate, MessageCap,
+    MessageHook, Section, SnapshotError, SnapshotProblem, TeamTaskHook, Verdict,
 };
 pub use markers::{
-    Intent, Markers, Next, Strip, Stripped, TaskBlock, Whitespace, parse_markers,
-    strip_all_markers, strip_markers,
+    Intent, Markers, Next, Strip, Stripped, TaskBlock, parse_markers, strip_all_markers,
+    strip_markers,
 };
-pub use prompt::{AssemblerInput, AssemblerOutput, ContextMessage, Prompt};
+pub use prompt::{ARGUMENT_BYTES_MAX, AssemblerInput, AssemblerOutput, ContextMessage, Prompt};
 pub use team_task::TEAM_TASK_BYTES_MAX;
 pub use truncate::truncate_to_bytes;
 pub use whitespace::{is_whitespace, trim};

@@ -3,6 +3,7 @@
 
 mod explain;
 mod options;
+mod select;
 mod snapshot;
 
 use std::ops::RangeInclusive;
@@ -13,7 +14,6 @@ use tertulia_session::{ConversationMessage, Fields, Message, MessageId};
 
 use crate::AgentType;
 use crate::assemblers::Assembler;
-use crate::budget::PromptStatus;
 use crate::conversation::{Conversation, NumbersUsedUp};
 use crate::log::Log;
 use crate::prompt::{AssemblerInput, AssemblerOutput, Prompt};
@@ -24,10 +24,7 @@ pub use options::{
     ArchiveHook, ContextManagerOptions, ContextRequest, DEFAULT_CONTEXT_WINDOW_SIZE,
     DEFAULT_MAX_BYTES, MessageCap, MessageHook, TeamTaskHook,
 };
-pub use snapshot::{ContextSnapshot, SnapshotError, SnapshotProblem, SnapshotRecord};
-
-/// The longest text that Linux passes as one argument of a command, in bytes.
-pub const ARGUMENT_BYTES_MAX: usize = 131_071;
+pub use snapshot::{ContextSnapshot, SnapshotError, SnapshotProblem};
 
 /// Holds the messages and the task of one conversation.
 pub struct ContextManager {
@@ -164,10 +161,16 @@ impl ContextManager {
     /// Assembles a prompt in the format of the agent; plain text, with a warning, for one that has
     /// none of its own.
     pub fn assemble_prompt(&self, agent_type: &str, input: &AssemblerInput<'_>) -> AssemblerOutput {
-        let assembler = self.assembler(agent_type);
-        let prompt = assembler.plan(input);
-        self.warn_of_cuts(&prompt, input);
-        prompt.output()
+        self.plan_prompt(agent_type, input).output()
+    }
+
+    /// The same prompt before it is built: to be written into a writer, or measured.
+    pub fn plan_prompt<'a>(&self, agent_type: &str, input: &'a AssemblerInput<'a>) -> Prompt<'a> {
+        let prompt = self.assembler(agent_type).plan(input);
+        for warning in prompt.warnings() {
+            self.log.warn(format_args!("[ContextManager] {warning}"));
+        }
+        prompt
     }
 
     /// The format of an agent; plain text, with a warning, for one that has none of its own.
@@ -217,34 +220,6 @@ impl ContextManager {
             };
             self.log.debug(format_args!("[ContextManager] Message archived: {}", oldest.id));
             (cap.archive)(oldest);
-        }
-    }
-
-    fn warn_of_cuts(&self, prompt: &Prompt<'_>, input: &AssemblerInput<'_>) {
-        let budget = input.max_bytes;
-        let (kept, whole) = prompt.message_bytes();
-        match prompt.status() {
-            PromptStatus::Fits | PromptStatus::ContextTrimmed => {}
-            PromptStatus::MessageTruncated => self.log.warn(format_args!(
-                "[ContextManager] Message truncated: {kept} of {whole} bytes fit the budget of \
-                 {budget} bytes"
-            )),
-            PromptStatus::MessageDropped => self.log.warn(format_args!(
-                "[ContextManager] Message dropped: none of its {whole} bytes fit the budget of \
-                 {budget} bytes"
-            )),
-            PromptStatus::OverBudget => self.log.warn(format_args!(
-                "[ContextManager] Over budget: system text and team task take {} bytes, the budget \
-                 is {budget} bytes",
-                prompt.bytes().total()
-            )),
-        }
-        let flag = prompt.bytes().total() - prompt.prompt_bytes();
-        if flag > ARGUMENT_BYTES_MAX {
-            self.log.warn(format_args!(
-                "[ContextManager] System flag too long: {flag} bytes cannot pass as one argument \
-                 (at most {ARGUMENT_BYTES_MAX}); pass it as a file"
-            ));
         }
     }
 }

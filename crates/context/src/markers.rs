@@ -14,21 +14,12 @@ pub use parse::{Intent, Markers, Next, parse_markers};
 
 /// How markers are taken out of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Strip {
-    /// What happens to the text around them.
-    pub whitespace: Whitespace,
-    /// Where the block form of a team task ends. `Preserve` always ends it at a blank line.
-    pub task_block: TaskBlock,
-}
-
-/// What happens to the text around markers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Whitespace {
-    /// Runs of blanks become one, lines are trimmed, empty lines go. Knows no code: the rule of the
-    /// [`ContextManager`](crate::ContextManager).
-    Compact,
-    /// Only markers and the blanks that they leave go; code is not looked at. For prompts that carry
-    /// code.
+pub enum Strip {
+    /// Runs of blanks become one, lines are trimmed, empty lines go, and code is text like any other:
+    /// the rule of the contract.
+    Compact(TaskBlock),
+    /// Only markers and the blanks that they leave go, and what stands in code is no marker: for
+    /// prompts that carry code. A block ends at a blank line.
     Preserve,
 }
 
@@ -51,19 +42,15 @@ pub struct Stripped<'a> {
 }
 
 impl Strip {
-    /// The rule of the contract.
-    pub const COMPACT: Self =
-        Self { whitespace: Whitespace::Compact, task_block: TaskBlock::ToBracket };
-    /// The rule of the product, whose prompts carry code.
-    pub const PRESERVE: Self =
-        Self { whitespace: Whitespace::Preserve, task_block: TaskBlock::ToBlankLine };
+    /// The rule of the contract, to the letter.
+    pub const COMPACT: Self = Self::Compact(TaskBlock::ToBracket);
 }
 
 /// Takes all markers out of a text.
 pub fn strip_markers(text: &str, strip: Strip) -> Stripped<'_> {
-    match strip.whitespace {
-        Whitespace::Compact => compact::strip(text, strip.task_block),
-        Whitespace::Preserve => preserve::strip(text),
+    match strip {
+        Strip::Compact(task_block) => compact::strip(text, task_block),
+        Strip::Preserve => preserve::strip(text),
     }
 }
 

@@ -6,8 +6,11 @@ use std::convert::Infallible;
 use std::io;
 
 use crate::assemblers::{Assembler, Header, SystemPlace};
-use crate::budget::{Fit, PromptStatus, SectionBytes, Sizes, fit};
+use crate::budget::{Fit, OverBudget, PromptStatus, PromptWarning, SectionBytes, Sizes, fit};
 use crate::whitespace::trim;
+
+/// The longest text that Linux passes as one argument of a command, in bytes.
+pub const ARGUMENT_BYTES_MAX: usize = 131_071;
 
 /// One message of the context, markers already taken out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,11 +60,12 @@ pub struct AssemblerOutput {
 /// A planned prompt.
 #[derive(Clone, Debug)]
 pub struct Prompt<'a> {
-    assembler: &'a Assembler,
+    assembler: Assembler,
     system: SystemText<'a>,
     team_task: &'a str,
     context: &'a [ContextMessage<'a>],
     message: &'a str,
+    max_bytes: u64,
     fit: Fit,
 }
 
@@ -72,7 +76,7 @@ struct SystemText<'a> {
 }
 
 impl<'a> Prompt<'a> {
-    pub(crate) fn plan(assembler: &'a Assembler, input: &'a AssemblerInput<'a>) -> Self {
+    pub(crate) fn plan(assembler: Assembler, input: &'a AssemblerInput<'a>) -> Self {
         let system = SystemText::of(input);
         let team_task = trim(input.team_task.as_deref().unwrap_or_default());
         let message = trim(&input.current_message);
@@ -91,7 +95,15 @@ impl<'a> Prompt<'a> {
         let newest_first = input.context_messages.iter().rev();
         let lines = newest_first.map(|message| assembler.line.len(message));
         let fit = fit(sizes, lines, input.max_bytes);
-        Self { assembler, system, team_task, context: &input.context_messages, message, fit }
+        Self {
+            assembler,
+            system,
+            team_task,
+            context: &input.context_messages,
+            message,
+            max_bytes: input.max_bytes,
+            fit,
+        }
     }
 
     /// What became of it.
@@ -124,18 +136,45 @@ impl<'a> Prompt<'a> {
         (self.fit.message_bytes, self.message.len())
     }
 
-    pub(crate) fn fixed_bytes(&self) -> usize {
-        let bytes = self.fit.bytes;
-        bytes.system + bytes.team_task
+    /// What should be told: a message that is not whole, a system text that is too long for a flag.
+    pub fn warnings(&self) -> impl Iterator<Item = PromptWarning> {
+        let (kept_bytes, bytes) = self.message_bytes();
+        let max_bytes = self.max_bytes;
+        let cut = match self.status() {
+            PromptStatus::Fits | PromptStatus::ContextTrimmed => None,
+            PromptStatus::MessageTruncated => {
+                Some(PromptWarning::MessageTruncated { kept_bytes, bytes, max_bytes })
+            }
+            PromptStatus::MessageDropped => {
+                Some(PromptWarning::MessageDropped { bytes, max_bytes })
+            }
+            PromptStatus::OverBudget => {
+                Some(PromptWarning::OverBudget { bytes: self.fit.bytes.total(), max_bytes })
+            }
+        };
+        let bytes = self.flag_bytes();
+        let flag =
+            (bytes > ARGUMENT_BYTES_MAX).then_some(PromptWarning::SystemFlagTooLong { bytes });
+        cut.into_iter().chain(flag)
     }
 
-    pub(crate) fn whole_message_bytes(&self) -> usize {
-        self.assembler.message.len() + self.message.len()
+    /// Whether the current message is in it as a whole; if not, why.
+    pub fn whole_message(&self) -> Result<(), OverBudget> {
+        let (status, needed_bytes) = (self.status(), self.fit.needed_bytes);
+        match status {
+            PromptStatus::Fits | PromptStatus::ContextTrimmed => Ok(()),
+            _ => Err(OverBudget { status, max_bytes: self.max_bytes, needed_bytes }),
+        }
     }
 
     /// The bytes of the prompt itself, without a system text that travels apart.
     pub fn prompt_bytes(&self) -> usize {
-        self.fit.bytes.total() - self.flag_pieces().map(str::len).into_iter().sum::<usize>()
+        self.fit.bytes.total() - self.flag_bytes()
+    }
+
+    /// The bytes of a system text that travels apart.
+    pub fn flag_bytes(&self) -> usize {
+        self.flag_pieces().map(str::len).into_iter().sum()
     }
 
     /// Builds the prompt.
@@ -180,7 +219,7 @@ impl<'a> Prompt<'a> {
     }
 
     /// Gives the prompt piece by piece, in order. The only place that knows how sections are joined.
-    fn pieces<E>(&self, mut write: impl FnMut(&'a str) -> Result<(), E>) -> Result<(), E> {
+    fn pieces<E>(&self, mut write: impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
         let mut between = "";
         if let SystemPlace::Section(header) = &self.assembler.system
             && self.system.len() > 0
@@ -209,10 +248,10 @@ impl<'a> Prompt<'a> {
     }
 }
 
-fn open_section<'a, E>(
+fn open_section<E>(
     between: &mut &'static str,
-    header: &'a Header,
-    write: &mut impl FnMut(&'a str) -> Result<(), E>,
+    header: &Header,
+    write: &mut impl FnMut(&str) -> Result<(), E>,
 ) -> Result<(), E> {
     write(between)?;
     *between = "\n\n";

@@ -1,19 +1,21 @@
-//! What assemblers take and give, as JSON. Called by the doors; the shapes are part of the contract.
+//! What assemblers take and give, and snapshots, as JSON. Called by the doors; the shapes are part of
+//! the contract.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use tertulia_session::ConversationMessage;
 use tertulia_session::json::{FieldError, Object, RawValue, elements, whole_number};
+use tertulia_session::record::ConversationMessageRecord;
 
 use crate::manager::DEFAULT_MAX_BYTES;
-use crate::{AssemblerInput, AssemblerOutput, ContextMessage, SectionBytes};
+use crate::{AssemblerInput, ContextMessage, ContextSnapshot, Prompt, SectionBytes};
 
 /// Reads what an assembler takes. Fields that it does not know are passed over.
 pub fn read_assembler_input(raw: &RawValue) -> Result<AssemblerInput<'static>, FieldError> {
     let mut object = Object::of(raw)?;
-    let context = object.take("contextMessages").ok_or_else(|| {
-        FieldError::missing("contextMessages", "a list of {from, to?, content}, [] for none")
-    })?;
+    let context = object.need("contextMessages", "a list of {from, to?, content}, [] for none")?;
     let context_messages =
         read_context_messages(context).map_err(|error| error.within("contextMessages"))?;
     Ok(AssemblerInput {
@@ -43,11 +45,24 @@ fn read_context_message(raw: &RawValue) -> Result<ContextMessage<'static>, Field
 /// What an assembler takes, as JSON.
 pub struct AssemblerInputRecord<'a>(pub &'a AssemblerInput<'a>);
 
-/// What an assembler gives, as JSON.
-pub struct AssemblerOutputRecord<'a>(pub &'a AssemblerOutput);
+/// A prompt and its numbers, as JSON.
+pub struct PromptRecord<'a> {
+    /// The prompt.
+    pub prompt: &'a Prompt<'a>,
+    /// How much is told of it.
+    pub detail: Detail,
+}
 
-/// The sizes of sections, as JSON.
-pub struct SectionBytesRecord(pub SectionBytes);
+/// How much is told of a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Its size.
+    Totals,
+    /// The size of every section too.
+    Sections,
+}
+
+struct SectionBytesRecord(SectionBytes);
 
 struct ContextMessagesRecord<'a>(&'a [ContextMessage<'a>]);
 struct ContextMessageRecord<'a>(&'a ContextMessage<'a>);
@@ -89,19 +104,31 @@ impl Serialize for ContextMessageRecord<'_> {
     }
 }
 
-impl Serialize for AssemblerOutputRecord<'_> {
+impl Serialize for PromptRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("prompt", &self.0.prompt)?;
-        if let Some(flag) = &self.0.system_flag {
-            map.serialize_entry("systemFlag", flag)?;
-        }
-        map.serialize_entry("status", self.0.status.as_str())?;
-        map.serialize_entry("bytes", &self.0.bytes.total())?;
-        map.serialize_entry("keptContext", &self.0.kept_context)?;
-        map.serialize_entry("droppedContext", &self.0.dropped_context)?;
-        map.serialize_entry("sections", &SectionBytesRecord(self.0.bytes))?;
+        self.write_fields(&mut map)?;
         map.end()
+    }
+}
+
+impl PromptRecord<'_> {
+    /// Writes its fields into an object that may have others.
+    pub fn write_fields<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry("prompt", &self.prompt.to_text())?;
+        if let Some(flag) = self.prompt.system_flag() {
+            map.serialize_entry("systemFlag", &flag)?;
+        }
+        map.serialize_entry("status", self.prompt.status().as_str())?;
+        map.serialize_entry("bytes", &self.prompt.bytes().total())?;
+        map.serialize_entry("keptContext", &self.prompt.kept_context())?;
+        map.serialize_entry("droppedContext", &self.prompt.dropped_context())?;
+        match self.detail {
+            Detail::Totals => Ok(()),
+            Detail::Sections => {
+                map.serialize_entry("sections", &SectionBytesRecord(self.prompt.bytes()))
+            }
+        }
     }
 }
 
@@ -114,5 +141,35 @@ impl Serialize for SectionBytesRecord {
         map.serialize_entry("message", &self.0.message)?;
         map.serialize_entry("separators", &self.0.separators)?;
         map.end()
+    }
+}
+
+/// A snapshot as JSON.
+pub struct SnapshotRecord<'a>(pub &'a ContextSnapshot);
+
+/// A list of messages as JSON.
+pub struct MessagesRecord<'a>(pub &'a [Arc<ConversationMessage>]);
+
+impl Serialize for SnapshotRecord<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("messages", &MessagesRecord(&self.0.messages))?;
+        map.serialize_entry("teamTask", &self.0.team_task)?;
+        if let Some(timestamp) = &self.0.timestamp {
+            map.serialize_entry("timestamp", timestamp)?;
+        }
+        map.serialize_entry("version", &1)?;
+        self.0.unknown.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?;
+        map.end()
+    }
+}
+
+impl Serialize for MessagesRecord<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.0.len()))?;
+        for message in self.0 {
+            list.serialize_element(&ConversationMessageRecord(message))?;
+        }
+        list.end()
     }
 }

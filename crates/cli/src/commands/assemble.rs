@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use serde::Serialize;
-use tertulia_context::record::{AssemblerOutputRecord, read_assembler_input};
-use tertulia_context::{Assembler, AssemblerInput, AssemblerOutput, OverBudget};
+use tertulia_context::record::{Detail, PromptRecord, read_assembler_input};
+use tertulia_context::{Assembler, AssemblerInput, OverBudget, Prompt};
 use tertulia_session::json::{self, FieldError, SyntaxError};
 
 use super::prompt_format::choose_assembler;
@@ -37,63 +37,79 @@ struct ErrorRecord {
 pub(crate) fn run(args: &AssembleArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let assembler = choose_assembler(&args.agent_type, streams.stderr);
     let mut lines = Lines::new(streams.stdin, args.limits.max_line_bytes);
-    let mut writer = Writer { args, out: streams.stdout, talk: streams.stderr, written: 0 };
+    let mut writer = Writer {
+        args,
+        out: streams.stdout,
+        talk: streams.stderr,
+        for_person: streams.stdout_is_terminal,
+        prompts: 0,
+    };
     let (mut total, mut failed) = (0, 0);
     while let Some(line) = lines.next().map_err(CliError::Input)? {
         total += 1;
         let number = line.number;
-        match assemble(args, &assembler, line) {
-            Ok(output) => writer.prompt(&output, number)?,
+        match read_input(line).and_then(|input| check(args, &assembler, input)) {
+            Ok(input) => writer.prompt(&assembler.plan(&input), number)?,
             Err(error) => {
                 failed += 1;
                 writer.error(&error, number)?;
             }
         }
     }
-    if args.text && streams.stdout_is_terminal {
-        writeln!(streams.stdout).map_err(CliError::output)?;
-    }
+    writer.finish()?;
     if failed > 0 { Err(CliError::Lines { failed, total }) } else { Ok(()) }
 }
 
-fn assemble(
+fn read_input(line: Line<'_>) -> Result<AssemblerInput<'static>, InputError> {
+    Ok(read_assembler_input(json::parse(line.text?)?)?)
+}
+
+fn check<'a>(
     args: &AssembleArgs,
     assembler: &Assembler,
-    line: Line<'_>,
-) -> Result<AssemblerOutput, InputError> {
-    let input: AssemblerInput<'_> = read_assembler_input(json::parse(line.text?)?)?;
+    input: AssemblerInput<'a>,
+) -> Result<AssemblerInput<'a>, InputError> {
     if args.strict {
-        Ok(assembler.assemble_strict(&input)?)
-    } else {
-        Ok(assembler.assemble(&input))
+        assembler.plan(&input).whole_message()?;
     }
+    Ok(input)
 }
 
 struct Writer<'a> {
     args: &'a AssembleArgs,
     out: &'a mut dyn Write,
     talk: &'a mut dyn Write,
-    written: u64,
+    for_person: bool,
+    prompts: u64,
 }
 
 impl Writer<'_> {
-    fn prompt(&mut self, output: &AssemblerOutput, line: u64) -> Result<(), CliError> {
-        if !self.args.text {
-            return self.json(&AssemblerOutputRecord(output));
+    fn prompt(&mut self, prompt: &Prompt<'_>, line: u64) -> Result<(), CliError> {
+        for warning in prompt.warnings() {
+            let _ = writeln!(self.talk, "tertulia: line {line}: {warning}");
         }
-        if let Some(flag) = &output.system_flag {
+        if !self.args.text {
+            let detail = if self.args.explain { Detail::Sections } else { Detail::Totals };
+            return self.json(&PromptRecord { prompt, detail });
+        }
+        if prompt.flag_bytes() > 0 {
             let _ = writeln!(
                 self.talk,
                 "tertulia: line {line}: the system text ({} bytes) travels apart from this prompt, \
                  for --append-system-prompt; without --text it is systemFlag in the output",
-                flag.len()
+                prompt.flag_bytes()
             );
         }
-        if self.written > 0 {
-            self.out.write_all(b"\n").map_err(CliError::output)?;
-        }
-        self.written += 1;
-        self.out.write_all(output.prompt.as_bytes()).map_err(CliError::output)
+        let between = if self.prompts > 0 { "\n" } else { "" };
+        self.prompts += 1;
+        let written = self.out.write_all(between.as_bytes()).and_then(|()| {
+            if self.for_person {
+                self.out.write_all(visible(&prompt.to_text()).as_bytes())
+            } else {
+                prompt.write_to(&mut self.out)
+            }
+        });
+        written.map_err(CliError::output)
     }
 
     fn error(&mut self, error: &InputError, line: u64) -> Result<(), CliError> {
@@ -107,6 +123,14 @@ impl Writer<'_> {
         }
         // The n-th line out answers the n-th line in, also where that one was wrong.
         self.json(&ErrorRecord { line, error: error.to_string() })
+    }
+
+    /// A person's prompt begins on a line of its own.
+    fn finish(&mut self) -> Result<(), CliError> {
+        if self.args.text && self.for_person && self.prompts > 0 {
+            writeln!(self.out).map_err(CliError::output)?;
+        }
+        Ok(())
     }
 
     fn json(&mut self, record: &impl Serialize) -> Result<(), CliError> {

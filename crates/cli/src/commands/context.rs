@@ -20,6 +20,10 @@ use crate::terminal::visible;
 use record::ContextRecord;
 
 pub(crate) fn run(args: &ContextArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+    let standard_input = Path::new("-");
+    if args.snapshot == standard_input && args.instruction_file.as_deref() == Some(standard_input) {
+        return Err(CliError::Usage("only one of --snapshot and --instruction-file can be -"));
+    }
     let snapshot = read_snapshot(&args.snapshot, streams)?;
     let instruction_file = match &args.instruction_file {
         Some(path) => Some(read_text(path, streams)?),
@@ -38,9 +42,8 @@ pub(crate) fn run(args: &ContextArgs, streams: &mut Streams<'_>) -> Result<(), C
     // The agent has no id here: a snapshot knows who spoke, not who sits at the table.
     let assembler = choose_assembler(&args.agent_type, streams.stderr);
     let explanation = manager.explain_in(assembler, "", &request);
-    write(args, &explanation, streams)?;
     warnings.tell(streams.stderr);
-    Ok(())
+    write(args, &explanation, streams)
 }
 
 fn write(
@@ -49,6 +52,16 @@ fn write(
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
     let prompt = explanation.prompt();
+    for warning in prompt.warnings() {
+        let _ = writeln!(streams.stderr, "tertulia: {warning}");
+    }
+    if prompt.flag_bytes() > 0 && !args.json && !args.explain {
+        let _ = writeln!(
+            streams.stderr,
+            "tertulia: the system text ({} bytes) travels apart from this prompt; --json shows it",
+            prompt.flag_bytes()
+        );
+    }
     let out = &mut *streams.stdout;
     let written = if args.json {
         let record =
@@ -61,13 +74,6 @@ fn write(
     } else {
         prompt.write_to(&mut { out })
     };
-    if let Some(flag) = prompt.system_flag().filter(|_| !args.json && !args.explain) {
-        let _ = writeln!(
-            streams.stderr,
-            "tertulia: the system text ({} bytes) travels apart from this prompt; --json shows it",
-            flag.len()
-        );
-    }
     written.map_err(CliError::output)
 }
 
@@ -76,7 +82,7 @@ fn options(args: &ContextArgs, warnings: &Warnings) -> ContextManagerOptions {
     ContextManagerOptions {
         max_bytes: args.budget,
         strip: match args.whitespace {
-            WhitespaceArg::Preserve => Strip::PRESERVE,
+            WhitespaceArg::Preserve => Strip::Preserve,
             WhitespaceArg::Compact => Strip::COMPACT,
         },
         log_sink: Some(Arc::new(move |level, line: &str| {

@@ -7,10 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
-use tertulia_context::{
-    ContextManager, ContextManagerOptions, DEFAULT_CONTEXT_WINDOW_SIZE, DEFAULT_MAX_BYTES,
-    LogLevel, MessageCap, Strip,
-};
+use tertulia_context::{ContextManager, ContextManagerOptions, LogLevel, MessageCap};
 use tertulia_session::ConversationMessage;
 use tertulia_session::record::ConversationMessageRecord;
 
@@ -26,38 +23,22 @@ pub(super) struct Conversations {
     outbox: Outbox,
 }
 
-/// How a conversation is set up.
-pub(super) struct Setup {
-    pub(super) context_window_size: usize,
-    pub(super) member_windows: HashMap<String, usize>,
-    pub(super) max_bytes: u64,
-    pub(super) strip: Strip,
-    pub(super) messages_max: Option<NonZeroUsize>,
-}
-
-impl Default for Setup {
-    fn default() -> Self {
-        Self {
-            context_window_size: DEFAULT_CONTEXT_WINDOW_SIZE,
-            member_windows: HashMap::new(),
-            max_bytes: DEFAULT_MAX_BYTES,
-            strip: Strip::COMPACT,
-            messages_max: None,
-        }
-    }
-}
-
 impl Conversations {
     pub(super) fn new() -> Self {
         let mut conversations = Self { managers: HashMap::new(), outbox: Outbox::default() };
-        conversations.create(MAIN, Setup::default());
+        conversations.create(MAIN, ContextManagerOptions::default(), None);
         conversations
     }
 
     /// Begins a conversation; one of that name that is there already is replaced, and what goes with
     /// it is told.
-    pub(super) fn create(&mut self, name: &str, setup: Setup) {
-        let manager = ContextManager::new(self.options(name, setup));
+    pub(super) fn create(
+        &mut self,
+        name: &str,
+        options: ContextManagerOptions,
+        messages_max: Option<NonZeroUsize>,
+    ) {
+        let manager = ContextManager::new(self.hooked(name, options, messages_max));
         let replaced = self.managers.insert(name.to_owned(), manager);
         let messages = replaced.map_or(0, |manager| manager.messages().len());
         if messages > 0 {
@@ -81,13 +62,19 @@ impl Conversations {
         std::mem::take(&mut self.outbox.lines())
     }
 
-    fn options(&self, name: &str, setup: Setup) -> ContextManagerOptions {
+    /// The same options with hooks that write to the outbox.
+    fn hooked(
+        &self,
+        name: &str,
+        options: ContextManagerOptions,
+        messages_max: Option<NonZeroUsize>,
+    ) -> ContextManagerOptions {
         let name: Arc<str> = name.into();
         let to_outbox = || (self.outbox.clone(), Arc::clone(&name));
         let (added, added_name) = to_outbox();
         let (task, task_name) = to_outbox();
         let (log, log_name) = to_outbox();
-        let message_cap = setup.messages_max.map(|messages_max| {
+        let message_cap = messages_max.map(|messages_max| {
             let (archived, name) = to_outbox();
             let archive = move |message: Arc<ConversationMessage>| {
                 archived.send(&name, "messageArchived", Body::Message(&message));
@@ -95,10 +82,6 @@ impl Conversations {
             MessageCap { messages_max, archive: Box::new(archive) }
         });
         ContextManagerOptions {
-            context_window_size: setup.context_window_size,
-            member_windows: setup.member_windows,
-            max_bytes: setup.max_bytes,
-            strip: setup.strip,
             message_cap,
             on_message_added: Some(Box::new(move |message| {
                 added.send(&added_name, "messageAdded", Body::Message(message));
@@ -107,6 +90,7 @@ impl Conversations {
                 task.send(&task_name, "teamTaskChanged", Body::Task(new));
             })),
             log_sink: Some(Arc::new(move |level, line| log.log(&log_name, level, line))),
+            ..options
         }
     }
 }
@@ -122,7 +106,7 @@ enum Body<'a> {
     Log(LogLevel, &'a str),
 }
 
-struct Params<'a> {
+struct Notice<'a> {
     conversation: &'a str,
     body: Body<'a>,
 }
@@ -133,7 +117,7 @@ impl Outbox {
     }
 
     fn send(&self, conversation: &str, method: &str, body: Body<'_>) {
-        let line = write_notification(method, &Params { conversation, body });
+        let line = write_notification(method, &Notice { conversation, body });
         self.lines().push(line);
     }
 
@@ -142,7 +126,7 @@ impl Outbox {
     }
 }
 
-impl Serialize for Params<'_> {
+impl Serialize for Notice<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         // As in requests: no name means the main conversation.

@@ -5,8 +5,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use tertulia_context::{AddMessageError, SnapshotError};
 use tertulia_session::json::{FieldError, Problem, SyntaxError};
 
-use super::BATCH_REQUESTS_MAX;
 use super::methods::Method;
+use super::{BATCH_ANSWER_BYTES_MAX, BATCH_REQUESTS_MAX};
 use crate::lines::LineError;
 
 /// An error as JSON-RPC tells it.
@@ -62,6 +62,14 @@ impl RpcError {
         Self::invalid_request(&reason)
     }
 
+    pub(super) fn batch_answers() -> Self {
+        let message = format!(
+            "not carried out: the answers of this batch are over {BATCH_ANSWER_BYTES_MAX} bytes; send \
+             the request again in another batch"
+        );
+        Self::new(SERVER_ERROR, "BatchTooLarge", message)
+    }
+
     pub(super) fn unknown_method(name: &str) -> Self {
         let nearest = Method::nearest(name).map(Method::name);
         let hint = nearest.map_or_else(
@@ -86,7 +94,7 @@ impl RpcError {
 impl From<FieldError> for RpcError {
     fn from(error: FieldError) -> Self {
         let kind = match error.problem {
-            Problem::NotWhole { .. } => "RangeError",
+            Problem::NotWhole { .. } | Problem::TooSmall { .. } => "RangeError",
             Problem::WrongKind { .. } => "TypeError",
             _ => "InvalidParams",
         };

@@ -89,16 +89,20 @@ impl Method {
 struct Params<'a> {
     object: Object<'a>,
     conversation: String,
+    /// Names inside of parameters that say nothing to this version.
+    passed_over: Vec<String>,
 }
 
 impl RpcServer {
     pub(super) fn call(&mut self, method: Method, object: Object<'_>) -> Result<String, RpcError> {
-        let mut params = Params { object, conversation: MAIN.to_owned() };
+        let (conversation, passed_over) = (MAIN.to_owned(), Vec::new());
+        let mut params = Params { object, conversation, passed_over };
         if let Some(name) = params.object.take_text("conversation")? {
             params.conversation = name;
         }
         let result = self.dispatch(method, &mut params);
-        let passed_over: Vec<&str> = params.object.names().take(8).collect();
+        let inside = params.passed_over.iter().map(String::as_str);
+        let passed_over: Vec<&str> = params.object.names().chain(inside).take(8).collect();
         if result.is_ok() && !passed_over.is_empty() {
             let names = passed_over.join(", ");
             let line = format!("[rpc] {}: unknown parameters passed over: {names}", method.name());

@@ -9,7 +9,8 @@ use super::error::RpcError;
 pub(super) struct Request<'a> {
     pub(super) id: Option<&'a RawValue>,
     pub(super) method: String,
-    pub(super) params: Object<'a>,
+    /// Wrong parameters are the caller's to hear of only if it wants an answer at all.
+    pub(super) params: Result<Object<'a>, RpcError>,
 }
 
 /// What is wrong with a request, and whose it was, as far as that can be told.
@@ -22,7 +23,8 @@ impl<'a> Request<'a> {
     pub(super) fn read(raw: &'a RawValue) -> Result<Self, InvalidRequest<'a>> {
         let invalid =
             |id, reason: &str| InvalidRequest { id, error: RpcError::invalid_request(reason) };
-        let mut object = Object::of(raw).map_err(|error| invalid(None, &error.to_string()))?;
+        let mut object = Object::of(raw)
+            .map_err(|error| invalid(None, &error.within("the request").to_string()))?;
         let id = object.take("id");
         let known_id = id.filter(|raw| is_id(raw));
         if id.is_some() != known_id.is_some() {
@@ -34,14 +36,11 @@ impl<'a> Request<'a> {
         let method = object.take("method").and_then(|raw| text(raw).ok());
         let method = method.ok_or_else(|| invalid(id, "method must be a string"))?;
         let params = match object.take("params") {
-            None => Object::default(),
+            None => Ok(Object::default()),
             Some(raw) if Kind::of(raw) == Kind::Object => {
-                Object::of(raw).map_err(|error| InvalidRequest { id, error: error.into() })?
+                Object::of(raw).map_err(|error| error.within("params").into())
             }
-            Some(_) => {
-                let error = RpcError::invalid_params("params must be an object with named fields");
-                return Err(InvalidRequest { id, error });
-            }
+            Some(_) => Err(RpcError::invalid_params("params must be an object with named fields")),
         };
         Ok(Self { id, method, params })
     }
@@ -54,15 +53,17 @@ fn is_id(raw: &RawValue) -> bool {
     }
 }
 
-/// The answer to a request that worked. `result` is JSON already.
-pub(super) fn write_result(id: &RawValue, result: &str) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id.get())
+/// Writes the answer to a request that worked. `result` is JSON already.
+pub(super) fn write_result(out: &mut String, id: &RawValue, result: &str) {
+    let pieces = [r#"{"jsonrpc":"2.0","id":"#, id.get(), r#","result":"#, result, "}"];
+    pieces.into_iter().for_each(|piece| out.push_str(piece));
 }
 
-/// The answer to a request that did not work.
-pub(super) fn write_error(id: Option<&RawValue>, error: &RpcError) -> String {
-    let id = id.map_or("null", RawValue::get);
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{}}}"#, to_json(error))
+/// Writes the answer to a request that did not work.
+pub(super) fn write_error(out: &mut String, id: Option<&RawValue>, error: &RpcError) {
+    let (id, error) = (id.map_or("null", RawValue::get), to_json(error));
+    let pieces = [r#"{"jsonrpc":"2.0","id":"#, id, r#","error":"#, &error, "}"];
+    pieces.into_iter().for_each(|piece| out.push_str(piece));
 }
 
 /// A notification.

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
-use crate::harness::{tertulia, tertulia_chunked};
+use crate::harness::{tertulia, tertulia_chunked, tertulia_on_terminal};
 
 const HELLO: &str = r#"{"contextMessages":[{"from":"ann","to":"max","content":"Hi"}],"currentMessage":"Hello","teamTask":"Task","systemInstruction":"System","maxBytes":1000}"#;
 
@@ -30,7 +30,7 @@ fn a_line_in_gives_a_line_out() {
     let outcome = tertulia(&["assemble", "--type", "claude"], &format!("{HELLO}\n\n{HELLO}"));
     assert!(outcome.exits_with(0));
     assert_eq!(outcome.stdout.lines().count(), 2);
-    assert_snapshot!(outcome.stdout.lines().next().unwrap(), @r#"{"prompt":"[TEAM_TASK]\nTask\n\n[CONTEXT]\n- ann -> max: Hi\n\n[MESSAGE]\nHello","systemFlag":"System","status":"fits","bytes":67,"keptContext":1,"droppedContext":0,"sections":{"system":6,"teamTask":16,"context":26,"message":15,"separators":4}}"#);
+    assert_snapshot!(outcome.stdout.lines().next().unwrap(), @r#"{"prompt":"[TEAM_TASK]\nTask\n\n[CONTEXT]\n- ann -> max: Hi\n\n[MESSAGE]\nHello","systemFlag":"System","status":"fits","bytes":67,"keptContext":1,"droppedContext":0}"#);
 }
 
 #[test]
@@ -75,15 +75,42 @@ fn strict_refuses_what_does_not_hold_its_message() {
     let small = HELLO.replace("1000", "30");
     let outcome = tertulia(&["assemble", "--type", "codex", "--strict"], &small);
     assert!(outcome.exits_with(1));
-    assert_snapshot!(outcome.stdout, @r#"{"line":1,"error":"the prompt does not fit: system text and team task take 31 bytes, the current message 15, the budget is 30; raise maxBytes or shorten them"}"#);
+    assert_snapshot!(outcome.stdout, @r#"{"line":1,"error":"the prompt does not fit: even without context it takes 50 bytes, the budget is 30; raise maxBytes or shorten instructions, task or message"}"#);
     let trimmed = HELLO.replace("1000", "55");
     assert!(tertulia(&["assemble", "--type", "codex", "--strict"], &trimmed).exits_with(0));
 }
 
 #[test]
+fn a_message_that_is_cut_is_told_with_its_line() {
+    let small = HELLO.replace("1000", "36");
+    let outcome = tertulia(&["assemble", "--type", "claude", "--text"], &small);
+    assert!(
+        outcome
+            .stderr
+            .contains("line 1: Message truncated: 2 of 5 bytes fit the budget of 36 bytes"),
+        "{}",
+        outcome.stderr
+    );
+    let flag = HELLO.replace("System", &"s".repeat(131_072)).replace("1000", "200000");
+    let told = tertulia(&["assemble", "--type", "claude"], &flag).stderr;
+    assert!(
+        told.contains("line 1: System flag too long: 131072 bytes cannot pass as one argument"),
+        "{told}"
+    );
+    assert_eq!(tertulia(&["assemble", "--type", "codex"], &flag).stderr, "");
+}
+
+#[test]
+fn a_terminal_gets_signs_for_control_characters_and_a_pipe_every_byte() {
+    let line = r#"{"contextMessages":[],"currentMessage":"a\u001b]0;x\u0007b","teamTask":null}"#;
+    assert_eq!(tertulia(&["assemble", "--text"], line).stdout, "a\u{1b}]0;x\u{7}b");
+    assert_eq!(tertulia_on_terminal(&["assemble", "--text"], line).stdout, "a␛]0;x␇b\n");
+}
+
+#[test]
 fn a_budget_of_nothing_gives_an_empty_prompt_and_says_so() {
     let line = r#"{"contextMessages":[],"currentMessage":"x","teamTask":null,"maxBytes":0}"#;
-    assert_snapshot!(tertulia(&["assemble"], line).stdout, @r#"{"prompt":"","status":"message_dropped","bytes":0,"keptContext":0,"droppedContext":0,"sections":{"system":0,"teamTask":0,"context":0,"message":0,"separators":0}}"#);
+    assert_snapshot!(tertulia(&["assemble"], line).stdout, @r#"{"prompt":"","status":"message_dropped","bytes":0,"keptContext":0,"droppedContext":0}"#);
 }
 
 proptest! {

@@ -194,6 +194,13 @@ fn what_cannot_be_read_is_told_with_file_place_and_cure() {
 }
 
 #[test]
+fn standard_input_can_be_read_once() {
+    let outcome = piped("{}", &["--instruction-file", "-"]);
+    assert!(outcome.exits_with(2));
+    assert!(outcome.stderr.contains("only one of --snapshot and --instruction-file can be -"));
+}
+
+#[test]
 fn wrong_usage_exits_with_two_and_says_what_is_right() {
     for (arguments, told) in [
         (&["--window", "-1"][..], "must be a whole number of 0 or more"),

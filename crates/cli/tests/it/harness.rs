@@ -24,12 +24,21 @@ impl Outcome {
 
 /// Runs `tertulia` with these arguments and this standard input, read in chunks of `chunk` bytes.
 pub(crate) fn tertulia_chunked(arguments: &[&str], stdin: &[u8], chunk: usize) -> Outcome {
+    run(arguments, stdin, chunk, false)
+}
+
+/// The same for a person who looks at a terminal.
+pub(crate) fn tertulia_on_terminal(arguments: &[&str], stdin: &str) -> Outcome {
+    run(arguments, stdin.as_bytes(), 8192, true)
+}
+
+fn run(arguments: &[&str], stdin: &[u8], chunk: usize, stdout_is_terminal: bool) -> Outcome {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let mut streams = Streams {
         stdin: &mut BufReader::with_capacity(chunk, stdin),
         stdout: &mut stdout,
         stderr: &mut stderr,
-        stdout_is_terminal: false,
+        stdout_is_terminal,
         stdout_has_colour: false,
     };
     let arguments = std::iter::once("tertulia").chain(arguments.iter().copied());

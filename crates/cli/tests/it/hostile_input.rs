@@ -57,7 +57,7 @@ fn half_a_surrogate_pair_is_refused_by_the_field_that_needs_it_and_kept_elsewher
     let kept = ask("addMessage", &message("x", r#","extra":"\ud83d""#));
     assert!(kept.contains(r#""extra":"\ud83d""#), "{kept}");
     let names = ask("addMessage", &message("x", r#","\ud83d":1"#));
-    assert!(names.contains("a field name holds half a surrogate pair"), "{names}");
+    assert!(names.contains("Message has a field name with half a surrogate pair"), "{names}");
 }
 
 #[test]
@@ -76,6 +76,29 @@ fn ids_beyond_64_bits_and_repeated_ids_are_taken_as_they_are() {
     let answers = rpc(&[&request("importSnapshot", &snapshot), &add]);
     assert!(answers[1].contains(r#""messageCount":4"#), "{answers:?}");
     assert!(answers[2].contains("Message ids are used up"), "{answers:?}");
+}
+
+#[test]
+fn the_answers_of_a_batch_have_a_limit_beyond_which_nothing_is_carried_out() {
+    let text = "x".repeat(10_000_000);
+    let params = format!(r#"{{"message":{{"content":"{text}","speaker":{{"roleId":"u"}}}}}}"#);
+    let get = r#"{"jsonrpc":"2.0","id":1,"method":"getMessages"}"#;
+    let clear = r#"{"jsonrpc":"2.0","id":2,"method":"clear"}"#;
+    let silent = r#"{"jsonrpc":"2.0","method":"clear"}"#;
+    let batch = format!("[{},{clear},{silent},7]", [get; 9].join(","));
+    let answers = rpc(&[&request("addMessage", &params), &batch, get]);
+    let [.., batch, last] = answers.as_slice() else { panic!("two answers") };
+    assert_eq!(batch.matches(r#""id":1,"result""#).count(), 7);
+    assert_eq!(batch.matches("BatchTooLarge").count(), 3);
+    assert_eq!(batch.matches("the request must be an object").count(), 1);
+    assert!(last.len() > text.len(), "the message is still there");
+}
+
+#[test]
+fn a_hundred_thousand_member_windows_are_read_in_one_pass() {
+    let windows: Vec<String> = (0..100_000).map(|n| format!(r#""agent{n}":{n}"#)).collect();
+    let params = format!(r#"{{"memberWindows":{{{}}}}}"#, windows.join(","));
+    assert_eq!(ask("createConversation", &params), r#""result":{"conversation":"main"}"#);
 }
 
 #[test]

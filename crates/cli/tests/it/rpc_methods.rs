@@ -75,11 +75,7 @@ fn windows_and_budgets_must_be_whole_and_not_negative() {
             r#"{"maxBytes":1.5}"#,
             "maxBytes must be a whole number of 0 or more; got 1.5",
         ),
-        (
-            "createConversation",
-            r#"{"maxMessages":0}"#,
-            "maxMessages must be 1 or more; got \\\"0\\\"",
-        ),
+        ("createConversation", r#"{"maxMessages":0}"#, "maxMessages must be 1 or more; got 0"),
         (
             "createConversation",
             r#"{"whitespace":"none"}"#,
@@ -197,8 +193,10 @@ fn creating_a_conversation_again_replaces_it_and_tells_what_went() {
 #[test]
 fn members_have_windows_of_their_own_by_id_or_type() {
     let context = |agent: &str, kind: &str| {
-        let mut lines =
-            vec![request("createConversation", r#"{"memberWindows":{"max":1,"google-gemini":2}}"#)];
+        let mut lines = vec![request(
+            "createConversation",
+            r#"{"memberWindows":{"max":1,"google-gemini":2,"codex":0}}"#,
+        )];
         lines.extend((1..=4).map(|n| request("addMessage", &said(&format!("m{n}")))));
         lines.push(request(
             "getContextForAgent",
@@ -209,6 +207,7 @@ fn members_have_windows_of_their_own_by_id_or_type() {
     };
     assert_eq!(context("max", "gemini"), 1);
     assert_eq!(context("eve", "gemini"), 2);
+    assert_eq!(context("eve", "codex"), 0);
     assert_eq!(context("eve", "claude"), 3);
 }
 
@@ -270,6 +269,31 @@ fn a_wrong_snapshot_is_refused_and_nothing_changes() {
         assert!(error.contains(&format!(r#""detail":"{detail}""#)), "{error}");
         assert!(messages.contains("kept") && task.contains("kept"), "{snapshot}");
     }
+}
+
+#[test]
+fn sections_are_told_on_request() {
+    let input = r#"{"contextMessages":[],"currentMessage":"Hello","teamTask":"T"}"#;
+    let params = format!(r#"{{"agentType":"claude","input":{input},"explain":true}}"#);
+    assert_snapshot!(ask("assemblePrompt", &params), @r#""result":{"prompt":"[TEAM_TASK]\nT\n\n[MESSAGE]\nHello","status":"fits","bytes":30,"keptContext":0,"droppedContext":0,"sections":{"system":0,"teamTask":13,"context":0,"message":15,"separators":2}}"#);
+}
+
+#[test]
+fn names_inside_of_options_that_say_nothing_are_told() {
+    let params = r#"{"agentId":"a","agentType":"b","options":{"windowSize":3}}"#;
+    let answers = rpc_with_logs(&[&request("getContextForAgent", params)]);
+    assert!(
+        answers[0].contains("unknown parameters passed over: options.windowSize"),
+        "{answers:?}"
+    );
+}
+
+#[test]
+fn the_block_form_of_a_team_task_is_text_for_the_parser() {
+    assert_eq!(
+        ask("parseMarkers", r#"{"text":"[TEAM_TASK] Build X [NEXT: a]"}"#),
+        r#""result":{"next":[{"name":"a","intent":"P2"}],"drop":[],"cleanText":"[TEAM_TASK] Build X"}"#
+    );
 }
 
 #[test]

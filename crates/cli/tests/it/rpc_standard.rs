@@ -19,6 +19,10 @@ fn a_notification_is_never_answered_even_where_it_fails() {
         r#"{"jsonrpc":"2.0","method":"getMessages"}"#,
         r#"{"jsonrpc":"2.0","method":"noSuchMethod"}"#,
         r#"{"jsonrpc":"2.0","method":"addMessage","params":{"message":null}}"#,
+        r#"{"jsonrpc":"2.0","method":"clear","params":[1]}"#,
+        r#"{"jsonrpc":"2.0","method":"clear","params":null}"#,
+        r#"{"jsonrpc":"2.0","method":"clear","params":{"\ud800":1}}"#,
+        r#"{"jsonrpc":"2.0","method":"getMessages","params":{"conversation":"nowhere"}}"#,
         r#"[{"jsonrpc":"2.0","method":"getMessages"},{"jsonrpc":"2.0","method":"nothing"}]"#,
     ]);
     assert_eq!(silent, [""; 0]);
@@ -32,9 +36,9 @@ fn what_is_not_json_is_a_parse_error_with_its_place() {
 #[test]
 fn what_is_no_request_is_refused_with_the_reason() {
     let refused = [
-        ("1", "the value must be an object; got a number"),
-        ("\"x\"", "the value must be an object; got a string"),
-        ("null", "the value must be an object; got null"),
+        ("1", "the request must be an object; got a number"),
+        ("\"x\"", "the request must be an object; got a string"),
+        ("null", "the request must be an object; got null"),
         ("[]", "a batch must hold at least one request"),
         ("{}", "jsonrpc must be \\\"2.0\\\""),
         (r#"{"jsonrpc":2.0,"method":"clear"}"#, "jsonrpc must be \\\"2.0\\\""),
@@ -75,7 +79,7 @@ fn a_batch_is_answered_in_order_on_one_line_without_its_notifications() {
     assert_snapshot!(answers.join("\n"), @r#"
     {"jsonrpc":"2.0","method":"teamTaskChanged","params":{"task":"x"}}
     {"jsonrpc":"2.0","method":"teamTaskChanged","params":{"task":null}}
-    [{"jsonrpc":"2.0","id":"a","result":{"task":"x"}},{"jsonrpc":"2.0","id":"b","result":{"task":null}},{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request","data":{"code":"InvalidRequest","detail":"the value must be an object; got a number"}}}]
+    [{"jsonrpc":"2.0","id":"a","result":{"task":"x"}},{"jsonrpc":"2.0","id":"b","result":{"task":null}},{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request","data":{"code":"InvalidRequest","detail":"the request must be an object; got a number"}}}]
     "#);
 }
 

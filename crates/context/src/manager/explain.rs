@@ -1,27 +1,14 @@
-//! The stages of a context in their order (select, strip, dedupe), and a verdict for every message:
-//! in the prompt or not, and why, with numbers.
+//! A verdict for every message: in an agent's prompt or not, and why, with numbers.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use tertulia_session::{ConversationMessage, MessageId};
 
+use super::select::{Repetition, Selection};
 use super::{ContextManager, ContextRequest};
 use crate::assemblers::Assembler;
-use crate::dedupe;
-use crate::markers::strip_markers;
-use crate::prompt::{AssemblerInput, ContextMessage, Prompt};
-use crate::window::{format_addressees, select};
-
-/// What was chosen for an agent, and from where.
-pub(super) struct Selection<'a> {
-    pub(super) input: AssemblerInput<'a>,
-    /// The places of the window in the conversation.
-    window: Range<usize>,
-    /// Whether the newest message of the window was left out as a repetition.
-    duplicate: bool,
-}
+use crate::prompt::{AssemblerInput, Prompt};
 
 /// Why an agent's prompt is as it is.
 pub struct Explanation<'a> {
@@ -85,41 +72,6 @@ pub enum Section {
 }
 
 impl ContextManager {
-    pub(super) fn select<'a>(
-        &'a self,
-        agent_id: &str,
-        agent_type: &str,
-        request: &ContextRequest<'a>,
-    ) -> Selection<'a> {
-        let size =
-            request.window_size.unwrap_or_else(|| self.options.window_of(agent_id, agent_type));
-        let window = select(self.conversation.len(), size);
-        let context = self.conversation.range(window.clone());
-        let mut context_messages: Vec<_> = context.map(|message| self.line(message)).collect();
-        let mut current_message = Cow::Borrowed("");
-        let mut duplicate = false;
-        if let Some(current) = self.conversation.latest() {
-            current_message = self.stripped(current);
-            let last_id = self.conversation.range(window.clone()).next_back().map(|last| &last.id);
-            duplicate = context_messages.last().zip(last_id).is_some_and(|(last, last_id)| {
-                dedupe::repeats(last, last_id, current, &current_message)
-            });
-        }
-        if duplicate {
-            context_messages.pop();
-            self.log.debug(format_args!("[ContextManager] Deduplicated context for AI→AI"));
-        }
-        let input = AssemblerInput {
-            context_messages,
-            current_message,
-            team_task: self.team_task.as_deref().map(Cow::Borrowed),
-            system_instruction: request.system_instruction.map(Cow::Borrowed),
-            instruction_file_text: request.instruction_file_text.map(Cow::Borrowed),
-            max_bytes: self.options.max_bytes,
-        };
-        Selection { input, window, duplicate }
-    }
-
     /// The context and the prompt of an agent, with a verdict for every message.
     pub fn explain<'a>(
         &'a self,
@@ -142,39 +94,6 @@ impl ContextManager {
         let selection = self.select(agent_id, assembler.agent_type().as_str(), request);
         Explanation { manager: self, assembler, selection }
     }
-
-    fn line<'a>(&'a self, message: &'a ConversationMessage) -> ContextMessage<'a> {
-        let speaker = message.message.speaker.as_deref();
-        let routing = message.message.routing.as_deref();
-        let addressees = routing.and_then(|routing| routing.resolved_addressees.as_deref());
-        ContextMessage {
-            from: Cow::Borrowed(speaker.map_or("", |speaker| &speaker.role_name)),
-            to: Some(format_addressees(addressees)),
-            content: self.stripped(message),
-        }
-    }
-
-    fn stripped<'a>(&self, message: &'a ConversationMessage) -> Cow<'a, str> {
-        let strip = |text: &'_ str| {
-            let stripped = strip_markers(text, self.options.strip);
-            if stripped.task_block_bytes > 0 {
-                self.log.debug(format_args!(
-                    "[ContextManager] TEAM_TASK block removed: {} bytes of {}",
-                    stripped.task_block_bytes, message.id
-                ));
-            }
-            // Only what changed is copied.
-            match stripped.text {
-                Cow::Borrowed(_) => None,
-                Cow::Owned(text) => Some(text),
-            }
-        };
-        let text = message.message.text();
-        match strip(&text) {
-            Some(changed) => Cow::Owned(changed),
-            None => text,
-        }
-    }
 }
 
 impl<'a> Explanation<'a> {
@@ -188,16 +107,14 @@ impl<'a> Explanation<'a> {
         &self.selection.input
     }
 
-    /// The prompt.
-    pub fn prompt(&'a self) -> Prompt<'a> {
-        let prompt = self.assembler.plan(&self.selection.input);
-        self.manager.warn_of_cuts(&prompt, &self.selection.input);
-        prompt
+    /// The prompt. Says nothing in the log; [`Prompt::warnings`] has what is worth saying.
+    pub fn prompt(&self) -> Prompt<'_> {
+        self.assembler.plan(&self.selection.input)
     }
 
     /// What became of every message, oldest first.
     pub fn verdicts(&'a self) -> impl Iterator<Item = Verdict<'a>> {
-        let prompt = self.assembler.plan(&self.selection.input);
+        let prompt = self.prompt();
         let messages = self.manager.conversation.iter().enumerate();
         messages.map(move |(place, message)| {
             let fate = self.fate(place, &prompt);
@@ -213,18 +130,19 @@ impl<'a> Explanation<'a> {
         if place >= end {
             return current_fate(prompt);
         }
-        let index = place - start;
-        match (prompt.line_bytes(index), self.manager.conversation.latest()) {
-            (Some(bytes), _) if index >= prompt.dropped_context() => {
-                Fate::InPrompt { section: Section::Context, bytes }
-            }
-            (Some(bytes), _) => Fate::OverBudget { bytes },
-            // What is in the window and not in the input was taken out as a repetition.
-            (None, Some(current)) if self.selection.duplicate => {
-                Fate::Duplicate { of: &current.id }
-            }
-            (None, _) => Fate::Empty,
+        if let Some(Repetition { of, .. }) = self.repetition_at(place) {
+            return Fate::Duplicate { of };
         }
+        let index = place - start;
+        let bytes = prompt.line_bytes(index).unwrap_or_default();
+        if index < prompt.dropped_context() {
+            return Fate::OverBudget { bytes };
+        }
+        Fate::InPrompt { section: Section::Context, bytes }
+    }
+
+    fn repetition_at(&self, place: usize) -> Option<&Repetition<'a>> {
+        self.selection.repetition.as_ref().filter(|repetition| repetition.place == place)
     }
 }
 

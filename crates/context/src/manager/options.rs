@@ -27,7 +27,7 @@ pub type ArchiveHook = Box<dyn Fn(Arc<ConversationMessage>) + Send + Sync>;
 pub struct ContextManagerOptions {
     /// How many messages of context an agent gets.
     pub context_window_size: usize,
-    /// Windows of their own, by agent id or by full agent type; the id counts first.
+    /// Windows of their own, by agent id or by agent type, short or full; the id counts first.
     pub member_windows: HashMap<String, usize>,
     /// The budget of a prompt in bytes.
     pub max_bytes: u64,
@@ -83,8 +83,9 @@ impl ContextManagerOptions {
         if self.member_windows.is_empty() {
             return self.context_window_size;
         }
-        let by_type = || self.member_windows.get(AgentType::named(agent_type).as_str());
-        let own = self.member_windows.get(agent_id).or_else(by_type);
-        own.copied().unwrap_or(self.context_window_size)
+        let window = |name: &str| self.member_windows.get(name).copied();
+        let own = window(agent_id);
+        let by_type = || AgentType::named(agent_type).names().iter().find_map(|name| window(name));
+        own.or_else(by_type).unwrap_or(self.context_window_size)
     }
 }

@@ -3,12 +3,9 @@
 
 use std::sync::Arc;
 
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use tertulia_session::json::RawValue;
 use tertulia_session::json::{self, FieldError, Json, Kind, Object, SyntaxError, elements};
-use tertulia_session::record::{
-    ConversationMessageRecord, MessageError, read_conversation_message,
-};
+use tertulia_session::record::{MessageError, read_conversation_message};
 use tertulia_session::{ConversationMessage, Fields};
 
 use super::{ContextManager, check_speaker};
@@ -79,9 +76,7 @@ impl ContextSnapshot {
     fn read_fields(raw: &RawValue) -> Result<Self, SnapshotProblem> {
         let mut object = Object::of(raw).map_err(|error| error.within("the snapshot"))?;
         check_version(object.take("version"))?;
-        let messages = object
-            .take("messages")
-            .ok_or_else(|| FieldError::missing("messages", "a list of messages"))?;
+        let messages = object.need("messages", "a list of messages")?;
         let messages = elements(messages).map_err(|error| error.within("messages"))?;
         let read = |(index, raw)| match read_conversation_message(raw) {
             Ok(message) => Ok(Arc::new(message)),
@@ -94,35 +89,6 @@ impl ContextSnapshot {
             timestamp: object.take_some("timestamp").map(Json::of),
             unknown: object.rest(),
         })
-    }
-}
-
-/// A snapshot as JSON.
-pub struct SnapshotRecord<'a>(pub &'a ContextSnapshot);
-
-struct MessagesRecord<'a>(&'a [Arc<ConversationMessage>]);
-
-impl Serialize for SnapshotRecord<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("messages", &MessagesRecord(&self.0.messages))?;
-        map.serialize_entry("teamTask", &self.0.team_task)?;
-        if let Some(timestamp) = &self.0.timestamp {
-            map.serialize_entry("timestamp", timestamp)?;
-        }
-        map.serialize_entry("version", &1)?;
-        self.0.unknown.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?;
-        map.end()
-    }
-}
-
-impl Serialize for MessagesRecord<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(Some(self.0.len()))?;
-        for message in self.0 {
-            list.serialize_element(&ConversationMessageRecord(message))?;
-        }
-        list.end()
     }
 }
 

@@ -97,14 +97,14 @@ fn backtick_runs(text: &str) -> Vec<Range<usize>> {
 }
 
 fn fence(line: &str) -> Option<Fence> {
-    let unindented = line.trim_start_matches(' ');
+    // However deep: what CommonMark takes for an indented block instead is code as well.
+    let unindented = line.trim_start_matches([' ', '\t']);
     let sign = unindented.bytes().next().filter(|byte| matches!(byte, b'`' | b'~'))?;
     let length = unindented.bytes().take_while(|byte| *byte == sign).count();
     let info = unindented[length..].trim_ascii();
-    let indented = line.len() - unindented.len() > 3;
     // "```a```" on one line is an inline span.
     let inline = sign == b'`' && info.contains('`');
-    (length >= 3 && !indented && !inline).then_some(Fence { sign, length, info: !info.is_empty() })
+    (length >= 3 && !inline).then_some(Fence { sign, length, info: !info.is_empty() })
 }
 
 fn closes(opening: &Fence, closing: &Fence) -> bool {
@@ -145,7 +145,10 @@ mod tests {
         check("~~~\n```\n~~~\nz", "‹~~~\n```\n~~~\n›z");
         check("````\n```\n````\nz", "‹````\n```\n````\n›z");
         check("```\nnever closed", "‹```\nnever closed›");
-        check("    ```\nindented `a`", "    ```\nindented ‹`a`›");
+        check(
+            "- a\n\n    ```\n    b\n\n    c\n    ```\nd",
+            "- a\n\n‹    ```\n    b\n\n    c\n    ```\n›d",
+        );
         check("```a``` b", "‹```a```› b");
     }
 }

@@ -1,9 +1,8 @@
 //! What markers say: who is next and with which intent, who is dropped from the queue, who speaks,
 //! what the team's task is. Names are not resolved here; that needs the team.
 
-use super::preserve::markers_outside_code;
+use super::preserve::{markers_outside_code, without};
 use super::scan::Kind;
-use super::{Strip, strip_markers};
 use crate::whitespace::trim;
 
 /// What the markers of a message say.
@@ -17,7 +16,7 @@ pub struct Markers {
     pub from: Option<String>,
     /// The team's task; the last `[TEAM_TASK: …]` counts.
     pub team_task: Option<String>,
-    /// The text without markers, otherwise byte for byte as it was.
+    /// The text without the markers that were read, otherwise byte for byte as it was.
     pub clean_text: String,
 }
 
@@ -53,34 +52,33 @@ impl Intent {
     }
 }
 
-/// Reads the markers of a message. Markers in code and in quoted lines are somebody else's words and
-/// say nothing.
+/// Reads the markers of a message. Markers in code and in quoted lines are somebody else's words, and
+/// the block form `[TEAM_TASK] …` is text: they say nothing and stay in the clean text.
 pub fn parse_markers(text: &str) -> Markers {
+    let mut quotes = Quotes { text, line: 0, seen: 0 };
+    let mut found = markers_outside_code(text);
+    found.retain(|marker| !quotes.hold(marker.whole.start) && marker.kind != Kind::TaskBlock);
     let mut markers = Markers::default();
     let mut drops_all = false;
-    let mut quotes = Quotes { text, line: 0, seen: 0 };
-    for found in markers_outside_code(text) {
-        if quotes.hold(found.whole.start) {
-            continue;
-        }
-        let body = &text[found.body];
-        match found.kind {
-            Kind::Next => markers.next.extend(items(body).filter_map(read_item)),
+    for marker in &found {
+        let body = &text[marker.body.clone()];
+        match marker.kind {
+            Kind::Next => markers.next.extend(items(body).map(read_item)),
             Kind::Drop if trim(body).eq_ignore_ascii_case("all") => drops_all = true,
             Kind::Drop => {
-                markers.drop.extend(items(body).filter_map(read_item).map(|item| item.name));
+                markers.drop.extend(items(body).map(read_item).map(|item| item.name));
             }
             Kind::From if markers.from.is_none() && !trim(body).is_empty() => {
                 markers.from = Some(trim(body).to_owned());
             }
-            Kind::From | Kind::TaskBlock => {}
             Kind::TeamTask => markers.team_task = Some(trim(body).to_owned()),
+            Kind::From | Kind::TaskBlock => {}
         }
     }
     if drops_all {
         markers.drop = vec!["ALL".to_owned()];
     }
-    markers.clean_text = strip_markers(text, Strip::PRESERVE).text.into_owned();
+    markers.clean_text = without(text, &found).into_owned();
     markers
 }
 
@@ -89,20 +87,18 @@ fn items(list: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A name with an intent behind it; only the last `!P1`, `!P2` or `!P3` is one.
-fn read_item(item: &str) -> Option<Next> {
-    let plain = |name: &str| Next { name: name.to_owned(), intent: Intent::default() };
-    let Some((name, suffix)) = item.rsplit_once('!') else {
-        return Some(plain(item));
-    };
+fn read_item(item: &str) -> Next {
+    let plain = || Next { name: item.to_owned(), intent: Intent::default() };
+    let Some((name, suffix)) = item.rsplit_once('!') else { return plain() };
     let intent = match suffix {
         "P1" | "p1" => Intent::Interrupt,
         "P2" | "p2" => Intent::Reply,
         "P3" | "p3" => Intent::Extend,
-        _ => return Some(plain(item)),
+        _ => return plain(),
     };
     match trim(name) {
-        "" => Some(plain(item)),
-        name => Some(Next { name: name.to_owned(), intent }),
+        "" => plain(),
+        name => Next { name: name.to_owned(), intent },
     }
 }
 

@@ -12,14 +12,19 @@ use super::scan::{Found, Kind, Scanner, brackets, is_blank};
 
 pub(super) fn strip(text: &str) -> Stripped<'_> {
     let markers = markers_with_blocks(text);
-    if markers.is_empty() {
-        return Stripped { text: Cow::Borrowed(text), task_block_bytes: 0 };
-    }
     let blocks = markers.iter().filter(|found| found.kind == Kind::TaskBlock);
     let task_block_bytes = blocks.map(|found| found.whole.len()).sum();
+    Stripped { text: without(text, &markers), task_block_bytes }
+}
+
+/// The text without these markers and the blanks that they leave.
+pub(super) fn without<'a>(text: &'a str, markers: &[Found]) -> Cow<'a, str> {
+    if markers.is_empty() {
+        return Cow::Borrowed(text);
+    }
     let mut kept = String::with_capacity(text.len());
     let mut until = 0;
-    for group in groups(text, &markers) {
+    for group in groups(text, markers) {
         let gap = Gap::around(text, &group);
         // The blanks before a group may have gone with the group before it.
         kept.push_str(&text[until..gap.range.start.max(until)]);
@@ -29,7 +34,7 @@ pub(super) fn strip(text: &str) -> Stripped<'_> {
         }
     }
     kept.push_str(&text[until..]);
-    Stripped { text: Cow::Owned(kept), task_block_bytes }
+    Cow::Owned(kept)
 }
 
 /// The markers outside code, in order, without overlaps. A block is only its label here.

@@ -44,8 +44,20 @@ pub enum Problem {
         /// The word.
         got: String,
     },
-    /// It is empty and must not be.
-    Empty,
+    /// It is a number that is too small.
+    TooSmall {
+        /// The smallest that is not.
+        min: u64,
+        /// The number.
+        got: u64,
+    },
+    /// It excludes another field that is there too.
+    Excludes {
+        /// The other field.
+        other: &'static str,
+    },
+    /// One of its field names has an escape that is half a character.
+    LoneSurrogateInName,
 }
 
 /// A text that is not JSON.
@@ -113,7 +125,19 @@ impl fmt::Display for FieldError {
             Problem::NotOneOf { allowed, got } => {
                 write!(f, "{path} must be {allowed}; got {got:?}")
             }
-            Problem::Empty => write!(f, "{path} must not be empty"),
+            Problem::TooSmall { min, got } => write!(f, "{path} must be {min} or more; got {got}"),
+            Problem::Excludes { other } => {
+                write!(f, "{path} and {other} exclude each other; leave one out")
+            }
+            Problem::LoneSurrogateInName => {
+                // Without a path the sentence goes on from what stands before it.
+                let subject = if self.path.is_empty() { "" } else { &format!("{path} ") };
+                write!(
+                    f,
+                    "{subject}has a field name with half a surrogate pair (an escape such as \\ud800 \
+                     alone), which is no character; write both halves or leave it out"
+                )
+            }
         }
     }
 }

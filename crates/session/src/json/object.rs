@@ -22,8 +22,7 @@ impl<'a> Object<'a> {
             return Err(FieldError::wrong_kind("an object", raw));
         }
         // Only a name with half a surrogate pair can fail here: the syntax was checked before.
-        serde_json::from_str(raw.get())
-            .map_err(|_| FieldError::new(Problem::LoneSurrogate).within("a field name"))
+        serde_json::from_str(raw.get()).map_err(|_| FieldError::new(Problem::LoneSurrogateInName))
     }
 
     /// Takes a field out; the last one of that name counts, as in JavaScript.
@@ -44,6 +43,11 @@ impl<'a> Object<'a> {
         self.take(name).filter(|raw| Kind::of(raw) != Kind::Null)
     }
 
+    /// Takes a field out that must be there; `null` is there.
+    pub fn need(&mut self, name: &str, expected: &'static str) -> Result<&'a RawValue, FieldError> {
+        self.take(name).ok_or_else(|| FieldError::missing(name, expected))
+    }
+
     /// Takes a text out, if there is one.
     pub fn take_text(&mut self, name: &str) -> Result<Option<String>, FieldError> {
         self.take_some(name).map(text).transpose().map_err(|error| error.within(name))
@@ -51,8 +55,7 @@ impl<'a> Object<'a> {
 
     /// Takes a text out that must be there.
     pub fn need_text(&mut self, name: &str) -> Result<String, FieldError> {
-        let raw = self.take(name).ok_or_else(|| FieldError::missing(name, "a string"))?;
-        text(raw).map_err(|error| error.within(name))
+        text(self.need(name, "a string")?).map_err(|error| error.within(name))
     }
 
     /// Takes a value out, if there is one, and reads it.
@@ -67,6 +70,11 @@ impl<'a> Object<'a> {
     /// The names that are left.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.fields.iter().map(|(name, _)| &**name)
+    }
+
+    /// All fields that are left, in order.
+    pub fn into_fields(self) -> impl Iterator<Item = (Cow<'a, str>, &'a RawValue)> {
+        self.fields.into_iter()
     }
 
     /// What was not taken.

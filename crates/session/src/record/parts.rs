@@ -23,8 +23,7 @@ fn read_part(raw: &RawValue) -> Result<Part, FieldError> {
         let part = Part::new(PartKind::Other(Box::new(other)));
         return Ok(part.with_unknown(object.rest(), Fields::NONE));
     }
-    let payload = object.take("payload");
-    let payload = payload.ok_or_else(|| FieldError::missing("payload", "an object"))?;
+    let payload = object.need("payload", "an object")?;
     let (kind, rest) =
         read_payload(&kind, payload).map_err(|error: FieldError| error.within("payload"))?;
     Ok(Part::new(kind).with_unknown(object.rest(), rest))
@@ -48,23 +47,19 @@ fn read_payload(kind: &str, raw: &RawValue) -> Result<(PartKind, Fields), FieldE
 }
 
 fn read_tool_call(object: &mut Object<'_>) -> Result<ToolCall, FieldError> {
-    let arguments = |object: &mut Object<'_>| object.take("arguments").map(Json::of);
     Ok(ToolCall {
         tool_call_id: object.need_text("toolCallId")?.into(),
         tool_name: object.need_text("toolName")?.into(),
-        arguments: arguments(object)
-            .ok_or_else(|| FieldError::missing("arguments", "the arguments as JSON"))?,
+        arguments: Json::of(object.need("arguments", "the arguments as JSON")?),
         raw_args_text: object.take_text("rawArgsText")?.map(Into::into),
     })
 }
 
 fn read_tool_result(object: &mut Object<'_>) -> Result<ToolResult, FieldError> {
-    let content = |object: &mut Object<'_>| object.take("content").map(Json::of);
     Ok(ToolResult {
         tool_call_id: object.need_text("toolCallId")?.into(),
         is_error: object.take_with("isError", boolean)?.unwrap_or(false),
-        content: content(object)
-            .ok_or_else(|| FieldError::missing("content", "the tool's answer as JSON"))?,
+        content: Json::of(object.need("content", "the tool's answer as JSON")?),
     })
 }
 
@@ -75,9 +70,7 @@ fn read_image(object: &mut Object<'_>) -> Result<Image, FieldError> {
         (None, Some(url)) => ImageSource::Url(url.into()),
         (None, None) => return Err(FieldError::missing("data", "data or url")),
         (Some(_), Some(_)) => {
-            let problem =
-                Problem::NotOneOf { allowed: "given without data", got: "both".to_owned() };
-            return Err(FieldError::new(problem).within("url"));
+            return Err(FieldError::new(Problem::Excludes { other: "url" }).within("data"));
         }
     };
     Ok(Image { mime_type, source })

@@ -1,7 +1,7 @@
 //! A prompt and its verdicts as JSON, for programs that ask why.
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
-use tertulia_context::record::SectionBytesRecord;
+use tertulia_context::record::{Detail, PromptRecord};
 use tertulia_context::{Explanation, Fate, Prompt, Section, Verdict};
 
 /// The answer of `tertulia context --json`.
@@ -16,15 +16,8 @@ struct VerdictRecord<'a>(Verdict<'a>);
 impl Serialize for ContextRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("prompt", &self.prompt.to_text())?;
-        if let Some(flag) = self.prompt.system_flag() {
-            map.serialize_entry("systemFlag", &flag)?;
-        }
-        map.serialize_entry("status", self.prompt.status().as_str())?;
-        map.serialize_entry("bytes", &self.prompt.bytes().total())?;
-        map.serialize_entry("keptContext", &self.prompt.kept_context())?;
-        map.serialize_entry("droppedContext", &self.prompt.dropped_context())?;
-        map.serialize_entry("sections", &SectionBytesRecord(self.prompt.bytes()))?;
+        let detail = if self.explanation.is_some() { Detail::Sections } else { Detail::Totals };
+        PromptRecord { prompt: self.prompt, detail }.write_fields(&mut map)?;
         if let Some(explanation) = self.explanation {
             map.serialize_entry("verdicts", &VerdictsRecord(explanation))?;
         }

@@ -47,7 +47,7 @@ fn status(prompt: &Prompt<'_>, paint: &Paint) -> String {
 
 fn write_sections(out: &mut dyn Write, prompt: &Prompt<'_>, paint: &Paint) -> io::Result<()> {
     let bytes = prompt.bytes();
-    let apart = bytes.total() - prompt.prompt_bytes() > 0;
+    let apart = prompt.flag_bytes() > 0;
     let total = bytes.total();
     let rows = [
         (if apart { "system (apart)" } else { "system" }, bytes.system),

@@ -1,20 +1,23 @@
 //! The methods that work on a conversation.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 
 use serde::Serialize;
-use serde::ser::{SerializeMap, SerializeSeq, Serializer};
-use tertulia_context::record::{AssemblerInputRecord, AssemblerOutputRecord, read_assembler_input};
-use tertulia_context::{AddMessageError, ContextRequest, ContextSnapshot, SnapshotRecord};
-use tertulia_session::ConversationMessage;
-use tertulia_session::json::{FieldError, Kind, Object, Problem, RawValue, text, whole_number};
+use serde::ser::{SerializeMap, Serializer};
+use tertulia_context::record::{
+    AssemblerInputRecord, Detail, MessagesRecord, PromptRecord, SnapshotRecord,
+    read_assembler_input,
+};
+use tertulia_context::{AddMessageError, ContextManagerOptions, ContextRequest, ContextSnapshot};
+use tertulia_session::json::{
+    FieldError, Kind, Object, Problem, RawValue, boolean, text, whole_number,
+};
 use tertulia_session::record::{ConversationMessageRecord, MessageError, read_message};
 
 use super::{Params, text::read_strip};
 use crate::rpc::RpcServer;
-use crate::rpc::conversations::Setup;
 use crate::rpc::error::RpcError;
 use crate::rpc::protocol::to_json;
 
@@ -24,21 +27,21 @@ impl RpcServer {
         params: &mut Params<'_>,
     ) -> Result<String, RpcError> {
         let object = &mut params.object;
-        let mut setup = Setup::default();
+        let mut options = ContextManagerOptions::default();
         if let Some(size) = object.take_with("contextWindowSize", window)? {
-            setup.context_window_size = size;
+            options.context_window_size = size;
         }
         if let Some(windows) = object.take_with("memberWindows", member_windows)? {
-            setup.member_windows = windows;
+            options.member_windows = windows;
         }
         if let Some(max_bytes) = object.take_with("maxBytes", whole_number)? {
-            setup.max_bytes = max_bytes;
+            options.max_bytes = max_bytes;
         }
         if let Some(strip) = object.take_with("whitespace", read_strip)? {
-            setup.strip = strip;
+            options.strip = strip;
         }
-        setup.messages_max = object.take_with("maxMessages", at_least_one)?;
-        self.conversations.create(&params.conversation, setup);
+        let messages_max = object.take_with("maxMessages", at_least_one)?;
+        self.conversations.create(&params.conversation, options, messages_max);
         Ok(to_json(&Named("conversation", &params.conversation)))
     }
 
@@ -52,7 +55,7 @@ impl RpcServer {
 
     pub(super) fn get_messages(&mut self, params: &Params<'_>) -> Result<String, RpcError> {
         let messages = self.conversations.get(&params.conversation)?.get_messages();
-        Ok(to_json(&Named("messages", &Messages(&messages))))
+        Ok(to_json(&Named("messages", &MessagesRecord(&messages))))
     }
 
     pub(super) fn get_latest_message(&mut self, params: &Params<'_>) -> Result<String, RpcError> {
@@ -62,8 +65,7 @@ impl RpcServer {
 
     pub(super) fn set_team_task(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
         let manager = self.conversations.get(&params.conversation)?;
-        let raw = params.object.take("task");
-        let raw = raw.ok_or_else(|| FieldError::missing("task", "a string, or null for none"))?;
+        let raw = params.object.need("task", "a string, or null for none")?;
         if Kind::of(raw) == Kind::Null {
             manager.clear_team_task();
         } else {
@@ -84,7 +86,8 @@ impl RpcServer {
         let manager = self.conversations.get(&params.conversation)?;
         let agent_id = params.object.need_text("agentId")?;
         let agent_type = params.object.need_text("agentType")?;
-        let options = params.object.take_with("options", read_options)?.unwrap_or_default();
+        let mut options = params.object.take_with("options", read_options)?.unwrap_or_default();
+        params.passed_over.append(&mut options.passed_over);
         let request = ContextRequest {
             window_size: options.window_size,
             system_instruction: options.system_instruction.as_deref(),
@@ -97,10 +100,14 @@ impl RpcServer {
     pub(super) fn assemble_prompt(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
         let manager = self.conversations.get(&params.conversation)?;
         let agent_type = params.object.need_text("agentType")?;
-        let raw = params.object.take("input");
-        let raw = raw.ok_or_else(|| FieldError::missing("input", "an AssemblerInput"))?;
+        let raw = params.object.need("input", "an AssemblerInput")?;
         let input = read_assembler_input(raw).map_err(|error| error.within("input"))?;
-        Ok(to_json(&AssemblerOutputRecord(&manager.assemble_prompt(&agent_type, &input))))
+        let detail = match params.object.take_with("explain", boolean)? {
+            Some(true) => Detail::Sections,
+            Some(false) | None => Detail::Totals,
+        };
+        let prompt = manager.plan_prompt(&agent_type, &input);
+        Ok(to_json(&PromptRecord { prompt: &prompt, detail }))
     }
 
     pub(super) fn clear(&mut self, params: &Params<'_>) -> Result<String, RpcError> {
@@ -130,6 +137,8 @@ struct Options {
     window_size: Option<usize>,
     system_instruction: Option<String>,
     instruction_file_text: Option<String>,
+    /// Names that say nothing to this version.
+    passed_over: Vec<String>,
 }
 
 fn read_options(raw: &RawValue) -> Result<Options, FieldError> {
@@ -138,6 +147,7 @@ fn read_options(raw: &RawValue) -> Result<Options, FieldError> {
         window_size: object.take_with("windowSizeOverride", window)?,
         system_instruction: object.take_text("systemInstruction")?,
         instruction_file_text: object.take_text("instructionFileText")?,
+        passed_over: object.names().map(|name| format!("options.{name}")).collect(),
     })
 }
 
@@ -146,41 +156,25 @@ fn window(raw: &RawValue) -> Result<usize, FieldError> {
 }
 
 fn member_windows(raw: &RawValue) -> Result<HashMap<String, usize>, FieldError> {
-    let mut object = Object::of(raw)?;
-    let names: Vec<String> = object.names().map(str::to_owned).collect();
-    let mut windows = HashMap::new();
-    for name in names {
-        if let Some(size) = object.take_with(&name, window)? {
-            windows.insert(name, size);
-        }
-    }
-    Ok(windows)
+    let read = |(name, raw): (Cow<'_, str>, &RawValue)| match window(raw) {
+        Ok(size) => Ok((name.into_owned(), size)),
+        Err(error) => Err(error.within(&name)),
+    };
+    Object::of(raw)?.into_fields().map(read).collect()
 }
 
 fn at_least_one(raw: &RawValue) -> Result<NonZeroUsize, FieldError> {
-    let problem = || Problem::NotOneOf { allowed: "1 or more", got: "0".to_owned() };
-    NonZeroUsize::new(window(raw)?).ok_or_else(|| FieldError::new(problem()))
+    let too_small = || FieldError::new(Problem::TooSmall { min: 1, got: 0 });
+    NonZeroUsize::new(window(raw)?).ok_or_else(too_small)
 }
 
 /// An object with one field.
 struct Named<'a, T>(&'static str, &'a T);
-
-struct Messages<'a>(&'a [Arc<ConversationMessage>]);
 
 impl<T: Serialize> Serialize for Named<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(1))?;
         map.serialize_entry(self.0, self.1)?;
         map.end()
-    }
-}
-
-impl Serialize for Messages<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(Some(self.0.len()))?;
-        for message in self.0 {
-            list.serialize_element(&ConversationMessageRecord(message))?;
-        }
-        list.end()
     }
 }

@@ -65,8 +65,7 @@ pub(super) fn normalize_agent_type(params: &mut Params<'_>) -> Result<String, Rp
 
 pub(super) fn truncate_to_bytes(params: &mut Params<'_>) -> Result<String, RpcError> {
     let text = params.object.need_text("text")?;
-    let raw = params.object.take("maxBytes");
-    let raw = raw.ok_or_else(|| FieldError::missing("maxBytes", "a number of bytes"))?;
+    let raw = params.object.need("maxBytes", "a number of bytes")?;
     let bytes_max = byte_limit(raw).map_err(|error| error.within("maxBytes"))?;
     Ok(to_json(&Text { text: tertulia_context::truncate_to_bytes(&text, bytes_max) }))
 }
@@ -80,7 +79,7 @@ pub(super) fn format_addressees(params: &mut Params<'_>) -> Result<String, RpcEr
 pub(super) fn read_strip(raw: &RawValue) -> Result<Strip, FieldError> {
     match json::text(raw)?.as_str() {
         "compact" => Ok(Strip::COMPACT),
-        "preserve" => Ok(Strip::PRESERVE),
+        "preserve" => Ok(Strip::Preserve),
         other => Err(FieldError::new(Problem::NotOneOf {
             allowed: "\"compact\" or \"preserve\"",
             got: other.chars().take(40).collect(),
