@@ -19,7 +19,7 @@ impl MessageId {
     /// since no number could follow it.
     pub fn number(&self) -> Option<u64> {
         match self {
-            Self::Numbered(number) => Some(*number),
+            Self::Numbered(number) => Some(*number).filter(has_successor),
             Self::Named(text) => parse_number(text),
         }
     }
@@ -49,7 +49,11 @@ fn parse_number(text: &str) -> Option<u64> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    digits.parse().ok().filter(|number| *number < u64::MAX)
+    digits.parse().ok().filter(has_successor)
+}
+
+fn has_successor(number: &u64) -> bool {
+    *number < u64::MAX
 }
 
 fn has_leading_zero(text: &str) -> bool {

@@ -12,6 +12,7 @@ pub(super) struct Code {
 }
 
 struct Fence {
+    indent: usize,
     sign: u8,
     length: usize,
     /// What stands behind the signs.
@@ -104,11 +105,13 @@ fn fence(line: &str) -> Option<Fence> {
     let info = unindented[length..].trim_ascii();
     // "```a```" on one line is an inline span.
     let inline = sign == b'`' && info.contains('`');
-    (length >= 3 && !inline).then_some(Fence { sign, length, info: !info.is_empty() })
+    let indent = line.len() - unindented.len();
+    (length >= 3 && !inline).then_some(Fence { indent, sign, length, info: !info.is_empty() })
 }
 
 fn closes(opening: &Fence, closing: &Fence) -> bool {
-    closing.sign == opening.sign && closing.length >= opening.length && !closing.info
+    let deeper = closing.indent > opening.indent + 3;
+    closing.sign == opening.sign && closing.length >= opening.length && !closing.info && !deeper
 }
 
 #[cfg(test)]

@@ -151,6 +151,17 @@ impl Serialize for PayloadRecord<'_> {
     }
 }
 
+/// Writes the fields that could not be read, but for those whose place was taken since.
+pub(super) fn write_kept<M: SerializeMap>(
+    map: &mut M,
+    fields: &Fields,
+    written: &[(&str, bool)],
+) -> Result<(), M::Error> {
+    let is_written = |name: &str| written.contains(&(name, true));
+    let mut kept = fields.iter().filter(|(name, _)| !is_written(name));
+    kept.try_for_each(|(name, value)| map.serialize_entry(name, value))
+}
+
 /// Writes the fields that this version does not know.
 pub(super) fn write_unknown<M: SerializeMap>(map: &mut M, fields: &Fields) -> Result<(), M::Error> {
     fields.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))

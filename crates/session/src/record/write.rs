@@ -2,7 +2,7 @@
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use super::parts::{PartRecord, write_some, write_unknown};
+use super::parts::{PartRecord, write_kept, write_some, write_unknown};
 use crate::{
     Addressee, ConversationMessage, Message, MessageId, Parts, Routing, Speaker, Timestamp,
 };
@@ -44,7 +44,15 @@ fn write_message<S: Serializer>(
     write_some(&mut map, "runId", message.run_id.as_ref())?;
     write_some(&mut map, "timestamp", message.timestamp.as_ref().map(TimestampRecord).as_ref())?;
     write_some(&mut map, "meta", message.meta.as_ref())?;
-    write_unknown(&mut map, &message.unknown)?;
+    let written = [
+        ("role", message.role.is_some()),
+        ("parts", !message.is_plain_text()),
+        ("routing", message.routing.is_some()),
+        ("runId", message.run_id.is_some()),
+        ("timestamp", message.timestamp.is_some()),
+        ("meta", message.meta.is_some()),
+    ];
+    write_kept(&mut map, &message.unknown, &written)?;
     map.end()
 }
 
@@ -82,7 +90,11 @@ impl Serialize for RoutingRecord<'_> {
         write_some(&mut map, "resolvedAddressees", addressees.as_ref())?;
         write_some(&mut map, "parentMessageId", self.0.parent_message_id.as_ref())?;
         write_some(&mut map, "intent", self.0.intent.as_ref())?;
-        write_unknown(&mut map, &self.0.unknown)?;
+        let written = [
+            ("parentMessageId", self.0.parent_message_id.is_some()),
+            ("intent", self.0.intent.is_some()),
+        ];
+        write_kept(&mut map, &self.0.unknown, &written)?;
         map.end()
     }
 }

@@ -1,0 +1,25 @@
+//! What one member sees, from outside: the contract's tests by name, its cases, and what we promise
+//! beyond them.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed; clippy spares only the functions marked as tests"
+)]
+
+mod assemblers_more;
+mod cases;
+mod codex;
+mod explain;
+mod log_lines;
+mod look_up;
+mod manager_more;
+mod markers;
+mod properties;
+mod records;
+mod seed_claude;
+mod seed_counts;
+mod seed_gemini;
+mod seed_manager;
+mod seed_plain_text;
+mod snapshots;
+mod table;

@@ -1,0 +1,5 @@
+//! Stripping and parsing, rule by rule: a text, and what becomes of it.
+
+mod compact;
+mod parse;
+mod preserve;

@@ -1,0 +1,170 @@
+//! A table to test at: two people, two agents, a conversation, and notes of all that is called and
+//! logged. Used by all tests here.
+
+use std::sync::{Arc, Mutex};
+
+use tertulia_context::{
+    AddMessageError, AssemblerInput, ContextManager, ContextManagerOptions, ContextMessage,
+    ContextRequest, ContextSnapshot, DEFAULT_MAX_BYTES, LogLevel, LogSink,
+};
+use tertulia_session::record::read_message;
+use tertulia_session::{ConversationMessage, Message, Speaker, SpeakerType, json};
+
+/// A person.
+pub(crate) fn ann() -> Speaker {
+    Speaker::new("ann", "Ann", SpeakerType::Human)
+}
+
+/// An agent.
+pub(crate) fn ivo() -> Speaker {
+    Speaker::new("ivo", "Ivo", SpeakerType::Ai)
+}
+
+/// Another agent.
+pub(crate) fn lena() -> Speaker {
+    Speaker::new("lena", "Lena", SpeakerType::Ai)
+}
+
+/// A conversation in which Ann said these texts.
+pub(crate) fn ann_said(texts: &[&str]) -> ContextManager {
+    let mut table = ContextManager::default();
+    say(&mut table, &ann(), texts);
+    table
+}
+
+/// Lets somebody say these texts.
+pub(crate) fn say(table: &mut ContextManager, speaker: &Speaker, texts: &[&str]) {
+    for text in texts {
+        table.add_message(Message::said(speaker.clone(), *text)).unwrap();
+    }
+}
+
+/// Takes a message in as the doors do: from JSON.
+pub(crate) fn add_json(
+    table: &mut ContextManager,
+    text: &str,
+) -> Result<Arc<ConversationMessage>, AddMessageError> {
+    table.add_message(read_message(json::parse(text).unwrap())?)
+}
+
+/// A snapshot of messages that Ann said under these ids.
+pub(crate) fn snapshot_of_ids(ids: &[&str]) -> ContextSnapshot {
+    let message = |id: &&str| {
+        serde_json::json!({
+            "id": id, "content": format!("this is {id}"),
+            "speaker": {"roleId": "ann", "roleName": "Ann", "type": "human"}
+        })
+    };
+    let messages: Vec<_> = ids.iter().map(message).collect();
+    let snapshot = serde_json::json!({"messages": messages, "teamTask": null, "version": 1});
+    ContextSnapshot::parse(&snapshot.to_string()).unwrap()
+}
+
+/// A conversation under these ids.
+pub(crate) fn imported(ids: &[&str]) -> ContextManager {
+    let mut table = ContextManager::default();
+    table.import_snapshot(snapshot_of_ids(ids)).unwrap();
+    table
+}
+
+/// What Ivo gets, with nothing special asked for.
+pub(crate) fn context(table: &ContextManager) -> AssemblerInput<'_> {
+    table.get_context_for_agent("ivo", "claude", &ContextRequest::default())
+}
+
+/// What was said in a context.
+pub(crate) fn contents<'a>(input: &'a AssemblerInput<'_>) -> Vec<&'a str> {
+    input.context_messages.iter().map(|message| &*message.content).collect()
+}
+
+/// The ids of all messages.
+pub(crate) fn ids(table: &ContextManager) -> Vec<String> {
+    table.messages().map(|message| message.id.to_string()).collect()
+}
+
+/// An input with nothing in it and the usual budget.
+pub(crate) fn nothing() -> AssemblerInput<'static> {
+    AssemblerInput {
+        context_messages: Vec::new(),
+        current_message: "".into(),
+        team_task: None,
+        system_instruction: None,
+        instruction_file_text: None,
+        max_bytes: DEFAULT_MAX_BYTES,
+    }
+}
+
+/// An input with something in every section.
+pub(crate) fn everything() -> AssemblerInput<'static> {
+    AssemblerInput {
+        context_messages: vec![
+            line("ann", Some("ivo"), "Is the kettle on?"),
+            line("ivo", Some("ann"), "It whistles."),
+        ],
+        current_message: "Then pour the tea.".into(),
+        team_task: Some("Have breakfast".into()),
+        system_instruction: Some("You are Ivo.".into()),
+        instruction_file_text: Some("Mind the cups.".into()),
+        max_bytes: DEFAULT_MAX_BYTES,
+    }
+}
+
+/// The same with another budget.
+pub(crate) fn within(max_bytes: u64, input: AssemblerInput<'static>) -> AssemblerInput<'static> {
+    AssemblerInput { max_bytes, ..input }
+}
+
+/// A message of the context.
+pub(crate) fn line(
+    from: &'static str,
+    to: Option<&'static str>,
+    content: &'static str,
+) -> ContextMessage<'static> {
+    ContextMessage { from: from.into(), to: to.map(Into::into), content: content.into() }
+}
+
+/// Notes in the order in which they were taken, from any number of hooks and sinks.
+#[derive(Clone, Default)]
+pub(crate) struct Notes(Arc<Mutex<Vec<String>>>);
+
+impl Notes {
+    pub(crate) fn take(&self, note: impl Into<String>) {
+        self.0.lock().unwrap().push(note.into());
+    }
+
+    /// All notes so far; none are left.
+    pub(crate) fn read(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+
+    /// A log sink that notes `level text`.
+    pub(crate) fn sink(&self) -> LogSink {
+        let notes = self.clone();
+        Arc::new(move |level: LogLevel, text: &str| {
+            notes.take(format!("{} {text}", level.as_str()));
+        })
+    }
+
+    /// A conversation whose log lines are noted.
+    pub(crate) fn logged(&self) -> ContextManager {
+        ContextManager::new(ContextManagerOptions {
+            log_sink: Some(self.sink()),
+            ..ContextManagerOptions::default()
+        })
+    }
+
+    /// Options whose log and hooks are noted; the hooks as `added id` and `task text`.
+    pub(crate) fn hooked(&self) -> ContextManagerOptions {
+        let (added, changed) = (self.clone(), self.clone());
+        ContextManagerOptions {
+            on_message_added: Some(Box::new(move |message| {
+                added.take(format!("added {}", message.id));
+            })),
+            on_team_task_changed: Some(Box::new(move |task| {
+                changed.take(format!("task {task:?}"));
+            })),
+            log_sink: Some(self.sink()),
+            ..ContextManagerOptions::default()
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Reading and writing as the doors do it: JSON text in, JSON text out. Used by all tests here.
+
+use tertulia_session::json;
+use tertulia_session::record::{
+    ConversationMessageRecord, MessageError, MessageRecord, read_conversation_message, read_message,
+};
+use tertulia_session::{ConversationMessage, Message};
+
+/// Reads a message; the text must be JSON.
+pub(crate) fn read(text: &str) -> Result<Message, MessageError> {
+    read_message(json::parse(text).unwrap())
+}
+
+/// Reads a message with its id; the text must be JSON.
+pub(crate) fn read_with_id(text: &str) -> Result<ConversationMessage, MessageError> {
+    read_conversation_message(json::parse(text).unwrap())
+}
+
+pub(crate) fn write(message: &Message) -> String {
+    serde_json::to_string(&MessageRecord(message)).unwrap()
+}
+
+pub(crate) fn write_with_id(message: &ConversationMessage) -> String {
+    serde_json::to_string(&ConversationMessageRecord(message)).unwrap()
+}
+
+/// Says that a text is read, and what is written of it; and that reading this again changes nothing.
+#[track_caller]
+pub(crate) fn check(text: &str, written: &str) {
+    let message = read(text).unwrap();
+    assert_eq!(write(&message), written);
+    assert_eq!(read(written).unwrap(), message);
+}
+
+/// Says that a text is written exactly as it was read.
+#[track_caller]
+pub(crate) fn check_same(text: &str) {
+    check(text, text);
+}
+
+/// Says why a text is not a message.
+#[track_caller]
+pub(crate) fn check_error(text: &str, sentence: &str) {
+    assert_eq!(read(text).unwrap_err().to_string(), sentence, "{text}");
+}
+
+/// A message of Ann with more fields behind the usual ones.
+pub(crate) fn ann_with(more: &str) -> String {
+    format!(r#"{{"content":"hi","speaker":{{"roleId":"ann","roleName":"Ann"}},{more}}}"#)
+}
