@@ -13,8 +13,7 @@ fuzz_target!(|text: &str| {
     let compact = strip_markers(text, Strip::COMPACT);
     assert!(compact.text.len() <= text.len());
     assert!(compact.text.split('\n').all(|line| compact.text.is_empty() || !line.is_empty()));
-    let to_blank_line =
-        Strip::Compact(TaskBlock::ToBlankLine);
+    let to_blank_line = Strip::Compact(TaskBlock::ToBlankLine);
     assert!(strip_markers(text, to_blank_line).text.len() <= text.len());
     let markers = parse_markers(text);
     assert!(is_subsequence(&markers.clean_text, text));
