@@ -52,6 +52,13 @@ impl Json {
         Self(compact)
     }
 
+    /// A text as a JSON string.
+    pub fn text(text: &str) -> Self {
+        // A text is always JSON, so the fallback is never needed.
+        let raw = serde_json::value::to_raw_value(text);
+        Self(raw.unwrap_or_else(|_| RawValue::NULL.to_owned()))
+    }
+
     /// The JSON text.
     pub fn as_str(&self) -> &str {
         self.0.get()

@@ -1,4 +1,5 @@
-//! What happened at the table: messages, their parts, who said them and to whom.
+//! What happened at the table: the entries of a session's log, the messages among them, their parts,
+//! who said them and to whom; and the view of the log along one branch.
 //!
 //! The innermost room. Every other room speaks of its types; it knows none of them, and no file,
 //! clock, network or environment. [`record`] is the one JSON form of these types; reading it never
@@ -12,6 +13,9 @@
 //! assert_eq!(message.text(), "Shall we start?");
 //! ```
 
+mod branch;
+mod entry;
+mod entry_id;
 mod fields;
 pub mod json;
 mod message;
@@ -22,6 +26,13 @@ mod routing;
 mod speaker;
 mod timestamp;
 
+pub use branch::{BranchView, EntryError, EntryIndex, ViewEntry, Walk};
+pub use entry::{
+    BranchSummary, CompactionSummary, ContextCut, CutStrategy, Entry, EntryKind, ModelChange,
+    NewEntry, OtherEntry, Redaction, RuntimeInit, SessionHeader, SystemPromptOverride, TeamTask,
+    ThinkingLevelChange, Turn, TurnState, Usage, Usd,
+};
+pub use entry_id::EntryId;
 pub use fields::Fields;
 pub use message::{ConversationMessage, Message, Parts, Role};
 pub use message_id::MessageId;

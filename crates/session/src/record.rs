@@ -1,5 +1,6 @@
-//! The one JSON form of messages. Reads both spellings of speakers and addressees that are in use,
-//! writes the first, and keeps every field that it does not know.
+//! The one JSON form of messages and entries. Reads both spellings of speakers and addressees that are
+//! in use, writes the first, and keeps every field that it does not know. docs/session-record.md is its
+//! reference, schema/entry-v1.schema.json the schema of an entry.
 //!
 //! ```json
 //! {"id":"msg-1","content":"Hello","speaker":{"roleId":"ann","roleName":"Ann","type":"human"},
@@ -9,12 +10,16 @@
 //! A message that is more than one text also carries `parts`; `content` then holds its words, so that
 //! a reader who knows only `content` misses no word. Called by every door that takes or gives JSON.
 
+mod entry;
+mod lines;
 mod parts;
 mod read;
 mod write;
 
 use crate::json::FieldError;
 
+pub use entry::{EntryReadError, EntryRecord, read_entry, read_entry_message};
+pub use lines::{EntryLines, LineError, LineProblem};
 pub use read::{read_addressees, read_conversation_message, read_message};
 pub use write::{ConversationMessageRecord, MessageRecord};
 

@@ -88,7 +88,7 @@ fn read_body(object: &mut Object<'_>, kept: &mut Fields) -> Result<Parts, Messag
     Ok(SmallVec::from([Part::text(content)]))
 }
 
-fn read_speaker(raw: &RawValue) -> Result<Speaker, MessageError> {
+pub(super) fn read_speaker(raw: &RawValue) -> Result<Speaker, MessageError> {
     if Kind::of(raw) != Kind::Object {
         return Err(MessageError::RoleIdMissing);
     }
@@ -111,7 +111,7 @@ fn read_speaker(raw: &RawValue) -> Result<Speaker, MessageError> {
     })
 }
 
-fn read_routing(raw: &RawValue) -> Result<Routing, FieldError> {
+pub(super) fn read_routing(raw: &RawValue) -> Result<Routing, FieldError> {
     let mut object = Object::of(raw)?;
     let resolved_addressees = object.take_with("resolvedAddressees", read_addressees)?;
     let mut kept = Fields::NONE;
@@ -135,7 +135,7 @@ fn read_addressee(raw: &RawValue) -> Result<Addressee, FieldError> {
     }
 }
 
-fn read_timestamp(raw: &RawValue) -> Option<Timestamp> {
+pub(super) fn read_timestamp(raw: &RawValue) -> Option<Timestamp> {
     match Kind::of(raw) {
         Kind::String => Timestamp::parse(&text(raw).ok()?),
         // Only the plain spelling is written again as it was read.
@@ -156,7 +156,7 @@ fn either(object: &mut Object<'_>, name: &str, other: &str) -> Result<Option<Str
 }
 
 /// A field that the contract does not define: read if it can be, else kept as it is.
-fn lenient<T>(
+pub(super) fn lenient<T>(
     object: &mut Object<'_>,
     kept: &mut Fields,
     name: &'static str,
@@ -166,7 +166,7 @@ fn lenient<T>(
     read(raw).or_else(|| keep(Some(raw), name, kept))
 }
 
-fn keep<T>(raw: Option<&RawValue>, name: &'static str, kept: &mut Fields) -> Option<T> {
+pub(super) fn keep<T>(raw: Option<&RawValue>, name: &'static str, kept: &mut Fields) -> Option<T> {
     if let Some(raw) = raw {
         kept.push(name, Json::of(raw));
     }

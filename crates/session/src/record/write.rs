@@ -56,12 +56,12 @@ fn write_message<S: Serializer>(
     map.end()
 }
 
-struct PartsRecord<'a>(&'a Parts);
-struct SpeakerRecord<'a>(&'a Speaker);
-struct RoutingRecord<'a>(&'a Routing);
+pub(super) struct PartsRecord<'a>(pub(super) &'a Parts);
+pub(super) struct SpeakerRecord<'a>(pub(super) &'a Speaker);
+pub(super) struct RoutingRecord<'a>(pub(super) &'a Routing);
 struct AddresseesRecord<'a>(&'a [Addressee]);
 struct AddresseeRecord<'a>(&'a Addressee);
-struct TimestampRecord<'a>(&'a Timestamp);
+pub(super) struct TimestampRecord<'a>(pub(super) &'a Timestamp);
 
 impl Serialize for PartsRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

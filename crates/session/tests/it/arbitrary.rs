@@ -1,6 +1,8 @@
 //! Generators: any message that a reader can give, and any JSON that a stranger can write. Used by
 //! `properties`.
 
+pub(crate) mod entries;
+
 use std::sync::Arc;
 
 use proptest::collection::vec;

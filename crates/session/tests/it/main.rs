@@ -1,4 +1,4 @@
-//! The JSON form of messages, seen from outside: what is read, what is written, what survives.
+//! Messages and entries, seen from outside: what is read, what is written, what survives, what is seen.
 
 #![expect(
     clippy::unwrap_used,
@@ -6,10 +6,20 @@
 )]
 
 mod arbitrary;
+mod branches;
+mod content_ids;
+mod entry_errors;
+mod entry_payloads;
+mod entry_properties;
+mod entry_wire;
 mod errors;
 mod extremes;
+mod golden;
+mod logs;
 mod parts;
 mod properties;
+mod redactions;
+mod schema;
 mod spellings;
 mod timestamps;
 mod unknown_fields;

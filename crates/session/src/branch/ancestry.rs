@@ -1,0 +1,159 @@
+//! Questions about the ancestors of an entry, each answered in a number of steps that grows with the
+//! logarithm of their number: a log that is made to be slow is not. Knows places and numbers only.
+//!
+//! Every entry keeps its parent and one jump to an ancestor further up, laid out as in skew-binary
+//! lists (E. Myers, "An applicative random-access stack", 1983), and the latest redaction on the way.
+
+/// The ancestors of the entries that were added.
+#[derive(Debug)]
+pub(super) struct Ancestry {
+    nodes: Vec<Option<Node>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    /// Itself for a root.
+    parent: usize,
+    /// Itself for a root.
+    jump: usize,
+    depth: usize,
+    own: Since,
+    /// The latest of this entry and those between it and `jump`, which is left out.
+    span: Since,
+}
+
+/// The redaction since which something is hidden; `None` is before all of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Since {
+    /// Of any entry.
+    pub(super) entry: Option<usize>,
+    /// Of entries that are compaction summaries.
+    pub(super) summary: Option<usize>,
+}
+
+impl Ancestry {
+    /// Room for so many entries.
+    pub(super) fn new(count: usize) -> Self {
+        Self { nodes: vec![None; count] }
+    }
+
+    pub(super) fn has(&self, place: usize) -> bool {
+        self.node(place).is_some()
+    }
+
+    /// Adds an entry; its parent must be there already, or it is a root.
+    pub(super) fn add(&mut self, place: usize, parent: Option<usize>, own: Since) {
+        let root = Node { parent: place, jump: place, depth: 0, own, span: Since::default() };
+        let node = parent.and_then(|parent| self.child(parent, own)).unwrap_or(root);
+        if let Some(slot) = self.nodes.get_mut(place) {
+            *slot = Some(node);
+        }
+    }
+
+    /// The nearest of this entry and its ancestors that was hidden after `moment`.
+    pub(super) fn nearest(
+        &self,
+        from: usize,
+        moment: usize,
+        of: fn(&Since) -> Option<usize>,
+    ) -> Option<usize> {
+        let mut at = from;
+        loop {
+            let node = self.node(at)?;
+            if of(&node.own) > Some(moment) {
+                return Some(at);
+            }
+            let next = if of(&node.span) > Some(moment) { node.parent } else { node.jump };
+            if next == at {
+                return None;
+            }
+            at = next;
+        }
+    }
+
+    /// Whether the first is an ancestor of the second, or the same.
+    pub(super) fn is_ancestor(&self, ancestor: usize, of: usize) -> bool {
+        let Some(depth) = self.node(ancestor).map(|node| node.depth) else {
+            return false;
+        };
+        let mut at = of;
+        while let Some(node) = self.node(at).filter(|node| node.depth > depth) {
+            let is_beyond = self.node(node.jump).is_none_or(|jump| jump.depth < depth);
+            at = if is_beyond { node.parent } else { node.jump };
+        }
+        at == ancestor
+    }
+
+    /// Since when this entry is hidden.
+    pub(super) fn since(&self, place: usize) -> Option<usize> {
+        self.node(place)?.own.entry
+    }
+
+    fn child(&self, parent: usize, own: Since) -> Option<Node> {
+        let above = self.node(parent)?;
+        let further = self.node(above.jump)?;
+        let furthest = self.node(further.jump)?;
+        let depth = above.depth + 1;
+        if above.depth - further.depth == further.depth - furthest.depth {
+            let span = own.latest(above.span).latest(further.span);
+            return Some(Node { parent, jump: further.jump, depth, own, span });
+        }
+        Some(Node { parent, jump: parent, depth, own, span: own })
+    }
+
+    fn node(&self, place: usize) -> Option<Node> {
+        self.nodes.get(place).copied().flatten()
+    }
+}
+
+impl Since {
+    fn latest(self, other: Self) -> Self {
+        Self { entry: self.entry.max(other.entry), summary: self.summary.max(other.summary) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A comb: every third entry is a leaf, the others are one long chain; some are hidden.
+    fn comb() -> (Ancestry, Vec<Option<usize>>, Vec<Option<usize>>) {
+        let mut ancestry = Ancestry::new(600);
+        let (mut parents, mut hidden, mut last) = (Vec::new(), Vec::new(), None);
+        for place in 0..600 {
+            let since = (place % 7 == 3).then_some(place * 37 % 1000);
+            ancestry.add(place, last, Since { entry: since, summary: None });
+            parents.push(last);
+            hidden.push(since);
+            if place % 3 != 2 {
+                last = Some(place);
+            }
+        }
+        (ancestry, parents, hidden)
+    }
+
+    #[test]
+    fn the_nearest_hidden_ancestor_is_the_one_that_a_plain_walk_finds() {
+        let (ancestry, parents, hidden) = comb();
+        for from in 0..600 {
+            for moment in [0, 100, 500, 900, 998] {
+                let mut chain = std::iter::successors(Some(from), |place| parents[*place]);
+                let plain = chain.find(|place| hidden[*place] > Some(moment));
+                assert_eq!(ancestry.nearest(from, moment, |since| since.entry), plain);
+            }
+            assert_eq!(ancestry.nearest(from, 0, |since| since.summary), None);
+        }
+    }
+
+    #[test]
+    fn ancestors_are_those_that_a_plain_walk_meets() {
+        let (ancestry, parents, _) = comb();
+        for from in (0..600).step_by(11) {
+            let chain: Vec<usize> =
+                std::iter::successors(Some(from), |place| parents[*place]).collect();
+            for other in 0..600 {
+                assert_eq!(ancestry.is_ancestor(other, from), chain.contains(&other));
+            }
+        }
+    }
+}

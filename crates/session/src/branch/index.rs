@@ -1,0 +1,193 @@
+//! Where every entry of a log is, what it follows and what hides it. Built once and kept up to date as
+//! the log grows, so that a look at the newest entries costs no more than their number.
+
+use std::collections::HashMap;
+use std::mem;
+
+use super::hidden::Hidden;
+use super::{EntryError, Sight, ViewEntry, Walk};
+use crate::{Entry, EntryId, EntryKind};
+
+/// An index over a log in append order.
+///
+/// What it takes for the parent of an entry:
+/// - the entry that `parentId` names, wherever in the log it is;
+/// - without `parentId`, the entry before it, as long as no entry of the log has named a parent: logs
+///   that know no branches are one chain;
+/// - without `parentId`, none, once an entry has named a parent: the entry starts a branch.
+///
+/// So what follows never changes the parent of what was there. An entry that repeats an earlier one,
+/// same id and same content, is passed over.
+#[derive(Clone, Debug, Default)]
+pub struct EntryIndex {
+    places: HashMap<EntryId, usize>,
+    links: Vec<Link>,
+    newest: Option<usize>,
+    names_parents: bool,
+    hidden: Hidden,
+}
+
+/// What an entry follows.
+#[derive(Clone, Copy, Debug)]
+enum Link {
+    /// Nothing.
+    Root,
+    /// An earlier entry.
+    Earlier(usize),
+    /// An entry that was not there when this one came.
+    Unknown,
+}
+
+/// Whether an entry repeats an earlier one.
+#[derive(PartialEq, Eq)]
+enum Seen {
+    New,
+    Before,
+}
+
+/// What an entry follows, looked up.
+pub(super) enum Parent<'a> {
+    None,
+    At(usize),
+    /// Not in the log.
+    Missing(&'a EntryId),
+}
+
+impl EntryIndex {
+    /// An index over no entries.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An index over this log.
+    pub fn of(log: &[Entry]) -> Result<Self, EntryError> {
+        let mut index = Self::new();
+        index.catch_up(log)?;
+        Ok(index)
+    }
+
+    /// Takes in the entries that were appended to the log since. Costs what is new; with redactions
+    /// among it, one look at every entry.
+    ///
+    /// An error is found again at the same entry by the next call; those before it are known.
+    pub fn catch_up(&mut self, log: &[Entry]) -> Result<(), EntryError> {
+        let mut hides_more = false;
+        let result = self.append_all(log, &mut hides_more);
+        // Also after an error: of what was taken in, all must be hidden that is to be.
+        if hides_more {
+            let mut hidden = mem::take(&mut self.hidden);
+            hidden.judge(self, log);
+            self.hidden = hidden;
+        }
+        result
+    }
+
+    /// How many entries it knows, repeated ones among them.
+    pub fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Whether it knows none.
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty()
+    }
+
+    /// The place of this entry in the log, from 0.
+    pub fn place(&self, id: &EntryId) -> Option<usize> {
+        self.places.get(id).copied()
+    }
+
+    /// From the newest entry back to its root. The log must be the one that the index has seen.
+    pub fn walk<'a, 'i>(&'i self, log: &'a [Entry]) -> Result<Walk<'a, 'i>, EntryError> {
+        self.check(log)?;
+        Ok(Walk::new(self, log, self.newest))
+    }
+
+    /// From this entry back to its root.
+    pub fn walk_from<'a, 'i>(
+        &'i self,
+        log: &'a [Entry],
+        tail: &EntryId,
+    ) -> Result<Walk<'a, 'i>, EntryError> {
+        self.check(log)?;
+        match self.place(tail) {
+            None => Err(EntryError::MissingTail { tail: tail.clone() }),
+            place => Ok(Walk::new(self, log, place)),
+        }
+    }
+
+    /// What the entry at this place follows.
+    pub(super) fn parent<'a>(&self, log: &'a [Entry], place: usize) -> Parent<'a> {
+        match self.links.get(place) {
+            Some(Link::Earlier(parent)) => Parent::At(*parent),
+            Some(Link::Unknown) => {
+                match log.get(place).and_then(|entry| entry.parent_id.as_ref()) {
+                    Some(id) => self.place(id).map_or(Parent::Missing(id), Parent::At),
+                    None => Parent::None,
+                }
+            }
+            Some(Link::Root) | None => Parent::None,
+        }
+    }
+
+    /// The entry at this place as it may be seen.
+    pub(super) fn see<'a>(&self, log: &'a [Entry], place: usize) -> Option<ViewEntry<'a>> {
+        let entry = log.get(place)?;
+        let by = |place: usize| log.get(place).map(|redaction| &redaction.id);
+        let redacted = self.hidden.redacted_at(&entry.id).and_then(by).map(Sight::Redacted);
+        let void = || self.hidden.void_at(place).and_then(by).map(Sight::Void);
+        Some(ViewEntry { entry, sight: redacted.or_else(void).unwrap_or(Sight::Open) })
+    }
+
+    fn append_all(&mut self, log: &[Entry], hides_more: &mut bool) -> Result<(), EntryError> {
+        while let Some(entry) = log.get(self.links.len()) {
+            let place = self.links.len();
+            if self.append(log, entry)? == Seen::New {
+                *hides_more |= self.apply(place, entry);
+            }
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, log: &[Entry], entry: &Entry) -> Result<Seen, EntryError> {
+        let place = self.links.len();
+        if let Some(first) = self.place(&entry.id) {
+            if log.get(first) != Some(entry) {
+                let entry = entry.id.clone();
+                return Err(EntryError::DuplicateId { entry, first, second: place });
+            }
+            self.links.push(Link::Root);
+            return Ok(Seen::Before);
+        }
+        self.names_parents |= entry.parent_id.is_some();
+        let link = match &entry.parent_id {
+            Some(parent) => self.place(parent).map_or(Link::Unknown, Link::Earlier),
+            None if self.names_parents => Link::Root,
+            None => self.newest.map_or(Link::Root, Link::Earlier),
+        };
+        self.links.push(link);
+        self.places.insert(entry.id.clone(), place);
+        self.newest = Some(place);
+        Ok(Seen::New)
+    }
+
+    /// Notes what an entry hides; says whether more is hidden now.
+    fn apply(&mut self, place: usize, entry: &Entry) -> bool {
+        match &entry.kind {
+            EntryKind::Redaction(redaction) => {
+                if self.place(&redaction.target_id).is_none() {
+                    self.hidden.add_early(place);
+                }
+                self.hidden.redact(&redaction.target_id, place)
+            }
+            _ => false,
+        }
+    }
+
+    fn check(&self, log: &[Entry]) -> Result<(), EntryError> {
+        if log.len() != self.links.len() {
+            return Err(EntryError::OutOfStep { indexed: self.links.len(), given: log.len() });
+        }
+        self.hidden.check_targets(self, log)
+    }
+}

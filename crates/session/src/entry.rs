@@ -1,0 +1,113 @@
+//! An entry: one record of a session's log. The log is never rewritten; what changes the view of it
+//! (a summary, a cut, a redaction, a branch) is an entry itself. See [`crate::BranchView`].
+
+mod kind;
+mod payload;
+
+use crate::json::Json;
+use crate::record::EntryRecord;
+use crate::{EntryId, Fields, Timestamp};
+
+pub use kind::{EntryKind, OtherEntry};
+pub use payload::{
+    BranchSummary, CompactionSummary, ContextCut, CutStrategy, ModelChange, Redaction, RuntimeInit,
+    SessionHeader, SystemPromptOverride, TeamTask, ThinkingLevelChange, Turn, TurnState, Usage,
+    Usd,
+};
+
+/// One record of a session's log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The id, unique in its log.
+    pub id: EntryId,
+    /// The entry that this one follows; [`crate::EntryIndex`] says what its absence means.
+    pub parent_id: Option<EntryId>,
+    /// What it is, with its payload.
+    pub kind: EntryKind,
+    /// When it happened.
+    pub timestamp: Option<Timestamp>,
+    /// The run that it belongs to.
+    pub run_id: Option<Box<str>>,
+    /// Notes of other programs, as a JSON object.
+    pub meta: Option<Json>,
+    /// What else the source said.
+    pub unknown: Fields,
+}
+
+/// An entry that has no id yet.
+///
+/// ```
+/// use tertulia_session::{EntryKind, NewEntry, SessionHeader, TeamTask};
+///
+/// let header = NewEntry::new(EntryKind::SessionHeader(SessionHeader::new())).with_content_id();
+/// let task = NewEntry::new(EntryKind::TeamTask(TeamTask::set("Ship it"))).after(&header);
+/// let task = task.with_content_id();
+/// assert_eq!(task.parent_id, Some(header.id));
+/// assert_eq!(task.id, task.content_id());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewEntry {
+    /// The entry that this one follows.
+    pub parent_id: Option<EntryId>,
+    /// What it is, with its payload.
+    pub kind: EntryKind,
+    /// When it happened.
+    pub timestamp: Option<Timestamp>,
+    /// The run that it belongs to.
+    pub run_id: Option<Box<str>>,
+    /// Notes of other programs, as a JSON object.
+    pub meta: Option<Json>,
+}
+
+impl Entry {
+    /// The id that follows from the content: the same content after the same parent has the same id
+    /// on every machine, so that appending it twice is harmless.
+    ///
+    /// `e-` and 32 hex digits: the first 128 bits of the BLAKE3 hash of the entry's JSON record, as
+    /// [`EntryRecord`] writes it, without its `id`. The record holds `parentId`, so ids form a chain:
+    /// each stands for all that came before it on its branch.
+    pub fn content_id(&self) -> EntryId {
+        EntryId::of_bytes(EntryRecord::without_id(self).to_json().as_bytes())
+    }
+}
+
+impl NewEntry {
+    /// An entry without parent, time or run.
+    pub fn new(kind: EntryKind) -> Self {
+        Self { parent_id: None, kind, timestamp: None, run_id: None, meta: None }
+    }
+
+    /// The same entry, following this one.
+    #[must_use]
+    pub fn after(mut self, parent: &Entry) -> Self {
+        self.parent_id = Some(parent.id.clone());
+        self
+    }
+
+    /// The same entry, at this moment.
+    #[must_use]
+    pub fn at(mut self, timestamp: Timestamp) -> Self {
+        self.timestamp = Some(timestamp);
+        self
+    }
+
+    /// The same entry, as part of this run.
+    #[must_use]
+    pub fn in_run(mut self, run_id: impl Into<Box<str>>) -> Self {
+        self.run_id = Some(run_id.into());
+        self
+    }
+
+    /// The entry under the id that follows from its content, see [`Entry::content_id`].
+    pub fn with_content_id(self) -> Entry {
+        let mut entry = self.with_id(EntryId::from(""));
+        entry.id = entry.content_id();
+        entry
+    }
+
+    /// The entry under an id that came from elsewhere.
+    pub fn with_id(self, id: EntryId) -> Entry {
+        let Self { parent_id, kind, timestamp, run_id, meta } = self;
+        Entry { id, parent_id, kind, timestamp, run_id, meta, unknown: Fields::NONE }
+    }
+}

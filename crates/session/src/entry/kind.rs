@@ -1,0 +1,75 @@
+//! What an entry is. A closed set, and a place for types that this version does not know.
+
+use super::payload::{
+    BranchSummary, CompactionSummary, ContextCut, ModelChange, Redaction, RuntimeInit,
+    SessionHeader, SystemPromptOverride, TeamTask, ThinkingLevelChange, Turn, Usage,
+};
+use crate::Message;
+use crate::json::Json;
+
+/// What an entry is, with its payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// The first entry of a log.
+    SessionHeader(SessionHeader),
+    /// Somebody said something.
+    Message(Message),
+    /// Another model answers from here on.
+    ModelChange(ModelChange),
+    /// The model thinks more or less from here on.
+    ThinkingLevelChange(ThinkingLevelChange),
+    /// What a run found around it, such as the folder and the system.
+    RuntimeInit(RuntimeInit),
+    /// Another system prompt from here on.
+    SystemPromptOverride(SystemPromptOverride),
+    /// The team's task was set or taken away.
+    TeamTask(TeamTask),
+    /// A text that stands for a range of entries.
+    CompactionSummary(Box<CompactionSummary>),
+    /// Tool outputs were elided, or entries dropped, without a summary.
+    ContextCut(ContextCut),
+    /// Where a branch came from, and what was said there.
+    BranchSummary(BranchSummary),
+    /// The text of another entry is to be seen no more.
+    Redaction(Redaction),
+    /// A member's turn changed its state.
+    Turn(Turn),
+    /// What an answer cost.
+    Usage(Usage),
+    /// Another program's own; `None` where there was no payload.
+    Custom(Option<Json>),
+    /// A type that this version does not know.
+    Other(OtherEntry),
+}
+
+/// An entry of a type that this version does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherEntry {
+    /// The word in `type`.
+    pub type_name: Box<str>,
+    /// The payload, byte for byte but for blanks between tokens; `None` where there was none.
+    pub payload: Option<Json>,
+}
+
+impl EntryKind {
+    /// The word in `type`.
+    pub fn type_name(&self) -> &str {
+        match self {
+            Self::SessionHeader(_) => "session_header",
+            Self::Message(_) => "message",
+            Self::ModelChange(_) => "model_change",
+            Self::ThinkingLevelChange(_) => "thinking_level_change",
+            Self::RuntimeInit(_) => "runtime_init",
+            Self::SystemPromptOverride(_) => "system_prompt_override",
+            Self::TeamTask(_) => "team_task",
+            Self::CompactionSummary(_) => "compaction_summary",
+            Self::ContextCut(_) => "context_cut",
+            Self::BranchSummary(_) => "branch_summary",
+            Self::Redaction(_) => "redaction",
+            Self::Turn(_) => "turn",
+            Self::Usage(_) => "usage",
+            Self::Custom(_) => "custom",
+            Self::Other(other) => &other.type_name,
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! The payloads of the entry types, field by field as docs/session-record.md lists them. Data only.
+
+use crate::json::{Json, Kind};
+use crate::{EntryId, Fields};
+
+/// The first entry of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionHeader {
+    /// The version of the record form.
+    pub version: u64,
+    /// What else the source said.
+    pub unknown: Fields,
+}
+
+/// Another model answers from here on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelChange {
+    /// The model.
+    pub model: Box<str>,
+    /// What else the source said.
+    pub unknown: Fields,
+}
+
+/// The model thinks more or less from here on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThinkingLevelChange {
+    /// The level in the words of its source.
+    pub level: Box<str>,
+    /// What else the source said.
+    pub unknown: Fields,
+}
+
+/// What a run found around it; stable within a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuntimeInit {
+    /// A JSON object, such as `{"cwd":"/src","os":"linux"}`.
+    pub data: Json,
+    /// What else the source said.
+    pub unknown: Fields,
+}
+
+/// Another system prompt from here on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SystemPromptOverride {
+    /// The prompt.
+    pub system_prompt: Box<str>,
+    /// What else the source said.
+    pub unknown: Fields,
+}
+
+/// The team's task was set or taken away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TeamTask {
+    /// The task; `None` takes it away.
+    pub task: Option<Box<str>>,
+    /// What else the source said.
+    pub unknown: Fields,
+}
+
+/// A text that stands for a range of entries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompactionSummary {
+    /// The text.
+    pub summary: Box<str>,
+    /// The first entry that is not covered.
+    pub first_kept_entry_id: EntryId,
+    /// The first entry that is covered.
+    pub covered_from_id: Option<EntryId>,
+    /// The last entry that is covered.
+    pub covered_to_id: Option<EntryId>,
+    /// How many entries are covered.
+    pub covered_count: Option<u64>,
+    /// A hash of what is covered.
+    pub covered_hash: Option<Box<str>>,
+    /// The size of the context before.
+    pub tokens_before: Option<u64>,
+    /// The size of the context after.
+    pub tokens_after: Option<u64>,
+    /// How the text was made.
+    pub strategy: Option<Box<str>>,
+    /// Who made it.
+    pub author: Option<Box<str>>,
+    /// What else the source said.
+    pub unknown: Fields,
+}
+
+/// Tool outputs were elided, or entries dropped, without a summary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextCut {
+    /// Which of the two.
+    pub strategy: CutStrategy,
+    /// The first entry that is not dropped.
+    pub first_kept_entry_id: Option<EntryId>,
+    /// The entries whose tool outputs became stubs.
+    pub elided_ids: Option<Vec<EntryId>>,
+    /// The size of the context before.
+    pub tokens_before: u64,
+    /// The size of the context after.
+    pub tokens_after: u64,
+    /// Why.
+    pub reason: Box<str>,
+    /// What else the source said.
+    pub unknown: Fields,
+}
+
+/// How a context was cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CutStrategy {
+    /// Old tool outputs became stubs.
+    Elide,
+    /// Old entries were left out.
+    Drop,
+}
+
+/// Where a branch came from, and what was said there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BranchSummary {
+    /// The session that was left.
+    pub source_session_id: Box<str>,
+    /// Its last entry that the summary is about.
+    pub source_entry_id: EntryId,
+    /// What was said there.
+    pub summary: Option<Box<str>>,
+    /// What else the source said.
+    pub unknown: Fields,
+}
+
+/// The text of another entry is to be seen no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redaction {
+    /// The entry.
+    pub target_id: EntryId,
+    /// Why.
+    pub reason: Option<Box<str>>,
+    /// What else the source said.
+    pub unknown: Fields,
+}
+
+/// A member's turn changed its state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Whose turn it is.
+    pub member: Box<str>,
+    /// The new state.
+    pub state: TurnState,
+    /// Why.
+    pub cause: Box<str>,
+    /// What kind of error ended it.
+    pub error_class: Option<Box<str>>,
+    /// A hash of the prompt.
+    pub prompt_hash: Option<Box<str>>,
+    /// The agent's own name of its session.
+    pub native_session_id: Option<Box<str>>,
+    /// What else the source said.
+    pub unknown: Fields,
+}
+
+/// The state of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnState {
+    /// It waits.
+    Queued,
+    /// The agent works.
+    Started,
+    /// The agent answered.
+    Done,
+    /// The agent could not answer.
+    Failed,
+    /// Somebody stopped it before it began or while it ran.
+    Cancelled,
+    /// The table stopped while it ran.
+    Interrupted,
+}
+
+/// What an answer cost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// Whose answer it was.
+    pub member: Box<str>,
+    /// The model that gave it.
+    pub model: Option<Box<str>>,
+    /// Tokens read.
+    pub input_tokens: u64,
+    /// Tokens among them that came from a cache.
+    pub cached_tokens: Option<u64>,
+    /// Tokens written.
+    pub output_tokens: u64,
+    /// The price.
+    pub cost_usd: Option<Usd>,
+    /// What else the source said.
+    pub unknown: Fields,
+}
+
+/// An amount of dollars of 0 or more, with the digits in which it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Usd(Json);
+
+impl SessionHeader {
+    /// The version of the record form that is read and written.
+    pub const VERSION: u64 = 1;
+
+    /// The header of a log in the present record form.
+    pub fn new() -> Self {
+        Self { version: Self::VERSION, unknown: Fields::NONE }
+    }
+}
+
+impl Default for SessionHeader {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl TeamTask {
+    /// The team has this task.
+    pub fn set(task: impl Into<Box<str>>) -> Self {
+        Self { task: Some(task.into()), unknown: Fields::NONE }
+    }
+}
+
+impl Redaction {
+    /// This entry is to be seen no more.
+    pub fn of(target: &EntryId) -> Self {
+        Self { target_id: target.clone(), reason: None, unknown: Fields::NONE }
+    }
+}
+
+impl CutStrategy {
+    /// The word in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Elide => "elide",
+            Self::Drop => "drop",
+        }
+    }
+
+    /// The strategy of this word.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Elide, Self::Drop].into_iter().find(|strategy| strategy.as_str() == word)
+    }
+}
+
+impl TurnState {
+    /// All states, in the order in which a turn goes through them.
+    pub const ALL: [Self; 6] =
+        [Self::Queued, Self::Started, Self::Done, Self::Failed, Self::Cancelled, Self::Interrupted];
+
+    /// The word in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Started => "started",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    /// The state of this word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == word)
+    }
+}
+
+impl Usd {
+    /// This amount; `None` if it is negative, infinite or no number.
+    pub fn new(amount: f64) -> Option<Self> {
+        Self::of(Json::parse(&amount.to_string()).ok()?)
+    }
+
+    /// The amount of a JSON number; `None` if it is negative or not a number.
+    pub fn of(number: Json) -> Option<Self> {
+        let amount = number.as_str().parse::<f64>();
+        let counts = number.kind() == Kind::Number && amount.is_ok_and(|amount| amount >= 0.0);
+        counts.then_some(Self(number))
+    }
+
+    /// The amount; digits beyond those of a float are rounded.
+    pub fn amount(&self) -> f64 {
+        self.0.as_str().parse().unwrap_or(f64::INFINITY)
+    }
+
+    /// The number in JSON.
+    pub fn as_json(&self) -> &Json {
+        &self.0
+    }
+}

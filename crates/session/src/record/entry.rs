@@ -1,0 +1,79 @@
+//! The JSON form of entries, version 1: `{id, parentId?, type, timestamp?, runId?, payload, meta?}`.
+//! Types and fields that this version does not know are kept. The envelope is here; the payloads and
+//! the message in its place as a payload have their own files.
+
+mod message;
+mod payload;
+mod write;
+
+use serde_json::value::RawValue;
+
+use super::read::{lenient, read_timestamp};
+use crate::json::{FieldError, Json, Kind, Object, text};
+use crate::{Entry, EntryId, EntryKind, Fields, SessionHeader};
+
+pub use message::read_entry_message;
+pub use write::EntryRecord;
+
+/// Why a value is not an entry.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EntryReadError {
+    /// There is no id to name it by.
+    #[error("Entry {0}")]
+    Nameless(FieldError),
+    /// A field cannot be read.
+    #[error("Entry {entry}: {cause}")]
+    Field {
+        /// The entry.
+        entry: EntryId,
+        /// The field, and what is wrong with it.
+        cause: FieldError,
+    },
+    /// The header of a log that another version wrote.
+    #[error(
+        "Entry {entry}: payload.version is {got}, and this program reads version {version}; take one \
+         that reads version {got}",
+        version = SessionHeader::VERSION
+    )]
+    Version {
+        /// The entry.
+        entry: EntryId,
+        /// The version.
+        got: u64,
+    },
+}
+
+/// Reads an entry. `parentId` may be left out or `null`, which is the same.
+pub fn read_entry(raw: &RawValue) -> Result<Entry, EntryReadError> {
+    let mut object = Object::of(raw).map_err(EntryReadError::Nameless)?;
+    let id = EntryId::from(object.need_text("id").map_err(EntryReadError::Nameless)?);
+    match read_fields(object, id.clone()) {
+        Ok(entry) => refuse_other_versions(entry),
+        Err(cause) => Err(EntryReadError::Field { entry: id, cause }),
+    }
+}
+
+fn read_fields(mut object: Object<'_>, id: EntryId) -> Result<Entry, FieldError> {
+    let parent_id = object.take_text("parentId")?.map(EntryId::from);
+    let type_name = object.need_text("type")?;
+    let kind = payload::read_kind(&mut object, &type_name)?;
+    let mut kept = Fields::NONE;
+    let timestamp = lenient(&mut object, &mut kept, "timestamp", read_timestamp);
+    let run_id = lenient(&mut object, &mut kept, "runId", |raw| Some(text(raw).ok()?.into()));
+    let meta = lenient(&mut object, &mut kept, "meta", |raw| {
+        (Kind::of(raw) == Kind::Object).then(|| Json::of(raw))
+    });
+    let mut unknown = object.rest();
+    unknown.extend(kept);
+    Ok(Entry { id, parent_id, kind, timestamp, run_id, meta, unknown })
+}
+
+/// What a later version means by its fields is not known: better to say so than to guess.
+fn refuse_other_versions(entry: Entry) -> Result<Entry, EntryReadError> {
+    match &entry.kind {
+        EntryKind::SessionHeader(header) if header.version != SessionHeader::VERSION => {
+            Err(EntryReadError::Version { got: header.version, entry: entry.id })
+        }
+        _ => Ok(entry),
+    }
+}

@@ -1,0 +1,99 @@
+//! A message as the payload of an entry: `{role?, parts, speaker?, routing?, …}`. Unlike a message on
+//! its own it needs no speaker if it has a role, and its parts say what was said.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::value::RawValue;
+use smallvec::SmallVec;
+
+use crate::json::{FieldError, Json, Kind, Object, Problem, text};
+use crate::record::MessageError;
+use crate::record::parts::{read_parts, write_kept, write_some};
+use crate::record::read::{lenient, read_routing, read_speaker, read_timestamp};
+use crate::record::write::{PartsRecord, RoutingRecord, SpeakerRecord, TimestampRecord};
+use crate::{Fields, Message, Part, Parts, Role, Speaker};
+
+const ROLES: &str = "system, user, assistant or tool";
+
+/// Reads a message of a session's log or of a request to a model.
+pub fn read_entry_message(raw: &RawValue) -> Result<Message, FieldError> {
+    let mut object = Object::of(raw)?;
+    let mut kept = Fields::NONE;
+    let role = object.take_with("role", read_role)?;
+    let parts = read_body(&mut object, &mut kept)?;
+    let speaker = object.take_some("speaker").map(read_entry_speaker).transpose()?;
+    if role.is_none() && speaker.is_none() {
+        let cure = "system, user, assistant or tool, or a speaker";
+        return Err(FieldError::missing("role", cure));
+    }
+    let routing = object.take_with("routing", read_routing)?.map(Box::new);
+    let run_id = lenient(&mut object, &mut kept, "runId", |raw| Some(text(raw).ok()?.into()));
+    let timestamp = lenient(&mut object, &mut kept, "timestamp", read_timestamp);
+    let meta = lenient(&mut object, &mut kept, "meta", |raw| {
+        (Kind::of(raw) == Kind::Object).then(|| Json::of(raw))
+    });
+    let mut unknown = object.rest();
+    unknown.extend(kept);
+    let speaker = speaker.map(Into::into);
+    Ok(Message { role, parts, speaker, routing, run_id, timestamp, meta, unknown })
+}
+
+fn read_role(raw: &RawValue) -> Result<Role, FieldError> {
+    let got = text(raw)?;
+    Role::parse(&got).ok_or_else(|| FieldError::new(Problem::NotOneOf { allowed: ROLES, got }))
+}
+
+/// `parts` say what was said. `content` alone is one text; beside parts it is left out if it says the
+/// same words, and is somebody else's field if not.
+fn read_body(object: &mut Object<'_>, kept: &mut Fields) -> Result<Parts, FieldError> {
+    let content = object.take_some("content");
+    if let Some(parts) = object.take_with("parts", read_parts)? {
+        if let Some(raw) = content
+            && text(raw).ok().as_deref() != Some(&*Message::words(&parts))
+        {
+            kept.push("content", Json::of(raw));
+        }
+        return Ok(parts);
+    }
+    let missing = || FieldError::missing("parts", "a list of parts, or content as a string");
+    let content = text(content.ok_or_else(missing)?).map_err(|error| error.within("content"))?;
+    Ok(SmallVec::from([Part::text(content)]))
+}
+
+fn read_entry_speaker(raw: &RawValue) -> Result<Speaker, FieldError> {
+    if Kind::of(raw) != Kind::Object {
+        return Err(FieldError::wrong_kind("an object", raw).within("speaker"));
+    }
+    read_speaker(raw).map_err(|error| match error {
+        MessageError::Field(error) => error,
+        _ => FieldError::missing("roleId", "a string that is not empty").within("speaker"),
+    })
+}
+
+/// A message as the payload of an entry.
+pub(super) struct EntryMessageRecord<'a>(pub(super) &'a Message);
+
+impl Serialize for EntryMessageRecord<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let message = self.0;
+        let timestamp = message.timestamp.as_ref().map(TimestampRecord);
+        let mut map = serializer.serialize_map(None)?;
+        write_some(&mut map, "role", message.role.map(|role| role.as_str()))?;
+        map.serialize_entry("parts", &PartsRecord(&message.parts))?;
+        write_some(&mut map, "speaker", message.speaker.as_deref().map(SpeakerRecord).as_ref())?;
+        write_some(&mut map, "routing", message.routing.as_deref().map(RoutingRecord).as_ref())?;
+        write_some(&mut map, "runId", message.run_id.as_ref())?;
+        write_some(&mut map, "timestamp", timestamp.as_ref())?;
+        write_some(&mut map, "meta", message.meta.as_ref())?;
+        let written = [
+            ("role", message.role.is_some()),
+            ("parts", true),
+            ("speaker", message.speaker.is_some()),
+            ("routing", message.routing.is_some()),
+            ("runId", message.run_id.is_some()),
+            ("timestamp", message.timestamp.is_some()),
+            ("meta", message.meta.is_some()),
+        ];
+        write_kept(&mut map, &message.unknown, &written)?;
+        map.end()
+    }
+}

@@ -1,0 +1,239 @@
+//! Generators: any entry that a reader can give, logs that are trees, and JSON that is nearly an entry.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+use tertulia_session::json::Json;
+use tertulia_session::{
+    BranchSummary, CompactionSummary, ContextCut, CutStrategy, Entry, EntryId, EntryKind, Message,
+    ModelChange, NewEntry, OtherEntry, Redaction, Role, RuntimeInit, SessionHeader,
+    SystemPromptOverride, TeamTask, ThinkingLevelChange, Turn, TurnState, Usage, Usd,
+};
+
+use super::{any_json, boxed, fields, json, json_string, message, object, text, timestamp};
+
+/// The types with a payload of their own, and two without.
+const TYPES: [&str; 15] = [
+    "session_header",
+    "message",
+    "model_change",
+    "thinking_level_change",
+    "runtime_init",
+    "system_prompt_override",
+    "team_task",
+    "compaction_summary",
+    "context_cut",
+    "branch_summary",
+    "redaction",
+    "turn",
+    "usage",
+    "custom",
+    "surprise",
+];
+
+/// Names that mean something somewhere in an entry.
+const NAMES: &str = "version role parts content speaker routing model level data systemPrompt task \
+     summary firstKeptEntryId coveredFromId coveredToId coveredCount tokensBefore tokensAfter \
+     strategy elidedIds reason sourceSessionId sourceEntryId targetId member state cause \
+     inputTokens outputTokens costUsd timestamp runId meta parentId x";
+
+fn id() -> impl Strategy<Value = EntryId> {
+    text().prop_map(EntryId::from)
+}
+
+fn object_json() -> impl Strategy<Value = Json> {
+    json().prop_map(|value| Json::parse(&format!("{{\"a\":{value}}}")).unwrap())
+}
+
+fn entry_message() -> impl Strategy<Value = Message> {
+    (message(), any::<bool>()).prop_map(|(mut message, speaks)| {
+        if !speaks {
+            message.speaker = None;
+            message.role = message.role.or(Some(Role::User));
+        }
+        message
+    })
+}
+
+fn changes() -> impl Strategy<Value = EntryKind> {
+    let header = fields().prop_map(|unknown| SessionHeader { unknown, ..SessionHeader::new() });
+    prop_oneof![
+        header.prop_map(EntryKind::SessionHeader),
+        (boxed(), fields())
+            .prop_map(|(model, unknown)| EntryKind::ModelChange(ModelChange { model, unknown })),
+        (boxed(), fields()).prop_map(|(level, unknown)| {
+            EntryKind::ThinkingLevelChange(ThinkingLevelChange { level, unknown })
+        }),
+        (object_json(), fields())
+            .prop_map(|(data, unknown)| EntryKind::RuntimeInit(RuntimeInit { data, unknown })),
+        (boxed(), fields()).prop_map(|(system_prompt, unknown)| {
+            EntryKind::SystemPromptOverride(SystemPromptOverride { system_prompt, unknown })
+        }),
+        (option::of(boxed()), fields())
+            .prop_map(|(task, unknown)| EntryKind::TeamTask(TeamTask { task, unknown })),
+    ]
+}
+
+fn compaction_summary() -> impl Strategy<Value = EntryKind> {
+    let ids = (id(), option::of(id()), option::of(id()));
+    let counts = [(); 3].map(|()| option::of(any::<u64>()));
+    let texts = [(); 3].map(|()| option::of(boxed()));
+    (boxed(), ids, counts, texts, fields()).prop_map(|(summary, ids, counts, texts, unknown)| {
+        let [covered_count, tokens_before, tokens_after] = counts;
+        let [covered_hash, strategy, author] = texts;
+        EntryKind::CompactionSummary(Box::new(CompactionSummary {
+            summary,
+            first_kept_entry_id: ids.0,
+            covered_from_id: ids.1,
+            covered_to_id: ids.2,
+            covered_count,
+            covered_hash,
+            tokens_before,
+            tokens_after,
+            strategy,
+            author,
+            unknown,
+        }))
+    })
+}
+
+fn context_cut() -> impl Strategy<Value = EntryKind> {
+    let strategy = select(vec![CutStrategy::Elide, CutStrategy::Drop]);
+    let ids = (option::of(id()), option::of(vec(id(), 0..3)));
+    (strategy, ids, any::<(u64, u64)>(), boxed(), fields()).prop_map(
+        |(strategy, (first_kept_entry_id, elided_ids), tokens, reason, unknown)| {
+            EntryKind::ContextCut(ContextCut {
+                strategy,
+                first_kept_entry_id,
+                elided_ids,
+                tokens_before: tokens.0,
+                tokens_after: tokens.1,
+                reason,
+                unknown,
+            })
+        },
+    )
+}
+
+fn views() -> impl Strategy<Value = EntryKind> {
+    let branch = (boxed(), id(), option::of(boxed()), fields()).prop_map(
+        |(source_session_id, source_entry_id, summary, unknown)| {
+            EntryKind::BranchSummary(BranchSummary {
+                source_session_id,
+                source_entry_id,
+                summary,
+                unknown,
+            })
+        },
+    );
+    let redaction =
+        (id(), option::of(boxed()), fields()).prop_map(|(target_id, reason, unknown)| {
+            EntryKind::Redaction(Redaction { target_id, reason, unknown })
+        });
+    prop_oneof![compaction_summary(), context_cut(), branch, redaction]
+}
+
+fn turn() -> impl Strategy<Value = EntryKind> {
+    let state = select(TurnState::ALL.to_vec());
+    let texts = [(); 3].map(|()| option::of(boxed()));
+    (boxed(), state, boxed(), texts, fields()).prop_map(
+        |(member, state, cause, [error_class, prompt_hash, native_session_id], unknown)| {
+            EntryKind::Turn(Turn {
+                member,
+                state,
+                cause,
+                error_class,
+                prompt_hash,
+                native_session_id,
+                unknown,
+            })
+        },
+    )
+}
+
+fn usage() -> impl Strategy<Value = EntryKind> {
+    let usd = prop_oneof![
+        (0.0..1e9).prop_map(|amount| Usd::new(amount).unwrap()),
+        Just(Usd::of(Json::parse("0.10").unwrap()).unwrap()),
+    ];
+    let tokens = (any::<u64>(), option::of(any::<u64>()), any::<u64>());
+    (boxed(), option::of(boxed()), tokens, option::of(usd), fields()).prop_map(
+        |(member, model, (input_tokens, cached_tokens, output_tokens), cost_usd, unknown)| {
+            EntryKind::Usage(Usage {
+                member,
+                model,
+                input_tokens,
+                cached_tokens,
+                output_tokens,
+                cost_usd,
+                unknown,
+            })
+        },
+    )
+}
+
+fn kind() -> impl Strategy<Value = EntryKind> {
+    let other = ("y[a-z]{0,4}", option::of(any_json())).prop_map(|(type_name, payload)| {
+        EntryKind::Other(OtherEntry { type_name: type_name.into(), payload })
+    });
+    prop_oneof![
+        4 => entry_message().prop_map(EntryKind::Message),
+        6 => changes(),
+        4 => views(),
+        1 => turn(),
+        1 => usage(),
+        1 => option::of(any_json()).prop_map(EntryKind::Custom),
+        1 => other,
+    ]
+}
+
+/// Any entry that a reader can give.
+pub(crate) fn entry() -> impl Strategy<Value = Entry> {
+    let meta = option::of(object_json());
+    (id(), option::of(id()), kind(), option::of(timestamp()), option::of(boxed()), meta, fields())
+        .prop_map(|(id, parent_id, kind, timestamp, run_id, meta, unknown)| Entry {
+            id,
+            parent_id,
+            kind,
+            timestamp,
+            run_id,
+            meta,
+            unknown,
+        })
+}
+
+/// A log that is a tree: entry `eN` at place N, with the place of its parent. The second names the
+/// first, so that a missing parent is a root everywhere behind it.
+pub(crate) fn tree() -> impl Strategy<Value = (Vec<Entry>, Vec<Option<usize>>)> {
+    vec(option::weighted(0.9, any::<prop::sample::Index>()), 0..40).prop_map(|parents| {
+        let mut places = vec![None, Some(0)];
+        for parent in parents {
+            places.push(parent.map(|parent| parent.index(places.len())));
+        }
+        let entries = places.iter().enumerate().map(|(place, parent)| {
+            let mut entry = NewEntry::new(EntryKind::Custom(None));
+            entry.parent_id = parent.map(|parent| EntryId::from(format!("e{parent}")));
+            entry.with_id(EntryId::from(format!("e{place}")))
+        });
+        (entries.collect(), places)
+    })
+}
+
+/// JSON that is nearly an entry: a known type with payload fields as they come.
+pub(crate) fn nearly_entry() -> impl Strategy<Value = String> {
+    let value = prop_oneof![
+        3 => json_string(),
+        2 => select(vec!["1", "null", "[]", "{}", "\"user\"", "\"elide\"", "\"done\"", "-1", "0.5"])
+            .prop_map(str::to_owned),
+        1 => json(),
+    ];
+    let names = select(NAMES.split_whitespace().collect::<Vec<_>>());
+    let field = (names, value).prop_map(|(name, value)| (format!("{name:?}"), value));
+    let payload = vec(field.clone(), 0..12).prop_map(object);
+    let types = select(TYPES.to_vec());
+    (types, json_string(), payload, vec(field, 0..3)).prop_map(|(word, id, payload, more)| {
+        let known = [("\"id\"", id), ("\"type\"", format!("{word:?}")), ("\"payload\"", payload)];
+        object(more.into_iter().chain(known.map(|(name, value)| (name.to_owned(), value))))
+    })
+}

@@ -1,0 +1,189 @@
+//! What holds for every entry, every tree of entries and every JSON.
+
+use std::collections::HashSet;
+
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use tertulia_session::json;
+use tertulia_session::record::{EntryLines, read_entry};
+use tertulia_session::{BranchView, Entry, EntryId, EntryIndex};
+
+use crate::arbitrary::entries::{entry, nearly_entry, tree};
+use crate::arbitrary::{at_least, json};
+use crate::entry_wire::{read, redaction, show, summary, write};
+use crate::schema;
+
+proptest! {
+    #![proptest_config(at_least(1000))]
+
+    #[test]
+    fn what_was_written_reads_as_the_same_entry(entry in entry()) {
+        let written = write(&entry);
+        let again = read(&written).unwrap();
+        prop_assert_eq!(&again, &entry, "{}", written);
+        prop_assert_eq!(again.content_id(), entry.content_id());
+    }
+
+    #[test]
+    fn an_entry_is_one_line_that_keeps_to_the_schema(entry in entry()) {
+        let written = write(&entry);
+        prop_assert!(!written.contains(['\n', '\r']), "{}", written);
+        // A number beyond floats and half a surrogate pair are JSON, but no values of this library.
+        if let Ok(value) = serde_json::from_str(&written) {
+            prop_assert_eq!(schema::complaint(&value), None, "{}", written);
+        }
+    }
+
+    #[test]
+    fn other_content_has_another_id(one in entry(), other in entry()) {
+        let same = write(&Entry { id: one.id.clone(), ..other.clone() }) == write(&one);
+        prop_assert_eq!(one.content_id() == other.content_id(), same);
+    }
+
+    #[test]
+    fn what_could_be_read_is_written_so_that_it_reads_the_same(text in nearly_entry()) {
+        if let Ok(entry) = read(&text) {
+            let written = write(&entry);
+            let again = read(&written).unwrap();
+            prop_assert_eq!(&again, &entry, "{}", written);
+            prop_assert_eq!(write(&again), written);
+        }
+    }
+
+    #[test]
+    fn an_entry_or_one_sentence_comes_of_any_json(text in prop_oneof![json(), nearly_entry()]) {
+        if let Err(error) = read_entry(json::parse(&text).unwrap()) {
+            let sentence = error.to_string();
+            prop_assert!(sentence.starts_with("Entry "), "{}", sentence);
+        }
+    }
+
+    #[test]
+    fn an_entry_or_an_error_comes_of_any_text(text in any::<String>()) {
+        let _ = EntryLines::new().read(&text);
+    }
+
+    #[test]
+    fn what_keeps_to_the_schema_can_be_read(text in nearly_entry()) {
+        if let Ok(value) = serde_json::from_str(&text) && schema::complaint(&value).is_none() {
+            prop_assert_eq!(read(&text).err(), None);
+        }
+    }
+
+    #[test]
+    fn the_view_from_any_entry_is_the_path_to_its_root((log, parents) in tree()) {
+        let index = EntryIndex::of(&log).unwrap();
+        for tail in 0..log.len() {
+            let path = path_to(Some(tail), &parents);
+            let walk = index.walk_from(&log, &log[tail].id).unwrap();
+            let view = BranchView::collect(walk).unwrap();
+            let seen: Vec<&EntryId> = view.iter().map(|entry| entry.id()).collect();
+            let expected: Vec<&EntryId> = path.iter().map(|place| &log[*place].id).collect();
+            prop_assert_eq!(&seen, &expected);
+            prop_assert_eq!(seen.iter().collect::<HashSet<_>>().len(), seen.len());
+        }
+    }
+
+    #[test]
+    fn an_index_that_grew_sees_what_a_new_one_sees((log, _) in tree(), cuts in any::<[u8; 3]>()) {
+        let mut index = EntryIndex::new();
+        for cut in cuts {
+            index.catch_up(&log[..index.len().max(usize::from(cut) % (log.len() + 1))]).unwrap();
+        }
+        index.catch_up(&log).unwrap();
+        let grown = show(BranchView::collect(index.walk(&log).unwrap()));
+        prop_assert_eq!(grown, show(BranchView::of(&log)));
+    }
+
+    #[test]
+    fn no_summary_outlives_the_redaction_of_what_it_covers(
+        (mut log, parents) in tree(),
+        picks in proptest::collection::vec((0..4_u8, any::<[prop::sample::Index; 2]>()), 42),
+    ) {
+        let (mut ranges, mut redacted) = (Vec::new(), Vec::new());
+        for (place, (what, [one, other])) in (2..log.len()).zip(picks) {
+            let path = path_to(parents[place], &parents);
+            if what == 0 {
+                let target = one.index(log.len());
+                redacted.push((place, target));
+                log[place].kind = redaction(&format!("e{target}"));
+            } else if what == 1 && !path.is_empty() {
+                let (one, other) = (one.index(path.len()), other.index(path.len()));
+                let range = &path[one.min(other)..=one.max(other)];
+                log[place].kind = summary(&format!("e{}..e{}", range[0], range[range.len() - 1]), "e0");
+                ranges.push((place, range.to_vec()));
+            }
+        }
+        // A summary may have been void, and so unseen, before it was redacted.
+        let is_summary = |target: &usize| ranges.iter().any(|(place, _)| place == target);
+        for (place, range) in &ranges {
+            let view = BranchView::ending_in(&log, &log[*place].id).unwrap();
+            let judged = view.tail().unwrap();
+            let hits = |(at, target): &(usize, usize)| {
+                let is_first = !redacted.iter().any(|(first, same)| same == target && first < at);
+                at > place && is_first && range.contains(target) && !is_summary(target)
+            };
+            if redacted.iter().any(hits) {
+                prop_assert!(judged.is_void() || judged.is_redacted());
+            }
+            if judged.is_void() {
+                let before = path_to(Some(*place), &parents);
+                let cause = |(at, target): &(usize, usize)| at > place && before.contains(target);
+                prop_assert!(redacted.iter().any(cause));
+            }
+        }
+    }
+
+    #[test]
+    fn no_log_of_any_entries_panics_and_no_redacted_entry_is_open(
+        entries in proptest::collection::vec((entry(), 0..4_u8, option(), 0..6_u8), 0..8),
+    ) {
+        // Few ids, so that entries meet, repeat and point at each other in every way.
+        let log: Vec<Entry> = entries.into_iter().map(|(mut entry, id, parent, target)| {
+            entry.id = EntryId::from(id.to_string());
+            entry.parent_id = parent.map(|parent| EntryId::from(parent.to_string()));
+            if target < 4 {
+                entry.kind = redaction(&target.to_string());
+            }
+            entry
+        }).collect();
+        let mut index = EntryIndex::new();
+        let _ = index.catch_up(&log);
+        let log = &log[..index.len()];
+        if let Ok(walk) = index.walk(log) {
+            let targets: Vec<&str> = log.iter().filter_map(target_of).collect();
+            for entry in walk.flatten() {
+                let hidden = targets.contains(&entry.id().as_str());
+                prop_assert_eq!(entry.is_redacted(), hidden);
+                prop_assert_eq!(entry.entry().is_none(), hidden || entry.is_void());
+            }
+        }
+    }
+}
+
+/// The places from the root to this one.
+fn path_to(place: Option<usize>, parents: &[Option<usize>]) -> Vec<usize> {
+    let mut path: Vec<usize> = std::iter::successors(place, |place| parents[*place]).collect();
+    path.reverse();
+    path
+}
+
+fn option() -> impl Strategy<Value = Option<u8>> {
+    proptest::option::of(0..5_u8)
+}
+
+fn target_of(entry: &Entry) -> Option<&str> {
+    match &entry.kind {
+        tertulia_session::EntryKind::Redaction(redaction) => Some(redaction.target_id.as_str()),
+        _ => None,
+    }
+}
+
+#[test]
+fn the_generator_of_near_entries_gives_entries_too() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let strategy = nearly_entry();
+    let made = |runner: &mut _| strategy.new_tree(runner).unwrap().current();
+    let entries = (0..200).filter(|_| read(&made(&mut runner)).is_ok()).count();
+    assert!((20..=190).contains(&entries), "{entries} of 200 are entries");
+}

@@ -1,0 +1,93 @@
+//! Entries as the doors read and write them, and small logs to look at. Used by the tests of entries.
+
+use tertulia_session::json;
+use tertulia_session::record::{EntryReadError, EntryRecord, read_entry};
+use tertulia_session::{
+    BranchView, CompactionSummary, Entry, EntryError, EntryId, EntryKind, Fields, Message,
+    NewEntry, Redaction, Speaker, SpeakerType,
+};
+
+/// Reads an entry; the text must be JSON.
+pub(crate) fn read(text: &str) -> Result<Entry, EntryReadError> {
+    read_entry(json::parse(text).unwrap())
+}
+
+pub(crate) fn write(entry: &Entry) -> String {
+    EntryRecord::new(entry).to_json()
+}
+
+/// Says that a text is read, and what is written of it; and that reading this again changes nothing.
+#[track_caller]
+pub(crate) fn check(text: &str, written: &str) {
+    let entry = read(text).unwrap();
+    assert_eq!(write(&entry), written);
+    assert_eq!(read(written).unwrap(), entry);
+}
+
+/// Says that a text is written exactly as it was read.
+#[track_caller]
+pub(crate) fn check_same(text: &str) {
+    check(text, text);
+}
+
+/// Says why a text is not an entry.
+#[track_caller]
+pub(crate) fn check_error(text: &str, sentence: &str) {
+    assert_eq!(read(text).unwrap_err().to_string(), sentence, "{text}");
+}
+
+/// A log in a tiny notation: `id` is a root or follows the one before, `id<parent` follows its parent.
+pub(crate) fn log(notation: &str) -> Vec<Entry> {
+    notation.split_whitespace().map(|word| at(word, said(word))).collect()
+}
+
+/// An entry of this kind, `id` or `id<parent`.
+pub(crate) fn at(word: &str, kind: EntryKind) -> Entry {
+    let (id, parent) = word.split_once('<').map_or((word, None), |(id, at)| (id, Some(at)));
+    let mut entry = NewEntry::new(kind);
+    entry.parent_id = parent.map(EntryId::from);
+    entry.with_id(EntryId::from(id))
+}
+
+/// A message that says `secret of` and the word.
+pub(crate) fn said(word: &str) -> EntryKind {
+    let ann = Speaker::new("ann", "Ann", SpeakerType::Human);
+    EntryKind::Message(Message::said(ann, format!("secret of {word}")))
+}
+
+pub(crate) fn redaction(target: &str) -> EntryKind {
+    EntryKind::Redaction(Redaction::of(&EntryId::from(target)))
+}
+
+/// A summary with the range `from..to`, or without one if it is empty.
+pub(crate) fn summary(range: &str, first_kept: &str) -> EntryKind {
+    let (from, to) =
+        range.split_once("..").map_or((None, None), |(from, to)| (Some(from), Some(to)));
+    EntryKind::CompactionSummary(Box::new(CompactionSummary {
+        summary: format!("secrets of {range}").into(),
+        first_kept_entry_id: EntryId::from(first_kept),
+        covered_from_id: from.map(EntryId::from),
+        covered_to_id: to.map(EntryId::from),
+        covered_count: None,
+        covered_hash: None,
+        tokens_before: None,
+        tokens_after: None,
+        strategy: None,
+        author: None,
+        unknown: Fields::NONE,
+    }))
+}
+
+/// What a view shows: ids oldest first, `-id` for what is redacted, `~id` for a void summary.
+pub(crate) fn show(view: Result<BranchView<'_>, EntryError>) -> String {
+    let view = match view {
+        Ok(view) => view,
+        Err(error) => return error.to_string(),
+    };
+    let words = view.iter().map(|entry| match (entry.is_redacted(), entry.is_void()) {
+        (true, _) => format!("-{}", entry.id()),
+        (_, true) => format!("~{}", entry.id()),
+        _ => entry.id().to_string(),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
