@@ -1,0 +1,84 @@
+//! Cache breakpoints: at most four marks in a request, each on a block that may carry one.
+
+use super::blocks::{Block, Body};
+use crate::context::is_volatile;
+use crate::fragment::Node;
+use crate::turns::Turns;
+use crate::{ModelContext, Note, NoteKind};
+
+/// The largest number of marks in a request.
+const MARKS_MAX: usize = 4;
+
+/// The field of the mark.
+pub(super) const MARK: &str = "cache_control";
+
+/// The mark.
+pub(super) fn mark_value<'a>() -> Node<'a> {
+    Node::Map(vec![("type", Node::text("ephemeral"))])
+}
+
+/// Places the marks: the last tool and the last system block first, then the last places among the
+/// messages, since a later mark covers all that stands before it.
+pub(super) fn mark<'a>(
+    context: &ModelContext<'a>,
+    tools: &mut [Body<'a>],
+    system: &mut [Block<'a>],
+    turns: &mut Turns<Block<'a>>,
+    notes: &mut Vec<Note>,
+) {
+    let mut left = MARKS_MAX;
+    let wanted = wanted(context, notes);
+    if wanted.is_empty() {
+        return;
+    }
+    if let Some(tool) = tools.last_mut() {
+        tool.push(MARK, mark_value());
+        left -= 1;
+    }
+    let first_system = system.first().map_or(usize::MAX, |block| block.index);
+    let last_system = system.last().map_or(0, |block| block.index);
+    let is_system = |at: &usize| (first_system..=last_system).contains(at);
+    if let Some(block) = system.last_mut().filter(|_| wanted.iter().any(is_system)) {
+        block.is_breakpoint = true;
+        left -= 1;
+    }
+    for at in wanted.into_iter().rev().filter(|at| !is_system(at)) {
+        if left == 0 {
+            leave_out(at, "a request may have four", notes);
+            continue;
+        }
+        // A block that may not carry the mark leaves it to the one before.
+        let is_place = |block: &&mut Block<'_>| block.index <= at && block.can_be_breakpoint();
+        match turns.blocks_mut().rev().find(is_place) {
+            Some(block) if block.is_breakpoint => {}
+            Some(block) => {
+                block.is_breakpoint = true;
+                left -= 1;
+            }
+            None => leave_out(at, "nothing of its message is in the request", notes),
+        }
+    }
+}
+
+/// The breakpoints that make sense, in order.
+fn wanted(context: &ModelContext<'_>, notes: &mut Vec<Note>) -> Vec<usize> {
+    let mut wanted = context.cache_breakpoints.to_vec();
+    wanted.sort_unstable();
+    wanted.dedup();
+    wanted.retain(|&at| match context.messages.get(at) {
+        None => {
+            leave_out(at, "there is no such message", notes);
+            false
+        }
+        Some(message) if is_volatile(message) => {
+            leave_out(at, "volatile messages are not cached", notes);
+            false
+        }
+        Some(_) => true,
+    });
+    wanted
+}
+
+fn leave_out(at: usize, why: &'static str, notes: &mut Vec<Note>) {
+    notes.push(Note::on(at, NoteKind::BreakpointLeftOut { why }));
+}

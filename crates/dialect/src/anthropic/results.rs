@@ -1,0 +1,86 @@
+//! The results of calls as blocks: a text, or a list of blocks that Anthropic takes there.
+
+use std::borrow::Cow;
+
+use tertulia_session::json::{self, Json, Kind, Object};
+
+use super::blocks::{Block, BlockKind, image_node};
+use super::cache::MARK;
+use crate::fragment::Node;
+use crate::pairs::{Call, NO_RESULT};
+use crate::picture::common_picture;
+use crate::result_content::{Content, Piece, read_source};
+use crate::surrogates::mended;
+use crate::turns::Side;
+use crate::{Note, NoteKind};
+
+/// The result of a call, or an error where there is none.
+pub(super) fn result_block<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Block<'a> {
+    let index = call.result_index();
+    let mut fields =
+        vec![("type", Node::text("tool_result")), ("tool_use_id", Node::text(call.id.clone()))];
+    let is_error = call.result.is_none_or(|(_, result)| result.is_error);
+    let content = match call.result {
+        Some((_, result)) => result_content(index, &result.content, notes),
+        None => Some(Node::text(NO_RESULT)),
+    };
+    fields.extend(content.map(|content| ("content", content)));
+    if is_error {
+        fields.push(("is_error", Node::Bool(true)));
+    }
+    Block::new(index, BlockKind::ToolResult, fields)
+}
+
+/// A text stays a text, blocks that Anthropic takes stay as they are; the rest is written anew.
+fn result_content<'a>(index: usize, content: &'a Json, notes: &mut Vec<Note>) -> Option<Node<'a>> {
+    if content.kind() == Kind::Array && are_blocks(content) {
+        return Some(Node::Raw(mended(content)));
+    }
+    let Content { pieces, .. } = Content::of(content);
+    if let [Piece::Text(text)] = pieces.as_slice() {
+        return (!text.is_empty()).then(|| Node::text(text.clone()));
+    }
+    let mut nodes = Vec::new();
+    for piece in &pieces {
+        match piece {
+            Piece::Text(text) if text.trim().is_empty() => {}
+            Piece::Text(text) => nodes.push(Block::text(index, text.clone()).into_node()),
+            Piece::Image(image) => match image_node(image, Side::User) {
+                Ok(fields) => nodes.push(owned(&Node::Map(fields))),
+                Err(why) => notes.push(Note::on(index, NoteKind::ImageLeftOut { why })),
+            },
+        }
+    }
+    (!nodes.is_empty()).then_some(Node::List(nodes))
+}
+
+fn owned<'b>(node: &Node<'_>) -> Node<'b> {
+    Node::Raw(Cow::Owned(node.to_json()))
+}
+
+fn has_mark(block: &Object<'_>) -> bool {
+    block.names().any(|name| name == MARK)
+}
+
+/// Whether a list holds nothing but blocks that may stand in a result.
+fn are_blocks(content: &Json) -> bool {
+    let content = mended(content);
+    let blocks = json::parse(content.as_str()).ok().and_then(|raw| json::elements(raw).ok());
+    let is_block = |raw: &&json::RawValue| {
+        let Some(mut block) = Object::of(raw).ok().filter(|block| !has_mark(block)) else {
+            return false;
+        };
+        match block.take_text("type").ok().flatten().as_deref() {
+            Some("text") => block
+                .take_text("text")
+                .is_ok_and(|text| text.is_some_and(|text| !text.trim().is_empty())),
+            Some("image") => {
+                let image = block.take("source").and_then(read_source);
+                image.is_some_and(|image| common_picture(&image).is_ok())
+            }
+            Some("document" | "search_result" | "tool_reference") => true,
+            _ => false,
+        }
+    };
+    blocks.is_some_and(|blocks| !blocks.is_empty() && blocks.iter().all(is_block))
+}

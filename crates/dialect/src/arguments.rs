@@ -1,0 +1,98 @@
+//! The arguments of a call: a JSON object for Anthropic and Gemini, a text for OpenAI.
+
+use std::borrow::Cow;
+
+use tertulia_session::ToolCall;
+use tertulia_session::json::{self, Json, Kind, RawValue};
+
+use crate::fragment::Node;
+use crate::surrogates::{mended, text_of};
+use crate::{Note, NoteKind};
+
+/// The arguments as an object. None at all are `{}`; what is no object goes into one as `_raw`.
+pub(crate) fn as_object<'a>(index: usize, call: &'a ToolCall, notes: &mut Vec<Note>) -> Node<'a> {
+    let arguments = mended(&call.arguments);
+    match (call.arguments.kind(), &call.raw_args_text) {
+        (Kind::Object, _) => return Node::Raw(arguments),
+        (Kind::Null, None) => return Node::Map(Vec::new()),
+        _ => {}
+    }
+    let raw = match &call.raw_args_text {
+        Some(raw) => Cow::Borrowed(&**raw),
+        None => match text_of(&call.arguments) {
+            Some(text) => Cow::Owned(text),
+            None => Cow::Owned(arguments.as_str().to_owned()),
+        },
+    };
+    // A model that wrote a string of JSON meant the JSON.
+    if let Some(object) = parse_object(&raw) {
+        return Node::Raw(Cow::Owned(object));
+    }
+    notes.push(Note::on(index, NoteKind::ArgumentsWrapped { id: call.tool_call_id.clone() }));
+    Node::Map(vec![("_raw", Node::Text(raw))])
+}
+
+/// The arguments as a text: as the model wrote them where that is known.
+pub(crate) fn as_text(call: &ToolCall) -> Cow<'_, str> {
+    match (&call.raw_args_text, call.arguments.kind()) {
+        (Some(raw), _) => Cow::Borrowed(raw),
+        (None, Kind::Null) => Cow::Borrowed("{}"),
+        (None, _) => match mended(&call.arguments) {
+            Cow::Borrowed(json) => Cow::Borrowed(json.as_str()),
+            Cow::Owned(json) => Cow::Owned(json.as_str().to_owned()),
+        },
+    }
+}
+
+/// The arguments of a text: JSON where it is, and the text where the JSON does not say it all.
+pub(crate) fn of_text(text: &str) -> (Json, Option<Box<str>>) {
+    if text.trim().is_empty() {
+        return (Node::Map(Vec::new()).to_json(), None);
+    }
+    match Json::parse(text) {
+        Ok(json) if json.as_str() == text && json.kind() != Kind::Null => (json, None),
+        Ok(json) => (json, Some(text.into())),
+        Err(_) => (Json::of(RawValue::NULL), Some(text.into())),
+    }
+}
+
+fn parse_object(text: &str) -> Option<Json> {
+    let json = Json::of(json::parse(text).ok()?);
+    (json.kind() == Kind::Object).then(|| mended(&json).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(arguments: &str, raw: Option<&str>, object: &str, text: &str) {
+        let call = ToolCall {
+            tool_call_id: "a".into(),
+            tool_name: "b".into(),
+            arguments: Json::parse(arguments).unwrap(),
+            raw_args_text: raw.map(Into::into),
+        };
+        assert_eq!(as_object(0, &call, &mut Vec::new()).to_text(), object);
+        assert_eq!(as_text(&call), text);
+    }
+
+    #[test]
+    fn an_object_is_an_object_and_its_text() {
+        check(r#"{"a":1}"#, None, r#"{"a":1}"#, r#"{"a":1}"#);
+        check(r#"{"a":1}"#, Some(r#"{ "a": 1 }"#), r#"{"a":1}"#, r#"{ "a": 1 }"#);
+        check("null", None, "{}", "{}");
+    }
+
+    #[test]
+    fn a_text_of_json_is_the_json() {
+        check(r#""{\"a\":1}""#, None, r#"{"a":1}"#, r#""{\"a\":1}""#);
+        check("null", Some(r#"{"a":1}"#), r#"{"a":1}"#, r#"{"a":1}"#);
+    }
+
+    #[test]
+    fn what_is_no_object_is_kept_as_raw() {
+        check("null", Some(r#"{"a":"#), r#"{"_raw":"{\"a\":"}"#, r#"{"a":"#);
+        check("[1]", None, r#"{"_raw":"[1]"}"#, "[1]");
+        check(r#""ls -l""#, None, r#"{"_raw":"ls -l"}"#, r#""ls -l""#);
+    }
+}

@@ -1,0 +1,235 @@
+//! OpenAI Chat Completions: `{messages, tools?}`. A message is a message; an assistant message with
+//! calls is followed by one tool message for each of them.
+
+mod read;
+
+use std::borrow::Cow;
+
+use tertulia_session::{Message, Part, PartKind};
+
+use crate::arguments::as_text;
+use crate::context::text_field;
+use crate::fragment::{Fragment, Map, Node, Rendering};
+use crate::note::sorted;
+use crate::pairs::{Answer, Call, NO_RESULT, Said, Script, Spellings, Turn};
+use crate::picture::{Picture, TEXT_ONLY, common_picture};
+use crate::reading::own_payload;
+use crate::result_content::{Content, ERROR_MARK, Piece};
+use crate::spelling::Spelling;
+use crate::surrogates::mended;
+use crate::tool_specs::{Tool, tools};
+use crate::{Dialect, ModelContext, Note, NoteKind, Placeholder};
+
+pub use read::read_openai_chat;
+
+/// Longer ids of calls are refused.
+const SPELLINGS: Spellings = Spellings { ids: Spelling::visible(40), names: Spelling::word(64) };
+
+/// The field that says that a system message is to go by another name, such as `developer`.
+pub(crate) const ROLE_FIELD: &str = "openaiRole";
+
+/// The messages as a fragment of a Chat Completions request. Volatile messages are system messages at
+/// the end. Thinking has no place; a failed result says so in its text.
+pub fn render_openai_chat<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
+    let mut notes = Vec::new();
+    let script = Script::of(context, SPELLINGS, &mut notes);
+    let mut messages = Vec::new();
+    for said in &script.system {
+        push(&mut messages, system_role(said.message), said, &mut notes);
+    }
+    for turn in &script.turns {
+        match turn {
+            Turn::System(said) => push(&mut messages, system_role(said.message), said, &mut notes),
+            Turn::User(said) => push(&mut messages, "user", said, &mut notes),
+            Turn::Assistant(answer) => push_answer(&mut messages, answer, &mut notes),
+        }
+    }
+    for said in &script.volatile {
+        push(&mut messages, "system", said, &mut notes);
+    }
+    if messages.is_empty() {
+        let why = Placeholder::Empty;
+        notes.push(Note::whole(NoteKind::UserTurnAdded { why }));
+        messages.push(message("user", Node::text(why.words())));
+    }
+    let mut fields = vec![("messages", Node::List(messages.into_iter().map(Node::Map).collect()))];
+    let tools = write_tools(context, &mut notes);
+    if !tools.is_empty() {
+        fields.push(("tools", Node::List(tools)));
+    }
+    Rendering { fragment: Fragment::new(fields), notes: sorted(notes) }
+}
+
+/// The role of a system message: newer models know it as `developer`.
+pub(crate) fn system_role(message: &Message) -> &'static str {
+    match text_field(&message.unknown, ROLE_FIELD).as_deref() {
+        Some("developer") => "developer",
+        _ => "system",
+    }
+}
+
+fn message<'a>(role: &'static str, content: Node<'a>) -> Map<'a> {
+    vec![("role", Node::text(role)), ("content", content)]
+}
+
+fn push<'a>(
+    messages: &mut Vec<Map<'a>>,
+    role: &'static str,
+    said: &Said<'a>,
+    notes: &mut Vec<Note>,
+) {
+    match content(role, std::slice::from_ref(said), notes) {
+        Some(content) => messages.push(named(message(role, content), said.message)),
+        None => notes.push(Note::on(said.index, NoteKind::EmptyLeftOut)),
+    }
+}
+
+/// The messages of an answer up to the first that calls; from there on they are one message, since
+/// nothing may stand between a call and its result.
+fn push_answer<'a>(messages: &mut Vec<Map<'a>>, answer: &Answer<'a>, notes: &mut Vec<Note>) {
+    let has_call = |said: &Said<'_>| said.parts.iter().any(|part| is_call(part));
+    let first = answer.said.iter().position(has_call).unwrap_or(answer.said.len());
+    let (before, calling) = answer.said.split_at(first);
+    for said in before {
+        push(messages, "assistant", said, notes);
+    }
+    let Some((caller, merged)) = calling.split_first() else {
+        return;
+    };
+    notes.extend(merged.iter().map(|said| Note::on(said.index, NoteKind::Merged)));
+    let content = content("assistant", calling, notes).unwrap_or(Node::Null);
+    let mut message = named(message("assistant", content), caller.message);
+    message.push(("tool_calls", Node::List(answer.calls.iter().map(call_node).collect())));
+    messages.push(message);
+    messages.extend(answer.calls.iter().map(|call| result_message(call, notes)));
+}
+
+fn is_call(part: &Part) -> bool {
+    matches!(part.kind, PartKind::ToolCall(_))
+}
+
+/// The name of the speaker, where the message brought one that may be sent.
+fn named<'a>(mut message: Map<'a>, source: &Message) -> Map<'a> {
+    let name = text_field(&source.unknown, "name");
+    let is_name = |name: &String| *SPELLINGS.names.of(name) == **name;
+    message.extend(name.filter(is_name).map(|name| ("name", Node::text(name))));
+    message
+}
+
+/// One text as a text, more as a list; `None` if nothing is left.
+fn content<'a>(role: &str, said: &[Said<'a>], notes: &mut Vec<Note>) -> Option<Node<'a>> {
+    let mut parts = Vec::new();
+    let mut only_text = None;
+    for said in said {
+        for part in &said.parts {
+            let Some((node, text)) = content_part(role, said.index, part, notes) else {
+                continue;
+            };
+            only_text = text.filter(|_| parts.is_empty());
+            parts.push(node);
+        }
+    }
+    match only_text {
+        Some(text) => Some(text),
+        None => (!parts.is_empty()).then_some(Node::List(parts)),
+    }
+}
+
+/// The part in a list, and alone if it is a text.
+fn content_part<'a>(
+    role: &str,
+    index: usize,
+    part: &'a Part,
+    notes: &mut Vec<Note>,
+) -> Option<(Node<'a>, Option<Node<'a>>)> {
+    let text = |text: Node<'a>| {
+        let fields = vec![("type", Node::text("text")), ("text", text.clone())];
+        Some((Node::Map(fields), Some(text)))
+    };
+    let note = match &part.kind {
+        PartKind::Text(empty) if empty.is_empty() => NoteKind::EmptyLeftOut,
+        PartKind::Text(words) => return text(Node::text(words.as_str())),
+        PartKind::Thinking(_) => NoteKind::ThinkingLeftOut { why: "Chat Completions takes none" },
+        PartKind::Image(_) if role != "user" => NoteKind::ImageLeftOut { why: TEXT_ONLY },
+        PartKind::Image(image) => match common_picture(image) {
+            Ok(picture) => return Some((image_node(part, picture), None)),
+            Err(why) => NoteKind::ImageLeftOut { why },
+        },
+        PartKind::FileRef(file) => {
+            notes.push(Note::on(index, NoteKind::FileAsText { path: file.path.clone() }));
+            return text(Node::text(format!("[file: {}]", file.path)));
+        }
+        PartKind::Other(other) => match own_payload(Dialect::OpenAiChat, other) {
+            Some(payload) => return Some((Node::Raw(mended(payload)), None)),
+            None => {
+                let why = "Chat Completions has no such part";
+                NoteKind::PartLeftOut { kind: other.kind.clone(), why }
+            }
+        },
+        PartKind::ToolCall(_) | PartKind::ToolResult(_) => return None,
+    };
+    notes.push(Note::on(index, note));
+    None
+}
+
+fn image_node<'a>(part: &Part, picture: Picture<'a>) -> Node<'a> {
+    let mut address = vec![("url", Node::Text(picture.url()))];
+    let detail = text_field(part.unknown_payload(), "detail");
+    address.extend(detail.map(|detail| ("detail", Node::text(detail))));
+    Node::Map(vec![("type", Node::text("image_url")), ("image_url", Node::Map(address))])
+}
+
+fn call_node<'a>(call: &Call<'a>) -> Node<'a> {
+    let name = ("name", Node::text(call.name.clone()));
+    let function = vec![name, ("arguments", Node::text(as_text(call.call)))];
+    Node::Map(vec![
+        ("id", Node::text(call.id.clone())),
+        ("type", Node::text("function")),
+        ("function", Node::Map(function)),
+    ])
+}
+
+fn result_message<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Map<'a> {
+    vec![
+        ("role", Node::text("tool")),
+        ("tool_call_id", Node::text(call.id.clone())),
+        ("content", result_node(call, notes)),
+    ]
+}
+
+/// A list of texts stays a list; anything else is one text.
+fn result_node<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
+    let Some((index, result)) = call.result else {
+        return Node::text(format!("{ERROR_MARK}{NO_RESULT}"));
+    };
+    let content = Content::of(&result.content);
+    let (text, images) = content.plain_text();
+    notes.extend((0..images).map(|_| Note::on(index, NoteKind::ImageLeftOut { why: TEXT_ONLY })));
+    if result.is_error {
+        let id = call.call.tool_call_id.clone();
+        notes.push(Note::on(index, NoteKind::ErrorAsText { id }));
+        return Node::text(format!("{ERROR_MARK}{text}"));
+    }
+    if images > 0 || !content.is_list {
+        return Node::text(text);
+    }
+    let texts = content.pieces.into_iter().filter_map(|piece| match piece {
+        Piece::Text(text) => {
+            Some(Node::Map(vec![("type", Node::text("text")), ("text", Node::text(text))]))
+        }
+        Piece::Image(_) => None,
+    });
+    Node::List(texts.collect())
+}
+
+fn write_tools<'a>(context: &ModelContext<'a>, notes: &mut Vec<Note>) -> Vec<Node<'a>> {
+    let tools = tools(context.tool_specs, Dialect::OpenAiChat, SPELLINGS.names, notes);
+    let write = |tool| match tool {
+        Tool::Function(function) => {
+            let function = Node::Map(function.into_fields("parameters"));
+            Node::Map(vec![("type", Node::text("function")), ("function", function)])
+        }
+        Tool::Own(json) => Node::Raw(Cow::Owned(json)),
+    };
+    tools.into_iter().map(write).collect()
+}

@@ -1,0 +1,39 @@
+//! What a renderer is given: the messages for a model, in order, and what belongs to them.
+
+use tertulia_session::json::{self, Json, Object};
+use tertulia_session::{Fields, Message};
+
+/// The messages for a model. The caller keeps them; a rendering borrows their texts.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelContext<'a> {
+    /// The messages, in order.
+    pub messages: &'a [Message],
+    /// The tools: `{name, description?, parameterSchema, strict?}` each.
+    pub tool_specs: &'a [Json],
+    /// The indexes of the messages after which a cache breakpoint belongs.
+    pub cache_breakpoints: &'a [usize],
+}
+
+impl<'a> ModelContext<'a> {
+    /// These messages, without tools and breakpoints.
+    pub fn of(messages: &'a [Message]) -> Self {
+        Self { messages, tool_specs: &[], cache_breakpoints: &[] }
+    }
+}
+
+/// Whether a message belongs to the volatile zone, which is always last and never cached.
+pub(crate) fn is_volatile(message: &Message) -> bool {
+    let Some(meta) = &message.meta else {
+        return false;
+    };
+    let kind = json::parse(meta.as_str())
+        .ok()
+        .and_then(|raw| Object::of(raw).ok()?.take_text("kind").ok().flatten());
+    matches!(kind.as_deref(), Some("runtime_hints" | "recall"))
+}
+
+/// A text among the fields that `session` does not know; empty counts as none.
+pub(crate) fn text_field(fields: &Fields, name: &str) -> Option<String> {
+    let raw = json::parse(fields.get(name)?.as_str()).ok()?;
+    json::text(raw).ok().filter(|text| !text.is_empty())
+}

@@ -1,0 +1,232 @@
+//! Gemini's JSON as messages: a request, a bare list of contents, one content, or a response. Both
+//! spellings of its fields are read, since the SDKs give both.
+
+use tertulia_session::json::{
+    FieldError, Json, Kind, Object, Problem, RawValue, boolean, elements,
+};
+use tertulia_session::{
+    Fields, Image, ImageSource, Part, PartKind, Parts, Role, ToolCall, ToolResult,
+};
+
+use super::parts::SIGNATURE;
+use crate::fragment::Node;
+use crate::picture::ANY_IMAGE;
+use crate::reading::{each, is_list, json_text, own_part, text_parts};
+use crate::tool_specs::{keep_own, read_function};
+use crate::{Dialect, Reading};
+
+/// Reads a request `{systemInstruction?, contents, tools?}`, a list of contents, one content, or a
+/// response with `candidates`, of which the first counts. Calls without an id are numbered; a response
+/// without one belongs to the first open call of its name.
+pub fn read_gemini(raw: &RawValue) -> Result<Reading, FieldError> {
+    let mut reader = Reader::default();
+    if is_list(raw) {
+        each(raw, |raw| reader.content(raw, None))?;
+        return Ok(reader.reading);
+    }
+    let mut request = Object::of(raw)?;
+    if let Some(candidates) = request.take_some("candidates") {
+        reader.candidate(candidates).map_err(|error| error.within("candidates"))?;
+        return Ok(reader.reading);
+    }
+    if let Some(system) = either(&mut request, "systemInstruction", "system_instruction") {
+        let read = reader.content(system, Some(Role::System));
+        read.map_err(|error| error.within("systemInstruction"))?;
+    }
+    let Some(contents) = request.take_some("contents") else {
+        reader.content(raw, None)?;
+        return Ok(reader.reading);
+    };
+    reader.contents(contents).map_err(|error| error.within("contents"))?;
+    if let Some(tools) = request.take_some("tools") {
+        let specs = each(tools, read_tools).map_err(|error| error.within("tools"))?;
+        reader.reading.tool_specs = specs.into_iter().flatten().collect();
+    }
+    Ok(reader.reading)
+}
+
+#[derive(Default)]
+struct Reader {
+    reading: Reading,
+    /// How many calls there were.
+    calls: usize,
+    /// The calls that no response was read for yet: name and id.
+    open: Vec<(Box<str>, Box<str>)>,
+}
+
+impl Reader {
+    fn candidate(&mut self, raw: &RawValue) -> Result<(), FieldError> {
+        let Some(first) = elements(raw)?.into_iter().next() else {
+            return Ok(());
+        };
+        let content = Object::of(first).and_then(|mut first| first.need("content", "an object"));
+        let read = content.and_then(|content| {
+            self.content(content, None).map_err(|error| error.within("content"))
+        });
+        read.map_err(|error| error.at_index(0))
+    }
+
+    fn contents(&mut self, raw: &RawValue) -> Result<(), FieldError> {
+        match Kind::of(raw) {
+            Kind::Array => each(raw, |raw| self.content(raw, None)).map(drop),
+            _ => self.content(raw, None),
+        }
+    }
+
+    fn content(&mut self, raw: &RawValue, role: Option<Role>) -> Result<(), FieldError> {
+        if Kind::of(raw) == Kind::String {
+            self.reading.push(role.unwrap_or(Role::User), text_parts(raw)?, Fields::NONE);
+            return Ok(());
+        }
+        let mut content = Object::of(raw)?;
+        let said = content.take_text("role")?;
+        let role = match (role, said.as_deref()) {
+            (Some(role), _) => role,
+            (None, Some("model")) => Role::Assistant,
+            (None, None | Some("user" | "function")) => Role::User,
+            (None, Some(other)) => {
+                let (allowed, got) = ("\"user\" or \"model\"", other.to_owned());
+                let problem = Problem::NotOneOf { allowed, got };
+                return Err(FieldError::new(problem).within("role"));
+            }
+        };
+        let raw = content.need("parts", "a list of parts")?;
+        self.parts(raw, role).map_err(|error| error.within("parts"))
+    }
+
+    /// Parts up to the next response are one message.
+    fn parts(&mut self, raw: &RawValue, role: Role) -> Result<(), FieldError> {
+        let mut parts = Parts::new();
+        let raws = elements(raw)?;
+        let is_empty = raws.is_empty();
+        for (index, raw) in raws.into_iter().enumerate() {
+            let read = Object::of(raw).and_then(|mut object| {
+                match either(&mut object, "functionResponse", "function_response") {
+                    Some(response) => {
+                        if !parts.is_empty() {
+                            self.reading.push(role, std::mem::take(&mut parts), Fields::NONE);
+                        }
+                        self.response(response).map_err(|e| e.within("functionResponse"))
+                    }
+                    None => self.part(raw, object).map(|part| parts.push(part)),
+                }
+            });
+            read.map_err(|error| error.at_index(index))?;
+        }
+        if !parts.is_empty() || is_empty {
+            self.reading.push(role, parts, Fields::NONE);
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, raw: &RawValue, mut object: Object<'_>) -> Result<Part, FieldError> {
+        let mut payload = Fields::NONE;
+        let signature = either(&mut object, SIGNATURE, "thought_signature");
+        if let Some(signature) = signature {
+            payload.push(SIGNATURE, Json::of(signature));
+        }
+        let is_thought = object.take_with("thought", boolean)?.unwrap_or(false);
+        let kind = if let Some(text) = object.take_text("text")? {
+            if is_thought { PartKind::Thinking(text) } else { PartKind::Text(text) }
+        } else if let Some(call) = either(&mut object, "functionCall", "function_call") {
+            self.call(call).map_err(|error| error.within("functionCall"))?
+        } else if let Some(image) = read_image(&mut object)? {
+            PartKind::Image(Box::new(image))
+        } else {
+            let kept = Object::of(raw)?;
+            let is_kind = |name: &&str| !name.starts_with("thought");
+            let name = kept.names().find(is_kind).unwrap_or("empty").to_owned();
+            return Ok(own_part(Dialect::Gemini, &name, Json::of(raw)));
+        };
+        payload.extend(object.rest());
+        Ok(Part::new(kind).with_unknown(Fields::NONE, payload))
+    }
+
+    fn call(&mut self, raw: &RawValue) -> Result<PartKind, FieldError> {
+        let mut call = Object::of(raw)?;
+        let tool_name: Box<str> = call.need_text("name")?.into();
+        self.calls += 1;
+        let id = call.take_text("id")?.filter(|id| !id.is_empty());
+        let tool_call_id: Box<str> = id.unwrap_or_else(|| format!("call-{}", self.calls)).into();
+        self.open.push((tool_name.clone(), tool_call_id.clone()));
+        let arguments = call.take_some("args").map(Json::of);
+        let arguments = arguments.unwrap_or_else(|| Node::Map(Vec::new()).to_json());
+        let call = ToolCall { tool_call_id, tool_name, arguments, raw_args_text: None };
+        Ok(PartKind::ToolCall(Box::new(call)))
+    }
+
+    fn response(&mut self, raw: &RawValue) -> Result<(), FieldError> {
+        let mut response = Object::of(raw)?;
+        let name: Box<str> = response.need_text("name")?.into();
+        let id = response.take_text("id")?.filter(|id| !id.is_empty()).map(Box::from);
+        let fits = |open: &&(Box<str>, Box<str>)| match &id {
+            Some(id) => open.1 == *id,
+            None => open.0 == name,
+        };
+        let open = self.open.iter().position(|open| fits(&open));
+        let open = open.map(|at| self.open.remove(at).1);
+        // A response to nothing keeps its name, so that a renderer can say what it leaves out.
+        let tool_call_id = id.or(open).unwrap_or(name);
+        let (is_error, content) = match response.take_some("response") {
+            Some(raw) => read_response(raw),
+            None => (false, json_text("")),
+        };
+        let result = ToolResult { tool_call_id, is_error, content };
+        self.reading.push_result(result, response.rest());
+        Ok(())
+    }
+}
+
+/// An object with nothing but `output` or `error` is what is in it.
+fn read_response(raw: &RawValue) -> (bool, Json) {
+    let fields: Vec<_> =
+        Object::of(raw).map(|object| object.into_fields().collect()).unwrap_or_default();
+    match fields.as_slice() {
+        [(name, value)] if name == "output" => (false, Json::of(value)),
+        [(name, value)] if name == "error" => (true, Json::of(value)),
+        _ => (false, Json::of(raw)),
+    }
+}
+
+/// A picture; other files are Gemini's own parts.
+fn read_image(object: &mut Object<'_>) -> Result<Option<Image>, FieldError> {
+    if let Some(raw) = either(object, "inlineData", "inline_data") {
+        let mut blob = Object::of(raw).map_err(|error| error.within("inlineData"))?;
+        let mime_type = text_either(&mut blob, "mimeType", "mime_type").unwrap_or_default();
+        let data = blob.need_text("data").map_err(|error| error.within("inlineData"))?;
+        let is_image = mime_type.starts_with("image/");
+        let source = ImageSource::Data(data.into());
+        return Ok(is_image.then(|| Image { mime_type: mime_type.into(), source }));
+    }
+    let Some(raw) = either(object, "fileData", "file_data") else {
+        return Ok(None);
+    };
+    let mut file = Object::of(raw).map_err(|error| error.within("fileData"))?;
+    let mime_type = text_either(&mut file, "mimeType", "mime_type");
+    let mime_type = mime_type.unwrap_or_else(|| ANY_IMAGE.to_owned());
+    let url = text_either(&mut file, "fileUri", "file_uri").filter(|url| url.starts_with("http"));
+    let url = url.filter(|_| mime_type.starts_with("image/"));
+    Ok(url.map(|url| Image { mime_type: mime_type.into(), source: ImageSource::Url(url.into()) }))
+}
+
+fn read_tools(raw: &RawValue) -> Result<Vec<Json>, FieldError> {
+    let mut tool = Object::of(raw)?;
+    let Some(list) = either(&mut tool, "functionDeclarations", "function_declarations") else {
+        let name = tool.names().next().unwrap_or("empty").to_owned();
+        return Ok(vec![keep_own(raw, name, Dialect::Gemini)]);
+    };
+    let names = ["parametersJsonSchema", "parameters_json_schema", "parameters"];
+    let read = |raw| Object::of(raw).and_then(|function| read_function(function, &names));
+    each(list, read).map_err(|error| error.within("functionDeclarations"))
+}
+
+/// A field under one of its two spellings.
+fn either<'a>(object: &mut Object<'a>, camel: &str, snake: &str) -> Option<&'a RawValue> {
+    let found = object.take_some(camel);
+    let other = object.take_some(snake);
+    found.or(other)
+}
+
+fn text_either(object: &mut Object<'_>, camel: &str, snake: &str) -> Option<String> {
+    either(object, camel, snake).and_then(|raw| tertulia_session::json::text(raw).ok())
+}

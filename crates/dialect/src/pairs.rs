@@ -1,0 +1,323 @@
+//! The conversation as every vendor wants it: each call with its result, each run of assistant
+//! messages as one answer, the system text at the front and the volatile messages at the end.
+//!
+//! One forward pass. What came before decides what becomes of a message, so that a longer list is
+//! rendered like the shorter one, but for results that arrive later. Called by the four renderers.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use tertulia_session::json::Json;
+use tertulia_session::{Message, Part, PartKind, Role, ToolCall, ToolResult};
+
+use crate::context::is_volatile;
+use crate::spelling::Spelling;
+use crate::surrogates::mended;
+use crate::{ModelContext, Note, NoteKind};
+
+/// What stands in for a result that is not in the list.
+pub(crate) const NO_RESULT: &str = "No result was recorded for this call.";
+
+/// A list of messages, taken apart.
+#[derive(Debug, Default)]
+pub(crate) struct Script<'a> {
+    /// System messages before anything else.
+    pub(crate) system: Vec<Said<'a>>,
+    /// What was said, in order.
+    pub(crate) turns: Vec<Turn<'a>>,
+    /// The volatile zone.
+    pub(crate) volatile: Vec<Said<'a>>,
+}
+
+/// One turn of the conversation.
+#[derive(Debug)]
+pub(crate) enum Turn<'a> {
+    /// A system message in the middle.
+    System(Said<'a>),
+    /// A user's message, or what else a tool message holds.
+    User(Said<'a>),
+    /// What the assistant said and called, and the results.
+    Assistant(Answer<'a>),
+}
+
+/// A message, or what is left of it without its results.
+#[derive(Debug)]
+pub(crate) struct Said<'a> {
+    pub(crate) index: usize,
+    pub(crate) message: &'a Message,
+    pub(crate) parts: Vec<&'a Part>,
+}
+
+/// Assistant messages without anything between them.
+#[derive(Debug, Default)]
+pub(crate) struct Answer<'a> {
+    pub(crate) said: Vec<Said<'a>>,
+    /// One for every call among the parts, in their order.
+    pub(crate) calls: Vec<Call<'a>>,
+}
+
+/// A call and its result.
+#[derive(Debug)]
+pub(crate) struct Call<'a> {
+    pub(crate) index: usize,
+    pub(crate) part: &'a Part,
+    pub(crate) call: &'a ToolCall,
+    /// The id in the request.
+    pub(crate) id: String,
+    /// The name in the request.
+    pub(crate) name: String,
+    /// The result and the message that holds it.
+    pub(crate) result: Option<(usize, &'a ToolResult)>,
+}
+
+/// How a vendor lets ids and names be spelled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spellings {
+    pub(crate) ids: Spelling,
+    pub(crate) names: Spelling,
+}
+
+impl<'a> Script<'a> {
+    /// Takes the messages apart.
+    pub(crate) fn of(
+        context: &ModelContext<'a>,
+        spellings: Spellings,
+        notes: &mut Vec<Note>,
+    ) -> Self {
+        let mut pass = Pass {
+            script: Self::default(),
+            spellings,
+            notes,
+            in_answer: false,
+            taken: HashMap::new(),
+            waiting: HashMap::new(),
+            answered: (0, 0),
+            volatile_moved: 0,
+        };
+        for (index, message) in context.messages.iter().enumerate() {
+            pass.take(index, message);
+        }
+        pass.finish()
+    }
+}
+
+impl Call<'_> {
+    /// Where the result, or what stands in for it, comes from.
+    pub(crate) fn result_index(&self) -> usize {
+        self.result.map_or(self.index, |(index, _)| index)
+    }
+}
+
+struct Pass<'a, 'n> {
+    script: Script<'a>,
+    spellings: Spellings,
+    notes: &'n mut Vec<Note>,
+    /// Whether the next assistant message goes on with the last answer.
+    in_answer: bool,
+    /// The ids of the request that are taken, and how often each was asked for.
+    taken: HashMap<String, usize>,
+    /// The calls that wait for a result, by the id in the list: their turn and their places in it.
+    waiting: HashMap<&'a str, (usize, Vec<usize>)>,
+    /// The last call that got its result.
+    answered: (usize, usize),
+    /// How many volatile messages were followed by others.
+    volatile_moved: usize,
+}
+
+impl<'a> Pass<'a, '_> {
+    fn take(&mut self, index: usize, message: &'a Message) {
+        if is_volatile(message) {
+            let parts = message.parts.iter().collect();
+            self.script.volatile.push(Said { index, message, parts });
+            return;
+        }
+        self.note_moved_volatile();
+        let role = message.effective_role();
+        if role == Role::Assistant {
+            return self.assistant(index, message);
+        }
+        self.in_answer = false;
+        let parts = message.parts.iter().filter(|part| self.keeps(index, part)).collect();
+        let said = Said { index, message, parts };
+        if said.parts.is_empty() && !message.parts.is_empty() {
+            return;
+        }
+        match role {
+            Role::System if self.script.turns.is_empty() => self.script.system.push(said),
+            Role::System => self.script.turns.push(Turn::System(said)),
+            Role::User | Role::Tool | Role::Assistant => self.script.turns.push(Turn::User(said)),
+        }
+    }
+
+    /// Takes the results out of what somebody else than the assistant said.
+    fn keeps(&mut self, index: usize, part: &'a Part) -> bool {
+        match &part.kind {
+            PartKind::ToolResult(result) => {
+                self.answer(index, result);
+                false
+            }
+            PartKind::ToolCall(call) => {
+                let why = "only an assistant calls tools";
+                let kind = format!("tool_call {}", call.tool_name).into();
+                self.notes.push(Note::on(index, NoteKind::PartLeftOut { kind, why }));
+                false
+            }
+            _ => true,
+        }
+    }
+
+    /// Volatile messages before this one will stand behind it.
+    fn note_moved_volatile(&mut self) {
+        for said in &self.script.volatile[self.volatile_moved..] {
+            self.notes.push(Note::on(said.index, NoteKind::VolatileMoved));
+        }
+        self.volatile_moved = self.script.volatile.len();
+    }
+
+    fn note_mended(&mut self, index: usize, json: &Json) {
+        if let Cow::Owned(_) = mended(json) {
+            self.notes.push(Note::on(index, NoteKind::SurrogatesReplaced));
+        }
+    }
+
+    /// A result among the parts, as some programs write it, ends the answer before it.
+    fn assistant(&mut self, index: usize, message: &'a Message) {
+        let is_result = |part: &Part| matches!(part.kind, PartKind::ToolResult(_));
+        let parts = message.parts.as_slice();
+        for run in parts.chunk_by(|one, next| is_result(one) == is_result(next)) {
+            if !is_result(&run[0]) {
+                self.say(Said { index, message, parts: run.iter().collect() });
+                continue;
+            }
+            self.in_answer = false;
+            for part in run {
+                self.keeps(index, part);
+            }
+        }
+        if parts.is_empty() {
+            self.say(Said { index, message, parts: Vec::new() });
+        }
+    }
+
+    fn say(&mut self, said: Said<'a>) {
+        if !self.in_answer {
+            self.script.turns.push(Turn::Assistant(Answer::default()));
+            self.in_answer = true;
+        }
+        let turn = self.script.turns.len() - 1;
+        let calls: Vec<_> = said.parts.iter().filter_map(|part| self.call(&said, part)).collect();
+        let Some(Turn::Assistant(answer)) = self.script.turns.last_mut() else {
+            return;
+        };
+        for call in calls {
+            let waiting = self.waiting.entry(&call.call.tool_call_id).or_default();
+            // A call of the same id in an earlier turn has lost its chance: a result is for the newest.
+            if waiting.0 != turn {
+                *waiting = (turn, Vec::new());
+            }
+            waiting.1.push(answer.calls.len());
+            answer.calls.push(call);
+        }
+        answer.said.push(said);
+    }
+
+    fn call(&mut self, said: &Said<'a>, part: &'a Part) -> Option<Call<'a>> {
+        let PartKind::ToolCall(call) = &part.kind else {
+            return None;
+        };
+        self.note_mended(said.index, &call.arguments);
+        let spelled = self.spellings.ids.of(&call.tool_call_id);
+        let id = self.free_id(&spelled);
+        if *id != *call.tool_call_id {
+            let (from, to) = (call.tool_call_id.clone(), id.as_str().into());
+            self.notes.push(Note::on(said.index, NoteKind::IdRewritten { from, to }));
+        }
+        let name = self.spellings.names.of(&call.tool_name).into_owned();
+        if *name != *call.tool_name {
+            let (from, to) = (call.tool_name.clone(), name.as_str().into());
+            self.notes.push(Note::on(said.index, NoteKind::ToolRenamed { from, to }));
+        }
+        Some(Call { index: said.index, part, call, id, name, result: None })
+    }
+
+    /// The id itself, or the first of its numbers that is free.
+    fn free_id(&mut self, spelled: &str) -> String {
+        let mut id = spelled.to_owned();
+        while self.taken.contains_key(&id) {
+            let uses = self.taken.entry(spelled.to_owned()).or_insert(1);
+            *uses += 1;
+            id = self.spellings.ids.numbered(spelled, *uses);
+        }
+        self.taken.insert(id.clone(), 1);
+        id
+    }
+
+    fn answer(&mut self, index: usize, result: &'a ToolResult) {
+        let id = &result.tool_call_id;
+        let waiting = self.waiting.get_mut(&**id).filter(|(_, places)| !places.is_empty());
+        let Some((turn, places)) = waiting else {
+            self.notes.push(Note::on(index, NoteKind::ResultWithoutCall { id: id.clone() }));
+            return;
+        };
+        let (turn, place) = (*turn, places.remove(0));
+        self.note_mended(index, &result.content);
+        let last = self.script.turns.len() - 1;
+        if turn != last || (turn, place) < self.answered {
+            self.notes.push(Note::on(index, NoteKind::ResultMoved { id: id.clone() }));
+        }
+        self.answered = self.answered.max((turn, place));
+        if let Some(Turn::Assistant(answer)) = self.script.turns.get_mut(turn) {
+            answer.calls[place].result = Some((index, result));
+        }
+    }
+
+    fn finish(self) -> Script<'a> {
+        let calls = self.script.turns.iter().filter_map(|turn| match turn {
+            Turn::Assistant(answer) => Some(&answer.calls),
+            Turn::System(_) | Turn::User(_) => None,
+        });
+        for call in calls.flatten().filter(|call| call.result.is_none()) {
+            let id = call.call.tool_call_id.clone();
+            self.notes.push(Note::on(call.index, NoteKind::CallClosed { id }));
+        }
+        self.script
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tertulia_session::{Fields, Parts};
+
+    use super::*;
+    use crate::reading::message;
+
+    fn calling(id: &str) -> Message {
+        let arguments = Json::parse("{}").unwrap();
+        let (tool_call_id, tool_name) = (id.into(), "ls".into());
+        let call = ToolCall { tool_call_id, tool_name, arguments, raw_args_text: None };
+        let part = Part::new(PartKind::ToolCall(Box::new(call)));
+        message(Role::Assistant, Parts::from([part]), Fields::NONE)
+    }
+
+    fn ids(messages: &[Message]) -> Vec<String> {
+        let spellings = Spellings { ids: Spelling::word(8), names: Spelling::word(8) };
+        let script = Script::of(&ModelContext::of(messages), spellings, &mut Vec::new());
+        let calls = script.turns.into_iter().flat_map(|turn| match turn {
+            Turn::Assistant(answer) => answer.calls,
+            Turn::System(_) | Turn::User(_) => Vec::new(),
+        });
+        calls.map(|call| call.id).collect()
+    }
+
+    #[test]
+    fn every_call_has_an_id_of_its_own() {
+        let messages = ["a", "a_2", "a", "a", "a_2"].map(calling);
+        assert_eq!(ids(&messages), ["a", "a_2", "a_3", "a_4", "a_2_2"]);
+    }
+
+    #[test]
+    fn as_many_calls_of_one_id_as_there_are_get_ids_in_no_time() {
+        let messages = vec![calling("a"); 20_000];
+        assert_eq!(ids(&messages).last().unwrap(), "a_20000");
+    }
+}

@@ -1,0 +1,173 @@
+//! Responses JSON as messages: a request, a bare list of items, or a response with its output.
+
+use tertulia_session::json::{FieldError, Json, Kind, Object, Problem, RawValue, elements};
+use tertulia_session::{Fields, Part, PartKind, Parts, Role, ToolCall};
+
+use super::items::ENCRYPTED;
+use crate::chat::ROLE_FIELD;
+use crate::reading::{each, is_list, json_text, own_part, text_parts};
+use crate::result_content::{image_at, marked_result};
+use crate::tool_specs::{keep_own, read_function};
+use crate::{Dialect, Reading, arguments};
+
+/// Reads a request `{instructions?, input, tools?}`, a list of items, or a response with `output`.
+/// The items of an answer (messages, reasoning, calls) that stand in a row are one message.
+pub fn read_openai_responses(raw: &RawValue) -> Result<Reading, FieldError> {
+    let mut reader = Reader::default();
+    if is_list(raw) {
+        each(raw, |raw| reader.item(raw))?;
+        return Ok(reader.finish());
+    }
+    let mut request = Object::of(raw)?;
+    if let Some(output) = request.take_some("output") {
+        each(output, |raw| reader.item(raw)).map_err(|error| error.within("output"))?;
+        return Ok(reader.finish());
+    }
+    if let Some(text) = request.take_text("instructions")? {
+        reader.reading.push(Role::System, Parts::from([Part::text(text)]), Fields::NONE);
+    }
+    let input = request.need("input", "a string or a list of items")?;
+    reader.input(input).map_err(|error| error.within("input"))?;
+    if let Some(tools) = request.take_some("tools") {
+        let specs = each(tools, read_tool).map_err(|error| error.within("tools"))?;
+        reader.reading.tool_specs = specs;
+    }
+    Ok(reader.finish())
+}
+
+#[derive(Default)]
+struct Reader {
+    reading: Reading,
+    /// The parts of the answer that is being read.
+    answer: Parts,
+}
+
+impl Reader {
+    fn finish(mut self) -> Reading {
+        self.end_answer();
+        self.reading
+    }
+
+    fn end_answer(&mut self) {
+        if !self.answer.is_empty() {
+            let parts = std::mem::take(&mut self.answer);
+            self.reading.push(Role::Assistant, parts, Fields::NONE);
+        }
+    }
+
+    fn input(&mut self, raw: &RawValue) -> Result<(), FieldError> {
+        if Kind::of(raw) == Kind::String {
+            self.reading.push(Role::User, text_parts(raw)?, Fields::NONE);
+            return Ok(());
+        }
+        each(raw, |raw| self.item(raw)).map(drop)
+    }
+
+    fn item(&mut self, raw: &RawValue) -> Result<(), FieldError> {
+        let mut item = Object::of(raw)?;
+        let kind = item.take_text("type")?;
+        match kind.as_deref() {
+            None | Some("message") => self.message(item)?,
+            Some("function_call") => self.answer.push(read_call(item)?),
+            Some("function_call_output") => {
+                self.end_answer();
+                let id = item.need_text("call_id")?.into();
+                let output = Json::of(item.need("output", "a string or a list")?);
+                self.reading.push_result(marked_result(id, output), item.rest());
+            }
+            Some("reasoning") => self.answer.push(read_reasoning(raw, item)?),
+            Some(kind) if kind.ends_with("_output") => {
+                self.end_answer();
+                let part = own_part(Dialect::OpenAiResponses, kind, Json::of(raw));
+                self.reading.push(Role::User, Parts::from([part]), Fields::NONE);
+            }
+            Some(kind) => {
+                self.answer.push(own_part(Dialect::OpenAiResponses, kind, Json::of(raw)));
+            }
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, mut item: Object<'_>) -> Result<(), FieldError> {
+        let role = item.need_text("role")?;
+        let content = item.need("content", "a string or a list")?;
+        let parts = match Kind::of(content) {
+            Kind::String => text_parts(content),
+            _ => each(content, read_part).map(Parts::from),
+        };
+        let parts = parts.map_err(|error| error.within("content"))?;
+        let mut unknown = Fields::NONE;
+        let role = match role.as_str() {
+            "assistant" => {
+                self.answer.extend(parts);
+                return Ok(());
+            }
+            "user" => Role::User,
+            "system" => Role::System,
+            "developer" => {
+                unknown.push(ROLE_FIELD, json_text(&role));
+                Role::System
+            }
+            _ => {
+                let allowed = "\"user\", \"assistant\", \"system\" or \"developer\"";
+                let problem = Problem::NotOneOf { allowed, got: role };
+                return Err(FieldError::new(problem).within("role"));
+            }
+        };
+        self.end_answer();
+        unknown.extend(item.rest());
+        self.reading.push(role, parts, unknown);
+        Ok(())
+    }
+}
+
+fn read_part(raw: &RawValue) -> Result<Part, FieldError> {
+    let mut object = Object::of(raw)?;
+    let kind = object.need_text("type")?;
+    let part = match kind.as_str() {
+        "input_text" | "output_text" | "text" => Part::text(object.need_text("text")?),
+        "input_image" => match object.take_text("image_url")? {
+            Some(url) => Part::new(PartKind::Image(Box::new(image_at(&url)))),
+            None => return Ok(own_part(Dialect::OpenAiResponses, &kind, Json::of(raw))),
+        },
+        _ => return Ok(own_part(Dialect::OpenAiResponses, &kind, Json::of(raw))),
+    };
+    Ok(part.with_unknown(Fields::NONE, object.rest()))
+}
+
+fn read_call(mut item: Object<'_>) -> Result<Part, FieldError> {
+    let tool_call_id = item.need_text("call_id")?.into();
+    let tool_name = item.need_text("name")?.into();
+    let (arguments, raw_args_text) = arguments::of_text(&item.need_text("arguments")?);
+    let call = ToolCall { tool_call_id, tool_name, arguments, raw_args_text };
+    let part = Part::new(PartKind::ToolCall(Box::new(call)));
+    Ok(part.with_unknown(Fields::NONE, item.rest()))
+}
+
+/// Reasoning with encrypted content and at most one summary is thinking; other reasoning is kept.
+fn read_reasoning(raw: &RawValue, mut item: Object<'_>) -> Result<Part, FieldError> {
+    let own = || own_part(Dialect::OpenAiResponses, "reasoning", Json::of(raw));
+    let encrypted = item.take_text("encrypted_content")?;
+    let summaries = item.take_some("summary").map(elements).transpose();
+    let summaries = summaries.map_err(|error| error.within("summary"))?.unwrap_or_default();
+    let words = match summaries.as_slice() {
+        [] => Some(String::new()),
+        [summary] => Object::of(summary)?.take_text("text")?,
+        _ => None,
+    };
+    let (Some(encrypted), Some(words)) = (encrypted, words) else {
+        return Ok(own());
+    };
+    let mut payload = Fields::NONE;
+    payload.push(ENCRYPTED, json_text(&encrypted));
+    payload.extend(item.rest());
+    Ok(Part::new(PartKind::Thinking(words)).with_unknown(Fields::NONE, payload))
+}
+
+fn read_tool(raw: &RawValue) -> Result<Json, FieldError> {
+    let mut tool = Object::of(raw)?;
+    match tool.take_text("type")?.as_deref() {
+        None | Some("function") => read_function(tool, &["parameters"]),
+        Some(kind) => Ok(keep_own(raw, kind.to_owned(), Dialect::OpenAiResponses)),
+    }
+}

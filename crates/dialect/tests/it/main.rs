@@ -1,0 +1,22 @@
+//! The four dialects seen from outside: requests that the vendors take, whatever the messages are, and
+//! nothing lost on the way there and back. `rules_*` hold the vendors' rules.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on has failed; clippy spares only the functions marked as tests"
+)]
+
+mod arbitrary;
+mod expressible;
+mod fixtures;
+mod notes;
+mod places;
+mod properties;
+mod readers;
+mod rules;
+mod rules_anthropic;
+mod rules_chat;
+mod rules_gemini;
+mod rules_responses;
+mod table;

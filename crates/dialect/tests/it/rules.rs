@@ -1,0 +1,58 @@
+//! What the four checkers share. They are written against the vendors' documents, see
+//! docs/dialects.md, and share nothing with the renderers but JSON.
+
+use serde_json::Value;
+use tertulia_dialect::Dialect;
+
+use crate::{rules_anthropic, rules_chat, rules_gemini, rules_responses};
+
+/// What is wrong with a request; nothing if the vendor would take it.
+pub(crate) type Violations = Vec<String>;
+
+/// The rules of this vendor, applied to a fragment of a request.
+pub(crate) fn violations(dialect: Dialect, request: &Value) -> Violations {
+    match dialect {
+        Dialect::OpenAiChat => rules_chat::check(request),
+        Dialect::OpenAiResponses => rules_responses::check(request),
+        Dialect::Anthropic => rules_anthropic::check(request),
+        Dialect::Gemini => rules_gemini::check(request),
+    }
+}
+
+#[track_caller]
+pub(crate) fn assert_valid(dialect: Dialect, request: &str) {
+    let value: Value = serde_json::from_str(request).expect(request);
+    let found = violations(dialect, &value);
+    assert!(found.is_empty(), "{dialect:?}: {found:#?}\n{request}");
+}
+
+/// Adds the sentence unless the rule holds.
+pub(crate) fn require(holds: bool, found: &mut Violations, sentence: impl Into<String>) {
+    if !holds {
+        found.push(sentence.into());
+    }
+}
+
+/// The elements of a list; none for anything else.
+pub(crate) fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// A text; empty for anything else.
+pub(crate) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+pub(crate) fn is_word(text: &str, chars_max: usize) -> bool {
+    (1..=chars_max).contains(&text.chars().count())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
+pub(crate) fn is_blank(value: &Value) -> bool {
+    text(value).trim().is_empty()
+}
+
+pub(crate) fn all_differ<'a>(texts: impl Iterator<Item = &'a str>) -> bool {
+    let mut seen = std::collections::HashSet::new();
+    texts.into_iter().all(|text| seen.insert(text))
+}
