@@ -3,28 +3,32 @@
 use std::error::Error;
 use std::fmt;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::{instructions, suite};
+use crate::{instructions, suite, tokens_usage};
 
 /// How the program is called.
 pub(crate) const USAGE: &str = "\
 Usage: tertulia-bench [--quick] [--json]
        tertulia-bench --list-instruction-cases
        tertulia-bench --instructions <case>
+       tertulia-bench --claude-usage <folder>
 
   --quick                   smaller sizes and fewer rounds: whether it runs, not how fast
   --json                    one JSON object per line instead of a table
   --list-instruction-cases  the names of the cases for callgrind, one per line
   --instructions <case>     does the work of this case; count it with
                               valgrind --tool=callgrind --toggle-collect='*counted_work*'
+  --claude-usage <folder>   how far the Claude estimate is off on the Claude Code transcripts
+                              (*.jsonl) in this folder
   --help                    this text
 
 Exits with 1 if a figure is over its limit or cannot be measured, with 2 if called otherwise.";
 
 /// What to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     /// Measure everything.
     Measure { scale: Scale, form: Form },
@@ -32,6 +36,8 @@ pub(crate) enum Command {
     ListInstructionCases,
     /// Do the work of one of them.
     Instructions(&'static instructions::Case),
+    /// Hold the Claude estimate against the transcripts of this folder.
+    ClaudeUsage(PathBuf),
     /// Tell how it is called.
     Help,
 }
@@ -63,6 +69,7 @@ pub(crate) struct Scale {
 pub(crate) enum UsageError {
     UnknownArgument(String),
     CaseMissing,
+    FolderMissing,
     UnknownCase(String),
     NotTogether,
 }
@@ -99,6 +106,10 @@ impl Command {
                     let case = instructions::find(&name).ok_or(UsageError::UnknownCase(name))?;
                     other = Some(Self::Instructions(case));
                 }
+                "--claude-usage" => {
+                    let folder = words.next().ok_or(UsageError::FolderMissing)?;
+                    other = Some(Self::ClaudeUsage(folder.into()));
+                }
                 "--help" | "-h" => return Ok(Self::Help),
                 _ => return Err(UsageError::UnknownArgument(word)),
             }
@@ -117,6 +128,7 @@ impl Command {
             Self::Measure { scale, form } => return suite::run(&scale, form, &mut stdout),
             Self::ListInstructionCases => instructions::list(&mut stdout)?,
             Self::Instructions(case) => case.run()?,
+            Self::ClaudeUsage(folder) => tokens_usage::run(&folder, &mut stdout)?,
             Self::Help => writeln!(stdout, "{USAGE}")?,
         }
         Ok(ExitCode::SUCCESS)
@@ -128,11 +140,13 @@ impl fmt::Display for UsageError {
         match self {
             Self::UnknownArgument(word) => write!(f, "there is no argument {word:?}"),
             Self::CaseMissing => f.write_str("--instructions needs the name of a case"),
+            Self::FolderMissing => f.write_str("--claude-usage needs a folder of transcripts"),
             Self::UnknownCase(name) => {
                 write!(f, "there is no case {name:?}; --list-instruction-cases names them")
             }
             Self::NotTogether => f.write_str(
-                "--instructions and --list-instruction-cases stand alone and are given once",
+                "--instructions, --list-instruction-cases and --claude-usage stand alone and are \
+                 given once",
             ),
         }
     }
@@ -168,8 +182,10 @@ mod tests {
             ("--instructions x", r#"there is no case "x"; --list-instruction-cases names them"#),
             (
                 "--quick --instructions strip-compact",
-                "--instructions and --list-instruction-cases stand alone and are given once",
+                "--instructions, --list-instruction-cases and --claude-usage stand alone and are \
+                 given once",
             ),
+            ("--claude-usage", "--claude-usage needs a folder of transcripts"),
         ] {
             assert_eq!(parse(line).unwrap_err().to_string(), problem);
         }

@@ -17,6 +17,8 @@ mod report;
 mod sample;
 mod strip;
 mod suite;
+mod tokens;
+mod tokens_usage;
 mod window;
 
 use std::process::ExitCode;

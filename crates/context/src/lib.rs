@@ -28,6 +28,7 @@
 mod agent_type;
 mod assemblers;
 mod budget;
+pub mod builder;
 mod conversation;
 mod dedupe;
 mod log;
@@ -36,6 +37,7 @@ mod markers;
 mod prompt;
 pub mod record;
 mod team_task;
+pub mod tokens;
 mod truncate;
 mod whitespace;
 mod window;

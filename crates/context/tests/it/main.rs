@@ -7,6 +7,7 @@
 )]
 
 mod assemblers_more;
+mod builder_repair;
 mod cases;
 mod codex;
 mod explain;
@@ -23,3 +24,4 @@ mod seed_manager;
 mod seed_plain_text;
 mod snapshots;
 mod table;
+mod tokens;

@@ -1,0 +1,42 @@
+//! What a text, a message or a tool costs in tokens: exactly where the vocabulary is public, by a
+//! calibrated estimate where it is not. Called by whoever has to fit messages into a model's window.
+//!
+//! Pure but for the vocabularies, which are loaded once, when the first new text is counted with
+//! them. Knows nothing of budgets: it counts, others decide. `docs/tokens.md` says what is exact and
+//! how far the estimates are off.
+//!
+//! ```
+//! use tertulia_context::tokens::{MessageCounter, TokenCache, Tokenizer, find_model};
+//!
+//! assert_eq!(Tokenizer::O200k.count("Hello, world!").tokens, 4);
+//!
+//! let model = find_model("anthropic/claude-sonnet-4-5").unwrap();
+//! assert_eq!((model.tokenizer.id(), model.window), ("claude", Some(200_000)));
+//!
+//! let mut cache = TokenCache::default();
+//! let first = cache.count(&Tokenizer::Claude, "Hello, world!");
+//! assert_eq!(cache.count(&Tokenizer::Claude, "Hello, world!"), first);
+//! # let _ = MessageCounter::new(Tokenizer::Claude);
+//! ```
+
+mod cache;
+mod calibration;
+mod content;
+mod count;
+mod estimate;
+mod image;
+mod message;
+mod models;
+mod overhead;
+mod tokenizer;
+mod vocabulary;
+
+pub use cache::TokenCache;
+pub use calibration::{CALIBRATION_PERMILLE_MAX, CALIBRATION_PERMILLE_MIN, Calibration};
+pub use count::{Exactness, TokenCount};
+pub use estimate::{CLAUDE_WEIGHTS, Weights, estimate};
+pub use image::{Dimensions, read_dimensions};
+pub use message::{CountNote, CountProblem, MessageCount, MessageCounter, ToolSpec};
+pub use models::{MODELS, Model, find_model};
+pub use overhead::{Overheads, Vendor};
+pub use tokenizer::{CountTokens, Tokenizer};

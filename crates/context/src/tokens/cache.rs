@@ -1,0 +1,154 @@
+//! Counts that were made before, by content, so that no text is counted twice while it is remembered.
+//! Bounded; holds hashes, never the texts. Called wherever messages are counted again and again.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::{TokenCount, Tokenizer};
+
+/// The counts of texts, each under its content and its tokenizer.
+///
+/// Two generations: what is asked for moves into the young one; when that is full it becomes the old
+/// one, and what nobody asked for in between is forgotten.
+#[derive(Clone, Debug)]
+pub struct TokenCache {
+    young: HashMap<Key, TokenCount>,
+    old: HashMap<Key, TokenCount>,
+    /// How many counts a generation holds.
+    generation_max: usize,
+    misses: u64,
+}
+
+/// 128 bits of hash, and the length beside them: texts that a stranger made to collide in one half
+/// differ in the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    halves: [u64; 2],
+    bytes: usize,
+}
+
+/// About 5 MB when full.
+const DEFAULT_COUNTS_MAX: usize = 65_536;
+
+impl TokenCache {
+    /// A cache of at most this many counts, and at least two.
+    pub fn new(counts_max: usize) -> Self {
+        Self {
+            young: HashMap::new(),
+            old: HashMap::new(),
+            generation_max: (counts_max / 2).max(1),
+            misses: 0,
+        }
+    }
+
+    /// The count of this text: remembered, or counted now and remembered.
+    pub fn count(&mut self, tokenizer: &Tokenizer, text: &str) -> TokenCount {
+        let key = Key::of(tokenizer, text);
+        if let Some(count) = self.young.get(&key) {
+            return *count;
+        }
+        let count = self.old.get(&key).copied().unwrap_or_else(|| {
+            self.misses += 1;
+            tokenizer.count(text)
+        });
+        self.remember(key, count);
+        count
+    }
+
+    /// Takes over a count that was made elsewhere, such as one stored with an entry.
+    pub fn insert(&mut self, tokenizer: &Tokenizer, text: &str, count: TokenCount) {
+        self.remember(Key::of(tokenizer, text), count);
+    }
+
+    /// How many counts it holds.
+    pub fn len(&self) -> usize {
+        let only_old = self.old.keys().filter(|key| !self.young.contains_key(key)).count();
+        self.young.len() + only_old
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.young.is_empty() && self.old.is_empty()
+    }
+
+    /// How many texts it had to have counted.
+    pub fn misses(&self) -> u64 {
+        self.misses
+    }
+
+    fn remember(&mut self, key: Key, count: TokenCount) {
+        if self.young.len() >= self.generation_max {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(key, count);
+    }
+}
+
+impl Default for TokenCache {
+    fn default() -> Self {
+        Self::new(DEFAULT_COUNTS_MAX)
+    }
+}
+
+impl Key {
+    fn of(tokenizer: &Tokenizer, text: &str) -> Self {
+        let half = |seed: u64| {
+            let mut hasher = DefaultHasher::new();
+            (seed, tokenizer.id(), text).hash(&mut hasher);
+            hasher.finish()
+        };
+        Self { halves: [half(0), half(1)], bytes: text.len() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_counted_once() {
+        let mut cache = TokenCache::default();
+        for _ in 0..3 {
+            assert_eq!(cache.count(&Tokenizer::Bytes, "abcd"), TokenCount::estimated(1));
+        }
+        assert_eq!((cache.misses(), cache.len()), (1, 1));
+    }
+
+    #[test]
+    fn each_tokenizer_has_its_own_counts() {
+        let mut cache = TokenCache::default();
+        let bytes = cache.count(&Tokenizer::Bytes, "漢字");
+        let claude = cache.count(&Tokenizer::Claude, "漢字");
+        assert_ne!(bytes, claude);
+        assert_eq!(cache.misses(), 2);
+    }
+
+    #[test]
+    fn it_never_holds_more_than_it_may() {
+        let mut cache = TokenCache::new(10);
+        for number in 0..1_000 {
+            cache.count(&Tokenizer::Bytes, &number.to_string());
+            assert!(cache.len() <= 10);
+        }
+        assert_eq!(cache.misses(), 1_000);
+    }
+
+    #[test]
+    fn what_is_asked_for_again_stays() {
+        let mut cache = TokenCache::new(10);
+        for number in 0..1_000 {
+            cache.count(&Tokenizer::Bytes, "often");
+            cache.count(&Tokenizer::Bytes, &number.to_string());
+        }
+        assert_eq!(cache.misses(), 1_001);
+    }
+
+    #[test]
+    fn a_count_from_elsewhere_is_taken_over() {
+        let mut cache = TokenCache::default();
+        assert!(cache.is_empty());
+        cache.insert(&Tokenizer::O200k, "a text", TokenCount::exact(2));
+        assert_eq!(cache.count(&Tokenizer::O200k, "a text"), TokenCount::exact(2));
+        assert_eq!(cache.misses(), 0);
+    }
+}

@@ -1,0 +1,85 @@
+//! A number of tokens, and whether it is one or only a guess at it.
+
+use std::iter::Sum;
+use std::ops::{Add, AddAssign};
+
+/// How many tokens something costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TokenCount {
+    /// The number.
+    pub tokens: u64,
+    /// Whether the model's own tokenizer would say the same.
+    pub exactness: Exactness,
+}
+
+/// Whether a count is what the model's own tokenizer says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Exactness {
+    /// Counted with the vocabulary.
+    Exact,
+    /// Guessed, in whole or in part.
+    Estimated,
+}
+
+impl TokenCount {
+    /// Nothing, which is exact.
+    pub const ZERO: Self = Self::exact(0);
+
+    /// As the model's tokenizer counts.
+    pub const fn exact(tokens: u64) -> Self {
+        Self { tokens, exactness: Exactness::Exact }
+    }
+
+    /// A guess.
+    pub const fn estimated(tokens: u64) -> Self {
+        Self { tokens, exactness: Exactness::Estimated }
+    }
+
+    /// Whether it is no guess.
+    pub fn is_exact(self) -> bool {
+        self.exactness == Exactness::Exact
+    }
+}
+
+impl Add for TokenCount {
+    type Output = Self;
+
+    /// A sum is as good as its worst part.
+    fn add(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_add(other.tokens),
+            exactness: self.exactness.max(other.exactness),
+        }
+    }
+}
+
+impl AddAssign for TokenCount {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sum for TokenCount {
+    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+        counts.fold(Self::ZERO, Self::add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_with_a_guess_in_it_is_a_guess() {
+        let exact = [TokenCount::exact(2), TokenCount::exact(3)];
+        assert_eq!(exact.into_iter().sum::<TokenCount>(), TokenCount::exact(5));
+        assert_eq!(TokenCount::exact(2) + TokenCount::estimated(3), TokenCount::estimated(5));
+        assert!(TokenCount::ZERO.is_exact());
+    }
+
+    #[test]
+    fn a_sum_that_would_be_too_large_stays_the_largest() {
+        let all = TokenCount::exact(u64::MAX) + TokenCount::exact(1);
+        assert_eq!(all.tokens, u64::MAX);
+    }
+}

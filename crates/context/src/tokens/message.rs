@@ -1,0 +1,230 @@
+//! What a message, its parts and the tools cost: the words through a tokenizer, the wrappers from
+//! [`Overheads`], the pictures by their size. What cannot be counted gets a fixed price and a note.
+
+use std::borrow::Cow;
+
+use tertulia_session::json::Json;
+use tertulia_session::{FileRef, ImageSource, Message, OtherPart, Part, PartKind, ToolCall};
+
+use super::content::{self, ArgumentStyle, Content};
+use super::{Model, Overheads, TokenCache, TokenCount, Tokenizer, Vendor, read_dimensions};
+
+/// Counts messages for one model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageCounter {
+    /// Who counts the words.
+    pub tokenizer: Tokenizer,
+    /// Whose wrappers and pictures are counted.
+    pub vendor: Vendor,
+}
+
+/// What a message costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageCount {
+    /// The tokens of words, wrappers and pictures. Exact only for texts to OpenAI: everybody else's
+    /// wrappers, and those of tools, are guesses.
+    pub count: TokenCount,
+    /// What could not be counted.
+    pub notes: Vec<CountNote>,
+}
+
+/// Something that got a fixed price.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("part {part}: {problem}")]
+pub struct CountNote {
+    /// The place of the part in its message.
+    pub part: usize,
+    /// What is the matter with it.
+    pub problem: CountProblem,
+}
+
+/// Why something got a fixed price.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CountProblem {
+    /// A picture in the message whose size cannot be read.
+    #[error("the size of the image cannot be read; counted as {tokens} tokens")]
+    ImageUnreadable {
+        /// What it was counted as.
+        tokens: u64,
+    },
+    /// A picture at an address.
+    #[error("the image is not in the message; counted as {tokens} tokens")]
+    ImageElsewhere {
+        /// What it was counted as.
+        tokens: u64,
+    },
+}
+
+/// A tool as the model is told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolSpec {
+    /// Its name.
+    pub name: Box<str>,
+    /// What it does.
+    pub description: Option<Box<str>>,
+    /// The JSON Schema of its arguments.
+    pub parameter_schema: Json,
+    /// Whether the model must keep to the schema.
+    pub strict: Option<bool>,
+}
+
+impl MessageCounter {
+    /// Counts words with this tokenizer, and wrappers and pictures as is usual with it.
+    pub fn new(tokenizer: Tokenizer) -> Self {
+        let vendor = Vendor::of(&tokenizer);
+        Self { tokenizer, vendor }
+    }
+
+    /// Counts for a model of the table.
+    pub fn for_model(model: &Model) -> Self {
+        Self { tokenizer: model.tokenizer.clone(), vendor: model.vendor }
+    }
+
+    /// What the message costs.
+    pub fn count_message(&self, message: &Message) -> MessageCount {
+        self.message(message, &mut |text| self.tokenizer.count(text))
+    }
+
+    /// What the message costs; texts that were counted before are looked up.
+    pub fn count_message_cached(&self, message: &Message, cache: &mut TokenCache) -> MessageCount {
+        self.message(message, &mut |text| cache.count(&self.tokenizer, text))
+    }
+
+    /// What the model is told of these tools costs: each as JSON text, and its wrapper.
+    pub fn count_tools(&self, tools: &[ToolSpec]) -> TokenCount {
+        self.tools(tools, &mut |text| self.tokenizer.count(text))
+    }
+
+    /// The same; tools that were counted before are looked up.
+    pub fn count_tools_cached(&self, tools: &[ToolSpec], cache: &mut TokenCache) -> TokenCount {
+        self.tools(tools, &mut |text| cache.count(&self.tokenizer, text))
+    }
+
+    /// What a request costs besides its messages and tools.
+    pub fn count_reply(&self) -> TokenCount {
+        self.published(self.overheads().reply)
+    }
+
+    /// OpenAI alone publishes what a message costs besides its words.
+    fn published(&self, tokens: u64) -> TokenCount {
+        match self.vendor {
+            Vendor::OpenAi => TokenCount::exact(tokens),
+            Vendor::Anthropic | Vendor::Google => TokenCount::estimated(tokens),
+        }
+    }
+
+    fn overheads(&self) -> &'static Overheads {
+        self.vendor.overheads()
+    }
+
+    fn message(&self, message: &Message, count: &mut Count<'_>) -> MessageCount {
+        let mut whole =
+            MessageCount { count: self.published(self.overheads().message), notes: Vec::new() };
+        for (place, part) in message.parts.iter().enumerate() {
+            let mut note = |problem| whole.notes.push(CountNote { part: place, problem });
+            whole.count += self.part(part, count, &mut note);
+        }
+        whole
+    }
+
+    fn part(&self, part: &Part, count: &mut Count<'_>, note: &mut Note<'_>) -> TokenCount {
+        let overheads = self.overheads();
+        let (overhead, words) = match &part.kind {
+            PartKind::Text(text) => (0, count(text)),
+            PartKind::Thinking(text) => (overheads.thinking, count(text)),
+            PartKind::ToolCall(call) => (overheads.tool_call, self.tool_call(call, count)),
+            PartKind::ToolResult(result) => {
+                (overheads.tool_result, self.content(&result.content, count, note))
+            }
+            PartKind::Image(image) => (0, self.image(&image.source, note)),
+            PartKind::FileRef(file) => (0, file_ref(file, count)),
+            PartKind::Other(other) => (0, other_part(other, count)),
+        };
+        if overhead == 0 { words } else { TokenCount::estimated(overhead) + words }
+    }
+
+    fn tool_call(&self, call: &ToolCall, count: &mut Count<'_>) -> TokenCount {
+        let style = match self.vendor {
+            Vendor::Anthropic => ArgumentStyle::Named,
+            Vendor::OpenAi | Vendor::Google => ArgumentStyle::Json,
+        };
+        let (arguments, number) = match &call.raw_args_text {
+            Some(text) => (Cow::Borrowed(&**text), 0),
+            None => content::arguments(&call.arguments, style),
+        };
+        let wrappers = TokenCount::exact(number * self.overheads().tool_argument);
+        wrappers + count(&call.tool_name) + count(&arguments)
+    }
+
+    fn content(&self, content: &Json, count: &mut Count<'_>, note: &mut Note<'_>) -> TokenCount {
+        let pieces = content::result(content).into_iter();
+        let price = |piece| match piece {
+            Content::Text(text) => count(&text),
+            Content::Image(data) => self.image_data(&data, note),
+        };
+        pieces.map(price).sum()
+    }
+
+    fn image(&self, source: &ImageSource, note: &mut Note<'_>) -> TokenCount {
+        match source {
+            ImageSource::Data(data) => self.image_data(data, note),
+            ImageSource::Url(url) => self.image_data(url, note),
+        }
+    }
+
+    fn image_data(&self, data: &str, note: &mut Note<'_>) -> TokenCount {
+        let Some(size) = read_dimensions(data) else {
+            let tokens = self.vendor.unknown_image_tokens();
+            note(match data.get(..4) {
+                Some("http") => CountProblem::ImageElsewhere { tokens },
+                _ => CountProblem::ImageUnreadable { tokens },
+            });
+            return TokenCount::estimated(tokens);
+        };
+        TokenCount::estimated(self.vendor.image_tokens(size))
+    }
+
+    fn tools(&self, tools: &[ToolSpec], count: &mut Count<'_>) -> TokenCount {
+        if tools.is_empty() {
+            return TokenCount::ZERO;
+        }
+        let overheads = self.overheads();
+        let specs: TokenCount = tools.iter().map(|tool| count(&tool.to_json())).sum();
+        let wrappers = overheads.tools + overheads.tool_spec * tools.len() as u64;
+        // Vendors rewrite the schema in ways they do not publish: even an exact tokenizer guesses here.
+        specs + TokenCount::estimated(wrappers)
+    }
+}
+
+/// Counts a text.
+type Count<'a> = dyn FnMut(&str) -> TokenCount + 'a;
+
+/// Takes down what could not be counted.
+type Note<'a> = dyn FnMut(CountProblem) + 'a;
+
+impl ToolSpec {
+    /// The tool as JSON text, as it is counted.
+    pub fn to_json(&self) -> String {
+        let quoted = |text: &str| Json::text(text).as_str().to_owned();
+        let mut json = format!("{{\"name\":{}", quoted(&self.name));
+        if let Some(description) = &self.description {
+            json += &format!(",\"description\":{}", quoted(description));
+        }
+        json += &format!(",\"parameterSchema\":{}", self.parameter_schema.as_str());
+        if let Some(strict) = self.strict {
+            json += &format!(",\"strict\":{strict}");
+        }
+        json + "}"
+    }
+}
+
+/// A file is named, not sent: it costs what its path does.
+fn file_ref(file: &FileRef, count: &mut Count<'_>) -> TokenCount {
+    count(&file.path)
+}
+
+/// What this version does not know is sent as it is.
+fn other_part(other: &OtherPart, count: &mut Count<'_>) -> TokenCount {
+    let payload = other.payload.as_ref().map_or(TokenCount::ZERO, |json| count(json.as_str()));
+    count(&other.kind) + payload
+}

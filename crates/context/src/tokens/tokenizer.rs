@@ -1,0 +1,135 @@
+//! Who counts: a closed set of tokenizers, and a seam for one that a caller brings along. Values are
+//! cheap; what they need is loaded when the first text is counted.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::estimate::{CLAUDE_WEIGHTS, estimate};
+use super::{TokenCount, vocabulary};
+
+/// Counts the tokens of a text.
+#[derive(Clone, Debug, Default)]
+pub enum Tokenizer {
+    /// OpenAI's from GPT-4o on, exact.
+    O200k,
+    /// OpenAI's GPT-4 and GPT-3.5, exact.
+    Cl100k,
+    /// Google's Gemma 3 and 4, which Gemini counts with; exact.
+    Gemma,
+    /// Claude's, whose vocabulary is not public: an estimate by character classes. It is also what
+    /// unknown models get, since it rather counts too many than too few.
+    #[default]
+    Claude,
+    /// A quarter of the bytes, rounded up: the cheapest guess, and too low for prose.
+    Bytes,
+    /// A caller's own.
+    Custom(Arc<dyn CountTokens>),
+}
+
+/// A tokenizer that a caller brings along. It must give the same count for the same text.
+pub trait CountTokens: fmt::Debug + Send + Sync {
+    /// The name under which counts are kept; another one for every way of counting.
+    fn id(&self) -> &str;
+
+    /// The tokens of this text. Strings that look like control tokens are text.
+    fn count(&self, text: &str) -> TokenCount;
+}
+
+const BYTES_PER_TOKEN: u64 = 4;
+
+impl Tokenizer {
+    /// Those that need nothing from a caller.
+    pub const BUILT_IN: [Self; 5] =
+        [Self::O200k, Self::Cl100k, Self::Gemma, Self::Claude, Self::Bytes];
+
+    /// The tokenizer of this name.
+    pub fn parse(id: &str) -> Option<Self> {
+        Self::BUILT_IN.into_iter().find(|tokenizer| tokenizer.id() == id)
+    }
+
+    /// Its name.
+    pub fn id(&self) -> &str {
+        match self {
+            Self::O200k => "o200k",
+            Self::Cl100k => "cl100k",
+            Self::Gemma => "gemma",
+            Self::Claude => "claude",
+            Self::Bytes => "bytes",
+            Self::Custom(custom) => custom.id(),
+        }
+    }
+
+    /// The tokens of this text. Strings such as `<|endoftext|>` are text like any other.
+    pub fn count(&self, text: &str) -> TokenCount {
+        if text.is_empty() {
+            return TokenCount::ZERO;
+        }
+        match self {
+            Self::O200k => TokenCount::exact(vocabulary::count_o200k(text)),
+            Self::Cl100k => TokenCount::exact(vocabulary::count_cl100k(text)),
+            Self::Gemma => vocabulary::count_gemma(text)
+                .map_or_else(|| estimated_by_bytes(text), TokenCount::exact),
+            Self::Claude => TokenCount::estimated(estimate(text, &CLAUDE_WEIGHTS)),
+            Self::Bytes => estimated_by_bytes(text),
+            Self::Custom(custom) => custom.count(text),
+        }
+    }
+}
+
+impl PartialEq for Tokenizer {
+    fn eq(&self, other: &Self) -> bool {
+        self.id() == other.id()
+    }
+}
+
+impl Eq for Tokenizer {}
+
+fn estimated_by_bytes(text: &str) -> TokenCount {
+    TokenCount::estimated((text.len() as u64).div_ceil(BYTES_PER_TOKEN))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Words;
+
+    impl CountTokens for Words {
+        fn id(&self) -> &'static str {
+            "words"
+        }
+
+        fn count(&self, text: &str) -> TokenCount {
+            TokenCount::exact(text.split_whitespace().count() as u64)
+        }
+    }
+
+    #[test]
+    fn every_built_in_tokenizer_is_found_by_its_name() {
+        for tokenizer in Tokenizer::BUILT_IN {
+            assert_eq!(Tokenizer::parse(tokenizer.id()), Some(tokenizer));
+        }
+        assert_eq!(Tokenizer::parse("words"), None);
+    }
+
+    #[test]
+    fn a_caller_may_bring_a_tokenizer_along() {
+        let words = Tokenizer::Custom(Arc::new(Words));
+        assert_eq!(words.count("one two  three"), TokenCount::exact(3));
+        assert_eq!(words.id(), "words");
+        assert_ne!(words, Tokenizer::Bytes);
+    }
+
+    #[test]
+    fn nothing_costs_nothing() {
+        for tokenizer in Tokenizer::BUILT_IN {
+            assert_eq!(tokenizer.count(""), TokenCount::ZERO);
+        }
+    }
+
+    #[test]
+    fn bytes_are_rounded_up() {
+        assert_eq!(Tokenizer::Bytes.count("abcde"), TokenCount::estimated(2));
+    }
+}
