@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use tertulia_context::tokens::Tokenizer;
 
 use crate::lines::LINE_BYTES_MAX;
 
@@ -22,6 +23,7 @@ pub(crate) enum Command {
     Context(ContextArgs),
     Assemble(AssembleArgs),
     Rpc(RpcArgs),
+    Tokens(TokensArgs),
 }
 
 /// Show what an agent would get now, from a snapshot of the conversation
@@ -103,6 +105,29 @@ pub(crate) struct RpcArgs {
     pub(crate) limits: LineLimit,
 }
 
+/// Count the tokens of files or standard input
+///
+/// Exact for OpenAI's models and for Gemini, whose vocabularies are public; an estimate, marked with ~,
+/// for Claude and for models that are not known.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tertulia tokens README.md docs/*.md
+  git diff | tertulia tokens --model gpt-5 --model claude-opus-4")]
+pub(crate) struct TokensArgs {
+    /// The files; - for standard input, which is also read when no file is named
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The model; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Vec<String>,
+    /// The tokenizer, instead of a model: o200k, cl100k, gemma, claude, bytes
+    #[arg(long, value_name = "NAME", value_parser = tokenizer)]
+    pub(crate) tokenizer: Vec<Tokenizer>,
+    /// Print one JSON object per file
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct LineLimit {
     /// The longest line that is read, such as 1048576 or 256MiB
@@ -121,6 +146,10 @@ pub(crate) enum WhitespaceArg {
 
 /// The name that asks for plain text, as opposed to one that merely is not known.
 pub(crate) const PLAIN: &str = "plain";
+
+fn tokenizer(id: &str) -> Result<Tokenizer, String> {
+    Tokenizer::parse(id).ok_or_else(|| "must be o200k, cl100k, gemma, claude or bytes".to_owned())
+}
 
 fn whole_number(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "must be a whole number of 0 or more".to_owned())

@@ -2,8 +2,10 @@
 
 mod assemble;
 mod context;
+mod files;
 mod prompt_format;
 mod rpc;
+mod tokens;
 
 use crate::Streams;
 use crate::args::Command;
@@ -15,5 +17,6 @@ pub(crate) fn run(command: Command, streams: &mut Streams<'_>) -> Result<(), Cli
         Command::Context(args) => context::run(&args, streams),
         Command::Assemble(args) => assemble::run(&args, streams),
         Command::Rpc(args) => rpc::run(&args, streams),
+        Command::Tokens(args) => tokens::run(&args, streams),
     }
 }

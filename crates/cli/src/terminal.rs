@@ -1,5 +1,5 @@
-//! Text of agents and people on a terminal: control characters become visible signs, so that no
-//! message can move the cursor, set the title or write to the clipboard.
+//! Text and numbers for people. Control characters of agents become visible signs, so that no message
+//! can move the cursor, set the title or write to the clipboard.
 
 use std::borrow::Cow;
 
@@ -36,6 +36,19 @@ pub(crate) fn excerpt(text: &str, columns: usize) -> String {
     shown
 }
 
+/// A number with commas between its thousands.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// Controls, and the marks that turn the direction of what follows.
 fn is_hidden(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))
@@ -69,5 +82,13 @@ mod tests {
         assert_eq!(excerpt("", 5), "");
         assert!(excerpt(&"e\u{301}".repeat(1000), 5).chars().count() <= 20);
         assert!(excerpt(&format!("e{}", "\u{301}".repeat(1000)), 5).chars().count() <= 21);
+    }
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        assert_eq!(
+            ["0", "999", "1,000", "786,432"],
+            [0, 999, 1000, 786_432].map(grouped).each_ref().map(String::as_str)
+        );
     }
 }

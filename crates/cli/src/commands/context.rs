@@ -4,7 +4,7 @@ mod record;
 mod table;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use tertulia_context::{
@@ -12,6 +12,7 @@ use tertulia_context::{
     Strip,
 };
 
+use super::files::{name, read_text};
 use super::prompt_format::choose_assembler;
 use crate::Streams;
 use crate::args::{ContextArgs, WhitespaceArg};
@@ -108,27 +109,8 @@ impl Warnings {
     }
 }
 
-/// What to call a file in an error.
-fn name(path: &Path) -> PathBuf {
-    if path == Path::new("-") { "standard input".into() } else { path.into() }
-}
-
 fn read_snapshot(path: &Path, streams: &mut Streams<'_>) -> Result<ContextSnapshot, CliError> {
     let text = read_text(path, streams)?;
     let text = text.trim_start_matches('\u{feff}');
     ContextSnapshot::parse(text).map_err(|error| CliError::Snapshot { path: name(path), error })
-}
-
-fn read_text(path: &Path, streams: &mut Streams<'_>) -> Result<String, CliError> {
-    let bytes = if path == Path::new("-") {
-        let mut bytes = Vec::new();
-        streams.stdin.read_to_end(&mut bytes).map_err(CliError::Input)?;
-        bytes
-    } else {
-        std::fs::read(path).map_err(|source| CliError::ReadFile { path: path.into(), source })?
-    };
-    String::from_utf8(bytes).map_err(|error| CliError::NotUtf8 {
-        path: name(path),
-        offset: error.utf8_error().valid_up_to() + 1,
-    })
 }

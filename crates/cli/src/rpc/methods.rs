@@ -2,6 +2,7 @@
 
 mod conversation;
 mod text;
+mod tokens;
 
 use tertulia_session::json::Object;
 
@@ -28,10 +29,11 @@ pub(super) enum Method {
     NormalizeAgentType,
     TruncateToBytes,
     FormatAddressees,
+    EstimateTokens,
 }
 
 impl Method {
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 17] = [
         Self::CreateConversation,
         Self::AddMessage,
         Self::GetMessages,
@@ -48,6 +50,7 @@ impl Method {
         Self::NormalizeAgentType,
         Self::TruncateToBytes,
         Self::FormatAddressees,
+        Self::EstimateTokens,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -68,6 +71,7 @@ impl Method {
             Self::NormalizeAgentType => "normalizeAgentType",
             Self::TruncateToBytes => "truncateToBytes",
             Self::FormatAddressees => "formatAddressees",
+            Self::EstimateTokens => "estimateTokens",
         }
     }
 
@@ -129,6 +133,7 @@ impl RpcServer {
             Method::NormalizeAgentType => text::normalize_agent_type(params),
             Method::TruncateToBytes => text::truncate_to_bytes(params),
             Method::FormatAddressees => text::format_addressees(params),
+            Method::EstimateTokens => tokens::estimate_tokens(params),
         }
     }
 }

@@ -57,6 +57,7 @@ fn the_rpc_reference_names_every_method() {
         "normalizeAgentType",
         "truncateToBytes",
         "formatAddressees",
+        "estimateTokens",
     ] {
         assert!(document.contains(&format!("| `{method}` |")), "{method}");
     }
@@ -65,7 +66,7 @@ fn the_rpc_reference_names_every_method() {
 #[test]
 fn the_command_reference_prints_the_help_of_every_command() {
     let document = read("docs/cli.md");
-    for command in ["context", "assemble", "rpc"] {
+    for command in ["context", "assemble", "rpc", "tokens"] {
         let help = tertulia(&[command, "--help"], "").stdout;
         let help: Vec<&str> = help.lines().map(str::trim_end).collect();
         assert!(

@@ -15,3 +15,4 @@ mod hostile_input;
 mod process;
 mod rpc_methods;
 mod rpc_standard;
+mod tokens;

@@ -115,6 +115,22 @@ fn windows_and_budgets_must_be_whole_and_not_negative() {
             r#"{"addressees":[5]}"#,
             "addressees[0] must be a name or an object with an identifier; got a number",
         ),
+        ("estimateTokens", "{}", "messages is missing; give a list of messages, [] for none"),
+        (
+            "estimateTokens",
+            r#"{"messages":[{"content":"x"}]}"#,
+            "messages[0].role is missing; give system, user, assistant or tool, or a speaker",
+        ),
+        (
+            "estimateTokens",
+            r#"{"messages":[],"tokenizer":"x"}"#,
+            "tokenizer must be o200k, cl100k, gemma, claude or bytes; got \\\"x\\\"",
+        ),
+        (
+            "estimateTokens",
+            r#"{"messages":[],"toolSpecs":[{"name":"a"}]}"#,
+            "toolSpecs[0].parameterSchema is missing; give a JSON Schema",
+        ),
         ("stripAllMarkers", r#"{"text":"a","mode":7}"#, "mode must be a string; got a number"),
     ];
     for (method, params, text) in wrong {
@@ -269,6 +285,29 @@ fn a_wrong_snapshot_is_refused_and_nothing_changes() {
         assert!(error.contains(&format!(r#""detail":"{detail}""#)), "{error}");
         assert!(messages.contains("kept") && task.contains("kept"), "{snapshot}");
     }
+}
+
+#[test]
+fn messages_and_tools_are_counted_together() {
+    let count = |params: &str| -> u64 {
+        let result = ask("estimateTokens", params);
+        let digits =
+            result.strip_prefix("\"result\":{\"tokens\":").and_then(|rest| rest.strip_suffix('}'));
+        digits.unwrap_or_else(|| panic!("{result}")).parse().unwrap()
+    };
+    assert_eq!(count(r#"{"messages":[]}"#), 0);
+    let message = r#"{"role":"user","parts":[{"kind":"text","payload":{"text":"Hello, world!"}}]}"#;
+    let one = count(&format!(r#"{{"messages":[{message}],"tokenizer":"o200k"}}"#));
+    assert!(one >= 4, "{one}");
+    assert_eq!(
+        count(&format!(r#"{{"messages":[{message},{message}],"tokenizer":"o200k"}}"#)),
+        2 * one
+    );
+    let tool = r#"[{"name":"ls","description":"lists","parameterSchema":{"type":"object"}}]"#;
+    assert!(
+        count(&format!(r#"{{"messages":[{message}],"toolSpecs":{tool},"tokenizer":"o200k"}}"#))
+            > one
+    );
 }
 
 #[test]

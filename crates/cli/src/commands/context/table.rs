@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use tertulia_context::{AgentType, Explanation, Fate, Prompt, PromptStatus, Section, Verdict};
 use unicode_width::UnicodeWidthStr;
 
-use crate::terminal::excerpt;
+use crate::terminal::{excerpt, grouped};
 
 const BAR_COLUMNS: usize = 24;
 const NAME_COLUMNS: usize = 16;
@@ -163,18 +163,6 @@ fn share(part: usize, whole: usize) -> String {
     percent.map_or_else(String::new, |percent| format!("{percent} %"))
 }
 
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// The text with blanks behind it up to a width; wide characters count twice.
 fn padded(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(text.width())))
@@ -213,14 +201,6 @@ impl Paint {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_grouped_by_thousands() {
-        assert_eq!(
-            ["0", "999", "1,000", "786,432"],
-            [0, 999, 1000, 786_432].map(grouped).each_ref().map(String::as_str)
-        );
-    }
 
     #[test]
     fn a_bar_is_full_at_the_whole_and_never_empty_for_something() {

@@ -1,0 +1,39 @@
+//! Any lines as a session's log: refused with a reason, or seen along its branch without a secret.
+#![no_main]
+
+use std::collections::HashSet;
+
+use libfuzzer_sys::fuzz_target;
+use tertulia_session::record::{EntryLines, EntryRecord, read_entry};
+use tertulia_session::{BranchView, EntryIndex, json};
+
+fuzz_target!(|text: &str| {
+    let mut lines = EntryLines::new();
+    let mut log = Vec::new();
+    for line in text.split('\n') {
+        match lines.read(line) {
+            Ok(entry) => log.extend(entry),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+    for entry in &log {
+        let written = EntryRecord::new(entry).to_json();
+        assert!(!written.contains('\n'), "an entry is one line");
+        let raw = json::parse(&written).expect("a record is JSON");
+        assert_eq!(read_entry(raw).as_ref(), Ok(entry), "a round trip loses nothing");
+    }
+    let whole = BranchView::of(&log);
+    let mut index = EntryIndex::new();
+    for end in 0..=log.len() {
+        if index.catch_up(&log[..end]).is_err() {
+            assert!(whole.is_err(), "what is wrong early is wrong in the end");
+            return;
+        }
+    }
+    let Ok(view) = whole else { return };
+    let ids: HashSet<_> = view.iter().map(|entry| entry.id()).collect();
+    assert_eq!(ids.len(), view.len(), "every entry once");
+    for entry in view.iter().filter(|entry| entry.is_redacted()) {
+        assert!(entry.entry().is_none() && entry.kind().is_none());
+    }
+});
