@@ -1,5 +1,5 @@
 //! From a session's log to model messages. So far the stages that make a list of messages one that
-//! every provider accepts: [`repair()`] mends tool pairs, [`units`] says where a cut may fall.
+//! every provider accepts: [`repair()`] mends tool pairs, [`units()`] says where a cut may fall.
 
 mod repair;
 mod units;

@@ -57,9 +57,18 @@ fn a_message_that_is_none_gets_the_contracts_text() {
     }
 }
 
+/// Each call is refused as a wrong parameter, with this text.
+fn check_refused(wrong: &[(&str, &str, &str)]) {
+    for (method, params, text) in wrong {
+        let error = ask(method, params);
+        assert!(error.contains(r#""code":-32602"#), "{method} {params}: {error}");
+        assert!(error.contains(&format!(r#""message":"{text}""#)), "{method} {params}: {error}");
+    }
+}
+
 #[test]
 fn windows_and_budgets_must_be_whole_and_not_negative() {
-    let wrong = [
+    check_refused(&[
         (
             "createConversation",
             r#"{"contextWindowSize":-1}"#,
@@ -96,6 +105,12 @@ fn windows_and_budgets_must_be_whole_and_not_negative() {
             r#"{"agentId":"a","agentType":"b","options":{"windowSizeOverride":0.5}}"#,
             "options.windowSizeOverride must be a whole number of 0 or more; got 0.5",
         ),
+    ]);
+}
+
+#[test]
+fn parameters_that_are_missing_or_of_the_wrong_kind_are_named() {
+    check_refused(&[
         ("getContextForAgent", r#"{"agentType":"b"}"#, "agentId is missing; give a string"),
         ("assemblePrompt", r#"{"agentType":"b"}"#, "input is missing; give an AssemblerInput"),
         (
@@ -132,12 +147,7 @@ fn windows_and_budgets_must_be_whole_and_not_negative() {
             "toolSpecs[0].parameterSchema is missing; give a JSON Schema",
         ),
         ("stripAllMarkers", r#"{"text":"a","mode":7}"#, "mode must be a string; got a number"),
-    ];
-    for (method, params, text) in wrong {
-        let error = ask(method, params);
-        assert!(error.contains(r#""code":-32602"#), "{method} {params}: {error}");
-        assert!(error.contains(&format!(r#""message":"{text}""#)), "{method} {params}: {error}");
-    }
+    ]);
 }
 
 #[test]
