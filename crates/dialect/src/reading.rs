@@ -40,16 +40,7 @@ impl Reading {
 
 /// A message of this role.
 pub(crate) fn message(role: Role, parts: Parts, unknown: Fields) -> Message {
-    Message {
-        role: Some(role),
-        parts,
-        speaker: None,
-        routing: None,
-        run_id: None,
-        timestamp: None,
-        meta: None,
-        unknown,
-    }
+    Message { unknown, ..Message::of_role(role, parts) }
 }
 
 /// A part of a kind that only this vendor knows, kept whole.

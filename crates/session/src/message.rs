@@ -11,8 +11,8 @@ use crate::{Fields, MessageId, Part, PartKind, Routing, Speaker, SpeakerType, Ti
 /// The parts of a message. One text lies inline: no allocation but its own.
 pub type Parts = SmallVec<[Part; 1]>;
 
-/// What somebody said.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What somebody said; by default, nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message {
     /// The role, where the source named one. See [`Message::effective_role`].
     pub role: Option<Role>,
@@ -57,16 +57,13 @@ pub enum Role {
 impl Message {
     /// A message of this speaker that is one text.
     pub fn said(speaker: impl Into<Arc<Speaker>>, text: impl Into<String>) -> Self {
-        Self {
-            role: None,
-            parts: SmallVec::from([Part::text(text)]),
-            speaker: Some(speaker.into()),
-            routing: None,
-            run_id: None,
-            timestamp: None,
-            meta: None,
-            unknown: Fields::NONE,
-        }
+        let parts = SmallVec::from([Part::text(text)]);
+        Self { speaker: Some(speaker.into()), parts, ..Self::default() }
+    }
+
+    /// A message of this role towards a model, of nobody in particular.
+    pub fn of_role(role: Role, parts: Parts) -> Self {
+        Self { role: Some(role), parts, ..Self::default() }
     }
 
     /// The same message, sent to these members.

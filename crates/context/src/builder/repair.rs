@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use tertulia_session::json::Json;
-use tertulia_session::{EntryId, Fields, Message, Part, PartKind, Parts, Role, ToolResult};
+use tertulia_session::{EntryId, Message, Part, PartKind, Parts, Role, ToolResult};
 
 use crate::whitespace::trim;
 
@@ -168,16 +168,7 @@ impl<'a> Mender<'a> {
             let kind = RepairKind::MissingResult { call };
             self.done.repairs.push(Repair { entry: entry.clone(), kind });
         }
-        let message = Message {
-            role: Some(Role::Tool),
-            parts,
-            speaker: None,
-            routing: None,
-            run_id: None,
-            timestamp: None,
-            meta: None,
-            unknown: Fields::NONE,
-        };
+        let message = Message::of_role(Role::Tool, parts);
         self.done.items.push(Item { entry, message: Cow::Owned(message) });
     }
 }

@@ -56,6 +56,12 @@ fn read_fields(mut object: Object<'_>) -> Result<Message, MessageError> {
         null => keep(null, "routing", &mut kept),
     };
     let role = lenient(&mut object, &mut kept, "role", |raw| Role::parse(&text(raw).ok()?));
+    let said = Message { role, parts, speaker: Some(speaker), routing, ..Message::default() };
+    Ok(read_rest(object, kept, said))
+}
+
+/// Reads what is the same for every message: run, time and notes; and keeps what nobody knows.
+pub(super) fn read_rest(mut object: Object<'_>, mut kept: Fields, said: Message) -> Message {
     let run_id = lenient(&mut object, &mut kept, "runId", |raw| Some(text(raw).ok()?.into()));
     let timestamp = lenient(&mut object, &mut kept, "timestamp", read_timestamp);
     let meta = lenient(&mut object, &mut kept, "meta", |raw| {
@@ -63,7 +69,7 @@ fn read_fields(mut object: Object<'_>) -> Result<Message, MessageError> {
     });
     let mut unknown = object.rest();
     unknown.extend(kept);
-    Ok(Message { role, parts, speaker: Some(speaker), routing, run_id, timestamp, meta, unknown })
+    Message { run_id, timestamp, meta, unknown, ..said }
 }
 
 /// `content` says what was said. `parts` beside it count only if they say the same words; otherwise

@@ -36,29 +36,43 @@ fn write_message<S: Serializer>(
     }
     write_some(&mut map, "role", message.role.map(|role| role.as_str()))?;
     map.serialize_entry("content", &message.text())?;
-    if !message.is_plain_text() {
+    if message.is_plain_text() {
+        write_rest(&mut map, message, &[])?;
+    } else {
         map.serialize_entry("parts", &PartsRecord(&message.parts))?;
+        write_rest(&mut map, message, &["parts"])?;
     }
-    write_some(&mut map, "speaker", message.speaker.as_deref().map(SpeakerRecord).as_ref())?;
-    write_some(&mut map, "routing", message.routing.as_deref().map(RoutingRecord).as_ref())?;
-    write_some(&mut map, "runId", message.run_id.as_ref())?;
-    write_some(&mut map, "timestamp", message.timestamp.as_ref().map(TimestampRecord).as_ref())?;
-    write_some(&mut map, "meta", message.meta.as_ref())?;
-    let written = [
+    map.end()
+}
+
+/// Writes what is the same for every message, behind the fields that are written already.
+pub(super) fn write_rest<M: SerializeMap>(
+    map: &mut M,
+    message: &Message,
+    written: &[&str],
+) -> Result<(), M::Error> {
+    let timestamp = message.timestamp.as_ref().map(TimestampRecord);
+    write_some(map, "speaker", message.speaker.as_deref().map(SpeakerRecord).as_ref())?;
+    write_some(map, "routing", message.routing.as_deref().map(RoutingRecord).as_ref())?;
+    write_some(map, "runId", message.run_id.as_ref())?;
+    write_some(map, "timestamp", timestamp.as_ref())?;
+    write_some(map, "meta", message.meta.as_ref())?;
+    // What could not be read was kept under its name; what was set since counts more.
+    let set = [
         ("role", message.role.is_some()),
-        ("parts", !message.is_plain_text()),
+        ("speaker", message.speaker.is_some()),
         ("routing", message.routing.is_some()),
         ("runId", message.run_id.is_some()),
         ("timestamp", message.timestamp.is_some()),
         ("meta", message.meta.is_some()),
     ];
-    write_kept(&mut map, &message.unknown, &written)?;
-    map.end()
+    let written = written.iter().map(|name| (*name, true)).chain(set);
+    write_kept(map, &message.unknown, &written.collect::<Vec<_>>())
 }
 
 pub(super) struct PartsRecord<'a>(pub(super) &'a Parts);
-pub(super) struct SpeakerRecord<'a>(pub(super) &'a Speaker);
-pub(super) struct RoutingRecord<'a>(pub(super) &'a Routing);
+struct SpeakerRecord<'a>(&'a Speaker);
+struct RoutingRecord<'a>(&'a Routing);
 struct AddresseesRecord<'a>(&'a [Addressee]);
 struct AddresseeRecord<'a>(&'a Addressee);
 pub(super) struct TimestampRecord<'a>(pub(super) &'a Timestamp);

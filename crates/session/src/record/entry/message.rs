@@ -7,9 +7,9 @@ use smallvec::SmallVec;
 
 use crate::json::{FieldError, Json, Kind, Object, Problem, text};
 use crate::record::MessageError;
-use crate::record::parts::{read_parts, write_kept, write_some};
-use crate::record::read::{lenient, read_routing, read_speaker, read_timestamp};
-use crate::record::write::{PartsRecord, RoutingRecord, SpeakerRecord, TimestampRecord};
+use crate::record::parts::{read_parts, write_some};
+use crate::record::read::{read_rest, read_routing, read_speaker};
+use crate::record::write::{PartsRecord, write_rest};
 use crate::{Fields, Message, Part, Parts, Role, Speaker};
 
 const ROLES: &str = "system, user, assistant or tool";
@@ -26,15 +26,9 @@ pub fn read_entry_message(raw: &RawValue) -> Result<Message, FieldError> {
         return Err(FieldError::missing("role", cure));
     }
     let routing = object.take_with("routing", read_routing)?.map(Box::new);
-    let run_id = lenient(&mut object, &mut kept, "runId", |raw| Some(text(raw).ok()?.into()));
-    let timestamp = lenient(&mut object, &mut kept, "timestamp", read_timestamp);
-    let meta = lenient(&mut object, &mut kept, "meta", |raw| {
-        (Kind::of(raw) == Kind::Object).then(|| Json::of(raw))
-    });
-    let mut unknown = object.rest();
-    unknown.extend(kept);
     let speaker = speaker.map(Into::into);
-    Ok(Message { role, parts, speaker, routing, run_id, timestamp, meta, unknown })
+    let said = Message { role, parts, speaker, routing, ..Message::default() };
+    Ok(read_rest(object, kept, said))
 }
 
 fn read_role(raw: &RawValue) -> Result<Role, FieldError> {
@@ -75,25 +69,10 @@ pub(super) struct EntryMessageRecord<'a>(pub(super) &'a Message);
 impl Serialize for EntryMessageRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let message = self.0;
-        let timestamp = message.timestamp.as_ref().map(TimestampRecord);
         let mut map = serializer.serialize_map(None)?;
         write_some(&mut map, "role", message.role.map(|role| role.as_str()))?;
         map.serialize_entry("parts", &PartsRecord(&message.parts))?;
-        write_some(&mut map, "speaker", message.speaker.as_deref().map(SpeakerRecord).as_ref())?;
-        write_some(&mut map, "routing", message.routing.as_deref().map(RoutingRecord).as_ref())?;
-        write_some(&mut map, "runId", message.run_id.as_ref())?;
-        write_some(&mut map, "timestamp", timestamp.as_ref())?;
-        write_some(&mut map, "meta", message.meta.as_ref())?;
-        let written = [
-            ("role", message.role.is_some()),
-            ("parts", true),
-            ("speaker", message.speaker.is_some()),
-            ("routing", message.routing.is_some()),
-            ("runId", message.run_id.is_some()),
-            ("timestamp", message.timestamp.is_some()),
-            ("meta", message.meta.is_some()),
-        ];
-        write_kept(&mut map, &message.unknown, &written)?;
+        write_rest(&mut map, message, &["parts"])?;
         map.end()
     }
 }
