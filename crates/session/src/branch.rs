@@ -38,6 +38,7 @@ pub struct BranchView<'a> {
 #[derive(Clone, Copy)]
 pub struct ViewEntry<'a> {
     entry: &'a Entry,
+    place: usize,
     sight: Sight<'a>,
 }
 
@@ -113,6 +114,11 @@ impl<'a> ViewEntry<'a> {
     /// The id.
     pub fn id(&self) -> &'a EntryId {
         &self.entry.id
+    }
+
+    /// The place of the entry in its log, from 0.
+    pub fn place(&self) -> usize {
+        self.place
     }
 
     /// The parent that the entry names.

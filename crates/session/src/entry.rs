@@ -111,3 +111,25 @@ impl NewEntry {
         Entry { id, parent_id, kind, timestamp, run_id, meta, unknown: Fields::NONE }
     }
 }
+
+/// A hash of entries in their order: whoever has the same entries gets the same text.
+///
+/// `b3-` and 32 hex digits of the BLAKE3 hash of the entries' JSON records, each behind a line break.
+#[derive(Clone, Debug, Default)]
+pub struct EntriesHash {
+    hasher: blake3::Hasher,
+}
+
+impl EntriesHash {
+    /// Takes in one more entry.
+    pub fn add(&mut self, entry: &Entry) {
+        // Writing into a hasher cannot fail.
+        let _ = serde_json::to_writer(&mut self.hasher, &EntryRecord::new(entry));
+        self.hasher.update(b"\n");
+    }
+
+    /// The hash of all that was taken in.
+    pub fn finish(&self) -> Box<str> {
+        format!("b3-{}", &self.hasher.finalize().to_hex()[..32]).into()
+    }
+}

@@ -28,9 +28,9 @@ mod timestamp;
 
 pub use branch::{BranchView, EntryError, EntryIndex, ViewEntry, Walk};
 pub use entry::{
-    BranchSummary, CompactionSummary, ContextCut, CutStrategy, Entry, EntryKind, ModelChange,
-    NewEntry, OtherEntry, Redaction, RuntimeInit, SessionHeader, SystemPromptOverride, TeamTask,
-    ThinkingLevelChange, Turn, TurnState, Usage, Usd,
+    BranchSummary, CompactionSummary, ContextCut, CutStrategy, EntriesHash, Entry, EntryKind,
+    ModelChange, NewEntry, OtherEntry, Redaction, RuntimeInit, SessionHeader, SystemPromptOverride,
+    TeamTask, ThinkingLevelChange, Turn, TurnState, Usage, Usd,
 };
 pub use entry_id::EntryId;
 pub use fields::Fields;

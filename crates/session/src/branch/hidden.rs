@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use super::EntryError;
 use super::ancestry::{Ancestry, Since};
-use super::index::{EntryIndex, Parent};
+use super::index::EntryIndex;
 use crate::{BranchSummary, CompactionSummary, Entry, EntryId, EntryKind};
 
 /// What is hidden, and by which redactions. All numbers are places in the log.
@@ -86,11 +86,11 @@ impl Hidden {
             while let Some(place) = next.filter(|place| !waits[*place]) {
                 waits[place] = true;
                 waiting.push(place);
-                next = before(index, log, place);
+                next = index.parent_place(log, place);
             }
             while let Some(place) = waiting.pop() {
                 // A parent that still waits is part of a circle, which no view can follow.
-                let parent = before(index, log, place).filter(|parent| ancestry.has(*parent));
+                let parent = index.parent_place(log, place).filter(|parent| ancestry.has(*parent));
                 let case = Case { index, log, ancestry: &ancestry, place, parent };
                 let since = self.judge_one(&case);
                 ancestry.add(place, parent, since);
@@ -133,7 +133,7 @@ impl Case<'_> {
         let last = match &summary.covered_to_id {
             Some(last) => known(last).or(self.parent)?,
             None => match known(&summary.first_kept_entry_id) {
-                Some(kept) => before(self.index, self.log, kept)?,
+                Some(kept) => self.index.parent_place(self.log, kept)?,
                 None => self.parent?,
             },
         };
@@ -162,12 +162,5 @@ impl Case<'_> {
 
     fn nearest_later(&self, from: usize, of: fn(&Since) -> Option<usize>) -> Option<usize> {
         self.ancestry.nearest(from, self.place, of)
-    }
-}
-
-fn before(index: &EntryIndex, log: &[Entry], place: usize) -> Option<usize> {
-    match index.parent(log, place) {
-        Parent::At(parent) => Some(parent),
-        Parent::None | Parent::Missing(_) => None,
     }
 }

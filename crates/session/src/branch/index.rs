@@ -130,13 +130,27 @@ impl EntryIndex {
         }
     }
 
+    /// The place of the entry that the one at this place follows; `None` for a root, and where the
+    /// parent is not in the log.
+    pub fn parent_place(&self, log: &[Entry], place: usize) -> Option<usize> {
+        match self.parent(log, place) {
+            Parent::At(parent) => Some(parent),
+            Parent::None | Parent::Missing(_) => None,
+        }
+    }
+
+    /// The place of the newest entry, where a walk begins.
+    pub fn newest_place(&self) -> Option<usize> {
+        self.newest
+    }
+
     /// The entry at this place as it may be seen.
-    pub(super) fn see<'a>(&self, log: &'a [Entry], place: usize) -> Option<ViewEntry<'a>> {
+    pub fn see<'a>(&self, log: &'a [Entry], place: usize) -> Option<ViewEntry<'a>> {
         let entry = log.get(place)?;
         let by = |place: usize| log.get(place).map(|redaction| &redaction.id);
         let redacted = self.hidden.redacted_at(&entry.id).and_then(by).map(Sight::Redacted);
         let void = || self.hidden.void_at(place).and_then(by).map(Sight::Void);
-        Some(ViewEntry { entry, sight: redacted.or_else(void).unwrap_or(Sight::Open) })
+        Some(ViewEntry { entry, place, sight: redacted.or_else(void).unwrap_or(Sight::Open) })
     }
 
     fn append_all(&mut self, log: &[Entry], hides_more: &mut bool) -> Result<(), EntryError> {

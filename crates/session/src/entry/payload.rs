@@ -80,6 +80,12 @@ pub struct CompactionSummary {
     pub strategy: Option<Box<str>>,
     /// Who made it.
     pub author: Option<Box<str>>,
+    /// Entries before the first kept one that stay as they are, such as pinned ones.
+    pub kept_ids: Option<Vec<EntryId>>,
+    /// Why another author's text was not taken.
+    pub refused: Option<Box<str>>,
+    /// What a counted token weighed by reported usage, in thousandths.
+    pub scale_permille: Option<u64>,
     /// What else the source said.
     pub unknown: Fields,
 }
@@ -99,6 +105,10 @@ pub struct ContextCut {
     pub tokens_after: u64,
     /// Why.
     pub reason: Box<str>,
+    /// Entries before the first kept one that stay as they are, such as pinned ones.
+    pub kept_ids: Option<Vec<EntryId>>,
+    /// What a counted token weighed by reported usage, in thousandths.
+    pub scale_permille: Option<u64>,
     /// What else the source said.
     pub unknown: Fields,
 }

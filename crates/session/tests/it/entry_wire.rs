@@ -74,6 +74,9 @@ pub(crate) fn summary(range: &str, first_kept: &str) -> EntryKind {
         tokens_after: None,
         strategy: None,
         author: None,
+        kept_ids: None,
+        refused: None,
+        scale_permille: None,
         unknown: Fields::NONE,
     }))
 }

@@ -103,6 +103,9 @@ fn read_compaction_summary(raw: &RawValue) -> Result<EntryKind, FieldError> {
         tokens_after: object.take_with("tokensAfter", whole_number)?,
         strategy: take_boxed(&mut object, "strategy")?,
         author: take_boxed(&mut object, "author")?,
+        kept_ids: object.take_with("keptIds", read_ids)?,
+        refused: take_boxed(&mut object, "refused")?,
+        scale_permille: object.take_with("scalePermille", whole_number)?,
         unknown: object.rest(),
     };
     Ok(EntryKind::CompactionSummary(Box::new(summary)))
@@ -117,6 +120,8 @@ fn read_context_cut(raw: &RawValue) -> Result<EntryKind, FieldError> {
         tokens_before: need_count(&mut object, "tokensBefore")?,
         tokens_after: need_count(&mut object, "tokensAfter")?,
         reason: object.need_text("reason")?.into(),
+        kept_ids: object.take_with("keptIds", read_ids)?,
+        scale_permille: object.take_with("scalePermille", whole_number)?,
         unknown: object.rest(),
     }))
 }

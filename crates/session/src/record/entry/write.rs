@@ -124,6 +124,9 @@ fn write_compaction_summary<'a, M: SerializeMap>(
     write_some(map, "tokensAfter", summary.tokens_after.as_ref())?;
     write_some(map, "strategy", summary.strategy.as_ref())?;
     write_some(map, "author", summary.author.as_ref())?;
+    write_ids(map, "keptIds", summary.kept_ids.as_deref())?;
+    write_some(map, "refused", summary.refused.as_ref())?;
+    write_some(map, "scalePermille", summary.scale_permille.as_ref())?;
     Ok(&summary.unknown)
 }
 
@@ -131,14 +134,14 @@ fn write_context_cut<'a, M: SerializeMap>(
     map: &mut M,
     cut: &'a ContextCut,
 ) -> Result<&'a Fields, M::Error> {
-    let elided: Option<Vec<&str>> =
-        cut.elided_ids.as_ref().map(|ids| ids.iter().map(EntryId::as_str).collect());
     map.serialize_entry("strategy", cut.strategy.as_str())?;
     write_id(map, "firstKeptEntryId", cut.first_kept_entry_id.as_ref())?;
-    write_some(map, "elidedIds", elided.as_ref())?;
+    write_ids(map, "elidedIds", cut.elided_ids.as_deref())?;
     map.serialize_entry("tokensBefore", &cut.tokens_before)?;
     map.serialize_entry("tokensAfter", &cut.tokens_after)?;
     map.serialize_entry("reason", &cut.reason)?;
+    write_ids(map, "keptIds", cut.kept_ids.as_deref())?;
+    write_some(map, "scalePermille", cut.scale_permille.as_ref())?;
     Ok(&cut.unknown)
 }
 
@@ -187,4 +190,13 @@ fn write_id<M: SerializeMap>(
     id: Option<&EntryId>,
 ) -> Result<(), M::Error> {
     write_some(map, name, id.map(EntryId::as_str))
+}
+
+fn write_ids<M: SerializeMap>(
+    map: &mut M,
+    name: &str,
+    ids: Option<&[EntryId]>,
+) -> Result<(), M::Error> {
+    let ids: Option<Vec<&str>> = ids.map(|ids| ids.iter().map(EntryId::as_str).collect());
+    write_some(map, name, ids.as_ref())
 }

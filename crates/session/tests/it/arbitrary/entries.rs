@@ -35,7 +35,7 @@ const TYPES: [&str; 15] = [
 /// Names that mean something somewhere in an entry.
 const NAMES: &str = "version role parts content speaker routing model level data systemPrompt task \
      summary firstKeptEntryId coveredFromId coveredToId coveredCount tokensBefore tokensAfter \
-     strategy elidedIds reason sourceSessionId sourceEntryId targetId member state cause \
+     strategy elidedIds keptIds refused scalePermille reason sourceSessionId sourceEntryId targetId member state cause \
      inputTokens outputTokens costUsd timestamp runId meta parentId x";
 
 fn id() -> impl Strategy<Value = EntryId> {
@@ -77,32 +77,39 @@ fn changes() -> impl Strategy<Value = EntryKind> {
 
 fn compaction_summary() -> impl Strategy<Value = EntryKind> {
     let ids = (id(), option::of(id()), option::of(id()));
-    let counts = [(); 3].map(|()| option::of(any::<u64>()));
-    let texts = [(); 3].map(|()| option::of(boxed()));
-    (boxed(), ids, counts, texts, fields()).prop_map(|(summary, ids, counts, texts, unknown)| {
-        let [covered_count, tokens_before, tokens_after] = counts;
-        let [covered_hash, strategy, author] = texts;
-        EntryKind::CompactionSummary(Box::new(CompactionSummary {
-            summary,
-            first_kept_entry_id: ids.0,
-            covered_from_id: ids.1,
-            covered_to_id: ids.2,
-            covered_count,
-            covered_hash,
-            tokens_before,
-            tokens_after,
-            strategy,
-            author,
-            unknown,
-        }))
-    })
+    let counts = [(); 4].map(|()| option::of(any::<u64>()));
+    let texts = [(); 4].map(|()| option::of(boxed()));
+    let kept = option::of(vec(id(), 0..3));
+    (boxed(), (ids, kept), counts, texts, fields()).prop_map(
+        |(summary, ids, counts, texts, unknown)| {
+            let (ids, kept_ids) = ids;
+            let [covered_count, tokens_before, tokens_after, scale_permille] = counts;
+            let [covered_hash, strategy, author, refused] = texts;
+            EntryKind::CompactionSummary(Box::new(CompactionSummary {
+                summary,
+                first_kept_entry_id: ids.0,
+                covered_from_id: ids.1,
+                covered_to_id: ids.2,
+                covered_count,
+                covered_hash,
+                tokens_before,
+                tokens_after,
+                strategy,
+                author,
+                kept_ids,
+                refused,
+                scale_permille,
+                unknown,
+            }))
+        },
+    )
 }
 
 fn context_cut() -> impl Strategy<Value = EntryKind> {
     let strategy = select(vec![CutStrategy::Elide, CutStrategy::Drop]);
-    let ids = (option::of(id()), option::of(vec(id(), 0..3)));
-    (strategy, ids, any::<(u64, u64)>(), boxed(), fields()).prop_map(
-        |(strategy, (first_kept_entry_id, elided_ids), tokens, reason, unknown)| {
+    let ids = (option::of(id()), option::of(vec(id(), 0..3)), option::of(vec(id(), 0..3)));
+    (strategy, ids, any::<(u64, u64, Option<u64>)>(), boxed(), fields()).prop_map(
+        |(strategy, (first_kept_entry_id, elided_ids, kept_ids), tokens, reason, unknown)| {
             EntryKind::ContextCut(ContextCut {
                 strategy,
                 first_kept_entry_id,
@@ -110,6 +117,8 @@ fn context_cut() -> impl Strategy<Value = EntryKind> {
                 tokens_before: tokens.0,
                 tokens_after: tokens.1,
                 reason,
+                kept_ids,
+                scale_permille: tokens.2,
                 unknown,
             })
         },
