@@ -21,7 +21,7 @@
 
 mod cache;
 mod calibration;
-mod content;
+pub(crate) mod content;
 mod count;
 mod estimate;
 mod image;

@@ -8,7 +8,7 @@ use tertulia_session::json::{self, Json, Kind, Object, RawValue};
 
 /// A piece of a tool result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Content<'a> {
+pub(crate) enum Content<'a> {
     /// Words.
     Text(Cow<'a, str>),
     /// A picture as base64, or what stands in its place.
@@ -49,7 +49,7 @@ pub(super) fn arguments(arguments: &Json, style: ArgumentStyle) -> (Cow<'_, str>
 
 /// The pieces of a tool result: a string is one text; a list of blocks is taken apart as Anthropic and
 /// MCP write them; anything else is its JSON text.
-pub(super) fn result(content: &Json) -> Vec<Content<'_>> {
+pub(crate) fn result(content: &Json) -> Vec<Content<'_>> {
     let Ok(raw) = json::parse(content.as_str()) else {
         return vec![Content::Text(Cow::Borrowed(content.as_str()))];
     };

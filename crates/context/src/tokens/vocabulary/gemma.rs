@@ -1,0 +1,285 @@
+//! Gemma's vocabulary, and the cuts that make counting with it linear. Called by [`super`] alone.
+//!
+//! The encoder merges a text without blanks as a whole, through lists that are many times as long as the
+//! text: `n log n` steps over memory that no cache holds. So it is never given more than a window. The
+//! windows overlap in one token, and that makes the sum exact:
+//!
+//! - Merging takes the best pair of neighbours, the leftmost of equals, until there is none. Where a text
+//!   has a token's end, nothing was ever merged across it, so both sides alone give the same tokens.
+//! - A row of tokens is what merging gives if each two neighbours are what merging gives for the two:
+//!   the first merge across an end would also happen with these two alone.
+//!
+//! A window that begins where a token of the last one does, and with the same token, continues it: all
+//! neighbours stand next to each other in one window or in the other. If it begins with another token, what
+//! is behind the window would have changed what is in it; then an earlier token is tried. If none fits,
+//! the text is counted again in larger windows, which one of 100,000 random texts needed.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use splintr::{AnyTokenizer, Backend, SpecialMode};
+
+/// `None` if the embedded vocabulary cannot be read, which would be a broken build.
+static GEMMA: OnceLock<Option<Gemma>> = OnceLock::new();
+
+/// What the encoder is given at once, if it need not be more. Its lists for it fit into a core's cache.
+const WINDOW_BYTES: usize = 2 * 1_024;
+
+/// How much larger windows are that are taken if those did not fit: a megabyte is counted four times at
+/// the most.
+const WINDOW_GROWTH: usize = 8;
+
+/// How many tokens before its end a window is left first; if that fails, twice as many. The last few may
+/// be other ones with more text behind them.
+const OVERLAP_TOKENS: usize = 8;
+
+/// The encoder remembers up to 65,536 words, whatever their length. Beyond this many bytes it is made
+/// to forget, so that its memory has a limit. What it remembers never changes a count.
+const REMEMBERED_BYTES_MAX: usize = 4 * 1_024 * 1_024;
+
+/// Gemma writes a blank so.
+const BLANK: char = '\u{2581}';
+
+/// Counts as Gemma 4, whose ordinary tokens are those of Gemma 3.
+pub(in crate::tokens) fn count(text: &str) -> Option<u64> {
+    let gemma = GEMMA.get_or_init(Gemma::load).as_ref()?;
+    paragraphs(text).map(|paragraph| gemma.count(paragraph, WINDOW_BYTES)).sum()
+}
+
+/// Whether a text was counted already.
+pub(in crate::tokens) fn is_loaded() -> bool {
+    GEMMA.get().is_some()
+}
+
+struct Gemma {
+    encoder: AnyTokenizer,
+    /// Bytes that the encoder was given since it was last made to forget.
+    remembered_bytes: AtomicUsize,
+}
+
+impl Gemma {
+    fn load() -> Option<Self> {
+        let encoder = splintr::from_pretrained("gemma4").ok()?;
+        Some(Self { encoder, remembered_bytes: AtomicUsize::new(0) })
+    }
+
+    /// The tokens of this text: in windows of this size, or in larger ones if they do not fit together.
+    fn count(&self, text: &str, window_bytes: usize) -> Option<u64> {
+        let mut bytes = window_bytes;
+        while bytes < text.len() {
+            if let Some(tokens) = self.count_in_windows(text, bytes) {
+                return Some(tokens);
+            }
+            bytes = bytes.saturating_mul(WINDOW_GROWTH);
+        }
+        self.encode(text).map(|tokens| tokens.len() as u64)
+    }
+
+    /// `None` if a window cannot be continued.
+    fn count_in_windows(&self, text: &str, bytes: usize) -> Option<u64> {
+        let (mut rest, mut counted) = (text, 0);
+        let mut tokens = self.encode(beginning(rest, bytes))?;
+        while bytes < rest.len() {
+            let next = self.next_window(rest, &tokens, bytes)?;
+            counted += next.before;
+            rest = &rest[next.at..];
+            tokens = next.tokens;
+        }
+        Some(counted + tokens.len() as u64)
+    }
+
+    /// The window that continues the one at the beginning, which has these tokens.
+    fn next_window(&self, rest: &str, tokens: &[u32], bytes: usize) -> Option<Next> {
+        let window = beginning(rest, bytes);
+        let (mut at, mut next_try) = (window.len(), OVERLAP_TOKENS);
+        for (before, token) in tokens.iter().enumerate().skip(1).rev() {
+            at = self.start_of(*token, &window.as_bytes()[..at])?;
+            // A token may be a byte of a character that the vocabulary lacks.
+            if tokens.len() - before < next_try || !window.is_char_boundary(at) {
+                continue;
+            }
+            next_try *= 2;
+            let next = self.encode(beginning(&rest[at..], bytes))?;
+            if next.first() == Some(token) {
+                return Some(Next { at, before: before as u64, tokens: next });
+            }
+        }
+        None
+    }
+
+    /// Where this token begins, if the text ends with it.
+    fn start_of(&self, token: u32, text: &[u8]) -> Option<usize> {
+        let spelling = self.encoder.decode_token_bytes(token).ok()?;
+        let Ok(spelling) = str::from_utf8(&spelling) else {
+            return text.strip_suffix(&spelling[..]).map(<[u8]>::len);
+        };
+        let mut before = text;
+        for character in spelling.chars().rev() {
+            let mut bytes = [0; 4];
+            before = match before.strip_suffix(character.encode_utf8(&mut bytes).as_bytes()) {
+                Some(before) => before,
+                None if character == BLANK => before.strip_suffix(b" ")?,
+                None => return None,
+            };
+        }
+        Some(before.len())
+    }
+
+    fn encode(&self, text: &str) -> Option<Vec<u32>> {
+        let tokens = self.encoder.encode_with(text, &SpecialMode::Ordinary).ok()?;
+        let bytes = text.len();
+        let given = self.remembered_bytes.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+        if given >= REMEMBERED_BYTES_MAX {
+            self.remembered_bytes.store(0, Ordering::Relaxed);
+            if let Backend::Bpe(encoder) = self.encoder.backend() {
+                encoder.clear_cache();
+            }
+        }
+        Some(tokens)
+    }
+}
+
+/// A window that continues the one before it.
+struct Next {
+    /// Where it begins, counted from where the other one did.
+    at: usize,
+    /// The tokens of the other one up to there.
+    before: u64,
+    /// Its own tokens.
+    tokens: Vec<u32>,
+}
+
+/// As much of the text as fits into so many bytes.
+fn beginning(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
+}
+
+/// Cuts behind each run of line breaks.
+///
+/// No token of Gemma holds a line break and anything else, so no token lies across such a cut and the
+/// sum is exact; and the encoder, which takes memory for each byte it is given, never sees more of a
+/// long text than a paragraph.
+fn paragraphs(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let line_end = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+        let breaks = rest[line_end..].bytes().take_while(|byte| *byte == b'\n').count();
+        let (paragraph, behind) = rest.split_at(line_end + breaks);
+        rest = behind;
+        (!paragraph.is_empty()).then_some(paragraph)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::sync::LazyLock;
+
+    /// One that no other test counts with.
+    static ALONE: LazyLock<Gemma> = LazyLock::new(|| Gemma::load().unwrap());
+
+    /// What the encoder gives for the text as a whole.
+    fn whole(text: &str) -> Option<u64> {
+        ALONE.encode(text).map(|tokens| tokens.len() as u64)
+    }
+
+    /// Runs of one piece, of several, and of any characters.
+    fn texts() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            2 => proptest::sample::select(PIECES.to_vec()).prop_map(str::to_owned),
+            1 => any::<char>().prop_map(String::from),
+            1 => "[a-c]{1,3}",
+            1 => (0..70_usize, 1..10_usize).prop_map(|(from, chars)| {
+                CHAIN.chars().skip(from).take(chars).collect()
+            }),
+            1 => "[\u{4e00}-\u{4fff}]{1,4}",
+        ];
+        let run = (piece, prop_oneof![3 => 1..4_usize, 1 => 1..200_usize]);
+        let runs = proptest::collection::vec(run, 1..30);
+        runs.prop_map(|runs| runs.iter().map(|(piece, times)| piece.repeat(*times)).collect())
+    }
+
+    const PIECES: [&str; 16] = [
+        "a",
+        "ab",
+        "aab",
+        " ",
+        "\u{2581}",
+        " \u{2581}",
+        "\n",
+        "\r\n",
+        "=",
+        "0",
+        "😀",
+        "👨\u{200d}👩",
+        "漢字",
+        "> </",
+        "\u{10ffff}",
+        "<0x41>",
+    ];
+
+    /// Each pair of characters is a better merge than the one before it: what is at the end decides how
+    /// the whole is cut.
+    const CHAIN: &str =
+        "ōnXHdXdNQHXAqdUxEbzcHpOIHUbkcNmAJDJEAWDLUmLRTMWRCFRPUBNCMMEOPSScmyeebeysopeles";
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+
+        #[test]
+        fn windows_of_any_size_do_not_change_what_is_counted(
+            text in texts(),
+            window_bytes in 1..300_usize,
+        ) {
+            prop_assert_eq!(ALONE.count(&text, window_bytes), whole(&text));
+        }
+
+        #[test]
+        fn paragraphs_do_not_change_what_is_counted(text in texts()) {
+            prop_assert_eq!(count(&text), whole(&text));
+        }
+    }
+
+    #[test]
+    fn long_runs_are_counted_as_they_are_merged() {
+        for piece in PIECES {
+            for bytes in [WINDOW_BYTES, 2 * WINDOW_BYTES + 1, 20_011] {
+                let text = piece.repeat(bytes.div_ceil(piece.len()));
+                assert_eq!(count(&text), whole(&text), "{piece:?}, {bytes} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_end_decides_is_not_decided_in_a_window() {
+        let text = CHAIN.repeat(5);
+        for window_bytes in 1..text.len() {
+            let counted = ALONE.count(&text, window_bytes);
+            assert_eq!(counted, whole(&text), "windows of {window_bytes} bytes");
+        }
+        assert_eq!(ALONE.count_in_windows(CHAIN, CHAIN.len() - 1), None);
+    }
+
+    #[test]
+    fn a_text_is_cut_behind_each_run_of_line_breaks() {
+        let cut = |text| paragraphs(text).collect::<Vec<_>>();
+        assert_eq!(cut("a\n\n\nb\r\nc"), ["a\n\n\n", "b\r\n", "c"]);
+        assert_eq!(cut("\n\na"), ["\n\n", "a"]);
+        assert!(cut("").is_empty());
+    }
+
+    #[test]
+    fn the_encoder_forgets_before_it_holds_too_much() {
+        let gemma = Gemma::load().unwrap();
+        let mut text = String::new();
+        for number in 0..REMEMBERED_BYTES_MAX / 10 {
+            text.push_str(&format!(" x{number:08}"));
+        }
+        gemma.count(&text, WINDOW_BYTES).unwrap();
+        let Backend::Bpe(encoder) = gemma.encoder.backend() else {
+            panic!("Gemma is counted by merges");
+        };
+        assert!(encoder.cache_len() < 20_000, "{}", encoder.cache_len());
+    }
+}
