@@ -1,8 +1,196 @@
-//! From a session's log to model messages. So far the stages that make a list of messages one that
-//! every provider accepts: [`repair()`] mends tool pairs, [`units()`] says where a cut may fall.
+//! From a session's log to the messages that a model is sent, within a number of tokens: the stages in
+//! the order in which a build passes them. Stateless: the same log and the same input give the same
+//! bytes; what has to be remembered is given back as entries for the log.
+//!
+//! ```
+//! use tertulia_context::builder::{ContextBuildInput, ContextBuilder, ContextConfig};
+//! use tertulia_session::{Message, Part, Role};
+//!
+//! let builder = ContextBuilder::new(ContextConfig::new(8_000))?;
+//! let question = [Part::text("Shall we start?")].into_iter().collect();
+//! let question = [Message::of_role(Role::User, question)];
+//! let first = builder.build_context(&ContextBuildInput {
+//!     system_prompt: Some("Be brief."),
+//!     input_messages: &question,
+//!     ..ContextBuildInput::default()
+//! })?;
+//! assert_eq!(first.model_messages.len(), 2);
+//!
+//! // What was new is appended to the log; from then on the log alone says the same.
+//! let again = builder.build_context(&ContextBuildInput {
+//!     system_prompt: Some("Be brief."),
+//!     session_entries: &first.entries_to_append,
+//!     ..ContextBuildInput::default()
+//! })?;
+//! assert_eq!(again.model_messages, first.model_messages);
+//! # Ok::<(), tertulia_context::builder::ContextError>(())
+//! ```
 
+mod arrivals;
+mod build;
+mod config;
+mod cover;
+mod elide;
+mod error;
+mod frozen;
+mod hints;
+mod index;
+mod input;
+mod marks;
+mod plan;
+mod recalled;
 mod repair;
+mod request;
+mod scale;
 mod units;
+mod verdict;
+mod window;
 
-pub use repair::{Item, NO_RESULT, Repair, RepairKind, Repaired, repair};
-pub use units::units;
+use std::sync::Arc;
+
+use tertulia_session::{Entry, Message};
+
+use crate::compact::Compactor;
+use crate::tokens::{MessageCounter, Tokenizer};
+use build::Build;
+
+pub use config::{ContextConfig, DEFAULT_TARGET_PERMILLE, Strategy};
+pub use error::{ContextError, FloorItem, FloorPart, InvalidInput, Overflow};
+pub use hints::{HINTS, Hint, HintKind, ProvideHints};
+pub use index::ContextIndex;
+pub use input::{
+    ContextBuildInput, ContextBuildResult, ContextStats, ContextUpdateRequest, ContextUpdateResult,
+    ModelMessage, Source,
+};
+pub use repair::{Item, Mended, NO_RESULT, Repair, RepairKind, Repaired, repair};
+pub use request::{AcceptedSummary, SummaryRequest};
+pub use units::{Unit, units};
+pub use verdict::{DropReason, HideReason, State, Verdict};
+
+/// Builds contexts for one model.
+#[derive(Clone, Debug)]
+pub struct ContextBuilder {
+    config: ContextConfig,
+    counter: MessageCounter,
+    compactor: Option<Compactor>,
+    hints: Option<Arc<dyn ProvideHints>>,
+    system_prompt: Option<Box<str>>,
+    member: Option<Box<str>>,
+}
+
+impl ContextBuilder {
+    /// A builder with this configuration, for Claude. Without a compactor what is cut is dropped.
+    pub fn new(config: ContextConfig) -> Result<Self, ContextError> {
+        config.check()?;
+        Ok(Self {
+            config,
+            counter: MessageCounter::new(Tokenizer::default()),
+            compactor: None,
+            hints: None,
+            system_prompt: None,
+            member: None,
+        })
+    }
+
+    /// The same builder, counting like this.
+    #[must_use]
+    pub fn with_counter(mut self, counter: MessageCounter) -> Self {
+        self.counter = counter;
+        self
+    }
+
+    /// The same builder, which has what is cut summarised.
+    #[must_use]
+    pub fn with_compactor(mut self, compactor: Compactor) -> Self {
+        self.compactor = Some(compactor);
+        self
+    }
+
+    /// The same builder, with somebody who knows the hints where an input brings none.
+    #[must_use]
+    pub fn with_hints(mut self, hints: Arc<dyn ProvideHints>) -> Self {
+        self.hints = Some(hints);
+        self
+    }
+
+    /// The same builder, with a system prompt for logs and inputs that bring none.
+    #[must_use]
+    pub fn with_system_prompt(mut self, prompt: impl Into<Box<str>>) -> Self {
+        self.system_prompt = Some(prompt.into());
+        self
+    }
+
+    /// The same builder, which believes the usage reports of this member alone.
+    #[must_use]
+    pub fn for_member(mut self, member: impl Into<Box<str>>) -> Self {
+        self.member = Some(member.into());
+        self
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &ContextConfig {
+        &self.config
+    }
+
+    /// The messages for the next call of the model. Reads the whole log; keep a [`ContextIndex`] and
+    /// call [`build_with`](Self::build_with) where it grows and is built from again.
+    pub fn build_context<'a>(
+        &self,
+        input: &ContextBuildInput<'a>,
+    ) -> Result<ContextBuildResult<'a>, ContextError> {
+        self.build_with(&mut ContextIndex::new(), input)
+    }
+
+    /// The same, with what was learned from the log before: costs what is new and what is sent.
+    pub fn build_with<'a>(
+        &self,
+        index: &mut ContextIndex,
+        input: &ContextBuildInput<'a>,
+    ) -> Result<ContextBuildResult<'a>, ContextError> {
+        Build::read(self, index, input)?.finish()
+    }
+
+    /// What changes in the middle of a run: new messages, and a cut if they are too much or the model
+    /// found the last request too large.
+    pub fn compute_context_updates<'a>(
+        &self,
+        request: &ContextUpdateRequest<'a>,
+    ) -> Result<ContextUpdateResult<'a>, ContextError> {
+        self.update_with(&mut ContextIndex::new(), request)
+    }
+
+    /// The same, with what was learned from the log before.
+    pub fn update_with<'a>(
+        &self,
+        index: &mut ContextIndex,
+        request: &ContextUpdateRequest<'a>,
+    ) -> Result<ContextUpdateResult<'a>, ContextError> {
+        let built = self.build_with(index, &request.into())?;
+        let has_changed = !built.entries_to_append.is_empty();
+        Ok(ContextUpdateResult {
+            updated_messages: has_changed.then_some(built.model_messages),
+            compacted: built.compacted,
+            entries_to_append: built.entries_to_append,
+            stats: built.stats,
+            summary_request: built.summary_request,
+        })
+    }
+
+    /// Puts a text that a model wrote in the place of the extractive summary that was made with the
+    /// request, if it passes the gate. The log must hold that summary already.
+    pub fn accept_summary(
+        &self,
+        index: &mut ContextIndex,
+        session_entries: &[Entry],
+        request: &SummaryRequest,
+        text: &str,
+        author: &str,
+    ) -> Result<AcceptedSummary, ContextError> {
+        request::accept_summary(self, index, session_entries, request, text, author)
+    }
+
+    /// What these messages cost.
+    pub fn estimate_tokens(&self, messages: &[Message]) -> u64 {
+        messages.iter().map(|message| self.counter.count_message(message).count.tokens).sum()
+    }
+}

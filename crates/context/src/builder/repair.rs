@@ -10,13 +10,17 @@ use tertulia_session::{EntryId, Message, Part, PartKind, Parts, Role, ToolResult
 
 use crate::whitespace::trim;
 
-/// A message on its way to a model, and the entry that it comes from.
+/// A message on its way to a model, and where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item<'a> {
-    /// The entry; for a result that was made up, the entry of its call.
-    pub entry: EntryId,
+    /// The place of its entry in the log; for a result that was made up, that of its call.
+    pub place: usize,
     /// The message.
     pub message: Cow<'a, Message>,
+    /// Whether it stays from before a cut.
+    pub is_before: bool,
+    /// Whether it is not what the entry says, but what was mended or made up.
+    pub is_mended: bool,
 }
 
 /// A list that was mended, and what was done to it.
@@ -25,10 +29,19 @@ pub struct Repaired<'a> {
     /// The messages.
     pub items: Vec<Item<'a>>,
     /// What was done, in the order of the list.
-    pub repairs: Vec<Repair>,
+    pub mended: Vec<Mended>,
 }
 
 /// Something that was mended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mended {
+    /// The place of the entry.
+    pub place: usize,
+    /// What was done.
+    pub kind: RepairKind,
+}
+
+/// Something that was mended, by the id of its entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
     /// The entry.
@@ -61,6 +74,13 @@ pub enum RepairKind {
     },
 }
 
+impl<'a> Item<'a> {
+    /// A message as its entry says it.
+    pub fn new(place: usize, message: Cow<'a, Message>) -> Self {
+        Self { place, message, is_before: false, is_mended: false }
+    }
+}
+
 /// What a made-up result says.
 pub const NO_RESULT: &str = "No result of this call was recorded.";
 
@@ -84,16 +104,19 @@ struct Mender<'a> {
     calls: Vec<Box<str>>,
     /// Those that have no result yet.
     open: HashSet<Box<str>>,
-    /// The entry of that answer.
-    caller: Option<EntryId>,
+    /// The place of that answer, and whether it stays from before a cut.
+    caller: Option<(usize, bool)>,
 }
 
 impl<'a> Mender<'a> {
     fn request(&mut self, item: Item<'a>) {
-        let item = self.keep_parts(item, |kind| {
-            matches!(kind, PartKind::ToolCall(_) | PartKind::ToolResult(_))
-                .then_some(RepairKind::MisplacedPart)
-        });
+        let is_misplaced =
+            |kind: &PartKind| matches!(kind, PartKind::ToolCall(_) | PartKind::ToolResult(_));
+        let item = match item.message.parts.iter().any(|part| is_misplaced(&part.kind)) {
+            true => self
+                .keep_parts(item, |kind| is_misplaced(kind).then_some(RepairKind::MisplacedPart)),
+            false => item,
+        };
         if let Some(item) = self.unless_empty(item) {
             self.close();
             self.done.items.push(item);
@@ -101,23 +124,31 @@ impl<'a> Mender<'a> {
     }
 
     fn answer(&mut self, item: Item<'a>) {
+        let item = if may_need_mending(&item.message) { self.mended_answer(item) } else { item };
+        let Some(item) = self.unless_empty(item) else { return };
+        self.close();
+        self.calls = item.message.parts.iter().filter_map(call_id).collect();
+        self.open = self.calls.iter().cloned().collect();
+        self.caller = Some((item.place, item.is_before));
+        self.done.items.push(item);
+    }
+
+    fn mended_answer(&mut self, item: Item<'a>) -> Item<'a> {
         let mut seen = HashSet::new();
-        let item = self.keep_parts(item, |kind| match kind {
+        self.keep_parts(item, |kind| match kind {
             PartKind::ToolResult(_) => Some(RepairKind::MisplacedPart),
             PartKind::ToolCall(call) if !seen.insert(call.tool_call_id.clone()) => {
                 Some(RepairKind::RepeatedCall { call: call.tool_call_id.clone() })
             }
             _ => None,
-        });
-        let Some(item) = self.unless_empty(item) else { return };
-        self.close();
-        self.calls = item.message.parts.iter().filter_map(call_id).collect();
-        self.open = self.calls.iter().cloned().collect();
-        self.caller = Some(item.entry.clone());
-        self.done.items.push(item);
+        })
     }
 
     fn results(&mut self, item: Item<'a>) {
+        if item.message.parts.is_empty() {
+            self.done.mended.push(Mended { place: item.place, kind: RepairKind::Empty });
+            return;
+        }
         let mut open = std::mem::take(&mut self.open);
         let item = self.keep_parts(item, |kind| {
             let PartKind::ToolResult(result) = kind else { return Some(RepairKind::MisplacedPart) };
@@ -144,8 +175,9 @@ impl<'a> Mender<'a> {
         }
         let mut wanted = reasons.iter().map(Option::is_none);
         item.message.to_mut().parts.retain(|_| wanted.next().unwrap_or(true));
+        item.is_mended = true;
         for kind in reasons.into_iter().flatten() {
-            self.done.repairs.push(Repair { entry: item.entry.clone(), kind });
+            self.done.mended.push(Mended { place: item.place, kind });
         }
         item
     }
@@ -154,7 +186,7 @@ impl<'a> Mender<'a> {
         if item.message.parts.iter().any(says_something) {
             return Some(item);
         }
-        self.done.repairs.push(Repair { entry: item.entry, kind: RepairKind::Empty });
+        self.done.mended.push(Mended { place: item.place, kind: RepairKind::Empty });
         None
     }
 
@@ -162,15 +194,31 @@ impl<'a> Mender<'a> {
     fn close(&mut self) {
         let mut calls = std::mem::take(&mut self.calls);
         calls.retain(|call| self.open.remove(call));
-        let (Some(entry), false) = (self.caller.take(), calls.is_empty()) else { return };
+        let (Some((place, is_before)), false) = (self.caller.take(), calls.is_empty()) else {
+            return;
+        };
         let parts: Parts = calls.iter().map(|call| no_result(call)).collect();
         for call in calls {
             let kind = RepairKind::MissingResult { call };
-            self.done.repairs.push(Repair { entry: entry.clone(), kind });
+            self.done.mended.push(Mended { place, kind });
         }
         let message = Message::of_role(Role::Tool, parts);
-        self.done.items.push(Item { entry, message: Cow::Owned(message) });
+        let message = Cow::Owned(message);
+        self.done.items.push(Item { place, message, is_before, is_mended: true });
     }
+}
+
+/// Whether there is a result in an answer, or more than one call that could share an id.
+fn may_need_mending(answer: &Message) -> bool {
+    let mut calls = 0;
+    answer.parts.iter().any(|part| match part.kind {
+        PartKind::ToolResult(_) => true,
+        PartKind::ToolCall(_) => {
+            calls += 1;
+            calls > 1
+        }
+        _ => false,
+    })
 }
 
 fn call_id(part: &Part) -> Option<Box<str>> {
@@ -187,7 +235,7 @@ fn no_result(call: &str) -> Part {
 }
 
 /// Whether a model finds anything in it. Thinking alone is no message for any provider.
-fn says_something(part: &Part) -> bool {
+pub(super) fn says_something(part: &Part) -> bool {
     match &part.kind {
         PartKind::Text(text) => !trim(text).is_empty(),
         PartKind::Thinking(_) => false,

@@ -6,9 +6,7 @@ use std::borrow::Cow;
 use proptest::prelude::*;
 use tertulia_context::builder::{Item, NO_RESULT, RepairKind, Repaired, repair, units};
 use tertulia_session::json::Json;
-use tertulia_session::{
-    EntryId, Message, Part, PartKind, Role, Speaker, SpeakerType, ToolCall, ToolResult,
-};
+use tertulia_session::{Message, Part, PartKind, Role, Speaker, SpeakerType, ToolCall, ToolResult};
 
 fn part(word: &str) -> Part {
     let json = |text: &str| Json::parse(text).unwrap();
@@ -41,7 +39,7 @@ fn item(place: usize, line: &str) -> Item<'static> {
         _ => Role::Tool,
     });
     message.parts = words.split_whitespace().map(part).collect();
-    Item { entry: EntryId::from(format!("e{place}")), message: Cow::Owned(message) }
+    Item::new(place, Cow::Owned(message))
 }
 
 fn mended(lines: &[&str]) -> Repaired<'static> {
@@ -75,15 +73,15 @@ fn shown_item(item: &Item<'_>) -> String {
 
 fn shown_units(repaired: &Repaired<'_>) -> Vec<String> {
     let unit = |unit: &[Item<'_>]| unit.iter().map(shown_item).collect::<Vec<_>>().join(" | ");
-    units(&repaired.items).into_iter().map(|range| unit(&repaired.items[range])).collect()
+    units(&repaired.items).into_iter().map(|one| unit(&repaired.items[one.items])).collect()
 }
 
 fn check(lines: &[&str], expected_units: &[&str], repairs: &[(&str, RepairKind)]) {
     let repaired = mended(lines);
     assert_eq!(shown_units(&repaired), expected_units, "{lines:?}");
-    let told: Vec<_> =
-        repaired.repairs.iter().map(|one| (one.entry.as_str(), one.kind.clone())).collect();
-    assert_eq!(told, repairs, "{lines:?}");
+    let told = repaired.mended.iter().map(|one| (format!("e{}", one.place), one.kind.clone()));
+    let repairs = repairs.iter().map(|(entry, kind)| ((*entry).to_owned(), kind.clone()));
+    assert_eq!(told.collect::<Vec<_>>(), repairs.collect::<Vec<_>>(), "{lines:?}");
 }
 
 fn missing(call: &str) -> RepairKind {
@@ -165,7 +163,7 @@ fn a_hundred_thousand_parallel_calls_are_mended_in_one_pass() {
     let results: String = (0..100_000).rev().map(|n| format!(" ={n}")).collect();
     let repaired = mended(&[&format!("a{calls}"), &format!("t{results}"), "u x"]);
     assert_eq!(repaired.items.len(), 3);
-    assert_eq!(repaired.repairs, []);
+    assert_eq!(repaired.mended, []);
 }
 
 fn any_line() -> impl Strategy<Value = String> {
@@ -221,11 +219,11 @@ proptest! {
         // A made-up result belongs to the entry of its call and stands behind the real ones.
         let said = repaired.items.iter().filter(|item| !shown_item(item).contains('!'));
         let places: Vec<usize> =
-            said.map(|item| item.entry.as_str()[1..].parse().unwrap()).collect();
+            said.map(|item| item.place).collect();
         prop_assert!(places.is_sorted());
         let again = repair(repaired.items.clone());
         prop_assert_eq!(&again.items, &repaired.items);
-        prop_assert_eq!(again.repairs, []);
+        prop_assert_eq!(again.mended, []);
     }
 
     #[test]
@@ -234,9 +232,9 @@ proptest! {
         let repaired = mended(&lines);
         let mut next = 0;
         for unit in units(&repaired.items) {
-            prop_assert_eq!(unit.start, next);
-            next = unit.end;
-            prop_assert_ne!(repaired.items[unit.start].message.effective_role(), Role::Tool);
+            prop_assert_eq!(unit.items.start, next);
+            next = unit.items.end;
+            prop_assert_ne!(repaired.items[unit.items.start].message.effective_role(), Role::Tool);
         }
         prop_assert_eq!(next, repaired.items.len());
     }

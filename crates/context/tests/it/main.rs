@@ -7,15 +7,18 @@
 )]
 
 mod assemblers_more;
+mod builder;
 mod builder_repair;
 mod cases;
 mod codex;
+mod compact;
 mod explain;
 mod log_lines;
 mod look_up;
 mod manager_more;
 mod markers;
 mod properties;
+mod recall;
 mod records;
 mod seed_claude;
 mod seed_counts;

@@ -1,0 +1,142 @@
+//! Messages that are new to the log, as entries behind its tail. Those that the log ends with already
+//! were handed in before and are taken once.
+
+use tertulia_session::{Entry, EntryId, EntryKind, Message, NewEntry};
+
+use super::ContextError;
+use super::index::ContextIndex;
+
+/// The new messages.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Arrivals<'a> {
+    /// Those that the log does not have.
+    pub(super) messages: &'a [Message],
+    /// The same as entries, each after the one before it.
+    pub(super) entries: Vec<Entry>,
+}
+
+impl<'a> Arrivals<'a> {
+    pub(super) fn of(
+        index: &ContextIndex,
+        log: &[Entry],
+        input: &'a [Message],
+    ) -> Result<Self, ContextError> {
+        let messages = &input[known(index, log, input)?..];
+        let mut parent = tail_id(index, log);
+        let mut entries = Vec::with_capacity(messages.len());
+        for message in messages {
+            let entry = chained(EntryKind::Message(message.clone()), parent, message);
+            parent = Some(entry.id.clone());
+            entries.push(entry);
+        }
+        Ok(Self { messages, entries })
+    }
+}
+
+/// The id of the entry that the next one follows.
+pub(super) fn tail_id(index: &ContextIndex, log: &[Entry]) -> Option<EntryId> {
+    index.entries.newest_place().and_then(|place| log.get(place)).map(|entry| entry.id.clone())
+}
+
+fn chained(kind: EntryKind, parent_id: Option<EntryId>, message: &Message) -> Entry {
+    let (timestamp, run_id) = (message.timestamp.clone(), message.run_id.clone());
+    NewEntry { parent_id, kind, timestamp, run_id, meta: None }.with_content_id()
+}
+
+/// How many of the first messages are the last ones of the log: the longest beginning of the input
+/// that the log ends with, found in one pass over both.
+fn known(index: &ContextIndex, log: &[Entry], input: &[Message]) -> Result<usize, ContextError> {
+    if input.is_empty() {
+        return Ok(0);
+    }
+    let mut newest = Vec::new();
+    for view in index.entries.walk(log)? {
+        if let Some(EntryKind::Message(message)) = view?.kind() {
+            newest.push(message);
+        }
+        if newest.len() == input.len() {
+            break;
+        }
+    }
+    let borders = borders(input);
+    let mut matched = 0;
+    for message in newest.into_iter().rev() {
+        if matched == input.len() {
+            matched = borders[matched - 1];
+        }
+        matched = extended(input, &borders, matched, message);
+    }
+    Ok(matched)
+}
+
+/// For every beginning of the list, the length of the longest shorter one that it also ends with.
+fn borders(list: &[Message]) -> Vec<usize> {
+    let mut borders = vec![0; list.len()];
+    for place in 1..list.len() {
+        borders[place] = extended(list, &borders, borders[place - 1], &list[place]);
+    }
+    borders
+}
+
+/// How long a beginning of the list ends in `next`, if one of this length ended right before it.
+fn extended(list: &[Message], borders: &[usize], mut matched: usize, next: &Message) -> usize {
+    while matched > 0 && list[matched] != *next {
+        matched = borders[matched - 1];
+    }
+    matched + usize::from(list[matched] == *next)
+}
+
+#[cfg(test)]
+mod tests {
+    use tertulia_session::{Part, Role};
+
+    use super::*;
+
+    fn said(text: &str) -> Message {
+        Message::of_role(Role::User, std::iter::once(Part::text(text)).collect())
+    }
+
+    fn says(text: &str) -> Vec<Message> {
+        text.split_whitespace().map(said).collect()
+    }
+
+    #[track_caller]
+    fn check(log: &str, input: &str, arrived: &str) {
+        let mut index = ContextIndex::new();
+        let log = Arrivals::of(&index, &[], &says(log)).unwrap().entries;
+        index.catch_up(&log, &crate::tokens::MessageCounter::new(Default::default())).unwrap();
+        let input = says(input);
+        let arrivals = Arrivals::of(&index, &log, &input).unwrap();
+        let words: Vec<_> = arrivals.messages.iter().map(|message| message.text()).collect();
+        assert_eq!(words.join(" "), arrived, "{log:?}");
+        let first = arrivals.entries.first().and_then(|entry| entry.parent_id.clone());
+        assert!(arrivals.entries.is_empty() || first == log.last().map(|entry| entry.id.clone()));
+    }
+
+    #[test]
+    fn what_the_log_ends_with_is_taken_once() {
+        check("", "a b", "a b");
+        check("a", "b", "b");
+        check("a b", "b", "");
+        check("a b", "b c", "c");
+        check("a b c", "a b c d", "d");
+        check("x a b", "a b", "");
+        check("a b", "a", "a");
+    }
+
+    #[test]
+    fn repetitions_are_matched_as_far_as_they_go() {
+        check("a a", "a a a", "a");
+        check("a a a", "a a", "");
+        check("a b a b", "a b a b c", "c");
+        check("a b a", "a b a b a", "b a");
+        check("a b a c", "a b a b", "a b a b");
+    }
+
+    #[test]
+    fn ten_thousand_equal_messages_are_compared_in_one_pass() {
+        let many = "a ".repeat(10_000);
+        check(&many, &format!("{many} b"), "b");
+        check(&format!("{many} b"), &many, many.trim_end());
+    }
+}

@@ -1,0 +1,381 @@
+//! Making a cut: stubs, a summary or a drop, each as an entry that later builds apply. Decides nothing
+//! about sizes; that was planned.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use tertulia_session::{
+    CompactionSummary, ContextCut, CutStrategy, EntriesHash, Entry, EntryId, EntryKind, Fields,
+    Message, NewEntry,
+};
+
+use super::build::{Build, entry_at, id_at, summary_message};
+use super::elide::elided;
+use super::plan::Plan;
+use super::request::{REQUEST_BYTES_MAX, SummaryRequest};
+use super::window::message_of;
+use super::{ContextError, Item};
+use crate::compact::{Covered, EXTRACTIVE, Summary, SummaryTask, request_text};
+
+/// What was cut.
+#[derive(Debug, Default)]
+pub(super) struct Cut {
+    pub(super) entries: Vec<Entry>,
+    /// The id of the new summary.
+    pub(super) summary: Option<EntryId>,
+    pub(super) request: Option<SummaryRequest>,
+    pub(super) is_new: bool,
+}
+
+/// Makes the entries and brings the build in line with them.
+pub(super) struct Maker<'m, 'a, 'b> {
+    build: &'m mut Build<'a, 'b>,
+    tokens_before: u64,
+    cut: Cut,
+}
+
+/// What a summary covers.
+#[derive(Debug, Default)]
+pub(super) struct Covering<'a> {
+    /// Oldest first.
+    pub(super) messages: Vec<(usize, Cow<'a, Message>)>,
+    /// The first and the last entry of the range.
+    pub(super) range: Option<(EntryId, EntryId)>,
+}
+
+impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
+    pub(super) fn new(build: &'m mut Build<'a, 'b>, tokens_before: u64) -> Self {
+        Self { build, tokens_before, cut: Cut::default() }
+    }
+
+    pub(super) fn done(self) -> Cut {
+        self.cut
+    }
+
+    /// These messages become stubs.
+    pub(super) fn elide(&mut self, items: &[usize]) {
+        let build = &mut *self.build;
+        let mut ids = Vec::with_capacity(items.len());
+        for place in items {
+            let item = &mut build.window.items[*place];
+            let id = id_at(build.log, &build.arrivals, item.place).clone();
+            item.message = Cow::Owned(elided(&item.message, &id));
+            let (counter, message) = (&build.builder.counter, &item.message);
+            let count = || counter.count_message(message).count;
+            build.tokens[*place] = build.index.stub_tokens(item.place, &id, count).tokens;
+            build.marks.elided.insert(item.place);
+            ids.push(id);
+        }
+        let kind = EntryKind::ContextCut(ContextCut {
+            strategy: CutStrategy::Elide,
+            first_kept_entry_id: None,
+            elided_ids: Some(ids),
+            tokens_before: self.tokens_before,
+            tokens_after: build.total(),
+            reason: self.reason().into(),
+            kept_ids: None,
+            scale_permille: self.build.scale.recorded(),
+            unknown: Fields::NONE,
+        });
+        self.append(kind);
+    }
+
+    /// Everything before this unit goes, but for what must be sent: there is a summary of it, or it is
+    /// dropped.
+    pub(super) fn cover(
+        &mut self,
+        unit: usize,
+        summary: Result<Summary, Option<String>>,
+    ) -> Result<(), ContextError> {
+        let Some(start) = Start::of(self.build, unit) else { return Ok(()) };
+        let kept = kept_before(self.build, unit);
+        match summary {
+            Ok(summary) => {
+                let covering = gather(self.build, start.place, &kept)?;
+                self.keep_from(unit, &start);
+                self.append_summary(summary, &covering, start.place, &kept);
+            }
+            Err(refused) => {
+                let mut reason = self.reason();
+                if let Some(refused) = refused {
+                    reason = format!("{reason}; no summary: {refused}");
+                }
+                self.keep_from(unit, &start);
+                self.append_drop(reason, start.place, &kept);
+            }
+        }
+        Ok(())
+    }
+
+    fn keep_from(&mut self, unit: usize, start: &Start) {
+        let window = &mut self.build.window;
+        let mut stays = vec![true; window.items.len()];
+        stays[..start.item].fill(false);
+        for must in window.units[..unit].iter().filter(|unit| unit.is_must()) {
+            stays[must.items.clone()].fill(true);
+        }
+        let mut flags = stays.iter();
+        window.items.retain(|_| flags.next().copied().unwrap_or(true));
+        // What was mended and is not sent was not mended.
+        let sent: HashSet<usize> = window.items.iter().map(|item| item.place).collect();
+        window.mended.retain(|one| one.place >= start.place || sent.contains(&one.place));
+        let mut flags = stays.iter();
+        self.build.tokens.retain(|_| flags.next().copied().unwrap_or(true));
+        self.build.marks.first_kept = Some(start.place);
+    }
+
+    fn append_summary(
+        &mut self,
+        summary: Summary,
+        covering: &Covering<'_>,
+        first_kept: usize,
+        kept: &[usize],
+    ) {
+        let build = &mut *self.build;
+        let previous = build.marks.summary;
+        let message = summary_message(&summary.text);
+        build.sums.summary = build.index.made_tokens(&message, &build.builder.counter).tokens;
+        let (from, to) = covering.range.clone().unzip();
+        let ids = |places: &[usize]| -> Vec<EntryId> {
+            places.iter().map(|place| id_at(build.log, &build.arrivals, *place).clone()).collect()
+        };
+        let payload = CompactionSummary {
+            summary: summary.text,
+            first_kept_entry_id: id_at(build.log, &build.arrivals, first_kept).clone(),
+            covered_from_id: from,
+            covered_to_id: to,
+            covered_count: Some(covering.messages.len() as u64),
+            covered_hash: Some(hash(build, covering)),
+            tokens_before: Some(self.tokens_before),
+            tokens_after: Some(build.total()),
+            strategy: Some(summary.strategy),
+            author: Some(summary.author),
+            kept_ids: Some(ids(kept)),
+            refused: summary.refused.map(|refusal| refusal.to_string().into()),
+            scale_permille: build.scale.recorded(),
+            unknown: Fields::NONE,
+        };
+        let may_ask =
+            build.builder.config.request_summaries && payload.author.as_deref() == Some(EXTRACTIVE);
+        if may_ask {
+            let covered = covered_list(build, covering);
+            let mut task = task(build, &covered, build.builder.config.summary_cap());
+            task.previous = previous.map(|(_, summary)| &*summary.summary);
+            let text = request_text(&task, REQUEST_BYTES_MAX);
+            self.cut.request = Some(SummaryRequest::of(&payload, task.max_tokens, text));
+        }
+        let entry = self.append(EntryKind::CompactionSummary(Box::new(payload)));
+        self.build.summary = Some((entry.clone(), message));
+        self.build.marks.summary_first_kept = Some(first_kept);
+        self.cut.summary = Some(entry);
+    }
+
+    fn append_drop(&mut self, reason: String, first_kept: usize, kept: &[usize]) {
+        let build = &*self.build;
+        let id = |place: usize| id_at(build.log, &build.arrivals, place).clone();
+        let kind = EntryKind::ContextCut(ContextCut {
+            strategy: CutStrategy::Drop,
+            first_kept_entry_id: Some(id(first_kept)),
+            elided_ids: None,
+            tokens_before: self.tokens_before,
+            tokens_after: build.total(),
+            reason: reason.into(),
+            kept_ids: Some(kept.iter().map(|place| id(*place)).collect()),
+            scale_permille: build.scale.recorded(),
+            unknown: Fields::NONE,
+        });
+        self.append(kind);
+    }
+
+    fn append(&mut self, kind: EntryKind) -> EntryId {
+        let build = &*self.build;
+        let parent_id = build.next_parent(&self.cut.entries);
+        // No clock: it happened when the newest message did.
+        let newest = build.arrivals.entries.last().or(build.log.last());
+        let timestamp = newest.and_then(|entry| entry.timestamp.clone());
+        let run_id = newest.and_then(|entry| entry.run_id.clone());
+        let entry = NewEntry { parent_id, kind, timestamp, run_id, meta: None }.with_content_id();
+        let id = entry.id.clone();
+        self.cut.entries.push(entry);
+        self.cut.is_new = true;
+        id
+    }
+
+    fn reason(&self) -> String {
+        let config = &self.build.builder.config;
+        if self.build.input.overflow_hint {
+            return "the model found it too large".to_owned();
+        }
+        let trigger = config.trigger();
+        match config.max_history_messages {
+            Some(max) if self.tokens_before <= trigger => format!("over {max} messages"),
+            _ => format!("over {trigger} tokens"),
+        }
+    }
+}
+
+/// Where what stays begins.
+struct Start {
+    /// Its first message in the window.
+    item: usize,
+    /// The entry of that message.
+    place: usize,
+}
+
+impl Start {
+    fn of(build: &Build<'_, '_>, unit: usize) -> Option<Self> {
+        let window = &build.window;
+        let start = window.units.get(unit).map(|unit| unit.items.start);
+        let item = start.unwrap_or(window.items.len());
+        let place = window.items.get(item).map(|item| item.place);
+        // Where all that stays is from before the last cut, that one stays where it is.
+        Some(Self { item, place: place.or(build.marks.first_kept)? })
+    }
+}
+
+/// The places of what stays from before the cut, in order.
+fn kept_before(build: &Build<'_, '_>, unit: usize) -> Vec<usize> {
+    let window = &build.window;
+    let musts = window.units[..unit].iter().filter(|unit| unit.is_must());
+    let items = musts.flat_map(|unit| &window.items[unit.items.clone()]);
+    let mut places: Vec<usize> = items.map(|item| item.place).collect();
+    places.dedup();
+    places
+}
+
+/// The summary of what a plan cuts, or why there is none. Changes nothing yet.
+pub(super) fn summarize(
+    build: &mut Build<'_, '_>,
+    plan: &Plan,
+    tokens_before: u64,
+) -> Result<Result<Summary, String>, ContextError> {
+    let start = plan.cut.and_then(|unit| Some((unit, Start::of(build, unit)?)));
+    let (Some((unit, start)), Some(compactor)) = (start, &build.builder.compactor) else {
+        return Ok(Err("there is no compactor".to_owned()));
+    };
+    let covering = gather(build, start.place, &kept_before(build, unit))?;
+    let mut tokens = build.sums.summary;
+    for covered in &covering.messages {
+        tokens += covered_tokens(build, covered);
+    }
+    let covered = covered_list(build, &covering);
+    let task = task(build, &covered, text_cap(build, plan.summary_cap));
+    let made = compactor.summarize(&task, tokens).map_err(|refusal| refusal.to_string());
+    Ok(made.and_then(|made| if_smaller(build, plan, tokens_before, made)))
+}
+
+/// How many tokens the text of a summary may have, if its message may have so many.
+fn text_cap(build: &Build<'_, '_>, summary_cap: u64) -> u64 {
+    let text = summary_cap.saturating_sub(build.summary_wrapper());
+    let counted = text.saturating_mul(1_000) / build.scale.permille();
+    counted.min(build.builder.config.summary_cap())
+}
+
+/// The summary, unless the context would be no smaller with it and smaller is what is needed.
+fn if_smaller(
+    build: &mut Build<'_, '_>,
+    plan: &Plan,
+    tokens_before: u64,
+    summary: Summary,
+) -> Result<Summary, String> {
+    let message = summary_message(&summary.text);
+    let tokens = build.index.made_tokens(&message, &build.builder.counter).tokens;
+    let after = plan.left + build.scale.of_tokens(tokens);
+    let is_over = after > build.builder.config.trigger();
+    if after >= tokens_before && (is_over || build.input.overflow_hint) {
+        return Err(format!(
+            "with it there would be {after} tokens, no fewer than the {tokens_before} before"
+        ));
+    }
+    Ok(summary)
+}
+
+/// All that the cut takes out of sight: what is between the last summary and the first kept entry, and
+/// what an earlier cut had kept from before and this one does not.
+fn gather<'a>(
+    build: &Build<'a, '_>,
+    first_kept: usize,
+    kept: &[usize],
+) -> Result<Covering<'a>, ContextError> {
+    let log = build.log;
+    let kept: HashSet<usize> = kept.iter().copied().collect();
+    let mut covering = Covering::default();
+    let mut found: Vec<(usize, Cow<'a, Message>)> = Vec::new();
+    let (mut first, mut last) = (None, None);
+    for offset in (0..first_kept.saturating_sub(log.len())).rev() {
+        let place = log.len() + offset;
+        let id = &build.arrivals.entries[offset].id;
+        last = last.or(Some(id));
+        first = Some(id);
+        if !kept.contains(&place) {
+            found.push((place, Cow::Borrowed(&build.arrivals.messages[offset])));
+        }
+    }
+    let until = build.marks.summary_first_kept;
+    let mut is_met = first_kept >= log.len();
+    if Some(first_kept) != until {
+        for view in build.index.entries.walk(log)? {
+            let view = view?;
+            if !is_met {
+                is_met = view.place() == first_kept;
+                continue;
+            }
+            last = last.or(Some(view.id()));
+            first = Some(view.id());
+            if !kept.contains(&view.place()) {
+                found.extend(message_of(view).map(|message| (view.place(), message)));
+            }
+            if Some(view.place()) == until {
+                break;
+            }
+        }
+    }
+    covering.range = first.cloned().zip(last.cloned());
+    found.reverse();
+    let seen: HashSet<usize> = found.iter().map(|(place, _)| *place).collect();
+    let released = |item: &&Item<'a>| {
+        !item.is_mended && !kept.contains(&item.place) && !seen.contains(&item.place)
+    };
+    let before = build.window.units[..build.window.kept_before].iter();
+    let items = before.flat_map(|unit| &build.window.items[unit.items.clone()]);
+    let released = items.filter(released).map(|item| (item.place, item.message.clone()));
+    covering.messages = released.chain(found).collect();
+    Ok(covering)
+}
+
+fn covered_tokens(build: &mut Build<'_, '_>, covered: &(usize, Cow<'_, Message>)) -> u64 {
+    let counter = &build.builder.counter;
+    match covered {
+        (_, Cow::Owned(message)) => build.index.made_tokens(message, counter).tokens,
+        (place, Cow::Borrowed(message)) => {
+            let id = id_at(build.log, &build.arrivals, *place);
+            build.index.tokens(*place, id, message, counter).tokens
+        }
+    }
+}
+
+fn covered_list<'c>(build: &'c Build<'_, '_>, covering: &'c Covering<'_>) -> Vec<Covered<'c>> {
+    let covered = covering.messages.iter().map(|(place, message)| Covered {
+        entry: id_at(build.log, &build.arrivals, *place),
+        message,
+    });
+    covered.collect()
+}
+
+fn task<'c>(build: &'c Build<'_, '_>, covered: &'c [Covered<'c>], cap: u64) -> SummaryTask<'c> {
+    SummaryTask {
+        previous: build.marks.summary.map(|(_, summary)| &*summary.summary),
+        covered,
+        max_tokens: cap,
+        tokenizer: &build.builder.counter.tokenizer,
+    }
+}
+
+/// A hash of what is covered, so that nobody takes a summary for one of something else.
+pub(super) fn hash(build: &Build<'_, '_>, covering: &Covering<'_>) -> Box<str> {
+    let mut hash = EntriesHash::default();
+    for (place, _) in &covering.messages {
+        hash.add(entry_at(build.log, &build.arrivals, *place));
+    }
+    hash.finish()
+}

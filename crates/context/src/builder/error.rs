@@ -1,0 +1,153 @@
+//! Why a context cannot be built: what is wrong, where, and what to do about it. Ids and figures are
+//! quoted, never text of messages.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use tertulia_session::{EntryError, EntryId};
+
+/// Why there is no context.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ContextError {
+    /// The configuration, the entries or another input is wrong.
+    #[error("{0}")]
+    InvalidInput(InvalidInput),
+    /// What must be sent is more than may be sent.
+    #[error("{0}")]
+    Overflow(Overflow),
+    /// What is too large could not be made smaller.
+    #[error("the context cannot be made smaller: {reason}")]
+    CompactionFailed {
+        /// What was tried, and why it failed.
+        reason: String,
+    },
+}
+
+/// An input that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidInput {
+    /// The entry, if it is about one.
+    pub entry: Option<EntryId>,
+    /// The field, such as `payload.firstKeptEntryId`.
+    pub field: Option<Cow<'static, str>>,
+    /// What is wrong with it and what to do.
+    pub problem: String,
+}
+
+/// More than fits: what must be sent whatever is cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overflow {
+    /// The least that can be sent, in tokens.
+    pub floor: u64,
+    /// The most that may be sent.
+    pub limit: u64,
+    /// What the floor is made of, largest first, at most five.
+    pub biggest: Vec<FloorItem>,
+}
+
+/// A piece of what must be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FloorItem {
+    /// What it is.
+    pub what: FloorPart,
+    /// Its tokens.
+    pub tokens: u64,
+}
+
+/// What must be sent whatever is cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FloorPart {
+    /// The system prompt and the data of the run.
+    SystemPrompt,
+    /// The tools.
+    Tools,
+    /// The hints.
+    RuntimeHints,
+    /// A message: the newest request, one that is pinned, or one of the newest unit.
+    Entry(EntryId),
+}
+
+impl ContextError {
+    /// The name of the error on every door.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::InvalidInput(_) => "ContextInvalidInput",
+            Self::Overflow(_) => "ContextOverflow",
+            Self::CompactionFailed { .. } => "ContextCompactionFailed",
+        }
+    }
+
+    /// A field of the input that is wrong.
+    pub fn field(field: impl Into<Cow<'static, str>>, problem: impl Into<String>) -> Self {
+        let (entry, field, problem) = (None, Some(field.into()), problem.into());
+        Self::InvalidInput(InvalidInput { entry, field, problem })
+    }
+
+    /// A field of an entry that is wrong.
+    pub(super) fn entry(entry: &EntryId, field: &'static str, problem: impl Into<String>) -> Self {
+        let (entry, field, problem) = (Some(entry.clone()), Some(field.into()), problem.into());
+        Self::InvalidInput(InvalidInput { entry, field, problem })
+    }
+
+    pub(super) fn failed(reason: impl Into<String>) -> Self {
+        Self::CompactionFailed { reason: reason.into() }
+    }
+}
+
+impl From<EntryError> for ContextError {
+    fn from(error: EntryError) -> Self {
+        Self::InvalidInput(InvalidInput {
+            entry: error.entry().cloned(),
+            field: error.field().map(Cow::Borrowed),
+            problem: error.to_string(),
+        })
+    }
+}
+
+impl fmt::Display for InvalidInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A sentence of the log's own names its entry and field already.
+        match (&self.entry, &self.field) {
+            (Some(entry), Some(field)) if !self.problem.starts_with("Entry ") => {
+                write!(f, "Entry {entry}: {field} {}", self.problem)
+            }
+            (None, Some(field)) => write!(f, "{field} {}", self.problem),
+            _ => f.write_str(&self.problem),
+        }
+    }
+}
+
+impl fmt::Display for Overflow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { floor, limit, .. } = self;
+        // The model found too large what is within the limit, and nothing more can go.
+        if floor <= limit {
+            write!(
+                f,
+                "{floor} tokens have to be sent, and the model found them too many; shorten what is largest"
+            )?;
+        } else {
+            write!(
+                f,
+                "at least {floor} tokens have to be sent and {limit} may be; shorten what is \
+                 largest or raise maxInputTokens"
+            )?;
+        }
+        for (place, item) in self.biggest.iter().enumerate() {
+            let sign = if place == 0 { ":" } else { "," };
+            write!(f, "{sign} {} {}", item.what, item.tokens)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for FloorPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SystemPrompt => f.write_str("system prompt"),
+            Self::Tools => f.write_str("tools"),
+            Self::RuntimeHints => f.write_str("runtime hints"),
+            Self::Entry(id) => write!(f, "entry {id}"),
+        }
+    }
+}

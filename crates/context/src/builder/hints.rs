@@ -1,0 +1,120 @@
+//! Runtime hints: what may change from turn to turn. One message at the very end, never persisted, so
+//! that all before it stays the same bytes.
+
+use std::fmt;
+
+use tertulia_session::json::{self, Json, Object, RawValue};
+use tertulia_session::{Message, Part, Role};
+
+use super::ContextError;
+use super::frozen::{key_lines, text_of};
+use super::window::made_message;
+
+/// A hint that this version knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// Its name in JSON.
+    pub name: &'static str,
+    /// What it must be.
+    pub kind: HintKind,
+    /// What it says.
+    pub meaning: &'static str,
+}
+
+/// What a hint must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HintKind {
+    /// A text.
+    Text,
+    /// A whole number of 0 or more.
+    Number,
+    /// A list of texts.
+    Texts,
+}
+
+/// Who knows the hints of a turn, where the input brings none.
+pub trait ProvideHints: fmt::Debug + Send + Sync {
+    /// The hints: a JSON object, or `None`.
+    fn hints(&self) -> Option<Json>;
+}
+
+const fn hint(name: &'static str, kind: HintKind, meaning: &'static str) -> Hint {
+    Hint { name, kind, meaning }
+}
+
+/// The hints that this version knows. Others are sent as they are.
+pub const HINTS: [Hint; 12] = [
+    hint("activeFile", HintKind::Text, "the file that the user looks at"),
+    hint("cwd", HintKind::Text, "the folder, where it changes within a session"),
+    hint("gitBranch", HintKind::Text, "the branch that is checked out"),
+    hint("gitStatus", HintKind::Text, "what is changed and not committed"),
+    hint("locale", HintKind::Text, "the user's language, such as de-DE"),
+    hint("maxSteps", HintKind::Number, "how many model calls a run may have"),
+    hint("note", HintKind::Text, "anything else that the model should know now"),
+    hint("openFiles", HintKind::Texts, "the files that are open"),
+    hint("step", HintKind::Number, "which model call of the run this is"),
+    hint("time", HintKind::Text, "the time as the user would say it"),
+    hint("timeZone", HintKind::Text, "such as Europe/Madrid"),
+    hint("tokensLeft", HintKind::Number, "how many tokens the run may still cost"),
+];
+
+/// The hints as the last message.
+pub(super) fn hints_message(
+    hints: Option<&Json>,
+    time: Option<String>,
+) -> Result<Option<Message>, ContextError> {
+    let mut lines = match hints {
+        Some(hints) => {
+            check(hints)?;
+            key_lines(hints, FIELD)?
+        }
+        None => Vec::new(),
+    };
+    if let Some(time) = time
+        && let Err(place) = lines.binary_search_by(|(key, _)| key.as_str().cmp("time"))
+    {
+        lines.insert(place, ("time".to_owned(), time));
+    }
+    let text = (!lines.is_empty()).then(|| Part::text(text_of(&lines)));
+    Ok(text.map(|text| made_message(Role::System, "runtime_hints", [text])))
+}
+
+const FIELD: &str = "runtimeHints";
+
+fn check(hints: &Json) -> Result<(), ContextError> {
+    let Some(mut object) = json::parse(hints.as_str()).ok().and_then(|raw| Object::of(raw).ok())
+    else {
+        // What is no object is told where its fields are read.
+        return Ok(());
+    };
+    for hint in HINTS {
+        if let Some(raw) = object.take_some(hint.name)
+            && !hint.kind.fits(raw)
+        {
+            let problem = format!("must be {}; got {}", hint.kind, json::Kind::of(raw));
+            return Err(ContextError::field(format!("{FIELD}.{}", hint.name), problem));
+        }
+    }
+    Ok(())
+}
+
+impl HintKind {
+    fn fits(self, raw: &RawValue) -> bool {
+        match self {
+            Self::Text => json::text(raw).is_ok(),
+            Self::Number => json::whole_number(raw).is_ok(),
+            Self::Texts => json::elements(raw)
+                .is_ok_and(|list| list.into_iter().all(|text| json::text(text).is_ok())),
+        }
+    }
+}
+
+impl fmt::Display for HintKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Text => "a string",
+            Self::Number => "a whole number of 0 or more",
+            Self::Texts => "a list of strings",
+        })
+    }
+}

@@ -1,0 +1,366 @@
+//! What a builder remembers of a log between builds, so that a build costs what is sent and not what
+//! was ever said: where the branch turns, what messages cost, what recall can find. Kept by the
+//! caller; any of it can be made again from the log alone.
+
+use std::collections::{HashMap, HashSet};
+
+use tertulia_session::json::{self, Object};
+use tertulia_session::{
+    Entry, EntryError, EntryId, EntryIndex, EntryKind, Message, PartKind, Role,
+};
+
+use super::ContextError;
+use super::repair::says_something;
+use crate::recall::RecallIndex;
+use crate::tokens::{MessageCounter, TokenCache, TokenCount, ToolSpec};
+
+/// What is known of a log. Starts empty, catches up with the log at every build.
+#[derive(Debug, Default)]
+pub struct ContextIndex {
+    pub(super) entries: EntryIndex,
+    facts: Vec<Fact>,
+    /// Entries whose parent was not there when they came.
+    early: Vec<usize>,
+    known: HashMap<EntryId, u64>,
+    counter: Option<MessageCounter>,
+    frozen: Option<(Message, TokenCount)>,
+    tools: Option<(Vec<ToolSpec>, TokenCount)>,
+    texts: TokenCache,
+    pub(super) recall: RecallIndex,
+    /// How many entries recall has been shown.
+    pub(super) recalled_until: usize,
+    /// Those that it was shown beyond the log: messages that had arrived and were to be appended.
+    pub(super) recalled_arrivals: Vec<EntryId>,
+}
+
+/// What is known of one entry.
+#[derive(Clone, Copy, Debug)]
+struct Fact {
+    trail: Trail,
+    /// The first place of the run of entries that follow each other in the log as on the branch.
+    run_start: u32,
+    /// How many messages there are on the branch up to here.
+    messages: u32,
+    tokens: Option<TokenCount>,
+    stub_tokens: Option<TokenCount>,
+}
+
+/// The nearest entries on the way back to the root, the entry itself included; `NOWHERE` if none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Trail {
+    /// A summary or a cut.
+    mark: u32,
+    /// A summary.
+    summary: u32,
+    /// Another system prompt.
+    prompt: u32,
+    /// The data of a run.
+    init: u32,
+    /// A user's message.
+    request: u32,
+    /// Reported usage.
+    usage: u32,
+}
+
+/// What a trail leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sign {
+    Mark,
+    Summary,
+    Prompt,
+    Init,
+    Request,
+    Usage,
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+impl ContextIndex {
+    /// An index of nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes over counts that were made before, see [`counts`](Self::counts). They must have been made
+    /// with the tokenizer of the builder.
+    pub fn know_counts(&mut self, counts: impl IntoIterator<Item = (EntryId, u64)>) {
+        self.known.extend(counts);
+    }
+
+    /// The counts that were made so far, in the order of the log: of entries, and, under an id that
+    /// ends in `#stub`, of their stubs.
+    pub fn counts<'i>(&'i self, log: &'i [Entry]) -> impl Iterator<Item = (EntryId, u64)> + 'i {
+        log.iter().zip(&self.facts).flat_map(|(entry, fact)| {
+            let whole = fact.tokens.map(|count| (entry.id.clone(), count.tokens));
+            let stub = fact.stub_tokens.map(|count| (stub_id(&entry.id), count.tokens));
+            whole.into_iter().chain(stub)
+        })
+    }
+
+    /// Takes in what was appended to the log since.
+    pub(super) fn catch_up(
+        &mut self,
+        log: &[Entry],
+        counter: &MessageCounter,
+    ) -> Result<(), ContextError> {
+        if self.counter.as_ref() != Some(counter) {
+            self.forget_counts();
+            self.counter = Some(counter.clone());
+        }
+        let before = self.facts.len();
+        self.entries.catch_up(log)?;
+        for (place, entry) in log.iter().enumerate().skip(before) {
+            let fact = self.fact_of(log, place, entry);
+            self.facts.push(fact);
+            if entry.parent_id.is_some() && self.parent_before(log, place).is_none() {
+                self.early.push(place);
+            }
+        }
+        self.refuse_late_parents(log)?;
+        let hidden = log.iter().skip(before).filter_map(|entry| match &entry.kind {
+            EntryKind::Redaction(redaction) => self.entries.place(&redaction.target_id),
+            _ => None,
+        });
+        let hidden: HashSet<usize> = hidden.filter(|place| *place < before).collect();
+        if !hidden.is_empty() {
+            self.recall.retain(|place| !hidden.contains(&place));
+        }
+        Ok(())
+    }
+
+    /// What is known of an entry follows from its parent, so that must have been there before.
+    fn refuse_late_parents(&self, log: &[Entry]) -> Result<(), ContextError> {
+        let Some(tail) = self.entries.newest_place() else { return Ok(()) };
+        for place in self.early.iter().copied() {
+            let parent = self.entries.parent_place(log, place).and_then(|parent| log.get(parent));
+            if let (Some(parent), true) = (parent, self.is_ancestor(log, place, tail)) {
+                let (entry, parent) = (log[place].id.clone(), parent.id.clone());
+                return Err(EntryError::ParentCycle { entry, parent }.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn parent_before(&self, log: &[Entry], place: usize) -> Option<usize> {
+        self.entries.parent_place(log, place).filter(|parent| *parent < place)
+    }
+
+    /// The places of these signs from an entry back to the root, nearest first.
+    pub(super) fn signs<'i>(
+        &'i self,
+        log: &'i [Entry],
+        from: Option<usize>,
+        sign: Sign,
+    ) -> impl Iterator<Item = usize> + 'i {
+        let nearest = move |place: usize| self.facts.get(place)?.trail.get(sign);
+        let first = from.and_then(nearest);
+        std::iter::successors(first, move |place| nearest(self.entries.parent_place(log, *place)?))
+    }
+
+    /// How many messages there are on the branch that ends here.
+    pub(super) fn messages_until(&self, place: Option<usize>) -> u64 {
+        place.and_then(|place| self.facts.get(place)).map_or(0, |fact| u64::from(fact.messages))
+    }
+
+    /// Whether the first is on the way from the second to its root.
+    pub(super) fn is_ancestor(&self, log: &[Entry], ancestor: usize, of: usize) -> bool {
+        let mut at = of;
+        // Every step goes back in the log, but for a parent that comes later than its child.
+        for _ in 0..=self.facts.len() {
+            let Some(fact) = self.facts.get(at) else { return false };
+            let start = fact.run_start as usize;
+            if (start..=at).contains(&ancestor) {
+                return true;
+            }
+            match self.entries.parent_place(log, start) {
+                Some(parent) => at = parent,
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// What the message at this place costs; counted when it is asked for the first time.
+    pub(super) fn tokens(
+        &mut self,
+        place: usize,
+        id: &EntryId,
+        message: &Message,
+        counter: &MessageCounter,
+    ) -> TokenCount {
+        if let Some(tokens) = self.facts.get(place).and_then(|fact| fact.tokens) {
+            return tokens;
+        }
+        let known = self.known(id, counter);
+        let tokens = known.unwrap_or_else(|| counter.count_message(message).count);
+        if let Some(fact) = self.facts.get_mut(place) {
+            fact.tokens = Some(tokens);
+        }
+        tokens
+    }
+
+    /// What the stub of the message at this place costs.
+    pub(super) fn stub_tokens(
+        &mut self,
+        place: usize,
+        id: &EntryId,
+        count: impl FnOnce() -> TokenCount,
+    ) -> TokenCount {
+        let known = self.facts.get(place).and_then(|fact| fact.stub_tokens);
+        known.unwrap_or_else(|| {
+            let known = self.counter.as_ref().and_then(|own| self.known(&stub_id(id), own));
+            let tokens = known.unwrap_or_else(count);
+            if let Some(fact) = self.facts.get_mut(place) {
+                fact.stub_tokens = Some(tokens);
+            }
+            tokens
+        })
+    }
+
+    /// What a message costs that is made anew at every build; its texts are looked up.
+    pub(super) fn made_tokens(
+        &mut self,
+        message: &Message,
+        counter: &MessageCounter,
+    ) -> TokenCount {
+        counter.count_message_cached(message, &mut self.texts).count
+    }
+
+    /// What the system message costs, which is the same nearly always.
+    pub(super) fn frozen_tokens(
+        &mut self,
+        message: &Message,
+        counter: &MessageCounter,
+    ) -> TokenCount {
+        match &self.frozen {
+            Some((frozen, tokens)) if frozen == message => *tokens,
+            _ => {
+                let tokens = counter.count_message(message).count;
+                self.frozen = Some((message.clone(), tokens));
+                tokens
+            }
+        }
+    }
+
+    /// What the tools cost.
+    pub(super) fn tool_tokens(
+        &mut self,
+        tools: &[ToolSpec],
+        counter: &MessageCounter,
+    ) -> TokenCount {
+        match &self.tools {
+            Some((known, tokens)) if known == tools => *tokens,
+            _ => {
+                let tokens = counter.count_tools(tools);
+                self.tools = Some((tools.to_vec(), tokens));
+                tokens
+            }
+        }
+    }
+
+    fn known(&self, id: &EntryId, counter: &MessageCounter) -> Option<TokenCount> {
+        // An empty map is asked without hashing the id.
+        let tokens = *self.known.get(id)?;
+        Some(TokenCount { tokens, exactness: counter.count_reply().exactness })
+    }
+
+    fn forget_counts(&mut self) {
+        for fact in &mut self.facts {
+            (fact.tokens, fact.stub_tokens) = (None, None);
+        }
+        (self.frozen, self.tools) = (None, None);
+    }
+
+    fn fact_of(&self, log: &[Entry], place: usize, entry: &Entry) -> Fact {
+        let parent = self.parent_before(log, place);
+        let above = parent.and_then(|parent| self.facts.get(parent));
+        let here = u32::try_from(place).unwrap_or(NOWHERE);
+        let follows = parent.is_some_and(|parent| parent + 1 == place);
+        let run_start = above.filter(|_| follows).map_or(here, |fact| fact.run_start);
+        let is_message = matches!(entry.kind, EntryKind::Message(_));
+        let mut trail = above.map_or(Trail::NONE, |fact| fact.trail);
+        trail.pass(here, entry);
+        Fact {
+            trail,
+            run_start,
+            messages: above.map_or(0, |fact| fact.messages) + u32::from(is_message),
+            tokens: None,
+            stub_tokens: None,
+        }
+    }
+}
+
+impl Trail {
+    const NONE: Self = Self {
+        mark: NOWHERE,
+        summary: NOWHERE,
+        prompt: NOWHERE,
+        init: NOWHERE,
+        request: NOWHERE,
+        usage: NOWHERE,
+    };
+
+    fn get(&self, sign: Sign) -> Option<usize> {
+        let place = match sign {
+            Sign::Mark => self.mark,
+            Sign::Summary => self.summary,
+            Sign::Prompt => self.prompt,
+            Sign::Init => self.init,
+            Sign::Request => self.request,
+            Sign::Usage => self.usage,
+        };
+        (place != NOWHERE).then_some(place as usize)
+    }
+
+    fn pass(&mut self, here: u32, entry: &Entry) {
+        match &entry.kind {
+            EntryKind::CompactionSummary(_) => (self.mark, self.summary) = (here, here),
+            EntryKind::ContextCut(_) => self.mark = here,
+            EntryKind::SystemPromptOverride(_) => self.prompt = here,
+            EntryKind::RuntimeInit(_) => self.init = here,
+            EntryKind::Usage(_) => self.usage = here,
+            EntryKind::Message(message) => {
+                if is_request(message) {
+                    self.request = here;
+                }
+                if reported_usage(message).is_some() {
+                    self.usage = here;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn stub_id(id: &EntryId) -> EntryId {
+    EntryId::from(format!("{id}#stub"))
+}
+
+/// Whether somebody asks something with it. What a user's message cannot have is left out of it, so it
+/// asks nothing.
+pub(super) fn is_request(message: &Message) -> bool {
+    let is_misplaced =
+        |kind: &PartKind| matches!(kind, PartKind::ToolCall(_) | PartKind::ToolResult(_));
+    message.effective_role() == Role::User
+        && message.parts.iter().any(|part| says_something(part) && !is_misplaced(&part.kind))
+}
+
+/// Whether the entry must always be sent as it is: `pinned: true` in its notes or its message's.
+pub(super) fn is_pinned(entry: &Entry) -> bool {
+    let notes = match &entry.kind {
+        EntryKind::Message(message) => [entry.meta.as_ref(), message.meta.as_ref()],
+        _ => [None, None],
+    };
+    notes.into_iter().flatten().any(|meta| {
+        let pinned = || Object::of(json::parse(meta.as_str()).ok()?).ok()?.take("pinned");
+        meta.as_str().contains("\"pinned\"") && pinned().is_some_and(|raw| raw.get() == "true")
+    })
+}
+
+/// The tokens that the answer's request had, as its provider reported them in `meta.usage`.
+pub(super) fn reported_usage(message: &Message) -> Option<u64> {
+    let meta = message.meta.as_ref().filter(|meta| meta.as_str().contains("\"usage\""))?;
+    let mut object = Object::of(json::parse(meta.as_str()).ok()?).ok()?;
+    let mut usage = Object::of(object.take("usage")?).ok()?;
+    json::whole_number(usage.take("inputTokens")?).ok()
+}

@@ -1,0 +1,157 @@
+//! Where the newest cut left the history: the summary that stands for what is before it, the first
+//! entry that is kept, what stays from before it, and whose tool outputs are stubs. Found along the
+//! branch from its end; entries that hide nothing of the window are not looked at.
+
+use std::collections::HashSet;
+
+use tertulia_session::{CompactionSummary, ContextCut, CutStrategy, Entry, EntryId, EntryKind};
+
+use super::ContextError;
+use super::index::{ContextIndex, Sign};
+
+/// The state in which the newest cut left the history. Numbers are places in the log.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Marks<'a> {
+    /// The newest summary that counts.
+    pub(super) summary: Option<(usize, &'a CompactionSummary)>,
+    /// The first entry that this summary does not stand for.
+    pub(super) summary_first_kept: Option<usize>,
+    /// The entry that says what is kept: that summary, or a newer drop.
+    pub(super) by: Option<usize>,
+    /// The first entry that is kept; `None` for all.
+    pub(super) first_kept: Option<usize>,
+    /// What stays from before it; `None` where the log does not say.
+    pub(super) kept: Option<&'a [EntryId]>,
+    /// The entries whose tool outputs are stubs.
+    pub(super) elided: HashSet<usize>,
+    /// What a counted token weighed when the history was cut.
+    pub(super) scale_permille: Option<u64>,
+    /// The newest cut of any kind.
+    pub(super) newest: Option<usize>,
+    /// Whether the last two cuts made nothing smaller, with no message between them.
+    pub(super) is_stuck: bool,
+}
+
+impl<'a> Marks<'a> {
+    pub(super) fn of(
+        index: &ContextIndex,
+        log: &'a [Entry],
+        tail: Option<usize>,
+    ) -> Result<Self, ContextError> {
+        let mut marks = Self::default();
+        let mut idle = Vec::new();
+        for place in index.signs(log, tail, Sign::Mark) {
+            if marks.first_kept.is_some_and(|first| place < first) {
+                break;
+            }
+            let Some(entry) = seen(index, log, place) else { continue };
+            marks.newest = marks.newest.or(Some(place));
+            match &entry.kind {
+                EntryKind::CompactionSummary(summary) => {
+                    idle.push((place, summary.tokens_before.zip(summary.tokens_after)));
+                    marks.take_summary(index, entry, place, summary)?;
+                }
+                EntryKind::ContextCut(cut) => {
+                    idle.push((place, Some((cut.tokens_before, cut.tokens_after))));
+                    marks.take_cut(index, entry, place, cut)?;
+                }
+                _ => {}
+            }
+        }
+        if marks.summary.is_none() {
+            marks.find_summary(index, log, tail)?;
+        }
+        marks.is_stuck = is_stuck(index, &idle, tail);
+        Ok(marks)
+    }
+
+    /// The newest summary, where a drop came after it.
+    fn find_summary(
+        &mut self,
+        index: &ContextIndex,
+        log: &'a [Entry],
+        tail: Option<usize>,
+    ) -> Result<(), ContextError> {
+        for place in index.signs(log, tail, Sign::Summary) {
+            if let Some(entry) = seen(index, log, place)
+                && let EntryKind::CompactionSummary(summary) = &entry.kind
+            {
+                return self.take_summary(index, entry, place, summary);
+            }
+        }
+        Ok(())
+    }
+
+    fn take_summary(
+        &mut self,
+        index: &ContextIndex,
+        entry: &Entry,
+        place: usize,
+        summary: &'a CompactionSummary,
+    ) -> Result<(), ContextError> {
+        // An older summary is carried on by the newer one.
+        if self.summary.is_some() {
+            return Ok(());
+        }
+        let first_kept = place_of(index, entry, &summary.first_kept_entry_id)?;
+        self.summary = Some((place, summary));
+        self.summary_first_kept = Some(first_kept);
+        self.scale_permille = self.scale_permille.or(summary.scale_permille);
+        if self.by.is_none() {
+            self.by = Some(place);
+            self.first_kept = Some(first_kept);
+            self.kept = summary.kept_ids.as_deref();
+        }
+        Ok(())
+    }
+
+    fn take_cut(
+        &mut self,
+        index: &ContextIndex,
+        entry: &Entry,
+        place: usize,
+        cut: &'a ContextCut,
+    ) -> Result<(), ContextError> {
+        self.scale_permille = self.scale_permille.or(cut.scale_permille);
+        let elided = cut.elided_ids.iter().flatten();
+        self.elided.extend(elided.filter_map(|id| index.entries.place(id)));
+        let first_kept = cut.first_kept_entry_id.as_ref();
+        if cut.strategy == CutStrategy::Drop
+            && self.by.is_none()
+            && let Some(first_kept) = first_kept
+        {
+            self.by = Some(place);
+            self.first_kept = Some(place_of(index, entry, first_kept)?);
+            self.kept = cut.kept_ids.as_deref();
+        }
+        Ok(())
+    }
+}
+
+fn seen<'a>(index: &ContextIndex, log: &'a [Entry], place: usize) -> Option<&'a Entry> {
+    index.entries.see(log, place)?.entry()
+}
+
+fn place_of(
+    index: &ContextIndex,
+    entry: &Entry,
+    first_kept: &EntryId,
+) -> Result<usize, ContextError> {
+    index.entries.place(first_kept).ok_or_else(|| {
+        let problem = format!("names {first_kept}, which is not in the log; name one that is");
+        ContextError::entry(&entry.id, FIRST_KEPT, problem)
+    })
+}
+
+/// Whether the two newest cuts shrank nothing, and nothing was said since the older one.
+fn is_stuck(
+    index: &ContextIndex,
+    cuts: &[(usize, Option<(u64, u64)>)],
+    tail: Option<usize>,
+) -> bool {
+    let [(_, newest), (place, older), ..] = cuts else { return false };
+    let idle = |tokens: &Option<(u64, u64)>| tokens.is_some_and(|(before, after)| after >= before);
+    idle(newest) && idle(older) && index.messages_until(Some(*place)) == index.messages_until(tail)
+}
+
+pub(super) const FIRST_KEPT: &str = "payload.firstKeptEntryId";

@@ -1,0 +1,313 @@
+//! What gives way when a context is too large: sizes in, a decision out. Knows numbers only, no
+//! messages; so it can be tried on any of them.
+
+use super::units::Unit;
+
+/// What one message costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Size {
+    pub(super) tokens: u64,
+    /// What it would cost as a stub, if it can become one.
+    pub(super) stub: Option<u64>,
+}
+
+/// How large what may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Limits {
+    /// What is sent besides the history: system message, tools, hints.
+    pub(super) fixed: u64,
+    /// The summary that is there.
+    pub(super) summary: u64,
+    /// Over this the context is cut.
+    pub(super) trigger: u64,
+    /// Over this there is no context at all.
+    pub(super) limit: u64,
+    /// How far down a cut goes.
+    pub(super) target_permille: u64,
+    /// How much of the target is the newest part, whose outputs become stubs last.
+    pub(super) protect_permille: u64,
+    pub(super) max_messages: Option<u64>,
+    /// The model found it too large.
+    pub(super) overflow_hint: bool,
+    pub(super) may_elide: bool,
+    pub(super) cover: Cover,
+}
+
+/// What becomes of the messages before a cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cover {
+    /// They are summarised, in at most so many tokens.
+    Summarize { cap: u64 },
+    /// They are left out.
+    Drop,
+    /// They must stay.
+    Never,
+}
+
+/// What is done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Plan {
+    /// The messages that become stubs, oldest first.
+    pub(super) elide: Vec<usize>,
+    /// The first unit that stays; those before it go, but for what must be sent.
+    pub(super) cut: Option<usize>,
+    /// How many tokens are left for a summary.
+    pub(super) summary_cap: u64,
+    /// What is sent then, but for the summary.
+    pub(super) left: u64,
+}
+
+/// Why nothing can be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoPlan {
+    /// What must be sent is too large.
+    Floor { floor: u64 },
+    /// Nothing is left that could go.
+    Stuck,
+}
+
+/// A summary of less says nothing.
+const SUMMARY_TOKENS_MIN: u64 = 32;
+
+/// Decides what gives way. `kept_before` is how many units stay from before an earlier cut.
+pub(super) fn plan(
+    sizes: &[Size],
+    units: &[Unit],
+    kept_before: usize,
+    limits: &Limits,
+) -> Result<Plan, NoPlan> {
+    let planner = Planner { units, kept_before, limits, sizes: sizes.to_vec(), elide: Vec::new() };
+    planner.run()
+}
+
+struct Planner<'p> {
+    units: &'p [Unit],
+    kept_before: usize,
+    limits: &'p Limits,
+    /// What the messages cost by now.
+    sizes: Vec<Size>,
+    elide: Vec<usize>,
+}
+
+impl Planner<'_> {
+    fn run(mut self) -> Result<Plan, NoPlan> {
+        let total = self.total();
+        let is_over = total > self.limits.trigger;
+        let is_long = self.is_too_long();
+        if !(is_over || is_long || self.limits.overflow_hint) {
+            return Ok(Plan::default());
+        }
+        let floor = self.floor();
+        if floor > self.limits.limit {
+            return Err(NoPlan::Floor { floor });
+        }
+        let target = self.target(total);
+        if self.limits.may_elide && (is_over || self.limits.overflow_hint) {
+            self.elide_until(target, self.protected());
+            if is_over && !is_long && !self.limits.overflow_hint && self.total() <= target {
+                return Ok(Plan { elide: self.elide, ..Plan::default() });
+            }
+        }
+        self.cut(target)
+    }
+
+    /// Everything before the cut goes, but for what must be sent.
+    fn cut(mut self, target: u64) -> Result<Plan, NoPlan> {
+        let cut = match self.limits.cover {
+            Cover::Never => None,
+            Cover::Drop | Cover::Summarize { .. } => self.find_cut(target),
+        };
+        // Without the summary: what it may have follows from what is left.
+        let after = |planner: &Self| match cut {
+            Some(cut) => planner.limits.fixed + planner.kept(cut),
+            None => planner.limits.fixed + planner.limits.summary + planner.kept(0),
+        };
+        let wanted = match (cut, self.limits.cover) {
+            (Some(_), Cover::Summarize { cap }) => cap.min(SUMMARY_TOKENS_MIN),
+            (Some(_), _) => self.limits.summary,
+            (None, _) => 0,
+        };
+        if self.limits.may_elide && after(&self) + wanted > self.limits.trigger {
+            self.elide_last(after(&self) + wanted, cut);
+        }
+        let left = after(&self);
+        let is_idle = cut.is_none() && self.elide.is_empty();
+        if left > self.limits.limit || (is_idle && self.limits.overflow_hint) {
+            return Err(NoPlan::Stuck);
+        }
+        let fits = left + wanted <= self.limits.limit;
+        let summary_cap = match (cut, self.limits.cover) {
+            (Some(_), Cover::Summarize { cap }) if fits => {
+                cap.min(self.limits.trigger.saturating_sub(left).max(wanted))
+            }
+            // What an older summary stands for would be lost.
+            (Some(_), _) if !fits && self.limits.summary > 0 => return Err(NoPlan::Stuck),
+            _ => 0,
+        };
+        self.forget_elided_before(cut);
+        Ok(Plan { elide: self.elide, cut, summary_cap, left })
+    }
+
+    /// The oldest unit from which on everything fits; `None` if nothing would go.
+    fn find_cut(&self, target: u64) -> Option<usize> {
+        let summary = match self.limits.cover {
+            Cover::Summarize { cap } => cap,
+            Cover::Drop | Cover::Never => self.limits.summary,
+        };
+        let room = target.saturating_sub(self.limits.fixed + summary);
+        let musts = || self.units.iter().filter(|unit| unit.is_must());
+        let mut tokens: u64 = musts().map(|unit| self.unit(unit)).sum();
+        let mut messages: u64 = musts().map(|unit| unit.items.len() as u64).sum();
+        let max_messages = self.target_messages();
+        let mut cut = self.units.len();
+        while cut > self.kept_before {
+            let unit = &self.units[cut - 1];
+            if !unit.is_must() {
+                tokens += self.unit(unit);
+                messages += unit.items.len() as u64;
+                if tokens > room || messages > max_messages {
+                    break;
+                }
+            }
+            cut -= 1;
+        }
+        let goes = |cut: usize| self.units[..cut].iter().any(|unit| !unit.is_must());
+        if !goes(cut) && (self.limits.overflow_hint || self.total() > self.limits.trigger) {
+            // Whoever says that all fits, somebody says that it does not: one unit at least.
+            cut = self.units.iter().position(|unit| !unit.is_must())? + 1;
+            cut = cut.max(self.kept_before);
+        }
+        goes(cut).then_some(cut)
+    }
+
+    fn target(&self, total: u64) -> u64 {
+        let Limits { fixed, trigger, target_permille, overflow_hint, .. } = *self.limits;
+        let room = if overflow_hint { trigger.min(total) } else { trigger };
+        fixed + permille_of(room.saturating_sub(fixed), target_permille)
+    }
+
+    fn target_messages(&self) -> u64 {
+        let permille = self.limits.target_permille;
+        self.limits.max_messages.map_or(u64::MAX, |max| {
+            // Only where there are too many of them is their number a reason to cut further.
+            if self.is_too_long() { permille_of(max, permille).max(1) } else { max }
+        })
+    }
+
+    fn is_too_long(&self) -> bool {
+        self.limits.max_messages.is_some_and(|max| self.sizes.len() as u64 > max)
+    }
+
+    /// Old outputs become stubs until all fits; those from `protected` on stay.
+    fn elide_until(&mut self, target: u64, protected: usize) {
+        let mut total = self.total();
+        let pinned = self.pinned();
+        for (place, is_pinned) in pinned.into_iter().enumerate().take(protected) {
+            if total <= target {
+                break;
+            }
+            if !is_pinned {
+                total -= self.elide_one(place);
+            }
+        }
+    }
+
+    /// Nothing else can go: also the newest outputs become stubs, oldest first.
+    fn elide_last(&mut self, mut left: u64, cut: Option<usize>) {
+        let end = self.sizes.len();
+        let start_of = |cut: usize| self.units.get(cut).map_or(end, |unit| unit.items.start);
+        let first = cut.map_or(0, start_of);
+        let pinned = self.pinned();
+        for (place, is_pinned) in pinned.into_iter().enumerate().skip(first) {
+            if left <= self.limits.trigger {
+                break;
+            }
+            if !is_pinned {
+                left -= self.elide_one(place);
+            }
+        }
+    }
+
+    /// Makes a stub, if that helps; says how much is saved.
+    fn elide_one(&mut self, place: usize) -> u64 {
+        let size = &mut self.sizes[place];
+        let Some(stub) = size.stub.take().filter(|stub| *stub < size.tokens) else { return 0 };
+        let saved = size.tokens - stub;
+        size.tokens = stub;
+        self.elide.push(place);
+        saved
+    }
+
+    /// A stub of something that goes anyway is none.
+    fn forget_elided_before(&mut self, cut: Option<usize>) {
+        let Some(cut) = cut else { return };
+        let units = self.units;
+        let stays = |place: &usize| {
+            let unit = units.partition_point(|unit| unit.items.end <= *place);
+            unit >= cut || units.get(unit).is_some_and(Unit::is_must)
+        };
+        self.elide.retain(stays);
+        self.elide.sort_unstable();
+    }
+
+    /// The first message of the newest part, whose outputs become stubs last.
+    fn protected(&self) -> usize {
+        let target = self.target(self.total()).saturating_sub(self.limits.fixed);
+        let room = permille_of(target, self.limits.protect_permille);
+        let mut tokens = 0;
+        let mut first = self.sizes.len();
+        for unit in self.units.iter().rev() {
+            tokens += self.unit(unit);
+            // The newest unit has not been read by the model yet.
+            if tokens > room && !unit.is_newest {
+                break;
+            }
+            first = unit.items.start;
+        }
+        first
+    }
+
+    fn pinned(&self) -> Vec<bool> {
+        let mut pinned = vec![false; self.sizes.len()];
+        for unit in self.units.iter().filter(|unit| unit.is_pinned) {
+            pinned[unit.items.clone()].fill(true);
+        }
+        pinned
+    }
+
+    /// The least that can be sent.
+    fn floor(&self) -> u64 {
+        let least = |unit: &Unit| -> u64 {
+            let may_elide = self.limits.may_elide && !unit.is_pinned;
+            let sizes = self.sizes[unit.items.clone()].iter();
+            let sizes = sizes.map(|size| match size.stub {
+                Some(stub) if may_elide => stub.min(size.tokens),
+                _ => size.tokens,
+            });
+            sizes.sum()
+        };
+        let musts = self.units.iter().filter(|unit| unit.is_must());
+        self.limits.fixed + musts.map(least).sum::<u64>()
+    }
+
+    fn total(&self) -> u64 {
+        let history: u64 = self.sizes.iter().map(|size| size.tokens).sum();
+        self.limits.fixed + self.limits.summary + history
+    }
+
+    /// What stays of the history if it is cut here.
+    fn kept(&self, cut: usize) -> u64 {
+        let units = self.units.iter().enumerate();
+        let kept = units.filter(|(place, unit)| *place >= cut || unit.is_must());
+        kept.map(|(_, unit)| self.unit(unit)).sum()
+    }
+
+    fn unit(&self, unit: &Unit) -> u64 {
+        self.sizes[unit.items.clone()].iter().map(|size| size.tokens).sum()
+    }
+}
+
+/// So many thousandths of this, rounded down.
+pub(super) fn permille_of(tokens: u64, permille: u64) -> u64 {
+    u64::try_from(u128::from(tokens) * u128::from(permille) / 1_000).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,152 @@
+//! Recall in a build: what the newest messages are about and is no longer sent comes back at the end,
+//! within its budget. Searching is [`crate::recall`]'s; here is who may be found and how it is shown.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use tertulia_session::{EntryId, EntryKind, Message, Part, Role};
+
+use super::build::{Build, entry_at};
+use super::index::is_request;
+use super::window::made_message;
+use crate::recall::{Passage, RecallBudget, RecallQuery, Standing};
+
+/// What was recalled.
+#[derive(Debug)]
+pub(super) struct Recalled {
+    pub(super) message: Message,
+    pub(super) tokens: u64,
+    /// The places of the entries, in order.
+    pub(super) places: Vec<usize>,
+}
+
+const HEAD: &str = "Earlier passages of this conversation that may matter now, oldest first:";
+
+/// How many of the newest messages are asked for.
+const RECENT_MESSAGES: usize = 8;
+
+/// How much of what answers best is looked at, in budgets: what is sent anyway counts among it.
+const SCOPE: u64 = 4;
+
+/// What the head line of a passage costs, about; the whole is counted in the end.
+const PASSAGE_HEAD_TOKENS: u64 = 24;
+
+pub(super) fn recall(build: &mut Build<'_, '_>) -> Option<Recalled> {
+    let config = &build.builder.config;
+    let is_whole = build.marks.first_kept.is_none() && build.marks.elided.is_empty();
+    if config.recall_tokens == 0 || is_whole {
+        return None;
+    }
+    let free = config.max_input_tokens.saturating_sub(config.reserve_tokens + build.total());
+    let budget = free.min(config.recall_tokens).saturating_mul(1_000) / build.scale.permille();
+    catch_up(build);
+    let passages = search(build, budget.saturating_sub(PASSAGE_HEAD_TOKENS));
+    fit(build, passages, budget)
+}
+
+/// Shows recall the entries that are new to it, and the messages that arrived as if they were appended
+/// already: so it finds the same once they are.
+fn catch_up(build: &mut Build<'_, '_>) {
+    let (index, log) = (&mut *build.index, build.log);
+    let shown = std::mem::take(&mut index.recalled_arrivals);
+    let is_appended = |(place, id): (usize, &EntryId)| {
+        log.get(place).is_some_and(|entry| entry.id == *id)
+            && index.entries.see(log, place).is_some_and(|view| view.entry().is_some())
+    };
+    let appended = (index.recalled_until..).zip(&shown).take_while(|one| is_appended(*one)).count();
+    let until = index.recalled_until + appended;
+    if appended < shown.len() {
+        index.recall.retain(|place| place < until);
+    }
+    for place in until..log.len() {
+        let view = index.entries.see(log, place);
+        if let Some(EntryKind::Message(message)) = view.and_then(|view| view.kind()) {
+            index.recall.add(place, message);
+        }
+    }
+    index.recalled_until = log.len();
+    for (place, message) in (log.len()..).zip(build.arrivals.messages) {
+        index.recall.add(place, message);
+    }
+    index.recalled_arrivals = build.arrivals.entries.iter().map(|entry| entry.id.clone()).collect();
+}
+
+fn search(build: &Build<'_, '_>, budget: u64) -> Vec<Passage> {
+    let items = &build.window.items;
+    let is_whole = |message: &Cow<'_, Message>| matches!(message, Cow::Borrowed(_));
+    let sent: HashSet<usize> =
+        items.iter().filter(|item| is_whole(&item.message)).map(|item| item.place).collect();
+    let message_at = |place: usize| match place.checked_sub(build.log.len()) {
+        Some(arrived) => build.arrivals.messages.get(arrived),
+        None => match build.index.entries.see(build.log, place)?.kind()? {
+            EntryKind::Message(message) => Some(message),
+            _ => None,
+        },
+    };
+    let tail = build.index.entries.newest_place();
+    let is_on_branch = |place: usize| {
+        place >= build.log.len()
+            || tail.is_some_and(|tail| build.index.is_ancestor(build.log, place, tail))
+    };
+    let recent = &items[items.len().saturating_sub(RECENT_MESSAGES)..];
+    let standing = |place: usize| {
+        if sent.contains(&place) {
+            // What asks is no answer.
+            let asks = recent.iter().any(|item| item.place == place);
+            return if asks { Standing::Apart } else { Standing::Sent };
+        }
+        match is_on_branch(place) && message_at(place).is_some() {
+            true => Standing::Gone,
+            false => Standing::Apart,
+        }
+    };
+    let request = items.iter().rev().find(|item| is_request(&item.message));
+    let recent: Vec<&Message> = recent.iter().map(|item| &*item.message).collect();
+    let query = RecallQuery { request: request.map(|item| &*item.message), recent: &recent };
+    let tokenizer = &build.builder.counter.tokenizer;
+    let scope_tokens = budget.saturating_mul(SCOPE);
+    let budget = RecallBudget { max_tokens: budget, scope_tokens };
+    build.index.recall.search_beside(&query, budget, tokenizer, standing, message_at)
+}
+
+/// The message with as many passages as fit; the least that does not fit goes first.
+fn fit(build: &mut Build<'_, '_>, mut passages: Vec<Passage>, budget: u64) -> Option<Recalled> {
+    while !passages.is_empty() {
+        let message = shown(build, &passages);
+        let tokens = build.builder.counter.count_message(&message).count.tokens;
+        if tokens <= budget {
+            let mut places: Vec<usize> = passages.iter().map(|passage| passage.place).collect();
+            places.dedup();
+            return Some(Recalled { message, tokens, places });
+        }
+        // The head lines were not counted by the search: the smallest passages pay for them.
+        let smallest = passages.iter().enumerate().min_by_key(|(_, passage)| passage.tokens);
+        let smallest = smallest.map(|(place, _)| place)?;
+        passages.remove(smallest);
+    }
+    None
+}
+
+fn shown(build: &Build<'_, '_>, passages: &[Passage]) -> Message {
+    let mut text = String::from(HEAD);
+    let mut last: Option<(usize, &str)> = None;
+    for passage in passages {
+        let entry = entry_at(build.log, &build.arrivals, passage.place);
+        let role = match &entry.kind {
+            EntryKind::Message(message) => message.effective_role().as_str(),
+            _ => Role::System.as_str(),
+        };
+        match last {
+            Some((place, _)) if place == passage.place => text.push_str("\n[…]\n"),
+            // A line that follows needs no name of its own: heads cost more than many a line.
+            Some((place, same)) if place + 1 == passage.place && same == role => text.push('\n'),
+            Some((place, _)) if place + 1 == passage.place => {
+                text.push_str(&format!("\n[{role}]\n"));
+            }
+            _ => text.push_str(&format!("\n\n[{role}, entry {}]\n", entry.id)),
+        }
+        text.push_str(passage.text.trim_end());
+        last = Some((passage.place, role));
+    }
+    made_message(Role::System, "recall", [Part::text(text)])
+}

@@ -1,0 +1,185 @@
+//! Summaries that a model writes: what it is asked, and how its text comes into the log. The text goes
+//! through the same gate as every other one.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use tertulia_session::{CompactionSummary, Entry, EntryId, EntryKind, Message, NewEntry};
+
+use super::arrivals::tail_id;
+use super::build::summary_message;
+use super::index::{ContextIndex, Sign};
+use super::marks::Marks;
+use super::scale::Scale;
+use super::window::message_of;
+use super::{ContextBuilder, ContextError};
+use crate::compact::{CUSTOM, Covered, SummaryTask, accept};
+
+/// What a model is asked, and for which part of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SummaryRequest {
+    /// The first entry that is covered.
+    pub covered_from_id: Option<EntryId>,
+    /// The last entry that is covered.
+    pub covered_to_id: Option<EntryId>,
+    /// The first entry that is kept.
+    pub first_kept_entry_id: EntryId,
+    /// How many messages are covered.
+    pub covered_count: u64,
+    /// A hash of them.
+    pub covered_hash: Box<str>,
+    /// What stays from before the first kept entry.
+    pub kept_ids: Vec<EntryId>,
+    /// How many tokens the summary may have.
+    pub max_tokens: u64,
+    /// What to ask the model.
+    pub text: String,
+}
+
+/// What became of a text that a model wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AcceptedSummary {
+    /// Whether it was taken.
+    pub accepted: bool,
+    /// Why it was not.
+    pub reason: Option<String>,
+    /// What has to be appended to the log: the summary from now on, with the reason if the text was
+    /// not taken.
+    pub entries_to_append: Vec<Entry>,
+}
+
+/// What a model is asked is at most this long: the window of a small model.
+pub(super) const REQUEST_BYTES_MAX: usize = 400_000;
+
+impl SummaryRequest {
+    pub(super) fn of(summary: &CompactionSummary, max_tokens: u64, text: String) -> Self {
+        Self {
+            covered_from_id: summary.covered_from_id.clone(),
+            covered_to_id: summary.covered_to_id.clone(),
+            first_kept_entry_id: summary.first_kept_entry_id.clone(),
+            covered_count: summary.covered_count.unwrap_or_default(),
+            covered_hash: summary.covered_hash.clone().unwrap_or_default(),
+            kept_ids: summary.kept_ids.clone().unwrap_or_default(),
+            max_tokens,
+            text,
+        }
+    }
+}
+
+/// The summary in the log that a request is about.
+struct Found<'a> {
+    summary: &'a CompactionSummary,
+    /// The text of the summary before it, which it carries on.
+    previous: Option<&'a str>,
+}
+
+/// Puts a model's text in the place of the extractive summary of the same range. A text that is refused
+/// is recorded as well: the summary that stays is appended again with the reason.
+pub(super) fn accept_summary(
+    builder: &ContextBuilder,
+    index: &mut ContextIndex,
+    log: &[Entry],
+    request: &SummaryRequest,
+    text: &str,
+    author: &str,
+) -> Result<AcceptedSummary, ContextError> {
+    index.catch_up(log, &builder.counter)?;
+    let found = find(index, log, request)?;
+    let covered = covered(index, log, found.summary)?;
+    let list: Vec<Covered<'_>> =
+        covered.iter().map(|(entry, message)| Covered { entry, message }).collect();
+    let task = SummaryTask {
+        previous: found.previous,
+        covered: &list,
+        max_tokens: request.max_tokens.min(builder.config.summary_cap()),
+        tokenizer: &builder.counter.tokenizer,
+    };
+    let counter = &builder.counter;
+    let mut tokens = found.previous.map_or(0, |text| counter.tokenizer.count(text).tokens);
+    for (entry, message) in &covered {
+        let place = index.entries.place(entry).unwrap_or(usize::MAX);
+        tokens += index.tokens(place, entry, message, counter).tokens;
+    }
+    let judged = accept(text, &task, tokens);
+    let mut summary = found.summary.clone();
+    let reason = judged.as_ref().err().map(ToString::to_string);
+    match judged {
+        Ok(_) => {
+            let scale = summary.scale_permille.map_or(Scale::ONE, Scale::of_permille);
+            let sent = |text: &str| {
+                scale.of_tokens(counter.count_message(&summary_message(text)).count.tokens)
+            };
+            let (old, new) = (sent(&summary.summary), sent(text));
+            summary.tokens_after =
+                summary.tokens_after.map(|after| after.saturating_add(new).saturating_sub(old));
+            summary.summary = text.into();
+            (summary.author, summary.strategy) = (Some(author.into()), Some(CUSTOM.into()));
+            summary.refused = None;
+        }
+        Err(refusal) => summary.refused = Some(format!("{author}: {refusal}").into()),
+    }
+    let kind = EntryKind::CompactionSummary(Box::new(summary));
+    let newest = log.last();
+    let entry = NewEntry {
+        parent_id: tail_id(index, log),
+        kind,
+        timestamp: newest.and_then(|entry| entry.timestamp.clone()),
+        run_id: newest.and_then(|entry| entry.run_id.clone()),
+        meta: None,
+    };
+    let entries_to_append = vec![entry.with_content_id()];
+    Ok(AcceptedSummary { accepted: reason.is_none(), reason, entries_to_append })
+}
+
+/// The newest summary of the branch, if it is the one that was asked for.
+fn find<'a>(
+    index: &ContextIndex,
+    log: &'a [Entry],
+    request: &SummaryRequest,
+) -> Result<Found<'a>, ContextError> {
+    let tail = index.entries.newest_place();
+    let marks = Marks::of(index, log, tail)?;
+    // A drop since then kept less than the summary: what it dropped must not come back.
+    let is_overtaken = marks.by != marks.summary.map(|(place, _)| place);
+    let places = index.signs(log, tail, Sign::Summary);
+    let mut summaries = places.filter_map(|place| match index.entries.see(log, place)?.kind()? {
+        EntryKind::CompactionSummary(summary) => Some(&**summary),
+        _ => None,
+    });
+    let newest = summaries.next().filter(|summary| {
+        !is_overtaken
+            && summary.covered_hash.as_deref() == Some(&*request.covered_hash)
+            && summary.first_kept_entry_id == request.first_kept_entry_id
+    });
+    let Some(summary) = newest else {
+        let problem = "is not that of the newest summary: append entriesToAppend before, or build \
+                       again if something was redacted or cut since";
+        return Err(ContextError::field("coveredHash", problem));
+    };
+    // One that was put in the place of another has the same range; it carries nothing on.
+    let previous = summaries.find(|older| older.covered_hash != summary.covered_hash);
+    Ok(Found { summary, previous: previous.map(|older| &*older.summary) })
+}
+
+/// The messages that a summary stands for.
+fn covered<'a>(
+    index: &ContextIndex,
+    log: &'a [Entry],
+    summary: &CompactionSummary,
+) -> Result<Vec<(&'a EntryId, Cow<'a, Message>)>, ContextError> {
+    let kept: HashSet<&EntryId> = summary.kept_ids.iter().flatten().collect();
+    let mut messages = Vec::new();
+    let mut is_met = false;
+    for view in index.entries.walk(log)? {
+        let view = view?;
+        is_met |= summary.covered_to_id.as_ref() == Some(view.id());
+        if is_met && !kept.contains(view.id()) {
+            messages.extend(message_of(view).map(|message| (view.id(), message)));
+        }
+        if summary.covered_from_id.as_ref() == Some(view.id()) {
+            break;
+        }
+    }
+    messages.reverse();
+    Ok(messages)
+}

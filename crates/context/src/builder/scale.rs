@@ -1,0 +1,90 @@
+//! What a counted token weighs: providers report how large a request really was, and what they
+//! reported last corrects all that is counted. Read by the stages that compare with limits.
+
+use tertulia_session::{EntryKind, Role};
+
+use super::build::Build;
+use super::index::{Sign, reported_usage};
+use crate::tokens::{CALIBRATION_PERMILLE_MAX, CALIBRATION_PERMILLE_MIN, find_model};
+
+/// What a counted token weighs, in thousandths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Scale(u64);
+
+/// Requests below this say little: what is sent besides is a large part of them.
+const MEANINGFUL_TOKENS: u64 = 500;
+
+impl Scale {
+    pub(super) const ONE: Self = Self(1_000);
+
+    /// So many thousandths, within bounds.
+    pub(super) fn of_permille(permille: u64) -> Self {
+        Self(permille.clamp(CALIBRATION_PERMILLE_MIN, CALIBRATION_PERMILLE_MAX))
+    }
+
+    pub(super) fn permille(self) -> u64 {
+        self.0
+    }
+
+    /// What is written into a cut; nothing if nothing was corrected.
+    pub(super) fn recorded(self) -> Option<u64> {
+        (self != Self::ONE).then_some(self.0)
+    }
+
+    /// The tokens as the provider would count them, rounded up.
+    pub(super) fn of_tokens(self, tokens: u64) -> u64 {
+        if self == Self::ONE {
+            return tokens;
+        }
+        u64::try_from((u128::from(tokens) * u128::from(self.0)).div_ceil(1_000)).unwrap_or(u64::MAX)
+    }
+
+    /// From the newest report since the newest cut; else what the cut was made with.
+    pub(super) fn of(build: &Build<'_, '_>) -> Self {
+        let since = build.marks.newest;
+        let reported = newest_report(build).filter(|(place, _)| Some(*place) > since);
+        let fresh = reported.and_then(|(place, tokens)| {
+            let counted = counted_before(build, place)?;
+            let permille = u128::from(tokens) * 1_000 / u128::from(counted);
+            Some(u64::try_from(permille).unwrap_or(u64::MAX))
+        });
+        let permille = fresh.or(build.marks.scale_permille).unwrap_or(1_000);
+        Self::of_permille(permille)
+    }
+}
+
+/// The newest report of a request of this builder's member and model, and where it is.
+fn newest_report(build: &Build<'_, '_>) -> Option<(usize, u64)> {
+    let index = &*build.index;
+    let member = build.builder.member.as_deref();
+    // Who names nobody is believed.
+    let is_own =
+        |who: Option<&str>| member.is_none_or(|member| who.is_none_or(|who| who == member));
+    let mut places = index.signs(build.log, index.entries.newest_place(), Sign::Usage);
+    places.find_map(|place| match index.entries.see(build.log, place)?.kind()? {
+        EntryKind::Message(message) => {
+            let speaker = message.speaker.as_deref().map(|speaker| &*speaker.role_id);
+            is_own(speaker).then_some((place, reported_usage(message)?))
+        }
+        EntryKind::Usage(usage) => {
+            let model = usage.model.as_deref().and_then(find_model);
+            let is_alike =
+                model.is_none_or(|model| model.tokenizer == build.builder.counter.tokenizer);
+            (is_own(Some(&usage.member)) && is_alike).then_some((place, usage.input_tokens))
+        }
+        _ => None,
+    })
+}
+
+/// What was sent for the answer that a report is about, as it is counted here.
+fn counted_before(build: &Build<'_, '_>, report: usize) -> Option<u64> {
+    let items = &build.window.items;
+    let is_answer = |item: &super::Item<'_>| {
+        item.place <= report && item.message.effective_role() == Role::Assistant
+    };
+    let answer = items.iter().rposition(is_answer)?;
+    let history: u64 = build.tokens[..answer].iter().sum();
+    let sums = &build.sums;
+    let counted = sums.frozen + sums.tools + sums.reply + sums.summary + history;
+    (counted >= MEANINGFUL_TOKENS).then_some(counted)
+}

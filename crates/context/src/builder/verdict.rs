@@ -1,0 +1,247 @@
+//! What became of every entry: exactly one state each, in the order of the log. Asked for by whoever
+//! wants to know why a model did not see something.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use tertulia_session::{EntryId, EntryKind};
+
+use super::ContextError;
+use super::build::Build;
+use super::cover::Cut;
+use super::index::Sign;
+use super::recalled::Recalled;
+use super::repair::RepairKind;
+
+/// What became of an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// The entry.
+    pub entry: EntryId,
+    /// What became of it.
+    pub state: State,
+    /// Whether passages of it came back at the end.
+    pub recalled: bool,
+}
+
+/// The state of an entry in a context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It is sent.
+    Kept,
+    /// It is sent with stubs for its tool outputs.
+    Elided,
+    /// This summary stands for it.
+    Summarized {
+        /// The entry of the summary.
+        by: EntryId,
+    },
+    /// It is left out.
+    Dropped {
+        /// Why.
+        reason: DropReason,
+    },
+    /// It is nothing that a model is sent.
+    Hidden {
+        /// Why.
+        reason: HideReason,
+    },
+}
+
+/// Why a message is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropReason {
+    /// It is before a cut that has no summary.
+    Cut,
+    /// There is nothing in it.
+    Empty,
+    /// It is a result without its call.
+    Orphan,
+}
+
+/// Why an entry is nothing that a model is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HideReason {
+    /// A redaction hides it, or it is a summary of something that one hides.
+    Redacted,
+    /// It is on another branch.
+    OtherBranch,
+    /// It is no message.
+    NoMessage,
+    /// A newer one of its kind holds.
+    Superseded,
+}
+
+impl State {
+    /// The word in JSON.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Elided => "elided",
+            Self::Summarized { .. } => "summarized",
+            Self::Dropped { .. } => "dropped",
+            Self::Hidden { .. } => "hidden",
+        }
+    }
+}
+
+impl DropReason {
+    /// The word in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Cut => "cut",
+            Self::Empty => "empty",
+            Self::Orphan => "orphan",
+        }
+    }
+}
+
+impl HideReason {
+    /// The word in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Redacted => "redacted",
+            Self::OtherBranch => "other_branch",
+            Self::NoMessage => "no_message",
+            Self::Superseded => "superseded",
+        }
+    }
+}
+
+/// The verdicts on the entries of the log and on those that arrived.
+pub(super) fn verdicts(
+    build: &Build<'_, '_>,
+    cut: &Cut,
+    recalled: Option<&Recalled>,
+) -> Result<Vec<Verdict>, ContextError> {
+    let court = Court::of(build, cut)?;
+    let recalled: HashSet<usize> =
+        recalled.map(|recalled| recalled.places.iter().copied().collect()).unwrap_or_default();
+    let entries = build.log.iter().chain(&build.arrivals.entries).enumerate();
+    // An entry that was appended twice is one.
+    let own = entries.filter(|(place, entry)| {
+        *place >= build.log.len() || build.index.entries.place(&entry.id) == Some(*place)
+    });
+    let judged = own.map(|(place, entry)| Verdict {
+        entry: entry.id.clone(),
+        state: court.state(place),
+        recalled: recalled.contains(&place),
+    });
+    Ok(judged.collect())
+}
+
+/// What the judging of one entry needs to know.
+struct Court<'c, 'a, 'b> {
+    build: &'c Build<'a, 'b>,
+    /// Whether what is sent of an entry is a stub.
+    sent: HashMap<usize, bool>,
+    /// Entries on the branch, and whether each is before what the newest summary kept.
+    branch: HashMap<usize, bool>,
+    summary: Option<EntryId>,
+    mended: HashMap<usize, DropReason>,
+    in_force: Vec<usize>,
+}
+
+impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
+    fn of(build: &'c Build<'a, 'b>, cut: &Cut) -> Result<Self, ContextError> {
+        let mut sent = HashMap::new();
+        for item in build.window.items.iter().filter(|item| !is_made_up(build, item)) {
+            let is_stub = !item.is_mended
+                && matches!(item.message, Cow::Owned(_))
+                && build.marks.elided.contains(&item.place);
+            sent.insert(item.place, is_stub);
+        }
+        let mut mended = HashMap::new();
+        for one in &build.window.mended {
+            match one.kind {
+                RepairKind::Empty => mended.insert(one.place, DropReason::Empty),
+                RepairKind::OrphanResult { .. } | RepairKind::MisplacedPart => {
+                    mended.insert(one.place, DropReason::Orphan)
+                }
+                RepairKind::RepeatedCall { .. } | RepairKind::MissingResult { .. } => None,
+            };
+        }
+        let summary = cut.summary.clone().or(build.summary.as_ref().map(|(id, _)| id.clone()));
+        let in_force = [Sign::Prompt, Sign::Init].map(|sign| newest(build, sign));
+        let in_force = in_force.into_iter().flatten().collect();
+        Ok(Self { build, sent, branch: branch(build)?, summary, mended, in_force })
+    }
+
+    fn state(&self, place: usize) -> State {
+        let hidden = |reason| State::Hidden { reason };
+        let Some(is_covered) = self.branch.get(&place).copied() else {
+            return hidden(HideReason::OtherBranch);
+        };
+        if let Some(entry) = self.build.log.get(place) {
+            let view = self.build.index.entries.see(self.build.log, place);
+            if view.is_none_or(|view| view.entry().is_none()) {
+                return hidden(HideReason::Redacted);
+            }
+            match &entry.kind {
+                EntryKind::Message(_) | EntryKind::BranchSummary(_) => {}
+                EntryKind::CompactionSummary(_) if self.summary.as_ref() == Some(&entry.id) => {
+                    return State::Kept;
+                }
+                EntryKind::CompactionSummary(_) => return self.covered(),
+                EntryKind::SystemPromptOverride(_) | EntryKind::RuntimeInit(_) => {
+                    return match self.in_force.contains(&place) {
+                        true => State::Kept,
+                        false => hidden(HideReason::Superseded),
+                    };
+                }
+                _ => return hidden(HideReason::NoMessage),
+            }
+        }
+        match self.sent.get(&place) {
+            Some(true) => State::Elided,
+            Some(false) => State::Kept,
+            None if is_covered => self.covered(),
+            None => {
+                let reason = self.mended.get(&place).copied().unwrap_or(DropReason::Cut);
+                State::Dropped { reason }
+            }
+        }
+    }
+
+    fn covered(&self) -> State {
+        match &self.summary {
+            Some(by) => State::Summarized { by: by.clone() },
+            None => State::Dropped { reason: DropReason::Cut },
+        }
+    }
+}
+
+/// A result that was made up for a call has the place of the call, which may be gone for itself.
+fn is_made_up(build: &Build<'_, '_>, item: &super::Item<'_>) -> bool {
+    let entry = super::build::entry_at(build.log, &build.arrivals, item.place);
+    let role = match &entry.kind {
+        EntryKind::Message(message) => message.effective_role(),
+        _ => return false,
+    };
+    item.is_mended && role != item.message.effective_role()
+}
+
+/// The entries of the branch, and whether the newest summary stands for them.
+fn branch(build: &Build<'_, '_>) -> Result<HashMap<usize, bool>, ContextError> {
+    let first_kept = build.marks.summary_first_kept;
+    let mut branch = HashMap::new();
+    let mut is_covered = false;
+    for place in (build.log.len()..build.log.len() + build.arrivals.entries.len()).rev() {
+        branch.insert(place, is_covered);
+        is_covered |= first_kept == Some(place);
+    }
+    for view in build.index.entries.walk(build.log)? {
+        let view = view?;
+        branch.insert(view.place(), is_covered);
+        is_covered |= first_kept == Some(view.place());
+    }
+    Ok(branch)
+}
+
+fn newest(build: &Build<'_, '_>, sign: Sign) -> Option<usize> {
+    let index = &*build.index;
+    let mut places = index.signs(build.log, index.entries.newest_place(), sign);
+    places.find(|place| {
+        index.entries.see(build.log, *place).is_some_and(|view| view.entry().is_some())
+    })
+}

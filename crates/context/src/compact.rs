@@ -1,0 +1,167 @@
+//! Summaries: what stands for a stretch of a conversation that no longer fits. Called by whoever
+//! builds a model's context.
+//!
+//! [`extract`] writes one without a model: deterministic, in any language, always within its cap.
+//! [`Compactor::Custom`] is the seam for a model; its text goes through the same gate ([`accept`]),
+//! and where that refuses it the extractive one takes over. Pure: nothing here asks a model, counts
+//! time or knows which entries are to be covered.
+
+mod calls;
+mod carry;
+mod choose;
+mod cues;
+mod gate;
+mod gather;
+mod known;
+mod lines;
+mod names;
+mod order;
+mod previous;
+mod read;
+mod request;
+mod sections;
+mod sentences;
+mod work;
+mod write;
+
+use std::fmt;
+use std::sync::Arc;
+
+use tertulia_session::{EntryId, Message};
+
+use crate::tokens::Tokenizer;
+
+pub use gate::{Refusal, accept};
+pub use request::request_text;
+
+/// What is to be summarised.
+#[derive(Clone, Copy, Debug)]
+pub struct SummaryTask<'a> {
+    /// The text of the summary before this one, which the new one carries on.
+    pub previous: Option<&'a str>,
+    /// What is covered, oldest first.
+    pub covered: &'a [Covered<'a>],
+    /// How many tokens the text may have.
+    pub max_tokens: u64,
+    /// Who counts them.
+    pub tokenizer: &'a Tokenizer,
+}
+
+/// A message that is covered, and its entry.
+#[derive(Clone, Copy, Debug)]
+pub struct Covered<'a> {
+    /// The entry.
+    pub entry: &'a EntryId,
+    /// The message.
+    pub message: &'a Message,
+}
+
+/// Writes summaries: a seam for models and people.
+pub trait Summarize: fmt::Debug + Send + Sync {
+    /// Who writes, as it is to be recorded beside the text.
+    fn author(&self) -> &str;
+
+    /// The text of a summary. It is put through [`accept`] before anybody relies on it.
+    fn summarize(&self, task: &SummaryTask<'_>) -> Result<String, SummaryFailure>;
+}
+
+/// Why there is no text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the summary could not be written: {reason}")]
+pub struct SummaryFailure {
+    /// The cause, as its author tells it.
+    pub reason: Box<str>,
+}
+
+/// Who writes the summaries.
+#[derive(Clone, Debug, Default)]
+pub enum Compactor {
+    /// [`extract`]: no model, no wait, the same text for the same task.
+    #[default]
+    Extractive,
+    /// A caller's own. Where it fails or the gate refuses its text, [`extract`] takes over.
+    Custom(Arc<dyn Summarize>),
+}
+
+/// A summary that passed the gate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// What it says.
+    pub text: Box<str>,
+    /// Its tokens.
+    pub tokens: u64,
+    /// Who wrote it.
+    pub author: Box<str>,
+    /// How: [`EXTRACTIVE`] or [`CUSTOM`].
+    pub strategy: Box<str>,
+    /// Why the text of a caller's own compactor was not taken, where it was not.
+    pub refused: Option<Refusal>,
+}
+
+/// The author and the strategy of summaries that [`extract`] wrote.
+pub const EXTRACTIVE: &str = "extractive";
+
+/// The strategy of summaries that a caller's own compactor wrote.
+pub const CUSTOM: &str = "custom";
+
+impl Compactor {
+    /// Writes a summary that passes the gate; `covered_tokens` is what it stands for. Refused only if
+    /// not even the extractive one passes: there is nothing to say, or no room to say it.
+    pub fn summarize(
+        &self,
+        task: &SummaryTask<'_>,
+        covered_tokens: u64,
+    ) -> Result<Summary, Refusal> {
+        let refused = match self {
+            Self::Extractive => None,
+            Self::Custom(author) => {
+                let text = author.summarize(task).map_err(Refusal::NotWritten);
+                let judged = text.and_then(|text| {
+                    accept(&text, task, covered_tokens).map(|tokens| (text, tokens))
+                });
+                match judged {
+                    Ok((text, tokens)) => {
+                        return Ok(Summary {
+                            text: text.into(),
+                            tokens,
+                            author: author.author().into(),
+                            strategy: CUSTOM.into(),
+                            refused: None,
+                        });
+                    }
+                    Err(refusal) => Some(refusal),
+                }
+            }
+        };
+        let text = extract(task);
+        let tokens = accept(&text, task, covered_tokens)?;
+        let (author, strategy) = (EXTRACTIVE.into(), EXTRACTIVE.into());
+        Ok(Summary { text: text.into(), tokens, author, strategy, refused })
+    }
+}
+
+/// The extractive summary: goal, requests, constraints, decisions, what was done, errors, open points
+/// and exact names, each line with the entry that it comes from, then the most telling sentences.
+///
+/// The same text for the same task, never over `max_tokens`; empty only if there is nothing to say or
+/// no room for a line.
+pub fn extract(task: &SummaryTask<'_>) -> String {
+    let reading = read::read(task.covered);
+    let carried = previous::parse(task.previous.unwrap_or_default());
+    let (names, candidates) = gather::gather(task, &reading, &carried);
+    choose::choose(task, &names, &candidates)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_summarised_as_nothing() {
+        let tokenizer = Tokenizer::Bytes;
+        let task =
+            SummaryTask { previous: None, covered: &[], max_tokens: 100, tokenizer: &tokenizer };
+        assert_eq!(extract(&task), "");
+        assert_eq!(Compactor::default().summarize(&task, 10), Err(Refusal::Blank));
+    }
+}

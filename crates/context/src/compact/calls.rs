@@ -1,0 +1,224 @@
+//! What calls did, told by the names of their arguments alone: files that were written, commands that
+//! were run, lists of things to do. Knows no agent's tools; called by [`super::gather`].
+
+use super::read::{Answer, Call, Field};
+
+/// Arguments that name a file.
+const PATHS: [&str; 12] = [
+    "path",
+    "file_path",
+    "filepath",
+    "notebook_path",
+    "filename",
+    "file",
+    "uri",
+    "target_file",
+    "relative_path",
+    "absolute_path",
+    "file_name",
+    "destination",
+];
+
+/// Arguments that hold what is written into it.
+const WRITTEN: [&str; 16] = [
+    "content",
+    "contents",
+    "new_string",
+    "old_string",
+    "new_str",
+    "old_str",
+    "file_text",
+    "edits",
+    "diff",
+    "patch",
+    "new_source",
+    "insert_text",
+    "code_edit",
+    "replacement",
+    "new_text",
+    "text",
+];
+
+/// Arguments that hold a command.
+const COMMANDS: [&str; 4] = ["command", "cmd", "script", "commands"];
+
+/// Arguments that hold a thing to do, beside its status.
+const STEPS: [&str; 7] = ["content", "step", "title", "task", "subject", "text", "description"];
+
+/// Commands that only look.
+const LOOKING: [&str; 22] = [
+    "awk",
+    "cat",
+    "cd",
+    "echo",
+    "env",
+    "file",
+    "find",
+    "git diff",
+    "git log",
+    "git show",
+    "git status",
+    "grep",
+    "head",
+    "jq",
+    "ls",
+    "pwd",
+    "rg",
+    "sed -n",
+    "sleep",
+    "tail",
+    "wc",
+    "which",
+];
+
+/// Lines of patches that name a file.
+const PATCHED: [&str; 3] = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
+
+/// Something that a call did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Deed<'a> {
+    /// A file was written.
+    Wrote(&'a str),
+    /// A command was run.
+    Ran(&'a str),
+    /// Something is still to be done.
+    Open(&'a str),
+    /// Something on a list was done.
+    Closed(&'a str),
+}
+
+/// What a call did.
+pub(super) fn deeds<'a>(call: &'a Call<'_>) -> Vec<Deed<'a>> {
+    let mut deeds = Vec::new();
+    let text = |names: &[&str]| {
+        let named = |field: &&'a Field<'_>| is_one_of(&field.name, names);
+        call.fields.iter().find(named).map(|field| field.text.as_ref())
+    };
+    if let Some(path) = text(&PATHS)
+        && text(&WRITTEN).is_some()
+    {
+        deeds.push(Deed::Wrote(path));
+    }
+    if let Some(command) = text(&COMMANDS).filter(|command| !command.trim().is_empty()) {
+        deeds.push(Deed::Ran(command.trim()));
+    }
+    for (at, field) in call.fields.iter().enumerate() {
+        if field.text.starts_with("*** Begin Patch") {
+            deeds.extend(field.text.lines().filter_map(patched).map(Deed::Wrote));
+        } else if field.name == "status" {
+            deeds.extend(step(call, at, field));
+        }
+    }
+    deeds
+}
+
+fn patched(line: &str) -> Option<&str> {
+    PATCHED.iter().find_map(|start| line.strip_prefix(start)).map(str::trim)
+}
+
+/// The thing to do whose status this field is. It stands close by, in the same object.
+fn step<'a>(call: &'a Call<'_>, at: usize, status: &Field<'_>) -> Option<Deed<'a>> {
+    let near = call.fields.iter().skip(at.saturating_sub(NEAR)).take(2 * NEAR);
+    let mut near = near.filter(|field| field.object == status.object);
+    let text = near.find(|field| is_one_of(&field.name, &STEPS)).map(|field| field.text.trim())?;
+    match status.text.as_ref() {
+        "pending" | "in_progress" | "todo" | "open" | "inProgress" => Some(Deed::Open(text)),
+        "completed" | "done" | "cancelled" => Some(Deed::Closed(text)),
+        _ => None,
+    }
+}
+
+/// How many fields away the text of a thing to do may stand from its status.
+const NEAR: usize = 8;
+
+fn is_one_of(name: &str, names: &[&str]) -> bool {
+    names.iter().any(|known| {
+        let mut letters = name.bytes().filter(|byte| *byte != b'_');
+        let mut known = known.bytes().filter(|byte| *byte != b'_');
+        // `filePath` and `file_path` are one name.
+        known.all(|byte| letters.next().is_some_and(|letter| letter.eq_ignore_ascii_case(&byte)))
+            && letters.next().is_none()
+    })
+}
+
+/// Whether a command only looks at things.
+pub(super) fn only_looks(command: &str) -> bool {
+    LOOKING.iter().any(|start| {
+        command
+            .strip_prefix(start)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\n']))
+    })
+}
+
+/// The line of an answer that tells why it failed, if it did.
+pub(super) fn failure<'a>(answer: &'a Answer<'_>, by_command: bool) -> Option<&'a str> {
+    let lines = || answer.text.lines().map(str::trim).filter(|line| !line.is_empty());
+    if !answer.is_error && !by_command {
+        return None;
+    }
+    // A line that says more than "failed" is worth looking for.
+    let mut failures = lines().filter(|line| super::cues::tells_failure(line)).take(LINES_MAX);
+    let first = failures.next();
+    let telling = first.into_iter().chain(failures).find(|line| line.len() >= TELLING_MIN);
+    let stated = || lines().find(|line| !is_exit_code(line)).or_else(|| lines().next());
+    telling.or(first).or_else(|| stated().filter(|_| answer.is_error))
+}
+
+/// A shorter line tells of a failure, but not of which.
+const TELLING_MIN: usize = 12;
+
+fn is_exit_code(line: &str) -> bool {
+    line.len() <= 14 && line.get(..9).is_some_and(|start| start.eq_ignore_ascii_case("exit code"))
+}
+
+/// How many lines that tell of a failure are looked at for the one that tells it best.
+const LINES_MAX: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compact::read;
+    use tertulia_session::json::Json;
+    use tertulia_session::{EntryId, Message, Part, PartKind, Role, ToolCall};
+
+    #[track_caller]
+    fn check(arguments: &str, expected: &[Deed<'_>]) {
+        let call = PartKind::ToolCall(Box::new(ToolCall {
+            tool_call_id: "c".into(),
+            tool_name: "t".into(),
+            arguments: Json::parse(arguments).unwrap(),
+            raw_args_text: None,
+        }));
+        let message = Message::of_role(Role::Assistant, [Part::new(call)].into_iter().collect());
+        let entry = EntryId::from("e");
+        let covered = [super::super::Covered { entry: &entry, message: &message }];
+        let reading = read::read(&covered);
+        assert_eq!(deeds(&reading.calls[0]), expected, "{arguments}");
+    }
+
+    #[test]
+    fn a_path_with_a_content_was_written() {
+        check(r#"{"filePath":"a.rs","newString":"x"}"#, &[Deed::Wrote("a.rs")]);
+        check(r#"{"path":"a.rs","limit":3}"#, &[]);
+        check(r#"{"input":"*** Begin Patch\n*** Update File: a.rs\n+x"}"#, &[Deed::Wrote("a.rs")]);
+    }
+
+    #[test]
+    fn a_command_was_run() {
+        check(r#"{"command":"go test ./...","timeout":5}"#, &[Deed::Ran("go test ./...")]);
+    }
+
+    #[test]
+    fn a_list_of_things_to_do_has_open_and_closed_ones() {
+        check(
+            r#"{"todos":[{"content":"one","status":"completed"},{"status":"pending","content":"two"}]}"#,
+            &[Deed::Closed("one"), Deed::Open("two")],
+        );
+    }
+
+    #[test]
+    fn looking_is_no_deed() {
+        assert!(only_looks("git log -3") && only_looks("ls"));
+        assert!(!only_looks("lsof") && !only_looks("git push"));
+    }
+}

@@ -1,0 +1,260 @@
+//! The words by which a sentence tells what it is: a constraint, a decision, something done, something
+//! open, a finding. Small tables for six languages; data, no judgement.
+//!
+//! Cues are in small letters, `|` between them. A `^` asks for the start of the sentence. Cues of letters with blanks
+//! between words match whole words only.
+
+use memchr::memmem::Finder;
+
+/// What a sentence may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cue {
+    /// A rule that holds without exception.
+    Rule,
+    /// A wish or a limit.
+    Wish,
+    Decision,
+    Done,
+    Open,
+    Finding,
+    /// What somebody is about to do, which the deed itself tells better.
+    Announcement,
+}
+
+/// For each cue its words in English, Chinese, German, Spanish, French and Japanese.
+const TABLES: [(Cue, [&str; 6]); 7] = [
+    (
+        Cue::Rule,
+        [
+            "must|never|always|^don't|^do not|please don't|and don't|but don't|so don't|do not\
+             |not allowed|forbidden|make sure|mandatory",
+            "必须|不要|禁止|不得|务必|一定要|切勿|不允许",
+            "muss|müssen|darf nicht|niemals|immer|auf keinen fall",
+            "debe|deben|nunca|siempre|prohibido|asegúrate",
+            "doit|doivent|jamais|toujours|interdit|il faut",
+            "必ず|してはいけない|しないで|絶対に|厳禁",
+        ],
+    ),
+    (
+        Cue::Wish,
+        [
+            "only|should|avoid|prefer|at most|at least|no more than|keep",
+            "只|仅|避免|应该|最多|至少|不能",
+            "nur|sollte|vermeide|höchstens|mindestens",
+            "solo|sólo|evitar|como máximo|al menos",
+            "seulement|éviter|au plus|au moins|devrait",
+            "のみ|だけ|べき|避け|以内",
+        ],
+    ),
+    (
+        Cue::Decision,
+        [
+            "decided|decision|we'll use|i'll use|let's use|let's go|go with|going with|instead of\
+             |agreed|settled on|chose|the plan is",
+            "决定|采用|选择|改用|方案|同意",
+            "entschieden|stattdessen|wir nehmen|einigen uns",
+            "decidimos|decidido|en lugar de|acordado",
+            "décidé|au lieu de|on va utiliser|d'accord",
+            "に決め|ことにし|採用|代わりに",
+        ],
+    ),
+    (
+        Cue::Done,
+        [
+            "fixed|added|implemented|updated|created|removed|renamed|refactored|committed|pushed\
+             |merged|all tests pass|tests pass|completed",
+            "已经|完成了|修复了|添加了|已修复|已添加|通过了",
+            "behoben|hinzugefügt|erledigt|fertig",
+            "arreglado|añadido|terminado|corregido",
+            "corrigé|ajouté|terminé|fait",
+            "修正しました|追加しました|完了|しました",
+        ],
+    ),
+    (
+        Cue::Open,
+        [
+            "todo|fixme|next step|next steps|next:|remaining:|remaining work|remains to|still need\
+             |still needs|not yet|left to do|follow-up|pending|unresolved",
+            "待办|下一步|接下来|还需要|尚未|未完成",
+            "als nächstes|noch offen|fehlt noch|noch nicht",
+            "falta|pendiente|siguiente paso|todavía no",
+            "reste à|prochaine étape|pas encore",
+            "次に|残り|未対応|これから",
+        ],
+    ),
+    (
+        Cue::Finding,
+        [
+            "because|root cause|the issue|the problem|turns out|found|confirmed|important|note that\
+             |works|fails|the bug",
+            "原因|发现|因为|问题是|注意",
+            "weil|ursache|gefunden|wichtig",
+            "porque|la causa|encontré|importante",
+            "parce que|la cause|trouvé",
+            "見つ|ため|重要",
+        ],
+    ),
+    (
+        Cue::Announcement,
+        [
+            "^let me|^now let|^i'll|^now i|^first, let|^let's|^i will|^i need to",
+            "^让我|^我先|^我来",
+            "^lass mich|^ich werde",
+            "^voy a|^vamos a",
+            "^je vais",
+            "^まず",
+        ],
+    ),
+];
+
+/// How a line of a tool's output begins when it tells of a failure, in small letters.
+const FAILURES: [&str; 15] = [
+    "error",
+    "fatal",
+    "panic",
+    "fail",
+    "--- fail",
+    "traceback",
+    "exception",
+    "err!",
+    "npm err",
+    "e   ",
+    "✗",
+    "✘",
+    "undefined",
+    "cannot",
+    "conflict",
+];
+
+/// How far from the start of a sentence is near.
+const EARLY: usize = 24;
+
+/// The tables, made ready to search.
+pub(super) struct Cues {
+    finders: Vec<(Cue, Finder<'static>, Place)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Start,
+    WholeWord,
+    /// A whole word near the start.
+    Early,
+    Anywhere,
+}
+
+impl Cues {
+    pub(super) fn new() -> Self {
+        let cues = TABLES.iter().flat_map(|(cue, languages)| {
+            languages.iter().flat_map(|words| words.split('|')).map(|word| (*cue, word))
+        });
+        let finders = cues
+            .map(|(cue, word)| match word.strip_prefix('^') {
+                Some(start) => (cue, Finder::new(start), Place::Start),
+                // What was done is told at the start; further on it is mostly about something else.
+                None if cue == Cue::Done && spaced(word) => (cue, Finder::new(word), Place::Early),
+                None if spaced(word) => (cue, Finder::new(word), Place::WholeWord),
+                None => (cue, Finder::new(word), Place::Anywhere),
+            })
+            .collect();
+        Self { finders }
+    }
+
+    /// What this sentence may be; `small` is the sentence in small letters, cut to a bound.
+    pub(super) fn of(&self, small: &str) -> Found {
+        let mut found = Found::default();
+        for (cue, finder, place) in &self.finders {
+            let bit = 1 << *cue as u8;
+            if found.0 & bit == 0 && matches(small, finder, *place) {
+                found.0 |= bit;
+            }
+        }
+        found
+    }
+}
+
+/// The cues of one sentence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Found(u8);
+
+impl Found {
+    pub(super) fn has(self, cue: Cue) -> bool {
+        self.0 & (1 << cue as u8) != 0
+    }
+}
+
+/// Whether the script of this cue has blanks between words.
+fn spaced(word: &str) -> bool {
+    word.chars().all(|letter| (letter as u32) < 0x2E80)
+}
+
+fn matches(small: &str, finder: &Finder<'_>, place: Place) -> bool {
+    let (text, needle) = (small.as_bytes(), finder.needle());
+    match place {
+        Place::Anywhere => finder.find(text).is_some(),
+        Place::Early => {
+            finder.find(text).is_some_and(|at| at < EARLY && is_whole(text, at, needle.len()))
+        }
+        Place::Start => text.starts_with(needle),
+        Place::WholeWord => finder.find(text).is_some_and(|at| is_whole(text, at, needle.len())),
+    }
+}
+
+/// Whether no word goes on at either end of this piece.
+fn is_whole(text: &[u8], at: usize, length: usize) -> bool {
+    let edge = |byte: Option<&u8>| {
+        byte.is_none_or(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80))
+    };
+    let before = at.checked_sub(1).and_then(|before| text.get(before));
+    edge(before) && edge(text.get(at + length))
+}
+
+/// Whether a line of a tool's output tells of a failure.
+pub(super) fn tells_failure(line: &str) -> bool {
+    let line = line.trim_start();
+    FAILURES.iter().any(|start| {
+        line.as_bytes()
+            .get(..start.len())
+            .is_some_and(|head| head.eq_ignore_ascii_case(start.as_bytes()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_language_has_its_cues() {
+        let cues = Cues::new();
+        for (sentence, cue) in [
+            ("you must run it", Cue::Rule),
+            ("必须通过测试", Cue::Rule),
+            ("das darf nicht fehlen", Cue::Rule),
+            ("nunca borres esto", Cue::Rule),
+            ("ne touchez jamais ce fichier", Cue::Rule),
+            ("必ず確認", Cue::Rule),
+            ("we decided to wait", Cue::Decision),
+            ("接下来写文档", Cue::Open),
+            ("das ist noch offen", Cue::Open),
+            ("i fixed the test", Cue::Done),
+            ("weil es regnet", Cue::Finding),
+        ] {
+            assert!(cues.of(sentence).has(cue), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn a_cue_is_a_whole_word() {
+        let cues = Cues::new();
+        assert_eq!(cues.of("mustard and nevermore"), Found::default());
+        assert!(!cues.of("well, i don't know").has(Cue::Rule));
+        assert!(cues.of("don't push").has(Cue::Rule));
+    }
+
+    #[test]
+    fn failures_are_told_at_the_start_of_a_line() {
+        assert!(tells_failure("  error[E0499]: cannot borrow"));
+        assert!(tells_failure("FAIL\tpkg"));
+        assert!(!tells_failure("12→ // error handling"));
+    }
+}

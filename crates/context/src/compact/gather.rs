@@ -1,0 +1,185 @@
+//! Candidates for every section, gathered in one walk over what was said, called and answered, and
+//! over what is carried on. Called by [`super::extract`]; what of it gets in is for [`super::choose`].
+
+use super::SummaryTask;
+use super::cues::{Cue, Cues, Found};
+use super::lines::{Candidate, Candidates};
+use super::names::Names;
+use super::order::{self, Lists};
+use super::previous::Carried;
+use super::read::{Reading, Said, Source};
+use super::sections::{cut, short_id};
+use super::sentences::sentences;
+use super::work;
+
+/// A sentence longer than this is judged by its start.
+const JUDGED_MAX: usize = 600;
+
+/// A text of a user that is longer than this was hardly typed.
+const PASTED: usize = 2000;
+
+/// Sentences between these lengths may stand alone.
+const SENTENCE: std::ops::RangeInclusive<usize> = 12..=600;
+
+/// Reads everything: the names, and the candidates of each section.
+pub(super) fn gather<'a>(
+    task: &SummaryTask<'a>,
+    reading: &'a Reading<'a>,
+    carried: &Carried<'a>,
+) -> (Names<'a>, Candidates<'a>) {
+    let names = read_names(reading, carried);
+    let mut gatherer = Gatherer { task, cues: Cues::new(), found: Lists::default() };
+    for (place, said) in reading.said.iter().enumerate() {
+        gatherer.said(place, said);
+    }
+    let mut found = gatherer.found;
+    work::worked(task, reading, &mut found);
+    let candidates = order::order(found, carried, &names, reading.messages);
+    (names, candidates)
+}
+
+fn read_names<'a>(reading: &'a Reading<'a>, carried: &Carried<'a>) -> Names<'a> {
+    let mut names = Names::new(reading.messages);
+    names.carry(&carried.names);
+    for said in &reading.said {
+        names.read(said.text, said.source, said.message);
+    }
+    for call in &reading.calls {
+        for field in &call.fields {
+            names.read(&field.text, Source::Call, call.message);
+        }
+    }
+    for answer in &reading.answers {
+        names.read(&answer.text, Source::Result, answer.message);
+    }
+    names
+}
+
+struct Gatherer<'t, 'a> {
+    task: &'t SummaryTask<'a>,
+    cues: Cues,
+    found: Lists<'a>,
+}
+
+impl<'a> Gatherer<'_, 'a> {
+    fn said(&mut self, place: usize, said: &Said<'a>) {
+        let text = said.text.trim();
+        if matches!(said.source, Source::Thinking | Source::Result | Source::Call)
+            || text.is_empty()
+        {
+            return;
+        }
+        if said.source == Source::User && !is_machine_made(text) {
+            // Whoever answers has read the question before.
+            self.found.asked = None;
+            let request = candidate(self.task, said.message, place, text);
+            if self.found.goal.is_empty() {
+                self.found.goal.push(request);
+            } else {
+                self.found.requests.push(request);
+            }
+        }
+        let mut small = String::new();
+        for sentence in sentences(text).filter(|sentence| SENTENCE.contains(&sentence.len())) {
+            if is_label(sentence) {
+                continue;
+            }
+            small.clear();
+            small.push_str(cut(sentence, JUDGED_MAX));
+            small.make_ascii_lowercase();
+            let found = self.cues.of(&small);
+            let candidate = candidate(self.task, said.message, place, sentence);
+            match said.source {
+                Source::Assistant => self.by_assistant(candidate, found),
+                // A long text is mostly pasted: what it asks for binds less than what users write.
+                Source::User if text.len() > PASTED => {
+                    self.by_others(candidate, found, Source::System);
+                }
+                _ => self.by_others(candidate, found, said.source),
+            }
+        }
+    }
+
+    fn by_assistant(&mut self, candidate: Candidate<'a>, found: Found) {
+        let asks = asks(candidate.text);
+        if asks {
+            self.found.asked = Some(candidate.clone());
+        }
+        let list = if found.has(Cue::Open) {
+            &mut self.found.open
+        } else if found.has(Cue::Decision) && !asks {
+            &mut self.found.decisions
+        } else if found.has(Cue::Done) && !asks {
+            &mut self.found.done
+        } else {
+            let weight = if found.has(Cue::Finding) { 40 } else { 0 };
+            if !asks && !found.has(Cue::Announcement) {
+                self.found.notes.push((weight, candidate));
+            }
+            return;
+        };
+        list.push(candidate);
+    }
+
+    fn by_others(&mut self, candidate: Candidate<'a>, found: Found, source: Source) {
+        let asks = asks(candidate.text);
+        let rank = match (source, found.has(Cue::Rule), found.has(Cue::Wish)) {
+            (Source::User, true, _) => Some(0),
+            (Source::User, _, true) => Some(1),
+            (_, true, _) => Some(2),
+            _ => None,
+        };
+        if let Some(list) = rank.and_then(|rank| self.found.constraints.get_mut(rank))
+            && !asks
+        {
+            list.push(candidate);
+        } else if found.has(Cue::Open) {
+            self.found.open.push(candidate);
+        } else if found.has(Cue::Decision) && !asks {
+            self.found.decisions.push(candidate);
+        }
+    }
+}
+
+/// A line of this message.
+pub(super) fn candidate<'a>(
+    task: &SummaryTask<'a>,
+    message: usize,
+    place: usize,
+    text: &'a str,
+) -> Candidate<'a> {
+    let id = task.covered.get(message).map(|covered| short_id(covered.entry)).unwrap_or_default();
+    Candidate { id, lead: "", text, tail: String::new(), place: (message + 1, place) }
+}
+
+/// Whether a sentence only announces others, or is the row of a table.
+fn is_label(sentence: &str) -> bool {
+    sentence.ends_with([':', '：']) || sentence.starts_with('|')
+}
+
+fn asks(sentence: &str) -> bool {
+    sentence.ends_with(['?', '？'])
+}
+
+/// Whether a text is markup or a bracket from end to end: programs put such notes where users speak.
+fn is_machine_made(text: &str) -> bool {
+    if text.starts_with('[') && text.ends_with(']') && !text.contains('\n') {
+        return true;
+    }
+    let name = text.strip_prefix('<').and_then(|rest| rest.split(['>', ' ', '\n']).next());
+    text.ends_with('>') && name.is_some_and(|name| text.contains(&format!("</{name}>")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_from_end_to_end_is_machine_made() {
+        assert!(is_machine_made("<note kind=1>\nx\n</note>"));
+        assert!(is_machine_made("<a>x</a>\n<b></b>"));
+        assert!(is_machine_made("[stopped by the user]"));
+        assert!(!is_machine_made("<b>Fix</b> this"));
+        assert!(!is_machine_made("a < b"));
+    }
+}

@@ -1,0 +1,113 @@
+//! The names that a reader of some text knows. A path tells its ends too: who reads `src/a/b.rs`
+//! knows `b.rs`. The gate and the extractive summary judge by the same set.
+
+use std::collections::HashSet;
+
+use super::sections::split_line;
+use crate::identifiers::identifiers;
+
+/// Names that are known. Asked, never walked through.
+#[derive(Default)]
+pub(super) struct Known<'a> {
+    names: HashSet<&'a str>,
+}
+
+impl<'a> Known<'a> {
+    /// Takes in the names of a text.
+    pub(super) fn read(&mut self, text: &'a str) {
+        for name in identifiers(text) {
+            self.add(name);
+        }
+    }
+
+    /// Takes in a name, and the ends of a path.
+    pub(super) fn add(&mut self, name: &'a str) {
+        if !self.names.insert(name) || name.contains("://") {
+            return;
+        }
+        let bare = without_place(name);
+        self.names.insert(bare);
+        let mut rest = bare;
+        while let Some((_, end)) = rest.split_once('/') {
+            if end.len() > 1 {
+                self.names.insert(end);
+            }
+            rest = end;
+        }
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+}
+
+/// A path without the line that it points to: `a.go:12` is about `a.go`.
+pub(super) fn without_place(name: &str) -> &str {
+    let bare = name.trim_end_matches(|last: char| last.is_ascii_digit() || last == ':');
+    // Only what really ended with `:` and digits, and is a name without them.
+    let rest = name.get(bare.len()..).unwrap_or_default();
+    if rest.starts_with(':') && bare.contains('.') { bare } else { name }
+}
+
+/// The distinct names of a summary, in order; the ids before its lines are none.
+pub(super) fn distinct_names(summary: &str) -> Vec<&str> {
+    let mut seen = HashSet::new();
+    let lines = summary.lines().map(|line| split_line(line).1);
+    lines.flat_map(identifiers).filter(|name| seen.insert(*name)).collect()
+}
+
+/// The distinct words of a text: of four letters or more, and pairs of letters of scripts without
+/// blanks. In small letters, in order.
+pub(super) fn distinct_words(text: &str) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let mut words = Vec::new();
+    let lines = text.lines().map(|line| split_line(line).1);
+    for run in lines.flat_map(|line| line.split(|letter: char| !letter.is_alphanumeric())) {
+        let mut wide = run.chars().filter(|letter| is_wide(*letter)).peekable();
+        if wide.peek().is_some() {
+            let letters: Vec<char> = wide.collect();
+            for pair in letters.windows(2) {
+                let pair: String = pair.iter().collect();
+                if seen.insert(pair.clone()) {
+                    words.push(pair);
+                }
+            }
+        } else if run.chars().nth(3).is_some() {
+            let word = run.to_lowercase();
+            if seen.insert(word.clone()) {
+                words.push(word);
+            }
+        }
+    }
+    words
+}
+
+/// A letter of a script without blanks between words.
+fn is_wide(letter: char) -> bool {
+    (letter as u32) >= 0x2E80
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_tells_its_ends() {
+        let mut known = Known::default();
+        known.read("see src/a/b.rs:12 there");
+        for name in ["src/a/b.rs:12", "src/a/b.rs", "a/b.rs", "b.rs"] {
+            assert!(known.has(name), "{name}");
+        }
+        assert!(!known.has("src/a"));
+    }
+
+    #[test]
+    fn the_id_of_a_line_is_no_name_of_it() {
+        assert_eq!(distinct_names("- [e-123456] use a_b\n- a_b c_d"), ["a_b", "c_d"]);
+    }
+
+    #[test]
+    fn words_are_long_or_pairs() {
+        assert_eq!(distinct_words("The Quick fox 注册页"), ["quick", "注册", "册页"]);
+    }
+}

@@ -1,0 +1,159 @@
+//! The exact names of all that is covered, and how telling each is. Called by [`super::gather`] while
+//! it reads, and by [`super::choose`] to take the best ones for their room.
+//!
+//! Names are counted once in each message: a name that one long output repeats is no more telling.
+
+use std::collections::HashMap;
+
+use super::known::without_place;
+use super::read::Source;
+use crate::identifiers::identifiers;
+
+/// Every name, in the order in which it was first seen.
+#[derive(Default)]
+pub(super) struct Names<'a> {
+    places: HashMap<&'a str, usize>,
+    names: Vec<Name<'a>>,
+    messages: usize,
+}
+
+/// A name, and who used it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Name<'a> {
+    pub(super) text: &'a str,
+    /// In how many messages it stands, by who wrote them.
+    user: u32,
+    assistant: u32,
+    thinking: u32,
+    calls: u32,
+    results: u32,
+    /// The newest message, and the source there, so that a message counts once.
+    newest: Option<(usize, Source)>,
+    /// How early it stood in the previous summary; 0 if it did not.
+    carried: u64,
+}
+
+/// The value of standing in the previous summary, first and last place.
+const CARRIED: (u64, u64) = (64, 16);
+
+impl<'a> Names<'a> {
+    pub(super) fn new(messages: usize) -> Self {
+        Self { messages, ..Self::default() }
+    }
+
+    /// Counts the names of a text.
+    pub(super) fn read(&mut self, text: &'a str, source: Source, message: usize) {
+        for name in identifiers(text) {
+            let name = self.name(without_place(name));
+            if name.newest == Some((message, source)) {
+                continue;
+            }
+            name.newest = Some((message, source));
+            let count = match source {
+                Source::User | Source::System => &mut name.user,
+                Source::Assistant => &mut name.assistant,
+                Source::Thinking => &mut name.thinking,
+                Source::Call => &mut name.calls,
+                Source::Result => &mut name.results,
+            };
+            *count += 1;
+        }
+    }
+
+    /// Takes over the names of the previous summary, most telling first.
+    pub(super) fn carry(&mut self, names: &[&'a str]) {
+        let (first, last) = CARRIED;
+        let count = names.len().max(1) as u64;
+        for (place, text) in names.iter().enumerate() {
+            let worth = first - (first - last) * place as u64 / count;
+            let name = self.name(without_place(text));
+            name.carried = name.carried.max(worth);
+        }
+    }
+
+    fn name(&mut self, text: &'a str) -> &mut Name<'a> {
+        let next = self.names.len();
+        let place = *self.places.entry(text).or_insert(next);
+        if place == next {
+            self.names.push(Name {
+                text,
+                user: 0,
+                assistant: 0,
+                thinking: 0,
+                calls: 0,
+                results: 0,
+                newest: None,
+                carried: 0,
+            });
+        }
+        // Cannot fail: every place in the map is a place in the list.
+        &mut self.names[place]
+    }
+
+    /// How telling this name is; 0 for one that was never seen.
+    pub(super) fn value(&self, text: &str) -> u64 {
+        let name = self.places.get(without_place(text)).and_then(|place| self.names.get(*place));
+        name.map_or(0, |name| name.value(self.messages))
+    }
+
+    /// The names, most telling for their room first.
+    pub(super) fn ranked(&self) -> Vec<Name<'a>> {
+        let mut ranked: Vec<(u64, usize)> = self
+            .names
+            .iter()
+            .enumerate()
+            .map(|(place, name)| (name.value(self.messages) * 64 / rough_cost(name.text), place))
+            .filter(|(worth, _)| *worth > 0)
+            .collect();
+        ranked.sort_unstable_by(|left, right| right.0.cmp(&left.0).then(left.1.cmp(&right.1)));
+        ranked.into_iter().filter_map(|(_, place)| self.names.get(place).copied()).collect()
+    }
+}
+
+impl Name<'_> {
+    /// Who used it, how often and how lately. Calls weigh most: what an agent worked with it will
+    /// work with again.
+    fn value(&self, messages: usize) -> u64 {
+        if !self.text.bytes().any(|byte| byte.is_ascii_alphabetic() || byte >= 0x80) {
+            return self.number_value(messages);
+        }
+        let used = 12 * damped(self.calls)
+            + 6 * damped(self.assistant)
+            + 6 * damped(self.user)
+            + 4 * damped(self.thinking)
+            + 2 * damped(self.results)
+            + self.carried * 8;
+        used * self.lately(messages) / 64
+    }
+
+    /// Tools number their lines; a number is telling where somebody said it.
+    fn number_value(&self, messages: usize) -> u64 {
+        let used = 3 * damped(self.assistant) + 4 * damped(self.user) + self.carried * 4;
+        used * self.lately(messages) / 64
+    }
+
+    /// From 128 for the oldest to eight times that for the newest.
+    fn lately(&self, messages: usize) -> u64 {
+        let newest = self.newest.map_or(0, |(message, _)| message as u64 + 1);
+        128 + 896 * newest / messages.max(1) as u64
+    }
+
+    /// Whether it stood in the previous summary.
+    pub(super) fn is_carried(&self) -> bool {
+        self.carried > 0
+    }
+}
+
+/// Twice as often is one step more: 8 for once, 12 for twice, 16 for three times, 20 for five times.
+fn damped(count: u32) -> u64 {
+    match count {
+        0 => 0,
+        _ => 8 + 4 * u64::from((2 * count - 1).ilog2()),
+    }
+}
+
+/// About how many tokens a name takes, without counting: signs and capitals begin new ones.
+fn rough_cost(name: &str) -> u64 {
+    let signs = name.bytes().filter(|byte| !byte.is_ascii_lowercase()).count();
+    1 + (name.len() / 6 + signs / 2) as u64
+}

@@ -1,0 +1,129 @@
+//! In which order each section wants its lines: newest first for most; rules by turns from the oldest
+//! carried and the newest said, so that neither pushes the other out; notes by what they tell. Called
+//! by [`super::gather`].
+
+use std::collections::HashSet;
+
+use super::lines::{Candidate, Candidates, by_turns};
+use super::names::Names;
+use super::previous::{Carried, CarriedLine};
+use super::sections::Section;
+use super::work::subject;
+use crate::identifiers::identifiers;
+
+/// What was found, oldest first.
+#[derive(Default)]
+pub(super) struct Lists<'a> {
+    pub(super) goal: Vec<Candidate<'a>>,
+    pub(super) requests: Vec<Candidate<'a>>,
+    /// By how binding they are: rules of users, wishes of users, rules of the system.
+    pub(super) constraints: [Vec<Candidate<'a>>; 3],
+    pub(super) decisions: Vec<Candidate<'a>>,
+    pub(super) done: Vec<Candidate<'a>>,
+    pub(super) errors: Vec<Candidate<'a>>,
+    pub(super) open: Vec<Candidate<'a>>,
+    /// A question that nobody answered.
+    pub(super) asked: Option<Candidate<'a>>,
+    /// The newest list of things to do, and what was ever done on one.
+    pub(super) steps: Vec<Candidate<'a>>,
+    pub(super) closed: HashSet<&'a str>,
+    /// Other sentences of assistants, with what their cues weigh.
+    pub(super) notes: Vec<(u64, Candidate<'a>)>,
+}
+
+/// Puts everything in order.
+pub(super) fn order<'a>(
+    mut found: Lists<'a>,
+    carried: &Carried<'a>,
+    names: &Names<'a>,
+    messages: usize,
+) -> Candidates<'a> {
+    let mut candidates = Candidates::default();
+    found.done.sort_by_key(|line| line.place);
+    let told: HashSet<&str> = found.done.iter().map(|line| line.text).collect();
+    let over = |section, text: &str| match section {
+        Section::Open => found.closed.contains(text),
+        Section::Done => told.contains(subject(text)),
+        _ => false,
+    };
+    let old = |section| carried_lines(carried, section, &over);
+
+    let goal = old(Section::Goal);
+    // There is one goal, the first of all; a later request is a request.
+    let first = std::mem::take(&mut found.goal);
+    if goal.is_empty() {
+        add(&mut candidates, Section::Goal, first);
+    } else {
+        add(&mut candidates, Section::Goal, goal);
+        found.requests.splice(0..0, first);
+    }
+    let mut newest_first = |section, new: Vec<Candidate<'a>>| {
+        let lines = new.into_iter().rev().chain(old(section).into_iter().rev());
+        add(&mut candidates, section, lines);
+    };
+    newest_first(Section::Requests, found.requests);
+    newest_first(Section::Decisions, found.decisions);
+    newest_first(Section::Errors, found.errors);
+    newest_first(Section::Done, found.done);
+    let mut open = found.open;
+    open.extend(found.asked);
+    open.extend(found.steps.into_iter().rev());
+    newest_first(Section::Open, open);
+
+    let [rules, wishes, system] = found.constraints;
+    let new = [rules, wishes, system].into_iter().flat_map(|list| list.into_iter().rev());
+    add(&mut candidates, Section::Constraints, by_turns(old(Section::Constraints), new.collect()));
+
+    let notes = by_turns(telling_first(found.notes, names, messages), old(Section::Notes));
+    add(&mut candidates, Section::Notes, notes);
+    candidates
+}
+
+fn add<'a>(
+    candidates: &mut Candidates<'a>,
+    section: Section,
+    lines: impl IntoIterator<Item = Candidate<'a>>,
+) {
+    for line in lines {
+        candidates.push(section, line);
+    }
+}
+
+/// The lines of this section in the previous summary that still hold, oldest first.
+fn carried_lines<'a>(
+    carried: &Carried<'a>,
+    section: Section,
+    is_over: &impl Fn(Section, &str) -> bool,
+) -> Vec<Candidate<'a>> {
+    let of_section =
+        |line: &&CarriedLine<'a>| line.section == section && !is_over(section, line.text);
+    let lines = carried.lines.iter().filter(of_section);
+    lines
+        .enumerate()
+        .map(|(at, line)| {
+            let tail = String::new();
+            Candidate { id: line.id, lead: "", text: line.text, tail, place: (0, at) }
+        })
+        .collect()
+}
+
+/// Sentences by what they tell: telling names, words that announce a finding, how new they are.
+fn telling_first<'a>(
+    notes: Vec<(u64, Candidate<'a>)>,
+    names: &Names<'a>,
+    messages: usize,
+) -> Vec<Candidate<'a>> {
+    let messages = messages.max(1) as u64;
+    let mut scored: Vec<(u64, Candidate<'a>)> = notes
+        .into_iter()
+        .map(|(weight, note)| {
+            let named: u64 = identifiers(note.text).take(6).map(|name| names.value(name)).sum();
+            let lately = 40 * note.place.0 as u64 / messages;
+            let length = note.text.len() as u64;
+            let score = weight + lately + (named / 8).min(80);
+            (score * 1000 / (length + 120), note)
+        })
+        .collect();
+    scored.sort_by(|left, right| right.0.cmp(&left.0).then(left.1.place.cmp(&right.1.place)));
+    scored.into_iter().map(|(_, note)| note).collect()
+}

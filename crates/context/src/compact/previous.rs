@@ -1,0 +1,175 @@
+//! The previous summary, read back: our own format line by line, anything else by its headings and
+//! sentences. Called by [`super::extract`]; never fails, since any text is a summary of somebody.
+
+use super::known::distinct_names;
+use super::sections::{Section, cut, split_line};
+use super::sentences::sentences;
+
+/// What is carried on.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Carried<'a> {
+    /// Oldest first, without the names.
+    pub(super) lines: Vec<CarriedLine<'a>>,
+    /// Every name in it, in order: those of its lines, which are newer, before those of its list.
+    pub(super) names: Vec<&'a str>,
+}
+
+/// A line that is carried on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CarriedLine<'a> {
+    pub(super) section: Section,
+    /// The id before it, or nothing.
+    pub(super) id: &'a str,
+    pub(super) text: &'a str,
+}
+
+/// Words in the headings of others, in small letters.
+const HEADINGS: [(&str, Section); 24] = [
+    ("goal", Section::Goal),
+    ("objective", Section::Goal),
+    ("intent", Section::Goal),
+    ("目标", Section::Goal),
+    ("ziel", Section::Goal),
+    ("objetivo", Section::Goal),
+    ("objectif", Section::Goal),
+    ("目的", Section::Goal),
+    ("constraint", Section::Constraints),
+    ("requirement", Section::Constraints),
+    ("rules", Section::Constraints),
+    ("约束", Section::Constraints),
+    ("制約", Section::Constraints),
+    ("decision", Section::Decisions),
+    ("决定", Section::Decisions),
+    ("error", Section::Errors),
+    ("next", Section::Open),
+    ("pending", Section::Open),
+    ("todo", Section::Open),
+    ("open", Section::Open),
+    ("done", Section::Done),
+    ("progress", Section::Done),
+    ("completed", Section::Done),
+    ("request", Section::Requests),
+];
+
+/// Lines of free text are cut into pieces of this size, so that none is lost for its length.
+const PIECE_MAX: usize = 240;
+
+/// Reads a summary back.
+pub(super) fn parse(text: &str) -> Carried<'_> {
+    let own = text.lines().any(|line| Section::of_heading(line).is_some());
+    let lines = if own { own_lines(text) } else { free_lines(text) };
+    let names = distinct_names(text);
+    Carried { lines, names }
+}
+
+fn own_lines(text: &str) -> Vec<CarriedLine<'_>> {
+    let mut lines = Vec::new();
+    let mut open = Section::Notes;
+    for line in text.lines() {
+        if let Some(section) = Section::of_heading(line) {
+            open = section;
+        } else if open != Section::Names {
+            let (id, text) = split_line(line);
+            if !text.is_empty() {
+                lines.push(CarriedLine { section: open, id, text });
+            }
+        }
+    }
+    lines
+}
+
+/// A summary in somebody else's words. Where no heading names the goal, its first sentence is taken
+/// for it: that is where people put it.
+fn free_lines(text: &str) -> Vec<CarriedLine<'_>> {
+    let mut lines: Vec<CarriedLine<'_>> = Vec::new();
+    let mut open = Section::Notes;
+    for line in text.lines() {
+        if let Some(section) = heading(line) {
+            open = section;
+            continue;
+        }
+        for sentence in sentences(line) {
+            let pieces = pieces(sentence);
+            lines.extend(pieces.map(|text| CarriedLine { section: open, id: "", text }));
+        }
+    }
+    if !lines.iter().any(|line| line.section == Section::Goal)
+        && let Some(first) = lines.first_mut()
+    {
+        first.section = Section::Goal;
+    }
+    lines
+}
+
+/// The section that a heading of somebody else opens: a short line with marks around it.
+fn heading(line: &str) -> Option<Section> {
+    let line = line.trim();
+    let marked = line.starts_with('#') || line.ends_with([':', '：']) || line.starts_with("**");
+    if !marked || line.len() > 60 {
+        return None;
+    }
+    let small = line.to_lowercase();
+    let known = HEADINGS.iter().find(|(word, _)| small.contains(word));
+    Some(known.map_or(Section::Notes, |(_, section)| *section))
+}
+
+/// A text in pieces of a bounded size, cut at blanks where there are some.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start();
+        if rest.is_empty() {
+            return None;
+        }
+        let mut piece = cut(rest, PIECE_MAX);
+        if piece.len() < rest.len() {
+            let blank = piece.rfind(' ').filter(|at| *at > PIECE_MAX / 2);
+            piece = blank.and_then(|at| piece.get(..at)).unwrap_or(piece);
+        }
+        rest = rest.get(piece.len()..).unwrap_or_default();
+        Some(piece.trim_end())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown<'a>(carried: &Carried<'a>) -> Vec<(Section, &'a str, &'a str)> {
+        carried.lines.iter().map(|line| (line.section, line.id, line.text)).collect()
+    }
+
+    #[test]
+    fn our_own_format_is_read_line_by_line() {
+        let text = "## Goal\n- [e-1] ship it\n## Names\nb_c a_b\n## Notes\n- [e-2] see a_b\n";
+        let carried = parse(text);
+        assert_eq!(
+            shown(&carried),
+            [(Section::Goal, "e-1", "ship it"), (Section::Notes, "e-2", "see a_b")]
+        );
+        assert_eq!(carried.names, ["b_c", "a_b"]);
+    }
+
+    #[test]
+    fn free_text_has_its_goal_first() {
+        let carried = parse("We build a shop. Colours are blue.\n\n**Next steps:**\n- pay page");
+        assert_eq!(
+            shown(&carried),
+            [
+                (Section::Goal, "", "We build a shop."),
+                (Section::Notes, "", "Colours are blue."),
+                (Section::Open, "", "pay page"),
+            ]
+        );
+    }
+
+    #[test]
+    fn long_sentences_are_cut_into_pieces_that_hold_it_all() {
+        let text = "word ".repeat(200);
+        let carried = parse(&text);
+        assert!(carried.lines.iter().all(|line| line.text.len() <= PIECE_MAX));
+        let words: usize =
+            carried.lines.iter().map(|line| line.text.split_whitespace().count()).sum();
+        assert_eq!(words, 200);
+    }
+}

@@ -1,0 +1,182 @@
+//! Messages as what was said, what was called and what came back, with JSON taken apart into texts.
+//! Called by [`super::extract`] and [`super::request_text`]; everything behind works on slices of this.
+
+use std::borrow::Cow;
+
+use tertulia_session::json::{self, Json, Kind, Object, RawValue};
+use tertulia_session::{PartKind, Role, ToolCall, ToolResult};
+
+use super::Covered;
+use crate::tokens::content::{Content, result};
+
+/// JSON deeper than this stays the text it is: every level is read once more.
+const DEPTH_MAX: usize = 4;
+
+/// Where a text comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    User,
+    System,
+    Assistant,
+    Thinking,
+    Call,
+    Result,
+}
+
+/// All that is covered, by kind, oldest first. Numbers of messages are places in `covered`.
+#[derive(Debug, Default)]
+pub(super) struct Reading<'a> {
+    pub(super) said: Vec<Said<'a>>,
+    pub(super) calls: Vec<Call<'a>>,
+    pub(super) answers: Vec<Answer<'a>>,
+    pub(super) messages: usize,
+}
+
+/// A text or a thought.
+#[derive(Debug)]
+pub(super) struct Said<'a> {
+    pub(super) message: usize,
+    pub(super) source: Source,
+    pub(super) text: &'a str,
+}
+
+/// A call of a tool.
+#[derive(Debug)]
+pub(super) struct Call<'a> {
+    pub(super) message: usize,
+    pub(super) id: &'a str,
+    pub(super) tool: &'a str,
+    pub(super) fields: Vec<Field<'a>>,
+}
+
+/// A text among the arguments.
+#[derive(Debug)]
+pub(super) struct Field<'a> {
+    /// The object that it stands in: fields of one object have one number.
+    pub(super) object: usize,
+    pub(super) name: Cow<'a, str>,
+    pub(super) text: Cow<'a, str>,
+}
+
+/// What a tool answered.
+#[derive(Debug)]
+pub(super) struct Answer<'a> {
+    pub(super) message: usize,
+    pub(super) call: &'a str,
+    pub(super) is_error: bool,
+    pub(super) text: Cow<'a, str>,
+}
+
+/// Takes the messages apart.
+pub(super) fn read<'a>(covered: &[Covered<'a>]) -> Reading<'a> {
+    let mut reading = Reading { messages: covered.len(), ..Reading::default() };
+    for (message, Covered { message: said, .. }) in covered.iter().enumerate() {
+        let source = match said.effective_role() {
+            Role::User => Source::User,
+            Role::System => Source::System,
+            Role::Assistant => Source::Assistant,
+            Role::Tool => Source::Result,
+        };
+        for part in &said.parts {
+            match &part.kind {
+                PartKind::Text(text) => reading.said.push(Said { message, source, text }),
+                PartKind::Thinking(text) => {
+                    reading.said.push(Said { message, source: Source::Thinking, text });
+                }
+                PartKind::ToolCall(call) => reading.calls.push(read_call(message, call)),
+                PartKind::ToolResult(answer) => reading.answers.push(read_answer(message, answer)),
+                PartKind::FileRef(file) => {
+                    reading.said.push(Said { message, source: Source::Thinking, text: &file.path });
+                }
+                PartKind::Image(_) | PartKind::Other(_) => {}
+            }
+        }
+    }
+    reading
+}
+
+fn read_call(message: usize, call: &ToolCall) -> Call<'_> {
+    let mut fields = Vec::new();
+    match call.raw_args_text.as_deref() {
+        Some(raw) => fields.push(Field { object: 0, name: "".into(), text: raw.into() }),
+        None => take_apart(&call.arguments, &mut fields),
+    }
+    Call { message, id: &call.tool_call_id, tool: &call.tool_name, fields }
+}
+
+fn read_answer(message: usize, answer: &ToolResult) -> Answer<'_> {
+    let mut texts = result(&answer.content).into_iter().filter_map(|content| match content {
+        Content::Text(text) => Some(text),
+        Content::Image(_) => None,
+    });
+    let mut text = texts.next().unwrap_or_default();
+    for more in texts {
+        let whole = text.to_mut();
+        whole.push('\n');
+        whole.push_str(&more);
+    }
+    Answer { message, call: &answer.tool_call_id, is_error: answer.is_error, text }
+}
+
+/// The texts in a JSON value with the names of their fields; elements of a list have the list's name.
+fn take_apart<'a>(arguments: &'a Json, fields: &mut Vec<Field<'a>>) {
+    let Ok(raw) = json::parse(arguments.as_str()) else { return };
+    let mut objects = 0;
+    // A stack of our own, so that the order of the fields is kept.
+    let mut open: Vec<(usize, usize, Cow<'a, str>, &'a RawValue)> = vec![(0, 0, "".into(), raw)];
+    while let Some((depth, object, name, raw)) = open.pop() {
+        let inner = depth < DEPTH_MAX;
+        match Kind::of(raw) {
+            Kind::Object if inner => {
+                let Ok(inside) = Object::of(raw) else { continue };
+                objects += 1;
+                let from = open.len();
+                open.extend(
+                    inside.into_fields().map(|(name, raw)| (depth + 1, objects, name, raw)),
+                );
+                open.get_mut(from..).unwrap_or_default().reverse();
+            }
+            Kind::Array if inner => {
+                let elements = json::elements(raw).unwrap_or_default();
+                let named = elements.into_iter().rev();
+                open.extend(named.map(|raw| (depth + 1, object, name.clone(), raw)));
+            }
+            Kind::String => {
+                let text = json::text(raw).map_or(Cow::Borrowed(raw.get()), Cow::Owned);
+                fields.push(Field { object, name, text });
+            }
+            // Offsets, limits and the like name nothing.
+            Kind::Null | Kind::Boolean | Kind::Number => {}
+            Kind::Object | Kind::Array => {
+                fields.push(Field { object, name, text: raw.get().into() });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_taken_apart_in_order() {
+        let json =
+            Json::parse(r#"{"a":"x\ny","list":[{"s":"1","t":"2"},{"s":"3"}],"n":7}"#).unwrap();
+        let mut fields = Vec::new();
+        take_apart(&json, &mut fields);
+        let shown: Vec<_> = fields
+            .iter()
+            .map(|field| format!("{}{}={}", field.object, field.name, field.text))
+            .collect();
+        assert_eq!(shown, ["1a=x\ny", "2s=1", "2t=2", "3s=3"]);
+    }
+
+    #[test]
+    fn megabytes_of_brackets_are_a_text() {
+        let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
+        let json = Json::parse(&deep).unwrap();
+        let mut fields = Vec::new();
+        take_apart(&json, &mut fields);
+        assert_eq!(fields.len(), 1);
+    }
+}

@@ -1,0 +1,191 @@
+//! The sections of a summary: their headings, their order and their shares of the cap. The one place
+//! that knows how a line is written, so that [`super::previous`] can read it again.
+
+use tertulia_session::EntryId;
+
+/// A section of a summary, in the order of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Section {
+    Goal,
+    Requests,
+    Constraints,
+    Decisions,
+    Done,
+    Errors,
+    Open,
+    Names,
+    Notes,
+}
+
+impl Section {
+    pub(super) const ALL: [Self; 9] = [
+        Self::Goal,
+        Self::Requests,
+        Self::Constraints,
+        Self::Decisions,
+        Self::Done,
+        Self::Errors,
+        Self::Open,
+        Self::Names,
+        Self::Notes,
+    ];
+
+    /// The order in which room is given away. What stands first stays longest.
+    pub(super) const BY_WEIGHT: [Self; 9] = [
+        Self::Goal,
+        Self::Constraints,
+        Self::Requests,
+        Self::Open,
+        Self::Done,
+        Self::Decisions,
+        Self::Errors,
+        Self::Names,
+        Self::Notes,
+    ];
+
+    /// The heading, with its line break.
+    pub(super) fn heading(self) -> &'static str {
+        match self {
+            Self::Goal => "## Goal\n",
+            Self::Requests => "## Requests\n",
+            Self::Constraints => "## Constraints\n",
+            Self::Decisions => "## Decisions\n",
+            Self::Done => "## Done\n",
+            Self::Errors => "## Errors\n",
+            Self::Open => "## Open\n",
+            Self::Names => "## Names\n",
+            Self::Notes => "## Notes\n",
+        }
+    }
+
+    /// Its share of the cap in thousandths. What a section does not use goes to the next one.
+    pub(super) fn share(self) -> u64 {
+        match self {
+            Self::Goal => 90,
+            Self::Constraints => 100,
+            Self::Requests => 120,
+            Self::Open => 70,
+            Self::Done => 130,
+            Self::Decisions => 60,
+            Self::Errors => 40,
+            Self::Names => 340,
+            Self::Notes => 50,
+        }
+    }
+
+    /// How many bytes one line may have.
+    pub(super) fn line_max(self) -> usize {
+        match self {
+            Self::Goal => 700,
+            Self::Requests => 400,
+            Self::Constraints | Self::Notes | Self::Open | Self::Decisions => 300,
+            Self::Done | Self::Errors => 200,
+            Self::Names => 200,
+        }
+    }
+
+    /// The section that this heading of ours opens.
+    pub(super) fn of_heading(line: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|section| section.heading().trim_end() == line.trim_end())
+    }
+}
+
+/// How many characters of an id stand in a line.
+const ID_CHARS: usize = 8;
+
+/// An id up to this long is written whole.
+const ID_WHOLE: usize = 12;
+
+/// The id as it is written in a line.
+pub(super) fn short_id(id: &EntryId) -> &str {
+    let id = id.as_str();
+    if id.len() <= ID_WHOLE {
+        return id;
+    }
+    let end = id.char_indices().nth(ID_CHARS).map_or(id.len(), |(at, _)| at);
+    id.get(..end).unwrap_or(id)
+}
+
+/// A line of a section.
+pub(super) fn line(id: &str, text: &str) -> String {
+    if id.is_empty() { format!("- {text}\n") } else { format!("- [{id}] {text}\n") }
+}
+
+/// The id and the text of a line that [`line`] wrote; the whole line as text where it did not.
+pub(super) fn split_line(line: &str) -> (&str, &str) {
+    let line = line.trim();
+    let text = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line);
+    let marked = text.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+    match marked {
+        Some((id, text)) if id.len() <= 4 * ID_WHOLE && !id.contains(' ') => (id, text.trim()),
+        _ => ("", text.trim()),
+    }
+}
+
+/// A text on one line and within these bytes: blanks joined, cut at a character, at a blank where one
+/// is near.
+pub(super) fn one_line(text: &str, max: usize) -> String {
+    let mut line = String::with_capacity(text.len().min(max + 8));
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        let room = max.saturating_sub(line.len());
+        if word.len() > room {
+            if room > 16 {
+                line.push_str(cut(word, room));
+            }
+            line.truncate(line.trim_end().len());
+            line.push('…');
+            break;
+        }
+        line.push_str(word);
+    }
+    line
+}
+
+/// The start of a text, no longer than this.
+pub(super) fn cut(text: &str, max: usize) -> &str {
+    let mut end = max.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_as_it_was_written() {
+        assert_eq!(split_line(&line("e-1", "text [x] y")), ("e-1", "text [x] y"));
+        assert_eq!(split_line(&line("", "text")), ("", "text"));
+        assert_eq!(split_line("* [not an id] text"), ("", "[not an id] text"));
+    }
+
+    #[test]
+    fn a_heading_is_read_as_it_was_written() {
+        for section in Section::ALL {
+            assert_eq!(Section::of_heading(section.heading()), Some(section));
+        }
+    }
+
+    #[test]
+    fn the_shares_are_the_whole() {
+        assert_eq!(Section::ALL.map(Section::share).iter().sum::<u64>(), 1000);
+    }
+
+    #[test]
+    fn a_long_text_is_cut_at_a_character_and_ends_with_dots() {
+        assert_eq!(one_line("a  b\n c", 99), "a b c");
+        assert_eq!(one_line("one two three", 8), "one two…");
+        assert_eq!(one_line(&"中".repeat(50), 20), format!("{}…", "中".repeat(6)));
+    }
+
+    #[test]
+    fn long_ids_are_shortened() {
+        assert_eq!(short_id(&EntryId::from("e-af1349b9f5f9a1a6")), "e-af1349");
+        assert_eq!(short_id(&EntryId::from("entry-12")), "entry-12");
+    }
+}

@@ -1,0 +1,102 @@
+//! Texts as sentences: slices, in order, of any script. Code between fences is left out; lines of
+//! lists and headings are sentences of their own. Called by [`super::gather`].
+
+/// The sentences of a text that tell something: not the code between fences, not the marks before a
+/// line.
+pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let mut fenced = false;
+    text.lines()
+        .filter(move |line| {
+            let fence = line.trim_start().starts_with("```");
+            fenced ^= fence;
+            !fenced && !fence
+        })
+        .flat_map(|line| Sentences { rest: bare(line) })
+}
+
+/// A line without the marks of a list, a quotation or a heading.
+fn bare(line: &str) -> &str {
+    let line = line.trim();
+    let bare = line.trim_start_matches(['-', '*', '#', '>', '•', '·', ' ']);
+    // A flag, or bold text, begins with the same marks.
+    if bare.len() + 2 == line.len() && line.starts_with("--") { line } else { bare }
+}
+
+struct Sentences<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Sentences<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        loop {
+            if self.rest.is_empty() {
+                return None;
+            }
+            let (sentence, rest) = self.rest.split_at(end(self.rest));
+            self.rest = rest;
+            let sentence = sentence.trim().trim_matches('*').trim();
+            if !sentence.is_empty() {
+                return Some(sentence);
+            }
+        }
+    }
+}
+
+/// Where the first sentence ends: behind `。`, `！`, `？`, `；`, or behind `.`, `!`, `?` before a blank
+/// that no small letter follows.
+fn end(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b'.' | b'!' | b'?' => {
+                let blank = bytes.get(at).is_some_and(|next| *next == b' ');
+                if blank && bytes.get(at + 1).is_some_and(|next| !next.is_ascii_lowercase()) {
+                    return at;
+                }
+            }
+            // The first byte of the wide marks; what follows it decides.
+            0xE3 if bytes.get(at..at + 2) == Some(&[0x80, 0x82]) => return at + 2,
+            0xEF if matches!(bytes.get(at..at + 2), Some([0xBC, 0x81 | 0x9F | 0x9B])) => {
+                return at + 2;
+            }
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        assert_eq!(sentences(text).collect::<Vec<_>>(), expected, "{text}");
+    }
+
+    #[test]
+    fn sentences_end_at_their_marks() {
+        check("One, e.g. this. Two v1.2! Three?", &["One, e.g. this.", "Two v1.2!", "Three?"]);
+        check("先改。再测！好吗？是；", &["先改。", "再测！", "好吗？", "是；"]);
+    }
+
+    #[test]
+    fn lines_of_a_list_are_sentences() {
+        check("# Plan\n- one\n* two\n\n> three", &["Plan", "one", "two", "three"]);
+    }
+
+    #[test]
+    fn code_between_fences_is_left_out() {
+        check("Before\n```rust\nlet x = 1. Y;\n```\nAfter", &["Before", "After"]);
+    }
+
+    #[test]
+    fn a_text_without_an_end_is_one_sentence() {
+        let text = "a".repeat(1_000_000);
+        assert_eq!(sentences(&text).count(), 1);
+    }
+}

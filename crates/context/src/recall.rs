@@ -1,0 +1,284 @@
+//! Finding what is no longer sent: a lexical index over the messages of a log, kept message by
+//! message, and the passages in it that a request and the last messages are about.
+//!
+//! Called by the context builder, which puts the passages at the very end of a request. No model, no
+//! vectors, no floats: the same log and the same question give the same passages on every machine.
+//! Must not know what is sent, or why; the caller says which messages may be recalled.
+
+mod heads;
+mod passages;
+mod postings;
+mod query;
+mod score;
+mod select;
+mod terms;
+mod text;
+
+use std::ops::Range;
+
+use tertulia_session::{Message, PartKind};
+
+use crate::tokens::Tokenizer;
+use heads::Heads;
+use postings::{NUMBERS_MAX, Postings};
+pub use query::RecallQuery;
+pub use select::{RecallBudget, Standing};
+use text::Source;
+
+/// A lexical index over the messages of a log. It holds hashes and places, never the texts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecallIndex {
+    /// The messages, ascending.
+    places: Vec<usize>,
+    /// The passages of all messages, in the order in which they came.
+    spans: Vec<Span>,
+    /// The passages that hold a term.
+    postings: Postings,
+    /// What the calls were about that passages belong to.
+    heads: Heads,
+    /// How many terms all passages have.
+    terms: u64,
+}
+
+/// Where a passage stands, and what is known of it without its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span {
+    place: usize,
+    part: u32,
+    begin: u32,
+    end: u32,
+    /// Its call, or [`heads::NO_HEAD`].
+    head: u32,
+    terms: u16,
+    escaped: bool,
+    voice: Voice,
+}
+
+/// What kind of part a passage is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Voice {
+    /// Words that somebody said.
+    Talk,
+    /// A model's thinking.
+    Thinking,
+    /// Arguments, results, files.
+    Tool,
+}
+
+/// A piece of a message that is worth sending again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// The place of its message in the log.
+    pub place: usize,
+    /// What it says.
+    pub text: String,
+    /// What the text costs, without anything that is put around it.
+    pub tokens: u64,
+}
+
+impl RecallIndex {
+    /// An index of nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes in a message under its place in the log; places ascend, gaps are fine. A message that is
+    /// there already under this place is replaced.
+    pub fn add(&mut self, place: usize, message: &Message) {
+        match self.places.last() {
+            Some(&last) if last >= place => {
+                self.remove(place);
+                let at = self.places.partition_point(|&known| known < place);
+                self.places.insert(at, place);
+            }
+            _ => self.places.push(place),
+        }
+        let mut scratch = Scratch::default();
+        for source in text::sources(message) {
+            let Some(kind) = message.parts.get(source.part).map(|part| &part.kind) else {
+                continue;
+            };
+            let first = self.spans.len();
+            self.add_source(place, &source, Voice::of(kind), &mut scratch);
+            self.add_head(place, source.part, kind, first..self.spans.len());
+        }
+    }
+
+    /// Forgets a message, as if it had never been there. Costs as much as the index is large:
+    /// [`RecallIndex::retain`] forgets many at once.
+    pub fn remove(&mut self, place: usize) {
+        if self.places.binary_search(&place).is_ok() {
+            self.retain(|other| other != place);
+        }
+    }
+
+    /// Forgets the messages that are not to be kept, as if they had never been there.
+    pub fn retain(&mut self, keep: impl Fn(usize) -> bool) {
+        self.places.retain(|&place| keep(place));
+        let new = renumbered(self.spans.iter().map(|span| keep(span.place)));
+        self.postings.renumber(&new);
+        self.spans.retain(|span| keep(span.place));
+        self.terms = self.spans.iter().map(|span| u64::from(span.terms)).sum();
+        self.heads.retain(&keep, &new);
+        for span in &mut self.spans {
+            span.head = heads::NO_HEAD;
+        }
+        for (head, spans) in self.heads.spans() {
+            for span in self.spans.get_mut(spans).unwrap_or_default() {
+                span.head = head;
+            }
+        }
+    }
+
+    /// How many messages it holds.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The best passages for the query within `max_tokens`: chosen greedily, returned in log order,
+    /// without overlaps, neighbours merged.
+    ///
+    /// `is_candidate` says which messages may be recalled, `message_at` gives the message to cut the
+    /// text from. Both are asked only about what the query finds. A message that is not there, or is
+    /// not the one that was taken in, is passed over as far as that shows.
+    pub fn search<'m>(
+        &self,
+        query: &RecallQuery<'_>,
+        max_tokens: u64,
+        tokenizer: &Tokenizer,
+        is_candidate: impl Fn(usize) -> bool,
+        message_at: impl Fn(usize) -> Option<&'m Message>,
+    ) -> Vec<Passage> {
+        let standing = |place| match is_candidate(place) {
+            true => Standing::Gone,
+            false => Standing::Apart,
+        };
+        let budget = RecallBudget { max_tokens, scope_tokens: u64::MAX };
+        self.search_beside(query, budget, tokenizer, standing, message_at)
+    }
+
+    /// The same beside what is sent anyway: passages of it take their places among the best, so that
+    /// nothing worse than what is there already comes back only because there is room for it.
+    pub fn search_beside<'m>(
+        &self,
+        query: &RecallQuery<'_>,
+        budget: RecallBudget,
+        tokenizer: &Tokenizer,
+        standing: impl Fn(usize) -> Standing,
+        message_at: impl Fn(usize) -> Option<&'m Message>,
+    ) -> Vec<Passage> {
+        if budget.max_tokens == 0 || self.spans.is_empty() {
+            return Vec::new();
+        }
+        let scores = score::scores(self, query, &|place| standing(place) == Standing::Gone);
+        let cut = |span: &Span| cut(span, message_at(span.place)?);
+        let standing = |span: &Span| standing(span.place);
+        select::select(&self.spans, &scores, budget, tokenizer, standing, cut)
+    }
+
+    /// Takes in the passages of a text.
+    fn add_source(
+        &mut self,
+        place: usize,
+        source: &Source<'_>,
+        voice: Voice,
+        scratch: &mut Scratch,
+    ) {
+        for range in passages::passages(source.raw, source.escaped) {
+            let (Ok(part), Ok(begin), Ok(end)) = (
+                u32::try_from(source.part),
+                u32::try_from(source.offset + range.start),
+                u32::try_from(source.offset + range.end),
+            ) else {
+                // Behind 4 GB of one text nothing is found any more.
+                return;
+            };
+            if self.spans.len() >= NUMBERS_MAX {
+                return;
+            }
+            scratch.text.clear();
+            let raw = source.raw.get(range).unwrap_or_default();
+            text::decode(raw, source.escaped, &mut scratch.text);
+            let terms = self.add_terms(scratch);
+            let (escaped, head) = (source.escaped, heads::NO_HEAD);
+            self.spans.push(Span { place, part, begin, end, head, terms, escaped, voice });
+        }
+    }
+
+    /// Notes the terms of the passage that comes next; says how many it has, repeats included.
+    fn add_terms(&mut self, scratch: &mut Scratch) -> u16 {
+        scratch.terms.clear();
+        terms::terms(&scratch.text, &mut |term, _| scratch.terms.push(term));
+        scratch.terms.sort_unstable();
+        for same in scratch.terms.chunk_by(|a, b| a == b) {
+            let Some(&term) = same.first() else { continue };
+            self.postings.add(term, self.spans.len(), same.len());
+        }
+        let count = u16::try_from(scratch.terms.len()).unwrap_or(u16::MAX);
+        self.terms += u64::from(count);
+        count
+    }
+
+    /// Lets the passages of a call or a result be found by what the call was about.
+    fn add_head(&mut self, place: usize, part: usize, kind: &PartKind, spans: Range<usize>) {
+        let call = match kind {
+            PartKind::ToolCall(call) => {
+                self.heads.add_call(call, place, part);
+                &call.tool_call_id
+            }
+            PartKind::ToolResult(result) => &result.tool_call_id,
+            _ => return,
+        };
+        let head = self.heads.add_spans(call, place, part, spans.clone());
+        let (Some(head), Some(spans)) = (head, self.spans.get_mut(spans)) else { return };
+        for span in spans {
+            span.head = head;
+        }
+    }
+}
+
+/// What is used again and again while a message is taken in.
+#[derive(Default)]
+struct Scratch {
+    text: String,
+    terms: Vec<u64>,
+}
+
+impl Voice {
+    fn of(kind: &PartKind) -> Self {
+        match kind {
+            PartKind::Text(_) => Self::Talk,
+            PartKind::Thinking(_) => Self::Thinking,
+            PartKind::ToolCall(_)
+            | PartKind::ToolResult(_)
+            | PartKind::Image(_)
+            | PartKind::FileRef(_)
+            | PartKind::Other(_) => Self::Tool,
+        }
+    }
+}
+
+/// The new numbers of what is kept.
+fn renumbered(kept: impl Iterator<Item = bool>) -> Vec<Option<u32>> {
+    let mut next = 0;
+    let number = |is_kept: bool| {
+        let number = is_kept.then_some(next);
+        next += u32::from(is_kept);
+        number
+    };
+    kept.map(number).collect()
+}
+
+/// The text of a passage.
+fn cut(span: &Span, message: &Message) -> Option<String> {
+    let whole = text::part_text(message, span.part as usize)?.0;
+    let raw = whole.get(span.begin as usize..span.end as usize)?;
+    let mut text = String::with_capacity(raw.len());
+    text::decode(raw, span.escaped, &mut text);
+    Some(text)
+}

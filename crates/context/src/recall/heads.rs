@@ -1,0 +1,216 @@
+//! What a call was about, for the passages of its arguments and of its result: the content of a file
+//! does not name the file, its call does. Called by the index; must not know of scores.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use tertulia_session::ToolCall;
+use tertulia_session::json::{self, Object};
+
+use super::postings::{NUMBERS_MAX, Postings};
+use super::terms::{hash_of, terms};
+
+/// No call.
+pub(super) const NO_HEAD: u32 = u32::MAX;
+
+/// The subjects of calls, for the passages that belong to them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Heads {
+    calls: BTreeMap<Seat, Box<str>>,
+    heads: Vec<Head>,
+    /// The heads that a term stands in.
+    postings: Postings,
+}
+
+/// Where a call or a result stands: the hash of the call's id, the place of its message, and its part.
+/// An id may come again; the newest call before a result is its call.
+type Seat = (u64, usize, usize);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Head {
+    seat: Seat,
+    /// The passages, all of one message.
+    spans: Range<u32>,
+    is_file: bool,
+}
+
+/// Longer arguments are content, not a subject.
+const ARGUMENT_BYTES_MAX: usize = 300;
+
+impl Heads {
+    /// Notes what a call is about.
+    pub(super) fn add_call(&mut self, call: &ToolCall, place: usize, part: usize) {
+        let seat = (hash_of(&call.tool_call_id), place, part);
+        self.calls.insert(seat, subject(call).into());
+    }
+
+    /// Notes the passages of a call or its result. Gives the number of the head, if the call is known.
+    pub(super) fn add_spans(
+        &mut self,
+        call: &str,
+        place: usize,
+        part: usize,
+        spans: Range<usize>,
+    ) -> Option<u32> {
+        let spans = u32::try_from(spans.start).ok()?..u32::try_from(spans.end).ok()?;
+        self.add(Head { seat: (hash_of(call), place, part), spans, is_file: false })
+    }
+
+    fn add(&mut self, mut head: Head) -> Option<u32> {
+        let number = self.heads.len();
+        if head.spans.is_empty() || number >= NUMBERS_MAX {
+            return None;
+        }
+        let (_, subject) = self.calls.range((head.seat.0, 0, 0)..=head.seat).next_back()?;
+        head.is_file = subject.lines().any(names_file);
+        let mut all = Vec::new();
+        terms(subject, &mut |term, _| all.push(term));
+        all.sort_unstable();
+        all.dedup();
+        for term in all {
+            self.postings.add(term, number, 1);
+        }
+        self.heads.push(head);
+        u32::try_from(number).ok()
+    }
+
+    /// How many subjects have this term.
+    pub(super) fn count(&self, term: u64) -> usize {
+        self.postings.of(term).len()
+    }
+
+    /// The passages whose call has this term in its subject.
+    pub(super) fn spans_of(&self, term: u64) -> impl Iterator<Item = Range<usize>> {
+        let heads = self.postings.of(term).iter().filter_map(|one| self.heads.get(one.number()));
+        heads.map(|head| head.spans.start as usize..head.spans.end as usize)
+    }
+
+    /// Whether the call of this head was about a file.
+    pub(super) fn is_file(&self, head: u32) -> bool {
+        self.heads.get(head as usize).is_some_and(|head| head.is_file)
+    }
+
+    /// Forgets what stands at places that are not kept. The passages get their new numbers; a result
+    /// that lost its call goes to the one before, or to none.
+    pub(super) fn retain(&mut self, keep: &impl Fn(usize) -> bool, new_spans: &[Option<u32>]) {
+        self.calls.retain(|&(_, place, _), _| keep(place));
+        self.postings = Postings::default();
+        for mut head in std::mem::take(&mut self.heads) {
+            let begin = new_spans.get(head.spans.start as usize).copied().flatten();
+            if let Some(begin) = begin {
+                head.spans = begin..begin + (head.spans.end - head.spans.start);
+                self.add(head);
+            }
+        }
+    }
+
+    /// The passages of each head, by its number.
+    pub(super) fn spans(&self) -> impl Iterator<Item = (u32, Range<usize>)> {
+        let spans =
+            self.heads.iter().map(|head| head.spans.start as usize..head.spans.end as usize);
+        (0..).zip(spans)
+    }
+}
+
+/// The short arguments of a call, one on each line: paths, patterns, commands.
+fn subject(call: &ToolCall) -> String {
+    let mut subject = String::new();
+    let object = json::parse(call.arguments.as_str()).ok().and_then(|raw| Object::of(raw).ok());
+    for (_, value) in object.into_iter().flat_map(Object::into_fields) {
+        if value.get().len() > ARGUMENT_BYTES_MAX {
+            continue;
+        }
+        if let Ok(text) = json::text(value)
+            && !text.contains('\n')
+        {
+            subject.push_str(&text);
+            subject.push('\n');
+        }
+    }
+    subject
+}
+
+/// Whether an argument is the path of a file: no blanks, and a name with an ending.
+fn names_file(argument: &str) -> bool {
+    const ENDING_BYTES_MAX: usize = 8;
+    let name = argument.rsplit(['/', '\\']).next().unwrap_or_default();
+    let ending = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
+    !argument.contains(' ')
+        && ending.is_some_and(|(_, ending)| (1..=ENDING_BYTES_MAX).contains(&ending.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use tertulia_session::json::Json;
+
+    use super::*;
+
+    fn call(id: &str, arguments: &str) -> ToolCall {
+        let arguments = Json::parse(arguments).unwrap();
+        ToolCall {
+            tool_call_id: id.into(),
+            tool_name: "read".into(),
+            arguments,
+            raw_args_text: None,
+        }
+    }
+
+    fn found(heads: &Heads, term: &str) -> Vec<(usize, usize)> {
+        heads.spans_of(hash_of(term)).map(|spans| (spans.start, spans.end)).collect()
+    }
+
+    #[test]
+    fn short_arguments_are_the_subject_and_long_ones_are_not() {
+        let long = "x".repeat(ARGUMENT_BYTES_MAX);
+        let arguments =
+            format!(r#"{{"path":"src/a b.rs","limit":5,"old":"two\nlines","new":"{long}"}}"#);
+        assert_eq!(subject(&call("1", &arguments)), "src/a b.rs\n");
+        assert_eq!(subject(&call("1", "[1]")), "");
+    }
+
+    #[test]
+    fn a_result_is_found_by_the_path_of_its_call() {
+        let mut heads = Heads::default();
+        heads.add_call(&call("one", r#"{"path":"src/main.rs"}"#), 3, 0);
+        assert_eq!(heads.add_spans("one", 3, 0, 0..1), Some(0));
+        assert_eq!(heads.add_spans("one", 4, 0, 1..6), Some(1));
+        assert_eq!(heads.add_spans("two", 5, 0, 6..7), None);
+        assert_eq!(found(&heads, "main.rs"), [(0, 1), (1, 6)]);
+        assert!(heads.is_file(1) && !heads.is_file(NO_HEAD));
+    }
+
+    /// Two calls of one id, each with a result.
+    fn twice() -> Heads {
+        let mut heads = Heads::default();
+        heads.add_call(&call("id", r#"{"path":"a.rs"}"#), 1, 0);
+        heads.add_spans("id", 2, 0, 0..1);
+        heads.add_call(&call("id", r#"{"path":"b.rs"}"#), 5, 0);
+        heads.add_spans("id", 6, 0, 1..2);
+        heads
+    }
+
+    #[test]
+    fn an_id_that_comes_again_means_the_newest_call_before_its_result() {
+        let heads = twice();
+        assert_eq!((found(&heads, "a.rs"), found(&heads, "b.rs")), (vec![(0, 1)], vec![(1, 2)]));
+    }
+
+    #[test]
+    fn without_its_call_a_result_goes_to_the_call_before_or_to_none() {
+        let mut heads = twice();
+        heads.retain(&|place| place != 5, &[Some(0), Some(1)]);
+        assert_eq!((found(&heads, "a.rs"), found(&heads, "b.rs")), (vec![(0, 1), (1, 2)], vec![]));
+        heads.retain(&|place| place != 1, &[Some(0), Some(1)]);
+        assert_eq!(heads, Heads::default());
+    }
+
+    #[test]
+    fn a_file_has_a_name_with_an_ending() {
+        for path in ["main.rs", "/a/b.c/d.toml", "C:\\x\\y.txt"] {
+            assert!(names_file(path), "{path}");
+        }
+        for other in ["src", ".gitignore", "a.b/c", "go test ./a.go", "", "end."] {
+            assert!(!names_file(other), "{other}");
+        }
+    }
+}

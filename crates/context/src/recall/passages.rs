@@ -1,0 +1,144 @@
+//! A text cut into passages at line ends, escaped or plain, in linear time. Called by the index; must
+//! not know what the text is.
+
+use std::ops::Range;
+
+/// A passage ends at the first line end behind this many bytes.
+const PASSAGE_BYTES: usize = 1_000;
+/// Without a line end it ends here, if it can behind a blank.
+const PASSAGE_BYTES_MAX: usize = 2 * PASSAGE_BYTES;
+/// What is left over goes with the last passage up to this length.
+const LAST_BYTES_MAX: usize = PASSAGE_BYTES + PASSAGE_BYTES / 2;
+
+/// The passages of a text, one behind the other: together they are the text.
+pub(super) fn passages(raw: &str, escaped: bool) -> impl Iterator<Item = Range<usize>> {
+    let mut begin = 0;
+    std::iter::from_fn(move || {
+        let rest = raw.get(begin..).filter(|rest| !rest.is_empty())?;
+        let range = begin..begin + passage_bytes(rest.as_bytes(), escaped);
+        begin = range.end;
+        Some(range)
+    })
+}
+
+/// How long the first passage of a text is; at least a character.
+fn passage_bytes(bytes: &[u8], escaped: bool) -> usize {
+    if bytes.len() <= LAST_BYTES_MAX {
+        return bytes.len();
+    }
+    let (mut at, mut line_end, mut blank) = (0, 0, 0);
+    while at < bytes.len() {
+        let step = step(bytes, at, escaped);
+        if at > 0 && at + step.bytes > PASSAGE_BYTES_MAX {
+            let mut cuts = [line_end, blank].into_iter();
+            return cuts.find(|&cut| cut >= PASSAGE_BYTES / 2).unwrap_or(at);
+        }
+        at += step.bytes;
+        match step.kind {
+            StepKind::LineEnd if at >= PASSAGE_BYTES => return at,
+            StepKind::LineEnd => line_end = at,
+            StepKind::Blank => blank = at,
+            StepKind::Other => {}
+        }
+    }
+    bytes.len()
+}
+
+/// A character or an escape.
+pub(super) struct Step {
+    /// How long it is.
+    pub(super) bytes: usize,
+    kind: StepKind,
+}
+
+enum StepKind {
+    LineEnd,
+    Blank,
+    Other,
+}
+
+/// What stands here: a character, or an escape. Both halves of a surrogate pair are one.
+pub(super) fn step(bytes: &[u8], at: usize, escaped: bool) -> Step {
+    let byte = |ahead: usize| bytes.get(at + ahead).copied().unwrap_or_default();
+    let length = match byte(0) {
+        b'\\' if escaped => match byte(1) {
+            b'u' if is_surrogate(&byte, 0, b"89ab") && is_surrogate(&byte, 6, b"cdef") => 12,
+            b'u' => 6,
+            _ => 2,
+        },
+        0xC0..=0xDF => 2,
+        0xE0..=0xEF => 3,
+        0xF0..=0xFF => 4,
+        _ => 1,
+    };
+    let kind = match (byte(0), byte(1)) {
+        (b'\n', _) => StepKind::LineEnd,
+        (b'\\', b'n') if escaped => StepKind::LineEnd,
+        (b' ', _) => StepKind::Blank,
+        _ => StepKind::Other,
+    };
+    Step { bytes: length.min(bytes.len().saturating_sub(at)), kind }
+}
+
+/// Whether an escape of half a character stands here: `\uD83D` and the like.
+fn is_surrogate(byte: &impl Fn(usize) -> u8, at: usize, third: &[u8]) -> bool {
+    (byte(at), byte(at + 1)) == (b'\\', b'u')
+        && byte(at + 2).eq_ignore_ascii_case(&b'd')
+        && third.contains(&byte(at + 3).to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lengths(raw: &str, escaped: bool) -> Vec<usize> {
+        let mut end = 0;
+        let check = |range: Range<usize>| {
+            assert_eq!(range.start, end);
+            end = range.end;
+            assert!(raw.is_char_boundary(end));
+            range.len()
+        };
+        let lengths = passages(raw, escaped).map(check).collect();
+        assert_eq!(end, raw.len());
+        lengths
+    }
+
+    #[test]
+    fn passages_end_at_line_ends() {
+        let lines = format!("{}\n", "x".repeat(99)).repeat(25);
+        assert_eq!(lengths(&lines, false), [1_000, 1_500]);
+        let escaped = format!("{}\\n", "x".repeat(98)).repeat(25);
+        assert_eq!(lengths(&escaped, true), [1_000, 1_500]);
+    }
+
+    #[test]
+    fn a_short_text_is_one_passage_and_an_empty_one_is_none() {
+        assert_eq!(lengths("one\ntwo", false), [7]);
+        assert_eq!(lengths("", false), [0_usize; 0]);
+    }
+
+    #[test]
+    fn without_line_ends_blanks_are_cut_behind_and_else_anything() {
+        assert_eq!(lengths(&"x".repeat(4_100), false), [2_000, 2_000, 100]);
+        assert_eq!(lengths(&"123456 ".repeat(600), false), [1_995, 1_995, 210]);
+        assert_eq!(lengths(&"漢".repeat(1_000), false), [1_998, 1_002]);
+    }
+
+    #[test]
+    fn an_escape_is_never_cut() {
+        let pairs = r"\ud83d\ude00".repeat(500);
+        for range in passages(&pairs, true) {
+            assert_eq!(range.len() % 12, 0);
+        }
+        let quotes = format!("x{}", r#"\""#.repeat(2_000));
+        assert!(passages(&quotes, true).all(|range| range.end % 2 == 1));
+    }
+
+    #[test]
+    fn escapes_that_end_too_early_are_no_reason_to_stop() {
+        for raw in ["\\", "\\u", "\\ud83d\\", "a\\"] {
+            assert_eq!(lengths(raw, true), [raw.len()]);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What is asked: the terms of the newest request and of the last messages, each with a weight.
+//! Called by the scoring; must not know of passages.
+
+use std::collections::BTreeMap;
+
+use tertulia_session::Message;
+
+use super::terms::{TermKind, terms};
+use super::text::{decode, prefix, sources};
+
+/// What the passages are wanted for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RecallQuery<'a> {
+    /// The newest request of a user.
+    pub request: Option<&'a Message>,
+    /// The last messages, oldest first. If the request is one of them, what stands before it counts
+    /// for little; if it is the last of them, or there are none, it is a new question. Else the answer
+    /// to it is under way, and the newest messages say best what is needed.
+    pub recent: &'a [&'a Message],
+}
+
+/// The weight of the newest message, and of a request that is the newest message.
+const NEWEST: u64 = 1_000;
+/// The weight of a request whose answer is under way: the newest messages say more.
+const REQUEST_UNDER_WAY: u64 = 200;
+/// Each message counts for half of the next one.
+const FADE: u64 = 2;
+/// What stands before the request is another matter.
+const BEFORE_REQUEST: u64 = 10;
+/// How much of each text is read: the beginning says what the rest is about.
+const TEXT_BYTES_MAX: usize = 1_500;
+
+impl RecallQuery<'_> {
+    /// Whether the answer to the request is under way.
+    pub(super) fn is_under_way(&self) -> bool {
+        match (self.request, self.request_at()) {
+            (None, _) => false,
+            (Some(_), Some(at)) => at + 1 < self.recent.len(),
+            (Some(_), None) => !self.recent.is_empty(),
+        }
+    }
+
+    /// Every term and its weight, by term.
+    pub(super) fn weights(&self) -> BTreeMap<u64, u64> {
+        let mut weights = BTreeMap::new();
+        let request_at = self.request_at();
+        let mut weight = NEWEST;
+        for (at, message) in self.recent.iter().enumerate().rev() {
+            match request_at {
+                Some(request_at) if at == request_at => {}
+                Some(request_at) if at < request_at => {
+                    add(message, weight / BEFORE_REQUEST, &mut weights);
+                }
+                _ => add(message, weight, &mut weights),
+            }
+            weight /= FADE;
+        }
+        if let Some(request) = self.request {
+            let weight = if self.is_under_way() { REQUEST_UNDER_WAY } else { NEWEST };
+            add(request, weight, &mut weights);
+        }
+        weights
+    }
+
+    fn request_at(&self) -> Option<usize> {
+        let request = self.request?;
+        let is_request = |one: &&Message| std::ptr::eq(*one, request) || **one == *request;
+        self.recent.iter().rposition(is_request)
+    }
+}
+
+/// Adds the terms of a message. A term that several messages have counts a little more than in the
+/// weightiest of them.
+fn add(message: &Message, weight: u64, weights: &mut BTreeMap<u64, u64>) {
+    let mut here: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut text = String::new();
+    for source in sources(message) {
+        text.clear();
+        decode(prefix(source.raw, TEXT_BYTES_MAX, source.escaped), source.escaped, &mut text);
+        terms(&text, &mut |term, kind| {
+            let known = here.entry(term).or_default();
+            *known = (*known).max(weight * kind_weight(kind));
+        });
+    }
+    for (term, weight) in here {
+        let known = weights.entry(term).or_default();
+        *known = (*known).max(weight) + (*known).min(weight) / 4;
+    }
+}
+
+/// Exact identifiers say most. Paths count once more as the subject of calls.
+fn kind_weight(kind: TermKind) -> u64 {
+    match kind {
+        TermKind::Word => 10,
+        TermKind::Path => 20,
+        TermKind::Identifier => 30,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tertulia_session::{Part, Role};
+
+    use super::super::terms::hash_of;
+    use super::*;
+
+    fn message(text: &str) -> Message {
+        Message::of_role(Role::User, [Part::text(text)].into_iter().collect())
+    }
+
+    fn weight(query: &RecallQuery<'_>, term: &str) -> u64 {
+        query.weights().get(&hash_of(term)).copied().unwrap_or_default()
+    }
+
+    #[test]
+    fn a_new_request_outweighs_what_stood_before_it() {
+        let (old, new) = (message("apples"), message("pears"));
+        let query = RecallQuery { request: Some(&new), recent: &[&old, &new] };
+        assert!(!query.is_under_way());
+        assert!(weight(&query, "pears") > 10 * weight(&query, "apples"));
+        assert!(weight(&query, "apples") > 0);
+    }
+
+    #[test]
+    fn under_way_the_newest_message_counts_most() {
+        let all = ["plums", "pears", "apples"].map(message);
+        let query = RecallQuery { request: Some(&all[0]), recent: &[&all[0], &all[1], &all[2]] };
+        assert!(query.is_under_way());
+        assert!(weight(&query, "apples") > weight(&query, "pears"));
+        assert!(weight(&query, "pears") > weight(&query, "plums"));
+        let apart = RecallQuery { request: Some(&all[0]), recent: &[&all[1], &all[2]] };
+        assert!(apart.is_under_way());
+        assert_eq!(apart.weights(), query.weights());
+    }
+
+    #[test]
+    fn the_same_request_is_found_among_the_last_messages_by_what_it_says() {
+        let (here, there) = (message("pears"), message("pears"));
+        let query = RecallQuery { request: Some(&here), recent: &[&there] };
+        assert!(!query.is_under_way());
+        let alone = RecallQuery { request: Some(&here), recent: &[] };
+        assert_eq!(alone.weights(), query.weights());
+        assert!(RecallQuery::default().weights().is_empty());
+    }
+
+    #[test]
+    fn identifiers_weigh_more_than_words() {
+        let request = message("the getUserName function of src/main.rs");
+        let query = RecallQuery { request: Some(&request), recent: &[] };
+        let [word, path, name] =
+            ["function", "src/main.rs", "getusername"].map(|term| weight(&query, term));
+        assert!(word < path && path < name);
+        assert_eq!(weight(&query, "user"), word);
+    }
+}

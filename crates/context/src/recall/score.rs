@@ -1,0 +1,254 @@
+//! How well each passage answers: BM25 over passages and over the subjects of calls, spread to the
+//! neighbours, tempered by age and kind. Whole numbers only, so that every machine ranks alike.
+//! Called by the search; must not know of budgets or texts.
+
+use super::postings::REPEATS_MAX;
+use super::query::RecallQuery;
+use super::{RecallIndex, Span, Voice};
+
+/// A term of the question, with what it is worth.
+struct Asked {
+    term: u64,
+    value: u64,
+    /// In how many passages it is, or in how many subjects if that is more.
+    passages: u64,
+}
+
+/// No more terms are looked up than these, the most telling ones.
+const TERMS_MAX: usize = 64;
+/// A term in more than one of this many passages says little…
+const COMMON_SHARE: u64 = 8;
+/// …and is left out if there are this many others.
+const OTHERS_MIN: usize = 8;
+/// What a term in the subject of a call counts, against one in the text.
+const SUBJECT_WEIGHT: u64 = 2;
+
+/// The score of every passage, by its number.
+pub(super) fn scores(
+    index: &RecallIndex,
+    query: &RecallQuery<'_>,
+    is_candidate: &impl Fn(usize) -> bool,
+) -> Vec<u64> {
+    let own = own_scores(index, &asked(index, query, is_candidate));
+    let mut scores = with_neighbours(&index.spans, &own);
+    let newest = index.places.last().copied().unwrap_or_default();
+    let is_under_way = query.is_under_way();
+    for (score, span) in scores.iter_mut().zip(&index.spans) {
+        if *score > 0 {
+            *score = tempered(*score, span, index, newest.saturating_sub(span.place), is_under_way);
+        }
+    }
+    scores
+}
+
+/// The most telling terms of the question.
+fn asked(
+    index: &RecallIndex,
+    query: &RecallQuery<'_>,
+    is_candidate: &impl Fn(usize) -> bool,
+) -> Vec<Asked> {
+    let all = index.spans.len() as u64;
+    let may_help =
+        |number: usize| index.spans.get(number).is_some_and(|span| is_candidate(span.place));
+    let weigh = |(term, weight): (u64, u64)| {
+        let postings = index.postings.of(term);
+        let passages = postings.len().max(index.heads.count(term)) as u64;
+        let value = weight * rarity(passages, all);
+        // The rarest terms are the newest ones; those that nothing else has must not push out others.
+        let helps = || {
+            postings.iter().any(|posting| may_help(posting.number()))
+                || index.heads.spans_of(term).any(|spans| may_help(spans.start))
+        };
+        (passages > 0 && value > 0).then_some(Asked { term, value, passages }).filter(|_| helps())
+    };
+    let mut asked: Vec<Asked> = query.weights().into_iter().filter_map(weigh).collect();
+    asked.sort_by(|a, b| b.value.cmp(&a.value).then(a.term.cmp(&b.term)));
+    let is_telling = |one: &Asked| one.passages * COMMON_SHARE <= all;
+    if asked.iter().filter(|one| is_telling(one)).count() >= OTHERS_MIN {
+        asked.retain(is_telling);
+    }
+    asked.truncate(TERMS_MAX);
+    asked
+}
+
+/// What the terms say of each passage by itself.
+fn own_scores(index: &RecallIndex, asked: &[Asked]) -> Vec<u64> {
+    let mut scores = vec![0_u64; index.spans.len()];
+    let average = index.terms / (index.spans.len() as u64).max(1);
+    let saturation = Saturation::new(average);
+    for Asked { term, value, .. } in asked {
+        for posting in index.postings.of(*term) {
+            let number = posting.number();
+            if let (Some(score), Some(span)) = (scores.get_mut(number), index.spans.get(number)) {
+                *score += value * saturation.of(span.terms, posting.repeats()) / UNIT;
+            }
+        }
+        for spans in index.heads.spans_of(*term) {
+            for score in scores.get_mut(spans).unwrap_or_default() {
+                *score += value * SUBJECT_WEIGHT;
+            }
+        }
+    }
+    scores
+}
+
+/// What 1 is in scores and logarithms.
+const UNIT: u64 = 1_024;
+
+/// How rare a term is: log2(1 + (all - passages + ½) / (passages + ½)), in units.
+fn rarity(passages: u64, all: u64) -> u64 {
+    let rest = 2 * all.saturating_sub(passages) + 1;
+    log2(UNIT + UNIT * rest / (2 * passages + 1)).saturating_sub(log2(UNIT))
+}
+
+/// The logarithm in units, straight between the powers of two.
+fn log2(number: u64) -> u64 {
+    let number = number.max(1);
+    let whole = number.ilog2();
+    let fraction = (u128::from(number) * u128::from(UNIT)) >> whole;
+    u64::from(whole) * UNIT + u64::try_from(fraction).unwrap_or(UNIT) - UNIT
+}
+
+/// How much a repeated term counts in a passage of some length: BM25's fraction, as a table.
+struct Saturation {
+    average: u64,
+    table: [[u64; REPEATS_MAX + 1]; LENGTHS],
+}
+
+/// Lengths are told apart in eighths of the average, up to four times the average.
+const LENGTHS: usize = 32;
+const LENGTH_STEPS: u64 = 8;
+
+impl Saturation {
+    fn new(average: u64) -> Self {
+        let fraction = |length: usize, repeats: usize| {
+            // k1 is 1.2, b is ½; all in percent.
+            let length = length as u64 * 100 / LENGTH_STEPS;
+            let repeats = repeats as u64 * 100;
+            let norm = 120 * (50 + length / 2) / 100;
+            UNIT * repeats * 220 / 100 / (repeats + norm)
+        };
+        let table =
+            std::array::from_fn(|length| std::array::from_fn(|repeats| fraction(length, repeats)));
+        Self { average: average.max(1), table }
+    }
+
+    fn of(&self, terms: u16, repeats: usize) -> u64 {
+        let length = (u64::from(terms) * LENGTH_STEPS / self.average).min(LENGTHS as u64 - 1);
+        let row = self.table.get(usize::try_from(length).unwrap_or_default());
+        row.and_then(|row| row.get(repeats)).copied().unwrap_or_default()
+    }
+}
+
+/// How far a score reaches, in bytes of text.
+const REACH: u64 = 1_500;
+/// A short message takes up at least this much of it.
+const NEIGHBOUR_BYTES_MIN: u64 = 40;
+/// How much of a score a neighbour gets, in percent.
+const NEIGHBOUR_SHARE: u64 = 60;
+
+/// The scores with a part of what the neighbours have: what is asked about seldom ends with a
+/// passage, and the remark that opens a matter often does not name it.
+fn with_neighbours(spans: &[Span], own: &[u64]) -> Vec<u64> {
+    let mut scores = own.to_vec();
+    spread(spans, own, 0..spans.len(), &mut scores);
+    spread(spans, own, (0..spans.len()).rev(), &mut scores);
+    scores
+}
+
+/// Carries scores on in one direction.
+fn spread(spans: &[Span], own: &[u64], order: impl Iterator<Item = usize>, scores: &mut [u64]) {
+    let mut carried = 0;
+    let mut last: Option<(&Span, u64)> = None;
+    for number in order {
+        let (Some(span), Some(own)) = (spans.get(number), own.get(number)) else { continue };
+        carried = match last {
+            Some((near, near_own)) if belong_together(near, span) => fade(carried + near_own, span),
+            _ => 0,
+        };
+        if let Some(score) = scores.get_mut(number) {
+            *score += carried * NEIGHBOUR_SHARE / 100;
+        }
+        last = Some((span, *own));
+    }
+}
+
+/// What is left of a score on the other side of a passage.
+fn fade(carried: u64, span: &Span) -> u64 {
+    let bytes = u64::from(span.end.saturating_sub(span.begin)).clamp(NEIGHBOUR_BYTES_MIN, REACH);
+    carried / REACH * (REACH - bytes) + carried % REACH * (REACH - bytes) / REACH
+}
+
+/// Whether what one passage is about is likely to be what the next one is about: within a message, and
+/// in talk. Calls and their results may be about anything.
+fn belong_together(one: &Span, next: &Span) -> bool {
+    one.place == next.place || (one.voice == Voice::Talk && next.voice == Voice::Talk)
+}
+
+/// The score by age and kind. While work is under way, what was seen lately is wanted, and the content
+/// of files most of all: it is what gets quoted and changed. A new question may be about anything.
+fn tempered(score: u64, span: &Span, index: &RecallIndex, age: usize, is_under_way: bool) -> u64 {
+    const HALF_AGE: u64 = 50;
+    let age = age as u64;
+    let bonus = if is_under_way { 400 } else { 50 };
+    let mut score = score / 100 * (100 + bonus * HALF_AGE / (HALF_AGE.saturating_add(age)));
+    if is_under_way && index.heads.is_file(span.head) {
+        score *= 3;
+    }
+    if span.voice == Voice::Thinking {
+        score /= 5;
+    }
+    score
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logarithms_are_exact_at_powers_of_two_and_rise_between() {
+        for power in 0..64 {
+            assert_eq!(log2(1 << power), power * UNIT);
+        }
+        assert_eq!(log2(0), 0);
+        assert!((1..5_000).all(|number| log2(number) <= log2(number + 1)));
+        assert!(log2(u64::MAX) < 64 * UNIT);
+    }
+
+    #[test]
+    fn the_rarer_a_term_the_more_it_says() {
+        let all: Vec<u64> = [1, 2, 10, 500, 1_000].map(|passages| rarity(passages, 1_000)).into();
+        assert!(all.windows(2).all(|pair| pair[0] > pair[1]), "{all:?}");
+        assert!(rarity(5, 1) < UNIT);
+    }
+
+    #[test]
+    fn repeats_say_more_and_long_passages_less() {
+        let saturation = Saturation::new(100);
+        assert!(saturation.of(100, 1) < saturation.of(100, 2));
+        assert!(saturation.of(100, 15) < 3 * saturation.of(100, 1));
+        assert!(saturation.of(50, 1) > saturation.of(200, 1));
+        assert_eq!(saturation.of(u16::MAX, 1), saturation.of(400, 1));
+    }
+
+    #[test]
+    fn a_neighbour_gets_a_part_and_a_stranger_nothing() {
+        let span = |place, voice| Span {
+            place,
+            part: 0,
+            begin: 0,
+            end: 300,
+            head: u32::MAX,
+            terms: 1,
+            escaped: false,
+            voice,
+        };
+        let talk = [0, 1, 2, 3].map(|place| span(place, Voice::Talk));
+        let scores = with_neighbours(&talk, &[0, 1_000, 0, 0]);
+        assert_eq!(scores[1], 1_000);
+        assert!(scores[0] == scores[2] && scores[2] > scores[3] && scores[3] > 0, "{scores:?}");
+        let tools = [0, 1, 1, 2].map(|place| span(place, Voice::Tool));
+        let scores = with_neighbours(&tools, &[0, 1_000, 0, 0]);
+        assert!(scores[0] == 0 && scores[2] > 0 && scores[3] == 0, "{scores:?}");
+    }
+}

@@ -1,0 +1,235 @@
+//! A text as the terms it is found by: words, the pieces of identifiers, whole identifiers and paths,
+//! and pairs of characters where a script writes no blanks. One pass, no copies: a term is a hash.
+//! Called for what is taken in and for what is asked; must not know of passages or scores.
+
+/// What a term is; the question weighs them differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum TermKind {
+    /// A plain word, a piece of an identifier, a pair of characters.
+    Word,
+    /// A whole identifier: `getUserName`, `max_tokens`, `session-end`.
+    Identifier,
+    /// A path or the name of a file: `src/main.rs`, `main.rs`.
+    Path,
+}
+
+/// Longer runs are no words: encoded data, lines of dashes.
+const WORD_BYTES_MAX: usize = 64;
+/// Longer chains of words are not looked up as a whole.
+const CHAIN_BYTES_MAX: usize = 256;
+
+/// Hands over every term of a text, in order, repeats included.
+pub(super) fn terms(text: &str, take: &mut impl FnMut(u64, TermKind)) {
+    let mut rest = text;
+    while let Some(at) = rest.find(char::is_alphanumeric) {
+        rest = rest.get(at..).unwrap_or_default();
+        let dense = rest.chars().next().is_some_and(is_dense);
+        let end = if dense { dense_run(rest, take) } else { chain(rest, take) };
+        rest = rest.get(end..).unwrap_or_default();
+    }
+}
+
+/// Whether a script writes words without blanks between them, or joins them so freely that pairs of
+/// characters find more: Thai to Khmer, Kana, Han, Hangul.
+fn is_dense(one: char) -> bool {
+    matches!(u32::from(one),
+        0xE00..=0xEFF | 0x1000..=0x109F | 0x1100..=0x11FF | 0x1780..=0x17FF
+        | 0x3040..=0x31FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xA960..=0xA97F
+        | 0xAC00..=0xD7FF | 0xF900..=0xFAFF | 0xFF66..=0xFFDC | 0x20000..=0x3FFFF)
+}
+
+/// The pairs of a run of dense characters, or the one that stands alone. Says where the run ends.
+fn dense_run(text: &str, take: &mut impl FnMut(u64, TermKind)) -> usize {
+    let mut last: Option<char> = None;
+    let mut length = 0_usize;
+    for (at, one) in text.char_indices() {
+        if !is_dense(one) {
+            finish_run(last, length, take);
+            return at;
+        }
+        if let Some(last) = last {
+            take(hash([last, one]), TermKind::Word);
+        }
+        last = Some(one);
+        length += 1;
+    }
+    finish_run(last, length, take);
+    text.len()
+}
+
+fn finish_run(last: Option<char>, length: usize, take: &mut impl FnMut(u64, TermKind)) {
+    if let (Some(one), 1) = (last, length) {
+        take(hash([one]), TermKind::Word);
+    }
+}
+
+/// A chain of words joined by single marks, as in `src/main.rs` or `well-known`: the words, the whole,
+/// and the file name. Says where it ends.
+fn chain(text: &str, take: &mut impl FnMut(u64, TermKind)) -> usize {
+    let (mut word, mut name) = (0, 0);
+    let (mut joined, mut is_path) = (false, false);
+    let mut end = text.len();
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, one)) = characters.next() {
+        if is_word_character(one) {
+            continue;
+        }
+        let goes_on = matches!(one, '.' | '/' | '-' | '\\' | '@')
+            && characters.peek().is_some_and(|&(_, next)| is_word_character(next));
+        if !goes_on {
+            end = at;
+            break;
+        }
+        take_word(text.get(word..at).unwrap_or_default(), take);
+        word = at + 1;
+        joined = true;
+        if matches!(one, '/' | '\\') {
+            name = word;
+            is_path = true;
+        }
+        is_path |= one == '.';
+    }
+    take_word(text.get(word..end).unwrap_or_default(), take);
+    if joined && end <= CHAIN_BYTES_MAX {
+        let kind = if is_path { TermKind::Path } else { TermKind::Identifier };
+        take(hash_of(text.get(..end).unwrap_or_default()), kind);
+        if name > 0 && name != word {
+            take(hash_of(text.get(name..end).unwrap_or_default()), kind);
+        }
+    }
+    end
+}
+
+fn is_word_character(one: char) -> bool {
+    one == '_' || (one.is_alphanumeric() && !is_dense(one))
+}
+
+/// A word, and its pieces if it has humps or underscores. Those around it do not count.
+fn take_word(word: &str, take: &mut impl FnMut(u64, TermKind)) {
+    let word = word.trim_matches('_');
+    if word.is_empty() || word.len() > WORD_BYTES_MAX {
+        return;
+    }
+    let mut pieces = 0_u32;
+    let mut begin = 0;
+    let mut before = None;
+    let mut emit = |from: usize, to: usize, last: bool| {
+        let piece = word.get(from..to).unwrap_or_default();
+        if !piece.is_empty() && (pieces > 0 || !last) {
+            take(hash_of(piece), TermKind::Word);
+        }
+        pieces += u32::from(!piece.is_empty());
+    };
+    for (at, one) in word.char_indices() {
+        if one == '_' {
+            emit(begin, at, false);
+            begin = at + 1;
+        } else if one.is_uppercase() && before.is_some_and(char::is_lowercase) {
+            emit(begin, at, false);
+            begin = at;
+        }
+        before = Some(one);
+    }
+    emit(begin, word.len(), true);
+    let kind = if pieces > 1 { TermKind::Identifier } else { TermKind::Word };
+    take(hash_of(word), kind);
+}
+
+/// The hash of a text in lower case.
+pub(super) fn hash_of(text: &str) -> u64 {
+    hash(text.chars())
+}
+
+/// FNV over characters in lower case, with the bits mixed at the end: the same on every machine.
+fn hash(characters: impl IntoIterator<Item = char>) -> u64 {
+    const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+    let mut hash = BASIS;
+    let mut add = |one: char| hash = (hash ^ u64::from(u32::from(one))).wrapping_mul(PRIME);
+    for one in characters {
+        if one.is_ascii() {
+            add(one.to_ascii_lowercase());
+        } else {
+            one.to_lowercase().for_each(&mut add);
+        }
+    }
+    hash ^= hash >> 32;
+    hash.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The terms of a text must be the hashes of these, in any order.
+    fn check(text: &str, expected: &[&str]) {
+        let mut found = Vec::new();
+        terms(text, &mut |term, _| found.push(term));
+        let mut expected: Vec<u64> = expected.iter().map(|term| hash_of(term)).collect();
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "{text}");
+    }
+
+    fn kind(text: &str, term: &str) -> Option<TermKind> {
+        let mut found = None;
+        terms(text, &mut |one, kind| {
+            if one == hash_of(term) {
+                found = Some(kind);
+            }
+        });
+        found
+    }
+
+    #[test]
+    fn words_are_the_same_in_any_case_and_script() {
+        check("Hello, WORLD!", &["hello", "world"]);
+        check("Straße ÄRGER Привет", &["straße", "ärger", "привет"]);
+        check(" .,;!? \n", &[]);
+    }
+
+    #[test]
+    fn chinese_and_japanese_are_pairs_of_characters() {
+        check("数据库", &["数据", "据库"]);
+        check("東京タワー", &["東京", "京タ", "タワ", "ワー"]);
+        check("我。", &["我"]);
+    }
+
+    #[test]
+    fn scripts_meet_without_blanks() {
+        check("用React写", &["用", "react", "写"]);
+        check("ภาษา", &["ภา", "าษ", "ษา"]);
+    }
+
+    #[test]
+    fn identifiers_are_found_whole_and_by_their_pieces() {
+        check("getUserName", &["get", "user", "name", "getusername"]);
+        check("max_tokens", &["max", "tokens", "max_tokens"]);
+        check("_private __init__", &["private", "init"]);
+        check("HTTPServer", &["httpserver"]);
+        assert_eq!(kind("getUserName", "getusername"), Some(TermKind::Identifier));
+        assert_eq!(kind("getUserName", "user"), Some(TermKind::Word));
+        assert_eq!(kind("session-end", "session-end"), Some(TermKind::Identifier));
+    }
+
+    #[test]
+    fn paths_are_found_whole_by_their_file_and_by_their_words() {
+        let path = ["src", "io", "read", "file", "read_file", "rs"];
+        check(
+            "./src/io/read_file.rs:12",
+            &[&path[..], &["src/io/read_file.rs", "read_file.rs", "12"]].concat(),
+        );
+        assert_eq!(kind("src/main.rs", "main.rs"), Some(TermKind::Path));
+        check("cli/", &["cli"]);
+        check("a...b", &["a", "b"]);
+    }
+
+    #[test]
+    fn what_is_too_long_for_a_word_is_none() {
+        check(&"x".repeat(WORD_BYTES_MAX + 1), &[]);
+        let chain = "ab/".repeat(CHAIN_BYTES_MAX);
+        let mut count = 0;
+        terms(&chain, &mut |_, _| count += 1);
+        assert_eq!(count, CHAIN_BYTES_MAX);
+    }
+}

@@ -1,0 +1,190 @@
+//! The texts of a message as slices of what it holds. JSON stays in its escaped form, so that a passage
+//! is found again by its bytes and only what is returned is ever decoded whole. Called by the index and
+//! by what asks; must not know of terms or scores.
+
+use std::ops::Range;
+
+use tertulia_session::json::{self, Kind, Object, RawValue};
+use tertulia_session::{Message, PartKind};
+
+use super::passages::step;
+
+/// A slice of a part's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Source<'m> {
+    /// The number of the part in its message.
+    pub(super) part: usize,
+    /// Where the slice begins in what [`part_text`] gives.
+    pub(super) offset: usize,
+    /// The slice.
+    pub(super) raw: &'m str,
+    /// Whether it is JSON, with escapes.
+    pub(super) escaped: bool,
+}
+
+/// The whole text of a part as it is stored, and whether it is JSON.
+pub(super) fn part_text(message: &Message, part: usize) -> Option<(&str, bool)> {
+    match &message.parts.get(part)?.kind {
+        PartKind::Text(text) | PartKind::Thinking(text) => Some((text, false)),
+        PartKind::ToolCall(call) => Some((call.arguments.as_str(), true)),
+        PartKind::ToolResult(result) => Some((result.content.as_str(), true)),
+        PartKind::FileRef(file) => Some((&file.path, false)),
+        PartKind::Other(other) => Some((other.payload.as_ref()?.as_str(), true)),
+        PartKind::Image(_) => None,
+    }
+}
+
+/// The texts of a message, part by part. Pictures have none.
+pub(super) fn sources(message: &Message) -> Vec<Source<'_>> {
+    let mut sources = Vec::new();
+    for (part, kind) in message.parts.iter().map(|part| &part.kind).enumerate() {
+        let Some((whole, escaped)) = part_text(message, part) else { continue };
+        let mut add = |raw| {
+            let offset = offset_in(whole, raw);
+            sources.extend(offset.map(|offset| Source { part, offset, raw, escaped }));
+        };
+        if matches!(kind, PartKind::ToolResult(_)) {
+            result_texts(whole, &mut add);
+        } else {
+            add(whole);
+        }
+    }
+    sources
+}
+
+/// Where a slice begins in the text that it was taken from.
+fn offset_in(whole: &str, slice: &str) -> Option<usize> {
+    let offset = slice.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
+    whole.get(offset..offset.checked_add(slice.len())?).map(|_| offset)
+}
+
+/// A string without its quotes; a list of blocks without its pictures; anything else as it is.
+fn result_texts<'m>(whole: &'m str, add: &mut impl FnMut(&'m str)) {
+    // Most results are strings, which need no parsing.
+    let list = whole.starts_with('[').then(|| json::parse(whole).ok()).flatten();
+    let Some(blocks) = list.and_then(|raw| json::elements(raw).ok()) else {
+        return add(unquoted(whole));
+    };
+    for block in blocks {
+        if let Some(text) = block_text(block) {
+            add(unquoted(text));
+        }
+    }
+}
+
+/// The text of a block as Anthropic and MCP write them; none for pictures; others are their JSON.
+fn block_text(block: &RawValue) -> Option<&str> {
+    let Ok(mut object) = Object::of(block) else { return Some(block.get()) };
+    let kind = object.take("type").map_or("", RawValue::get);
+    if kind.contains("image") {
+        return None;
+    }
+    let text = object.take("text").filter(|text| Kind::of(text) == Kind::String);
+    Some(text.unwrap_or(block).get())
+}
+
+fn unquoted(raw: &str) -> &str {
+    raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')).unwrap_or(raw)
+}
+
+/// What a slice says: escapes as the characters they stand for.
+pub(super) fn decode(raw: &str, escaped: bool, into: &mut String) {
+    if !escaped {
+        return into.push_str(raw);
+    }
+    let mut rest = raw;
+    while let Some(at) = rest.find('\\') {
+        into.push_str(rest.get(..at).unwrap_or_default());
+        let bytes = step(rest.as_bytes(), at, true).bytes;
+        into.push(unescaped(rest.get(at..at + bytes).unwrap_or_default()));
+        rest = rest.get(at + bytes..).unwrap_or_default();
+    }
+    into.push_str(rest);
+}
+
+fn unescaped(escape: &str) -> char {
+    let unit =
+        |range: Range<usize>| escape.get(range).and_then(|hex| u16::from_str_radix(hex, 16).ok());
+    match escape.as_bytes().get(1) {
+        Some(b'n') => '\n',
+        Some(b't') => '\t',
+        Some(b'r') => '\r',
+        Some(b'b') => '\u{8}',
+        Some(b'f') => '\u{c}',
+        Some(b'u') => {
+            let units = [unit(2..6), unit(8..12)].into_iter().flatten();
+            let first = char::decode_utf16(units).next();
+            first.and_then(Result::ok).unwrap_or(char::REPLACEMENT_CHARACTER)
+        }
+        Some(&other) => char::from(other),
+        None => '\\',
+    }
+}
+
+/// The beginning of a slice, at most this long; escapes stay whole.
+pub(super) fn prefix(raw: &str, bytes_max: usize, escaped: bool) -> &str {
+    let (bytes, mut end) = (raw.as_bytes(), 0);
+    while end < bytes.len() {
+        let next = end + step(bytes, end, escaped).bytes;
+        if next > bytes_max {
+            break;
+        }
+        end = next;
+    }
+    raw.get(..end).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use tertulia_session::json::Json;
+    use tertulia_session::{Part, Role, ToolResult};
+
+    use super::*;
+
+    fn result(content: &str) -> Message {
+        let content = Json::parse(content).unwrap();
+        let result = ToolResult { tool_call_id: "1".into(), is_error: false, content };
+        let part = Part::new(PartKind::ToolResult(Box::new(result)));
+        Message::of_role(Role::Tool, [Part::text("first"), part].into_iter().collect())
+    }
+
+    fn texts(message: &Message) -> Vec<String> {
+        let decoded = |source: Source<'_>| {
+            let whole = part_text(message, source.part).unwrap().0;
+            assert_eq!(&whole[source.offset..][..source.raw.len()], source.raw);
+            let mut text = String::new();
+            decode(source.raw, source.escaped, &mut text);
+            text
+        };
+        sources(message).into_iter().map(decoded).collect()
+    }
+
+    #[test]
+    fn a_result_says_what_its_string_says() {
+        assert_eq!(
+            texts(&result(r#""a\n\t\"b\" \u00e9\ud83d\ude00""#)),
+            ["first", "a\n\t\"b\" é😀"]
+        );
+    }
+
+    #[test]
+    fn blocks_are_texts_and_pictures_are_left_out() {
+        let blocks =
+            r#"[{"type":"text","text":"a\nb"},{"type":"image","data":"AAAA"},{"url":"x"},7]"#;
+        assert_eq!(texts(&result(blocks)), ["first", "a\nb", r#"{"url":"x"}"#, "7"]);
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_becomes_a_mark() {
+        assert_eq!(texts(&result(r#""a\ud83d b""#)), ["first", "a\u{fffd} b"]);
+        assert_eq!(texts(&result(r#""\ud83d\u0041""#)), ["first", "\u{fffd}A"]);
+    }
+
+    #[test]
+    fn a_beginning_never_cuts_an_escape() {
+        assert_eq!(prefix(r"ab\nc", 3, true), "ab");
+        assert_eq!(prefix(r"ab\nc", 3, false), r"ab\");
+        assert_eq!(prefix("aé", 2, false), "a");
+        assert_eq!(prefix("a", 9, false), "a");
+    }
+}

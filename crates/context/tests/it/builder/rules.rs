@@ -1,0 +1,134 @@
+//! The rules of the providers and the least that can be sent, read off lists of messages without
+//! asking the builder.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use tertulia_context::builder::{Item, ModelMessage, Source, Strategy as Way, repair, units};
+use tertulia_context::tokens::MessageCounter;
+use tertulia_session::json::{self, Json, Kind};
+use tertulia_session::{
+    BranchSummary, EntryId, EntryKind, Message, Part, PartKind, Role, ToolResult,
+};
+
+use super::world::{Branch, Turn, asks};
+
+/// What a provider would refuse: a call without its result right behind it, a result without its
+/// call, a part in the wrong role, a message that says nothing, a system message inside.
+pub(super) fn broken_rule(sent: &[ModelMessage<'_>]) -> Option<String> {
+    let mut open: HashSet<&str> = HashSet::new();
+    for (place, one) in sent.iter().enumerate() {
+        let (role, parts) = (one.message.effective_role(), &one.message.parts);
+        let is_volatile = matches!(one.source, Source::Recall | Source::RuntimeHints);
+        if role != Role::Tool && !open.is_empty() && !is_volatile {
+            return Some(format!("{place} comes before the results of {open:?}"));
+        }
+        if !parts.iter().any(says) {
+            return Some(format!("{place} is empty"));
+        }
+        for part in parts {
+            let is_fine = match (&part.kind, role) {
+                (PartKind::ToolCall(call), Role::Assistant) => open.insert(&call.tool_call_id),
+                (PartKind::ToolResult(result), Role::Tool) => open.remove(&*result.tool_call_id),
+                (PartKind::ToolCall(_) | PartKind::ToolResult(_), _) | (_, Role::Tool) => false,
+                _ => true,
+            };
+            if !is_fine {
+                return Some(format!("{place} has a part that {role:?} cannot have: {part:?}"));
+            }
+        }
+    }
+    None
+}
+
+fn says(part: &Part) -> bool {
+    match &part.kind {
+        PartKind::Text(text) => !text.trim().is_empty(),
+        PartKind::Thinking(_) => false,
+        _ => true,
+    }
+}
+
+/// The least that could be sent for this turn but for what is sent besides the history: pinned
+/// entries, the newest request and the newest unit, with stubs where those are allowed and smaller.
+pub(super) fn least_history(turn: &Turn<'_>) -> u64 {
+    let counter = MessageCounter::new(match turn.story.setting.is_claude {
+        true => tertulia_context::tokens::Tokenizer::Claude,
+        false => tertulia_context::tokens::Tokenizer::Bytes,
+    });
+    let config = &turn.story.setting.config;
+    let branch = Branch::of(turn.log);
+    let mut items: Vec<Item<'_>> = Vec::new();
+    let mut ids: Vec<Option<&EntryId>> = Vec::new();
+    for (at, (id, entry)) in branch.entries.iter().enumerate() {
+        ids.push(Some(id));
+        match entry.map(|entry| &entry.kind) {
+            Some(EntryKind::Message(message)) => items.push(Item::new(at, Cow::Borrowed(message))),
+            Some(EntryKind::BranchSummary(BranchSummary { summary: Some(text), .. })) => {
+                let parts = std::iter::once(Part::text(&**text)).collect();
+                items.push(Item::new(at, Cow::Owned(Message::of_role(Role::User, parts))));
+            }
+            _ => {}
+        }
+    }
+    for message in turn.input.input_messages {
+        items.push(Item::new(ids.len(), Cow::Borrowed(message)));
+        ids.push(None);
+    }
+    let is_said = |item: &&Item<'_>| matches!(item.message, Cow::Borrowed(_));
+    let mut said = items.iter().rev().filter(is_said);
+    let request = said.find(|item| asks(&item.message)).map(|item| item.place);
+    let is_never = !config.strategies.iter().any(|way| *way != Way::Elide);
+    let may_elide = config.strategies.contains(&Way::Elide);
+    let items = repair(items).items;
+    let units = units(&items);
+    let mut least = 0;
+    for (number, unit) in units.iter().enumerate() {
+        let of_unit = &items[unit.items.clone()];
+        let is_pinned = of_unit
+            .iter()
+            .any(|item| item.place < branch.entries.len() && branch.is_pinned(item.place));
+        let is_request = of_unit.iter().any(|item| Some(item.place) == request);
+        if !(is_pinned || is_request || number + 1 == units.len() || is_never) {
+            continue;
+        }
+        for item in of_unit {
+            let whole = counter.count_message(&item.message).count.tokens;
+            let can =
+                may_elide && !is_pinned && !item.is_mended && whole >= config.elide_min_tokens;
+            let id = ids
+                .get(item.place)
+                .copied()
+                .flatten()
+                .map_or("e-".to_owned() + &"0".repeat(32), |id| id.to_string());
+            let stub = can.then(|| counter.count_message(&stub(&item.message, &id)).count.tokens);
+            least += stub.map_or(whole, |stub| stub.min(whole));
+        }
+    }
+    least
+}
+
+/// The message with its outputs as stubs, written down once more.
+fn stub(message: &Message, id: &str) -> Message {
+    let mut stubbed = message.clone();
+    for part in &mut stubbed.parts {
+        if let PartKind::ToolResult(result) = &part.kind {
+            let raw = result.content.as_str();
+            let text = match result.content.kind() {
+                Kind::String => json::text(json::parse(raw).unwrap()).unwrap(),
+                _ => raw.to_owned(),
+            };
+            let first = text.lines().map(str::trim).find(|line| !line.is_empty());
+            let start: String = first.unwrap_or_default().chars().take(100).collect();
+            let more =
+                if first.is_some_and(|first| first.len() > start.len()) { "…" } else { "" };
+            let (bytes, lines) = (text.len(), text.lines().count());
+            let text = format!("[elided: {bytes} bytes, {lines} lines, entry {id}] {start}{more}");
+            let (tool_call_id, is_error) = (result.tool_call_id.clone(), result.is_error);
+            let content = Json::text(text.trim_end());
+            let result = ToolResult { tool_call_id, is_error, content };
+            *part = Part::new(PartKind::ToolResult(Box::new(result)));
+        }
+    }
+    stubbed
+}

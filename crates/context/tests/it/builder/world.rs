@@ -1,0 +1,214 @@
+//! Plays a story: appends its lines, builds with one index that is kept, appends what comes back, and
+//! shows every build to whoever checks a property.
+
+use proptest::test_runner::TestCaseError;
+use tertulia_context::builder::{
+    ContextBuildInput, ContextBuildResult, ContextBuilder, ContextError, ContextIndex, Source,
+};
+use tertulia_session::{
+    BranchView, CutStrategy, Entry, EntryId, EntryKind, Message, PartKind, Role,
+};
+
+use super::arbitrary::{Step, Story};
+use super::notation::{append, message};
+
+/// One build of a story.
+pub(super) struct Turn<'t> {
+    pub(super) story: &'t Story,
+    pub(super) builder: &'t ContextBuilder,
+    pub(super) log: &'t [Entry],
+    pub(super) input: ContextBuildInput<'t>,
+    pub(super) result: &'t Result<ContextBuildResult<'t>, ContextError>,
+    /// What the last build sent but for its volatile tail, if since then the log only grew at its end
+    /// and nothing turned it.
+    pub(super) before: Option<&'t [(Source, Message)]>,
+}
+
+pub(super) type Checked = Result<(), TestCaseError>;
+
+/// Plays a story; every build is checked.
+pub(super) fn play(story: &Story, mut check: impl FnMut(&Turn<'_>) -> Checked) -> Checked {
+    let builder = story.setting.builder();
+    let (mut log, mut index) = (Vec::new(), ContextIndex::new());
+    let mut before: Option<Vec<(Source, Message)>> = None;
+    for step in &story.steps {
+        let (input, overflow_hint) = match step {
+            Step::Append(lines) => {
+                for line in lines {
+                    let is_turning = add(&mut log, line, story.is_legacy);
+                    before = before.filter(|_| !is_turning);
+                }
+                continue;
+            }
+            Step::Build { input, overflow_hint } => (input, *overflow_hint),
+        };
+        let place = log.len().to_string();
+        let messages: Vec<Message> =
+            input.iter().map(|line| message(&line.replace('$', &place))).collect();
+        let given = log.clone();
+        let input = ContextBuildInput {
+            system_prompt: story.setting.system_prompt,
+            session_entries: &given,
+            input_messages: &messages,
+            runtime_hints: story.setting.hints.as_ref(),
+            overflow_hint,
+            explain: true,
+            ..ContextBuildInput::default()
+        };
+        let result = builder.build_with(&mut index, &input);
+        let turn = Turn {
+            story,
+            builder: &builder,
+            log: &given,
+            input,
+            result: &result,
+            before: before.as_deref(),
+        };
+        check(&turn)?;
+        if let Ok(result) = &result {
+            log.extend(result.entries_to_append.iter().cloned());
+            before = Some(lasting(result));
+        }
+    }
+    Ok(())
+}
+
+/// What is sent but for the volatile tail.
+pub(super) fn lasting(result: &ContextBuildResult<'_>) -> Vec<(Source, Message)> {
+    let sent = result.model_messages.iter();
+    let lasting = sent.filter(|one| !matches!(one.source, Source::Recall | Source::RuntimeHints));
+    lasting.map(|one| (one.source.clone(), one.message.clone().into_owned())).collect()
+}
+
+/// Appends a line; says whether it changes more than the end of the branch.
+fn add(log: &mut Vec<Entry>, line: &str, is_legacy: bool) -> bool {
+    let turned = turned(log, line);
+    let made = turned.as_ref().map(Option::as_deref);
+    let Some(line) = made.unwrap_or(Some(line)) else { return false };
+    append(log, line);
+    let names_parents = log.iter().rev().skip(1).any(|entry| entry.parent_id.is_some());
+    if is_legacy && !names_parents && !line.starts_with('@') {
+        log.last_mut().unwrap().parent_id = None;
+    }
+    turned.is_some() || line.starts_with("prompt") || line.starts_with("init")
+}
+
+/// A line whose places are counted from the end, with places from the start; `Some(None)` if there
+/// are none.
+fn turned(log: &[Entry], line: &str) -> Option<Option<String>> {
+    let (word, rest) = line.split_once(' ')?;
+    let mut rest = rest.split(' ');
+    let mut back = || rest.next().unwrap().parse::<usize>().unwrap();
+    let from_end = |back: usize| log.len().checked_sub(1 + back);
+    Some(match word {
+        "BACK" => from_end(back()).map(|place| format!("@{place} u q$q")),
+        "REDACT" => from_end(back()).map(|place| format!("redact {place}")),
+        "ELIDE" => from_end(back()).map(|place| format!("elide {place}")),
+        "SUM" | "DROP" => {
+            let back = back();
+            old_cut(log, word, back, rest.next() == Some("kept"))
+        }
+        _ => return None,
+    })
+}
+
+/// A cut as another program could have written it, not before the cut that is there.
+fn old_cut(log: &[Entry], word: &str, back: usize, says_kept: bool) -> Option<String> {
+    let branch = Branch::of(log);
+    let place = branch.entries.len().checked_sub(1 + back)?.max(branch.first_kept());
+    let first = branch.place(log, place)?;
+    let musts = branch.musts();
+    let kept = musts.iter().filter(|must| **must < place).filter_map(|at| branch.place(log, *at));
+    let kept: Vec<String> = kept.map(|place| place.to_string()).collect();
+    let kept = if says_kept { format!("kept={}", kept.join(",")) } else { String::new() };
+    let text = if word == "SUM" { "old s$s*40" } else { "" };
+    Some(format!("{} first={first} {kept} {text}", word.to_lowercase()))
+}
+
+/// The branch of a log, read in the plainest way: what may be seen, oldest first.
+pub(super) struct Branch<'a> {
+    pub(super) entries: Vec<(&'a EntryId, Option<&'a Entry>)>,
+}
+
+impl<'a> Branch<'a> {
+    pub(super) fn of(log: &'a [Entry]) -> Self {
+        let view = BranchView::of(log).unwrap();
+        Self { entries: view.iter().map(|view| (view.id(), view.entry())).collect() }
+    }
+
+    pub(super) fn position(&self, id: &EntryId) -> Option<usize> {
+        self.entries.iter().position(|(other, _)| *other == id)
+    }
+
+    fn place(&self, log: &[Entry], at: usize) -> Option<usize> {
+        let (id, _) = self.entries.get(at)?;
+        log.iter().position(|entry| entry.id == **id)
+    }
+
+    pub(super) fn message(&self, at: usize) -> Option<&'a Message> {
+        match &self.entries[at].1?.kind {
+            EntryKind::Message(message) => Some(message),
+            _ => None,
+        }
+    }
+
+    /// Where the newest summary, and the newest cut of the kept ones, leave the branch.
+    pub(super) fn newest_summary(&self) -> Option<(&'a Entry, usize)> {
+        self.entries.iter().rev().find_map(|(_, entry)| match &(*entry)?.kind {
+            EntryKind::CompactionSummary(summary) => {
+                Some((entry.unwrap(), self.position(&summary.first_kept_entry_id)?))
+            }
+            _ => None,
+        })
+    }
+
+    /// What the newest summary or drop keeps on from.
+    pub(super) fn first_kept(&self) -> usize {
+        let first = self.entries.iter().rev().find_map(|(_, entry)| match &(*entry)?.kind {
+            EntryKind::CompactionSummary(summary) => self.position(&summary.first_kept_entry_id),
+            EntryKind::ContextCut(cut) if cut.strategy == CutStrategy::Drop => {
+                self.position(cut.first_kept_entry_id.as_ref()?)
+            }
+            _ => None,
+        });
+        first.unwrap_or(0)
+    }
+
+    pub(super) fn is_pinned(&self, at: usize) -> bool {
+        let entry = self.entries[at].1;
+        entry.is_some_and(|entry| entry.meta.is_some()) && self.message(at).is_some()
+    }
+
+    /// The newest message of a user that says something.
+    pub(super) fn newest_request(&self) -> Option<usize> {
+        (0..self.entries.len()).rev().find(|at| self.message(*at).is_some_and(asks))
+    }
+
+    /// Pinned entries with what belongs to them, and the newest request.
+    pub(super) fn musts(&self) -> Vec<usize> {
+        let mut musts: Vec<usize> = self.newest_request().into_iter().collect();
+        for at in (0..self.entries.len()).filter(|at| self.is_pinned(*at)) {
+            musts.push(at);
+            let role = |at: usize| self.message(at).map(Message::effective_role);
+            let caller = (0..at).rev().find(|at| role(*at) == Some(Role::Assistant));
+            let start = if role(at) == Some(Role::Tool) { caller.unwrap_or(at) } else { at };
+            let later = (start..self.entries.len()).skip(1);
+            let results = later.take_while(|at| role(*at).is_none_or(|role| role == Role::Tool));
+            musts.push(start);
+            musts.extend(results.filter(|at| self.message(*at).is_some()));
+        }
+        musts.sort_unstable();
+        musts.dedup();
+        musts
+    }
+}
+
+/// Whether a user asks something with it.
+pub(super) fn asks(message: &Message) -> bool {
+    message.effective_role() == Role::User
+        && message.parts.iter().any(|part| match &part.kind {
+            PartKind::Text(text) => !text.trim().is_empty(),
+            PartKind::Image(_) | PartKind::FileRef(_) | PartKind::Other(_) => true,
+            PartKind::Thinking(_) | PartKind::ToolCall(_) | PartKind::ToolResult(_) => false,
+        })
+}
