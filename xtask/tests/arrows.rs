@@ -264,8 +264,9 @@ fn member(package: &str, shipped: &[&str]) -> Member {
     }
 }
 
+/// Cargo runs tests in the folder of their package, wherever that was when they were compiled.
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    PathBuf::from("..")
 }
 
 #[track_caller]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tertulia_context::tokens::Tokenizer;
+use tertulia_dialect::Dialect;
 
 use crate::lines::LINE_BYTES_MAX;
 
@@ -21,6 +22,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Context(ContextArgs),
+    Build(BuildArgs),
     Assemble(AssembleArgs),
     Rpc(RpcArgs),
     Tokens(TokensArgs),
@@ -64,6 +66,47 @@ pub(crate) struct ContextArgs {
     /// Print JSON: the prompt and its numbers, and with --explain every verdict
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Build the messages for a model's next call, within a number of tokens
+///
+/// Reads one ContextBuildInput ({config: {maxInputTokens}, sessionEntries, inputMessages, …}) and
+/// prints the result as one line of JSON: the messages, what to append to the log, figures. Flags win
+/// over the fields of the input. docs/model-context.md describes both.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tertulia build --log talk.jsonl --model claude-sonnet-4-5 --explain
+  tertulia build input.json --budget 8000 --format anthropic
+  tertulia build request.json --from openai --budget 8000 --format gemini")]
+pub(crate) struct BuildArgs {
+    /// The input; - for standard input, which is also read when neither a file nor --log is named.
+    /// With --from it may be a request of that API, or its list of messages
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// The model that is called: who counts, and how much fits
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// How many tokens the request may have; without it, what the model's window leaves
+    #[arg(long, value_name = "TOKENS", value_parser = token_count, allow_hyphen_values = true)]
+    pub(crate) budget: Option<u64>,
+    /// The system prompt
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) system: Option<String>,
+    /// How many tokens of what is no longer sent may come back; 0 for none
+    #[arg(long, value_name = "TOKENS", value_parser = token_count, allow_hyphen_values = true)]
+    pub(crate) recall: Option<u64>,
+    /// The session's log, one entry per line, instead of sessionEntries in the input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+    /// Print the request of an API instead of the result: openai, responses, anthropic, gemini
+    #[arg(long, value_name = "API", value_parser = dialect)]
+    pub(crate) format: Option<Dialect>,
+    /// The API whose shape the new messages have: openai, responses, anthropic, gemini
+    #[arg(long, value_name = "API", value_parser = dialect)]
+    pub(crate) from: Option<Dialect>,
+    /// Show where the tokens go, and what became of every entry
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) explain: bool,
 }
 
 /// Turn contexts into prompts: one JSON object per line in, one per line out
@@ -149,6 +192,14 @@ pub(crate) const PLAIN: &str = "plain";
 
 fn tokenizer(id: &str) -> Result<Tokenizer, String> {
     Tokenizer::parse(id).ok_or_else(|| "must be o200k, cl100k, gemma, claude or bytes".to_owned())
+}
+
+fn dialect(word: &str) -> Result<Dialect, String> {
+    Dialect::parse(word).ok_or_else(|| "must be openai, responses, anthropic or gemini".to_owned())
+}
+
+fn token_count(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "must be a whole number of tokens".to_owned())
 }
 
 fn whole_number(text: &str) -> Result<usize, String> {

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use tertulia_context::SnapshotError;
+use tertulia_session::json::SyntaxError;
+use tertulia_session::record;
 
+use crate::model_context::BuildError;
 use crate::terminal::visible;
 
 /// Why a command failed.
@@ -23,6 +26,15 @@ pub(crate) enum CliError {
     /// A file is not a snapshot.
     #[error("{}: {error}: {}", .path.display(), .error.cause)]
     Snapshot { path: PathBuf, error: SnapshotError },
+    /// A file is not JSON.
+    #[error("{}: {error}", .path.display())]
+    Syntax { path: PathBuf, error: SyntaxError },
+    /// A file is not a session's log.
+    #[error("{}: {error}", .path.display())]
+    Log { path: PathBuf, error: record::LineError },
+    /// There is no context.
+    #[error("{code}: {0}", code = .0.code())]
+    Context(#[from] BuildError),
     /// Standard input broke.
     #[error("cannot read standard input: {0}")]
     Input(io::Error),

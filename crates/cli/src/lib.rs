@@ -13,6 +13,7 @@ mod commands;
 mod error;
 mod lines;
 mod logging;
+mod model_context;
 pub mod rpc;
 mod terminal;
 

@@ -8,6 +8,7 @@ use tertulia_session::json::{FieldError, Problem, SyntaxError};
 use super::methods::Method;
 use super::{BATCH_ANSWER_BYTES_MAX, BATCH_REQUESTS_MAX};
 use crate::lines::LineError;
+use crate::model_context::BuildError;
 
 /// An error as JSON-RPC tells it.
 #[derive(Debug)]
@@ -17,6 +18,8 @@ pub(super) struct RpcError {
     /// The kind, for programs.
     kind: &'static str,
     detail: Option<String>,
+    /// Why there is no context, with its numbers.
+    context: Option<Box<BuildError>>,
 }
 
 const PARSE_ERROR: i32 = -32700;
@@ -27,7 +30,7 @@ const SERVER_ERROR: i32 = -32000;
 
 impl RpcError {
     fn new(code: i32, kind: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), kind, detail: None }
+        Self { code, message: message.into(), kind, detail: None, context: None }
     }
 
     fn detail(mut self, detail: impl Into<String>) -> Self {
@@ -122,6 +125,13 @@ impl From<SnapshotError> for RpcError {
     }
 }
 
+impl From<BuildError> for RpcError {
+    fn from(error: BuildError) -> Self {
+        let told = Self::new(SERVER_ERROR, error.code(), error.to_string());
+        Self { context: Some(Box::new(error)), ..told }
+    }
+}
+
 impl Serialize for RpcError {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(3))?;
@@ -140,6 +150,9 @@ impl Serialize for Data<'_> {
         map.serialize_entry("code", self.0.kind)?;
         if let Some(detail) = &self.0.detail {
             map.serialize_entry("detail", detail)?;
+        }
+        if let Some(context) = &self.0.context {
+            context.write_data(&mut map)?;
         }
         map.end()
     }

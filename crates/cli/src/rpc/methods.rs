@@ -1,6 +1,7 @@
 //! The methods: parameters in, JSON out. Each arm of the dispatch is one call.
 
 mod conversation;
+mod model_context;
 mod text;
 mod tokens;
 
@@ -30,10 +31,13 @@ pub(super) enum Method {
     TruncateToBytes,
     FormatAddressees,
     EstimateTokens,
+    BuildContext,
+    ComputeContextUpdates,
+    AcceptSummary,
 }
 
 impl Method {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 20] = [
         Self::CreateConversation,
         Self::AddMessage,
         Self::GetMessages,
@@ -51,6 +55,9 @@ impl Method {
         Self::TruncateToBytes,
         Self::FormatAddressees,
         Self::EstimateTokens,
+        Self::BuildContext,
+        Self::ComputeContextUpdates,
+        Self::AcceptSummary,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -72,6 +79,9 @@ impl Method {
             Self::TruncateToBytes => "truncateToBytes",
             Self::FormatAddressees => "formatAddressees",
             Self::EstimateTokens => "estimateTokens",
+            Self::BuildContext => "buildContext",
+            Self::ComputeContextUpdates => "computeContextUpdates",
+            Self::AcceptSummary => "acceptSummary",
         }
     }
 
@@ -95,12 +105,14 @@ struct Params<'a> {
     conversation: String,
     /// Names inside of parameters that say nothing to this version.
     passed_over: Vec<String>,
+    /// What else the caller should hear of.
+    notes: Vec<String>,
 }
 
 impl RpcServer {
     pub(super) fn call(&mut self, method: Method, object: Object<'_>) -> Result<String, RpcError> {
-        let (conversation, passed_over) = (MAIN.to_owned(), Vec::new());
-        let mut params = Params { object, conversation, passed_over };
+        let (conversation, passed_over, notes) = (MAIN.to_owned(), Vec::new(), Vec::new());
+        let mut params = Params { object, conversation, passed_over, notes };
         if let Some(name) = params.object.take_text("conversation")? {
             params.conversation = name;
         }
@@ -110,6 +122,10 @@ impl RpcServer {
         if result.is_ok() && !passed_over.is_empty() {
             let names = passed_over.join(", ");
             let line = format!("[rpc] {}: unknown parameters passed over: {names}", method.name());
+            self.conversations.warn(&params.conversation, &line);
+        }
+        for note in params.notes.iter().filter(|_| result.is_ok()) {
+            let line = format!("[rpc] {}: {note}", method.name());
             self.conversations.warn(&params.conversation, &line);
         }
         result
@@ -134,6 +150,9 @@ impl RpcServer {
             Method::TruncateToBytes => text::truncate_to_bytes(params),
             Method::FormatAddressees => text::format_addressees(params),
             Method::EstimateTokens => tokens::estimate_tokens(params),
+            Method::BuildContext => model_context::build_context(params),
+            Method::ComputeContextUpdates => model_context::compute_context_updates(params),
+            Method::AcceptSummary => model_context::accept_summary(params),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::harness::{NOW_MILLIS, repository_file, tertulia};
 use tertulia_cli::rpc::RpcServer;
+use tertulia_context::builder::HINTS;
 
 fn read(path: &str) -> String {
     std::fs::read_to_string(repository_file(path)).unwrap()
@@ -58,6 +59,9 @@ fn the_rpc_reference_names_every_method() {
         "truncateToBytes",
         "formatAddressees",
         "estimateTokens",
+        "buildContext",
+        "computeContextUpdates",
+        "acceptSummary",
     ] {
         assert!(document.contains(&format!("| `{method}` |")), "{method}");
     }
@@ -66,7 +70,7 @@ fn the_rpc_reference_names_every_method() {
 #[test]
 fn the_command_reference_prints_the_help_of_every_command() {
     let document = read("docs/cli.md");
-    for command in ["context", "assemble", "rpc", "tokens"] {
+    for command in ["context", "build", "assemble", "rpc", "tokens"] {
         let help = tertulia(&[command, "--help"], "").stdout;
         let help: Vec<&str> = help.lines().map(str::trim_end).collect();
         assert!(
@@ -77,16 +81,15 @@ fn the_command_reference_prints_the_help_of_every_command() {
     }
 }
 
-#[test]
-fn the_first_screen_of_the_readme_is_what_its_command_prints() {
-    let readme = read("README.md");
-    let shown = &fenced(&readme, "```console")[0];
+/// A command as it is shown, with the files of the repository in its arguments, is what it prints.
+#[track_caller]
+fn check_screen(shown: &str, prompt: &str) {
     let (command, printed) = shown.split_once('\n').unwrap();
-    let arguments = command.strip_prefix("$ cargo run -q -p tertulia -- ").unwrap();
+    let arguments = command.strip_prefix(prompt).unwrap();
     let arguments: Vec<String> = arguments
         .split(' ')
         .map(|word| match word {
-            path if path.ends_with(".json") => repository_file(path).display().to_string(),
+            path if path.starts_with("examples/") => repository_file(path).display().to_string(),
             word => word.to_owned(),
         })
         .collect();
@@ -94,4 +97,24 @@ fn the_first_screen_of_the_readme_is_what_its_command_prints() {
     let outcome = tertulia(&arguments, "");
     let lines: Vec<&str> = outcome.stdout.lines().map(str::trim_end).collect();
     assert_eq!(lines.join("\n"), printed);
+}
+
+#[test]
+fn the_first_screen_of_the_readme_is_what_its_command_prints() {
+    let shown = &fenced(&read("README.md"), "```console")[0];
+    check_screen(shown, "$ cargo run -q -p tertulia -- ");
+}
+
+#[test]
+fn the_table_in_the_command_reference_is_what_its_command_prints() {
+    check_screen(&fenced(&read("docs/cli.md"), "```console")[0], "$ tertulia ");
+}
+
+#[test]
+fn the_page_on_contexts_names_every_hint_with_its_meaning() {
+    let document = read("docs/model-context.md");
+    for hint in HINTS {
+        let row = document.lines().find(|line| line.starts_with(&format!("| `{}` |", hint.name)));
+        assert!(row.is_some_and(|row| row.contains(hint.meaning)), "{}", hint.name);
+    }
 }

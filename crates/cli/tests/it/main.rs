@@ -8,11 +8,13 @@
 )]
 
 mod assemble;
+mod build;
 mod context;
 mod docs;
 mod harness;
 mod hostile_input;
 mod process;
+mod rpc_build;
 mod rpc_methods;
 mod rpc_standard;
 mod tokens;

@@ -3,13 +3,11 @@
 
 use std::io::{self, Write};
 
-use anstyle::{AnsiColor, Style};
 use tertulia_context::{AgentType, Explanation, Fate, Prompt, PromptStatus, Section, Verdict};
-use unicode_width::UnicodeWidthStr;
 
+use crate::commands::drawing::{Paint, bar, padded, share};
 use crate::terminal::{excerpt, grouped};
 
-const BAR_COLUMNS: usize = 24;
 const NAME_COLUMNS: usize = 16;
 const EXCERPT_COLUMNS: usize = 36;
 
@@ -21,7 +19,7 @@ pub(super) fn write(
     explanation: &Explanation<'_>,
     colour: bool,
 ) -> io::Result<()> {
-    let paint = Paint { colour };
+    let paint = Paint::new(colour);
     let agent = match explanation.assembler().agent_type() {
         AgentType::Other(_) => "plain text",
         known => known.as_str(),
@@ -145,68 +143,4 @@ fn write_row(out: &mut dyn Write, verdict: &Verdict<'_>, paint: &Paint) -> io::R
         padded(&excerpt(&message.text(), EXCERPT_COLUMNS), EXCERPT_COLUMNS),
         bytes.map_or_else(|| "–".to_owned(), |bytes| grouped(bytes as u64)),
     )
-}
-
-/// A bar with eighths of a column; anything at all shows at least one of them.
-fn bar(part: usize, whole: usize) -> String {
-    if part == 0 || whole == 0 {
-        return String::new();
-    }
-    let eighths = (part as u128 * BAR_COLUMNS as u128 * 8).div_ceil(whole as u128);
-    let eighths = usize::try_from(eighths).unwrap_or(BAR_COLUMNS * 8);
-    let ends = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    format!("{}{}", "█".repeat(eighths / 8), ends[eighths % 8])
-}
-
-fn share(part: usize, whole: usize) -> String {
-    let percent = (part as u128 * 100 + whole as u128 / 2).checked_div(whole as u128);
-    percent.map_or_else(String::new, |percent| format!("{percent} %"))
-}
-
-/// The text with blanks behind it up to a width; wide characters count twice.
-fn padded(text: &str, columns: usize) -> String {
-    format!("{text}{}", " ".repeat(columns.saturating_sub(text.width())))
-}
-
-struct Paint {
-    colour: bool,
-}
-
-impl Paint {
-    fn good(&self, text: &str) -> String {
-        self.styled(Style::new().fg_color(Some(AnsiColor::Green.into())), text)
-    }
-
-    fn warning(&self, text: &str) -> String {
-        self.styled(Style::new().fg_color(Some(AnsiColor::Yellow.into())), text)
-    }
-
-    fn bad(&self, text: &str) -> String {
-        self.styled(Style::new().fg_color(Some(AnsiColor::Red.into())), text)
-    }
-
-    fn faint(&self, text: &str) -> String {
-        self.styled(Style::new().dimmed(), text)
-    }
-
-    fn strong(&self, text: &str) -> String {
-        self.styled(Style::new().bold(), text)
-    }
-
-    fn styled(&self, style: Style, text: &str) -> String {
-        if self.colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bar_is_full_at_the_whole_and_never_empty_for_something() {
-        assert_eq!(bar(0, 10), "");
-        assert_eq!(bar(10, 10), "█".repeat(BAR_COLUMNS));
-        assert_eq!(bar(1, 1_000_000), "▏");
-        assert_eq!(bar(5, 10), "█".repeat(BAR_COLUMNS / 2));
-    }
 }

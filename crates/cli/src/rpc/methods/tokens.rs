@@ -1,13 +1,11 @@
 //! The method that counts: messages and tools as a model would be told of them.
 
 use serde::Serialize;
-use tertulia_context::tokens::{MessageCounter, TokenCount, Tokenizer, ToolSpec};
-use tertulia_session::json::{
-    FieldError, Json, Object, Problem, RawValue, boolean, elements, text,
-};
+use tertulia_context::tokens::{MessageCounter, TokenCount};
 use tertulia_session::record::read_entry_message;
 
 use super::Params;
+use crate::model_context::{each, read_tokenizer, read_tool_spec};
 use crate::rpc::error::RpcError;
 use crate::rpc::protocol::to_json;
 
@@ -26,28 +24,4 @@ pub(super) fn estimate_tokens(params: &mut Params<'_>) -> Result<String, RpcErro
     let messages = messages.iter().map(|message| counter.count_message(message).count);
     let count = messages.sum::<TokenCount>() + counter.count_tools(&tools);
     Ok(to_json(&Tokens { tokens: count.tokens }))
-}
-
-fn each<T>(
-    raw: &RawValue,
-    read: impl Fn(&RawValue) -> Result<T, FieldError>,
-) -> Result<Vec<T>, FieldError> {
-    let read = |(index, raw)| read(raw).map_err(|error| error.at_index(index));
-    elements(raw)?.into_iter().enumerate().map(read).collect()
-}
-
-fn read_tool_spec(raw: &RawValue) -> Result<ToolSpec, FieldError> {
-    let mut object = Object::of(raw)?;
-    Ok(ToolSpec {
-        name: object.need_text("name")?.into(),
-        description: object.take_text("description")?.map(Into::into),
-        parameter_schema: Json::of(object.need("parameterSchema", "a JSON Schema")?),
-        strict: object.take_with("strict", boolean)?,
-    })
-}
-
-fn read_tokenizer(raw: &RawValue) -> Result<Tokenizer, FieldError> {
-    let got = text(raw)?;
-    let allowed = "o200k, cl100k, gemma, claude or bytes";
-    Tokenizer::parse(&got).ok_or_else(|| FieldError::new(Problem::NotOneOf { allowed, got }))
 }

@@ -1,0 +1,124 @@
+//! `tertulia build`: the messages for a model's next call, from an input, a log, or a vendor's request.
+
+mod table;
+
+use std::borrow::Cow;
+use std::io::Write;
+use std::path::Path;
+
+use tertulia_context::builder::ContextIndex;
+use tertulia_session::Entry;
+use tertulia_session::json::{self, Kind, Object, RawValue};
+use tertulia_session::record::EntryLines;
+
+use super::files::{name, read_text};
+use crate::Streams;
+use crate::args::BuildArgs;
+use crate::error::CliError;
+use crate::model_context::{
+    BuildError, BuildInput, BuildOutput, Messages, Overrides, Rendered, Unused,
+};
+use crate::terminal::visible;
+
+pub(crate) fn run(args: &BuildArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+    let standard_input = Path::new("-");
+    let is_both = args.file.as_deref() == Some(standard_input);
+    if is_both && args.log.as_deref() == Some(standard_input) {
+        return Err(CliError::Usage("only one of FILE and --log can be -"));
+    }
+    let log = args.log.as_deref().map(|path| read_log(path, streams)).transpose()?;
+    // A log is enough: nobody has to close standard input for it.
+    let path = args.file.as_deref().or_else(|| log.is_none().then_some(standard_input));
+    let text = match path {
+        Some(path) => read_text(path, streams)?,
+        None => "{}".to_owned(),
+    };
+    let raw = json::parse(text.trim_start_matches('\u{feff}'))
+        .map_err(|error| CliError::Syntax { path: name(path.unwrap_or(standard_input)), error })?;
+    let input = read_input(args, raw, log, streams.stderr)?;
+    write(args, &input, streams)
+}
+
+fn read_input(
+    args: &BuildArgs,
+    raw: &RawValue,
+    log: Option<Vec<Entry>>,
+    talk: &mut dyn Write,
+) -> Result<BuildInput, BuildError> {
+    let request = (args.from.is_some() && is_request(raw)).then_some(raw);
+    let mut object = match request {
+        Some(_) => Object::default(),
+        None => Object::of(raw).map_err(|error| error.within("the input"))?,
+    };
+    let requested = request.and_then(requested_model);
+    let overrides = Overrides {
+        model: args.model.as_deref().or(requested.as_deref()),
+        max_input_tokens: args.budget,
+        recall_tokens: args.recall,
+        system_prompt: args.system.as_deref(),
+        session_entries: log,
+        input_format: args.from,
+        request,
+        explain: args.explain,
+    };
+    let mut unused = Unused::default();
+    let input = BuildInput::read(&mut object, Messages::Input, overrides, &mut unused)?;
+    let mut names: Vec<&str> = object.names().collect();
+    names.extend(unused.names.iter().map(String::as_str));
+    if !names.is_empty() {
+        names.truncate(8);
+        let line = format!("unknown fields passed over: {}", names.join(", "));
+        let _ = writeln!(talk, "tertulia: {}", visible(&line));
+    }
+    for note in &unused.notes {
+        let _ = writeln!(talk, "tertulia: {}", visible(note));
+    }
+    Ok(input)
+}
+
+/// Whether this is what an SDK holds, rather than an input of ours.
+fn is_request(raw: &RawValue) -> bool {
+    let Ok(object) = Object::of(raw) else { return Kind::of(raw) == Kind::Array };
+    !object.names().any(|name| matches!(name, "config" | "inputMessages" | "sessionEntries"))
+}
+
+/// The model that a vendor's request names.
+fn requested_model(raw: &RawValue) -> Option<String> {
+    Object::of(raw).ok()?.take_text("model").ok()?
+}
+
+fn read_log(path: &Path, streams: &mut Streams<'_>) -> Result<Vec<Entry>, CliError> {
+    let text = read_text(path, streams)?;
+    let mut lines = EntryLines::new();
+    let mut entries = Vec::new();
+    for line in text.split('\n') {
+        let entry = lines.read(line);
+        entries.extend(entry.map_err(|error| CliError::Log { path: name(path), error })?);
+    }
+    Ok(entries)
+}
+
+fn write(args: &BuildArgs, input: &BuildInput, streams: &mut Streams<'_>) -> Result<(), CliError> {
+    let mut index = ContextIndex::new();
+    let result = input.build(&mut index)?;
+    if args.explain {
+        let table = table::Table { input, index: &index, result: &result };
+        let colour = streams.stdout_has_colour;
+        return table.write(streams.stdout, colour).map_err(CliError::output);
+    }
+    let json = match args.format {
+        Some(dialect) => {
+            let rendered = Rendered::new(dialect, &result, &input.tools);
+            for note in &rendered.notes {
+                let _ = writeln!(streams.stderr, "tertulia: {}", visible(&note.to_string()));
+            }
+            rendered.request.as_str().to_owned()
+        }
+        None => BuildOutput { input, index: &index, result: &result }.to_json(),
+    };
+    let shown = match streams.stdout_is_terminal {
+        true => visible(&json),
+        false => Cow::Borrowed(json.as_str()),
+    };
+    writeln!(streams.stdout, "{shown}").map_err(CliError::output)
+}

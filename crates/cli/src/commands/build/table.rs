@@ -1,0 +1,184 @@
+//! The table of `tertulia build --explain`: where the tokens go, what became of every entry, and why.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use tertulia_context::builder::{
+    ContextBuildResult, ContextIndex, ModelMessage, Source, State, Verdict,
+};
+use tertulia_session::{Entry, EntryId, EntryKind, Part, PartKind, json};
+
+use crate::commands::drawing::{Paint, bar, padded, share};
+use crate::model_context::BuildInput;
+use crate::terminal::{excerpt, grouped};
+
+const ID_COLUMNS: usize = 12;
+const ROLE_COLUMNS: usize = 14;
+const EXCERPT_COLUMNS: usize = 36;
+
+/// All that is shown.
+pub(super) struct Table<'a> {
+    pub(super) input: &'a BuildInput,
+    pub(super) index: &'a ContextIndex,
+    pub(super) result: &'a ContextBuildResult<'a>,
+}
+
+impl Table<'_> {
+    pub(super) fn write(&self, out: &mut dyn Write, colour: bool) -> io::Result<()> {
+        let paint = Paint::new(colour);
+        self.write_head(out, &paint)?;
+        self.write_zones(out, &paint)?;
+        self.write_entries(out, &paint)
+    }
+
+    fn write_head(&self, out: &mut dyn Write, paint: &Paint) -> io::Result<()> {
+        let (stats, setup) = (&self.result.stats, &self.input.setup);
+        let name = setup.model.as_deref().unwrap_or_else(|| setup.counter.tokenizer.id());
+        let about = if stats.exact { "" } else { "~" };
+        let [used, limit] = [stats.input_tokens, setup.limit()].map(grouped);
+        let became = match (self.result.compacted, stats.dropped_messages_count) {
+            (true, _) => paint.warning("cut now; append the new entries to the log"),
+            (false, 0) => paint.good("everything is sent"),
+            (false, _) => paint.good("as the last cut left it"),
+        };
+        let name = paint.strong(&excerpt(name, 40));
+        writeln!(out, "{name}  {about}{used} of {limit} tokens  {became}\n")
+    }
+
+    fn write_zones(&self, out: &mut dyn Write, paint: &Paint) -> io::Result<()> {
+        let sum = |is: fn(&Source) -> bool| {
+            let sent = self.result.model_messages.iter().filter(|sent| is(&sent.source));
+            sent.map(|sent| sent.tokens).sum::<u64>()
+        };
+        let counter = &self.input.setup.counter;
+        let rows = [
+            ("frozen", "system", sum(|source| *source == Source::System)),
+            ("frozen", "tools", counter.count_tools(&self.input.tool_specs).tokens),
+            ("history", "summary", sum(|source| matches!(source, Source::Summary(_)))),
+            ("history", "messages", sum(|source| matches!(source, Source::Entry(_)))),
+            ("volatile", "recall", sum(|source| *source == Source::Recall)),
+            ("volatile", "hints", sum(|source| *source == Source::RuntimeHints)),
+            ("answer", "its beginning", counter.count_reply().tokens),
+        ];
+        let total: u64 = rows.iter().map(|(.., tokens)| tokens).sum();
+        let titles = format!("{:<10} {:<14} {:>12}", "zone", "part", "tokens");
+        writeln!(out, "{}", paint.faint(&titles))?;
+        for (zone, part, tokens) in rows.into_iter().filter(|(.., tokens)| *tokens > 0) {
+            let [size, whole] = [tokens, total].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+            let (share, bar) = (share(size, whole), bar(size, whole));
+            writeln!(out, "{zone:<10} {part:<14} {:>12}  {share:>5}  {bar}", grouped(tokens))?;
+        }
+        let scale = self.result.stats.scale_permille;
+        if scale != 1_000 {
+            let (whole, part) = (scale / 1_000, scale % 1_000);
+            writeln!(out, "Reported usage weighs each of these tokens as {whole}.{part:03}.")?;
+        }
+        writeln!(out)
+    }
+
+    fn write_entries(&self, out: &mut dyn Write, paint: &Paint) -> io::Result<()> {
+        if self.result.verdicts.is_empty() {
+            return writeln!(out, "No entries.");
+        }
+        let titles = format!(
+            "{} {} {} {:>9}  became",
+            padded("entry", ID_COLUMNS),
+            padded("role", ROLE_COLUMNS),
+            padded("begins", EXCERPT_COLUMNS),
+            "tokens"
+        );
+        writeln!(out, "{}", paint.faint(&titles))?;
+        let log = &self.input.session_entries;
+        let made = &self.result.entries_to_append;
+        let entries: HashMap<&str, &Entry> =
+            log.iter().chain(made).map(|entry| (entry.id.as_str(), entry)).collect();
+        let tokens = self.tokens();
+        for verdict in &self.result.verdicts {
+            let id = verdict.entry.as_str();
+            let tokens = tokens.get(id).map_or_else(|| "–".to_owned(), |tokens| grouped(*tokens));
+            let entry = entries.get(id).copied();
+            writeln!(
+                out,
+                "{} {} {} {tokens:>9}  {}",
+                padded(&excerpt(id, ID_COLUMNS), ID_COLUMNS),
+                padded(&excerpt(entry.map_or("", role), ROLE_COLUMNS), ROLE_COLUMNS),
+                padded(
+                    &entry.map_or_else(String::new, |entry| begins(entry, verdict)),
+                    EXCERPT_COLUMNS
+                ),
+                became(verdict, paint)
+            )?;
+        }
+        Ok(())
+    }
+
+    /// What entries cost, as they are sent or, where they are not, as they were counted.
+    fn tokens(&self) -> HashMap<EntryId, u64> {
+        let mut tokens: HashMap<_, _> = self.index.counts(&self.input.session_entries).collect();
+        let mut sent: HashMap<EntryId, u64> = HashMap::new();
+        for ModelMessage { tokens, source, .. } in &self.result.model_messages {
+            if let Source::Entry(id) | Source::Summary(id) = source {
+                *sent.entry(id.clone()).or_default() += tokens;
+            }
+        }
+        tokens.extend(sent);
+        tokens
+    }
+}
+
+fn role(entry: &Entry) -> &str {
+    match &entry.kind {
+        EntryKind::Message(message) => message.effective_role().as_str(),
+        other => other.type_name(),
+    }
+}
+
+/// The beginning of what an entry says. What is hidden is hidden here too.
+fn begins(entry: &Entry, verdict: &Verdict) -> String {
+    if matches!(verdict.state, State::Hidden { .. }) {
+        return String::new();
+    }
+    match &entry.kind {
+        EntryKind::Message(message) => {
+            let said = message.parts.iter().map(|part| excerpt(&words(part), EXCERPT_COLUMNS));
+            said.into_iter().find(|text| !text.is_empty()).unwrap_or_default()
+        }
+        EntryKind::CompactionSummary(summary) => excerpt(&summary.summary, EXCERPT_COLUMNS),
+        EntryKind::SystemPromptOverride(other) => excerpt(&other.system_prompt, EXCERPT_COLUMNS),
+        _ => String::new(),
+    }
+}
+
+/// What a part says, or what it is.
+fn words(part: &Part) -> Cow<'_, str> {
+    match &part.kind {
+        PartKind::Text(text) | PartKind::Thinking(text) => Cow::Borrowed(text),
+        PartKind::ToolCall(call) => {
+            Cow::Owned(format!("{} {}", call.tool_name, call.arguments.as_str()))
+        }
+        PartKind::ToolResult(result) => {
+            let text =
+                json::parse(result.content.as_str()).ok().and_then(|raw| json::text(raw).ok());
+            text.map_or(Cow::Borrowed(result.content.as_str()), Cow::Owned)
+        }
+        PartKind::FileRef(file) => Cow::Borrowed(&file.path),
+        PartKind::Image(image) => Cow::Borrowed(&image.mime_type),
+        PartKind::Other(other) => Cow::Borrowed(&other.kind),
+    }
+}
+
+fn became(verdict: &Verdict, paint: &Paint) -> String {
+    let state = verdict.state.as_str();
+    let mut text = match &verdict.state {
+        State::Kept => paint.good(state),
+        // The summary that is sent stands for all of these.
+        State::Elided | State::Summarized { .. } => paint.warning(state),
+        State::Dropped { reason } => paint.bad(&format!("{state}: {}", reason.as_str())),
+        State::Hidden { reason } => paint.faint(&format!("{state}: {}", reason.as_str())),
+    };
+    if verdict.recalled {
+        text.push_str(", recalled");
+    }
+    text
+}

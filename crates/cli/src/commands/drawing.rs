@@ -1,0 +1,76 @@
+//! What tables for people are drawn with: bars, columns and colours. Used by the commands that explain.
+
+use anstyle::{AnsiColor, Style};
+use unicode_width::UnicodeWidthStr;
+
+const BAR_COLUMNS: usize = 24;
+
+/// A bar with eighths of a column; anything at all shows at least one of them.
+pub(super) fn bar(part: usize, whole: usize) -> String {
+    if part == 0 || whole == 0 {
+        return String::new();
+    }
+    let eighths = (part as u128 * BAR_COLUMNS as u128 * 8).div_ceil(whole as u128);
+    let eighths = usize::try_from(eighths).unwrap_or(BAR_COLUMNS * 8);
+    let ends = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    format!("{}{}", "█".repeat(eighths / 8), ends[eighths % 8])
+}
+
+/// How many hundredths of the whole it is.
+pub(super) fn share(part: usize, whole: usize) -> String {
+    let percent = (part as u128 * 100 + whole as u128 / 2).checked_div(whole as u128);
+    percent.map_or_else(String::new, |percent| format!("{percent} %"))
+}
+
+/// The text with blanks behind it up to a width; wide characters count twice.
+pub(super) fn padded(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(text.width())))
+}
+
+/// Colours, where they are wanted.
+pub(super) struct Paint {
+    colour: bool,
+}
+
+impl Paint {
+    pub(super) fn new(colour: bool) -> Self {
+        Self { colour }
+    }
+
+    pub(super) fn good(&self, text: &str) -> String {
+        self.styled(Style::new().fg_color(Some(AnsiColor::Green.into())), text)
+    }
+
+    pub(super) fn warning(&self, text: &str) -> String {
+        self.styled(Style::new().fg_color(Some(AnsiColor::Yellow.into())), text)
+    }
+
+    pub(super) fn bad(&self, text: &str) -> String {
+        self.styled(Style::new().fg_color(Some(AnsiColor::Red.into())), text)
+    }
+
+    pub(super) fn faint(&self, text: &str) -> String {
+        self.styled(Style::new().dimmed(), text)
+    }
+
+    pub(super) fn strong(&self, text: &str) -> String {
+        self.styled(Style::new().bold(), text)
+    }
+
+    fn styled(&self, style: Style, text: &str) -> String {
+        if self.colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_full_at_the_whole_and_never_empty_for_something() {
+        assert_eq!(bar(0, 10), "");
+        assert_eq!(bar(10, 10), "█".repeat(BAR_COLUMNS));
+        assert_eq!(bar(1, 1_000_000), "▏");
+        assert_eq!(bar(5, 10), "█".repeat(BAR_COLUMNS / 2));
+    }
+}

@@ -1,0 +1,46 @@
+//! Contexts for models at the doors: what a build takes and gives, as JSON. Used by `tertulia build` and by
+//! the rpc methods; knows no stream, no argument and no protocol, and decides nothing itself.
+
+mod config;
+mod error;
+mod input;
+mod output;
+mod reading;
+mod summary;
+mod vendor;
+
+use tertulia_context::builder::{ContextBuildResult, ContextIndex};
+
+pub(crate) use config::Setup;
+pub(crate) use error::BuildError;
+pub(crate) use input::{BuildInput, Messages, Overrides};
+pub(crate) use output::{BuildOutput, UpdateOutput};
+pub(crate) use reading::{Unused, each, read_dialect, read_tokenizer, read_tool_spec};
+pub(crate) use summary::accept_summary;
+pub(crate) use vendor::Rendered;
+
+impl BuildInput {
+    /// The context. The index knows the counts that came with the input.
+    pub(crate) fn build(
+        &self,
+        index: &mut ContextIndex,
+    ) -> Result<ContextBuildResult<'_>, BuildError> {
+        index.know_counts(self.token_counts.iter().cloned());
+        Ok(self.setup.builder.build_with(index, &self.as_input())?)
+    }
+
+    /// The JSON of what changes in the middle of a run.
+    pub(crate) fn update_json(&self) -> Result<String, BuildError> {
+        let mut index = ContextIndex::new();
+        index.know_counts(self.token_counts.iter().cloned());
+        let result = self.setup.builder.update_with(&mut index, &self.as_update())?;
+        Ok(UpdateOutput { input: self, index: &index, result: &result }.to_json())
+    }
+
+    /// The JSON of the context.
+    pub(crate) fn build_json(&self) -> Result<String, BuildError> {
+        let mut index = ContextIndex::new();
+        let result = self.build(&mut index)?;
+        Ok(BuildOutput { input: self, index: &index, result: &result }.to_json())
+    }
+}
