@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::{instructions, suite, tokens_usage};
+use crate::{instructions, quality, suite, tokens_usage};
 
 /// How the program is called.
 pub(crate) const USAGE: &str = "\
@@ -15,6 +15,7 @@ Usage: tertulia-bench [--quick] [--json]
        tertulia-bench --list-instruction-cases
        tertulia-bench --instructions <case>
        tertulia-bench --claude-usage <folder>
+       tertulia-bench --quality <folder>
 
   --quick                   smaller sizes and fewer rounds: whether it runs, not how fast
   --json                    one JSON object per line instead of a table
@@ -23,6 +24,8 @@ Usage: tertulia-bench [--quick] [--json]
                               valgrind --tool=callgrind --toggle-collect='*counted_work*'
   --claude-usage <folder>   how far the Claude estimate is off on the Claude Code transcripts
                               (*.jsonl) in this folder
+  --quality <folder>        what context managers make of the sessions of the data sets in this
+                              folder; reads them through the program zstd
   --help                    this text
 
 Exits with 1 if a figure is over its limit or cannot be measured, with 2 if called otherwise.";
@@ -38,6 +41,8 @@ pub(crate) enum Command {
     Instructions(&'static instructions::Case),
     /// Hold the Claude estimate against the transcripts of this folder.
     ClaudeUsage(PathBuf),
+    /// Compare context managers on the data sets of this folder.
+    Quality(PathBuf),
     /// Tell how it is called.
     Help,
 }
@@ -69,7 +74,8 @@ pub(crate) struct Scale {
 pub(crate) enum UsageError {
     UnknownArgument(String),
     CaseMissing,
-    FolderMissing,
+    /// Of this argument.
+    FolderMissing(&'static str),
     UnknownCase(String),
     NotTogether,
 }
@@ -107,8 +113,12 @@ impl Command {
                     other = Some(Self::Instructions(case));
                 }
                 "--claude-usage" => {
-                    let folder = words.next().ok_or(UsageError::FolderMissing)?;
-                    other = Some(Self::ClaudeUsage(folder.into()));
+                    let missing = UsageError::FolderMissing("--claude-usage");
+                    other = Some(Self::ClaudeUsage(words.next().ok_or(missing)?.into()));
+                }
+                "--quality" => {
+                    let missing = UsageError::FolderMissing("--quality");
+                    other = Some(Self::Quality(words.next().ok_or(missing)?.into()));
                 }
                 "--help" | "-h" => return Ok(Self::Help),
                 _ => return Err(UsageError::UnknownArgument(word)),
@@ -129,6 +139,7 @@ impl Command {
             Self::ListInstructionCases => instructions::list(&mut stdout)?,
             Self::Instructions(case) => case.run()?,
             Self::ClaudeUsage(folder) => tokens_usage::run(&folder, &mut stdout)?,
+            Self::Quality(folder) => return quality::run(&folder, &mut stdout),
             Self::Help => writeln!(stdout, "{USAGE}")?,
         }
         Ok(ExitCode::SUCCESS)
@@ -140,13 +151,13 @@ impl fmt::Display for UsageError {
         match self {
             Self::UnknownArgument(word) => write!(f, "there is no argument {word:?}"),
             Self::CaseMissing => f.write_str("--instructions needs the name of a case"),
-            Self::FolderMissing => f.write_str("--claude-usage needs a folder of transcripts"),
+            Self::FolderMissing(argument) => write!(f, "{argument} needs a folder"),
             Self::UnknownCase(name) => {
                 write!(f, "there is no case {name:?}; --list-instruction-cases names them")
             }
             Self::NotTogether => f.write_str(
-                "--instructions, --list-instruction-cases and --claude-usage stand alone and are \
-                 given once",
+                "--instructions, --list-instruction-cases, --claude-usage and --quality stand alone \
+                 and are given once",
             ),
         }
     }
@@ -175,6 +186,12 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_follows_its_argument() {
+        assert_eq!(parse("--quality data"), Ok(Command::Quality("data".into())));
+        assert_eq!(parse("--claude-usage raw"), Ok(Command::ClaudeUsage("raw".into())));
+    }
+
+    #[test]
     fn what_cannot_be_understood_is_named() {
         for (line, problem) in [
             ("--fast", r#"there is no argument "--fast""#),
@@ -182,10 +199,11 @@ mod tests {
             ("--instructions x", r#"there is no case "x"; --list-instruction-cases names them"#),
             (
                 "--quick --instructions strip-compact",
-                "--instructions, --list-instruction-cases and --claude-usage stand alone and are \
-                 given once",
+                "--instructions, --list-instruction-cases, --claude-usage and --quality stand alone \
+                 and are given once",
             ),
-            ("--claude-usage", "--claude-usage needs a folder of transcripts"),
+            ("--claude-usage", "--claude-usage needs a folder"),
+            ("--quality", "--quality needs a folder"),
         ] {
             assert_eq!(parse(line).unwrap_err().to_string(), problem);
         }

@@ -10,9 +10,11 @@
 mod alloc;
 mod arguments;
 mod assemble;
+mod build;
 mod instructions;
 mod measure;
 mod memory;
+mod quality;
 mod report;
 mod sample;
 mod strip;

@@ -1,10 +1,13 @@
 //! Times of pieces of work: batches in turns, the best batch of each. Knows nothing of what it times.
 //!
-//! The best rather than the mean: on a shared machine everything that disturbs a batch makes it
-//! longer, so the shortest is nearest to the work itself. In turns, so that a slow minute of the
-//! machine meets both sides. In short batches, so that some fit between two interruptions.
+//! The time that the thread worked, where the system tells it: others on the machine do not count. The
+//! best rather than the mean: everything that disturbs a batch makes it longer, so the shortest is nearest
+//! to the work itself. In turns, so that a slow minute of the machine meets both sides. In short
+//! batches, so that some fit between two interruptions; and in batches of one length, so that both sides
+//! have the same chance of that.
 
 use std::hint::black_box;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 /// How much larger the large side is where growth is measured.
@@ -13,11 +16,14 @@ pub(crate) const GROWTH: usize = 16;
 /// How much longer the large side may take: linear work needs 16 times as long, quadratic work 256.
 pub(crate) const GROWTH_LIMIT: f64 = 18.0;
 
-/// A batch shorter than this would measure the clock.
-const BATCH_MIN: Duration = Duration::from_micros(200);
+/// A batch shorter than this would measure the clock, which takes eight microseconds.
+const BATCH_MIN: Duration = Duration::from_millis(1);
 
 /// However slow the work is, this many batches are measured.
-const ROUNDS_MIN: u32 = 15;
+const ROUNDS_MIN: u32 = 8;
+
+/// How much longer it is measured while a limit is not kept.
+const PATIENCE: u32 = 8;
 
 /// The best times of one call of two pieces of work.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,8 +42,8 @@ impl Pair {
 /// Times two pieces of work in turns for about this long. What a call gives back is dropped within
 /// its time.
 ///
-/// While the ratio is over its limit it goes on, up to eight times as long: a busy machine gets the
-/// chance of a quiet moment, and work that is too slow stays too slow.
+/// While the ratio is over its limit it goes on, up to eight times as long and as often: a busy
+/// machine gets the chance of a quiet moment, and work that is too slow stays too slow.
 pub(crate) fn in_turns<T, U>(
     time: Duration,
     limit: f64,
@@ -45,14 +51,16 @@ pub(crate) fn in_turns<T, U>(
     mut other: impl FnMut() -> U,
 ) -> Pair {
     let (base_once, other_once) = (warm(&mut base), warm(&mut other));
-    let (base_calls, other_calls) = (calls(base_once), calls(other_once));
-    let mut best = Pair { base_ns: base_once, other_ns: other_once };
+    let batch_ns_min = base_once.max(other_once).max(BATCH_MIN.as_nanos() as f64);
+    let (base_calls, other_calls) =
+        (calls(batch_ns_min, base_once), calls(batch_ns_min, other_once));
+    let mut best = Pair { base_ns: f64::INFINITY, other_ns: f64::INFINITY };
     let start = Instant::now();
     for round in 1.. {
         best.base_ns = best.base_ns.min(batch_ns(base_calls, &mut base));
         best.other_ns = best.other_ns.min(batch_ns(other_calls, &mut other));
-        let enough = if best.ratio() > limit { time * 8 } else { time };
-        if round >= ROUNDS_MIN && start.elapsed() >= enough {
+        let patience = if best.ratio() > limit { PATIENCE } else { 1 };
+        if round >= ROUNDS_MIN * patience && start.elapsed() >= time * patience {
             break;
         }
     }
@@ -62,7 +70,7 @@ pub(crate) fn in_turns<T, U>(
 /// Times one piece of work for about this long: the best time of one call.
 pub(crate) fn alone<T>(time: Duration, mut work: impl FnMut() -> T) -> f64 {
     let once = warm(&mut work);
-    let calls = calls(once);
+    let calls = calls(BATCH_MIN.as_nanos() as f64, once);
     let start = Instant::now();
     let mut best = once;
     while start.elapsed() < time {
@@ -83,19 +91,32 @@ fn warm<T>(work: &mut impl FnMut() -> T) -> f64 {
     }
 }
 
-/// How many calls make a batch.
-fn calls(once_ns: f64) -> u32 {
+/// How many calls make a batch of this length.
+fn calls(batch_ns: f64, once_ns: f64) -> u32 {
     // The cast saturates.
-    ((BATCH_MIN.as_nanos() as f64 / once_ns).ceil() as u32).max(1)
+    ((batch_ns / once_ns).ceil() as u32).max(1)
 }
 
 /// The time of one call in a batch of this many.
 fn batch_ns<T>(calls: u32, work: &mut impl FnMut() -> T) -> f64 {
-    let start = Instant::now();
+    let start = worked();
     for _ in 0..calls {
         black_box(work());
     }
-    start.elapsed().as_nanos() as f64 / f64::from(calls)
+    // Never nothing, however coarse the clock is: a ratio needs a number.
+    let ns = worked().saturating_sub(start).as_nanos().max(1);
+    ns as f64 / f64::from(calls)
+}
+
+/// How long this thread has worked, or else how long the program runs.
+fn worked() -> Duration {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    // Linux keeps the sum at each change of threads; giving way for a moment makes it do so.
+    std::thread::yield_now();
+    std::fs::read_to_string("/proc/thread-self/schedstat")
+        .ok()
+        .and_then(|line| line.split(' ').next()?.parse().ok())
+        .map_or_else(|| START.elapsed(), Duration::from_nanos)
 }
 
 #[cfg(test)]
@@ -104,8 +125,17 @@ mod tests {
 
     #[test]
     fn a_batch_is_long_enough_for_the_clock_and_never_empty() {
-        assert_eq!(calls(150.0), 1_334);
-        assert_eq!(calls(1e9), 1);
+        assert_eq!(calls(200_000.0, 150.0), 1_334);
+        assert_eq!(calls(200_000.0, 1e9), 1);
+    }
+
+    #[test]
+    fn the_clock_goes_on_while_the_thread_works() {
+        let start = worked();
+        while worked() == start {
+            black_box((0..10_000_u64).map(black_box).sum::<u64>());
+        }
+        assert!(worked() > start);
     }
 
     #[test]

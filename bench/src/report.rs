@@ -14,20 +14,29 @@ pub(crate) struct Figure {
     pub(crate) name: String,
     pub(crate) value: f64,
     pub(crate) unit: Unit,
-    /// What it may be at most; `None` for a figure that only informs.
-    pub(crate) limit: Option<f64>,
+    /// What it has to keep; `None` for a figure that only informs.
+    pub(crate) limit: Option<Limit>,
     /// What it was made of, such as "512 ns against 508 ns".
     pub(crate) detail: String,
+}
+
+/// What a figure has to keep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Limit {
+    AtMost(f64),
+    AtLeast(f64),
 }
 
 /// What a figure counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// One time against another.
+    /// One time, or one price, against another.
     Times,
     Bytes,
     BytesPerMessage,
     NanosecondsPerByte,
+    Percent,
+    TokensPerStep,
 }
 
 /// The figures of one theme.
@@ -42,6 +51,7 @@ pub(crate) struct Theme {
 pub(crate) enum Verdict {
     Ok,
     Over,
+    Under,
     /// There is no limit.
     Informs,
 }
@@ -62,7 +72,13 @@ impl Figure {
 
     /// The same figure with what it may be at most.
     pub(crate) fn at_most(mut self, limit: f64) -> Self {
-        self.limit = Some(limit);
+        self.limit = Some(Limit::AtMost(limit));
+        self
+    }
+
+    /// The same figure with what it must be at least.
+    pub(crate) fn at_least(mut self, limit: f64) -> Self {
+        self.limit = Some(Limit::AtLeast(limit));
         self
     }
 
@@ -73,19 +89,38 @@ impl Figure {
     }
 
     pub(crate) fn verdict(&self) -> Verdict {
+        // A figure that is no number keeps no limit.
         match self.limit {
             None => Verdict::Informs,
-            Some(limit) if self.value <= limit => Verdict::Ok,
-            // A figure that is no number keeps no limit.
-            Some(_) => Verdict::Over,
+            Some(Limit::AtMost(limit)) if self.value <= limit => Verdict::Ok,
+            Some(Limit::AtMost(_)) => Verdict::Over,
+            Some(Limit::AtLeast(limit)) if self.value >= limit => Verdict::Ok,
+            Some(Limit::AtLeast(_)) => Verdict::Under,
         }
     }
 
     /// The cells of its line: name, value, limit, verdict, detail.
     fn cells(&self) -> [String; 5] {
-        let limit = self.limit.map_or_else(String::new, |limit| format!("≤ {limit}"));
+        let limit = self.limit.map_or_else(String::new, Limit::show);
         let verdict = self.verdict().as_str().to_owned();
         [self.name.clone(), self.unit.show(self.value), limit, verdict, self.detail.clone()]
+    }
+}
+
+impl Limit {
+    fn value(self) -> f64 {
+        match self {
+            Self::AtMost(limit) | Self::AtLeast(limit) => limit,
+        }
+    }
+
+    /// A limit that was itself measured has more digits than anybody reads.
+    fn show(self) -> String {
+        let short = (self.value() * 100.0).round() / 100.0;
+        match self {
+            Self::AtMost(_) => format!("≤ {short}"),
+            Self::AtLeast(_) => format!("≥ {short}"),
+        }
     }
 }
 
@@ -96,6 +131,8 @@ impl Unit {
             Self::Bytes => "B",
             Self::BytesPerMessage => "B/message",
             Self::NanosecondsPerByte => "ns/B",
+            Self::Percent => "%",
+            Self::TokensPerStep => "tokens/step",
         }
     }
 
@@ -105,15 +142,22 @@ impl Unit {
             Self::Times | Self::NanosecondsPerByte => format!("{value:.2} {sign}"),
             Self::Bytes => format!("{} {sign}", grouped(value as usize)),
             Self::BytesPerMessage => format!("{value:.0} {sign}"),
+            Self::Percent => format!("{value:.1} {sign}"),
+            Self::TokensPerStep => format!("{} {sign}", grouped(value as usize)),
         }
     }
 }
 
 impl Verdict {
+    fn breaks(self) -> bool {
+        matches!(self, Self::Over | Self::Under)
+    }
+
     fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
             Self::Over => "OVER",
+            Self::Under => "UNDER",
             Self::Informs => "",
         }
     }
@@ -157,8 +201,8 @@ pub(crate) fn json_lines(themes: &[Theme]) -> String {
                 "name": figure.name,
                 "value": figure.value,
                 "unit": figure.unit.as_str(),
-                "limit": figure.limit,
-                "ok": figure.verdict() != Verdict::Over,
+                "limit": figure.limit.map(Limit::value),
+                "ok": !figure.verdict().breaks(),
                 "detail": figure.detail,
             });
             // Writing into a String cannot fail.
@@ -168,23 +212,23 @@ pub(crate) fn json_lines(themes: &[Theme]) -> String {
     text
 }
 
-/// Whether no figure is over its limit.
+/// Whether every figure keeps its limit.
 pub(crate) fn all_hold(themes: &[Theme]) -> bool {
-    count(themes, Verdict::Over) == 0
+    count(themes, Verdict::breaks) == 0
 }
 
 fn closing_line(themes: &[Theme]) -> String {
-    let over = count(themes, Verdict::Over);
-    let limits = over + count(themes, Verdict::Ok);
-    match over {
+    let broken = count(themes, Verdict::breaks);
+    let limits = broken + count(themes, |verdict| verdict == Verdict::Ok);
+    match broken {
         0 => format!("All {limits} limits hold."),
-        over => format!("{over} of {limits} figures are OVER their limits."),
+        _ => format!("{broken} of {limits} limits are BROKEN."),
     }
 }
 
-fn count(themes: &[Theme], verdict: Verdict) -> usize {
+fn count(themes: &[Theme], which: impl Fn(Verdict) -> bool) -> usize {
     let figures = themes.iter().flat_map(|theme| &theme.figures);
-    figures.filter(|figure| figure.verdict() == verdict).count()
+    figures.filter(|figure| which(figure.verdict())).count()
 }
 
 /// A count with its thousands apart: `1,000,000`.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use crate::arguments::{Form, Scale};
 use crate::report::{Theme, all_hold, json_lines, table};
-use crate::{assemble, memory, strip, tokens, window};
+use crate::{assemble, build, memory, strip, tokens, window};
 
 /// Measures everything, writes the report and says whether all limits hold.
 pub(crate) fn run(
@@ -34,8 +34,23 @@ fn measure(scale: &Scale) -> Result<Vec<Theme>, Box<dyn Error>> {
     eprintln!("measuring markers …");
     let price = strip::measure_price(scale);
     let growth = strip::measure_growth(scale);
+    eprintln!("measuring builds …");
+    let building = build::measure(scale)?;
+    let summaries = build::measure_summary(scale);
     eprintln!("measuring tokens …");
     let counting = tokens::measure_price(scale);
     let counting_growth = tokens::measure_growth(scale);
-    Ok(vec![memory, window, assemble, price, growth, counting, counting_growth])
+    let counting_alone = tokens::measure_against_bpe_openai(scale);
+    Ok(vec![
+        memory,
+        window,
+        assemble,
+        price,
+        growth,
+        building,
+        summaries,
+        counting,
+        counting_growth,
+        counting_alone,
+    ])
 }

@@ -1,97 +1,139 @@
-//! Counting tokens: the price of a byte, linear growth on texts that are made to be slow, and how much
-//! slower than prose the worst of them is.
+//! Counting tokens: the price of a byte, linear growth on texts that are made to be slow, how much
+//! slower than prose the worst of them is, and how far bpe-openai alone is away.
+
+mod texts;
 
 use tertulia_context::tokens::{TokenCount, Tokenizer};
 
+use self::texts::Kind;
 use crate::arguments::Scale;
 use crate::measure::{GROWTH, GROWTH_LIMIT, alone, in_turns};
 use crate::report::{Figure, Theme, Unit, duration, grouped};
-use crate::sample::plain_text;
 
-/// What a hostile text is made of.
-const PIECES: [(&str, &str); 5] = [
-    ("one letter", "a"),
-    ("blanks", " "),
-    ("line breaks", "\n"),
-    ("emoji", "😀"),
-    ("mixed", "aGk3Zx9 \n漢é😀1'"),
+/// Texts that are made to be slow.
+const HOSTILE: [(&str, Kind); 7] = [
+    ("one letter", Kind::Repeated("a")),
+    ("letters", Kind::Letters),
+    ("blanks", Kind::Repeated(" ")),
+    ("line breaks", Kind::Repeated("\n")),
+    ("emoji", Kind::Repeated("😀")),
+    ("no character", Kind::Repeated("\u{10ffff}")),
+    ("mixed", Kind::Repeated("aGk3Zx9 \n漢é😀1'")),
 ];
+
+/// Texts as people and programs write them.
+const ORDINARY: [(&str, Kind); 3] =
+    [("prose", Kind::Prose), ("code", Kind::Code), ("Japanese", Kind::Japanese)];
 
 /// How much slower than prose a hostile text of the same size may be.
 const HOSTILE_LIMIT: f64 = 8.0;
 
-/// How many lengths of one text are counted in turn. More than the encoder remembers.
-const VARIANTS: usize = 499;
+/// How much slower than bpe-openai alone counting may be.
+const BPE_OPENAI_LIMIT: f64 = 1.1;
 
 /// A megabyte, however small the rest of the run is.
-const HOSTILE_BYTES: usize = 1_000_000;
+const TEXT_BYTES: usize = 1_000_000;
+
+/// How much prose there is to take a megabyte from.
+const PROSE_BYTES: usize = 8 * TEXT_BYTES;
+
+/// How much longer than what is counted a hostile text is, so that it can begin elsewhere each time.
+const SPARE_BYTES: usize = 2_000;
 
 /// The price of a byte of prose, and how much more the worst texts cost.
 pub(crate) fn measure_price(scale: &Scale) -> Theme {
-    let prose = plain_text(HOSTILE_BYTES);
+    let prose = Kind::Prose.text(PROSE_BYTES);
     let mut figures = Vec::new();
     for tokenizer in Tokenizer::BUILT_IN {
-        let (id, (_, limit)) = (tokenizer.id(), limits(&tokenizer));
-        let ns = alone(scale.time, counting(&tokenizer, &prose));
-        let detail = format!("{} for {} B", duration(ns), grouped(prose.len()));
-        let price = ns / prose.len() as f64;
+        let id = tokenizer.id();
+        let ns = alone(scale.time, counting(&tokenizer, &prose, TEXT_BYTES));
+        let detail = format!("{} for {} B", duration(ns), grouped(TEXT_BYTES));
+        let price = ns / TEXT_BYTES as f64;
         let name = format!("prose, {id}");
         figures.push(Figure::new(name, price, Unit::NanosecondsPerByte).of(detail));
-        for (what, piece) in PIECES {
-            let hostile = repeated(piece, HOSTILE_BYTES);
-            let (base, other) = (counting(&tokenizer, &prose), counting(&tokenizer, &hostile));
-            let pair = in_turns(scale.time, limit, base, other);
+        for (what, kind) in HOSTILE {
+            let hostile = kind.text(TEXT_BYTES + SPARE_BYTES);
+            let base = counting(&tokenizer, &prose, TEXT_BYTES);
+            let other = counting(&tokenizer, &hostile, TEXT_BYTES);
+            let pair = in_turns(scale.time, HOSTILE_LIMIT, base, other);
             let name = format!("{what} against prose, {id}");
-            figures.push(Figure::ratio(name, &pair, limit));
+            figures.push(Figure::ratio(name, &pair, HOSTILE_LIMIT));
         }
     }
     Theme { title: "Counting tokens of 1,000,000 bytes", figures }
 }
 
-/// Growth on texts of one kind of character.
+/// Growth on texts that are made to be slow.
 pub(crate) fn measure_growth(scale: &Scale) -> Theme {
     let mut figures = Vec::new();
     for tokenizer in Tokenizer::BUILT_IN {
-        for (what, piece) in PIECES {
-            let short = repeated(piece, HOSTILE_BYTES / GROWTH);
-            let long = short.repeat(GROWTH);
-            let (limit, _) = limits(&tokenizer);
-            let (base, other) = (counting(&tokenizer, &short), counting(&tokenizer, &long));
-            let pair = in_turns(scale.time, limit, base, other);
-            figures.push(Figure::ratio(format!("{what}, {}", tokenizer.id()), &pair, limit));
+        for (what, kind) in HOSTILE {
+            let text = kind.text(TEXT_BYTES + SPARE_BYTES);
+            let base = counting(&tokenizer, &text, TEXT_BYTES / GROWTH);
+            let other = counting(&tokenizer, &text, TEXT_BYTES);
+            let pair = in_turns(scale.time, GROWTH_LIMIT, base, other);
+            figures.push(Figure::ratio(format!("{what}, {}", tokenizer.id()), &pair, GROWTH_LIMIT));
         }
     }
     Theme { title: "Counting tokens of texts of 16 times the length", figures }
 }
 
-/// Counts a text that is a little shorter with each call: Gemma's encoder remembers what it has seen,
-/// and would otherwise be timed at looking up, which is two hundred times as fast.
-fn counting<'a>(tokenizer: &'a Tokenizer, text: &'a str) -> impl FnMut() -> TokenCount + 'a {
-    let mut calls = 0;
+/// Against the crate that reads OpenAI's vocabularies, called directly.
+pub(crate) fn measure_against_bpe_openai(scale: &Scale) -> Theme {
+    let vocabularies = [
+        (Tokenizer::O200k, bpe_openai::o200k_base()),
+        (Tokenizer::Cl100k, bpe_openai::cl100k_base()),
+    ];
+    let mut figures = Vec::new();
+    for (what, kind) in ORDINARY {
+        let text = kind.text(PROSE_BYTES);
+        for (tokenizer, alone) in &vocabularies {
+            let base = on_slices(&text, TEXT_BYTES, |slice| alone.count(slice));
+            let other = counting(tokenizer, &text, TEXT_BYTES);
+            let pair = in_turns(scale.time, BPE_OPENAI_LIMIT, base, other);
+            let name = format!("{what}, {}", tokenizer.id());
+            figures.push(Figure::ratio(name, &pair, BPE_OPENAI_LIMIT));
+        }
+    }
+    Theme { title: "Counting tokens against bpe-openai alone", figures }
+}
+
+fn counting<'a>(
+    tokenizer: &'a Tokenizer,
+    text: &'a str,
+    bytes: usize,
+) -> impl FnMut() -> TokenCount + 'a {
+    on_slices(text, bytes, |slice| tokenizer.count(slice))
+}
+
+/// Works on a slice of the text that begins elsewhere with each call: Gemma's encoder remembers what it
+/// has seen, and would otherwise be timed at looking up.
+fn on_slices<'a, T>(
+    text: &'a str,
+    bytes: usize,
+    work: impl Fn(&'a str) -> T + 'a,
+) -> impl FnMut() -> T + 'a {
+    /// A prime: all beginnings come before one comes again.
+    const STEP: usize = 1_000_003;
+    let (mut start, beginnings) = (0, text.len().saturating_sub(bytes) + 1);
     move || {
-        calls = (calls + 1) % VARIANTS;
-        // No character is longer than four bytes: each call ends at another one.
-        let end = text.len().saturating_sub(4 * calls);
-        tokenizer.count(&text[..text.floor_char_boundary(end)])
+        start = (start + STEP) % beginnings;
+        let from = text.floor_char_boundary(start);
+        work(&text[from..text.floor_char_boundary(from + bytes)])
     }
 }
 
-/// What a tokenizer may take: on 16 times the text, and against prose.
-///
-/// Gemma's encoder keeps neither limit of the others: a megabyte of one letter took 26 times as long
-/// as a sixteenth of it, and 10 times as long as prose. Its limits only tell if that gets worse;
-/// quadratic work would show 256.
-fn limits(tokenizer: &Tokenizer) -> (f64, f64) {
-    match tokenizer {
-        Tokenizer::Gemma => (32.0, 16.0),
-        Tokenizer::O200k
-        | Tokenizer::Cl100k
-        | Tokenizer::Claude
-        | Tokenizer::Bytes
-        | Tokenizer::Custom(_) => (GROWTH_LIMIT, HOSTILE_LIMIT),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn repeated(piece: &str, bytes: usize) -> String {
-    piece.repeat(bytes / piece.len())
+    #[test]
+    fn slices_have_one_length_and_begin_elsewhere_each_time() {
+        let text = Kind::Repeated("ab").text(1_100);
+        let slice = |part: &str| (part.as_ptr() as usize - text.as_ptr() as usize, part.len());
+        let mut next = on_slices(&text, 1_000, slice);
+        let slices: std::collections::BTreeSet<_> = (0..101).map(|_| next()).collect();
+        assert_eq!(slices.len(), 101);
+        assert!(slices.iter().all(|(from, bytes)| *from <= 100 && *bytes == 1_000));
+    }
 }

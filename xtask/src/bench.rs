@@ -2,6 +2,7 @@
 //! executes. Times differ from machine to machine and run to run; instructions hardly do.
 
 mod counter;
+pub(crate) mod quality;
 
 use crate::process::{self, ProcessError};
 use crate::workspace::Workspace;
@@ -23,6 +24,8 @@ pub(crate) enum BenchError {
     NoBinary,
     #[error("`{PACKAGE} --list-instruction-cases` names no case; let it print one per line")]
     NoCases,
+    #[error("there are no data in {0:?}; name their folder with --data or in TERTULIA_DATA")]
+    NoData(PathBuf),
     #[error("{counter} gives no count for `{case}`; its output was:\n{output}")]
     NoCount { counter: &'static str, case: String, output: String },
 }

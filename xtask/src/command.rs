@@ -1,10 +1,12 @@
 //! The command line: what was asked for, which file does it, and what its failure says.
 //! `main` calls it; the commands know nothing of it.
 
+use crate::bench::quality;
 use crate::workspace::{Workspace, WorkspaceError};
 use crate::{bench, fuzz, licences, test, tidy};
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
@@ -16,6 +18,8 @@ Commands:
   tidy                           headers, lengths, leftovers, machine paths, Markdown links
   fuzz [--runs N] [--target T]   a counted run of the fuzz targets
   bench [arguments]              the benches, then instruction counts where they can be had
+  bench quality [--data DIR]     what context managers make of real sessions; the data are in DIR,
+                                 else in $TERTULIA_DATA, else in ../shared/data
 ";
 
 /// What the command line asked for.
@@ -27,6 +31,8 @@ pub(crate) enum Command {
     Tidy,
     Fuzz(fuzz::Options),
     Bench(Vec<String>),
+    /// The quality bench, on the data in this folder.
+    Quality(Option<PathBuf>),
 }
 
 /// A command line that names no command, or names it wrongly.
@@ -92,6 +98,9 @@ pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command
         "licences" => alone("licences", rest, Command::Licences),
         "tidy" => alone("tidy", rest, Command::Tidy),
         "fuzz" => fuzz::Options::parse(rest).map(Command::Fuzz),
+        "bench" if rest.first().is_some_and(|word| word == "quality") => {
+            quality::parse(&rest[1..]).map(Command::Quality)
+        }
         "bench" => Ok(Command::Bench(rest.to_vec())),
         unknown => Err(UsageError::UnknownCommand(unknown.to_owned())),
     }
@@ -107,6 +116,7 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Tidy => tidy::run(&workspace)?,
         Command::Fuzz(options) => fuzz::run(&workspace, &options)?,
         Command::Bench(arguments) => bench::run(&workspace, &arguments)?,
+        Command::Quality(folder) => quality::run(&workspace, folder)?,
     }
     Ok(())
 }
@@ -170,6 +180,17 @@ mod tests {
     fn everything_after_bench_is_handed_on() {
         let arguments = ["--list".to_owned(), "build".to_owned()];
         assert_eq!(check("bench --list build"), Ok(Command::Bench(arguments.to_vec())));
+    }
+
+    #[test]
+    fn the_quality_bench_may_be_told_where_the_data_are() {
+        assert_eq!(check("bench quality"), Ok(Command::Quality(None)));
+        assert_eq!(check("bench quality --data d"), Ok(Command::Quality(Some("d".into()))));
+        let missing = UsageError::MissingValue { option: "--data" };
+        assert_eq!(check("bench quality --data"), Err(missing));
+        let argument = "--fast".to_owned();
+        let unexpected = UsageError::UnexpectedArgument { command: "bench quality", argument };
+        assert_eq!(check("bench quality --fast"), Err(unexpected));
     }
 
     #[test]

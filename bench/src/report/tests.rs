@@ -36,6 +36,19 @@ fn a_figure_that_is_no_number_keeps_no_limit() {
 }
 
 #[test]
+fn a_figure_may_have_to_be_at_least_its_limit() {
+    assert_eq!(ratio("a", 85.0).at_least(85.0).verdict(), Verdict::Ok);
+    assert_eq!(ratio("a", 84.9).at_least(85.0).verdict(), Verdict::Under);
+    assert_eq!(ratio("a", f64::NAN).at_least(0.0).verdict(), Verdict::Under);
+}
+
+#[test]
+fn a_measured_limit_is_shown_with_two_digits() {
+    let share = Figure::new("found", 51.234, Unit::Percent).at_least(200.0 / 3.0);
+    assert_eq!(share.cells()[1..4], ["51.2 %", "≥ 66.67", "UNDER"]);
+}
+
+#[test]
 fn two_times_make_a_ratio_with_both_beside_it() {
     let figure = Figure::ratio("a", &Pair { base_ns: 500.0, other_ns: 1_000.0 }, 1.3);
     assert_eq!((figure.value, figure.verdict()), (2.0, Verdict::Over));
@@ -52,7 +65,7 @@ memory
 time
   über                     18.46 ×  ≤ 18   OVER  2 ms against 0.1 ms
 
-1 of 2 figures are OVER their limits.
+1 of 2 limits are BROKEN.
 ";
     assert_eq!(table(&themes()), expected);
 }

@@ -1,0 +1,254 @@
+//! A build of a context for a model must cost what is sent: near to what copying it costs, and the same
+//! in a log of a million entries. A summary must cost little more than counting what it covers.
+
+use std::collections::HashSet;
+use std::error::Error;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use tertulia_context::builder::{
+    ContextBuildInput, ContextBuilder, ContextConfig, ContextError, ContextIndex,
+};
+use tertulia_context::compact::{Covered, SummaryTask, extract};
+use tertulia_context::tokens::{MessageCounter, Tokenizer};
+use tertulia_session::json::Json;
+use tertulia_session::{
+    ContextCut, CutStrategy, Entry, EntryId, EntryKind, Fields, Message, NewEntry, Part, PartKind,
+    Role, ToolCall, ToolResult,
+};
+
+use crate::arguments::Scale;
+use crate::measure::in_turns;
+use crate::report::{Figure, Theme, grouped};
+
+const FEW_MESSAGES: usize = 1_000;
+
+/// Messages of 320 bytes, about 80 tokens each: a window of 8,000 tokens.
+const WINDOW_MESSAGES: usize = 100;
+
+const MESSAGE_BYTES: usize = 320;
+
+/// A build against cutting, deduplicating and copying the same window by hand.
+const FLOOR_LIMIT: f64 = 5.0;
+
+/// A million entries against a thousand.
+const LENGTH_LIMIT: f64 = 1.5;
+
+/// An extractive summary against counting what it covers.
+const SUMMARY_LIMIT: f64 = 3.0;
+
+pub(crate) fn measure(scale: &Scale) -> Result<Theme, Box<dyn Error>> {
+    let mut few = Warm::of(FEW_MESSAGES)?;
+    let mut many = Warm::of(scale.stored_messages)?;
+    if few.prompt()? != many.prompt()? {
+        return Err("the two logs do not give the same messages".into());
+    }
+    let stored = Stored::window(&few.log);
+    if floor(&stored, WINDOW_MESSAGES as u64 * 80).len() > few.prompt()?.len() {
+        return Err("the floor sends more than the build".into());
+    }
+    let by_hand = || floor(&stored, WINDOW_MESSAGES as u64 * 80);
+    let against_floor = in_turns(scale.time * 2, FLOOR_LIMIT, by_hand, || few.prompt());
+    let name = format!("{} entries against cutting and copying by hand", grouped(FEW_MESSAGES));
+    let first = Figure::ratio(name, &against_floor, FLOOR_LIMIT);
+    let growth = in_turns(scale.time * 4, LENGTH_LIMIT, || few.prompt(), || many.prompt());
+    let name = format!("{} entries against {}", grouped(many.messages), grouped(FEW_MESSAGES));
+    let second = Figure::ratio(name, &growth, LENGTH_LIMIT);
+    let title = "A warm build of a window of 8,000 tokens";
+    Ok(Theme { title, figures: vec![first, second] })
+}
+
+/// Summaries of a long session against counting it.
+pub(crate) fn measure_summary(scale: &Scale) -> Theme {
+    let log = agent_log(scale.stored_messages * 4);
+    let messages: Vec<(&EntryId, &Message)> = log.iter().filter_map(message).collect();
+    let counter = MessageCounter::new(Tokenizer::O200k);
+    let count = || -> u64 {
+        messages.iter().map(|(_, message)| counter.count_message(message).count.tokens).sum()
+    };
+    let covered: Vec<Covered<'_>> =
+        messages.iter().map(|(entry, message)| Covered { entry, message }).collect();
+    let tokenizer = &counter.tokenizer;
+    let task = SummaryTask { previous: None, covered: &covered, max_tokens: 4_096, tokenizer };
+    let tokens = count() as usize;
+    let pair = in_turns(scale.time, SUMMARY_LIMIT, count, || extract(&task));
+    let name = format!("summarising {} tokens against counting them, o200k", grouped(tokens));
+    let figure = Figure::ratio(name, &pair, SUMMARY_LIMIT);
+    Theme { title: "The extractive compactor", figures: vec![figure] }
+}
+
+/// A log whose counts are known.
+struct Warm {
+    log: Vec<Entry>,
+    messages: usize,
+    builder: ContextBuilder,
+    index: ContextIndex,
+}
+
+impl Warm {
+    fn of(messages: usize) -> Result<Self, ContextError> {
+        let counter = MessageCounter::new(Tokenizer::O200k);
+        let builder = ContextBuilder::new(ContextConfig::new(12_000))?.with_counter(counter);
+        let mut warm = Self { log: log(messages), messages, builder, index: ContextIndex::new() };
+        warm.prompt()?;
+        Ok(warm)
+    }
+
+    /// The messages for the next call, and their words in one text.
+    fn prompt(&mut self) -> Result<String, ContextError> {
+        let input =
+            ContextBuildInput { session_entries: &self.log, ..ContextBuildInput::default() };
+        let built = self.builder.build_with(&mut self.index, &input)?;
+        let bytes = built.model_messages.iter().map(|sent| sent.message.text().len() + 16);
+        let mut prompt = String::with_capacity(bytes.sum());
+        for sent in &built.model_messages {
+            prompt.push_str(sent.message.effective_role().as_str());
+            prompt.push('\n');
+            prompt.push_str(&sent.message.text());
+            prompt.push('\n');
+        }
+        Ok(prompt)
+    }
+}
+
+/// What the floor works on: all that it needs, ready to hand.
+struct Stored {
+    tokens: u64,
+    hash: u64,
+    role: &'static str,
+    text: String,
+}
+
+impl Stored {
+    fn window(log: &[Entry]) -> Vec<Self> {
+        let messages = log.iter().filter_map(message);
+        let stored = messages.map(|(_, message)| {
+            let mut hasher = DefaultHasher::new();
+            message.text().hash(&mut hasher);
+            let (role, text) = (message.effective_role().as_str(), message.text().into_owned());
+            Self { tokens: 80, hash: hasher.finish(), role, text }
+        });
+        stored.collect()
+    }
+}
+
+/// Cut by stored counts, deduplicate by stored hashes, copy.
+fn floor(stored: &[Stored], budget: u64) -> String {
+    let (mut tokens, mut first) = (0, stored.len());
+    while first > 0 && tokens + stored[first - 1].tokens <= budget {
+        first -= 1;
+        tokens += stored[first].tokens;
+    }
+    let mut seen = HashSet::with_capacity(stored.len() - first);
+    let bytes = stored[first..].iter().map(|one| one.text.len() + 16);
+    let mut prompt = String::with_capacity(bytes.sum());
+    for one in &stored[first..] {
+        if seen.insert(one.hash) {
+            prompt.push_str(one.role);
+            prompt.push('\n');
+            prompt.push_str(&one.text);
+            prompt.push('\n');
+        }
+    }
+    prompt
+}
+
+/// A log that was cut once, so that the newest messages are the window. However long two are, they end
+/// in the same words.
+fn log(messages: usize) -> Vec<Entry> {
+    let mut log: Vec<Entry> = Vec::with_capacity(messages + 1);
+    for back in (0..messages).rev() {
+        let role = if back % 2 == 0 { Role::User } else { Role::Assistant };
+        let text = words(back, MESSAGE_BYTES);
+        let message = Message::of_role(role, std::iter::once(Part::text(text)).collect());
+        push(&mut log, EntryKind::Message(message));
+    }
+    let first_kept = log.len().saturating_sub(WINDOW_MESSAGES);
+    let cut = ContextCut {
+        strategy: CutStrategy::Drop,
+        first_kept_entry_id: log.get(first_kept).map(|entry| entry.id.clone()),
+        elided_ids: None,
+        tokens_before: 0,
+        tokens_after: 0,
+        reason: "measured".into(),
+        kept_ids: Some(Vec::new()),
+        scale_permille: None,
+        unknown: Fields::NONE,
+    };
+    push(&mut log, EntryKind::ContextCut(cut));
+    log
+}
+
+/// A session of an agent: requests, answers with calls, outputs of files; about so many bytes.
+fn agent_log(bytes: usize) -> Vec<Entry> {
+    let mut log = Vec::new();
+    let mut written = 0;
+    for step in 0.. {
+        if written >= bytes {
+            break;
+        }
+        let request =
+            format!("Please fix src/part_{step}.rs: it must never fail. {}", words(step, 200));
+        let path = format!("src/part_{step}.rs");
+        let call = ToolCall {
+            tool_call_id: format!("call-{step}").into(),
+            tool_name: "read_file".into(),
+            arguments: Json::parse(&format!("{{\"path\":\"{path}\"}}"))
+                .unwrap_or_else(|_| Json::text(&path)),
+            raw_args_text: None,
+        };
+        let code = (0..40).map(|line| format!("    let value_{line} = compute_{step}({line});\n"));
+        let code: String = code.collect();
+        written += request.len() + code.len() + path.len();
+        let result = ToolResult {
+            tool_call_id: call.tool_call_id.clone(),
+            is_error: step % 7 == 0,
+            content: Json::text(&code),
+        };
+        let said = |role, parts: Vec<Part>| {
+            EntryKind::Message(Message::of_role(role, parts.into_iter().collect()))
+        };
+        push(&mut log, said(Role::User, vec![Part::text(request)]));
+        let answer = format!("I decided to read {path} first.");
+        let call = Part::new(PartKind::ToolCall(Box::new(call)));
+        push(&mut log, said(Role::Assistant, vec![Part::text(answer), call]));
+        let result = Part::new(PartKind::ToolResult(Box::new(result)));
+        push(&mut log, said(Role::Tool, vec![result]));
+    }
+    log
+}
+
+fn push(log: &mut Vec<Entry>, kind: EntryKind) {
+    let entry = NewEntry::new(kind);
+    let entry = match log.last() {
+        Some(parent) => entry.after(parent),
+        None => entry,
+    };
+    log.push(entry.with_content_id());
+}
+
+fn message(entry: &Entry) -> Option<(&EntryId, &Message)> {
+    match &entry.kind {
+        EntryKind::Message(message) => Some((&entry.id, message)),
+        _ => None,
+    }
+}
+
+/// Words that differ from number to number.
+fn words(number: usize, bytes: usize) -> String {
+    let mut text = format!("{number}:");
+    let mut state = number as u64;
+    while text.len() < bytes {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let word = WORDS[(state >> 59) as usize % WORDS.len()];
+        text.push(' ');
+        text.push_str(word);
+    }
+    text.truncate(bytes);
+    text
+}
+
+const WORDS: [&str; 16] = [
+    "the", "button", "moves", "below", "form", "when", "device", "is", "new", "and", "numbers",
+    "are", "weeks", "old", "before", "decide",
+];

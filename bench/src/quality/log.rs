@@ -1,0 +1,202 @@
+//! A session of the data as the log that a manager is given: entries chained by their content, and the
+//! steps at which a model was called. What the native tool added for itself (notes, titles, its own
+//! summaries) is left out.
+
+use tertulia_session::json::Json;
+use tertulia_session::{
+    Entry, EntryKind, Message, NewEntry, Part, PartKind, Parts, Role, SessionHeader, Timestamp,
+    ToolCall, ToolResult,
+};
+
+use super::data::{Line, Session};
+
+/// A session as entries.
+#[derive(Clone, Debug)]
+pub(crate) struct Log {
+    pub(crate) key: String,
+    /// The header and the messages.
+    pub(crate) entries: Vec<Entry>,
+    /// The places of the answers before which a model was called.
+    pub(crate) steps: Vec<usize>,
+    /// For each line the place of the entry that holds it.
+    places: Vec<Option<usize>>,
+}
+
+impl Log {
+    /// A coding agent's session: successive lines of the assistant are one answer, each result and
+    /// each text of the user a message.
+    pub(crate) fn of_agent(session: &Session) -> Self {
+        let mut log = Self::new(&session.key);
+        let mut answer = Parts::new();
+        for line in &session.lines {
+            if !matches!(line.kind.as_str(), "text" | "thinking" | "tool_call" | "tool_result") {
+                log.places.push(None);
+                continue;
+            }
+            if line.role != "assistant" {
+                log.close_answer(&mut answer);
+            }
+            // The answer that is being read will stand behind all entries there are.
+            log.places.push(Some(log.entries.len()));
+            if line.role == "assistant" {
+                answer.push(part(line));
+            } else {
+                let message = Message::of_role(role(line), Parts::from_iter([part(line)]));
+                log.append(message, line.time.as_deref());
+            }
+        }
+        log.close_answer(&mut answer);
+        log
+    }
+
+    /// A conversation: each line a message, with the speaker's name before the text where there is
+    /// one. No step; whoever asks appends the question.
+    pub(crate) fn of_turns(session: &Session) -> Self {
+        let mut log = Self::new(&session.key);
+        for line in &session.lines {
+            log.places.push(Some(log.entries.len()));
+            let message = Message::of_role(role(line), Parts::from_iter([Part::text(turn(line))]));
+            log.append(message, line.time.as_deref());
+        }
+        log
+    }
+
+    /// The entry that holds this line.
+    pub(crate) fn place(&self, line: usize) -> Option<usize> {
+        self.places.get(line).copied().flatten()
+    }
+
+    /// What the answer that holds this line says before it, if anything.
+    pub(crate) fn begun(&self, session: &Session, line: usize) -> Option<Message> {
+        let answer = self.place(line)?;
+        let before = session.lines.get(..line)?.iter().zip(&self.places);
+        let of_answer = before.filter(|(_, place)| **place == Some(answer));
+        let parts: Parts = of_answer.map(|(line, _)| part(line)).collect();
+        (!parts.is_empty()).then(|| Message::of_role(Role::Assistant, parts))
+    }
+
+    fn new(key: &str) -> Self {
+        let header = NewEntry::new(EntryKind::SessionHeader(SessionHeader::new()));
+        let entries = vec![header.with_content_id()];
+        Self { key: key.to_owned(), entries, steps: Vec::new(), places: Vec::new() }
+    }
+
+    fn close_answer(&mut self, answer: &mut Parts) {
+        if answer.is_empty() {
+            return;
+        }
+        // Without a message there is nothing that a model could have answered.
+        if self.entries.len() > 1 {
+            self.steps.push(self.entries.len());
+        }
+        self.append(Message::of_role(Role::Assistant, std::mem::take(answer)), None);
+    }
+
+    fn append(&mut self, message: Message, time: Option<&str>) {
+        let entry = follow(self.entries.last(), message, time.and_then(Timestamp::parse));
+        self.entries.push(entry);
+    }
+}
+
+/// A message as the entry behind this one.
+pub(crate) fn follow(tail: Option<&Entry>, message: Message, time: Option<Timestamp>) -> Entry {
+    let mut entry = NewEntry::new(EntryKind::Message(message));
+    entry.timestamp = time;
+    entry.parent_id = tail.map(|tail| tail.id.clone());
+    entry.with_content_id()
+}
+
+/// What is said in a turn, with the speaker's name where there is one.
+pub(crate) fn turn(line: &Line) -> String {
+    match &line.who {
+        Some(who) => format!("{who}: {}", line.text),
+        None => line.text.clone(),
+    }
+}
+
+fn role(line: &Line) -> Role {
+    Role::parse(&line.role).unwrap_or(Role::User)
+}
+
+fn part(line: &Line) -> Part {
+    let call_id = line.call.as_deref().unwrap_or_default();
+    Part::new(match line.kind.as_str() {
+        "thinking" => PartKind::Thinking(line.text.clone()),
+        "tool_call" => PartKind::ToolCall(Box::new(tool_call(line, call_id))),
+        "tool_result" => PartKind::ToolResult(Box::new(ToolResult {
+            tool_call_id: call_id.into(),
+            is_error: line.is_error,
+            content: Json::text(&line.text),
+        })),
+        _ => PartKind::Text(line.text.clone()),
+    })
+}
+
+fn tool_call(line: &Line, call_id: &str) -> ToolCall {
+    let tool_name = line.tool.as_deref().unwrap_or_default().into();
+    let (arguments, raw_args_text) = match Json::parse(&line.text) {
+        Ok(arguments) => (arguments, None),
+        Err(_) => (Json::text(""), Some(line.text.as_str().into())),
+    };
+    ToolCall { tool_call_id: call_id.into(), tool_name, arguments, raw_args_text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session() -> Session {
+        Session::of(&[
+            ("user", "text", "Mend it"),
+            ("system", "note", "a hook"),
+            ("assistant", "thinking", "Hm"),
+            ("assistant", "text", "I look"),
+            ("assistant", "tool_call", r#"{"path":"a.rs"}"#),
+            ("tool", "tool_result", "fn a() {}"),
+            ("assistant", "text", "Done"),
+        ])
+    }
+
+    fn parts(entry: &Entry) -> usize {
+        match &entry.kind {
+            EntryKind::Message(message) => message.parts.len(),
+            _ => 0,
+        }
+    }
+
+    #[test]
+    fn successive_lines_of_the_assistant_are_one_answer() {
+        let log = Log::of_agent(&session());
+        assert_eq!(log.entries.iter().map(parts).collect::<Vec<_>>(), [0, 1, 3, 1, 1]);
+        assert_eq!(log.steps, [2, 4]);
+    }
+
+    #[test]
+    fn a_line_is_found_in_its_entry_and_a_note_in_none() {
+        let log = Log::of_agent(&session());
+        let places: Vec<_> = (0..8).map(|line| log.place(line)).collect();
+        let (two, none) = (Some(2), None);
+        assert_eq!(places, [Some(1), none, two, two, two, Some(3), Some(4), none]);
+    }
+
+    #[test]
+    fn every_entry_follows_the_one_before() {
+        let log = Log::of_agent(&session());
+        for pair in log.entries.windows(2) {
+            assert_eq!(pair[1].parent_id.as_ref(), Some(&pair[0].id));
+        }
+    }
+
+    #[test]
+    fn an_answer_to_nothing_is_no_step() {
+        let log = Log::of_agent(&Session::of(&[("assistant", "text", "Hello")]));
+        assert_eq!((log.entries.len(), log.steps.len()), (2, 0));
+    }
+
+    #[test]
+    fn a_turn_names_its_speaker() {
+        let mut line = Line::of("user", "text", "Yes.");
+        line.who = Some("Ann".to_owned());
+        assert_eq!(turn(&line), "Ann: Yes.");
+    }
+}

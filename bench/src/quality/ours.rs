@@ -1,0 +1,171 @@
+//! The `ContextBuilder` as a manager: it keeps the log as a caller would, and appends what a build gives
+//! back.
+
+use std::error::Error;
+
+use tertulia_context::builder::{
+    ContextBuildInput, ContextBuilder, ContextConfig, ContextError, ContextIndex,
+    DEFAULT_TARGET_PERMILLE, ModelMessage, Source, Strategy,
+};
+use tertulia_context::compact::Compactor;
+use tertulia_session::{Entry, Message};
+
+use crate::report::grouped;
+
+use super::manager::{Manager, Piece, Sent, counter, render};
+
+/// How the builder is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Config {
+    pub(crate) budget: u64,
+    /// Down to which share of the budget a cut goes.
+    pub(crate) target_permille: u64,
+    /// What may be recalled at each step; 0 for nothing.
+    pub(crate) recall_tokens: u64,
+    /// What a summary may have; `None` for the usual.
+    pub(crate) summary_tokens: Option<u64>,
+    pub(crate) ways: Ways,
+}
+
+/// What is tried when a context is too large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ways {
+    ElideThenSummarize,
+    Summarize,
+    Drop,
+}
+
+/// The builder, its log and what it knows of it.
+struct Ours {
+    config: Config,
+    builder: ContextBuilder,
+    index: ContextIndex,
+    log: Vec<Entry>,
+}
+
+impl Config {
+    /// As the library sets it: nothing is recalled, and all that is sent may be cached.
+    pub(crate) fn lean(budget: u64) -> Self {
+        Self {
+            budget,
+            target_permille: DEFAULT_TARGET_PERMILLE,
+            recall_tokens: 0,
+            summary_tokens: None,
+            ways: Ways::ElideThenSummarize,
+        }
+    }
+
+    /// As the command and the server set it: a little is recalled.
+    pub(crate) fn product(budget: u64) -> Self {
+        Self { recall_tokens: (budget / 8).min(2_048), ..Self::lean(budget) }
+    }
+
+    /// For finding again: as much is recalled as helps, and the summary gives way to it.
+    pub(crate) fn finding(budget: u64) -> Self {
+        Self {
+            recall_tokens: (budget / 2 + budget / 20).min(4_400),
+            summary_tokens: Some((budget / 16).max(1)),
+            ..Self::lean(budget)
+        }
+    }
+
+    /// How it is called in the report.
+    pub(crate) fn name(&self) -> String {
+        let target = self.target_permille as f64 / 1000.0;
+        let (ways, recall) = (self.ways.as_str(), grouped(self.recall_tokens as usize));
+        format!("ours, {ways}, target {target}, recall {recall}")
+    }
+
+    fn builder(&self) -> Result<ContextBuilder, ContextError> {
+        let mut config = ContextConfig::new(self.budget);
+        config.target_permille = self.target_permille;
+        config.recall_tokens = self.recall_tokens;
+        config.summary_tokens = self.summary_tokens;
+        config.strategies = match self.ways {
+            Ways::ElideThenSummarize => {
+                vec![Strategy::Elide, Strategy::Summarize, Strategy::Drop]
+            }
+            Ways::Summarize => vec![Strategy::Summarize, Strategy::Drop],
+            Ways::Drop => vec![Strategy::Drop],
+        };
+        let builder = ContextBuilder::new(config)?.with_counter(counter());
+        Ok(builder.with_compactor(Compactor::Extractive))
+    }
+}
+
+impl Ways {
+    pub(crate) const ALL: [Self; 3] = [Self::ElideThenSummarize, Self::Summarize, Self::Drop];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::ElideThenSummarize => "elide then summarize",
+            Self::Summarize => "summarize",
+            Self::Drop => "drop",
+        }
+    }
+}
+
+/// The builder with this setting, before an empty log.
+pub(crate) fn manager(config: Config) -> Result<Box<dyn Manager>, Box<dyn Error>> {
+    let (builder, index) = (config.builder()?, ContextIndex::new());
+    Ok(Box::new(Ours { config, builder, index, log: Vec::new() }))
+}
+
+impl Ours {
+    /// Appends an entry behind the tail, which may be a cut that the data know nothing of.
+    fn append(&mut self, entry: &Entry) {
+        let mut entry = entry.clone();
+        let tail = self.log.last().map(|tail| tail.id.clone());
+        if entry.parent_id != tail {
+            entry.parent_id = tail;
+            entry.id = entry.content_id();
+        }
+        self.log.push(entry);
+    }
+}
+
+impl Manager for Ours {
+    fn name(&self) -> String {
+        self.config.name()
+    }
+
+    fn step(&mut self, new: &[Entry]) -> Result<Sent, Box<dyn Error>> {
+        new.iter().for_each(|entry| self.append(entry));
+        let input =
+            ContextBuildInput { session_entries: &self.log, ..ContextBuildInput::default() };
+        let built = match self.builder.build_with(&mut self.index, &input) {
+            Ok(built) => built,
+            Err(ContextError::Overflow(_)) => {
+                return Ok(Sent { overflow: true, ..Sent::default() });
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let pieces = built.model_messages.iter().map(piece).collect();
+        let (cut, appended) = (built.compacted, built.entries_to_append);
+        self.log.extend(appended);
+        Ok(Sent { pieces, cut, overflow: false })
+    }
+
+    fn peek(&mut self, begun: &Message) -> Result<Option<Sent>, Box<dyn Error>> {
+        let input = ContextBuildInput {
+            session_entries: &self.log,
+            input_messages: std::slice::from_ref(begun),
+            ..ContextBuildInput::default()
+        };
+        let built = match self.builder.build_with(&mut self.index, &input) {
+            Ok(built) => built,
+            Err(ContextError::Overflow(_)) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let pieces = built.model_messages.iter().map(piece).collect();
+        Ok(Some(Sent { pieces, cut: built.compacted, overflow: false }))
+    }
+}
+
+fn piece(message: &ModelMessage<'_>) -> Piece {
+    Piece {
+        text: render(&message.message).into(),
+        tokens: message.tokens,
+        volatile: matches!(message.source, Source::Recall | Source::RuntimeHints),
+    }
+}

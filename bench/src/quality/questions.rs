@@ -1,0 +1,161 @@
+//! Whether the evidence for a question is in what is sent when the question comes, as the newest message
+//! behind a long conversation.
+
+use std::collections::HashMap;
+use std::error::Error;
+
+use memchr::memmem::Finder;
+use tertulia_session::{Message, Part, Parts, Role};
+
+use super::data::{Evidence, Question, Session};
+use super::found::{Hits, holds};
+use super::log::{Log, follow, turn};
+use super::manager::Manager;
+
+/// A question with the session that it is about.
+#[derive(Debug)]
+pub(crate) struct Exam<'a> {
+    log: &'a Log,
+    question: &'a str,
+    /// It is asked after this many entries.
+    end: usize,
+    /// Every one of these has to be sent.
+    evidence: Vec<String>,
+    /// The characters from the first evidence to the question.
+    distance: usize,
+}
+
+/// The sessions of a set as logs.
+pub(crate) fn logs(sessions: &[Session]) -> HashMap<&str, (&Session, Log)> {
+    let log = |session| (session, Log::of_turns(session));
+    sessions.iter().map(|session| (session.key.as_str(), log(session))).collect()
+}
+
+/// The questions with their sessions. A question about nothing there is is an error.
+pub(crate) fn exams<'a>(
+    logs: &'a HashMap<&str, (&Session, Log)>,
+    questions: &'a [Question],
+) -> Result<Vec<Exam<'a>>, Box<dyn Error>> {
+    let exam = |question: &'a Question| {
+        let (session, log) = logs.get(question.session.as_str())?;
+        Exam::of(session, log, question)
+    };
+    let exams = questions.iter().map(|question| {
+        exam(question).ok_or_else(|| format!("{}: no such lines", question.session).into())
+    });
+    exams.collect()
+}
+
+impl<'a> Exam<'a> {
+    fn of(session: &Session, log: &'a Log, question: &'a Question) -> Option<Self> {
+        let lines = question.end.unwrap_or(session.lines.len());
+        let last = log.place(lines.checked_sub(1)?)?;
+        let turns: Vec<String> = session.lines.get(..lines)?.iter().map(turn).collect();
+        let mut evidence = Vec::new();
+        match &question.evidence {
+            Evidence::Lines(places) => {
+                for place in places {
+                    evidence.push(turns.get(*place)?.clone());
+                }
+            }
+            Evidence::Ranges(ranges) => {
+                for (first, last) in ranges {
+                    evidence.extend_from_slice(beginning(&turns, *first, *last)?);
+                }
+            }
+        }
+        let since = session.lines.get(question.evidence.first()?..lines)?;
+        let distance = since.iter().map(|line| line.text.chars().count()).sum();
+        Some(Self { log, question: &question.question, end: last + 1, evidence, distance })
+    }
+
+    /// Asks, and says whether all of the evidence is sent.
+    pub(crate) fn is_sent(&self, manager: &mut dyn Manager) -> Result<bool, Box<dyn Error>> {
+        let mut entries = self.log.entries.get(..self.end).unwrap_or_default().to_vec();
+        let parts = Parts::from_iter([Part::text(self.question)]);
+        let question = follow(entries.last(), Message::of_role(Role::User, parts), None);
+        entries.push(question);
+        let sent = manager
+            .step(&entries)
+            .map_err(|error| format!("{}, {:?}: {error}", self.log.key, self.question))?;
+        Ok(self.evidence.iter().all(|text| holds(&sent.pieces, text)))
+    }
+
+    /// Counts whether the newest characters would hold it, at four to a token.
+    pub(crate) fn count_recent(&self, budget: u64, hits: &mut Hits) {
+        hits.add(self.distance as u64 <= 4 * budget);
+    }
+}
+
+/// A range by its first turn, and as many more as it takes to say something that is said only once: a
+/// mere "Yes." would be found anywhere.
+fn beginning(turns: &[String], first: usize, last: usize) -> Option<&[String]> {
+    let range = turns.get(first..=last.min(turns.len().checked_sub(1)?))?;
+    let is_unique = |text: &String| {
+        let finder = Finder::new(text);
+        turns.iter().filter(|turn| finder.find(turn.as_bytes()).is_some()).nth(1).is_none()
+    };
+    let unique = range.iter().position(is_unique).unwrap_or(range.len().checked_sub(1)?);
+    range.get(..=unique)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::baselines::SlidingWindow;
+    use super::*;
+
+    fn session(texts: &[&str]) -> Session {
+        let lines: Vec<_> = texts.iter().map(|text| ("user", "text", *text)).collect();
+        let mut session = Session::of(&lines);
+        session.lines.iter_mut().for_each(|line| line.who = Some("Ann".to_owned()));
+        session
+    }
+
+    fn question(evidence: Evidence, end: Option<usize>) -> Question {
+        Question { session: "s".to_owned(), question: "Why?".to_owned(), evidence, end }
+    }
+
+    fn is_sent(texts: &[&str], question: &Question, budget: u64) -> bool {
+        let sessions = [session(texts)];
+        let logs = logs(&sessions);
+        let exams = exams(&logs, std::slice::from_ref(question)).unwrap();
+        exams[0].is_sent(&mut SlidingWindow::new(budget)).unwrap()
+    }
+
+    const TEXTS: [&str; 4] = ["Yes.", "It was the gardener.", "Yes.", "No, never."];
+
+    #[test]
+    fn all_evidence_has_to_be_sent() {
+        let question = question(Evidence::Lines(vec![1, 3]), None);
+        // In tokens, from the newest: question 4, then 7, 6 and 10.
+        assert!(is_sent(&TEXTS, &question, 27));
+        assert!(!is_sent(&TEXTS, &question, 26));
+    }
+
+    #[test]
+    fn what_is_said_more_than_once_does_not_stand_for_a_range() {
+        let question = question(Evidence::Ranges(vec![(0, 2)]), None);
+        assert!(!is_sent(&TEXTS, &question, 17), "the second yes is not the first");
+        assert!(is_sent(&TEXTS, &question, 27));
+    }
+
+    #[test]
+    fn nothing_behind_the_question_is_seen() {
+        let question = question(Evidence::Lines(vec![1]), Some(2));
+        assert!(is_sent(&TEXTS, &question, 14));
+        assert!(!is_sent(&TEXTS, &question, 13));
+    }
+
+    #[test]
+    fn recency_counts_the_characters_up_to_the_question() {
+        let (sessions, questions) = ([session(&TEXTS)], [question(Evidence::Lines(vec![1]), None)]);
+        let logs = logs(&sessions);
+        let exams = exams(&logs, &questions).unwrap();
+        // 20 and 4 and 10 characters.
+        for (budget, hits) in [(8, 0), (9, 1)] {
+            let mut recent = Hits::default();
+            exams[0].count_recent(budget, &mut recent);
+            assert_eq!(recent, Hits { hits, of: 1 });
+        }
+    }
+}
