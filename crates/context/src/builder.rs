@@ -37,6 +37,7 @@ mod hints;
 mod index;
 mod input;
 mod marks;
+mod message_ref;
 mod plan;
 mod recalled;
 mod repair;
@@ -62,6 +63,7 @@ pub use input::{
     ContextBuildInput, ContextBuildResult, ContextStats, ContextUpdateRequest, ContextUpdateResult,
     ModelMessage, Source,
 };
+pub use message_ref::MessageRef;
 pub use repair::{Item, Mended, NO_RESULT, Repair, RepairKind, Repaired, repair};
 pub use request::{AcceptedSummary, SummaryRequest};
 pub use units::{Unit, units};

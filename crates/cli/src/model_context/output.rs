@@ -1,13 +1,12 @@
 //! What a build gives at the doors: JSON with its fields in a fixed order, so that the same input gives the
 //! same bytes.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde::ser::{Serialize, Serializer};
 use tertulia_context::builder::{
-    ContextBuildResult, ContextIndex, ContextStats, ContextUpdateResult, ModelMessage, Repair,
-    RepairKind, Source, State, Verdict,
+    ContextBuildResult, ContextIndex, ContextStats, ContextUpdateResult, MessageRef, ModelMessage,
+    Repair, RepairKind, Source, State, Verdict,
 };
 use tertulia_session::json::Json;
 use tertulia_session::record::{EntryRecord, MessageRecord};
@@ -97,7 +96,7 @@ fn counts(index: &ContextIndex, log: &[Entry], sent: &[ModelMessage<'_>]) -> Cou
     let mut known: HashSet<EntryId> = counts.iter().map(|(id, _)| id.clone()).collect();
     for sent in sent {
         // What was mended is not what the entry says.
-        if let (Source::Entry(id), Cow::Borrowed(_)) | (Source::Summary(id), _) =
+        if let (Source::Entry(id), MessageRef::Said(_)) | (Source::Summary(id), _) =
             (&sent.source, &sent.message)
             && known.insert(id.clone())
         {

@@ -1,8 +1,6 @@
 //! One build, from the log to the messages: the stages in their order. What each stage decides is in
 //! its own file.
 
-use std::borrow::Cow;
-
 use tertulia_session::{Entry, EntryId, Message, Part, Role};
 
 use super::arrivals::{Arrivals, tail_id};
@@ -13,6 +11,7 @@ use super::frozen::Frozen;
 use super::hints::hints_message;
 use super::index::ContextIndex;
 use super::marks::Marks;
+use super::message_ref::MessageRef;
 use super::plan::{Cover, Limits, NoPlan, Plan, Size, plan};
 use super::repair::Repair;
 use super::scale::Scale;
@@ -174,11 +173,11 @@ impl<'a, 'b> Build<'a, 'b> {
             && self.marks.elided.contains(&item.place)
             && has_outputs(&item.message)
         {
-            item.message = Cow::Owned(elided(&item.message, id));
+            item.message = MessageRef::made(elided(&item.message, id));
             let (index, message) = (&mut *self.index, &item.message);
             return index.stub_tokens(item.place, id, || counter.count_message(message).count);
         }
-        if item.is_mended || matches!(item.message, Cow::Owned(_)) {
+        if item.is_mended || item.message.is_made() {
             return self.index.made_tokens(&item.message, counter);
         }
         self.index.tokens(item.place, id, &item.message, counter)
@@ -268,7 +267,7 @@ impl<'a, 'b> Build<'a, 'b> {
             let item = &self.window.items[place];
             let can_shrink = tokens >= min
                 && !item.is_mended
-                && matches!(item.message, Cow::Borrowed(_))
+                && !item.message.is_made()
                 && has_outputs(&item.message);
             let stub = can_shrink.then(|| self.scale.of_tokens(self.stub_tokens(place)));
             sizes.push(Size { tokens: self.scale.of_tokens(tokens), stub });
@@ -337,10 +336,10 @@ impl<'a, 'b> Build<'a, 'b> {
             messages.push(ModelMessage { message, tokens, source });
         };
         if let Some(message) = self.frozen {
-            push(Cow::Owned(message), self.sums.frozen, Source::System);
+            push(MessageRef::made(message), self.sums.frozen, Source::System);
         }
         if let Some((id, message)) = self.summary {
-            push(Cow::Owned(message), self.sums.summary, Source::Summary(id));
+            push(MessageRef::made(message), self.sums.summary, Source::Summary(id));
         }
         for (item, tokens) in self.window.items.into_iter().zip(&self.tokens) {
             let id = id_at(self.log, &self.arrivals, item.place).clone();
@@ -349,10 +348,10 @@ impl<'a, 'b> Build<'a, 'b> {
         if let Some(recalled) = recalled {
             stats.input_tokens += self.scale.of_tokens(recalled.tokens);
             stats.recalled_entries_count = recalled.places.len() as u64;
-            push(Cow::Owned(recalled.message), recalled.tokens, Source::Recall);
+            push(MessageRef::made(recalled.message), recalled.tokens, Source::Recall);
         }
         if let Some(message) = self.hints {
-            push(Cow::Owned(message), self.sums.hints, Source::RuntimeHints);
+            push(MessageRef::made(message), self.sums.hints, Source::RuntimeHints);
         }
         stats.message_count = messages.len() as u64;
         let mut entries_to_append = self.arrivals.entries;
@@ -382,7 +381,7 @@ impl<'a, 'b> Build<'a, 'b> {
         sent.sort_unstable();
         sent.dedup();
         let is_stub = |item: &&super::Item<'_>| {
-            matches!(item.message, Cow::Owned(_)) && !item.is_mended && has_outputs(&item.message)
+            item.message.is_made() && !item.is_mended && has_outputs(&item.message)
         };
         ContextStats {
             input_tokens: self.total(),

@@ -1,16 +1,16 @@
 //! Making a cut: stubs, a summary or a drop, each as an entry that later builds apply. Decides nothing
 //! about sizes; that was planned.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use tertulia_session::{
     CompactionSummary, ContextCut, CutStrategy, EntriesHash, Entry, EntryId, EntryKind, Fields,
-    Message, NewEntry,
+    NewEntry,
 };
 
 use super::build::{Build, entry_at, id_at, summary_message};
 use super::elide::elided;
+use super::message_ref::MessageRef;
 use super::plan::Plan;
 use super::request::{REQUEST_BYTES_MAX, SummaryRequest};
 use super::window::message_of;
@@ -38,7 +38,7 @@ pub(super) struct Maker<'m, 'a, 'b> {
 #[derive(Debug, Default)]
 pub(super) struct Covering<'a> {
     /// Oldest first.
-    pub(super) messages: Vec<(usize, Cow<'a, Message>)>,
+    pub(super) messages: Vec<(usize, MessageRef<'a>)>,
     /// The first and the last entry of the range.
     pub(super) range: Option<(EntryId, EntryId)>,
 }
@@ -59,7 +59,7 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
         for place in items {
             let item = &mut build.window.items[*place];
             let id = id_at(build.log, &build.arrivals, item.place).clone();
-            item.message = Cow::Owned(elided(&item.message, &id));
+            item.message = MessageRef::made(elided(&item.message, &id));
             let (counter, message) = (&build.builder.counter, &item.message);
             let count = || counter.count_message(message).count;
             build.tokens[*place] = build.index.stub_tokens(item.place, &id, count).tokens;
@@ -300,7 +300,7 @@ fn gather<'a>(
     let log = build.log;
     let kept: HashSet<usize> = kept.iter().copied().collect();
     let mut covering = Covering::default();
-    let mut found: Vec<(usize, Cow<'a, Message>)> = Vec::new();
+    let mut found: Vec<(usize, MessageRef<'a>)> = Vec::new();
     let (mut first, mut last) = (None, None);
     for offset in (0..first_kept.saturating_sub(log.len())).rev() {
         let place = log.len() + offset;
@@ -308,7 +308,7 @@ fn gather<'a>(
         last = last.or(Some(id));
         first = Some(id);
         if !kept.contains(&place) {
-            found.push((place, Cow::Borrowed(&build.arrivals.messages[offset])));
+            found.push((place, MessageRef::Said(&build.arrivals.messages[offset])));
         }
     }
     let until = build.marks.summary_first_kept;
@@ -343,11 +343,11 @@ fn gather<'a>(
     Ok(covering)
 }
 
-fn covered_tokens(build: &mut Build<'_, '_>, covered: &(usize, Cow<'_, Message>)) -> u64 {
+fn covered_tokens(build: &mut Build<'_, '_>, covered: &(usize, MessageRef<'_>)) -> u64 {
     let counter = &build.builder.counter;
     match covered {
-        (_, Cow::Owned(message)) => build.index.made_tokens(message, counter).tokens,
-        (place, Cow::Borrowed(message)) => {
+        (_, MessageRef::Made(message)) => build.index.made_tokens(message, counter).tokens,
+        (place, MessageRef::Said(message)) => {
             let id = id_at(build.log, &build.arrivals, *place);
             build.index.tokens(*place, id, message, counter).tokens
         }

@@ -1,10 +1,9 @@
 //! What a build is given and what it gives back. Data only; all of it borrowed where it can be.
 
-use std::borrow::Cow;
-
 use tertulia_session::json::Json;
 use tertulia_session::{Entry, EntryId, Message};
 
+use super::message_ref::MessageRef;
 use super::{Repair, SummaryRequest, Verdict};
 use crate::tokens::ToolSpec;
 
@@ -58,7 +57,7 @@ pub struct ContextBuildResult<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelMessage<'a> {
     /// The message.
-    pub message: Cow<'a, Message>,
+    pub message: MessageRef<'a>,
     /// What it costs.
     pub tokens: u64,
     /// Where it comes from.

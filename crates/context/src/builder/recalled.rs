@@ -1,13 +1,13 @@
 //! Recall in a build: what the newest messages are about and is no longer sent comes back at the end,
 //! within its budget. Searching is [`crate::recall`]'s; here is who may be found and how it is shown.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use tertulia_session::{EntryId, EntryKind, Message, Part, Role};
 
 use super::build::{Build, entry_at};
 use super::index::is_request;
+use super::message_ref::MessageRef;
 use super::window::made_message;
 use crate::recall::{Passage, RecallBudget, RecallQuery, Standing};
 
@@ -73,7 +73,7 @@ fn catch_up(build: &mut Build<'_, '_>) {
 
 fn search(build: &Build<'_, '_>, budget: u64) -> Vec<Passage> {
     let items = &build.window.items;
-    let is_whole = |message: &Cow<'_, Message>| matches!(message, Cow::Borrowed(_));
+    let is_whole = |message: &MessageRef<'_>| !message.is_made();
     let sent: HashSet<usize> =
         items.iter().filter(|item| is_whole(&item.message)).map(|item| item.place).collect();
     let message_at = |place: usize| match place.checked_sub(build.log.len()) {

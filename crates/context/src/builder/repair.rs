@@ -2,9 +2,9 @@
 //! its message, every result has its call, nothing is empty. What is changed is told; order never
 //! changes.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
+use super::message_ref::MessageRef;
 use tertulia_session::json::Json;
 use tertulia_session::{EntryId, Message, Part, PartKind, Parts, Role, ToolResult};
 
@@ -16,7 +16,7 @@ pub struct Item<'a> {
     /// The place of its entry in the log; for a result that was made up, that of its call.
     pub place: usize,
     /// The message.
-    pub message: Cow<'a, Message>,
+    pub message: MessageRef<'a>,
     /// Whether it stays from before a cut.
     pub is_before: bool,
     /// Whether it is not what the entry says, but what was mended or made up.
@@ -76,7 +76,7 @@ pub enum RepairKind {
 
 impl<'a> Item<'a> {
     /// A message as its entry says it.
-    pub fn new(place: usize, message: Cow<'a, Message>) -> Self {
+    pub fn new(place: usize, message: MessageRef<'a>) -> Self {
         Self { place, message, is_before: false, is_mended: false }
     }
 }
@@ -174,7 +174,9 @@ impl<'a> Mender<'a> {
             return item;
         }
         let mut wanted = reasons.iter().map(Option::is_none);
-        item.message.to_mut().parts.retain(|_| wanted.next().unwrap_or(true));
+        let mut message = item.message.into_owned();
+        message.parts.retain(|_| wanted.next().unwrap_or(true));
+        item.message = MessageRef::made(message);
         item.is_mended = true;
         for kind in reasons.into_iter().flatten() {
             self.done.mended.push(Mended { place: item.place, kind });
@@ -203,7 +205,7 @@ impl<'a> Mender<'a> {
             self.done.mended.push(Mended { place, kind });
         }
         let message = Message::of_role(Role::Tool, parts);
-        let message = Cow::Owned(message);
+        let message = MessageRef::made(message);
         self.done.items.push(Item { place, message, is_before, is_mended: true });
     }
 }

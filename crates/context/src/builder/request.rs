@@ -1,15 +1,15 @@
 //! Summaries that a model writes: what it is asked, and how its text comes into the log. The text goes
 //! through the same gate as every other one.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
-use tertulia_session::{CompactionSummary, Entry, EntryId, EntryKind, Message, NewEntry};
+use tertulia_session::{CompactionSummary, Entry, EntryId, EntryKind, NewEntry};
 
 use super::arrivals::tail_id;
 use super::build::summary_message;
 use super::index::{ContextIndex, Sign};
 use super::marks::Marks;
+use super::message_ref::MessageRef;
 use super::scale::Scale;
 use super::window::message_of;
 use super::{ContextBuilder, ContextError};
@@ -166,7 +166,7 @@ fn covered<'a>(
     index: &ContextIndex,
     log: &'a [Entry],
     summary: &CompactionSummary,
-) -> Result<Vec<(&'a EntryId, Cow<'a, Message>)>, ContextError> {
+) -> Result<Vec<(&'a EntryId, MessageRef<'a>)>, ContextError> {
     let kept: HashSet<&EntryId> = summary.kept_ids.iter().flatten().collect();
     let mut messages = Vec::new();
     let mut is_met = false;

@@ -1,7 +1,6 @@
 //! What became of every entry: exactly one state each, in the order of the log. Asked for by whoever
 //! wants to know why a model did not see something.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use tertulia_session::{EntryId, EntryKind};
@@ -147,7 +146,7 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
         let mut sent = HashMap::new();
         for item in build.window.items.iter().filter(|item| !is_made_up(build, item)) {
             let is_stub = !item.is_mended
-                && matches!(item.message, Cow::Owned(_))
+                && item.message.is_made()
                 && build.marks.elided.contains(&item.place);
             sent.insert(item.place, is_stub);
         }

@@ -1,7 +1,6 @@
 //! The part of the branch that is sent: what the newest cut kept, from its oldest message to the newest
 //! one that arrived. Costs what it holds; a log whose cuts do not say what they kept is read as a whole.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use tertulia_session::json::Json;
@@ -11,6 +10,7 @@ use super::ContextError;
 use super::arrivals::Arrivals;
 use super::index::{ContextIndex, Sign, is_pinned, is_request};
 use super::marks::{FIRST_KEPT, Marks};
+use super::message_ref::MessageRef;
 use super::repair::{Item, Mended, repair};
 use super::units::{Unit, units};
 
@@ -50,7 +50,7 @@ impl<'a> Window<'a> {
         }
         items.extend(branch.since);
         let arrived = arrivals.messages.iter().zip(log.len()..);
-        items.extend(arrived.map(|(message, place)| Item::new(place, Cow::Borrowed(message))));
+        items.extend(arrived.map(|(message, place)| Item::new(place, MessageRef::Said(message))));
         let repaired = repair(items);
         let mut units = units(&repaired.items);
         mark_musts(&mut units, &repaired.items, log, request);
@@ -97,10 +97,10 @@ impl<'a> Branch<'a> {
 }
 
 /// An entry as a message to a model, if it is one.
-pub(super) fn message_of<'a>(view: ViewEntry<'a>) -> Option<Cow<'a, Message>> {
+pub(super) fn message_of<'a>(view: ViewEntry<'a>) -> Option<MessageRef<'a>> {
     match view.kind()? {
-        EntryKind::Message(message) => Some(Cow::Borrowed(message)),
-        EntryKind::BranchSummary(summary) => branch_summary(summary).map(Cow::Owned),
+        EntryKind::Message(message) => Some(MessageRef::Said(message)),
+        EntryKind::BranchSummary(summary) => branch_summary(summary).map(MessageRef::made),
         _ => None,
     }
 }

@@ -1,10 +1,8 @@
 //! Tool pairs are mended and units found, in a tiny notation: `u hi`, `a text +call`, `t =call`,
 //! where `!call` is a result that was made up and `~` is thinking. A unit per line of the output.
 
-use std::borrow::Cow;
-
 use proptest::prelude::*;
-use tertulia_context::builder::{Item, NO_RESULT, RepairKind, Repaired, repair, units};
+use tertulia_context::builder::{Item, MessageRef, NO_RESULT, RepairKind, Repaired, repair, units};
 use tertulia_session::json::Json;
 use tertulia_session::{Message, Part, PartKind, Role, Speaker, SpeakerType, ToolCall, ToolResult};
 
@@ -39,7 +37,7 @@ fn item(place: usize, line: &str) -> Item<'static> {
         _ => Role::Tool,
     });
     message.parts = words.split_whitespace().map(part).collect();
-    Item::new(place, Cow::Owned(message))
+    Item::new(place, MessageRef::made(message))
 }
 
 fn mended(lines: &[&str]) -> Repaired<'static> {

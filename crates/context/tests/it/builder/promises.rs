@@ -1,10 +1,10 @@
 //! What is promised of every context, tried on random sessions: a log grows, is branched, redacted,
 //! cut by others, and built from again and again.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use proptest::prelude::*;
+use tertulia_context::builder::MessageRef;
 use tertulia_context::builder::{ContextError, ContextIndex, Item, Source, State, repair};
 use tertulia_context::tokens::{MessageCounter, Tokenizer};
 use tertulia_session::{EntryKind, Message};
@@ -159,7 +159,8 @@ fn old_messages_are_a_prefix(turn: &Turn<'_>) -> Checked {
 fn mended(turn: &Turn<'_>, branch: &Branch<'_>) -> HashSet<usize> {
     let messages = (0..branch.entries.len()).filter_map(|at| Some((at, branch.message(at)?)));
     let arrived = (branch.entries.len()..).zip(turn.input.input_messages);
-    let items = messages.chain(arrived).map(|(at, message)| Item::new(at, Cow::Borrowed(message)));
+    let items =
+        messages.chain(arrived).map(|(at, message)| Item::new(at, MessageRef::Said(message)));
     repair(items).mended.into_iter().map(|one| one.place).collect()
 }
 

@@ -1,9 +1,9 @@
 //! The rules of the providers and the least that can be sent, read off lists of messages without
 //! asking the builder.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
+use tertulia_context::builder::MessageRef;
 use tertulia_context::builder::{Item, ModelMessage, Source, Strategy as Way, repair, units};
 use tertulia_context::tokens::MessageCounter;
 use tertulia_session::json::{self, Json, Kind};
@@ -63,19 +63,21 @@ pub(super) fn least_history(turn: &Turn<'_>) -> u64 {
     for (at, (id, entry)) in branch.entries.iter().enumerate() {
         ids.push(Some(id));
         match entry.map(|entry| &entry.kind) {
-            Some(EntryKind::Message(message)) => items.push(Item::new(at, Cow::Borrowed(message))),
+            Some(EntryKind::Message(message)) => {
+                items.push(Item::new(at, MessageRef::Said(message)))
+            }
             Some(EntryKind::BranchSummary(BranchSummary { summary: Some(text), .. })) => {
                 let parts = std::iter::once(Part::text(&**text)).collect();
-                items.push(Item::new(at, Cow::Owned(Message::of_role(Role::User, parts))));
+                items.push(Item::new(at, MessageRef::made(Message::of_role(Role::User, parts))));
             }
             _ => {}
         }
     }
     for message in turn.input.input_messages {
-        items.push(Item::new(ids.len(), Cow::Borrowed(message)));
+        items.push(Item::new(ids.len(), MessageRef::Said(message)));
         ids.push(None);
     }
-    let is_said = |item: &&Item<'_>| matches!(item.message, Cow::Borrowed(_));
+    let is_said = |item: &&Item<'_>| !item.message.is_made();
     let mut said = items.iter().rev().filter(is_said);
     let request = said.find(|item| asks(&item.message)).map(|item| item.place);
     let is_never = !config.strategies.iter().any(|way| *way != Way::Elide);
