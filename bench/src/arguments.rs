@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::{instructions, quality, suite, tokens_usage};
+use crate::{build, instructions, quality, suite, tokens_usage};
 
 /// How the program is called.
 pub(crate) const USAGE: &str = "\
@@ -16,6 +16,7 @@ Usage: tertulia-bench [--quick] [--json]
        tertulia-bench --instructions <case>
        tertulia-bench --claude-usage <folder>
        tertulia-bench --quality <folder>
+       tertulia-bench --build-times
 
   --quick                   smaller sizes and fewer rounds: whether it runs, not how fast
   --json                    one JSON object per line instead of a table
@@ -26,6 +27,8 @@ Usage: tertulia-bench [--quick] [--json]
                               (*.jsonl) in this folder
   --quality <folder>        what context managers make of the sessions of the data sets in this
                               folder; reads them through the program zstd
+  --build-times             seconds of a cold and of a warm build of 10,000 messages as JSON, for
+                              bench/peers/trim_messages.py
   --help                    this text
 
 Exits with 1 if a figure is over its limit or cannot be measured, with 2 if called otherwise.";
@@ -43,6 +46,8 @@ pub(crate) enum Command {
     ClaudeUsage(PathBuf),
     /// Compare context managers on the data sets of this folder.
     Quality(PathBuf),
+    /// Time builds for a comparison with another program.
+    BuildTimes,
     /// Tell how it is called.
     Help,
 }
@@ -120,6 +125,7 @@ impl Command {
                     let missing = UsageError::FolderMissing("--quality");
                     other = Some(Self::Quality(words.next().ok_or(missing)?.into()));
                 }
+                "--build-times" => other = Some(Self::BuildTimes),
                 "--help" | "-h" => return Ok(Self::Help),
                 _ => return Err(UsageError::UnknownArgument(word)),
             }
@@ -140,6 +146,7 @@ impl Command {
             Self::Instructions(case) => case.run()?,
             Self::ClaudeUsage(folder) => tokens_usage::run(&folder, &mut stdout)?,
             Self::Quality(folder) => return quality::run(&folder, &mut stdout),
+            Self::BuildTimes => build::times(&mut stdout)?,
             Self::Help => writeln!(stdout, "{USAGE}")?,
         }
         Ok(ExitCode::SUCCESS)

@@ -4,6 +4,8 @@
 use std::collections::HashSet;
 use std::error::Error;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::time::Duration;
 
 use tertulia_context::builder::{
     ContextBuildInput, ContextBuilder, ContextConfig, ContextError, ContextIndex,
@@ -17,7 +19,7 @@ use tertulia_session::{
 };
 
 use crate::arguments::Scale;
-use crate::measure::in_turns;
+use crate::measure::{alone, in_turns};
 use crate::report::{Figure, Theme, grouped};
 
 const FEW_MESSAGES: usize = 1_000;
@@ -74,6 +76,30 @@ pub(crate) fn measure_summary(scale: &Scale) -> Theme {
     let name = format!("summarising {} tokens against counting them, o200k", grouped(tokens));
     let figure = Figure::ratio(name, &pair, SUMMARY_LIMIT);
     Theme { title: "The extractive compactor", figures: vec![figure] }
+}
+
+/// Seconds of a cold and of a warm build of 10,000 messages down to 8,000 tokens, as one JSON object.
+/// Cold: nothing is counted, cut or indexed yet, but the vocabulary is loaded, as it is for others.
+pub(crate) fn times(writer: &mut impl Write) -> Result<(), Box<dyn Error>> {
+    let counter = MessageCounter::new(Tokenizer::O200k);
+    counter.tokenizer.count("the vocabulary");
+    let builder = ContextBuilder::new(ContextConfig::new(8_000))?.with_counter(counter);
+    let mut log = log(10_000);
+    log.pop();
+    let cold = alone(Duration::from_secs(2), || {
+        let input = ContextBuildInput { session_entries: &log, ..ContextBuildInput::default() };
+        builder.build_context(&input).map(|built| built.stats)
+    });
+    let input = ContextBuildInput { session_entries: &log, ..ContextBuildInput::default() };
+    let cut = builder.build_context(&input)?.entries_to_append;
+    log.extend(cut);
+    let mut index = ContextIndex::new();
+    let warm = alone(Duration::from_secs(1), || {
+        let input = ContextBuildInput { session_entries: &log, ..ContextBuildInput::default() };
+        builder.build_with(&mut index, &input).map(|built| built.stats)
+    });
+    writeln!(writer, "{{\"cold\":{},\"warm\":{}}}", cold / 1e9, warm / 1e9)?;
+    Ok(())
 }
 
 /// A log whose counts are known.

@@ -1,7 +1,9 @@
-//! OpenAI's vocabularies. A text says the same words again and again, so each call remembers what it
-//! has counted: about twice as fast on prose as without. Called by [`super`] alone.
+//! OpenAI's vocabularies. Texts say the same words again and again, so each thread remembers what it has
+//! counted: about twice as fast on prose as without. Called by [`super`] alone.
 
+use std::cell::RefCell;
 use std::sync::OnceLock;
+use std::thread::LocalKey;
 
 use bpe_openai::Tokenizer;
 
@@ -9,24 +11,35 @@ use bpe_openai::Tokenizer;
 pub(in crate::tokens) struct OpenAi {
     read: fn() -> &'static Tokenizer,
     tokenizer: OnceLock<&'static Tokenizer>,
+    known: &'static LocalKey<RefCell<KnownPieces>>,
+}
+
+thread_local! {
+    static O200K_KNOWN: RefCell<KnownPieces> = RefCell::default();
+    static CL100K_KNOWN: RefCell<KnownPieces> = RefCell::default();
 }
 
 /// From GPT-4o on.
-pub(in crate::tokens) static O200K: OpenAi = OpenAi::new(bpe_openai::o200k_base);
+pub(in crate::tokens) static O200K: OpenAi = OpenAi::new(bpe_openai::o200k_base, &O200K_KNOWN);
 
 /// GPT-4 and GPT-3.5.
-pub(in crate::tokens) static CL100K: OpenAi = OpenAi::new(bpe_openai::cl100k_base);
+pub(in crate::tokens) static CL100K: OpenAi = OpenAi::new(bpe_openai::cl100k_base, &CL100K_KNOWN);
 
 impl OpenAi {
-    const fn new(read: fn() -> &'static Tokenizer) -> Self {
-        Self { read, tokenizer: OnceLock::new() }
+    const fn new(
+        read: fn() -> &'static Tokenizer,
+        known: &'static LocalKey<RefCell<KnownPieces>>,
+    ) -> Self {
+        Self { read, tokenizer: OnceLock::new(), known }
     }
 
     /// The tokens of this text.
     pub(in crate::tokens) fn count(&self, text: &str) -> u64 {
         let tokenizer = self.tokenizer.get_or_init(self.read);
-        let mut known = KnownPieces::for_text(text);
-        tokenizer.split(text).map(|piece| known.count(tokenizer, piece.as_bytes())).sum()
+        self.known.with_borrow_mut(|known| {
+            let pieces = tokenizer.split(text);
+            pieces.map(|piece| known.count(tokenizer, piece.as_bytes())).sum()
+        })
     }
 
     /// Whether a text was counted already.
@@ -36,59 +49,57 @@ impl OpenAi {
 }
 
 /// A place for each hash; the newest piece of a hash takes it.
-struct KnownPieces<'text> {
-    places: Vec<(&'text [u8], u64)>,
-    /// What is left of a hash behind this shift is a place.
-    shift: u32,
+#[derive(Default)]
+struct KnownPieces {
+    places: Vec<(Key, u64)>,
 }
 
-/// A short text has few pieces; 200 KB hold those that a long one repeats.
-const PLACES: std::ops::RangeInclusive<usize> = 64..=8_192;
+/// The bytes of a short piece, and behind them its length.
+type Key = [u8; KEY_BYTES];
 
-/// About one place for each second piece.
-const BYTES_PER_PLACE: usize = 8;
+const KEY_BYTES: usize = 16;
 
-/// Longer pieces are rarely repeated, and comparing them costs.
-const PIECE_BYTES_MAX: usize = 64;
+/// 200 KB hold the words that texts repeat.
+const PLACES: usize = 8_192;
 
 /// Two to the 64th, divided by the golden ratio: neighbours are spread far apart.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-impl<'text> KnownPieces<'text> {
-    fn for_text(text: &str) -> Self {
-        let places = text.len() / BYTES_PER_PLACE;
-        let places = places.clamp(*PLACES.start(), *PLACES.end()).next_power_of_two();
-        Self { places: vec![(&[], 0); places], shift: u64::BITS - places.trailing_zeros() }
-    }
-
+impl KnownPieces {
     /// The tokens of a piece, as the split made it.
-    fn count(&mut self, tokenizer: &Tokenizer, piece: &'text [u8]) -> u64 {
+    fn count(&mut self, tokenizer: &Tokenizer, piece: &[u8]) -> u64 {
         // Every byte is a token.
         if piece.len() <= 1 {
             return piece.len() as u64;
         }
         let counted = || tokenizer.bpe.count(piece) as u64;
-        let place = self.place(piece);
-        let Some(known) = self.places.get_mut(place).filter(|_| piece.len() <= PIECE_BYTES_MAX)
-        else {
-            return counted();
-        };
-        if known.0 != piece {
-            *known = (piece, counted());
+        // Longer pieces are rarely repeated.
+        let Some(key) = key(piece) else { return counted() };
+        if self.places.is_empty() {
+            self.places = vec![([0; KEY_BYTES], 0); PLACES];
+        }
+        let Some(known) = self.places.get_mut(place(&key)) else { return counted() };
+        if known.0 != key {
+            *known = (key, counted());
         }
         known.1
     }
+}
 
-    /// By the first and the last eight bytes, and the length.
-    fn place(&self, piece: &[u8]) -> usize {
-        let ends = match (piece.first_chunk(), piece.last_chunk()) {
-            (Some(first), Some(last)) => {
-                u64::from_le_bytes(*first) ^ u64::from_le_bytes(*last).rotate_left(23)
-            }
-            _ => piece.iter().fold(0, |bytes, byte| (bytes << 8) | u64::from(*byte)),
-        };
-        ((ends ^ piece.len() as u64).wrapping_mul(SPREAD) >> self.shift) as usize
-    }
+/// A piece that is short enough, in a form of one width.
+fn key(piece: &[u8]) -> Option<Key> {
+    let mut key = [0; KEY_BYTES];
+    let (length, bytes) = key.split_last_mut()?;
+    bytes.get_mut(..piece.len())?.copy_from_slice(piece);
+    *length = u8::try_from(piece.len()).ok()?;
+    Some(key)
+}
+
+fn place(key: &Key) -> usize {
+    let bits = u128::from_le_bytes(*key);
+    #[expect(clippy::cast_possible_truncation, reason = "both halves are taken")]
+    let halves = (bits as u64) ^ ((bits >> 64) as u64).rotate_left(23);
+    (halves.wrapping_mul(SPREAD) >> (u64::BITS - PLACES.trailing_zeros())) as usize
 }
 
 #[cfg(test)]
@@ -117,6 +128,6 @@ mod tests {
     #[test]
     fn pieces_that_begin_and_end_alike_are_told_apart() {
         check("a12345678bb87654321 a12345678cc87654321 abcdefghxabcdefgh abcdefghyabcdefgh");
-        check(&["=".repeat(63), "=".repeat(64), "=".repeat(65)].join("\n\n"));
+        check(&["=".repeat(14), "=".repeat(15), "=".repeat(16)].join("\n\n"));
     }
 }
