@@ -51,7 +51,8 @@ fn known(index: &ContextIndex, log: &[Entry], input: &[Message]) -> Result<usize
     }
     let mut newest = Vec::new();
     for view in index.entries.walk(log)? {
-        if let Some(EntryKind::Message(message)) = view?.kind() {
+        // Compared, never shown: what was redacted is known all the same if it is handed in again.
+        if let Some(EntryKind::Message(message)) = log.get(view?.place()).map(|entry| &entry.kind) {
             newest.push(message);
         }
         if newest.len() == input.len() {

@@ -12,7 +12,7 @@ use super::hints::hints_message;
 use super::index::ContextIndex;
 use super::marks::Marks;
 use super::message_ref::MessageRef;
-use super::plan::{Cover, Limits, NoPlan, Plan, Size, plan};
+use super::plan::{Cover, Limits, NoPlan, Plan, Size, permille_of, plan};
 use super::repair::Repair;
 use super::scale::Scale;
 use super::window::{Window, made_message};
@@ -117,6 +117,9 @@ impl<'a, 'b> Build<'a, 'b> {
             }
             // What is dropped is planned anew: a summary that is there stays as large as it is.
             plan = self.plan(false)?;
+        }
+        if plan.cut.is_some() || !plan.elide.is_empty() {
+            self.marks.refused_tokens = self.input.overflow_hint.then_some(before);
         }
         let cut = self.apply(&plan, summary, before)?;
         self.assemble(cut)
@@ -232,7 +235,7 @@ impl<'a, 'b> Build<'a, 'b> {
     fn limits(&self, summarizes: bool) -> Limits {
         let config = &self.builder.config;
         let cover = match (summarizes, config.tries(Strategy::Drop)) {
-            (true, _) => Cover::Summarize { cap: config.summary_cap() + self.summary_wrapper() },
+            (true, _) => Cover::Summarize { cap: self.summary_message_cap() },
             (false, true) => Cover::Drop,
             // Without a compactor what is cut is dropped, whatever the list says.
             (false, false) if config.tries(Strategy::Summarize) => Cover::Drop,
@@ -253,6 +256,15 @@ impl<'a, 'b> Build<'a, 'b> {
         }
     }
 
+    /// How many tokens the message with a summary may have. It must not take all the room that a cut
+    /// makes, however much of the whole is taken by what is always sent.
+    fn summary_message_cap(&self) -> u64 {
+        let config = &self.builder.config;
+        let room = config.trigger().saturating_sub(self.scale.of_tokens(self.sums.fixed()));
+        let share = permille_of(permille_of(room, config.target_permille), SUMMARY_PERMILLE_MAX);
+        (config.summary_cap() + self.summary_wrapper()).min(share.max(self.summary_wrapper()))
+    }
+
     /// What the message around a summary costs.
     pub(super) fn summary_wrapper(&self) -> u64 {
         let counter = &self.builder.counter;
@@ -266,9 +278,9 @@ impl<'a, 'b> Build<'a, 'b> {
         for (place, tokens) in self.tokens.clone().into_iter().enumerate() {
             let item = &self.window.items[place];
             let can_shrink = tokens >= min
-                && !item.is_mended
-                && !item.message.is_made()
-                && has_outputs(&item.message);
+                && !self.marks.elided.contains(&item.place)
+                && has_outputs(&item.message)
+                && !verdict::is_made_up(self, item);
             let stub = can_shrink.then(|| self.scale.of_tokens(self.stub_tokens(place)));
             sizes.push(Size { tokens: self.scale.of_tokens(tokens), stub });
         }
@@ -293,7 +305,10 @@ impl<'a, 'b> Build<'a, 'b> {
         let places = musts.flat_map(|unit| unit.items.clone());
         let entries = places.map(|place| {
             let id = id_at(self.log, &self.arrivals, self.window.items[place].place);
-            (FloorPart::Entry(id.clone()), sizes[place].stub.unwrap_or(sizes[place].tokens))
+            let Size { tokens, stub } = sizes[place];
+            let is_pinned = self.is_pinned_item(place);
+            let least = stub.filter(|_| limits.may_elide && !is_pinned).unwrap_or(tokens);
+            (FloorPart::Entry(id.clone()), least)
         });
         let mut biggest: Vec<FloorItem> = fixed
             .into_iter()
@@ -304,6 +319,10 @@ impl<'a, 'b> Build<'a, 'b> {
         biggest.sort_by_key(|item| std::cmp::Reverse(item.tokens));
         biggest.truncate(5);
         ContextError::Overflow(Overflow { floor, limit: limits.limit, biggest })
+    }
+
+    fn is_pinned_item(&self, place: usize) -> bool {
+        self.window.units.iter().any(|unit| unit.is_pinned && unit.items.contains(&place))
     }
 
     /// Makes the cut: entries for the log, and the window as it is from now on.
@@ -318,7 +337,7 @@ impl<'a, 'b> Build<'a, 'b> {
             maker.elide(&plan.elide);
         }
         if let Some(cut) = plan.cut {
-            maker.cover(cut, summary)?;
+            maker.cover(cut, summary, plan.summary_cap)?;
         }
         Ok(maker.done())
     }
@@ -381,7 +400,7 @@ impl<'a, 'b> Build<'a, 'b> {
         sent.sort_unstable();
         sent.dedup();
         let is_stub = |item: &&super::Item<'_>| {
-            item.message.is_made() && !item.is_mended && has_outputs(&item.message)
+            self.marks.elided.contains(&item.place) && has_outputs(&item.message)
         };
         ContextStats {
             input_tokens: self.total(),
@@ -443,6 +462,9 @@ pub(super) fn entry_at<'e>(
 ) -> &'e Entry {
     log.get(place).unwrap_or_else(|| &arrivals.entries[place - log.len()])
 }
+
+/// How much of what a cut leaves may be the summary.
+const SUMMARY_PERMILLE_MAX: u64 = 600;
 
 /// A summary as the model reads it.
 pub(super) fn summary_message(summary: &str) -> Message {

@@ -70,7 +70,7 @@ impl ContextConfig {
     pub fn summary_cap(&self) -> u64 {
         let share = if self.recall_tokens == 0 { 3 } else { 8 };
         let usual = (self.max_input_tokens / share).min(SUMMARY_TOKENS_MAX);
-        self.summary_tokens.unwrap_or(usual)
+        self.summary_tokens.unwrap_or(usual).min(self.max_input_tokens)
     }
 
     /// Says what is wrong, if anything is.
@@ -80,6 +80,10 @@ impl ContextConfig {
         };
         if self.max_input_tokens == 0 {
             return refuse("maxInputTokens", 0, "at least 1");
+        }
+        if self.max_input_tokens > TOKENS_MAX {
+            let got = self.max_input_tokens;
+            return refuse("maxInputTokens", got, "at most 9,007,199,254,740,992");
         }
         if self.max_history_messages == Some(0) {
             return refuse("maxHistoryMessages", 0, "at least 1");
@@ -150,5 +154,8 @@ pub const DEFAULT_TARGET_PERMILLE: u64 = 600;
 const DEFAULT_ELIDE_MIN_TOKENS: u64 = 100;
 
 const DEFAULT_PROTECT_PERMILLE: u64 = 500;
+
+/// Two to the 53rd: what every JSON reader can say exactly, and small enough to add up.
+const TOKENS_MAX: u64 = 1 << 53;
 
 const SUMMARY_TOKENS_MAX: u64 = 4_096;

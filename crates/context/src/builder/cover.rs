@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use tertulia_session::json::Json;
 use tertulia_session::{
     CompactionSummary, ContextCut, CutStrategy, EntriesHash, Entry, EntryId, EntryKind, Fields,
     NewEntry,
@@ -10,6 +11,7 @@ use tertulia_session::{
 
 use super::build::{Build, entry_at, id_at, summary_message};
 use super::elide::elided;
+use super::marks::TOO_LARGE;
 use super::message_ref::MessageRef;
 use super::plan::Plan;
 use super::request::{REQUEST_BYTES_MAX, SummaryRequest};
@@ -86,6 +88,7 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
         &mut self,
         unit: usize,
         summary: Result<Summary, Option<String>>,
+        summary_cap: u64,
     ) -> Result<(), ContextError> {
         let Some(start) = Start::of(self.build, unit) else { return Ok(()) };
         let kept = kept_before(self.build, unit);
@@ -93,7 +96,8 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
             Ok(summary) => {
                 let covering = gather(self.build, start.place, &kept)?;
                 self.keep_from(unit, &start);
-                self.append_summary(summary, &covering, start.place, &kept);
+                let cap = text_cap(self.build, summary_cap);
+                self.append_summary(summary, &covering, (start.place, &kept), cap);
             }
             Err(refused) => {
                 let mut reason = self.reason();
@@ -128,8 +132,8 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
         &mut self,
         summary: Summary,
         covering: &Covering<'_>,
-        first_kept: usize,
-        kept: &[usize],
+        (first_kept, kept): (usize, &[usize]),
+        cap: u64,
     ) {
         let build = &mut *self.build;
         let previous = build.marks.summary;
@@ -139,7 +143,7 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
         let ids = |places: &[usize]| -> Vec<EntryId> {
             places.iter().map(|place| id_at(build.log, &build.arrivals, *place).clone()).collect()
         };
-        let payload = CompactionSummary {
+        let mut payload = CompactionSummary {
             summary: summary.text,
             first_kept_entry_id: id_at(build.log, &build.arrivals, first_kept).clone(),
             covered_from_id: from,
@@ -155,11 +159,14 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
             scale_permille: build.scale.recorded(),
             unknown: Fields::NONE,
         };
+        if build.input.overflow_hint {
+            payload.unknown.push("reason", Json::text(TOO_LARGE));
+        }
         let may_ask =
             build.builder.config.request_summaries && payload.author.as_deref() == Some(EXTRACTIVE);
         if may_ask {
             let covered = covered_list(build, covering);
-            let mut task = task(build, &covered, build.builder.config.summary_cap());
+            let mut task = task(build, &covered, cap);
             task.previous = previous.map(|(_, summary)| &*summary.summary);
             let text = request_text(&task, REQUEST_BYTES_MAX);
             self.cut.request = Some(SummaryRequest::of(&payload, task.max_tokens, text));
@@ -204,7 +211,7 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
     fn reason(&self) -> String {
         let config = &self.build.builder.config;
         if self.build.input.overflow_hint {
-            return "the model found it too large".to_owned();
+            return TOO_LARGE.to_owned();
         }
         let trigger = config.trigger();
         match config.max_history_messages {

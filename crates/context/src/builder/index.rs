@@ -84,6 +84,8 @@ impl ContextIndex {
     /// Takes over counts that were made before, see [`counts`](Self::counts). They must have been made
     /// with the tokenizer of the builder.
     pub fn know_counts(&mut self, counts: impl IntoIterator<Item = (EntryId, u64)>) {
+        // Larger ones are nonsense, and sums of them would be too.
+        let counts = counts.into_iter().map(|(id, tokens)| (id, tokens.min(u64::from(u32::MAX))));
         self.known.extend(counts);
     }
 

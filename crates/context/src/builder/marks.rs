@@ -4,6 +4,7 @@
 
 use std::collections::HashSet;
 
+use tertulia_session::json::Json;
 use tertulia_session::{CompactionSummary, ContextCut, CutStrategy, Entry, EntryId, EntryKind};
 
 use super::ContextError;
@@ -28,6 +29,8 @@ pub(super) struct Marks<'a> {
     pub(super) scale_permille: Option<u64>,
     /// The newest cut of any kind.
     pub(super) newest: Option<usize>,
+    /// The size that the model found too large, if that is why the newest cut was made.
+    pub(super) refused_tokens: Option<u64>,
     /// Whether the last two cuts made nothing smaller, with no message between them.
     pub(super) is_stuck: bool,
 }
@@ -45,7 +48,9 @@ impl<'a> Marks<'a> {
                 break;
             }
             let Some(entry) = seen(index, log, place) else { continue };
-            marks.newest = marks.newest.or(Some(place));
+            if marks.newest.is_none() {
+                (marks.newest, marks.refused_tokens) = (Some(place), refused_tokens(&entry.kind));
+            }
             match &entry.kind {
                 EntryKind::CompactionSummary(summary) => {
                     idle.push((place, summary.tokens_before.zip(summary.tokens_after)));
@@ -153,5 +158,22 @@ fn is_stuck(
     let idle = |tokens: &Option<(u64, u64)>| tokens.is_some_and(|(before, after)| after >= before);
     idle(newest) && idle(older) && index.messages_until(Some(*place)) == index.messages_until(tail)
 }
+
+/// How large the context was that the model found too large, if this cut was made for that.
+fn refused_tokens(cut: &EntryKind) -> Option<u64> {
+    match cut {
+        EntryKind::CompactionSummary(summary) => {
+            let reason = summary.unknown.get("reason")?;
+            (*reason == Json::text(TOO_LARGE)).then_some(summary.tokens_before?)
+        }
+        EntryKind::ContextCut(cut) => {
+            cut.reason.starts_with(TOO_LARGE).then_some(cut.tokens_before)
+        }
+        _ => None,
+    }
+}
+
+/// Why a context is cut that is within its limit.
+pub(super) const TOO_LARGE: &str = "the model found it too large";
 
 pub(super) const FIRST_KEPT: &str = "payload.firstKeptEntryId";

@@ -37,7 +37,10 @@ pub(super) fn recall(build: &mut Build<'_, '_>) -> Option<Recalled> {
     if config.recall_tokens == 0 || is_whole {
         return None;
     }
-    let free = config.max_input_tokens.saturating_sub(config.reserve_tokens + build.total());
+    // What the model found too large must not come about again by what is recalled.
+    let refused = build.marks.refused_tokens.map(|tokens| tokens.saturating_sub(1));
+    let limit = (config.max_input_tokens - config.reserve_tokens).min(refused.unwrap_or(u64::MAX));
+    let free = limit.saturating_sub(build.total());
     let budget = free.min(config.recall_tokens).saturating_mul(1_000) / build.scale.permille();
     catch_up(build);
     let passages = search(build, budget.saturating_sub(PASSAGE_HEAD_TOKENS));

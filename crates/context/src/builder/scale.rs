@@ -45,8 +45,14 @@ impl Scale {
         let reported = newest_report(build).filter(|(place, _)| Some(*place) > since);
         let fresh = reported.and_then(|(place, tokens)| {
             let counted = counted_before(build, place)?;
-            let permille = u128::from(tokens) * 1_000 / u128::from(counted);
-            Some(u64::try_from(permille).unwrap_or(u64::MAX))
+            let permille = |counted: u64| {
+                let permille = u128::from(tokens) * 1_000 / u128::from(counted);
+                u64::try_from(permille).unwrap_or(u64::MAX)
+            };
+            // What was recalled for that request, and the hints, are not known any more: between
+            // none and as much as there may be, what corrects least is believed.
+            let unknown = build.builder.config.recall_tokens + build.sums.hints;
+            Some(1_000.clamp(permille(counted + unknown), permille(counted)))
         });
         let permille = fresh.or(build.marks.scale_permille).unwrap_or(1_000);
         Self::of_permille(permille)

@@ -8,6 +8,7 @@ use tertulia_session::{EntryId, EntryKind};
 use super::ContextError;
 use super::build::Build;
 use super::cover::Cut;
+use super::elide::has_outputs;
 use super::index::Sign;
 use super::recalled::Recalled;
 use super::repair::RepairKind;
@@ -145,9 +146,7 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
     fn of(build: &'c Build<'a, 'b>, cut: &Cut) -> Result<Self, ContextError> {
         let mut sent = HashMap::new();
         for item in build.window.items.iter().filter(|item| !is_made_up(build, item)) {
-            let is_stub = !item.is_mended
-                && item.message.is_made()
-                && build.marks.elided.contains(&item.place);
+            let is_stub = build.marks.elided.contains(&item.place) && has_outputs(&item.message);
             sent.insert(item.place, is_stub);
         }
         let mut mended = HashMap::new();
@@ -211,7 +210,7 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
 }
 
 /// A result that was made up for a call has the place of the call, which may be gone for itself.
-fn is_made_up(build: &Build<'_, '_>, item: &super::Item<'_>) -> bool {
+pub(super) fn is_made_up(build: &Build<'_, '_>, item: &super::Item<'_>) -> bool {
     let entry = super::build::entry_at(build.log, &build.arrivals, item.place);
     let role = match &entry.kind {
         EntryKind::Message(message) => message.effective_role(),

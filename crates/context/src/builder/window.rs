@@ -53,7 +53,7 @@ impl<'a> Window<'a> {
         items.extend(arrived.map(|(message, place)| Item::new(place, MessageRef::Said(message))));
         let repaired = repair(items);
         let mut units = units(&repaired.items);
-        mark_musts(&mut units, &repaired.items, log, request);
+        mark_musts(&mut units, &repaired.items, log, arrivals, request);
         let is_before = |unit: &Unit| repaired.items[unit.items.start].is_before;
         let kept_before = units.iter().take_while(|unit| is_before(unit)).count();
         Ok(Self { items: repaired.items, units, kept_before, mended: repaired.mended })
@@ -189,7 +189,7 @@ fn musts<'a>(
     let results = since.iter().take_while(is_result);
     let repaired = repair(before.iter().chain(results).cloned());
     let mut units = units(&repaired.items);
-    mark_musts(&mut units, &repaired.items, log, request);
+    mark_musts(&mut units, &repaired.items, log, &Arrivals::default(), request);
     let musts = units.iter().filter(|unit| unit.is_request || unit.is_pinned);
     let items = musts.flat_map(|unit| &repaired.items[unit.items.clone()]);
     let wanted: HashSet<usize> = items.map(|item| item.place).collect();
@@ -199,12 +199,19 @@ fn musts<'a>(
 }
 
 /// The newest request, what is pinned and the newest unit have to be sent.
-fn mark_musts(units: &mut [Unit], items: &[Item<'_>], log: &[Entry], request: Option<usize>) {
+fn mark_musts(
+    units: &mut [Unit],
+    items: &[Item<'_>],
+    log: &[Entry],
+    arrivals: &Arrivals<'_>,
+    request: Option<usize>,
+) {
     for unit in units.iter_mut() {
         let places = items[unit.items.clone()].iter().map(|item| item.place);
         for place in places {
             unit.is_request |= Some(place) == request;
-            unit.is_pinned |= log.get(place).is_some_and(is_pinned);
+            let arrived = || arrivals.entries.get(place.checked_sub(log.len())?);
+            unit.is_pinned |= log.get(place).or_else(arrived).is_some_and(is_pinned);
         }
     }
     if let Some(newest) = units.last_mut() {

@@ -111,7 +111,7 @@ pub(super) fn line(id: &str, text: &str) -> String {
     if id.is_empty() { format!("- {text}\n") } else { format!("- [{id}] {text}\n") }
 }
 
-/// The id and the text of a line that [`line`] wrote; the whole line as text where it did not.
+/// The id and the text of a line that [`line()`] wrote; the whole line as text where it did not.
 pub(super) fn split_line(line: &str) -> (&str, &str) {
     let line = line.trim();
     let text = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line);

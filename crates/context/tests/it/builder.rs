@@ -5,6 +5,7 @@ mod arbitrary;
 mod bad_input;
 mod claim;
 mod cutting;
+mod edges;
 mod lasting_promises;
 mod notation;
 mod promises;

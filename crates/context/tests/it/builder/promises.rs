@@ -118,7 +118,7 @@ fn rightly_refused(turn: &Turn<'_>, error: &ContextError, counter: &MessageCount
 /// The system message and the hints, which say the same at every build of a log.
 fn frozen_messages(turn: &Turn<'_>) -> Vec<Message> {
     let mut large = turn.story.setting.clone();
-    large.config = tertulia_context::builder::ContextConfig::new(u64::MAX / 4);
+    large.config = tertulia_context::builder::ContextConfig::new(1 << 50);
     let built = large.builder().build_context(&turn.input).unwrap();
     let fixed = built.model_messages.into_iter();
     let fixed = fixed.filter(|one| matches!(one.source, Source::System | Source::RuntimeHints));

@@ -120,8 +120,9 @@ fn messages_that_the_log_ends_with_are_taken_once() {
     check(&["u a", "a b"], &["a b", "u c"], &["u c"]);
     check(&["u a", "usage m 5", "odd"], &["u a"], &[]);
     check(&["u a", "a b"], &["u a"], &["u a"]);
-    // Whatever was hidden is not known any more.
-    check(&["u a", "redact 0"], &["u a"], &["u a"]);
+    // What was hidden is known all the same: handed in again, it must not come back.
+    check(&["u a", "redact 0"], &["u a"], &[]);
+    check(&["u a", "a b", "u c", "redact 1"], &["u a", "a b", "u c", "a d"], &["a d"]);
 }
 
 #[test]
