@@ -122,6 +122,20 @@ impl Ours {
         }
         self.log.push(entry);
     }
+
+    /// What was cut is in the log now: the same is sent, and nothing is cut again.
+    fn check_again(&mut self, sent: &[Piece]) -> Result<(), Box<dyn Error>> {
+        let input =
+            ContextBuildInput { session_entries: &self.log, ..ContextBuildInput::default() };
+        let again = self.builder.build_with(&mut self.index, &input)?;
+        let texts = again.model_messages.iter().map(|message| piece(message).text);
+        match again.entries_to_append.is_empty()
+            && texts.eq(sent.iter().map(|one| one.text.clone()))
+        {
+            true => Ok(()),
+            false => Err("built again after a cut, something else is sent".into()),
+        }
+    }
 }
 
 impl Manager for Ours {
@@ -140,9 +154,16 @@ impl Manager for Ours {
             }
             Err(error) => return Err(error.into()),
         };
-        let pieces = built.model_messages.iter().map(piece).collect();
+        let tokens = built.stats.input_tokens;
+        if tokens > self.config.budget {
+            return Err(format!("{tokens} tokens are over {}", self.config.budget).into());
+        }
+        let pieces: Vec<Piece> = built.model_messages.iter().map(piece).collect();
         let (cut, appended) = (built.compacted, built.entries_to_append);
         self.log.extend(appended);
+        if cut {
+            self.check_again(&pieces)?;
+        }
         Ok(Sent { pieces, cut, overflow: false })
     }
 
