@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use super::previous::heading;
 use super::sections::split_line;
 use crate::identifiers::identifiers;
 
@@ -52,7 +53,7 @@ pub(super) fn without_place(name: &str) -> &str {
 /// The distinct names of a summary, in order; the ids before its lines are none.
 pub(super) fn distinct_names(summary: &str) -> Vec<&str> {
     let mut seen = HashSet::new();
-    let lines = summary.lines().map(|line| split_line(line).1);
+    let lines = said_lines(summary);
     lines.flat_map(identifiers).filter(|name| seen.insert(*name)).collect()
 }
 
@@ -61,7 +62,7 @@ pub(super) fn distinct_names(summary: &str) -> Vec<&str> {
 pub(super) fn distinct_words(text: &str) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut words = Vec::new();
-    let lines = text.lines().map(|line| split_line(line).1);
+    let lines = said_lines(text);
     for run in lines.flat_map(|line| line.split(|letter: char| !letter.is_alphanumeric())) {
         let mut wide = run.chars().filter(|letter| is_wide(*letter)).peekable();
         if wide.peek().is_some() {
@@ -80,6 +81,11 @@ pub(super) fn distinct_words(text: &str) -> Vec<String> {
         }
     }
     words
+}
+
+/// What the lines of a summary say. Headings say nothing, and the ids before lines are left out.
+fn said_lines(summary: &str) -> impl Iterator<Item = &str> {
+    summary.lines().filter(|line| heading(line).is_none()).map(|line| split_line(line).1)
 }
 
 /// A letter of a script without blanks between words.
@@ -104,6 +110,11 @@ mod tests {
     #[test]
     fn the_id_of_a_line_is_no_name_of_it() {
         assert_eq!(distinct_names("- [e-123456] use a_b\n- a_b c_d"), ["a_b", "c_d"]);
+    }
+
+    #[test]
+    fn a_heading_says_nothing_that_could_be_carried_on() {
+        assert_eq!(distinct_words("u\n## Goal\nship"), ["ship"]);
     }
 
     #[test]

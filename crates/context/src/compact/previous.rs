@@ -4,6 +4,7 @@
 use super::known::distinct_names;
 use super::sections::{Section, cut, split_line};
 use super::sentences::sentences;
+use crate::identifiers::identifiers;
 
 /// What is carried on.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -68,11 +69,17 @@ fn own_lines(text: &str) -> Vec<CarriedLine<'_>> {
     for line in text.lines() {
         if let Some(section) = Section::of_heading(line) {
             open = section;
-        } else if open != Section::Names {
-            let (id, text) = split_line(line);
-            if !text.is_empty() {
-                lines.push(CarriedLine { section: open, id, text });
-            }
+            continue;
+        }
+        let (id, text) = split_line(line);
+        let section = match open {
+            // Names are carried by themselves; a line without any is a note in the wrong place.
+            Section::Names if identifiers(text).next().is_some() => continue,
+            Section::Names => Section::Notes,
+            open => open,
+        };
+        if !text.is_empty() {
+            lines.push(CarriedLine { section, id, text });
         }
     }
     lines
@@ -102,7 +109,7 @@ fn free_lines(text: &str) -> Vec<CarriedLine<'_>> {
 }
 
 /// The section that a heading of somebody else opens: a short line with marks around it.
-fn heading(line: &str) -> Option<Section> {
+pub(super) fn heading(line: &str) -> Option<Section> {
     let line = line.trim();
     let marked = line.starts_with('#') || line.ends_with([':', '：']) || line.starts_with("**");
     if !marked || line.len() > 60 {
