@@ -44,7 +44,7 @@ pub(super) fn recall(build: &mut Build<'_, '_>) -> Option<Recalled> {
     let budget = free.min(config.recall_tokens).saturating_mul(1_000) / build.scale.permille();
     catch_up(build);
     let passages = search(build, budget.saturating_sub(PASSAGE_HEAD_TOKENS));
-    fit(build, passages, budget)
+    fit(build, &passages, budget)
 }
 
 /// Shows recall the entries that are new to it, and the messages that arrived as if they were appended
@@ -112,25 +112,50 @@ fn search(build: &Build<'_, '_>, budget: u64) -> Vec<Passage> {
     build.index.recall.search_beside(&query, budget, tokenizer, standing, message_at)
 }
 
-/// The message with as many passages as fit; the least that does not fit goes first.
-fn fit(build: &mut Build<'_, '_>, mut passages: Vec<Passage>, budget: u64) -> Option<Recalled> {
-    while !passages.is_empty() {
-        let message = shown(build, &passages);
-        let tokens = build.builder.counter.count_message(&message).count.tokens;
-        if tokens <= budget {
-            let mut places: Vec<usize> = passages.iter().map(|passage| passage.place).collect();
-            places.dedup();
-            return Some(Recalled { message, tokens, places });
+/// The message with as many passages as fit. The head lines were not counted by the search: the
+/// smallest passages pay for them, as few as will do.
+fn fit(build: &Build<'_, '_>, passages: &[Passage], budget: u64) -> Option<Recalled> {
+    let mut by_size: Vec<usize> = (0..passages.len()).collect();
+    by_size.sort_by_key(|place| passages[*place].tokens);
+    // How many go is found by halving: counting anew for each would be quadratic.
+    let (mut too_few, mut enough) = (None, passages.len());
+    let mut best = None;
+    while let Some(gone) = between(too_few, enough) {
+        let recalled = without(build, passages, &by_size[..gone]);
+        if recalled.tokens <= budget {
+            (enough, best) = (gone, Some(recalled));
+        } else {
+            too_few = Some(gone);
         }
-        // The head lines were not counted by the search: the smallest passages pay for them.
-        let smallest = passages.iter().enumerate().min_by_key(|(_, passage)| passage.tokens);
-        let smallest = smallest.map(|(place, _)| place)?;
-        passages.remove(smallest);
     }
-    None
+    best
 }
 
-fn shown(build: &Build<'_, '_>, passages: &[Passage]) -> Message {
+/// A number that is not tried yet, above what is too few and below what is enough: none first, then
+/// the middle.
+fn between(too_few: Option<usize>, enough: usize) -> Option<usize> {
+    match too_few {
+        None => (enough > 0).then_some(0),
+        Some(too_few) => (too_few + 1 < enough).then_some(too_few.midpoint(enough)),
+    }
+}
+
+/// The message with all passages but these.
+fn without(build: &Build<'_, '_>, passages: &[Passage], gone: &[usize]) -> Recalled {
+    let mut stays = vec![true; passages.len()];
+    for place in gone {
+        stays[*place] = false;
+    }
+    let left = passages.iter().zip(&stays).filter(|(_, stays)| **stays);
+    let left: Vec<&Passage> = left.map(|(passage, _)| passage).collect();
+    let message = shown(build, &left);
+    let tokens = build.builder.counter.count_message(&message).count.tokens;
+    let mut places: Vec<usize> = left.iter().map(|passage| passage.place).collect();
+    places.dedup();
+    Recalled { message, tokens, places }
+}
+
+fn shown(build: &Build<'_, '_>, passages: &[&Passage]) -> Message {
     let mut text = String::from(HEAD);
     let mut last: Option<(usize, &str)> = None;
     for passage in passages {
