@@ -27,6 +27,7 @@
 //! ```
 
 mod arrivals;
+mod assembly;
 mod build;
 mod config;
 mod cover;
@@ -36,6 +37,7 @@ mod frozen;
 mod hints;
 mod index;
 mod input;
+mod limits;
 mod marks;
 mod message_ref;
 mod plan;

@@ -6,20 +6,15 @@ use tertulia_session::{Entry, EntryId, Message, Part, Role};
 use super::arrivals::{Arrivals, tail_id};
 use super::cover::{self, Cut, Maker};
 use super::elide::{elided, has_outputs};
-use super::error::{FloorItem, FloorPart, Overflow};
 use super::frozen::Frozen;
 use super::hints::hints_message;
 use super::index::ContextIndex;
 use super::marks::Marks;
 use super::message_ref::MessageRef;
-use super::plan::{Cover, Limits, NoPlan, Plan, Size, permille_of, plan};
-use super::repair::Repair;
+use super::plan::{NoPlan, Plan, plan};
 use super::scale::Scale;
 use super::window::{Window, made_message};
-use super::{
-    ContextBuildInput, ContextBuildResult, ContextBuilder, ContextError, ContextStats,
-    ModelMessage, Source, Strategy, recalled, verdict,
-};
+use super::{ContextBuildInput, ContextBuildResult, ContextBuilder, ContextError, Strategy};
 use crate::compact::Summary;
 use crate::tokens::TokenCount;
 
@@ -34,13 +29,13 @@ pub(super) struct Build<'a, 'b> {
     pub(super) window: Window<'a>,
     /// What every message of the window costs, as it would be sent.
     pub(super) tokens: Vec<u64>,
-    frozen: Option<Message>,
-    hints: Option<Message>,
+    pub(super) frozen: Option<Message>,
+    pub(super) hints: Option<Message>,
     /// The summary that stands for what is before the window.
     pub(super) summary: Option<(EntryId, Message)>,
     pub(super) sums: Sums,
     pub(super) scale: Scale,
-    is_exact: bool,
+    pub(super) is_exact: bool,
 }
 
 /// What is sent besides the history, in counted tokens.
@@ -232,99 +227,6 @@ impl<'a, 'b> Build<'a, 'b> {
         self.builder.config.tries(Strategy::Drop) || !self.summarizes()
     }
 
-    fn limits(&self, summarizes: bool) -> Limits {
-        let config = &self.builder.config;
-        let cover = match (summarizes, config.tries(Strategy::Drop)) {
-            (true, _) => Cover::Summarize { cap: self.summary_message_cap() },
-            (false, true) => Cover::Drop,
-            // Without a compactor what is cut is dropped, whatever the list says.
-            (false, false) if config.tries(Strategy::Summarize) => Cover::Drop,
-            (false, false) => Cover::Never,
-        };
-        let limit = config.max_input_tokens;
-        Limits {
-            fixed: self.scale.of_tokens(self.sums.fixed()),
-            summary: self.scale.of_tokens(self.sums.summary),
-            trigger: config.trigger(),
-            limit,
-            target_permille: config.target_permille,
-            protect_permille: config.protect_permille,
-            max_messages: config.max_history_messages,
-            overflow_hint: self.input.overflow_hint,
-            may_elide: config.tries(Strategy::Elide),
-            cover,
-        }
-    }
-
-    /// How many tokens the message with a summary may have. It must not take all the room that a cut
-    /// makes, however much of the whole is taken by what is always sent.
-    fn summary_message_cap(&self) -> u64 {
-        let config = &self.builder.config;
-        let room = config.trigger().saturating_sub(self.scale.of_tokens(self.sums.fixed()));
-        let share = permille_of(permille_of(room, config.target_permille), SUMMARY_PERMILLE_MAX);
-        (config.summary_cap() + self.summary_wrapper()).min(share.max(self.summary_wrapper()))
-    }
-
-    /// What the message around a summary costs.
-    pub(super) fn summary_wrapper(&self) -> u64 {
-        let counter = &self.builder.counter;
-        self.scale.of_tokens(counter.count_message(&summary_message("")).count.tokens) + 1
-    }
-
-    /// What every message costs, and what it would cost as a stub.
-    fn sizes(&mut self) -> Vec<Size> {
-        let min = self.builder.config.elide_min_tokens;
-        let mut sizes = Vec::with_capacity(self.tokens.len());
-        for (place, tokens) in self.tokens.clone().into_iter().enumerate() {
-            let item = &self.window.items[place];
-            let can_shrink = tokens >= min
-                && !self.marks.elided.contains(&item.place)
-                && has_outputs(&item.message)
-                && !verdict::is_made_up(self, item);
-            let stub = can_shrink.then(|| self.scale.of_tokens(self.stub_tokens(place)));
-            sizes.push(Size { tokens: self.scale.of_tokens(tokens), stub });
-        }
-        sizes
-    }
-
-    fn stub_tokens(&mut self, place: usize) -> u64 {
-        let (item, counter) = (&self.window.items[place], &self.builder.counter);
-        let id = id_at(self.log, &self.arrivals, item.place);
-        let count = || counter.count_message(&elided(&item.message, id)).count;
-        self.index.stub_tokens(item.place, id, count).tokens
-    }
-
-    fn overflow(&self, floor: u64, limits: &Limits, sizes: &[Size]) -> ContextError {
-        let fixed = [
-            (FloorPart::SystemPrompt, self.sums.frozen),
-            (FloorPart::Tools, self.sums.tools),
-            (FloorPart::RuntimeHints, self.sums.hints),
-        ];
-        let fixed = fixed.map(|(what, tokens)| (what, self.scale.of_tokens(tokens)));
-        let musts = self.window.units.iter().filter(|unit| unit.is_must());
-        let places = musts.flat_map(|unit| unit.items.clone());
-        let entries = places.map(|place| {
-            let id = id_at(self.log, &self.arrivals, self.window.items[place].place);
-            let Size { tokens, stub } = sizes[place];
-            let is_pinned = self.is_pinned_item(place);
-            let least = stub.filter(|_| limits.may_elide && !is_pinned).unwrap_or(tokens);
-            (FloorPart::Entry(id.clone()), least)
-        });
-        let mut biggest: Vec<FloorItem> = fixed
-            .into_iter()
-            .chain(entries)
-            .filter(|(_, tokens)| *tokens > 0)
-            .map(|(what, tokens)| FloorItem { what, tokens })
-            .collect();
-        biggest.sort_by_key(|item| std::cmp::Reverse(item.tokens));
-        biggest.truncate(5);
-        ContextError::Overflow(Overflow { floor, limit: limits.limit, biggest })
-    }
-
-    fn is_pinned_item(&self, place: usize) -> bool {
-        self.window.units.iter().any(|unit| unit.is_pinned && unit.items.contains(&place))
-    }
-
     /// Makes the cut: entries for the log, and the window as it is from now on.
     fn apply(
         &mut self,
@@ -340,107 +242,6 @@ impl<'a, 'b> Build<'a, 'b> {
             maker.cover(cut, summary, plan.summary_cap)?;
         }
         Ok(maker.done())
-    }
-
-    fn assemble(mut self, cut: Cut) -> Result<ContextBuildResult<'a>, ContextError> {
-        let recalled = recalled::recall(&mut self);
-        let mut stats = self.stats();
-        let repairs = self.repairs();
-        let verdicts = match self.input.explain {
-            true => verdict::verdicts(&self, &cut, recalled.as_ref())?,
-            false => Vec::new(),
-        };
-        let mut messages = Vec::with_capacity(self.window.items.len() + 4);
-        let mut push = |message, tokens, source| {
-            messages.push(ModelMessage { message, tokens, source });
-        };
-        if let Some(message) = self.frozen {
-            push(MessageRef::made(message), self.sums.frozen, Source::System);
-        }
-        if let Some((id, message)) = self.summary {
-            push(MessageRef::made(message), self.sums.summary, Source::Summary(id));
-        }
-        for (item, tokens) in self.window.items.into_iter().zip(&self.tokens) {
-            let id = id_at(self.log, &self.arrivals, item.place).clone();
-            push(item.message, *tokens, Source::Entry(id));
-        }
-        if let Some(recalled) = recalled {
-            stats.input_tokens += self.scale.of_tokens(recalled.tokens);
-            stats.recalled_entries_count = recalled.places.len() as u64;
-            push(MessageRef::made(recalled.message), recalled.tokens, Source::Recall);
-        }
-        if let Some(message) = self.hints {
-            push(MessageRef::made(message), self.sums.hints, Source::RuntimeHints);
-        }
-        stats.message_count = messages.len() as u64;
-        let mut entries_to_append = self.arrivals.entries;
-        entries_to_append.extend(cut.entries);
-        Ok(ContextBuildResult {
-            cache_breakpoints: breakpoints(&messages),
-            model_messages: messages,
-            model_tool_specs: self.input.tool_specs,
-            compacted: cut.is_new,
-            compaction_summary_entry: cut.summary,
-            entries_to_append,
-            stats,
-            repairs,
-            summary_request: cut.request,
-            verdicts,
-        })
-    }
-
-    fn stats(&self) -> ContextStats {
-        let tail = self.index.entries.newest_place();
-        let on_branch = self.index.messages_until(tail) + self.arrivals.messages.len() as u64;
-        let items = &self.window.items;
-        // A result that was made up stands right behind those of its call, under the same place.
-        let is_own = |item: &super::Item<'_>| self.is_message(item.place);
-        let mut sent: Vec<usize> =
-            items.iter().filter(|item| is_own(item)).map(|item| item.place).collect();
-        sent.sort_unstable();
-        sent.dedup();
-        let is_stub = |item: &&super::Item<'_>| {
-            self.marks.elided.contains(&item.place) && has_outputs(&item.message)
-        };
-        ContextStats {
-            input_tokens: self.total(),
-            exact: self.is_exact && self.scale == Scale::ONE,
-            message_count: 0,
-            dropped_messages_count: on_branch.saturating_sub(sent.len() as u64),
-            summarized_messages_count: self.summarized(),
-            elided_messages_count: items.iter().filter(is_stub).count() as u64,
-            recalled_entries_count: 0,
-            scale_permille: self.scale.permille(),
-        }
-    }
-
-    fn is_message(&self, place: usize) -> bool {
-        let entry = self.log.get(place);
-        entry.is_none_or(|entry| matches!(entry.kind, tertulia_session::EntryKind::Message(_)))
-    }
-
-    /// How many messages the summary stands for: those before what it kept, but for those that stay.
-    fn summarized(&self) -> u64 {
-        let Some(first_kept) = self.marks.summary_first_kept else { return 0 };
-        let parent = match first_kept.checked_sub(self.log.len()) {
-            None => self.index.entries.parent_place(self.log, first_kept),
-            Some(_) => self.index.entries.newest_place(),
-        };
-        let arrived = first_kept.saturating_sub(self.log.len()) as u64;
-        let before = self.window.items.iter().filter(|item| item.place < first_kept);
-        let stay = before.filter(|item| self.is_message(item.place) && !item.is_mended).count();
-        (self.index.messages_until(parent) + arrived).saturating_sub(stay as u64)
-    }
-
-    fn repairs(&self) -> Vec<Repair> {
-        // A call is found to have no result only when something follows it.
-        let mut mended: Vec<_> = self.window.mended.iter().collect();
-        mended.sort_by_key(|mended| mended.place);
-        let named = mended.into_iter().map(|mended| Repair {
-            entry: id_at(self.log, &self.arrivals, mended.place).clone(),
-            kind: mended.kind.clone(),
-        });
-        named.collect()
     }
 
     /// The id that the next entry follows.
@@ -463,9 +264,6 @@ pub(super) fn entry_at<'e>(
     log.get(place).unwrap_or_else(|| &arrivals.entries[place - log.len()])
 }
 
-/// How much of what a cut leaves may be the summary.
-const SUMMARY_PERMILLE_MAX: u64 = 600;
-
 /// A summary as the model reads it.
 pub(super) fn summary_message(summary: &str) -> Message {
     let text = format!("{SUMMARY_HEAD}\n\n{summary}");
@@ -473,21 +271,3 @@ pub(super) fn summary_message(summary: &str) -> Message {
 }
 
 const SUMMARY_HEAD: &str = "[Summary of the conversation before this point]";
-
-/// Where a provider should cache: behind the system message, where the last request ended, and at the
-/// end of the history.
-fn breakpoints(messages: &[ModelMessage<'_>]) -> Vec<usize> {
-    let is_history = |message: &ModelMessage<'_>| {
-        matches!(message.source, Source::Summary(_) | Source::Entry(_))
-    };
-    let system = messages.iter().rposition(|message| message.source == Source::System);
-    let last = messages.iter().rposition(is_history);
-    let answer = messages.iter().rposition(|message| {
-        is_history(message) && message.message.effective_role() == Role::Assistant
-    });
-    let before = answer.and_then(|answer| answer.checked_sub(1));
-    let mut places: Vec<usize> = system.into_iter().chain(before).chain(last).collect();
-    places.sort_unstable();
-    places.dedup();
-    places
-}

@@ -66,10 +66,10 @@ fn newest<'a, T>(
     index: &ContextIndex,
     log: &'a [Entry],
     sign: Sign,
-    of: impl Fn(&'a EntryKind) -> Option<T>,
+    of: impl FnOnce(&'a EntryKind) -> Option<T>,
 ) -> Option<T> {
-    let mut places = index.signs(log, index.entries.newest_place(), sign);
-    places.find_map(|place| index.entries.see(log, place)?.kind().and_then(&of))
+    let place = index.seen_sign(log, index.entries.newest_place(), sign)?;
+    index.entries.see(log, place)?.kind().and_then(of)
 }
 
 /// The fields of an object, by name; texts as they are, anything else as JSON.

@@ -159,6 +159,19 @@ impl ContextIndex {
         std::iter::successors(first, move |place| nearest(self.entries.parent_place(log, *place)?))
     }
 
+    /// The nearest of these signs whose content may be seen.
+    pub(super) fn seen_sign(
+        &self,
+        log: &[Entry],
+        from: Option<usize>,
+        sign: Sign,
+    ) -> Option<usize> {
+        let may_be_seen = |place: &usize| {
+            self.entries.see(log, *place).is_some_and(|view| view.entry().is_some())
+        };
+        self.signs(log, from, sign).find(may_be_seen)
+    }
+
     /// How many messages there are on the branch that ends here.
     pub(super) fn messages_until(&self, place: Option<usize>) -> u64 {
         place.and_then(|place| self.facts.get(place)).map_or(0, |fact| u64::from(fact.messages))

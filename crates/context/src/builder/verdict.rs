@@ -160,7 +160,8 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
             };
         }
         let summary = cut.summary.clone().or(build.summary.as_ref().map(|(id, _)| id.clone()));
-        let in_force = [Sign::Prompt, Sign::Init].map(|sign| newest(build, sign));
+        let in_force = [Sign::Prompt, Sign::Init]
+            .map(|sign| build.index.seen_sign(build.log, build.index.entries.newest_place(), sign));
         let in_force = in_force.into_iter().flatten().collect();
         Ok(Self { build, sent, branch: branch(build)?, summary, mended, in_force })
     }
@@ -234,12 +235,4 @@ fn branch(build: &Build<'_, '_>) -> Result<HashMap<usize, bool>, ContextError> {
         is_covered |= first_kept == Some(view.place());
     }
     Ok(branch)
-}
-
-fn newest(build: &Build<'_, '_>, sign: Sign) -> Option<usize> {
-    let index = &*build.index;
-    let mut places = index.signs(build.log, index.entries.newest_place(), sign);
-    places.find(|place| {
-        index.entries.see(build.log, *place).is_some_and(|view| view.entry().is_some())
-    })
 }

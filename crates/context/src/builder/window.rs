@@ -38,7 +38,7 @@ impl<'a> Window<'a> {
             Some(kept) => kept_items(index, log, marks, kept)?,
             // What was asked last when it was cut, so that a newer request changes nothing here.
             None => {
-                let asked = seen_request(index, log, marks.by);
+                let asked = index.seen_sign(log, marks.by, Sign::Request);
                 musts(log, branch.before, &branch.since, asked)
             }
         };
@@ -125,13 +125,7 @@ fn newest_request(index: &ContextIndex, log: &[Entry], arrivals: &Arrivals<'_>) 
     if let Some(offset) = arrivals.messages.iter().rposition(is_request) {
         return Some(log.len() + offset);
     }
-    seen_request(index, log, index.entries.newest_place())
-}
-
-/// The newest request on the way from an entry to the root that may be seen.
-fn seen_request(index: &ContextIndex, log: &[Entry], from: Option<usize>) -> Option<usize> {
-    let mut requests = index.signs(log, from, Sign::Request);
-    requests.find(|place| index.entries.see(log, *place).is_some_and(|view| view.entry().is_some()))
+    index.seen_sign(log, index.entries.newest_place(), Sign::Request)
 }
 
 /// The newest request may have been cut, if a newer one was redacted since.

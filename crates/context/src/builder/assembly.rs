@@ -1,0 +1,135 @@
+//! The end of a build: the three zones in their order, figures, repairs, and where a provider should
+//! cache. Decides nothing any more.
+
+use tertulia_session::{EntryKind, Role};
+
+use super::build::{Build, id_at};
+use super::cover::Cut;
+use super::elide::has_outputs;
+use super::message_ref::MessageRef;
+use super::repair::{Item, Repair};
+use super::scale::Scale;
+use super::{
+    ContextBuildResult, ContextError, ContextStats, ModelMessage, Source, recalled, verdict,
+};
+
+impl<'a> Build<'a, '_> {
+    pub(super) fn assemble(mut self, cut: Cut) -> Result<ContextBuildResult<'a>, ContextError> {
+        let recalled = recalled::recall(&mut self);
+        let mut stats = self.stats();
+        let repairs = self.repairs();
+        let verdicts = match self.input.explain {
+            true => verdict::verdicts(&self, &cut, recalled.as_ref())?,
+            false => Vec::new(),
+        };
+        let mut messages = Vec::with_capacity(self.window.items.len() + 4);
+        let mut push = |message, tokens, source| {
+            messages.push(ModelMessage { message, tokens, source });
+        };
+        if let Some(message) = self.frozen {
+            push(MessageRef::made(message), self.sums.frozen, Source::System);
+        }
+        if let Some((id, message)) = self.summary {
+            push(MessageRef::made(message), self.sums.summary, Source::Summary(id));
+        }
+        for (item, tokens) in self.window.items.into_iter().zip(&self.tokens) {
+            let id = id_at(self.log, &self.arrivals, item.place).clone();
+            push(item.message, *tokens, Source::Entry(id));
+        }
+        if let Some(recalled) = recalled {
+            stats.input_tokens += self.scale.of_tokens(recalled.tokens);
+            stats.recalled_entries_count = recalled.places.len() as u64;
+            push(MessageRef::made(recalled.message), recalled.tokens, Source::Recall);
+        }
+        if let Some(message) = self.hints {
+            push(MessageRef::made(message), self.sums.hints, Source::RuntimeHints);
+        }
+        stats.message_count = messages.len() as u64;
+        let mut entries_to_append = self.arrivals.entries;
+        entries_to_append.extend(cut.entries);
+        Ok(ContextBuildResult {
+            cache_breakpoints: breakpoints(&messages),
+            model_messages: messages,
+            model_tool_specs: self.input.tool_specs,
+            compacted: cut.is_new,
+            compaction_summary_entry: cut.summary,
+            entries_to_append,
+            stats,
+            repairs,
+            summary_request: cut.request,
+            verdicts,
+        })
+    }
+
+    fn stats(&self) -> ContextStats {
+        let tail = self.index.entries.newest_place();
+        let on_branch = self.index.messages_until(tail) + self.arrivals.messages.len() as u64;
+        let items = &self.window.items;
+        // A result that was made up stands right behind those of its call, under the same place.
+        let is_own = |item: &Item<'_>| self.is_message(item.place);
+        let mut sent: Vec<usize> =
+            items.iter().filter(|item| is_own(item)).map(|item| item.place).collect();
+        sent.sort_unstable();
+        sent.dedup();
+        let is_stub = |item: &&Item<'_>| {
+            self.marks.elided.contains(&item.place) && has_outputs(&item.message)
+        };
+        ContextStats {
+            input_tokens: self.total(),
+            exact: self.is_exact && self.scale == Scale::ONE,
+            message_count: 0,
+            dropped_messages_count: on_branch.saturating_sub(sent.len() as u64),
+            summarized_messages_count: self.summarized(),
+            elided_messages_count: items.iter().filter(is_stub).count() as u64,
+            recalled_entries_count: 0,
+            scale_permille: self.scale.permille(),
+        }
+    }
+
+    fn is_message(&self, place: usize) -> bool {
+        let entry = self.log.get(place);
+        entry.is_none_or(|entry| matches!(entry.kind, EntryKind::Message(_)))
+    }
+
+    /// How many messages the summary stands for: those before what it kept, but for those that stay.
+    fn summarized(&self) -> u64 {
+        let Some(first_kept) = self.marks.summary_first_kept else { return 0 };
+        let parent = match first_kept.checked_sub(self.log.len()) {
+            None => self.index.entries.parent_place(self.log, first_kept),
+            Some(_) => self.index.entries.newest_place(),
+        };
+        let arrived = first_kept.saturating_sub(self.log.len()) as u64;
+        let before = self.window.items.iter().filter(|item| item.place < first_kept);
+        let stay = before.filter(|item| self.is_message(item.place) && !item.is_mended).count();
+        (self.index.messages_until(parent) + arrived).saturating_sub(stay as u64)
+    }
+
+    fn repairs(&self) -> Vec<Repair> {
+        // A call is found to have no result only when something follows it.
+        let mut mended: Vec<_> = self.window.mended.iter().collect();
+        mended.sort_by_key(|mended| mended.place);
+        let named = mended.into_iter().map(|mended| Repair {
+            entry: id_at(self.log, &self.arrivals, mended.place).clone(),
+            kind: mended.kind.clone(),
+        });
+        named.collect()
+    }
+}
+
+/// Where a provider should cache: behind the system message, where the last request ended, and at the
+/// end of the history.
+fn breakpoints(messages: &[ModelMessage<'_>]) -> Vec<usize> {
+    let is_history = |message: &ModelMessage<'_>| {
+        matches!(message.source, Source::Summary(_) | Source::Entry(_))
+    };
+    let system = messages.iter().rposition(|message| message.source == Source::System);
+    let last = messages.iter().rposition(is_history);
+    let answer = messages.iter().rposition(|message| {
+        is_history(message) && message.message.effective_role() == Role::Assistant
+    });
+    let before = answer.and_then(|answer| answer.checked_sub(1));
+    let mut places: Vec<usize> = system.into_iter().chain(before).chain(last).collect();
+    places.sort_unstable();
+    places.dedup();
+    places
+}

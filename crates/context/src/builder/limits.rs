@@ -1,0 +1,101 @@
+//! How large what may be, what every message costs, and what must be said where it does not fit: a
+//! build's sizes as the planner takes them.
+
+use super::build::{Build, id_at, summary_message};
+use super::elide::{elided, has_outputs};
+use super::error::{FloorItem, FloorPart, Overflow};
+use super::plan::{Cover, Limits, Size, permille_of};
+use super::{ContextError, Strategy, verdict};
+
+/// How much of what a cut leaves may be the summary.
+const SUMMARY_PERMILLE_MAX: u64 = 600;
+
+impl Build<'_, '_> {
+    pub(super) fn limits(&self, summarizes: bool) -> Limits {
+        let config = &self.builder.config;
+        let cover = match (summarizes, config.tries(Strategy::Drop)) {
+            (true, _) => Cover::Summarize { cap: self.summary_message_cap() },
+            (false, true) => Cover::Drop,
+            // Without a compactor what is cut is dropped, whatever the list says.
+            (false, false) if config.tries(Strategy::Summarize) => Cover::Drop,
+            (false, false) => Cover::Never,
+        };
+        let limit = config.max_input_tokens;
+        Limits {
+            fixed: self.scale.of_tokens(self.sums.fixed()),
+            summary: self.scale.of_tokens(self.sums.summary),
+            trigger: config.trigger(),
+            limit,
+            target_permille: config.target_permille,
+            protect_permille: config.protect_permille,
+            max_messages: config.max_history_messages,
+            overflow_hint: self.input.overflow_hint,
+            may_elide: config.tries(Strategy::Elide),
+            cover,
+        }
+    }
+
+    /// How many tokens the message with a summary may have. It must not take all the room that a cut
+    /// makes, however much of the whole is taken by what is always sent.
+    fn summary_message_cap(&self) -> u64 {
+        let config = &self.builder.config;
+        let room = config.trigger().saturating_sub(self.scale.of_tokens(self.sums.fixed()));
+        let share = permille_of(permille_of(room, config.target_permille), SUMMARY_PERMILLE_MAX);
+        (config.summary_cap() + self.summary_wrapper()).min(share.max(self.summary_wrapper()))
+    }
+
+    /// What the message around a summary costs.
+    pub(super) fn summary_wrapper(&self) -> u64 {
+        let counter = &self.builder.counter;
+        self.scale.of_tokens(counter.count_message(&summary_message("")).count.tokens) + 1
+    }
+
+    /// What every message costs, and what it would cost as a stub.
+    pub(super) fn sizes(&mut self) -> Vec<Size> {
+        let min = self.builder.config.elide_min_tokens;
+        let mut sizes = Vec::with_capacity(self.tokens.len());
+        for (place, tokens) in self.tokens.clone().into_iter().enumerate() {
+            let item = &self.window.items[place];
+            let can_shrink = tokens >= min
+                && !self.marks.elided.contains(&item.place)
+                && has_outputs(&item.message)
+                && !verdict::is_made_up(self, item);
+            let stub = can_shrink.then(|| self.scale.of_tokens(self.stub_tokens(place)));
+            sizes.push(Size { tokens: self.scale.of_tokens(tokens), stub });
+        }
+        sizes
+    }
+
+    fn stub_tokens(&mut self, place: usize) -> u64 {
+        let (item, counter) = (&self.window.items[place], &self.builder.counter);
+        let id = id_at(self.log, &self.arrivals, item.place);
+        let count = || counter.count_message(&elided(&item.message, id)).count;
+        self.index.stub_tokens(item.place, id, count).tokens
+    }
+
+    pub(super) fn overflow(&self, floor: u64, limits: &Limits, sizes: &[Size]) -> ContextError {
+        let fixed = [
+            (FloorPart::SystemPrompt, self.sums.frozen),
+            (FloorPart::Tools, self.sums.tools),
+            (FloorPart::RuntimeHints, self.sums.hints),
+        ];
+        let fixed = fixed.map(|(what, tokens)| (what, self.scale.of_tokens(tokens)));
+        let musts = self.window.units.iter().filter(|unit| unit.is_must());
+        let items = musts.flat_map(|unit| unit.items.clone().map(|place| (unit.is_pinned, place)));
+        let entries = items.map(|(is_pinned, place)| {
+            let id = id_at(self.log, &self.arrivals, self.window.items[place].place);
+            let Size { tokens, stub } = sizes[place];
+            let least = stub.filter(|_| limits.may_elide && !is_pinned).unwrap_or(tokens);
+            (FloorPart::Entry(id.clone()), least)
+        });
+        let mut biggest: Vec<FloorItem> = fixed
+            .into_iter()
+            .chain(entries)
+            .filter(|(_, tokens)| *tokens > 0)
+            .map(|(what, tokens)| FloorItem { what, tokens })
+            .collect();
+        biggest.sort_by_key(|item| std::cmp::Reverse(item.tokens));
+        biggest.truncate(5);
+        ContextError::Overflow(Overflow { floor, limit: limits.limit, biggest })
+    }
+}
