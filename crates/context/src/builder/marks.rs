@@ -98,7 +98,7 @@ impl<'a> Marks<'a> {
         if self.summary.is_some() {
             return Ok(());
         }
-        let first_kept = place_of(index, entry, &summary.first_kept_entry_id)?;
+        let first_kept = place_of(index, entry, FIRST_KEPT, &summary.first_kept_entry_id)?;
         self.summary = Some((place, summary));
         self.summary_first_kept = Some(first_kept);
         self.scale_permille = self.scale_permille.or(summary.scale_permille);
@@ -118,15 +118,16 @@ impl<'a> Marks<'a> {
         cut: &'a ContextCut,
     ) -> Result<(), ContextError> {
         self.scale_permille = self.scale_permille.or(cut.scale_permille);
-        let elided = cut.elided_ids.iter().flatten();
-        self.elided.extend(elided.filter_map(|id| index.entries.place(id)));
-        let first_kept = cut.first_kept_entry_id.as_ref();
-        if cut.strategy == CutStrategy::Drop
-            && self.by.is_none()
-            && let Some(first_kept) = first_kept
-        {
+        for id in cut.elided_ids.iter().flatten() {
+            self.elided.insert(place_of(index, entry, "payload.elidedIds", id)?);
+        }
+        if cut.strategy == CutStrategy::Drop && self.by.is_none() {
+            let Some(first_kept) = &cut.first_kept_entry_id else {
+                let problem = "is missing; name the first entry that was not dropped";
+                return Err(ContextError::entry(&entry.id, FIRST_KEPT, problem));
+            };
             self.by = Some(place);
-            self.first_kept = Some(place_of(index, entry, first_kept)?);
+            self.first_kept = Some(place_of(index, entry, FIRST_KEPT, first_kept)?);
             self.kept = cut.kept_ids.as_deref();
         }
         Ok(())
@@ -140,11 +141,12 @@ fn seen<'a>(index: &ContextIndex, log: &'a [Entry], place: usize) -> Option<&'a 
 fn place_of(
     index: &ContextIndex,
     entry: &Entry,
-    first_kept: &EntryId,
+    field: &'static str,
+    named: &EntryId,
 ) -> Result<usize, ContextError> {
-    index.entries.place(first_kept).ok_or_else(|| {
-        let problem = format!("names {first_kept}, which is not in the log; name one that is");
-        ContextError::entry(&entry.id, FIRST_KEPT, problem)
+    index.entries.place(named).ok_or_else(|| {
+        let problem = format!("names {named}, which is not in the log; name one that is");
+        ContextError::entry(&entry.id, field, problem)
     })
 }
 

@@ -75,6 +75,18 @@ fn a_summary_that_points_nowhere_is_named() {
         "Entry e3: payload.firstKeptEntryId names e1, which is not on this branch; name one that is",
     );
     check_log(
+        &log(&["u hi", "a yo", "elide 7"]),
+        "Entry e2: payload.elidedIds names e7, which is not in the log; name one that is",
+    );
+    let mut nameless = log(&["u hi", "a yo", "drop first=1"]);
+    if let EntryKind::ContextCut(cut) = &mut nameless[2].kind {
+        cut.first_kept_entry_id = None;
+    }
+    check_log(
+        &nameless,
+        "Entry e2: payload.firstKeptEntryId is missing; name the first entry that was not dropped",
+    );
+    check_log(
         &log(&["u hi", "a yo", "sum first=1 kept=9 old"]),
         "Entry e2: payload.keptIds names e9, which is not on this branch; name entries that are",
     );

@@ -107,7 +107,8 @@ fn rightly_refused(turn: &Turn<'_>, error: &ContextError, counter: &MessageCount
             let may_drop = config.strategies.contains(&tertulia_context::builder::Strategy::Drop);
             let summary = if may_drop || summary == 0 { summary } else { summary.max(52) };
             // The ids of new entries, which stubs name, are not all worth the same to Claude.
-            let slack = if turn.story.setting.is_claude { 20 } else { 0 };
+            let new_ids = 1 + turn.input.input_messages.len() as u64;
+            let slack = if turn.story.setting.is_claude { 20 * new_ids } else { 0 };
             let least = fixed + summary + least_history(turn) + slack;
             prop_assert!(least > config.max_input_tokens, "{} could be sent: {}", least, error);
         }
