@@ -126,9 +126,12 @@ impl<'a> ViewEntry<'a> {
         self.entry.parent_id.as_ref()
     }
 
-    /// The word in `type`.
+    /// The word in `type`; of what was purged, the word that was there.
     pub fn type_name(&self) -> &'a str {
-        self.entry.kind.type_name()
+        match &self.entry.kind {
+            EntryKind::Purged(purged) => &purged.type_name,
+            kind => kind.type_name(),
+        }
     }
 
     /// When it happened.

@@ -10,9 +10,9 @@ use crate::{EntryId, Fields, Timestamp};
 
 pub use kind::{EntryKind, OtherEntry};
 pub use payload::{
-    BranchSummary, CompactionSummary, ContextCut, CutStrategy, ModelChange, Redaction, RuntimeInit,
-    SessionHeader, SystemPromptOverride, TeamTask, ThinkingLevelChange, Turn, TurnState, Usage,
-    Usd,
+    BranchSummary, CompactionSummary, ContextCut, CutStrategy, ModelChange, Purged, Redaction,
+    RuntimeInit, SessionHeader, SystemPromptOverride, TeamTask, ThinkingLevelChange, Turn,
+    TurnState, Usage, Usd,
 };
 
 /// One record of a session's log.

@@ -14,6 +14,7 @@
 //! ```
 
 mod branch;
+mod chain;
 mod entry;
 mod entry_id;
 mod fields;
@@ -27,10 +28,11 @@ mod speaker;
 mod timestamp;
 
 pub use branch::{BranchView, EntryError, EntryIndex, ViewEntry, Walk};
+pub use chain::{ChainLink, RecordHash};
 pub use entry::{
     BranchSummary, CompactionSummary, ContextCut, CutStrategy, EntriesHash, Entry, EntryKind,
-    ModelChange, NewEntry, OtherEntry, Redaction, RuntimeInit, SessionHeader, SystemPromptOverride,
-    TeamTask, ThinkingLevelChange, Turn, TurnState, Usage, Usd,
+    ModelChange, NewEntry, OtherEntry, Purged, Redaction, RuntimeInit, SessionHeader,
+    SystemPromptOverride, TeamTask, ThinkingLevelChange, Turn, TurnState, Usage, Usd,
 };
 pub use entry_id::EntryId;
 pub use fields::Fields;

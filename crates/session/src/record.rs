@@ -18,7 +18,7 @@ mod write;
 
 use crate::json::FieldError;
 
-pub use entry::{EntryReadError, EntryRecord, read_entry, read_entry_message};
+pub use entry::{EntryReadError, EntryRecord, EnvelopeRecord, read_entry, read_entry_message};
 pub use lines::{EntryLines, LineError, LineProblem};
 pub use read::{read_addressees, read_conversation_message, read_message};
 pub use write::{ConversationMessageRecord, MessageRecord};

@@ -150,7 +150,13 @@ impl EntryIndex {
         let by = |place: usize| log.get(place).map(|redaction| &redaction.id);
         let redacted = self.hidden.redacted_at(&entry.id).and_then(by).map(Sight::Redacted);
         let void = || self.hidden.void_at(place).and_then(by).map(Sight::Void);
-        Some(ViewEntry { entry, place, sight: redacted.or_else(void).unwrap_or(Sight::Open) })
+        // Of a summary that became void only this is left where the bytes were purged as well.
+        let purged = || match &entry.kind {
+            EntryKind::Purged(purged) => Some(Sight::Void(&purged.by)),
+            _ => None,
+        };
+        let sight = redacted.or_else(void).or_else(purged).unwrap_or(Sight::Open);
+        Some(ViewEntry { entry, place, sight })
     }
 
     fn append_all(&mut self, log: &[Entry], hides_more: &mut bool) -> Result<(), EntryError> {

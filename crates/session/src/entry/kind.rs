@@ -1,7 +1,7 @@
 //! What an entry is. A closed set, and a place for types that this version does not know.
 
 use super::payload::{
-    BranchSummary, CompactionSummary, ContextCut, ModelChange, Redaction, RuntimeInit,
+    BranchSummary, CompactionSummary, ContextCut, ModelChange, Purged, Redaction, RuntimeInit,
     SessionHeader, SystemPromptOverride, TeamTask, ThinkingLevelChange, Turn, Usage,
 };
 use crate::Message;
@@ -32,6 +32,8 @@ pub enum EntryKind {
     BranchSummary(BranchSummary),
     /// The text of another entry is to be seen no more.
     Redaction(Redaction),
+    /// What is left of an entry whose bytes a redaction took away.
+    Purged(Purged),
     /// A member's turn changed its state.
     Turn(Turn),
     /// What an answer cost.
@@ -66,6 +68,7 @@ impl EntryKind {
             Self::ContextCut(_) => "context_cut",
             Self::BranchSummary(_) => "branch_summary",
             Self::Redaction(_) => "redaction",
+            Self::Purged(_) => "purged",
             Self::Turn(_) => "turn",
             Self::Usage(_) => "usage",
             Self::Custom(_) => "custom",

@@ -1,7 +1,7 @@
 //! The payloads of the entry types, field by field as docs/session-record.md lists them. Data only.
 
 use crate::json::{Json, Kind};
-use crate::{EntryId, Fields};
+use crate::{EntryId, Fields, RecordHash};
 
 /// The first entry of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,6 +142,19 @@ pub struct Redaction {
     pub target_id: EntryId,
     /// Why.
     pub reason: Option<Box<str>>,
+    /// What else the source said.
+    pub unknown: Fields,
+}
+
+/// What is left of an entry whose bytes a redaction took away: in its place, under its id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Purged {
+    /// The word that was in `type`.
+    pub type_name: Box<str>,
+    /// The hash of the record that was here.
+    pub hash: RecordHash,
+    /// The redaction.
+    pub by: EntryId,
     /// What else the source said.
     pub unknown: Fields,
 }

@@ -13,7 +13,7 @@ use crate::json::{FieldError, Json, Kind, Object, text};
 use crate::{Entry, EntryId, EntryKind, Fields, SessionHeader};
 
 pub use message::read_entry_message;
-pub use write::EntryRecord;
+pub use write::{EntryRecord, EnvelopeRecord};
 
 /// Why a value is not an entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -10,13 +10,14 @@ use crate::entry_wire::write;
 
 pub(crate) const GOLDEN: &str = include_str!("../fixtures/entries-v1.jsonl");
 
-const TYPES: [&str; 14] = [
+const TYPES: [&str; 15] = [
     "branch_summary",
     "compaction_summary",
     "context_cut",
     "custom",
     "message",
     "model_change",
+    "purged",
     "redaction",
     "runtime_init",
     "session_header",

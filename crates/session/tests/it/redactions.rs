@@ -2,7 +2,7 @@
 
 use tertulia_session::{BranchSummary, BranchView, Entry, EntryId, EntryIndex, EntryKind, Fields};
 
-use crate::entry_wire::{at, log, redaction, said, show, summary};
+use crate::entry_wire::{at, log, read, redaction, said, show, summary};
 
 /// A log in the notation of `log`, with `!target`, `=from..to|kept` and `^source` behind an id for a
 /// redaction, a summary and a branch summary.
@@ -191,4 +191,21 @@ fn check_target(notation: &str, target: &str) -> String {
 #[test]
 fn the_notation_is_that_of_plain_logs() {
     assert_eq!(parse("a b<a"), log("a b<a"));
+}
+
+#[test]
+fn what_was_purged_is_hidden_and_still_shows_what_it_was() {
+    let hash = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
+    let purged = |id: &str, kind: &str| {
+        let payload = format!(r#"{{"type":"{kind}","hash":"{hash}","by":"r"}}"#);
+        read(&format!(r#"{{"id":"{id}","type":"purged","payload":{payload}}}"#)).unwrap()
+    };
+    let redaction = read(r#"{"id":"r","type":"redaction","payload":{"targetId":"a"}}"#).unwrap();
+    let log = [purged("a", "message"), purged("s", "compaction_summary"), redaction];
+    let view = BranchView::of(&log).unwrap();
+    let [target, summary] = [view.get(0).unwrap(), view.get(1).unwrap()];
+    assert!(target.is_redacted() && target.entry().is_none());
+    assert_eq!(target.type_name(), "message");
+    assert!(summary.is_void() && summary.entry().is_none());
+    assert_eq!(summary.hidden_by().map(|by| by.as_str()), Some("r"));
 }

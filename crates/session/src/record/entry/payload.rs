@@ -7,11 +7,12 @@ use super::message::read_entry_message;
 use crate::json::{FieldError, Json, Kind, Object, Problem, elements, text, whole_number};
 use crate::{
     BranchSummary, CompactionSummary, ContextCut, CutStrategy, EntryId, EntryKind, ModelChange,
-    OtherEntry, Redaction, RuntimeInit, SessionHeader, SystemPromptOverride, TeamTask,
-    ThinkingLevelChange, Turn, TurnState, Usage, Usd,
+    OtherEntry, Purged, RecordHash, Redaction, RuntimeInit, SessionHeader, SystemPromptOverride,
+    TeamTask, ThinkingLevelChange, Turn, TurnState, Usage, Usd,
 };
 
 const CUTS: &str = "elide or drop";
+const HASH: &str = "64 hex digits, in lower case";
 const TURN_STATES: &str = "queued, started, done, failed, cancelled or interrupted";
 
 type Reader = fn(&RawValue) -> Result<EntryKind, FieldError>;
@@ -30,6 +31,7 @@ pub(super) fn read_kind(object: &mut Object<'_>, type_name: &str) -> Result<Entr
         "context_cut" => read_context_cut,
         "branch_summary" => read_branch_summary,
         "redaction" => read_redaction,
+        "purged" => read_purged,
         "turn" => read_turn,
         "usage" => read_usage,
         "custom" => return Ok(EntryKind::Custom(object.take("payload").map(Json::of))),
@@ -141,6 +143,16 @@ fn read_redaction(raw: &RawValue) -> Result<EntryKind, FieldError> {
     Ok(EntryKind::Redaction(Redaction {
         target_id: object.need_text("targetId")?.into(),
         reason: take_boxed(&mut object, "reason")?,
+        unknown: object.rest(),
+    }))
+}
+
+fn read_purged(raw: &RawValue) -> Result<EntryKind, FieldError> {
+    let mut object = Object::of(raw)?;
+    Ok(EntryKind::Purged(Purged {
+        type_name: object.need_text("type")?.into(),
+        hash: need_word(&mut object, "hash", HASH, RecordHash::parse)?,
+        by: object.need_text("by")?.into(),
         unknown: object.rest(),
     }))
 }

@@ -7,8 +7,8 @@ use super::message::EntryMessageRecord;
 use crate::record::parts::{write_kept, write_some, write_unknown};
 use crate::record::write::TimestampRecord;
 use crate::{
-    BranchSummary, CompactionSummary, ContextCut, Entry, EntryId, EntryKind, Fields, Redaction,
-    Turn, Usage, Usd,
+    BranchSummary, CompactionSummary, ContextCut, Entry, EntryId, EntryKind, Fields, Purged,
+    Redaction, Turn, Usage, Usd,
 };
 
 /// An entry as JSON.
@@ -32,6 +32,33 @@ impl<'a> EntryRecord<'a> {
     pub fn to_json(&self) -> String {
         // Writing texts under text names into memory cannot fail, so the fallback is never needed.
         serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// What of an entry always shows, also after its bytes were purged: id, parent, type and time.
+pub struct EnvelopeRecord<'a>(pub &'a Entry);
+
+impl EnvelopeRecord<'_> {
+    /// The JSON text, on one line.
+    pub fn to_json(&self) -> String {
+        // As above: never needed.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+impl Serialize for EnvelopeRecord<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let type_name = match &self.0.kind {
+            EntryKind::Purged(purged) => &purged.type_name,
+            kind => kind.type_name(),
+        };
+        let timestamp = self.0.timestamp.as_ref().map(TimestampRecord);
+        let mut map = serializer.serialize_map(None)?;
+        write_id(&mut map, "id", Some(&self.0.id))?;
+        write_id(&mut map, "parentId", self.0.parent_id.as_ref())?;
+        map.serialize_entry("type", type_name)?;
+        write_some(&mut map, "timestamp", timestamp.as_ref())?;
+        map.end()
     }
 }
 
@@ -101,6 +128,7 @@ impl Serialize for PayloadRecord<'_> {
             EntryKind::ContextCut(cut) => write_context_cut(&mut map, cut)?,
             EntryKind::BranchSummary(summary) => write_branch_summary(&mut map, summary)?,
             EntryKind::Redaction(redaction) => write_redaction(&mut map, redaction)?,
+            EntryKind::Purged(purged) => write_purged(&mut map, purged)?,
             EntryKind::Turn(turn) => write_turn(&mut map, turn)?,
             EntryKind::Usage(usage) => write_usage(&mut map, usage)?,
             EntryKind::Message(_) | EntryKind::Custom(_) | EntryKind::Other(_) => &Fields::NONE,
@@ -162,6 +190,16 @@ fn write_redaction<'a, M: SerializeMap>(
     write_id(map, "targetId", Some(&redaction.target_id))?;
     write_some(map, "reason", redaction.reason.as_ref())?;
     Ok(&redaction.unknown)
+}
+
+fn write_purged<'a, M: SerializeMap>(
+    map: &mut M,
+    purged: &'a Purged,
+) -> Result<&'a Fields, M::Error> {
+    map.serialize_entry("type", &purged.type_name)?;
+    map.serialize_entry("hash", &purged.hash.to_string())?;
+    write_id(map, "by", Some(&purged.by))?;
+    Ok(&purged.unknown)
 }
 
 fn write_turn<'a, M: SerializeMap>(map: &mut M, turn: &'a Turn) -> Result<&'a Fields, M::Error> {

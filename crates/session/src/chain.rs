@@ -1,0 +1,167 @@
+//! The chain over a log: every link stands for an entry and all that came before it, so one changed
+//! byte changes every link from there on. Stores keep the links and check them; the same log has the
+//! same links in every store. Where bytes were purged, their hash keeps the chain whole.
+
+use std::fmt;
+
+use crate::record::{EntryRecord, EnvelopeRecord};
+use crate::{Entry, EntryKind};
+
+/// The BLAKE3 hash of the record of an entry, as [`EntryRecord`] writes it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RecordHash([u8; 32]);
+
+/// One link of the chain.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ChainLink([u8; 32]);
+
+impl RecordHash {
+    /// The hash of these bytes, which are the record of an entry.
+    pub fn of_bytes(record: &[u8]) -> Self {
+        Self(*blake3::hash(record).as_bytes())
+    }
+
+    /// The hash of the record of an entry; of what was purged, the hash of what was there.
+    pub fn of(entry: &Entry) -> Self {
+        match &entry.kind {
+            EntryKind::Purged(purged) => purged.hash,
+            _ => Self::of_bytes(EntryRecord::new(entry).to_json().as_bytes()),
+        }
+    }
+
+    /// A hash that was kept as bytes.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Reads 64 hex digits in lower case.
+    pub fn parse(hex: &str) -> Option<Self> {
+        let is_lower = hex.bytes().all(|byte| !byte.is_ascii_uppercase());
+        let hash = blake3::Hash::from_hex(hex).ok().filter(|_| is_lower)?;
+        Some(Self(*hash.as_bytes()))
+    }
+}
+
+impl ChainLink {
+    /// Before the first entry.
+    pub const START: Self = Self([0; 32]);
+
+    /// The link of the entry that follows: the hash of this link, of the hash of what of the entry
+    /// always shows (id, parent, type, time), and of the hash of its record.
+    #[must_use]
+    pub fn next(&self, entry: &Entry, record: RecordHash) -> Self {
+        let envelope = blake3::hash(EnvelopeRecord(entry).to_json().as_bytes());
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.0).update(envelope.as_bytes()).update(&record.0);
+        Self(*hasher.finalize().as_bytes())
+    }
+
+    /// A link that was kept as bytes.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+/// 64 hex digits.
+impl fmt::Display for RecordHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&blake3::Hash::from_bytes(self.0).to_hex())
+    }
+}
+
+/// 64 hex digits.
+impl fmt::Display for ChainLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&blake3::Hash::from_bytes(self.0).to_hex())
+    }
+}
+
+impl fmt::Debug for RecordHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RecordHash({self})")
+    }
+}
+
+impl fmt::Debug for ChainLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ChainLink({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{EntryId, Fields, NewEntry, Purged, TeamTask, Timestamp};
+
+    fn said() -> Entry {
+        let kind = EntryKind::TeamTask(TeamTask::set("the secret"));
+        NewEntry::new(kind).at(Timestamp::from_millis(7)).in_run("r").with_content_id()
+    }
+
+    fn purged(entry: &Entry) -> Entry {
+        let kind = EntryKind::Purged(Purged {
+            type_name: entry.kind.type_name().into(),
+            hash: RecordHash::of(entry),
+            by: EntryId::from("r-1"),
+            unknown: Fields::NONE,
+        });
+        Entry { kind, run_id: None, ..entry.clone() }
+    }
+
+    fn link(entry: &Entry) -> ChainLink {
+        ChainLink::START.next(entry, RecordHash::of(entry))
+    }
+
+    #[test]
+    fn a_link_stays_when_the_bytes_are_purged() {
+        assert_eq!(link(&said()), link(&purged(&said())));
+    }
+
+    #[test]
+    fn a_link_changes_with_everything_that_the_entry_says() {
+        let other = |change: fn(&mut Entry)| {
+            let mut entry = said();
+            change(&mut entry);
+            link(&entry)
+        };
+        let links = [
+            link(&said()),
+            other(|entry| entry.id = "x".into()),
+            other(|entry| entry.parent_id = Some("x".into())),
+            other(|entry| entry.timestamp = None),
+            other(|entry| entry.run_id = None),
+            other(|entry| entry.kind = EntryKind::TeamTask(TeamTask::set("the secreT"))),
+            link(&said()).next(&said(), RecordHash::of(&said())),
+        ];
+        for (place, one) in links.iter().enumerate() {
+            assert!(!links[..place].contains(one), "{place}");
+        }
+    }
+
+    #[test]
+    fn of_what_was_purged_the_chain_still_holds_id_type_and_time() {
+        let mut moved = purged(&said());
+        moved.timestamp = Some(Timestamp::from_millis(8));
+        assert_ne!(link(&moved), link(&said()));
+    }
+
+    #[test]
+    fn a_hash_is_read_as_it_is_shown() {
+        let hash = RecordHash::of(&said());
+        assert_eq!(RecordHash::parse(&hash.to_string()), Some(hash));
+        let upper = hash.to_string().to_uppercase();
+        for wrong in ["", "12", upper.as_str()] {
+            assert_eq!(RecordHash::parse(wrong), None, "{wrong}");
+        }
+    }
+}
