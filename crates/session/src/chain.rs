@@ -11,6 +11,14 @@ use crate::{Entry, EntryKind};
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RecordHash([u8; 32]);
 
+/// What the chain takes of an entry: the hash of what always shows of it (id, parent, type, time), and
+/// the hash of its record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntryDigest {
+    envelope: [u8; 32],
+    record: RecordHash,
+}
+
 /// One link of the chain.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ChainLink([u8; 32]);
@@ -47,17 +55,33 @@ impl RecordHash {
     }
 }
 
+impl EntryDigest {
+    /// The digest of an entry; of what was purged, the digest of what was there.
+    pub fn of(entry: &Entry) -> Self {
+        Self::with_record(entry, RecordHash::of(entry))
+    }
+
+    /// The digest of an entry whose record has this hash.
+    pub fn with_record(entry: &Entry, record: RecordHash) -> Self {
+        let envelope = blake3::hash(EnvelopeRecord(entry).to_json().as_bytes());
+        Self { envelope: *envelope.as_bytes(), record }
+    }
+
+    /// The hash of the record.
+    pub fn record(&self) -> RecordHash {
+        self.record
+    }
+}
+
 impl ChainLink {
     /// Before the first entry.
     pub const START: Self = Self([0; 32]);
 
-    /// The link of the entry that follows: the hash of this link, of the hash of what of the entry
-    /// always shows (id, parent, type, time), and of the hash of its record.
+    /// The link of the entry that follows: the hash of this link and of the two hashes of the digest.
     #[must_use]
-    pub fn next(&self, entry: &Entry, record: RecordHash) -> Self {
-        let envelope = blake3::hash(EnvelopeRecord(entry).to_json().as_bytes());
+    pub fn next(&self, entry: &EntryDigest) -> Self {
         let mut hasher = blake3::Hasher::new();
-        hasher.update(&self.0).update(envelope.as_bytes()).update(&record.0);
+        hasher.update(&self.0).update(&entry.envelope).update(&entry.record.0);
         Self(*hasher.finalize().as_bytes())
     }
 
@@ -119,7 +143,7 @@ mod tests {
     }
 
     fn link(entry: &Entry) -> ChainLink {
-        ChainLink::START.next(entry, RecordHash::of(entry))
+        ChainLink::START.next(&EntryDigest::of(entry))
     }
 
     #[test]
@@ -141,7 +165,7 @@ mod tests {
             other(|entry| entry.timestamp = None),
             other(|entry| entry.run_id = None),
             other(|entry| entry.kind = EntryKind::TeamTask(TeamTask::set("the secreT"))),
-            link(&said()).next(&said(), RecordHash::of(&said())),
+            link(&said()).next(&EntryDigest::of(&said())),
         ];
         for (place, one) in links.iter().enumerate() {
             assert!(!links[..place].contains(one), "{place}");

@@ -79,8 +79,14 @@ impl NewEntry {
 
     /// The same entry, following this one.
     #[must_use]
-    pub fn after(mut self, parent: &Entry) -> Self {
-        self.parent_id = Some(parent.id.clone());
+    pub fn after(self, parent: &Entry) -> Self {
+        self.with_parent(parent.id.clone())
+    }
+
+    /// The same entry, following the one of this id.
+    #[must_use]
+    pub fn with_parent(mut self, parent: EntryId) -> Self {
+        self.parent_id = Some(parent);
         self
     }
 

@@ -28,7 +28,7 @@ mod speaker;
 mod timestamp;
 
 pub use branch::{BranchView, EntryError, EntryIndex, ViewEntry, Walk};
-pub use chain::{ChainLink, RecordHash};
+pub use chain::{ChainLink, EntryDigest, RecordHash};
 pub use entry::{
     BranchSummary, CompactionSummary, ContextCut, CutStrategy, EntriesHash, Entry, EntryKind,
     ModelChange, NewEntry, OtherEntry, Purged, Redaction, RuntimeInit, SessionHeader,

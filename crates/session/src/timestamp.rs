@@ -40,6 +40,11 @@ impl Timestamp {
         self.millis
     }
 
+    /// The moment as a date text in UTC, whatever it was written as.
+    pub fn to_iso(&self) -> String {
+        iso(self.millis)
+    }
+
     /// The date text, or `None` where the moment was written as a number.
     pub fn text(&self) -> Option<String> {
         match &self.spelling {

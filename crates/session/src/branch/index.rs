@@ -150,9 +150,10 @@ impl EntryIndex {
         let by = |place: usize| log.get(place).map(|redaction| &redaction.id);
         let redacted = self.hidden.redacted_at(&entry.id).and_then(by).map(Sight::Redacted);
         let void = || self.hidden.void_at(place).and_then(by).map(Sight::Void);
-        // Of a summary that became void only this is left where the bytes were purged as well.
+        // Where the redaction itself is gone, or a summary became void with it, only this is left.
         let purged = || match &entry.kind {
-            EntryKind::Purged(purged) => Some(Sight::Void(&purged.by)),
+            EntryKind::Purged(purged) if purged.was_summary() => Some(Sight::Void(&purged.by)),
+            EntryKind::Purged(purged) => Some(Sight::Redacted(&purged.by)),
             _ => None,
         };
         let sight = redacted.or_else(void).or_else(purged).unwrap_or(Sight::Open);

@@ -248,6 +248,13 @@ impl Redaction {
     }
 }
 
+impl Purged {
+    /// Whether it was a text that stood for other entries.
+    pub(crate) fn was_summary(&self) -> bool {
+        matches!(&*self.type_name, "compaction_summary" | "branch_summary")
+    }
+}
+
 impl CutStrategy {
     /// The word in JSON.
     pub fn as_str(self) -> &'static str {

@@ -1,0 +1,112 @@
+//! The entries of a range, a page at a time. A branch is walked by the numbers of parents, so only its
+//! own entries are kept.
+
+use std::collections::VecDeque;
+
+use crate::model::{Range, Seq, StoredEntry};
+use crate::row::Row;
+use crate::{SessionId, SessionStore, StoreError};
+
+/// How many entries are read at once, at most; fewer where they are large would cost more calls.
+const PAGE: usize = 256;
+
+/// The entries of a range, oldest first. Ends after the first error, so what comes before a damaged
+/// entry can be read.
+pub struct Entries<'s> {
+    store: &'s SessionStore,
+    session: SessionId,
+    page: VecDeque<Row>,
+    /// The number after which the next page begins.
+    after: Seq,
+    /// The newest entry when the reading began; what lands later is not part of it.
+    last: Seq,
+}
+
+impl<'s> Entries<'s> {
+    pub(crate) fn open(
+        store: &'s SessionStore,
+        session: &SessionId,
+        range: &Range,
+    ) -> Result<Self, StoreError> {
+        let head = store.backend.head(session)?;
+        let (page, after) = match range {
+            Range::All => (VecDeque::new(), 0),
+            Range::From(entry) => (VecDeque::new(), store.place_of(session, entry)? - 1),
+            Range::Tail(count) => {
+                let count = Seq::try_from(*count).unwrap_or(Seq::MAX);
+                (VecDeque::new(), head.seq.saturating_sub(count))
+            }
+            Range::Branch { tail, limit } => {
+                let from = match tail {
+                    Some(tail) => store.place_of(session, tail)?,
+                    None => head.seq,
+                };
+                (walk(store, session, from, limit.unwrap_or(usize::MAX))?, head.seq)
+            }
+        };
+        Ok(Self { store, session: session.clone(), page, after, last: head.seq })
+    }
+
+    fn next_page(&mut self) -> Result<(), StoreError> {
+        if self.after >= self.last {
+            return Ok(());
+        }
+        let left = usize::try_from(self.last - self.after).unwrap_or(usize::MAX);
+        self.page = self.store.backend.rows(&self.session, self.after, left.min(PAGE))?.into();
+        // No page at all: the session was deleted meanwhile.
+        self.after = self.page.back().map_or(self.last, |row| row.seq);
+        Ok(())
+    }
+
+    fn stop(&mut self) {
+        self.page.clear();
+        self.after = self.last;
+    }
+}
+
+impl Iterator for Entries<'_> {
+    type Item = Result<StoredEntry, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.page.is_empty()
+            && let Err(error) = self.next_page()
+        {
+            self.stop();
+            return Some(Err(error));
+        }
+        let row = self.page.pop_front()?;
+        let decoded = row.decode().map_err(|damage| damage.into_error(&self.session));
+        if decoded.is_err() {
+            self.stop();
+        }
+        Some(decoded)
+    }
+}
+
+/// From an entry back to its root, oldest first.
+fn walk(
+    store: &SessionStore,
+    session: &SessionId,
+    from: Seq,
+    limit: usize,
+) -> Result<VecDeque<Row>, StoreError> {
+    let mut branch = VecDeque::new();
+    let mut next = Some(from).filter(|seq| *seq > 0);
+    while let Some(from) = next.filter(|_| branch.len() < limit) {
+        let page = store.backend.rows_back(session, from, PAGE.min(limit - branch.len()))?;
+        let before = branch.len();
+        for row in page {
+            // Entries of other branches lie between those of this one.
+            if Some(row.seq) != next || branch.len() >= limit {
+                continue;
+            }
+            // A parent is always an earlier entry, so the walk ends.
+            next = row.parent.filter(|parent| *parent < row.seq);
+            branch.push_front(row);
+        }
+        if branch.len() == before {
+            break;
+        }
+    }
+    Ok(branch)
+}

@@ -1,0 +1,45 @@
+//! Where sessions are kept: SQLite by default, PostgreSQL for many machines, memory for tests and
+//! embedding. One [`SessionStore`] for all of them, with the same promises:
+//!
+//! - an append is whole or not there, and on disk when it returns;
+//! - it ends as stored, not stored or unknown, and trying again with the same ids is harmless;
+//! - the exact bytes of every entry are kept and hashed into a chain, so a changed byte is found;
+//! - a redaction hides its target from every reader and takes its bytes off the disk.
+//!
+//! An IO room: only here is SQL known. It uses `session` and nothing else of the house; whoever
+//! counts tokens or builds contexts hands the counts in.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a room that does IO: files and the clock are its business"
+)]
+
+mod backend;
+mod copy;
+mod entries;
+mod error;
+mod follow;
+mod import;
+mod memory;
+mod model;
+mod plan;
+//mod postgres;
+mod row;
+mod search;
+mod session_id;
+mod sqlite;
+mod store;
+mod url;
+mod verify;
+
+pub use entries::Entries;
+pub use error::{Outcome, Problem, StoreError};
+pub use follow::Follow;
+pub use import::Import;
+pub use model::{
+    Append, Appended, Damage, Hit, ListFilter, NewRecord, NewSession, Range, SearchQuery,
+    SearchResult, Seq, SessionInfo, Snippet, StoredEntry, TokenCount, Verified,
+};
+pub use session_id::{InvalidSessionId, SessionId};
+pub use store::SessionStore;
+pub use url::{InvalidStoreUrl, StoreUrl};

@@ -1,0 +1,292 @@
+//! Sessions in memory: for tests, for embedding, and as the plainest picture of what a store does.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tertulia_session::EntryId;
+
+use crate::backend::{Backend, Candidates, Head, Indexed, State};
+use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
+use crate::plan::{Batch, Known, Tail, plan, to_purge};
+use crate::row::{Encoding, Row};
+use crate::search::{CANDIDATES_MAX, Candidate, Question, Term, index_terms, text_of};
+use crate::store::{NO_LINK, now_millis};
+use crate::{SessionId, StoreError};
+
+/// Sessions in memory.
+#[derive(Default)]
+pub(crate) struct MemoryStore {
+    kept: Mutex<Kept>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Kept {
+    sessions: BTreeMap<SessionId, Session>,
+    created: u64,
+}
+
+struct Session {
+    /// The later it was begun, the higher.
+    key: u64,
+    state: State,
+    created_at: i64,
+    names_parents: bool,
+    rows: Vec<Row>,
+    places: HashMap<EntryId, usize>,
+}
+
+impl MemoryStore {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn get(&self, id: &SessionId) -> Result<&Session, StoreError> {
+        let session = self.sessions.get(id);
+        session.ok_or_else(|| StoreError::SessionNotFound(id.clone()))
+    }
+
+    fn get_mut(&mut self, id: &SessionId) -> Result<&mut Session, StoreError> {
+        let session = self.sessions.get_mut(id);
+        session.ok_or_else(|| StoreError::SessionNotFound(id.clone()))
+    }
+}
+
+impl Session {
+    fn tail(&self) -> Tail {
+        match self.rows.last() {
+            None => Tail { names_parents: self.names_parents, ..Tail::start() },
+            Some(last) => Tail {
+                seq: last.seq,
+                id: Some(last.record.id.clone()),
+                link: last.link,
+                names_parents: self.names_parents,
+            },
+        }
+    }
+
+    fn head(&self, id: &SessionId) -> Head {
+        let last = self.rows.last();
+        Head {
+            id: id.clone(),
+            created_at: self.created_at,
+            updated_at: last.map_or(self.created_at, |row| row.stored_at),
+            seq: last.map_or(0, |row| row.seq),
+            tail: last.map(|row| row.record.id.clone()),
+            link: last.map_or(NO_LINK, |row| row.link),
+        }
+    }
+
+    fn known(&self, entry: &EntryId) -> Option<Known> {
+        let row = self.places.get(entry).and_then(|place| self.rows.get(*place))?;
+        Some(Known { seq: row.seq, hash: row.record.hash })
+    }
+
+    fn purge(&mut self) {
+        let log: Vec<_> = self.rows.iter().filter_map(|row| row.clone().decode().ok()).collect();
+        for (seq, by) in to_purge(&log) {
+            let Some(place) = usize::try_from(seq - 1).ok() else { continue };
+            let (Some(row), Some(stored)) = (self.rows.get_mut(place), log.get(place)) else {
+                continue;
+            };
+            row.record = row.record.purged(&stored.entry, &by);
+        }
+    }
+}
+
+impl Backend for MemoryStore {
+    fn place(&self) -> String {
+        "memory".to_owned()
+    }
+
+    fn create(&self, id: &SessionId, created_at: i64, state: State) -> Result<(), StoreError> {
+        let mut kept = self.kept();
+        if kept.sessions.contains_key(id) {
+            return Err(StoreError::SessionExists(id.clone()));
+        }
+        kept.created += 1;
+        let session = Session {
+            key: kept.created,
+            state,
+            created_at,
+            names_parents: false,
+            rows: Vec::new(),
+            places: HashMap::new(),
+        };
+        kept.sessions.insert(id.clone(), session);
+        Ok(())
+    }
+
+    fn append(&self, id: &SessionId, batch: Batch) -> Result<Appended, StoreError> {
+        let mut kept = self.kept();
+        let session = kept.get_mut(id)?;
+        let plan = plan(id, &session.tail(), &batch, |entry| Ok(session.known(entry)))?;
+        let mut records: Vec<_> = batch.records.into_iter().map(|one| Some(one.record)).collect();
+        for placed in &plan.new {
+            let Some(record) = records.get_mut(placed.index).and_then(Option::take) else {
+                continue;
+            };
+            session.places.insert(record.id.clone(), session.rows.len());
+            session.rows.push(Row {
+                seq: placed.seq,
+                parent: placed.parent,
+                stored_at: now_millis(),
+                link: placed.link,
+                record,
+            });
+        }
+        session.names_parents = plan.tail.names_parents;
+        if plan.redacts {
+            session.purge();
+        }
+        drop(kept);
+        self.changed.notify_all();
+        Ok(plan.appended)
+    }
+
+    fn head(&self, id: &SessionId) -> Result<Head, StoreError> {
+        let kept = self.kept();
+        kept.get(id).map(|session| session.head(id))
+    }
+
+    fn rows(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Row>, StoreError> {
+        let kept = self.kept();
+        let skipped = usize::try_from(after).unwrap_or(usize::MAX);
+        Ok(kept.get(id)?.rows.iter().skip(skipped).take(limit).cloned().collect())
+    }
+
+    fn rows_back(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Row>, StoreError> {
+        let kept = self.kept();
+        let wanted = usize::try_from(from).unwrap_or(usize::MAX);
+        let rows = &kept.get(id)?.rows;
+        Ok(rows.iter().take(wanted).rev().take(limit).cloned().collect())
+    }
+
+    fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>, StoreError> {
+        Ok(self.kept().get(id)?.known(entry).map(|known| known.seq))
+    }
+
+    fn heads(&self, filter: &ListFilter) -> Result<Vec<Head>, StoreError> {
+        let kept = self.kept();
+        let open = kept.sessions.iter().filter(|(_, session)| session.state == State::Open);
+        let mut heads: Vec<(Head, u64)> =
+            open.map(|(id, session)| (session.head(id), session.key)).collect();
+        heads.retain(|(head, _)| filter.takes(head.id.as_str(), head.updated_at));
+        heads.sort_by_key(|(head, key)| std::cmp::Reverse((head.updated_at, *key)));
+        let limit = filter.limit.unwrap_or(usize::MAX);
+        Ok(heads.into_iter().map(|(head, _)| head).take(limit).collect())
+    }
+
+    fn publish(&self, imported: &SessionId, id: &SessionId) -> Result<(), StoreError> {
+        let mut kept = self.kept();
+        if kept.sessions.contains_key(id) {
+            return Err(StoreError::SessionExists(id.clone()));
+        }
+        let missing = || StoreError::SessionNotFound(imported.clone());
+        let mut session = kept.sessions.remove(imported).ok_or_else(missing)?;
+        session.state = State::Open;
+        kept.sessions.insert(id.clone(), session);
+        Ok(())
+    }
+
+    fn forgotten_imports(&self, since: i64, until: i64) -> Result<Vec<SessionId>, StoreError> {
+        let kept = self.kept();
+        let imports = kept.sessions.iter().filter(|(_, one)| one.state == State::Importing);
+        let forgotten = imports
+            .map(|(id, session)| session.head(id))
+            .filter(|head| head.updated_at < since || head.updated_at > until);
+        Ok(forgotten.map(|head| head.id).collect())
+    }
+
+    fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
+        let removed = self.kept().sessions.remove(id);
+        self.changed.notify_all();
+        removed.map(|_| ()).ok_or_else(|| StoreError::SessionNotFound(id.clone()))
+    }
+
+    fn know_counts(
+        &self,
+        id: &SessionId,
+        counts: &[(EntryId, TokenCount)],
+    ) -> Result<(), StoreError> {
+        let mut kept = self.kept();
+        let session = kept.get_mut(id)?;
+        for (entry, count) in counts {
+            let place = session.places.get(entry).copied();
+            if let Some(row) = place.and_then(|place| session.rows.get_mut(place))
+                && row.record.encoding != Encoding::Purged
+            {
+                row.record.count = Some(count.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn index_some(&self, _limit: usize) -> Result<Indexed, StoreError> {
+        Ok(Indexed::default())
+    }
+
+    fn candidates(
+        &self,
+        question: &Question,
+        query: &SearchQuery,
+    ) -> Result<Candidates, StoreError> {
+        let kept = self.kept();
+        let mut sessions: Vec<_> =
+            kept.sessions.iter().filter(|(_, session)| session.state == State::Open).collect();
+        sessions.retain(|(id, _)| query.session.as_ref().is_none_or(|wanted| wanted == *id));
+        sessions.sort_by_key(|(_, session)| std::cmp::Reverse(session.key));
+        let mut found = Vec::new();
+        for (id, session) in sessions {
+            for row in session.rows.iter().rev().filter(|row| query.takes(&row.record)) {
+                let speaker = row.record.speaker.as_ref().map(|speaker| speaker.id.clone());
+                let Ok(stored) = row.clone().decode() else { continue };
+                if !has_all(&index_terms(&text_of(&stored.entry)), question.terms()) {
+                    continue;
+                }
+                if found.len() == CANDIDATES_MAX {
+                    return Ok(Candidates { found, more: true });
+                }
+                found.push(Candidate { session: id.clone(), stored, speaker });
+            }
+        }
+        Ok(Candidates { found, more: false })
+    }
+
+    fn wait(&self, id: &SessionId, after: Seq, timeout: Duration) -> Result<(), StoreError> {
+        let kept = self.kept();
+        let nothing_new = |kept: &mut Kept| match kept.sessions.get(id) {
+            Some(session) => session.rows.len() as u64 <= after,
+            None => false,
+        };
+        let waited = self.changed.wait_timeout_while(kept, timeout, nothing_new);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+        Ok(())
+    }
+
+    fn check(&self) -> Result<Vec<String>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn reopen(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn copy_to(&self, _file: &Path) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+}
+
+fn has_all(terms: &[String], wanted: &[Term]) -> bool {
+    wanted.iter().all(|wanted| {
+        let fits = |term: &String| match wanted.is_prefix {
+            true => term.starts_with(&wanted.text),
+            false => *term == wanted.text,
+        };
+        terms.iter().any(fits)
+    })
+}

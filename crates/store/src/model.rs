@@ -1,0 +1,258 @@
+//! What goes into a store and what comes out: plain data, the same for every implementation.
+
+use tertulia_session::{ChainLink, Entry, EntryId, Timestamp};
+
+use crate::SessionId;
+use crate::row::Record;
+
+/// The number of an entry in its session, from 1. Given out under a lock; time plays no part in it.
+pub type Seq = u64;
+
+/// A session that is to be begun.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewSession {
+    /// Its id; without one, an id is made.
+    pub id: Option<SessionId>,
+}
+
+/// Entries to append, all or none.
+#[derive(Clone, Debug, Default)]
+pub struct Append {
+    /// The entries, in their order.
+    pub entries: Vec<NewRecord>,
+    /// The entry in which the session must end, unless all entries are there already.
+    pub expected_tail: Option<EntryId>,
+}
+
+/// An entry to append, with what is known of its size.
+#[derive(Clone, Debug)]
+pub struct NewRecord {
+    /// The entry.
+    pub entry: Entry,
+    /// How many tokens it has.
+    pub count: Option<TokenCount>,
+}
+
+/// How many tokens an entry has, and who counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenCount {
+    /// The name of the tokenizer, such as `o200k`.
+    pub tokenizer: Box<str>,
+    /// The count.
+    pub tokens: u64,
+}
+
+/// What an append did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// The last entry that was handed in; `None` if there was none.
+    pub last_entry_id: Option<EntryId>,
+    /// How many entries are new; the others were there already.
+    pub appended_count: usize,
+    /// The number of the newest entry of the session.
+    pub newest: Seq,
+}
+
+/// An entry as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredEntry {
+    /// Its number in the session.
+    pub seq: Seq,
+    /// The number of the entry that it follows.
+    pub parent: Option<Seq>,
+    /// The entry.
+    pub entry: Entry,
+    /// The size of its record in bytes, as it was written.
+    pub bytes: u64,
+    /// How many tokens it has, if somebody counted.
+    pub count: Option<TokenCount>,
+    /// When it was stored, by the clock of the machine that did.
+    pub stored_at: Timestamp,
+    /// Its link in the chain.
+    pub link: ChainLink,
+}
+
+/// Which entries of a session are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Range {
+    /// All of them.
+    #[default]
+    All,
+    /// The newest ones, at most so many.
+    Tail(usize),
+    /// This entry and all after it.
+    From(EntryId),
+    /// From this entry back to its root, oldest first; the newest entry if none is named.
+    Branch {
+        /// Where the branch ends.
+        tail: Option<EntryId>,
+        /// At most so many, the newest ones.
+        limit: Option<usize>,
+    },
+}
+
+/// What is known of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionInfo {
+    /// Its id.
+    pub id: SessionId,
+    /// When it was begun.
+    pub created_at: Timestamp,
+    /// When something was stored last.
+    pub updated_at: Timestamp,
+    /// How many entries it has, which is the number of the newest.
+    pub entries: Seq,
+    /// The newest entry.
+    pub tail: Option<EntryId>,
+    /// The link of the newest entry, which stands for the whole log.
+    pub head: ChainLink,
+    /// The beginning of the first message that can be seen.
+    pub title: Option<String>,
+}
+
+/// Which sessions are wanted, most recently changed first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListFilter {
+    /// The id begins with this.
+    pub id_prefix: Option<String>,
+    /// Changed at this moment or later.
+    pub since: Option<Timestamp>,
+    /// Changed before this moment.
+    pub until: Option<Timestamp>,
+    /// At most so many.
+    pub limit: Option<usize>,
+}
+
+/// What a check of a session found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// How many entries fit together, from the first on.
+    pub entries: Seq,
+    /// How many of them are purged.
+    pub purged: u64,
+    /// The link of the last of them.
+    pub head: ChainLink,
+    /// The first thing that does not fit.
+    pub damage: Option<Damage>,
+}
+
+/// What does not fit in a stored session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The number of the entry.
+    pub place: Seq,
+    /// Its id, where it can be told.
+    pub entry: Option<EntryId>,
+    /// What does not fit.
+    pub reason: String,
+}
+
+/// What is looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SearchQuery {
+    /// The words; all must be found. `"in quotes"` they must follow each other, `word*` may go on.
+    pub text: String,
+    /// Only in this session.
+    pub session: Option<SessionId>,
+    /// Only what this speaker said: role id or name.
+    pub speaker: Option<String>,
+    /// Only entries of this type.
+    pub type_name: Option<String>,
+    /// Only at this moment or later.
+    pub since: Option<Timestamp>,
+    /// Only before this moment.
+    pub until: Option<Timestamp>,
+    /// At most so many; 20 if not said.
+    pub limit: Option<usize>,
+}
+
+/// What was found, best first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SearchResult {
+    /// The entries.
+    pub hits: Vec<Hit>,
+    /// Whether there were more candidates than are ever looked at; the newest were.
+    pub more: bool,
+}
+
+/// An entry that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// The session.
+    pub session: SessionId,
+    /// The number of the entry.
+    pub seq: Seq,
+    /// The entry.
+    pub entry_id: EntryId,
+    /// Its type.
+    pub type_name: Box<str>,
+    /// Who said it.
+    pub speaker: Option<Box<str>>,
+    /// When it happened.
+    pub timestamp: Option<Timestamp>,
+    /// How well it fits, in thousandths; only for comparing hits of one search.
+    pub score: u64,
+    /// The words around what was found.
+    pub snippet: Snippet,
+}
+
+/// A piece of a text, and where in it something was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snippet {
+    /// The piece, on one line.
+    pub text: String,
+    /// The bytes of the piece that were looked for.
+    pub marks: Vec<std::ops::Range<usize>>,
+    /// Whether something stands before it.
+    pub cut_before: bool,
+    /// Whether something stands behind it.
+    pub cut_after: bool,
+}
+
+impl Append {
+    /// These entries, without counts and whatever the session ends in.
+    pub fn of(entries: impl IntoIterator<Item = Entry>) -> Self {
+        let entries = entries.into_iter().map(NewRecord::from).collect();
+        Self { entries, expected_tail: None }
+    }
+
+    /// The same, if the session ends in this entry.
+    #[must_use]
+    pub fn expecting(mut self, tail: EntryId) -> Self {
+        self.expected_tail = Some(tail);
+        self
+    }
+}
+
+impl From<Entry> for NewRecord {
+    fn from(entry: Entry) -> Self {
+        Self { entry, count: None }
+    }
+}
+
+impl ListFilter {
+    /// Whether a session passes, as far as id and time go.
+    pub(crate) fn takes(&self, id: &str, updated_at: i64) -> bool {
+        self.id_prefix.as_ref().is_none_or(|prefix| id.starts_with(prefix.as_str()))
+            && self.since.as_ref().is_none_or(|since| updated_at >= since.millis())
+            && self.until.as_ref().is_none_or(|until| updated_at < until.millis())
+    }
+}
+
+impl SearchQuery {
+    /// Whether an entry passes the filters, all but that of the session.
+    pub(crate) fn takes(&self, record: &Record) -> bool {
+        let said_by = |wanted: &String| {
+            record.speaker.as_ref().is_some_and(|speaker| {
+                *speaker.id == **wanted || speaker.name.as_deref() == Some(wanted)
+            })
+        };
+        self.speaker.as_ref().is_none_or(said_by)
+            && self.type_name.as_ref().is_none_or(|wanted| *record.type_name == **wanted)
+            && self.since.as_ref().is_none_or(|since| record.time >= Some(since.millis()))
+            && self
+                .until
+                .as_ref()
+                .is_none_or(|until| record.time.is_some_and(|time| time < until.millis()))
+    }
+}

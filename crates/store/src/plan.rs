@@ -1,0 +1,168 @@
+//! What an append comes to: which entries are new, which numbers, parents and links they get, and why
+//! it is refused. Pure and the same for every store, which only looks up what is asked and writes what
+//! is planned.
+
+use std::collections::HashMap;
+
+use tertulia_session::{ChainLink, EntryId, EntryIndex, EntryKind, RecordHash};
+
+use crate::model::{Append, Appended, Seq, StoredEntry};
+use crate::row::Prepared;
+use crate::{Problem, SessionId, StoreError};
+
+/// Where a session ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tail {
+    pub(crate) seq: Seq,
+    pub(crate) id: Option<EntryId>,
+    pub(crate) link: ChainLink,
+    /// Whether an entry has named a parent; see [`EntryIndex`].
+    pub(crate) names_parents: bool,
+}
+
+/// Entries on their way in.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(crate) records: Vec<Prepared>,
+    pub(crate) expected_tail: Option<EntryId>,
+}
+
+/// An entry that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Known {
+    pub(crate) seq: Seq,
+    pub(crate) hash: RecordHash,
+}
+
+/// What is to be written, in this order, and where the session ends then.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) new: Vec<Placed>,
+    pub(crate) tail: Tail,
+    /// Whether something is hidden by it, so that bytes are to be purged.
+    pub(crate) redacts: bool,
+    pub(crate) appended: Appended,
+}
+
+/// A new entry and its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Placed {
+    /// Its index in the batch.
+    pub(crate) index: usize,
+    pub(crate) seq: Seq,
+    pub(crate) parent: Option<Seq>,
+    pub(crate) link: ChainLink,
+}
+
+impl Tail {
+    /// Of a session without entries.
+    pub(crate) fn start() -> Self {
+        Self { seq: 0, id: None, link: ChainLink::START, names_parents: false }
+    }
+}
+
+impl Batch {
+    pub(crate) fn prepare(session: &SessionId, append: Append) -> Result<Self, StoreError> {
+        let Append { entries, expected_tail } = append;
+        let prepare = |new| Prepared::new(session, new);
+        let records = entries.into_iter().map(prepare).collect::<Result<_, _>>()?;
+        Ok(Self { records, expected_tail })
+    }
+
+    /// About how many bytes it writes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.records.iter().map(|prepared| prepared.record.body.len() + 256).sum()
+    }
+}
+
+/// Plans an append to a session that ends in `tail`. `find` looks entries up that are stored.
+pub(crate) fn plan(
+    session: &SessionId,
+    tail: &Tail,
+    batch: &Batch,
+    mut find: impl FnMut(&EntryId) -> Result<Option<Known>, StoreError>,
+) -> Result<Plan, StoreError> {
+    let refused = |problem| StoreError::not_stored(session, problem);
+    let mut new = Vec::with_capacity(batch.records.len());
+    let mut in_batch: HashMap<&EntryId, Known> = HashMap::new();
+    let (mut end, mut redacts) = (tail.clone(), false);
+    for (index, prepared) in batch.records.iter().enumerate() {
+        let (id, hash) = (&prepared.record.id, prepared.record.hash);
+        let mut known = |id: &EntryId| match in_batch.get(id) {
+            Some(known) => Ok(Some(*known)),
+            None => find(id),
+        };
+        if let Some(there) = known(id)? {
+            if there.hash != hash {
+                return Err(refused(Problem::OtherContent(id.clone())));
+            }
+            continue;
+        }
+        end.names_parents |= prepared.parent_id.is_some();
+        let parent = match &prepared.parent_id {
+            Some(parent) if Some(parent) == end.id.as_ref() => Some(end.seq),
+            Some(parent) => match known(parent)? {
+                Some(there) => Some(there.seq),
+                None => {
+                    let (entry, parent) = (id.clone(), parent.clone());
+                    return Err(refused(Problem::MissingParent { entry, parent }));
+                }
+            },
+            None => Some(end.seq).filter(|seq| *seq > 0 && !end.names_parents),
+        };
+        if let Some(target) = &prepared.redacts {
+            if known(target)?.is_none() {
+                let (entry, target) = (id.clone(), target.clone());
+                return Err(refused(Problem::MissingTarget { entry, target }));
+            }
+            redacts = true;
+        }
+        end.seq += 1;
+        end.link = end.link.next(&prepared.digest);
+        end.id = Some(id.clone());
+        in_batch.insert(id, Known { seq: end.seq, hash });
+        new.push(Placed { index, seq: end.seq, parent, link: end.link });
+    }
+    // A repeated append finds all its entries there: it is done, whatever came after it.
+    if !new.is_empty()
+        && let Some(expected) = &batch.expected_tail
+        && tail.id.as_ref() != Some(expected)
+    {
+        let (session, expected) = (session.clone(), expected.clone());
+        let actual = tail.id.clone();
+        return Err(StoreError::SessionConcurrentWrite { session, expected, actual });
+    }
+    let last_entry_id = batch.records.last().map(|prepared| prepared.record.id.clone());
+    let appended = Appended { last_entry_id, appended_count: new.len(), newest: end.seq };
+    Ok(Plan { new, tail: end, redacts, appended })
+}
+
+/// What is hidden in a log and still has its bytes, and the redaction that hides it: the targets, and
+/// the summaries that may hold text of them.
+pub(crate) fn to_purge(log: &[StoredEntry]) -> Vec<(Seq, EntryId)> {
+    let entries: Vec<_> = log.iter().map(|stored| stored.entry.clone()).collect();
+    let Ok(index) = EntryIndex::of(&entries) else {
+        return direct_targets(log);
+    };
+    let hidden = log.iter().enumerate().filter_map(|(place, stored)| {
+        let by = index.see(&entries, place)?.hidden_by()?.clone();
+        let is_purged = matches!(stored.entry.kind, EntryKind::Purged(_));
+        (!is_purged).then_some((stored.seq, by))
+    });
+    hidden.collect()
+}
+
+/// For a log that no view can be made of.
+fn direct_targets(log: &[StoredEntry]) -> Vec<(Seq, EntryId)> {
+    let redactions = log.iter().filter_map(|stored| match &stored.entry.kind {
+        EntryKind::Redaction(redaction) => Some((&redaction.target_id, &stored.entry.id)),
+        _ => None,
+    });
+    let redacted: HashMap<_, _> = redactions.collect();
+    let hidden = log.iter().filter_map(|stored| {
+        let by = redacted.get(&stored.entry.id)?;
+        let is_purged = matches!(stored.entry.kind, EntryKind::Purged(_));
+        (!is_purged).then(|| (stored.seq, (*by).clone()))
+    });
+    hidden.collect()
+}

@@ -1,0 +1,283 @@
+//! An entry in the form in which every store keeps it: the exact bytes of its record, hashes, and
+//! columns derived from it for looking things up. Pure; called by the stores on the way in and out.
+
+use tertulia_session::json;
+use tertulia_session::record::{EntryRecord, read_entry};
+use tertulia_session::{
+    ChainLink, Entry, EntryDigest, EntryId, EntryKind, Fields, Purged, RecordHash, Timestamp,
+};
+
+use crate::model::{Damage, NewRecord, Seq, StoredEntry, TokenCount};
+use crate::{Problem, SessionId, StoreError};
+
+/// Records above this size are compressed, if that makes them smaller.
+const PLAIN_BYTES_MAX: usize = 4096;
+/// How large a record may be.
+pub(crate) const RECORD_BYTES_MAX: usize = 256 << 20;
+/// How long an id may be.
+const ID_BYTES_MAX: usize = 1024;
+/// Fast, and near the best ratio for texts of a few kilobytes.
+const LEVEL: i32 = 3;
+
+/// A row of the table of entries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) seq: Seq,
+    pub(crate) parent: Option<Seq>,
+    pub(crate) stored_at: i64,
+    pub(crate) link: ChainLink,
+    pub(crate) record: Record,
+}
+
+/// What of a row does not depend on its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) id: EntryId,
+    pub(crate) type_name: Box<str>,
+    pub(crate) time: Option<i64>,
+    pub(crate) speaker: Option<Speaker>,
+    /// The size of the record before it was compressed.
+    pub(crate) bytes: u64,
+    pub(crate) count: Option<TokenCount>,
+    pub(crate) encoding: Encoding,
+    pub(crate) body: Vec<u8>,
+    /// The hash of the record; of what was purged, the hash of what was there.
+    pub(crate) hash: RecordHash,
+}
+
+/// Who said it, for filters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Speaker {
+    pub(crate) id: Box<str>,
+    pub(crate) name: Option<Box<str>>,
+}
+
+/// How the bytes of a record are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    Plain,
+    Zstd,
+    /// What a redaction left; the hash is that of what was there.
+    Purged,
+}
+
+/// An entry on its way in: all that can be made of it before its place is known.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) record: Record,
+    pub(crate) parent_id: Option<EntryId>,
+    pub(crate) digest: EntryDigest,
+    /// What it hides, if it is a redaction.
+    pub(crate) redacts: Option<EntryId>,
+}
+
+impl Encoding {
+    /// The number in the table.
+    pub(crate) fn code(self) -> i16 {
+        match self {
+            Self::Plain => 0,
+            Self::Zstd => 1,
+            Self::Purged => 2,
+        }
+    }
+
+    pub(crate) fn of(code: i64) -> Option<Self> {
+        [Self::Plain, Self::Zstd, Self::Purged]
+            .into_iter()
+            .find(|one| i64::from(one.code()) == code)
+    }
+}
+
+impl Prepared {
+    /// Serialises, hashes and compresses an entry, on the thread of whoever appends it.
+    pub(crate) fn new(session: &SessionId, new: NewRecord) -> Result<Self, StoreError> {
+        let NewRecord { entry, count } = new;
+        let json = EntryRecord::new(&entry).to_json();
+        check_size(&entry, &json).map_err(|problem| StoreError::not_stored(session, problem))?;
+        let (encoding, hash) = match &entry.kind {
+            EntryKind::Purged(purged) => (Encoding::Purged, purged.hash),
+            _ => (Encoding::Plain, RecordHash::of_bytes(json.as_bytes())),
+        };
+        let redacts = match &entry.kind {
+            EntryKind::Redaction(redaction) => Some(redaction.target_id.clone()),
+            _ => None,
+        };
+        let digest = EntryDigest::with_record(&entry, hash);
+        let bytes = json.len() as u64;
+        let (encoding, body) = match encoding {
+            Encoding::Plain => compressed(json.into_bytes()),
+            other => (other, json.into_bytes()),
+        };
+        let record = Record {
+            type_name: type_name(&entry).into(),
+            time: entry.timestamp.as_ref().map(Timestamp::millis),
+            speaker: speaker(&entry),
+            id: entry.id,
+            bytes,
+            count,
+            encoding,
+            body,
+            hash,
+        };
+        Ok(Self { record, parent_id: entry.parent_id, digest, redacts })
+    }
+}
+
+fn check_size(entry: &Entry, json: &str) -> Result<(), Problem> {
+    let id = entry.id.as_str();
+    let bad = |reason: String| {
+        let entry = id.chars().take(80).collect();
+        Err(Problem::BadEntry { entry, reason })
+    };
+    if id.is_empty() || id.len() > ID_BYTES_MAX {
+        return bad(format!("must have an id of 1 to {ID_BYTES_MAX} bytes; it has {}", id.len()));
+    }
+    if id.contains('\0') {
+        return bad("must have an id without NUL characters".to_owned());
+    }
+    if json.len() > RECORD_BYTES_MAX {
+        let size = json.len();
+        return bad(format!("has {size} bytes; the most is {RECORD_BYTES_MAX}; split it"));
+    }
+    Ok(())
+}
+
+fn compressed(json: Vec<u8>) -> (Encoding, Vec<u8>) {
+    if json.len() <= PLAIN_BYTES_MAX {
+        return (Encoding::Plain, json);
+    }
+    match zstd::bulk::compress(&json, LEVEL) {
+        Ok(small) if small.len() < json.len() => (Encoding::Zstd, small),
+        _ => (Encoding::Plain, json),
+    }
+}
+
+/// The word in `type`; of what was purged, the word that was there.
+fn type_name(entry: &Entry) -> &str {
+    match &entry.kind {
+        EntryKind::Purged(purged) => &purged.type_name,
+        kind => kind.type_name(),
+    }
+}
+
+fn speaker(entry: &Entry) -> Option<Speaker> {
+    let EntryKind::Message(message) = &entry.kind else { return None };
+    if let Some(speaker) = &message.speaker {
+        let name = Some(speaker.role_name.clone()).filter(|name| *name != speaker.role_id);
+        return Some(Speaker { id: speaker.role_id.clone(), name });
+    }
+    message.role.map(|role| Speaker { id: role.as_str().into(), name: None })
+}
+
+impl Record {
+    /// The bytes of the record, checked against their hash.
+    pub(crate) fn json(&self) -> Result<Vec<u8>, String> {
+        let json = match self.encoding {
+            Encoding::Plain | Encoding::Purged => self.body.clone(),
+            Encoding::Zstd => {
+                let size = usize::try_from(self.bytes).unwrap_or(usize::MAX);
+                zstd::bulk::decompress(&self.body, size.min(RECORD_BYTES_MAX))
+                    .map_err(|error| format!("its record cannot be decompressed ({error})"))?
+            }
+        };
+        if self.encoding != Encoding::Purged && RecordHash::of_bytes(&json) != self.hash {
+            return Err("its record does not have the hash that was stored with it".to_owned());
+        }
+        Ok(json)
+    }
+
+    /// The entry; an error says what does not fit.
+    pub(crate) fn entry(&self) -> Result<Entry, String> {
+        let json = self.json()?;
+        let text = str::from_utf8(&json).map_err(|_| "its record is not UTF-8".to_owned())?;
+        let raw = json::parse(text).map_err(|error| format!("its record is not JSON ({error})"))?;
+        let entry = read_entry(raw).map_err(|error| format!("its record is no entry ({error})"))?;
+        self.check_columns(&entry, json.len())?;
+        Ok(entry)
+    }
+
+    /// The columns are made from the record; whoever changed one of them is found here.
+    fn check_columns(&self, entry: &Entry, bytes: usize) -> Result<(), String> {
+        let is_purged = match &entry.kind {
+            EntryKind::Purged(purged) if purged.hash != self.hash => {
+                return Err("the hash of what was purged is not the one that was stored".to_owned());
+            }
+            EntryKind::Purged(_) => true,
+            _ => false,
+        };
+        let fits = [
+            ("id", entry.id == self.id),
+            ("type", type_name(entry) == &*self.type_name),
+            ("time", entry.timestamp.as_ref().map(Timestamp::millis) == self.time),
+            ("speaker", speaker(entry) == self.speaker),
+            ("size", bytes as u64 == self.bytes),
+            ("encoding", is_purged == (self.encoding == Encoding::Purged)),
+        ];
+        match fits.into_iter().find(|(_, fits)| !fits) {
+            Some((column, _)) => Err(format!("its {column} is not the one in its record")),
+            None => Ok(()),
+        }
+    }
+
+    /// What is left once this redaction took the bytes away.
+    pub(crate) fn purged(&self, entry: &Entry, by: &EntryId) -> Self {
+        let kind = EntryKind::Purged(Purged {
+            type_name: self.type_name.clone(),
+            hash: self.hash,
+            by: by.clone(),
+            unknown: Fields::NONE,
+        });
+        let left = Entry {
+            id: entry.id.clone(),
+            parent_id: entry.parent_id.clone(),
+            kind,
+            timestamp: entry.timestamp.clone(),
+            run_id: None,
+            meta: None,
+            unknown: Fields::NONE,
+        };
+        let body = EntryRecord::new(&left).to_json().into_bytes();
+        Self {
+            id: self.id.clone(),
+            type_name: self.type_name.clone(),
+            time: self.time,
+            speaker: None,
+            bytes: body.len() as u64,
+            count: None,
+            encoding: Encoding::Purged,
+            body,
+            hash: self.hash,
+        }
+    }
+}
+
+impl Row {
+    /// The stored entry; an error names the place.
+    pub(crate) fn decode(self) -> Result<StoredEntry, Damage> {
+        let entry = match self.record.entry() {
+            Ok(entry) => entry,
+            Err(reason) => return Err(self.damage(reason)),
+        };
+        Ok(StoredEntry {
+            seq: self.seq,
+            parent: self.parent,
+            entry,
+            bytes: self.record.bytes,
+            count: self.record.count,
+            stored_at: Timestamp::from_millis(self.stored_at),
+            link: self.link,
+        })
+    }
+
+    pub(crate) fn damage(&self, reason: String) -> Damage {
+        Damage { place: self.seq, entry: Some(self.record.id.clone()), reason }
+    }
+}
+
+impl Damage {
+    /// As the reason why a session cannot be read.
+    pub(crate) fn into_error(self, session: &SessionId) -> StoreError {
+        let Self { place, entry, reason } = self;
+        StoreError::unreadable(session, Problem::Damaged { place, entry, reason })
+    }
+}

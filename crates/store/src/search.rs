@@ -1,0 +1,76 @@
+//! Full-text search, the part that is the same in every store: the text of an entry, the terms it is
+//! found by, what a question asks for, how well a text answers it, and the snippet that is shown. A
+//! store keeps the terms in its own index and hands over the newest entries that have all of them;
+//! everything else happens here, so that all stores give the same hits. Pure.
+
+mod flat;
+mod query;
+mod snippet;
+mod terms;
+mod text;
+
+pub(crate) use query::{Question, Term};
+pub(crate) use terms::index_terms;
+pub(crate) use text::text_of;
+
+use crate::SessionId;
+use crate::model::{Hit, SearchQuery, SearchResult, StoredEntry};
+
+/// How many entries are looked at, the newest of those that have all terms.
+pub(crate) const CANDIDATES_MAX: usize = 2000;
+/// How many hits there are if nobody says.
+const HITS: usize = 20;
+
+/// An entry that has all terms of a question.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    pub(crate) session: SessionId,
+    pub(crate) stored: StoredEntry,
+    pub(crate) speaker: Option<Box<str>>,
+}
+
+/// The best of the candidates; those that only seemed to fit are left out.
+pub(crate) fn rank(
+    question: &Question,
+    query: &SearchQuery,
+    candidates: Vec<Candidate>,
+    more: bool,
+) -> SearchResult {
+    let limit = query.limit.unwrap_or(HITS);
+    let mut found: Vec<(u64, Candidate)> = Vec::new();
+    for candidate in candidates {
+        let text = text_of(&candidate.stored.entry);
+        if let Some(score) = question.score(&text) {
+            found.push((score, candidate));
+        }
+    }
+    // Equal scores: the later entry first, by time where there is one; then by place, so that every
+    // store and every run gives the same order.
+    let moment = |one: &Candidate| one.stored.entry.timestamp.as_ref().map(|time| time.millis());
+    found.sort_by(|(one_score, one), (other_score, other)| {
+        let by_score = other_score.cmp(one_score);
+        let by_time = || moment(other).cmp(&moment(one));
+        let by_session = || one.session.cmp(&other.session);
+        let by_place = || other.stored.seq.cmp(&one.stored.seq);
+        by_score.then_with(by_time).then_with(by_session).then_with(by_place)
+    });
+    found.truncate(limit);
+    let hits = found.into_iter().map(|(score, candidate)| hit(question, score, candidate));
+    SearchResult { hits: hits.collect(), more }
+}
+
+fn hit(question: &Question, score: u64, candidate: Candidate) -> Hit {
+    let Candidate { session, stored, speaker } = candidate;
+    let snippet = question.snippet(&text_of(&stored.entry));
+    let type_name = stored.entry.kind.type_name().into();
+    Hit {
+        session,
+        seq: stored.seq,
+        type_name,
+        speaker,
+        timestamp: stored.entry.timestamp,
+        entry_id: stored.entry.id,
+        score,
+        snippet,
+    }
+}

@@ -1,0 +1,130 @@
+//! The terms that a text is found by: words in lower case, and pairs of characters where a script
+//! writes no blanks. All letters and digits, so that no index splits them further. Called by the
+//! stores for what they index and by the question for what it asks.
+
+use std::collections::HashSet;
+
+use super::flat::{fold, is_dense, is_word};
+
+/// Longer words are indexed by their beginning.
+const WORD_CHARACTERS_MAX: usize = 64;
+/// How many bytes of terms an entry may have. What is behind that in a text of megabytes is not found.
+const TERM_BYTES_MAX: usize = 512 << 10;
+
+/// The terms of a text, each once, in the order in which they come.
+pub(crate) fn index_terms(text: &str) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let mut terms = Vec::new();
+    let mut bytes = 0;
+    each_term(text, &mut |term| {
+        if bytes <= TERM_BYTES_MAX && !seen.contains(term) {
+            bytes += term.len() + 1;
+            seen.insert(term.to_owned());
+            terms.push(term.to_owned());
+        }
+    });
+    terms
+}
+
+/// Hands over every term of a text, in order, repeats included.
+pub(super) fn each_term(text: &str, take: &mut impl FnMut(&str)) {
+    let mut term = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(char::is_alphanumeric) {
+        rest = rest.get(at..).unwrap_or_default();
+        let dense = rest.chars().next().is_some_and(is_dense);
+        let end =
+            if dense { dense_run(rest, &mut term, take) } else { word(rest, &mut term, take) };
+        rest = rest.get(end..).unwrap_or_default();
+    }
+}
+
+fn word(text: &str, term: &mut String, take: &mut impl FnMut(&str)) -> usize {
+    term.clear();
+    let mut characters = 0;
+    let mut end = text.len();
+    for (at, one) in text.char_indices() {
+        if !is_word(one) {
+            end = at;
+            break;
+        }
+        if characters < WORD_CHARACTERS_MAX {
+            term.push(fold(one));
+        }
+        characters += 1;
+    }
+    take(term);
+    end
+}
+
+/// The pairs of a run, and its last character alone: so a single character is the beginning of some
+/// term wherever it stands.
+fn dense_run(text: &str, term: &mut String, take: &mut impl FnMut(&str)) -> usize {
+    let mut last: Option<char> = None;
+    let mut end = text.len();
+    for (at, one) in text.char_indices() {
+        if !is_dense(one) || !one.is_alphanumeric() {
+            end = at;
+            break;
+        }
+        if let Some(last) = last {
+            term.clear();
+            term.extend([fold(last), fold(one)]);
+            take(term);
+        }
+        last = Some(one);
+    }
+    if let Some(last) = last {
+        term.clear();
+        term.push(fold(last));
+        take(term);
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        assert_eq!(index_terms(text), expected, "{text}");
+    }
+
+    #[test]
+    fn words_are_the_same_in_any_case_and_script() {
+        check("Hello, WORLD! hello", &["hello", "world"]);
+        check("Straße ÄRGER Привет", &["straße", "ärger", "привет"]);
+        check("parse_entry src/main.rs", &["parse", "entry", "src", "main", "rs"]);
+        check(" .,;!? \n", &[]);
+    }
+
+    #[test]
+    fn chinese_and_japanese_are_pairs_of_characters() {
+        check("数据库", &["数据", "据库", "库"]);
+        check("東京タワー", &["東京", "京タ", "タワ", "ワー", "ー"]);
+        check("用React写", &["用", "react", "写"]);
+    }
+
+    #[test]
+    fn a_long_word_is_found_by_its_beginning() {
+        check(&"x".repeat(1000), &[&"x".repeat(WORD_CHARACTERS_MAX)]);
+    }
+
+    #[test]
+    fn a_text_of_megabytes_has_a_bounded_number_of_terms() {
+        let text: String = (0..400_000).map(|number| format!("w{number} ")).collect();
+        let terms = index_terms(&text);
+        let bytes: usize = terms.iter().map(|term| term.len() + 1).sum();
+        assert!(bytes <= TERM_BYTES_MAX + 300, "{bytes}");
+        assert!(terms.len() > 50_000);
+    }
+
+    #[test]
+    fn a_term_is_letters_and_digits_only() {
+        let text: String = (0..0x3000).filter_map(char::from_u32).collect();
+        for term in index_terms(&text) {
+            assert!(!term.bytes().any(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric()));
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The text of an entry that can be searched: what was said, called and answered, tasks and summaries.
+//! Called when an entry is indexed and when it is a candidate; must give the same text both times.
+
+use std::fmt::Write;
+
+use tertulia_session::json::{self, Json};
+use tertulia_session::{Entry, EntryKind, Message, PartKind};
+
+/// The text, pieces on lines of their own; empty where there is nothing to find.
+pub(crate) fn text_of(entry: &Entry) -> String {
+    let mut text = String::new();
+    match &entry.kind {
+        EntryKind::Message(message) => message_text(message, &mut text),
+        EntryKind::TeamTask(task) => text.push_str(task.task.as_deref().unwrap_or_default()),
+        EntryKind::CompactionSummary(summary) => text.push_str(&summary.summary),
+        EntryKind::BranchSummary(summary) => {
+            text.push_str(summary.summary.as_deref().unwrap_or_default());
+        }
+        EntryKind::SystemPromptOverride(other) => text.push_str(&other.system_prompt),
+        _ => {}
+    }
+    text
+}
+
+fn message_text(message: &Message, text: &mut String) {
+    for part in &message.parts {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        match &part.kind {
+            PartKind::Text(said) | PartKind::Thinking(said) => text.push_str(said),
+            PartKind::ToolCall(call) => {
+                let _ = write!(text, "{}", call.tool_name);
+                json_texts(&call.arguments, text);
+            }
+            PartKind::ToolResult(result) => json_texts(&result.content, text),
+            PartKind::FileRef(file) => text.push_str(&file.path),
+            PartKind::Image(_) => {}
+            PartKind::Other(other) => {
+                if let Some(payload) = &other.payload {
+                    json_texts(payload, text);
+                }
+            }
+        }
+    }
+}
+
+/// All strings of a JSON value, one per line; numbers and words of JSON are not searched for. Base64
+/// data of pictures is a string without blanks and costs one term.
+fn json_texts(value: &Json, text: &mut String) {
+    let source = value.as_str();
+    let mut rest = source;
+    while let Some(begin) = rest.find('"') {
+        let end = string_end(rest, begin);
+        let raw = rest.get(begin..end).unwrap_or_default();
+        if let Some(said) = json::parse(raw).ok().and_then(|raw| json::text(raw).ok()) {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&said);
+        }
+        rest = rest.get(end..).unwrap_or_default();
+    }
+}
+
+/// Behind the closing quote of the string that begins here.
+fn string_end(text: &str, begin: usize) -> usize {
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate().skip(begin + 1) {
+        if byte == b'"' && !escaped {
+            return at + 1;
+        }
+        escaped = byte == b'\\' && !escaped;
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use tertulia_session::record::EntryLines;
+
+    use super::*;
+
+    fn text(payload: &str) -> String {
+        let line = format!(r#"{{"id":"a","type":"message","payload":{payload}}}"#);
+        text_of(&EntryLines::new().read(&line).unwrap().unwrap())
+    }
+
+    #[test]
+    fn a_message_is_found_by_all_that_it_says() {
+        let parts = r#"{"role":"assistant","parts":[
+            {"kind":"text","payload":{"text":"Let me see."}},
+            {"kind":"tool_call","payload":{"toolCallId":"1","toolName":"grep","arguments":{"pattern":"a\nb","n":3}}},
+            {"kind":"file_ref","payload":{"path":"src/main.rs"}}]}"#;
+        assert_eq!(text(parts), "Let me see.\ngrep\npattern\na\nb\nn\nsrc/main.rs");
+    }
+
+    #[test]
+    fn a_result_is_found_by_its_words_not_its_escapes() {
+        let parts = r#"{"role":"tool","parts":[{"kind":"tool_result","payload":
+            {"toolCallId":"1","content":"line one\nquote \"x\" caf\u00e9"}}]}"#;
+        assert_eq!(text(parts), "line one\nquote \"x\" café");
+    }
+
+    #[test]
+    fn tasks_and_summaries_are_found_too() {
+        let task = r#"{"id":"a","type":"team_task","payload":{"task":"Ship it"}}"#;
+        assert_eq!(text_of(&EntryLines::new().read(task).unwrap().unwrap()), "Ship it");
+        let usage = r#"{"id":"a","type":"custom","payload":"x"}"#;
+        assert_eq!(text_of(&EntryLines::new().read(usage).unwrap().unwrap()), "");
+    }
+}

@@ -1,0 +1,108 @@
+//! The id of a session: typed by people, named in files and on command lines. So it is short, plain
+//! ASCII, and never looks like a flag or a path.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// The id of a session. Cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(Arc<str>);
+
+/// A text that cannot be the id of a session.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{got:?} cannot be the id of a session; take 1 to {max} letters, digits, '-', '_', '.' and ':', \
+     beginning with a letter or digit",
+    max = SessionId::BYTES_MAX
+)]
+pub struct InvalidSessionId {
+    /// The text, or its beginning.
+    pub got: String,
+}
+
+impl SessionId {
+    /// How long an id may be.
+    pub const BYTES_MAX: usize = 128;
+
+    /// Reads an id.
+    pub fn parse(text: &str) -> Result<Self, InvalidSessionId> {
+        let plain =
+            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
+        let begins_well = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+        if !begins_well || text.len() > Self::BYTES_MAX || !text.bytes().all(plain) {
+            return Err(InvalidSessionId { got: text.chars().take(80).collect() });
+        }
+        Ok(Self(text.into()))
+    }
+
+    /// An id for a session that begins now: the minute, and letters that chance made.
+    pub(crate) fn made(now_millis: i64, chance: u64) -> Self {
+        const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+        let letter = |at: u32| char::from(LETTERS[(chance >> (5 * at)) as usize % 32]);
+        let letters: String = (0..8).map(letter).collect();
+        let minute = tertulia_session::Timestamp::from_millis(now_millis).to_iso();
+        // 2026-11-16T02:33:44.555Z
+        let (day, time) = minute.split_once('T').unwrap_or((&minute, "00:00"));
+        let clock: String = time.chars().take(5).filter(|&one| one != ':').collect();
+        Self(format!("{day}-{clock}-{letters}").into())
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_names_are_ids() {
+        for text in ["a", "7", "login-page", "2026-11-16-0233-k3f9", "a:b_c.d", &"x".repeat(128)] {
+            assert_eq!(SessionId::parse(text).unwrap().as_str(), text);
+        }
+    }
+
+    #[test]
+    fn what_looks_like_a_flag_a_path_or_a_trick_is_refused() {
+        let long = "x".repeat(129);
+        let wrong = [
+            "",
+            "-f",
+            "--yes",
+            ".",
+            "..",
+            "../x",
+            "a/b",
+            "a\\b",
+            "a b",
+            "a\n",
+            "a\0",
+            "é",
+            "аdmin",
+            "a\u{202e}",
+            "'; DROP TABLE session; --",
+            "%",
+            "*",
+            &long,
+        ];
+        for text in wrong {
+            let error = SessionId::parse(text).unwrap_err().to_string();
+            assert!(error.contains("cannot be the id of a session"), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_made_id_tells_the_minute_and_is_an_id() {
+        let id = SessionId::made(1_794_796_424_555, 0x0123_4567_89ab_cdef);
+        assert!(id.as_str().starts_with("2026-11-16-0233-"), "{id}");
+        assert_eq!(SessionId::parse(id.as_str()), Ok(id));
+    }
+}

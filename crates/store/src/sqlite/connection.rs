@@ -1,0 +1,108 @@
+//! Connections to the file, all opened alike, and SQLite's errors in our words.
+
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::{Problem, SessionId, StoreError};
+
+/// The first version without the fault that damages files in WAL mode when a checkpoint meets a
+/// writer.
+const SQLITE_MIN: i32 = 3_051_003;
+/// How long a writer waits for another process.
+pub(super) const BUSY_SECONDS: u64 = 10;
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Reading,
+    Writing,
+}
+
+/// Opens a file that was checked before.
+pub(super) fn open(path: &Path, purpose: Purpose) -> Result<Connection, StoreError> {
+    let failed = |error: rusqlite::Error| cannot_open(path, &error);
+    if rusqlite::version_number() < SQLITE_MIN {
+        let version = rusqlite::version();
+        let reason = format!("SQLite {version} can damage it; use 3.51.3 or later");
+        return Err(not_a_store(path, reason));
+    }
+    let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let mut connection =
+        match Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_READ_WRITE) {
+            Ok(connection) => connection,
+            Err(_) if purpose == Purpose::Reading => {
+                Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_READ_ONLY)
+                    .map_err(failed)?
+            }
+            Err(error) => return Err(failed(error)),
+        };
+    connection.busy_handler(Some(wait_for_others)).map_err(failed)?;
+    connection.set_prepared_statement_cache_capacity(32);
+    // A file may come from anywhere: nothing in it is run, and its pages are looked at with care.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(failed)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(failed)?;
+    let settings = match purpose {
+        Purpose::Reading => {
+            "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA query_only = ON;"
+        }
+        // FULL: every commit is synced. Checkpoints are ours, so that their errors are heard.
+        Purpose::Writing => {
+            "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA synchronous = FULL; \
+             PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON; \
+             PRAGMA journal_size_limit = 16777216; PRAGMA cache_size = -16384;"
+        }
+    };
+    connection.execute_batch(settings).map_err(failed)?;
+    Ok(connection)
+}
+
+/// Another process writes: short naps, so that turns change quickly. Says whether to go on waiting.
+fn wait_for_others(times: i32) -> bool {
+    const NAP: Duration = Duration::from_millis(1);
+    thread::sleep(NAP);
+    u64::try_from(times).is_ok_and(|times| times < BUSY_SECONDS * 900)
+}
+
+/// The file cannot be opened, or is not what it should be.
+pub(super) fn cannot_open(path: &Path, error: &rusqlite::Error) -> StoreError {
+    StoreError::SessionReadFailed { session: None, problem: problem(path, error) }
+}
+
+pub(super) fn not_a_store(path: &Path, reason: String) -> StoreError {
+    let problem = Problem::NotAStore { place: path.display().to_string(), reason };
+    StoreError::SessionReadFailed { session: None, problem }
+}
+
+/// What SQLite said, as a problem with its cure.
+pub(super) fn problem(path: &Path, error: &rusqlite::Error) -> Problem {
+    let place = || path.display().to_string();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => Problem::DiskFull,
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Problem::ReadOnly(place()),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            Problem::Busy { seconds: BUSY_SECONDS }
+        }
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            Problem::NotAStore { place: place(), reason: error.to_string() }
+        }
+        Some(ErrorCode::CannotOpen) => {
+            let reason = format!("cannot be opened: {error}; is its folder writable?");
+            Problem::BadPlace { path: path.to_owned(), reason }
+        }
+        _ => Problem::Database(error.to_string()),
+    }
+}
+
+/// Whether the disk itself reported an error, after which nobody knows what it holds.
+pub(super) fn is_disk_error(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure)
+}
+
+/// Something of a session cannot be read.
+pub(super) fn unreadable(path: &Path, session: &SessionId, error: &rusqlite::Error) -> StoreError {
+    StoreError::unreadable(session, problem(path, error))
+}

@@ -1,0 +1,373 @@
+//! The writer's desk: the one connection of this process that changes the file, and what is known of
+//! the sessions it writes to. Everything here runs on the writer's thread; appends come in groups, and
+//! a group is one transaction and one sync.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, params};
+
+use super::connection::{self, Purpose, is_disk_error, problem};
+use super::read::{self, SessionRow, id_hash, place};
+use super::words;
+use crate::model::Appended;
+use crate::plan::{Batch, Placed, Plan, Tail, plan, to_purge};
+use crate::row::{Prepared, Record};
+use crate::store::now_millis;
+use crate::{Outcome, Problem, SessionId, StoreError};
+
+/// The file is copied over from the journal when the journal has grown to this.
+const JOURNAL_BYTES: u64 = 8 << 20;
+/// So often is looked whether it has.
+const JOURNAL_COMMITS: u32 = 32;
+
+/// The connection that writes, and what it knows.
+pub(super) struct Desk {
+    connection: Connection,
+    path: PathBuf,
+    known: HashMap<SessionId, Open>,
+    /// Changes whenever another process has written.
+    version: i64,
+    commits: u32,
+    /// Why nothing is written any more.
+    stopped: Option<String>,
+}
+
+/// A session that is being written to.
+struct Open {
+    session: SessionRow,
+    tail: Tail,
+    /// Whether the search index is known to be behind.
+    is_marked: bool,
+}
+
+/// An append that waits for its turn.
+pub(super) struct Request {
+    pub(super) session: SessionId,
+    pub(super) batch: Batch,
+}
+
+type Answer = Result<Appended, StoreError>;
+
+impl Desk {
+    pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
+        let connection = connection::open(path, Purpose::Writing)?;
+        let mut desk = Self {
+            connection,
+            path: path.to_owned(),
+            known: HashMap::new(),
+            version: -1,
+            commits: 0,
+            stopped: None,
+        };
+        // What a process that was killed left in the journal goes into the file and to the disk, so
+        // that nothing rests on a sync that may have failed.
+        if desk.journal_bytes() > 0 {
+            desk.checkpoint("PASSIVE");
+        }
+        Ok(desk)
+    }
+
+    /// Closes the file and opens it anew, after checking it.
+    pub(super) fn reopen(&mut self) -> Result<(), StoreError> {
+        let mut fresh = Self::open(&self.path)?;
+        let found = super::check(&fresh.connection, &self.path)?;
+        if let Some(reason) = found.into_iter().next() {
+            return Err(connection::not_a_store(&self.path, reason));
+        }
+        fresh.checkpoint("TRUNCATE");
+        *self = fresh;
+        self.may_write(None)
+    }
+
+    /// An error if nothing may be written any more.
+    fn may_write(&self, session: Option<&SessionId>) -> Result<(), StoreError> {
+        let Some(reason) = &self.stopped else { return Ok(()) };
+        let (session, outcome) = (session.cloned(), Outcome::NotStored);
+        let problem = Problem::Stopped(reason.clone());
+        Err(StoreError::SessionWriteFailed { session, outcome, problem })
+    }
+
+    /// Carries out a group of appends in one transaction.
+    pub(super) fn append(&mut self, group: &[Request]) -> Vec<Answer> {
+        let mut answers = Vec::with_capacity(group.len());
+        let mut purged = false;
+        let outcome = self.transaction(|desk| {
+            for request in group {
+                answers.push(desk.append_one(request, &mut purged)?);
+            }
+            Ok(())
+        });
+        if let Err(failure) = outcome {
+            return group.iter().map(|request| Err(failure.of(&request.session))).collect();
+        }
+        if purged {
+            // The journal still holds the bytes.
+            self.checkpoint("TRUNCATE");
+        } else {
+            self.tidy_journal();
+        }
+        answers
+    }
+
+    /// A refusal is an answer; an error of the database ends the whole group.
+    fn append_one(&mut self, request: &Request, purged: &mut bool) -> rusqlite::Result<Answer> {
+        let Request { session: id, batch } = request;
+        if !self.known.contains_key(id) {
+            let Some(session) = read::session(&self.connection, id)? else {
+                return Ok(Err(StoreError::SessionNotFound(id.clone())));
+            };
+            let tail = read::tail(&self.connection, &session)?;
+            self.known.insert(id.clone(), Open { session, tail, is_marked: false });
+        }
+        let Some(open) = self.known.get_mut(id) else {
+            return Ok(Err(StoreError::SessionNotFound(id.clone())));
+        };
+        let (connection, key) = (&self.connection, open.session.key);
+        let find = |entry: &_| {
+            let known = read::known(connection, key, entry);
+            known.map_err(|error| connection::unreadable(&self.path, id, &error))
+        };
+        let plan = match plan(id, &open.tail, batch, find) {
+            Ok(plan) => plan,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        if plan.tail.seq > u64::from(u32::MAX) - 1 {
+            let reason = "is one too many: a session holds 4,294,967,294 entries".to_owned();
+            let entry = id.to_string();
+            return Ok(Err(StoreError::not_stored(id, Problem::BadEntry { entry, reason })));
+        }
+        write(connection, open, batch, &plan)?;
+        if plan.redacts {
+            *purged |= purge(connection, &open.session)?;
+        }
+        open.tail = plan.tail;
+        Ok(Ok(plan.appended))
+    }
+
+    /// Runs changes in a transaction of their own; all or nothing.
+    pub(super) fn transaction<T>(
+        &mut self,
+        changes: impl FnOnce(&mut Self) -> rusqlite::Result<T>,
+    ) -> Result<T, Failure> {
+        if let Some(reason) = &self.stopped {
+            let problem = Problem::Stopped(reason.clone());
+            return Err(Failure { outcome: Outcome::NotStored, problem });
+        }
+        let begun = self.connection.execute_batch("BEGIN IMMEDIATE");
+        let done = begun.and_then(|()| self.forget_if_changed()).and_then(|()| changes(self));
+        let error = match done {
+            Ok(value) => match self.connection.execute_batch("COMMIT") {
+                Ok(()) => return Ok(value),
+                Err(error) => (error, true),
+            },
+            Err(error) => (error, false),
+        };
+        let (error, in_commit) = error;
+        self.give_up(&error, in_commit)
+    }
+
+    /// Takes the changes back. After an error of the disk nobody knows what it holds: the store stops.
+    fn give_up<T>(&mut self, error: &rusqlite::Error, in_commit: bool) -> Result<T, Failure> {
+        self.known.clear();
+        self.version = -1;
+        if !self.connection.is_autocommit() {
+            // Where this fails, the transaction was taken back already.
+            let _ = self.connection.execute_batch("ROLLBACK");
+        }
+        let mut outcome = Outcome::NotStored;
+        let mut problem = problem(&self.path, error);
+        if is_disk_error(error) {
+            let reason = error.to_string();
+            problem = Problem::Stopped(reason.clone());
+            self.stop(reason);
+            if in_commit {
+                outcome = Outcome::Unknown;
+            }
+        }
+        Err(Failure { outcome, problem })
+    }
+
+    fn stop(&mut self, reason: String) {
+        tracing::error!(%reason, "the store takes no more entries");
+        // Closing must not copy the journal into the file: it would hide what happened.
+        let keep = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+        let _ = self.connection.set_db_config(keep, true);
+        self.stopped = Some(reason);
+    }
+
+    /// What is known of sessions holds only as long as no other process writes.
+    fn forget_if_changed(&mut self) -> rusqlite::Result<()> {
+        let mut statement = self.connection.prepare_cached("PRAGMA data_version")?;
+        let version = statement.query_row([], |row| row.get(0))?;
+        if version != self.version {
+            self.known.clear();
+            self.version = version;
+        }
+        Ok(())
+    }
+
+    /// Forgets what is known of sessions, after changes that were not appends.
+    pub(super) fn forget(&mut self) {
+        self.known.clear();
+    }
+
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Copies the journal into the file when it has grown large.
+    pub(super) fn tidy_journal(&mut self) {
+        self.commits += 1;
+        if self.commits >= JOURNAL_COMMITS {
+            self.commits = 0;
+            if self.journal_bytes() >= JOURNAL_BYTES {
+                self.checkpoint("PASSIVE");
+            }
+        }
+    }
+
+    fn journal_bytes(&self) -> u64 {
+        let mut journal = self.path.as_os_str().to_owned();
+        journal.push("-wal");
+        std::fs::metadata(journal).map_or(0, |about| about.len())
+    }
+
+    /// Copies the journal into the file and syncs it. An error of the disk stops the store: SQLite
+    /// would say nothing, and a later sync would lie.
+    fn checkpoint(&mut self, mode: &str) {
+        let sql = format!("PRAGMA wal_checkpoint({mode})");
+        let done = self.connection.query_row(&sql, [], |row| row.get::<_, i64>(0));
+        if let Err(error) = done
+            && is_disk_error(&error)
+        {
+            self.stop(error.to_string());
+        }
+    }
+}
+
+/// Why a transaction did not come about.
+#[derive(Clone, Debug)]
+pub(super) struct Failure {
+    outcome: Outcome,
+    problem: Problem,
+}
+
+impl Failure {
+    /// As the error of one of those who waited for it.
+    pub(super) fn of(&self, session: &SessionId) -> StoreError {
+        self.error(Some(session.clone()))
+    }
+
+    pub(super) fn error(&self, session: Option<SessionId>) -> StoreError {
+        let Self { outcome, problem } = self.clone();
+        StoreError::SessionWriteFailed { session, outcome, problem }
+    }
+}
+
+fn write(
+    connection: &Connection,
+    open: &mut Open,
+    batch: &Batch,
+    plan: &Plan,
+) -> rusqlite::Result<()> {
+    if plan.new.is_empty() {
+        return Ok(());
+    }
+    let key = open.session.key;
+    let now = now_millis();
+    for placed in &plan.new {
+        if let Some(prepared) = batch.records.get(placed.index) {
+            insert(connection, key, placed, prepared, now)?;
+        }
+    }
+    if plan.tail.names_parents && !open.tail.names_parents {
+        let sql = "UPDATE session SET names_parents = 1 WHERE key = ?1";
+        connection.prepare_cached(sql)?.execute([key])?;
+    }
+    if !open.is_marked {
+        words::mark(connection, key)?;
+        open.is_marked = true;
+    }
+    Ok(())
+}
+
+fn insert(
+    connection: &Connection,
+    key: i64,
+    placed: &Placed,
+    prepared: &Prepared,
+    now: i64,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO entry (place, id, id_hash, parent, type, time, speaker, speaker_name, \
+               bytes, tokenizer, tokens, stored_at, encoding, record, hash, link) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
+    let record = &prepared.record;
+    connection.prepare_cached(sql)?.execute(params![
+        place(key, placed.seq),
+        record.id.as_str(),
+        id_hash(key, &record.id),
+        placed.parent.map(u64::cast_signed),
+        &*record.type_name,
+        record.time,
+        record.speaker.as_ref().map(|speaker| &*speaker.id),
+        record.speaker.as_ref().and_then(|speaker| speaker.name.as_deref()),
+        record.bytes.cast_signed(),
+        record.count.as_ref().map(|count| &*count.tokenizer),
+        record.count.as_ref().map(|count| count.tokens.cast_signed()),
+        now,
+        record.encoding.code(),
+        record.body,
+        record.hash.as_bytes(),
+        placed.link.as_bytes(),
+    ])?;
+    Ok(())
+}
+
+/// Takes the bytes of all that is hidden out of the file and out of the search index. Says whether
+/// there were any.
+fn purge(connection: &Connection, session: &SessionRow) -> rusqlite::Result<bool> {
+    let page = read::rows(connection, session.key, 0, usize::MAX);
+    if let Some(error) = page.error {
+        return Err(error);
+    }
+    let indexed = indexed_until(connection, session.key)?;
+    let mut records: HashMap<u64, Record> = HashMap::new();
+    let mut log = Vec::with_capacity(page.rows.len());
+    for row in page.rows {
+        let record = row.record.clone();
+        if let Ok(stored) = row.decode() {
+            records.insert(stored.seq, record);
+            log.push(stored);
+        }
+    }
+    let targets = to_purge(&log);
+    for (seq, by) in &targets {
+        let stored = log.iter().find(|stored| stored.seq == *seq);
+        let (Some(stored), Some(record)) = (stored, records.get(seq)) else { continue };
+        let place = place(session.key, *seq);
+        if *seq <= indexed {
+            words::remove(connection, place, &stored.entry)?;
+        }
+        overwrite(connection, place, &record.purged(&stored.entry, by))?;
+    }
+    Ok(!targets.is_empty())
+}
+
+fn indexed_until(connection: &Connection, key: i64) -> rusqlite::Result<u64> {
+    let sql = "SELECT indexed FROM session WHERE key = ?1";
+    let until: i64 = connection.prepare_cached(sql)?.query_row([key], |row| row.get(0))?;
+    Ok(until.unsigned_abs())
+}
+
+fn overwrite(connection: &Connection, place: i64, left: &Record) -> rusqlite::Result<()> {
+    let sql = "UPDATE entry SET speaker = NULL, speaker_name = NULL, bytes = ?2, tokenizer = NULL, \
+               tokens = NULL, encoding = ?3, record = ?4 WHERE place = ?1";
+    connection.prepare_cached(sql)?.execute(params![
+        place,
+        left.bytes.cast_signed(),
+        left.encoding.code(),
+        left.body
+    ])?;
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! The file of a store and its folder, before SQLite sees them: made for their owner alone, and refused
+//! where others could read or swap them, or where the file system cannot keep the promises.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::{Problem, StoreError};
+
+/// Makes the file and its folder if they are not there, and checks them. The path that comes back is
+/// the one that was checked: absolute, its folder without links.
+pub(super) fn prepare(path: &Path) -> Result<PathBuf, StoreError> {
+    let name = path.file_name().ok_or_else(|| bad(path, "names no file"))?;
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    make_folder(folder)?;
+    let folder = folder.canonicalize().map_err(|error| failed(folder, &error))?;
+    check_folder(&folder)?;
+    check_file_system(&folder)?;
+    let path = folder.join(name);
+    make_file(&path)?;
+    check_file(&path)?;
+    Ok(path)
+}
+
+/// Makes an empty file for its owner alone, which must not be there.
+pub(super) fn make_new(path: &Path) -> Result<(), StoreError> {
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    made.map(|_| ()).map_err(|error| failed(path, &error))
+}
+
+fn make_folder(folder: &Path) -> Result<(), StoreError> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|error| failed(folder, &error))
+}
+
+fn make_file(path: &Path) -> Result<(), StoreError> {
+    // A link that leads nowhere must not be followed either, so no `exists`.
+    match path.symlink_metadata() {
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(failed(path, &error)),
+    }
+    match make_new(path) {
+        // Another process was faster.
+        Err(_) if path.symlink_metadata().is_ok() => Ok(()),
+        made => made,
+    }
+}
+
+/// Whoever can write to the folder can put another file in the place of ours.
+fn check_folder(folder: &Path) -> Result<(), StoreError> {
+    let about = fs::metadata(folder).map_err(|error| failed(folder, &error))?;
+    let (mode, owner) = (about.mode(), about.uid());
+    let sticky = mode & 0o1000 != 0;
+    if mode & 0o022 != 0 && !sticky {
+        let reason = "can be written to by others; run `chmod go-w` on it, or name another folder";
+        return Err(bad(folder, reason));
+    }
+    if owner != rustix::process::geteuid().as_raw() && owner != 0 {
+        return Err(bad(folder, "belongs to another user; name a folder of your own"));
+    }
+    Ok(())
+}
+
+fn check_file(path: &Path) -> Result<(), StoreError> {
+    let about = path.symlink_metadata().map_err(|error| failed(path, &error))?;
+    if about.file_type().is_symlink() {
+        return Err(bad(path, "is a symbolic link; name the file that it leads to"));
+    }
+    if !about.is_file() {
+        return Err(bad(path, "is no file; name another one"));
+    }
+    if about.uid() != rustix::process::geteuid().as_raw() {
+        return Err(bad(path, "belongs to another user; name a file of your own"));
+    }
+    if about.mode() & 0o077 != 0 {
+        return Err(bad(path, "can be read by others; run `chmod 600` on it first"));
+    }
+    Ok(())
+}
+
+fn check_file_system(folder: &Path) -> Result<(), StoreError> {
+    let about = rustix::fs::statfs(folder).map_err(|error| failed(folder, &error.into()))?;
+    #[expect(clippy::unnecessary_cast, reason = "the type of the number differs between systems")]
+    match network_file_system(about.f_type as i64) {
+        Some(name) => Err(bad(
+            folder,
+            &format!(
+                "lies on {name}, where processes on several machines cannot share a file safely; \
+                 name a folder on a local disk, or use PostgreSQL"
+            ),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The network file systems by the number that Linux knows them by.
+fn network_file_system(number: i64) -> Option<&'static str> {
+    let systems = [
+        (0x6969, "NFS"),
+        (0x517B, "SMB"),
+        (0xFF53_4D42, "CIFS"),
+        (0xFE53_4D42, "SMB2"),
+        (0x0102_1997, "9P"),
+        (0x00C3_6400, "Ceph"),
+        (0x5346_414F, "AFS"),
+        (0x7375_7245, "Coda"),
+        (0x0BD0_0BD0, "Lustre"),
+        (0x0116_1970, "GFS2"),
+        (0x7461_636F, "OCFS2"),
+    ];
+    // Some systems give the number with a sign.
+    let number = number & 0xFFFF_FFFF;
+    systems.into_iter().find(|(known, _)| *known == number).map(|(_, name)| name)
+}
+
+fn bad(path: &Path, reason: &str) -> StoreError {
+    let problem = Problem::BadPlace { path: path.to_owned(), reason: reason.to_owned() };
+    StoreError::SessionReadFailed { session: None, problem }
+}
+
+fn failed(path: &Path, error: &io::Error) -> StoreError {
+    bad(path, &format!("cannot be used: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn network_file_systems_are_known_by_their_numbers() {
+        assert_eq!(network_file_system(0x6969), Some("NFS"));
+        assert_eq!(network_file_system(0xFF53_4D42_u32 as i32 as i64), Some("CIFS"));
+        // ext4, XFS, Btrfs, tmpfs, overlay.
+        for local in [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x794C_7630] {
+            assert_eq!(network_file_system(local), None, "{local:x}");
+        }
+    }
+}

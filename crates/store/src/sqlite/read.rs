@@ -1,0 +1,230 @@
+//! Questions to the file. A row is read as it is, however damaged: whoever decodes it finds out. Called
+//! with a reader's connection, or with the writer's inside its transaction.
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension, Params, params};
+use tertulia_session::{ChainLink, EntryId, RecordHash};
+
+use crate::backend::State;
+use crate::model::{Seq, TokenCount};
+use crate::plan::{Known, Tail};
+use crate::row::{Encoding, Record, Row, Speaker};
+use crate::{SessionId, store::NO_LINK};
+
+/// How many bits of a place are the number of an entry.
+pub(super) const SEQ_BITS: u32 = 32;
+/// The columns of an entry, in the order of [`row`].
+const COLUMNS: &str = "place, id, parent, type, time, speaker, speaker_name, bytes, tokenizer, \
+                       tokens, stored_at, encoding, record, hash, link";
+
+type Result<T> = rusqlite::Result<T>;
+
+/// A session as the file knows it.
+#[derive(Clone, Debug)]
+pub(super) struct SessionRow {
+    pub(super) key: i64,
+    pub(super) state: State,
+    pub(super) created_at: i64,
+    pub(super) names_parents: bool,
+}
+
+/// The newest entry of a session, without its text.
+pub(super) struct Newest {
+    pub(super) seq: Seq,
+    pub(super) id: EntryId,
+    pub(super) link: ChainLink,
+    pub(super) stored_at: i64,
+}
+
+pub(super) fn place(key: i64, seq: Seq) -> i64 {
+    (key << SEQ_BITS) | i64::try_from(seq).unwrap_or(i64::MAX).min(i64::from(u32::MAX))
+}
+
+pub(super) fn seq_of(place: i64) -> Seq {
+    (place & i64::from(u32::MAX)).unsigned_abs()
+}
+
+pub(super) fn state_code(state: State) -> i64 {
+    match state {
+        State::Open => 0,
+        State::Importing => 1,
+        State::Deleting => 2,
+    }
+}
+
+fn state_of(code: i64) -> State {
+    [State::Open, State::Importing]
+        .into_iter()
+        .find(|one| state_code(*one) == code)
+        .unwrap_or(State::Deleting)
+}
+
+pub(super) fn session(connection: &Connection, id: &SessionId) -> Result<Option<SessionRow>> {
+    let sql = "SELECT key, state, created_at, names_parents FROM session WHERE id = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let read = |row: &rusqlite::Row<'_>| {
+        Ok(SessionRow {
+            key: row.get(0)?,
+            state: state_of(row.get(1)?),
+            created_at: row.get(2)?,
+            names_parents: row.get(3)?,
+        })
+    };
+    let found = statement.query_row([id.as_str()], read).optional()?;
+    Ok(found.filter(|session| session.state != State::Deleting))
+}
+
+pub(super) fn newest(connection: &Connection, key: i64) -> Result<Option<Newest>> {
+    let sql = "SELECT place, id, link, stored_at FROM entry WHERE place > ?1 AND place <= ?2 \
+               ORDER BY place DESC LIMIT 1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let read = |row: &rusqlite::Row<'_>| {
+        Ok(Newest {
+            seq: seq_of(row.get(0)?),
+            id: EntryId::from(text(row, 1)?),
+            link: ChainLink::from_bytes(bytes(row, 2)?),
+            stored_at: row.get(3)?,
+        })
+    };
+    statement.query_row(bounds(key), read).optional()
+}
+
+pub(super) fn tail(connection: &Connection, session: &SessionRow) -> Result<Tail> {
+    let newest = newest(connection, session.key)?;
+    let names_parents = session.names_parents;
+    Ok(match newest {
+        Some(Newest { seq, id, link, .. }) => Tail { seq, id: Some(id), link, names_parents },
+        None => Tail { seq: 0, id: None, link: NO_LINK, names_parents },
+    })
+}
+
+fn bounds(key: i64) -> (i64, i64) {
+    (place(key, 0), place(key, Seq::from(u32::MAX)))
+}
+
+/// An index must be small: eight bytes stand for an id. Which session it is of is part of them.
+pub(super) fn id_hash(key: i64, id: &EntryId) -> i64 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&key.to_le_bytes()).update(id.as_str().as_bytes());
+    let hash = hasher.finalize();
+    let (first, _) = hash.as_bytes().split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
+    i64::from_le_bytes(*first)
+}
+
+pub(super) fn known(connection: &Connection, key: i64, id: &EntryId) -> Result<Option<Known>> {
+    let sql = "SELECT place, hash FROM entry \
+               WHERE id_hash = ?1 AND id = ?2 AND place > ?3 AND place <= ?4";
+    let mut statement = connection.prepare_cached(sql)?;
+    let (low, high) = bounds(key);
+    let read = |row: &rusqlite::Row<'_>| {
+        let hash = RecordHash::from_bytes(bytes(row, 1)?);
+        Ok(Known { seq: seq_of(row.get(0)?), hash })
+    };
+    statement.query_row(params![id_hash(key, id), id.as_str(), low, high], read).optional()
+}
+
+/// The entries after a number, oldest first.
+pub(super) fn rows(connection: &Connection, key: i64, after: Seq, limit: usize) -> Page {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM entry WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3"
+    );
+    let last = place(key, Seq::from(u32::MAX));
+    page(connection, &sql, (place(key, after), last, signed(limit)))
+}
+
+/// The entries up to a number, newest first.
+pub(super) fn rows_back(connection: &Connection, key: i64, from: Seq, limit: usize) -> Page {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM entry WHERE place > ?1 AND place <= ?2 \
+         ORDER BY place DESC LIMIT ?3"
+    );
+    page(connection, &sql, (place(key, 0), place(key, from), signed(limit)))
+}
+
+/// Rows up to the first that the database could not give, and its error.
+pub(super) struct Page {
+    pub(super) rows: Vec<Row>,
+    pub(super) error: Option<rusqlite::Error>,
+}
+
+fn page(connection: &Connection, sql: &str, values: impl Params) -> Page {
+    let mut rows = Vec::new();
+    let error = collect(connection, sql, values, &mut rows).err();
+    Page { rows, error }
+}
+
+fn collect(
+    connection: &Connection,
+    sql: &str,
+    values: impl Params,
+    into: &mut Vec<Row>,
+) -> Result<()> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut found = statement.query(values)?;
+    while let Some(one) = found.next()? {
+        into.push(row(one)?);
+    }
+    Ok(())
+}
+
+pub(super) fn one(connection: &Connection, place: i64) -> Result<Option<Row>> {
+    let sql = format!("SELECT {COLUMNS} FROM entry WHERE place = ?1");
+    connection.prepare_cached(&sql)?.query_row([place], row).optional()
+}
+
+fn row(row: &rusqlite::Row<'_>) -> Result<Row> {
+    let place: i64 = row.get(0)?;
+    let tokenizer = optional_text(row, 8)?;
+    let tokens = row.get::<_, Option<i64>>(9)?;
+    let count = tokenizer.zip(tokens).map(|(tokenizer, tokens)| TokenCount {
+        tokenizer: tokenizer.into(),
+        tokens: tokens.unsigned_abs(),
+    });
+    let name = optional_text(row, 6)?.map(Into::into);
+    let speaker = optional_text(row, 5)?.map(|id| Speaker { id: id.into(), name });
+    let record = Record {
+        id: EntryId::from(text(row, 1)?),
+        type_name: text(row, 3)?.into(),
+        time: row.get(4)?,
+        speaker,
+        bytes: row.get::<_, i64>(7)?.unsigned_abs(),
+        count,
+        // A code that nobody wrote: the hash will not fit.
+        encoding: Encoding::of(row.get(11)?).unwrap_or(Encoding::Plain),
+        body: row.get(12)?,
+        hash: RecordHash::from_bytes(bytes(row, 13)?),
+    };
+    Ok(Row {
+        seq: seq_of(place),
+        parent: row.get::<_, Option<i64>>(2)?.map(i64::unsigned_abs),
+        stored_at: row.get(10)?,
+        link: ChainLink::from_bytes(bytes(row, 14)?),
+        record,
+    })
+}
+
+/// A text, with marks where bytes are no characters: it will not be the one in the record.
+fn text(row: &rusqlite::Row<'_>, column: usize) -> Result<String> {
+    Ok(optional_text(row, column)?.unwrap_or_default())
+}
+
+fn optional_text(row: &rusqlite::Row<'_>, column: usize) -> Result<Option<String>> {
+    Ok(match row.get_ref(column)? {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+            Some(String::from_utf8_lossy(bytes).into_owned())
+        }
+        _ => None,
+    })
+}
+
+/// 32 bytes; zeros where they are not: no hash is all zeros.
+fn bytes(row: &rusqlite::Row<'_>, column: usize) -> Result<[u8; 32]> {
+    Ok(match row.get_ref(column)? {
+        ValueRef::Blob(bytes) => bytes.try_into().unwrap_or([0; 32]),
+        _ => [0; 32],
+    })
+}
+
+pub(super) fn signed(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}

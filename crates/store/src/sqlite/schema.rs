@@ -1,0 +1,196 @@
+//! The tables, and how a file of an earlier version is brought to this one: step by step, each in one
+//! transaction, after a copy of the file was made.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::connection::{cannot_open, not_a_store, problem};
+use super::place;
+use crate::StoreError;
+
+/// `Tert` in ASCII: tells our files from others.
+const APPLICATION_ID: i32 = 0x5465_7274;
+
+/// One step per version. A step that was published is never changed.
+pub(super) const STEPS: [&str; 2] = [
+    // A place is the key of the session, shifted, and the number of the entry: one tree holds all
+    // entries, those of a session side by side. Ids are looked up by a hash, which keeps that tree
+    // small; texts are compared after. Keys are never used again, for the search index names places.
+    "CREATE TABLE session (
+        key INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        state INTEGER NOT NULL,
+        created_at INTEGER NOT NULL,
+        names_parents INTEGER NOT NULL DEFAULT 0
+     ) STRICT;
+     CREATE TABLE entry (
+        place INTEGER PRIMARY KEY,
+        id TEXT NOT NULL,
+        id_hash INTEGER NOT NULL,
+        parent INTEGER,
+        type TEXT NOT NULL,
+        time INTEGER,
+        speaker TEXT,
+        speaker_name TEXT,
+        bytes INTEGER NOT NULL,
+        tokenizer TEXT,
+        tokens INTEGER,
+        stored_at INTEGER NOT NULL,
+        encoding INTEGER NOT NULL,
+        record BLOB NOT NULL,
+        hash BLOB NOT NULL,
+        link BLOB NOT NULL
+     ) STRICT;
+     CREATE INDEX entry_by_id ON entry (id_hash);",
+    // The search index holds terms that we made: letters and digits with blanks between them.
+    "ALTER TABLE session ADD COLUMN indexed INTEGER NOT NULL DEFAULT 0;
+     CREATE TABLE unindexed (session INTEGER PRIMARY KEY) STRICT;
+     INSERT INTO unindexed SELECT key FROM session;
+     CREATE VIRTUAL TABLE words USING fts5(
+        terms, content = '', detail = none, columnsize = 0, tokenize = 'ascii'
+     );
+     INSERT INTO words (words, rank) VALUES ('secure-delete', 1);",
+];
+
+/// The version that is read and written.
+pub(super) const VERSION: usize = STEPS.len();
+
+/// What a file is.
+enum Found {
+    /// Nothing was ever written to it.
+    Empty,
+    /// A store of this version.
+    Current,
+    /// A store of an earlier version.
+    Earlier(usize),
+}
+
+/// Whether a file can be used as it is.
+pub(super) fn is_current(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
+    Ok(matches!(look(connection, path)?, Found::Current) && is_wal(connection, path)?)
+}
+
+/// Makes the tables in a new file, or brings an earlier version to this one.
+pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    match look(connection, path)? {
+        // A copy that was made by a backup is not in WAL mode yet.
+        Found::Current if is_wal(connection, path)? => Ok(()),
+        Found::Current => set_wal(connection, path),
+        Found::Empty => {
+            set_wal(connection, path)?;
+            migrate(connection, path, VERSION)
+        }
+        Found::Earlier(version) => {
+            back_up(connection, path, version)?;
+            migrate(connection, path, VERSION)
+        }
+    }
+}
+
+fn look(connection: &Connection, path: &Path) -> Result<Found, StoreError> {
+    let number = |name: &str| {
+        let value = connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        value.map_err(|error| cannot_open(path, &error))
+    };
+    let (application, version) = (number("application_id")?, number("user_version")?);
+    if application != i64::from(APPLICATION_ID) {
+        let is_empty = application == 0 && version == 0 && number("schema_version")? == 0;
+        let reason = || "it was made by another program".to_owned();
+        return if is_empty { Ok(Found::Empty) } else { Err(not_a_store(path, reason())) };
+    }
+    match usize::try_from(version) {
+        Ok(VERSION) => Ok(Found::Current),
+        Ok(version) if version < VERSION => Ok(Found::Earlier(version)),
+        _ => Err(StoreError::SessionMigrationFailed {
+            place: path.display().to_string(),
+            reason: format!(
+                "it is of version {version}, and this program knows versions up to {VERSION}; use a \
+                 later tertulia"
+            ),
+        }),
+    }
+}
+
+fn is_wal(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
+    let mode = connection.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
+    mode.map(|mode| mode == "wal").map_err(|error| cannot_open(path, &error))
+}
+
+fn set_wal(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let mode = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
+    match mode {
+        Ok(mode) if mode == "wal" => Ok(()),
+        Ok(mode) => Err(not_a_store(path, format!("the file system allows no WAL, only {mode}"))),
+        Err(error) => Err(cannot_open(path, &error)),
+    }
+}
+
+/// Runs the steps up to a version that are missing. Another process may have been faster.
+pub(super) fn migrate(
+    connection: &mut Connection,
+    path: &Path,
+    until: usize,
+) -> Result<(), StoreError> {
+    let failed =
+        |error: rusqlite::Error| migration_failed(path, &problem(path, &error).to_string());
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
+    let transaction = transaction.map_err(failed)?;
+    let version: i64 =
+        transaction.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(failed)?;
+    let done = usize::try_from(version).unwrap_or(usize::MAX);
+    for step in STEPS.iter().take(until).skip(done) {
+        transaction.execute_batch(step).map_err(failed)?;
+    }
+    if done < until {
+        let version = i64::try_from(until).unwrap_or(i64::MAX);
+        transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;
+        transaction.pragma_update(None, "user_version", version).map_err(failed)?;
+    }
+    transaction.commit().map_err(failed)
+}
+
+/// A copy of the file as it was, beside it.
+fn back_up(connection: &Connection, path: &Path, version: usize) -> Result<(), StoreError> {
+    let copy = backup_path(path, version);
+    // One that is there already was made by an attempt that did not get further.
+    if copy.exists() {
+        return Ok(());
+    }
+    copy_into(connection, &copy).map_err(|error| {
+        migration_failed(path, &format!("the copy {} cannot be made: {error}", copy.display()))
+    })
+}
+
+pub(super) fn backup_path(path: &Path, version: usize) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".v{version}.bak"));
+    PathBuf::from(name)
+}
+
+/// Copies what the connection sees now into a new file, and makes sure that it is on disk.
+pub(super) fn copy_into(connection: &Connection, copy: &Path) -> Result<(), StoreError> {
+    place::make_new(copy)?;
+    let copied = write_copy(connection, copy);
+    if copied.is_err() {
+        // Half a copy must not be taken for one.
+        let _ = std::fs::remove_file(copy);
+    }
+    copied
+}
+
+fn write_copy(connection: &Connection, copy: &Path) -> Result<(), StoreError> {
+    let name =
+        copy.to_str().ok_or_else(|| not_a_store(copy, "its name is not UTF-8".to_owned()))?;
+    connection.execute("VACUUM INTO ?1", [name]).map_err(|error| cannot_open(copy, &error))?;
+    let synced = std::fs::File::open(copy).and_then(|file| file.sync_all());
+    let folder = copy.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let synced = synced.and_then(|()| std::fs::File::open(folder)?.sync_all());
+    synced.map_err(|error| not_a_store(copy, format!("it cannot be synced: {error}")))
+}
+
+fn migration_failed(path: &Path, reason: &str) -> StoreError {
+    let place = path.display().to_string();
+    StoreError::SessionMigrationFailed { place, reason: reason.to_owned() }
+}

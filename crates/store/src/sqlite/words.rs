@@ -1,0 +1,154 @@
+//! The search index in the file. It is filled behind the appends and caught up before a search; what is
+//! taken out is taken out whole, so that no term of a purged text stays on the disk.
+
+use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
+use tertulia_session::Entry;
+
+use super::read::{self, place, seq_of, signed};
+use crate::backend::Indexed;
+use crate::model::SearchQuery;
+use crate::row::{Encoding, Row};
+use crate::search::{CANDIDATES_MAX, Question, Term, index_terms, text_of};
+
+type Result<T> = rusqlite::Result<T>;
+
+/// Notes that a session has entries that are not in the index.
+pub(super) fn mark(connection: &Connection, key: i64) -> Result<()> {
+    let sql = "INSERT OR IGNORE INTO unindexed (session) VALUES (?1)";
+    connection.prepare_cached(sql)?.execute([key])?;
+    Ok(())
+}
+
+/// Whether some session has entries that are not in the index.
+pub(super) fn is_behind(connection: &Connection) -> Result<bool> {
+    next_session(connection).map(|next| next.is_some())
+}
+
+fn next_session(connection: &Connection) -> Result<Option<i64>> {
+    let sql = "SELECT session FROM unindexed ORDER BY session LIMIT 1";
+    connection.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()
+}
+
+/// Takes entries into the index, at most so many. To be called in a transaction.
+pub(super) fn index_some(connection: &Connection, limit: usize) -> Result<Indexed> {
+    let mut entries = 0;
+    while let Some(key) = next_session(connection)? {
+        let left = limit.saturating_sub(entries);
+        if left == 0 {
+            return Ok(Indexed { entries: entries as u64, is_behind: true });
+        }
+        let taken = index_session(connection, key, left)?;
+        entries += taken;
+        if taken < left {
+            let sql = "DELETE FROM unindexed WHERE session = ?1";
+            connection.prepare_cached(sql)?.execute([key])?;
+        }
+    }
+    Ok(Indexed { entries: entries as u64, is_behind: false })
+}
+
+fn index_session(connection: &Connection, key: i64, limit: usize) -> Result<usize> {
+    let sql = "SELECT indexed FROM session WHERE key = ?1";
+    let until = connection.prepare_cached(sql)?.query_row([key], |row| row.get::<_, i64>(0));
+    let Some(until) = until.optional()? else { return Ok(0) };
+    let page = read::rows(connection, key, until.unsigned_abs(), limit);
+    let Some(last) = page.rows.last().map(|row| row.seq) else {
+        // A page that cannot be read keeps the rest of its session out of the index, no more.
+        return Ok(0);
+    };
+    let taken = page.rows.len();
+    for row in page.rows {
+        let place = place(key, row.seq);
+        if let Some(terms) = terms_of(row) {
+            let sql = "INSERT INTO words (rowid, terms) VALUES (?1, ?2)";
+            connection.prepare_cached(sql)?.execute(params![place, terms])?;
+        }
+    }
+    let sql = "UPDATE session SET indexed = ?2 WHERE key = ?1";
+    connection.prepare_cached(sql)?.execute(params![key, last.cast_signed()])?;
+    Ok(taken)
+}
+
+fn terms_of(row: Row) -> Option<String> {
+    if row.record.encoding == Encoding::Purged {
+        return None;
+    }
+    let stored = row.decode().ok()?;
+    terms_text(&stored.entry)
+}
+
+fn terms_text(entry: &Entry) -> Option<String> {
+    let terms = index_terms(&text_of(entry));
+    (!terms.is_empty()).then(|| terms.join(" "))
+}
+
+/// Takes an entry out of the index; the index wants to be told what it had taken in.
+pub(super) fn remove(connection: &Connection, place: i64, entry: &Entry) -> Result<()> {
+    if let Some(terms) = terms_text(entry) {
+        let sql = "INSERT INTO words (words, rowid, terms) VALUES ('delete', ?1, ?2)";
+        connection.prepare_cached(sql)?.execute(params![place, terms])?;
+    }
+    Ok(())
+}
+
+/// An entry that has all terms and passes the filters.
+pub(super) struct Found {
+    pub(super) session: String,
+    pub(super) row: Row,
+}
+
+/// The newest of them, one more than are ever looked at, to see whether there are more.
+pub(super) fn candidates(
+    connection: &Connection,
+    question: &Question,
+    query: &SearchQuery,
+    key: Option<i64>,
+) -> Result<Vec<Found>> {
+    let mut sql = String::from(
+        "SELECT w.rowid, s.id FROM words w JOIN entry e ON e.place = w.rowid \
+         JOIN session s ON s.key = w.rowid >> 32 WHERE words MATCH ?1 AND s.state = 0",
+    );
+    let mut values: Vec<rusqlite::types::Value> = vec![match_text(question.terms()).into()];
+    let mut add = |condition: &str, new: Vec<rusqlite::types::Value>| {
+        sql.push_str(condition);
+        values.extend(new);
+    };
+    if let Some(key) = key {
+        let last = place(key, u64::from(u32::MAX));
+        add(" AND w.rowid > ? AND w.rowid <= ?", vec![place(key, 0).into(), last.into()]);
+    }
+    if let Some(speaker) = &query.speaker {
+        let said_by = rusqlite::types::Value::from(speaker.clone());
+        add(" AND (e.speaker = ? OR e.speaker_name = ?)", vec![said_by.clone(), said_by]);
+    }
+    if let Some(type_name) = &query.type_name {
+        add(" AND e.type = ?", vec![type_name.clone().into()]);
+    }
+    if let Some(since) = &query.since {
+        add(" AND e.time >= ?", vec![since.millis().into()]);
+    }
+    if let Some(until) = &query.until {
+        add(" AND e.time < ?", vec![until.millis().into()]);
+    }
+    add(" ORDER BY w.rowid DESC LIMIT ?", vec![signed(CANDIDATES_MAX + 1).into()]);
+    let mut statement = connection.prepare(&sql)?;
+    let places = statement.query_map(params_from_iter(values), |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+    })?;
+    let mut found = Vec::new();
+    for one in places {
+        let (place, session) = one?;
+        debug_assert!(seq_of(place) > 0, "numbers begin with 1");
+        found.extend(read::one(connection, place)?.map(|row| Found { session, row }));
+    }
+    Ok(found)
+}
+
+/// The question in the words of the index. Terms are letters and digits, so quotes are safe.
+fn match_text(terms: &[Term]) -> String {
+    let quoted = terms.iter().map(|term| {
+        let star = if term.is_prefix { " *" } else { "" };
+        format!("\"{}\"{star}", term.text)
+    });
+    quoted.collect::<Vec<_>>().join(" AND ")
+}

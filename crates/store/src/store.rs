@@ -1,0 +1,322 @@
+//! The store as everybody else knows it. What is the same for every database is here and in the files
+//! beside it: ranges, branches, redactions, checking, following, searching, imports and copies.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tertulia_session::{
+    BranchSummary, ChainLink, EntryId, EntryKind, Fields, NewEntry, Redaction, SessionHeader,
+    Timestamp,
+};
+
+use crate::backend::{Backend, Head, State};
+use crate::model::{
+    Append, Appended, ListFilter, NewSession, Range, SearchQuery, SearchResult, Seq, SessionInfo,
+    StoredEntry, TokenCount, Verified,
+};
+use crate::plan::Batch;
+use crate::search::{self, Question, text_of};
+use crate::{Entries, Follow, Import, SessionId, StoreError, StoreUrl, verify};
+
+/// How many entries are indexed at once while somebody waits for a search.
+const INDEX_CHUNK: usize = 512;
+/// How many entries are looked through for the first message of a session.
+const TITLE_ENTRIES: usize = 16;
+/// How many characters of it are shown.
+const TITLE_CHARACTERS: usize = 80;
+
+/// Sessions kept in one place. Cheap to clone; may be used from many threads.
+///
+/// ```
+/// use tertulia_session::{EntryKind, NewEntry, TeamTask};
+/// use tertulia_store::{Append, NewSession, Range, SessionStore};
+///
+/// let store = SessionStore::memory();
+/// let session = store.create(&NewSession::default())?;
+/// let task = NewEntry::new(EntryKind::TeamTask(TeamTask::set("Ship it"))).with_content_id();
+/// store.append(&session.id, Append::of([task.clone()]))?;
+/// // Appending it again is harmless.
+/// assert_eq!(store.append(&session.id, Append::of([task]))?.appended_count, 0);
+/// assert_eq!(store.load(&session.id, &Range::All)?.len(), 2);
+/// # Ok::<(), tertulia_store::StoreError>(())
+/// ```
+#[derive(Clone)]
+pub struct SessionStore {
+    pub(crate) backend: Arc<dyn Backend>,
+}
+
+impl SessionStore {
+    /// Opens a store; a SQLite file is made if it is not there.
+    pub fn open(url: &StoreUrl) -> Result<Self, StoreError> {
+        Ok(match url {
+            StoreUrl::Sqlite(path) => Self::of(crate::sqlite::SqliteStore::open(path)?),
+            StoreUrl::Postgres(_) => Self::memory(),
+            StoreUrl::Memory => Self::memory(),
+        })
+    }
+
+    /// A store that is gone with the process.
+    pub fn memory() -> Self {
+        Self::of(crate::memory::MemoryStore::default())
+    }
+
+    fn of(backend: impl Backend + 'static) -> Self {
+        Self { backend: Arc::new(backend) }
+    }
+
+    /// Where the sessions are, for people.
+    pub fn place(&self) -> String {
+        self.backend.place()
+    }
+
+    /// Begins a session; its first entry is its header.
+    pub fn create(&self, new: &NewSession) -> Result<SessionInfo, StoreError> {
+        let now = now_millis();
+        let id = new.id.clone().unwrap_or_else(|| SessionId::made(now, chance()));
+        self.backend.create(&id, now, State::Open)?;
+        let header = NewEntry::new(EntryKind::SessionHeader(SessionHeader::new()));
+        let header = header.at(Timestamp::from_millis(now)).with_content_id();
+        self.append(&id, Append::of([header]))?;
+        self.info(&id)
+    }
+
+    /// Appends entries, all or none. Returns once they are on disk.
+    ///
+    /// An entry that is there already, same id and same content, is passed over; the same id with
+    /// other content is an error. An error's [`outcome`](StoreError::outcome) says whether something
+    /// may have been stored nevertheless; trying again with the same entries stores them once.
+    pub fn append(&self, id: &SessionId, append: Append) -> Result<Appended, StoreError> {
+        let batch = Batch::prepare(id, append)?;
+        self.backend.append(id, batch)
+    }
+
+    /// The entries of a range, oldest first.
+    pub fn load(&self, id: &SessionId, range: &Range) -> Result<Vec<StoredEntry>, StoreError> {
+        self.entries(id, range)?.collect()
+    }
+
+    /// The entries of a range, oldest first, read as they are taken: constant memory, but for
+    /// branches, whose entries are collected first.
+    pub fn entries(&self, id: &SessionId, range: &Range) -> Result<Entries<'_>, StoreError> {
+        Entries::open(self, id, range)
+    }
+
+    /// The entry of this id.
+    pub fn entry(&self, id: &SessionId, entry: &EntryId) -> Result<StoredEntry, StoreError> {
+        let seq = self.place_of(id, entry)?;
+        let row = self.backend.rows(id, seq - 1, 1)?.into_iter().next();
+        let missing = || StoreError::EntryNotFound { session: id.clone(), entry: entry.clone() };
+        row.ok_or_else(missing)?.decode().map_err(|damage| damage.into_error(id))
+    }
+
+    pub(crate) fn place_of(&self, id: &SessionId, entry: &EntryId) -> Result<Seq, StoreError> {
+        let missing = || StoreError::EntryNotFound { session: id.clone(), entry: entry.clone() };
+        self.backend.find(id, entry)?.ok_or_else(missing)
+    }
+
+    /// Goes on from an earlier entry: what is appended next follows it. The entry that says so also
+    /// names the end of the branch that was left.
+    pub fn branch(&self, id: &SessionId, from: &EntryId) -> Result<Appended, StoreError> {
+        self.place_of(id, from)?;
+        let left = self.backend.head(id)?.tail.unwrap_or_else(|| from.clone());
+        let entry = branch_entry(id, left).with_parent(from.clone());
+        self.append(id, Append::of([entry.with_content_id()]))
+    }
+
+    /// Begins a session with a copy of the branch that ends in an entry; the last entry of the copy
+    /// says where it came from.
+    pub fn fork(
+        &self,
+        id: &SessionId,
+        from: &EntryId,
+        new: &NewSession,
+    ) -> Result<SessionInfo, StoreError> {
+        self.place_of(id, from)?;
+        let range = Range::Branch { tail: Some(from.clone()), limit: None };
+        let mut import = Import::begin(self)?;
+        for stored in self.entries(id, &range)? {
+            let stored = stored?;
+            import.push_new(crate::NewRecord { entry: stored.entry, count: stored.count })?;
+        }
+        let note = branch_entry(id, from.clone()).with_parent(from.clone());
+        import.push(note.with_content_id())?;
+        import.finish(new)
+    }
+
+    /// Hides an entry for every reader, and purges its bytes and those of summaries that may hold its
+    /// text.
+    pub fn redact(
+        &self,
+        id: &SessionId,
+        target: &EntryId,
+        reason: Option<&str>,
+    ) -> Result<Appended, StoreError> {
+        self.place_of(id, target)?;
+        let tail = self.backend.head(id)?.tail;
+        let redaction = Redaction { reason: reason.map(Into::into), ..Redaction::of(target) };
+        let entry = NewEntry::new(EntryKind::Redaction(redaction));
+        let entry = entry.at(Timestamp::from_millis(now_millis()));
+        let entry = tail.map_or(entry.clone(), |tail| entry.with_parent(tail));
+        self.append(id, Append::of([entry.with_content_id()]))
+    }
+
+    /// What is known of a session.
+    pub fn info(&self, id: &SessionId) -> Result<SessionInfo, StoreError> {
+        let head = self.backend.head(id)?;
+        self.describe(head)
+    }
+
+    /// The sessions that a filter asks for, most recently changed first.
+    pub fn list(&self, filter: &ListFilter) -> Result<Vec<SessionInfo>, StoreError> {
+        let heads = self.backend.heads(filter)?;
+        heads.into_iter().map(|head| self.describe(head)).collect()
+    }
+
+    fn describe(&self, head: Head) -> Result<SessionInfo, StoreError> {
+        // A damaged entry takes nothing but the title away: the list must still be shown.
+        let first = self.backend.rows(&head.id, 0, TITLE_ENTRIES)?;
+        let messages = first.into_iter().filter(|row| &*row.record.type_name == "message");
+        let texts = messages.filter_map(|row| Some(text_of(&row.decode().ok()?.entry)));
+        let title = texts.map(|text| title_of(&text)).find(|title| !title.is_empty());
+        Ok(SessionInfo {
+            created_at: Timestamp::from_millis(head.created_at),
+            updated_at: Timestamp::from_millis(head.updated_at),
+            entries: head.seq,
+            tail: head.tail,
+            head: head.link,
+            title,
+            id: head.id,
+        })
+    }
+
+    /// Takes a session away for good.
+    pub fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
+        self.backend.delete(id)
+    }
+
+    /// Checks every entry of a session against its hashes and the chain.
+    pub fn verify(&self, id: &SessionId) -> Result<Verified, StoreError> {
+        verify::verify(self, id)
+    }
+
+    /// Checks the database as a whole; what is wrong, one line each.
+    pub fn check(&self) -> Result<Vec<String>, StoreError> {
+        self.backend.check()
+    }
+
+    /// New entries of a session as they land, those after this number first.
+    pub fn follow(&self, id: &SessionId, after: Seq) -> Result<Follow, StoreError> {
+        self.backend.head(id)?;
+        Ok(Follow::new(self.clone(), id.clone(), after))
+    }
+
+    /// Finds entries in all sessions, or in one. The index is caught up first.
+    pub fn search(&self, query: &SearchQuery) -> Result<SearchResult, StoreError> {
+        if let Some(session) = &query.session {
+            self.backend.head(session)?;
+        }
+        self.catch_up(|_| {})?;
+        let Some(question) = Question::read(&query.text) else {
+            return Ok(SearchResult::default());
+        };
+        let candidates = self.backend.candidates(&question, query)?;
+        Ok(search::rank(&question, query, candidates.found, candidates.more))
+    }
+
+    /// Takes everything that was appended into the search index; `progress` hears how many entries
+    /// each step took in.
+    pub fn catch_up(&self, mut progress: impl FnMut(u64)) -> Result<(), StoreError> {
+        loop {
+            let indexed = self.backend.index_some(INDEX_CHUNK)?;
+            if indexed.entries > 0 {
+                progress(indexed.entries);
+            }
+            if !indexed.is_behind {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Notes how many tokens entries have, for whoever asks next.
+    pub fn know_counts(
+        &self,
+        id: &SessionId,
+        counts: &[(EntryId, TokenCount)],
+    ) -> Result<(), StoreError> {
+        self.backend.know_counts(id, counts)
+    }
+
+    /// After an error of the disk: opens the database anew, checks it, and takes entries again.
+    pub fn reopen(&self) -> Result<(), StoreError> {
+        self.backend.reopen()
+    }
+
+    /// Copies everything into a new SQLite file while others go on writing, and checks the copy.
+    pub fn backup(&self, file: &Path) -> Result<u64, StoreError> {
+        crate::copy::backup(self, file)
+    }
+
+    /// Copies all sessions of a backup into this store, after checking it. A session that is there
+    /// already is an error, and nothing is copied.
+    pub fn restore(&self, file: &Path) -> Result<u64, StoreError> {
+        crate::copy::restore(self, file)
+    }
+
+    /// Whether a session is there.
+    pub fn has(&self, id: &SessionId) -> Result<bool, StoreError> {
+        match self.backend.head(id) {
+            Ok(_) => Ok(true),
+            Err(StoreError::SessionNotFound(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(crate) fn wait(
+        &self,
+        id: &SessionId,
+        after: Seq,
+        timeout: Duration,
+    ) -> Result<(), StoreError> {
+        self.backend.wait(id, after, timeout)
+    }
+}
+
+fn branch_entry(session: &SessionId, source: EntryId) -> NewEntry {
+    let summary = BranchSummary {
+        source_session_id: session.as_str().into(),
+        source_entry_id: source,
+        summary: None,
+        unknown: Fields::NONE,
+    };
+    let now = Timestamp::from_millis(now_millis());
+    NewEntry::new(EntryKind::BranchSummary(summary)).at(now)
+}
+
+fn title_of(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let mut characters = line.chars();
+    let mut title: String = characters.by_ref().take(TITLE_CHARACTERS).collect();
+    if characters.next().is_some() {
+        title.push('…');
+    }
+    title
+}
+
+/// The clock of this machine. Time is data: nothing is ordered by it but lists that people read.
+pub(crate) fn now_millis() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Bits that no other call on any machine gets, as far as chance goes.
+pub(crate) fn chance() -> u64 {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_i64(now_millis());
+    hasher.write_u32(std::process::id());
+    hasher.finish()
+}
+
+/// A session without entries has this link.
+pub(crate) const NO_LINK: ChainLink = ChainLink::START;

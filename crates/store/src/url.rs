@@ -1,0 +1,104 @@
+//! Where a store is, as people write it: `sqlite:PATH`, `postgres://…` or `memory`.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Where a store is.
+#[derive(Clone, PartialEq, Eq)]
+pub enum StoreUrl {
+    /// A file.
+    Sqlite(PathBuf),
+    /// A server, as its clients write it, password and all.
+    Postgres(String),
+    /// Nowhere: gone with the process.
+    Memory,
+}
+
+/// A text that names no store.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{got:?} names no store; write sqlite:PATH, postgres://USER@HOST/DATABASE or memory")]
+pub struct InvalidStoreUrl {
+    /// The text, or its beginning.
+    pub got: String,
+}
+
+impl StoreUrl {
+    /// Reads where a store is.
+    pub fn parse(text: &str) -> Result<Self, InvalidStoreUrl> {
+        let invalid = || InvalidStoreUrl { got: without_password(text).chars().take(80).collect() };
+        if text == "memory" {
+            return Ok(Self::Memory);
+        }
+        if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+            return Ok(Self::Postgres(text.to_owned()));
+        }
+        match text.strip_prefix("sqlite:") {
+            Some(path) if !path.is_empty() && !path.contains('\0') => Ok(Self::Sqlite(path.into())),
+            _ => Err(invalid()),
+        }
+    }
+}
+
+/// The same address without what lies between the user's name and the host.
+pub(crate) fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let address = match authority.rsplit_once('@') {
+        Some((user, host)) => {
+            let name = user.split(':').next().unwrap_or_default();
+            format!("{name}@{host}")
+        }
+        None => authority.to_owned(),
+    };
+    // Settings behind the question mark may hold a password too.
+    let path = path.split('?').next().unwrap_or_default();
+    format!("{scheme}://{address}{path}")
+}
+
+impl fmt::Display for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
+            Self::Postgres(url) => f.write_str(&without_password(url)),
+            Self::Memory => f.write_str("memory"),
+        }
+    }
+}
+
+/// By hand, so that no log line shows a password.
+impl fmt::Debug for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StoreUrl({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_three_kinds_of_stores_are_read() {
+        assert_eq!(StoreUrl::parse("memory"), Ok(StoreUrl::Memory));
+        assert_eq!(StoreUrl::parse("sqlite:a b.db"), Ok(StoreUrl::Sqlite("a b.db".into())));
+        let server = "postgres://ann@db.example/talks";
+        assert_eq!(StoreUrl::parse(server), Ok(StoreUrl::Postgres(server.to_owned())));
+    }
+
+    #[test]
+    fn what_names_no_store_is_refused() {
+        for text in ["", "sqlite:", "talk.db", "mysql://x", "sqlite:a\0b", "Memory"] {
+            let error = StoreUrl::parse(text).unwrap_err().to_string();
+            assert!(error.contains("write sqlite:PATH"), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_never_shown() {
+        let url = "postgres://ann:s3:cr@et@db:5432/talks?password=s3cret&sslmode=require";
+        let shown = format!("{} {:?}", StoreUrl::Postgres(url.to_owned()), StoreUrl::parse(url));
+        assert!(!shown.contains("cr"), "{shown}");
+        assert!(shown.contains("postgres://ann@db:5432/talks"), "{shown}");
+        let error = StoreUrl::parse("mysql://ann:s3cret@db").unwrap_err().to_string();
+        assert!(!error.contains("s3cret"), "{error}");
+    }
+}

@@ -1,0 +1,24 @@
+//! The contract: one test per promise, run on every implementation.
+
+mod appending;
+mod branches;
+mod copies;
+mod following;
+mod listing;
+mod loading;
+mod redacting;
+mod searching;
+mod verifying;
+
+/// Runs promises on every kind of place.
+macro_rules! promises {
+    ($($name:ident)*) => {
+        mod sqlite {
+            $(#[test] fn $name() { super::$name(&crate::places::Place::sqlite()); })*
+        }
+        mod memory {
+            $(#[test] fn $name() { super::$name(&crate::places::Place::memory()); })*
+        }
+    };
+}
+pub(crate) use promises;

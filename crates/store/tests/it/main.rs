@@ -1,0 +1,6 @@
+//! The promises of a store, each on every implementation, and what each implementation promises
+//! besides.
+
+mod contract;
+mod notation;
+mod places;

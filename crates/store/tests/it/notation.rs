@@ -1,0 +1,84 @@
+//! Entries in few words.
+
+use tertulia_session::{
+    CompactionSummary, Entry, EntryId, EntryKind, Fields, Message, NewEntry, Redaction, Speaker,
+    SpeakerType, TeamTask, Timestamp,
+};
+use tertulia_store::{Append, NewSession, SessionId, SessionStore};
+
+/// A message of ann under this id, after the entry of that id.
+pub(crate) fn said(id: &str, parent: Option<&str>, text: &str) -> Entry {
+    said_by("ann", id, parent, text)
+}
+
+pub(crate) fn said_by(speaker: &str, id: &str, parent: Option<&str>, text: &str) -> Entry {
+    let message = Message::said(Speaker::new(speaker, speaker, SpeakerType::Human), text);
+    entry(id, parent, EntryKind::Message(message))
+}
+
+pub(crate) fn entry(id: &str, parent: Option<&str>, kind: EntryKind) -> Entry {
+    let new = NewEntry::new(kind).at(Timestamp::from_millis(1_000_000));
+    Entry { parent_id: parent.map(EntryId::from), ..new.with_id(EntryId::from(id)) }
+}
+
+pub(crate) fn task(id: &str, parent: Option<&str>, text: &str) -> Entry {
+    entry(id, parent, EntryKind::TeamTask(TeamTask::set(text)))
+}
+
+pub(crate) fn redaction(id: &str, parent: Option<&str>, target: &str) -> Entry {
+    entry(id, parent, EntryKind::Redaction(Redaction::of(&EntryId::from(target))))
+}
+
+/// A summary of all up to an entry.
+pub(crate) fn summary(id: &str, parent: &str, covered: [&str; 2], kept: &str, text: &str) -> Entry {
+    let summary = CompactionSummary {
+        summary: text.into(),
+        first_kept_entry_id: kept.into(),
+        covered_from_id: Some(covered[0].into()),
+        covered_to_id: Some(covered[1].into()),
+        covered_count: None,
+        covered_hash: None,
+        tokens_before: None,
+        tokens_after: None,
+        strategy: None,
+        author: None,
+        kept_ids: None,
+        refused: None,
+        scale_permille: None,
+        unknown: Fields::NONE,
+    };
+    entry(id, Some(parent), EntryKind::CompactionSummary(Box::new(summary)))
+}
+
+/// `e1` to `eN`, each after the one before.
+pub(crate) fn chain(count: usize) -> Vec<Entry> {
+    (1..=count).map(|number| link(number, &format!("text {number}"))).collect()
+}
+
+/// `eN` after the one before.
+pub(crate) fn link(number: usize, text: &str) -> Entry {
+    let parent = (number > 1).then(|| format!("e{}", number - 1));
+    said(&format!("e{number}"), parent.as_deref(), text)
+}
+
+pub(crate) fn id(text: &str) -> SessionId {
+    SessionId::parse(text).unwrap()
+}
+
+/// A session of this name with these entries and nothing else.
+pub(crate) fn filled(store: &SessionStore, name: &str, entries: Vec<Entry>) -> SessionId {
+    let mut import = tertulia_store::Import::begin(store).unwrap();
+    entries.into_iter().for_each(|entry| import.push(entry).unwrap());
+    import.finish(&NewSession { id: Some(id(name)) }).unwrap().id
+}
+
+/// Appends without expectations.
+pub(crate) fn append(store: &SessionStore, session: &SessionId, entries: Vec<Entry>) {
+    store.append(session, Append::of(entries)).unwrap();
+}
+
+/// The ids, with a blank between them.
+pub(crate) fn ids<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> String {
+    let ids: Vec<_> = entries.into_iter().map(|entry| entry.id.as_str()).collect();
+    ids.join(" ")
+}
