@@ -1,1 +1,66 @@
-//! x
+//! Branches: going on from any entry, in the same session or in a new one.
+
+use tertulia_session::{BranchView, Entry, EntryKind};
+use tertulia_store::{NewSession, Range, SessionStore, StoreError};
+
+use crate::notation::{append, chain, filled, id, ids, redaction, said};
+use crate::places::Place;
+
+super::promises! {
+    a_branch_goes_on_from_any_entry
+    a_fork_copies_the_branch_and_says_where_it_came_from
+    a_fork_under_a_taken_id_leaves_nothing_behind
+    a_fork_does_not_bring_redacted_text_back
+}
+
+fn view(store: &SessionStore, session: &str) -> String {
+    let loaded = store.load(&id(session), &Range::All).unwrap();
+    let log: Vec<Entry> = loaded.into_iter().map(|stored| stored.entry).collect();
+    let view = BranchView::of(&log).unwrap();
+    let names = view.iter().map(|entry| match entry.type_name() {
+        "branch_summary" => "|".to_owned(),
+        _ => entry.id().to_string(),
+    });
+    names.collect::<Vec<_>>().join(" ")
+}
+
+fn a_branch_goes_on_from_any_entry(place: &Place) {
+    let session = filled(&place.store, "talk", chain(4));
+    let appended = place.store.branch(&session, &"e2".into()).unwrap();
+    let note = place.again().entry(&session, &appended.last_entry_id.unwrap()).unwrap();
+    let EntryKind::BranchSummary(summary) = &note.entry.kind else { panic!("{note:?}") };
+    assert_eq!(summary.source_session_id.as_ref(), "talk");
+    assert_eq!(summary.source_entry_id.as_str(), "e4");
+    append(&place.store, &session, vec![said("n", Some(note.entry.id.as_str()), "new")]);
+    assert_eq!(view(&place.again(), "talk"), "e1 e2 | n");
+}
+
+fn a_fork_copies_the_branch_and_says_where_it_came_from(place: &Place) {
+    let session = filled(&place.store, "talk", chain(4));
+    append(&place.store, &session, vec![said("s", Some("e2"), "side")]);
+    let new = NewSession { id: Some(id("copy")) };
+    let fork = place.store.fork(&session, &"s".into(), &new).unwrap();
+    assert_eq!(fork.id, id("copy"));
+    assert_eq!(view(&place.again(), "copy"), "e1 e2 s |");
+    assert_eq!(place.store.verify(&fork.id).unwrap().damage, None);
+    assert_eq!(place.store.info(&session).unwrap().entries, 5);
+}
+
+fn a_fork_under_a_taken_id_leaves_nothing_behind(place: &Place) {
+    let session = filled(&place.store, "talk", chain(4));
+    let new = NewSession { id: Some(id("talk")) };
+    let error = place.store.fork(&session, &"e2".into(), &new).unwrap_err();
+    assert!(matches!(error, StoreError::SessionExists(_)), "{error}");
+    assert_eq!(place.again().list(&Default::default()).unwrap().len(), 1);
+    assert_eq!(place.store.info(&session).unwrap().entries, 4);
+}
+
+fn a_fork_does_not_bring_redacted_text_back(place: &Place) {
+    let session = filled(&place.store, "talk", chain(3));
+    append(&place.store, &session, vec![redaction("r", Some("e3"), "e2")]);
+    let new = NewSession { id: Some(id("copy")) };
+    place.store.fork(&session, &"e3".into(), &new).unwrap();
+    let copied = place.again().load(&id("copy"), &Range::All).unwrap();
+    assert_eq!(ids(copied.iter().take(3).map(|stored| &stored.entry)), "e1 e2 e3");
+    assert!(matches!(copied[1].entry.kind, EntryKind::Purged(_)), "{:?}", copied[1]);
+}

@@ -1,1 +1,104 @@
-//! x
+//! Loading: whole, the tail, from an entry, one branch.
+
+use tertulia_store::{Append, Range, SessionStore, StoreError, StoredEntry};
+
+use crate::notation::{append, chain, filled, id, ids, link, said};
+use crate::places::Place;
+
+super::promises! {
+    a_session_is_loaded_whole_over_many_pages
+    the_tail_is_loaded_without_the_rest
+    a_session_is_loaded_from_an_entry_on
+    a_branch_is_walked_back_to_its_root
+    a_branch_is_cut_to_its_newest_entries
+    an_entry_that_is_not_there_is_said_so
+    logs_without_parents_are_one_chain
+    what_lands_while_reading_is_not_part_of_it
+}
+
+fn load(store: &SessionStore, range: &Range) -> String {
+    let loaded: Vec<StoredEntry> = store.load(&id("talk"), range).unwrap();
+    ids(loaded.iter().map(|stored| &stored.entry))
+}
+
+fn branch(tail: Option<&str>, limit: Option<usize>) -> Range {
+    Range::Branch { tail: tail.map(Into::into), limit }
+}
+
+fn a_session_is_loaded_whole_over_many_pages(place: &Place) {
+    let session = filled(&place.store, "talk", chain(2345));
+    let loaded = place.again().load(&session, &Range::All).unwrap();
+    let entries: Vec<_> = loaded.into_iter().map(|stored| stored.entry).collect();
+    assert_eq!(entries, chain(2345));
+}
+
+fn the_tail_is_loaded_without_the_rest(place: &Place) {
+    filled(&place.store, "talk", chain(700));
+    let store = place.again();
+    assert_eq!(load(&store, &Range::Tail(3)), "e698 e699 e700");
+    assert_eq!(load(&store, &Range::Tail(0)), "");
+    assert_eq!(store.load(&id("talk"), &Range::Tail(1000)).unwrap().len(), 700);
+}
+
+fn a_session_is_loaded_from_an_entry_on(place: &Place) {
+    filled(&place.store, "talk", chain(5));
+    let store = place.again();
+    assert_eq!(load(&store, &Range::From("e4".into())), "e4 e5");
+    assert_eq!(load(&store, &Range::From("e1".into())), "e1 e2 e3 e4 e5");
+}
+
+fn a_branch_is_walked_back_to_its_root(place: &Place) {
+    let session = filled(&place.store, "talk", chain(600));
+    let side = vec![said("s1", Some("e300"), "side"), said("s2", Some("s1"), "side")];
+    append(&place.store, &session, side);
+    append(&place.store, &session, vec![said("e601", Some("e600"), "main")]);
+    let store = place.again();
+    assert_eq!(store.load(&session, &branch(None, None)).unwrap().len(), 601);
+    let side = store.load(&session, &branch(Some("s2"), None)).unwrap();
+    assert_eq!(side.len(), 302);
+    assert_eq!(ids(side[299..].iter().map(|stored| &stored.entry)), "e300 s1 s2");
+}
+
+fn a_branch_is_cut_to_its_newest_entries(place: &Place) {
+    let session = filled(&place.store, "talk", chain(600));
+    append(&place.store, &session, vec![said("s1", Some("e2"), "side")]);
+    let store = place.again();
+    assert_eq!(load(&store, &branch(None, Some(2))), "e2 s1");
+    assert_eq!(load(&store, &branch(Some("e600"), Some(3))), "e598 e599 e600");
+    assert_eq!(load(&store, &branch(None, Some(0))), "");
+}
+
+fn an_entry_that_is_not_there_is_said_so(place: &Place) {
+    let session = filled(&place.store, "talk", chain(2));
+    let store = place.again();
+    let errors = [
+        store.load(&session, &Range::From("gone".into())).unwrap_err(),
+        store.load(&session, &branch(Some("gone"), None)).unwrap_err(),
+        store.entry(&session, &"gone".into()).unwrap_err(),
+        store.branch(&session, &"gone".into()).unwrap_err(),
+        store.redact(&session, &"gone".into(), None).unwrap_err(),
+    ];
+    for error in errors {
+        assert!(matches!(error, StoreError::EntryNotFound { .. }), "{error}");
+    }
+}
+
+fn logs_without_parents_are_one_chain(place: &Place) {
+    let entries: Vec<_> = (1..=4).map(|number| said(&format!("m{number}"), None, "text")).collect();
+    let session = filled(&place.store, "talk", entries);
+    assert_eq!(load(&place.again(), &branch(None, None)), "m1 m2 m3 m4");
+    // Once a parent was named, an entry without one starts a branch.
+    append(&place.store, &session, vec![said("m5", Some("m2"), ""), said("m6", None, "")]);
+    assert_eq!(load(&place.again(), &branch(Some("m5"), None)), "m1 m2 m5");
+    assert_eq!(load(&place.again(), &branch(None, None)), "m6");
+    assert_eq!(place.store.verify(&session).unwrap().damage, None);
+}
+
+fn what_lands_while_reading_is_not_part_of_it(place: &Place) {
+    let session = filled(&place.store, "talk", chain(300));
+    let store = place.again();
+    let mut entries = store.entries(&session, &Range::All).unwrap();
+    entries.next().unwrap().unwrap();
+    place.store.append(&session, Append::of([link(301, "late")])).unwrap();
+    assert_eq!(entries.count(), 299);
+}
