@@ -57,8 +57,15 @@ pub(crate) trait Backend: Send + Sync {
     /// Where the sessions are, for people; never with a password.
     fn place(&self) -> String;
 
-    /// Begins a session without entries; [`StoreError::SessionExists`] if the id is taken.
-    fn create(&self, id: &SessionId, created_at: i64, state: State) -> Result<(), StoreError>;
+    /// Begins a session with its first entries, in one transaction; [`StoreError::SessionExists`] if
+    /// the id is taken.
+    fn create(
+        &self,
+        id: &SessionId,
+        created_at: i64,
+        state: State,
+        first: Batch,
+    ) -> Result<(), StoreError>;
 
     /// Appends as [`plan`](crate::plan::plan) says, in one transaction, and purges what redactions
     /// hide. Returns once it is on disk.

@@ -139,6 +139,17 @@ pub enum Problem {
          anew and was checked, for instance by `tertulia sessions verify`"
     )]
     Stopped(String),
+    /// The disk reported an error while reading.
+    #[error(
+        "the disk reported an error while {place} was read ({reason}); check the disk and the room \
+         on it; what was read before is good"
+    )]
+    Disk {
+        /// The file.
+        place: String,
+        /// What was said.
+        reason: String,
+    },
     /// The file is no store, or is damaged as a whole.
     #[error("{place} is damaged or no store of sessions: {reason}; restore a backup of it")]
     NotAStore {
@@ -209,6 +220,16 @@ impl StoreError {
     pub(crate) fn not_stored(session: &SessionId, problem: Problem) -> Self {
         let (session, outcome) = (Some(session.clone()), Outcome::NotStored);
         Self::SessionWriteFailed { session, outcome, problem }
+    }
+
+    /// What kept a store from being opened keeps it from being written to.
+    pub(crate) fn while_writing(self) -> Self {
+        match self {
+            Self::SessionReadFailed { session, problem } => {
+                Self::SessionWriteFailed { session, outcome: Outcome::NotStored, problem }
+            }
+            other => other,
+        }
     }
 
     /// Something of this session cannot be read.

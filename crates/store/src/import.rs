@@ -31,7 +31,8 @@ impl Import {
         let now = now_millis();
         sweep(&*store.backend, now)?;
         let session = SessionId::made(now, chance());
-        store.backend.create(&session, now, State::Importing)?;
+        let nothing = Batch::prepare(&session, Append::default())?;
+        store.backend.create(&session, now, State::Importing, nothing)?;
         let (waiting, waiting_bytes) = (Vec::new(), 0);
         Ok(Self { store: store.clone(), session, waiting, waiting_bytes, is_done: false })
     }

@@ -86,6 +86,29 @@ impl Session {
         Some(Known { seq: row.seq, hash: row.record.hash })
     }
 
+    fn append(&mut self, id: &SessionId, batch: Batch) -> Result<Appended, StoreError> {
+        let plan = plan(id, &self.tail(), &batch, |entry| Ok(self.known(entry)))?;
+        let mut records: Vec<_> = batch.records.into_iter().map(|one| Some(one.record)).collect();
+        for placed in &plan.new {
+            let Some(record) = records.get_mut(placed.index).and_then(Option::take) else {
+                continue;
+            };
+            self.places.insert(record.id.clone(), self.rows.len());
+            self.rows.push(Row {
+                seq: placed.seq,
+                parent: placed.parent,
+                stored_at: now_millis(),
+                link: placed.link,
+                record,
+            });
+        }
+        self.names_parents = plan.tail.names_parents;
+        if plan.redacts {
+            self.purge();
+        }
+        Ok(plan.appended)
+    }
+
     fn purge(&mut self) {
         let log: Vec<_> = self.rows.iter().filter_map(|row| row.clone().decode().ok()).collect();
         for (seq, by) in to_purge(&log) {
@@ -103,13 +126,19 @@ impl Backend for MemoryStore {
         "memory".to_owned()
     }
 
-    fn create(&self, id: &SessionId, created_at: i64, state: State) -> Result<(), StoreError> {
+    fn create(
+        &self,
+        id: &SessionId,
+        created_at: i64,
+        state: State,
+        first: Batch,
+    ) -> Result<(), StoreError> {
         let mut kept = self.kept();
         if kept.sessions.contains_key(id) {
             return Err(StoreError::SessionExists(id.clone()));
         }
         kept.created += 1;
-        let session = Session {
+        let mut session = Session {
             key: kept.created,
             state,
             created_at,
@@ -117,35 +146,17 @@ impl Backend for MemoryStore {
             rows: Vec::new(),
             places: HashMap::new(),
         };
+        session.append(id, first)?;
         kept.sessions.insert(id.clone(), session);
         Ok(())
     }
 
     fn append(&self, id: &SessionId, batch: Batch) -> Result<Appended, StoreError> {
         let mut kept = self.kept();
-        let session = kept.get_mut(id)?;
-        let plan = plan(id, &session.tail(), &batch, |entry| Ok(session.known(entry)))?;
-        let mut records: Vec<_> = batch.records.into_iter().map(|one| Some(one.record)).collect();
-        for placed in &plan.new {
-            let Some(record) = records.get_mut(placed.index).and_then(Option::take) else {
-                continue;
-            };
-            session.places.insert(record.id.clone(), session.rows.len());
-            session.rows.push(Row {
-                seq: placed.seq,
-                parent: placed.parent,
-                stored_at: now_millis(),
-                link: placed.link,
-                record,
-            });
-        }
-        session.names_parents = plan.tail.names_parents;
-        if plan.redacts {
-            session.purge();
-        }
+        let appended = kept.get_mut(id)?.append(id, batch)?;
         drop(kept);
         self.changed.notify_all();
-        Ok(plan.appended)
+        Ok(appended)
     }
 
     fn head(&self, id: &SessionId) -> Result<Head, StoreError> {

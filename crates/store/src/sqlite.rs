@@ -1,9 +1,10 @@
 //! Sessions in a SQLite file: the default, with nothing to install. WAL mode with a sync for every
-//! commit; one thread writes and takes appends in groups, readers have connections of their own and
-//! never wait. Several processes may use one file.
+//! commit; one connection writes and takes appends in groups, readers have connections of their own
+//! and never wait. Several processes may use one file.
 
 mod connection;
 mod desk;
+mod idle;
 mod place;
 mod read;
 mod schema;
@@ -41,7 +42,7 @@ const READERS_KEPT: usize = 8;
 pub(crate) struct SqliteStore {
     path: PathBuf,
     readers: Mutex<Vec<Connection>>,
-    /// Started when something is written for the first time: who only reads needs no thread.
+    /// Opened when something is written for the first time: who only reads needs none.
     writer: Mutex<Option<Arc<Writer>>>,
     signal: Arc<Signal>,
 }
@@ -67,7 +68,8 @@ impl SqliteStore {
         if let Some(writer) = &*writer {
             return Ok(Arc::clone(writer));
         }
-        let started = Arc::new(Writer::start(&self.path, Arc::clone(&self.signal))?);
+        let started = Writer::start(&self.path, Arc::clone(&self.signal));
+        let started = Arc::new(started.map_err(StoreError::while_writing)?);
         *writer = Some(Arc::clone(&started));
         Ok(started)
     }
@@ -119,14 +121,14 @@ impl SqliteStore {
         }
     }
 
-    /// Changes something in a transaction on the writer's thread.
-    fn change<T: Send + 'static>(
+    /// Changes something in a transaction of the connection that writes.
+    fn change<T>(
         &self,
         session: Option<&SessionId>,
-        change: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+        change: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
         let session = session.cloned();
-        self.writer()?.run(move |desk: &mut Desk| {
+        self.writer()?.run(|desk: &mut Desk| {
             let changed = desk.transaction(|desk| change(desk.connection()));
             desk.forget();
             changed.map_err(|failure| failure.error(session))
@@ -139,18 +141,20 @@ impl Backend for SqliteStore {
         format!("sqlite:{}", self.path.display())
     }
 
-    fn create(&self, id: &SessionId, created_at: i64, state: State) -> Result<(), StoreError> {
-        let name = id.clone();
-        let created = self.change(Some(id), move |connection| {
-            let sql = "INSERT OR IGNORE INTO session (id, state, created_at) VALUES (?1, ?2, ?3)";
-            connection.execute(sql, params![name.as_str(), state_code(state), created_at])
-        })?;
-        if created == 1 { Ok(()) } else { Err(StoreError::SessionExists(id.clone())) }
+    fn create(
+        &self,
+        id: &SessionId,
+        created_at: i64,
+        state: State,
+        first: Batch,
+    ) -> Result<(), StoreError> {
+        let request = Request { session: id.clone(), batch: first };
+        self.writer()?.run(|desk: &mut Desk| desk.create(&request, created_at, state))
     }
 
     fn append(&self, id: &SessionId, batch: Batch) -> Result<Appended, StoreError> {
         let request = Request { session: id.clone(), batch };
-        self.writer()?.append(request).map_err(|error| writer::of_session(error, id))
+        self.writer()?.append(request)
     }
 
     fn head(&self, id: &SessionId) -> Result<Head, StoreError> {

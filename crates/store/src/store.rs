@@ -17,7 +17,7 @@ use crate::model::{
 };
 use crate::plan::Batch;
 use crate::search::{self, Question, text_of};
-use crate::{Entries, Follow, Import, SessionId, StoreError, StoreUrl, verify};
+use crate::{Entries, Follow, Import, Problem, SessionId, StoreError, StoreUrl, verify};
 
 /// How many entries are indexed at once while somebody waits for a search.
 const INDEX_CHUNK: usize = 512;
@@ -74,10 +74,10 @@ impl SessionStore {
     pub fn create(&self, new: &NewSession) -> Result<SessionInfo, StoreError> {
         let now = now_millis();
         let id = new.id.clone().unwrap_or_else(|| SessionId::made(now, chance()));
-        self.backend.create(&id, now, State::Open)?;
         let header = NewEntry::new(EntryKind::SessionHeader(SessionHeader::new()));
         let header = header.at(Timestamp::from_millis(now)).with_content_id();
-        self.append(&id, Append::of([header]))?;
+        let first = Batch::prepare(&id, Append::of([header]))?;
+        self.backend.create(&id, now, State::Open, first)?;
         self.info(&id)
     }
 
@@ -216,7 +216,11 @@ impl SessionStore {
         if let Some(session) = &query.session {
             self.backend.head(session)?;
         }
-        self.catch_up(|_| {})?;
+        match self.catch_up(|_| {}) {
+            // What is indexed can be found.
+            Err(StoreError::SessionWriteFailed { problem: Problem::ReadOnly(_), .. }) => {}
+            caught_up => caught_up?,
+        }
         let Some(question) = Question::read(&query.text) else {
             return Ok(SearchResult::default());
         };

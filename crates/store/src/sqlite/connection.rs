@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::{Problem, SessionId, StoreError};
+use crate::{Outcome, Problem, SessionId, StoreError};
 
 /// The first version without the fault that damages files in WAL mode when a checkpoint meets a
 /// writer.
@@ -30,16 +30,18 @@ pub(super) fn open(path: &Path, purpose: Purpose) -> Result<Connection, StoreErr
         let reason = format!("SQLite {version} can damage it; use 3.51.3 or later");
         return Err(not_a_store(path, reason));
     }
+    if purpose == Purpose::Reading && is_frozen(path) {
+        return open_frozen(path).map_err(failed);
+    }
     let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let mut connection =
-        match Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_READ_WRITE) {
-            Ok(connection) => connection,
-            Err(_) if purpose == Purpose::Reading => {
-                Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_READ_ONLY)
-                    .map_err(failed)?
-            }
-            Err(error) => return Err(failed(error)),
-        };
+    let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    if purpose == Purpose::Writing && connection.is_readonly("main").map_err(failed)? {
+        // SQLite falls back to reading without a word.
+        let problem = Problem::ReadOnly(path.display().to_string());
+        let outcome = Outcome::NotStored;
+        return Err(StoreError::SessionWriteFailed { session: None, outcome, problem });
+    }
     connection.busy_handler(Some(wait_for_others)).map_err(failed)?;
     connection.set_prepared_statement_cache_capacity(32);
     // A file may come from anywhere: nothing in it is run, and its pages are looked at with care.
@@ -57,6 +59,37 @@ pub(super) fn open(path: &Path, purpose: Purpose) -> Result<Connection, StoreErr
         }
     };
     connection.execute_batch(settings).map_err(failed)?;
+    Ok(connection)
+}
+
+/// Whether nobody can write beside the file, so that SQLite finds no place for what readers share. A
+/// journal that lies there already is enough for reading.
+fn is_frozen(path: &Path) -> bool {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-wal");
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let closed = rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_err();
+    closed && !Path::new(&journal).exists()
+}
+
+/// Opens a file that nobody changes meanwhile, because nobody can.
+fn open_frozen(path: &Path) -> rusqlite::Result<Connection> {
+    let mut name = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
+                name.push(char::from(*byte));
+            }
+            other => name.push_str(&format!("%{other:02x}")),
+        }
+    }
+    name.push_str("?immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(name, flags)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.execute_batch("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;")?;
     Ok(connection)
 }
 
@@ -88,6 +121,9 @@ pub(super) fn problem(path: &Path, error: &rusqlite::Error) -> Problem {
         }
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             Problem::NotAStore { place: place(), reason: error.to_string() }
+        }
+        Some(ErrorCode::SystemIoFailure) => {
+            Problem::Disk { place: place(), reason: error.to_string() }
         }
         Some(ErrorCode::CannotOpen) => {
             let reason = format!("cannot be opened: {error}; is its folder writable?");

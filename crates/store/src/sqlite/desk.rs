@@ -1,6 +1,6 @@
 //! The writer's desk: the one connection of this process that changes the file, and what is known of
-//! the sessions it writes to. Everything here runs on the writer's thread; appends come in groups, and
-//! a group is one transaction and one sync.
+//! the sessions it writes to. One thread at a time sits at it; appends come in groups, and a group is
+//! one transaction and one sync.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use rusqlite::{Connection, params};
 use super::connection::{self, Purpose, is_disk_error, problem};
 use super::read::{self, SessionRow, id_hash, place};
 use super::words;
+use crate::backend::State;
 use crate::model::Appended;
 use crate::plan::{Batch, Placed, Plan, Tail, plan, to_purge};
 use crate::row::{Prepared, Record};
@@ -88,8 +89,27 @@ impl Desk {
         Err(StoreError::SessionWriteFailed { session, outcome, problem })
     }
 
+    /// Begins a session with its first entries.
+    pub(super) fn create(
+        &mut self,
+        first: &Request,
+        created_at: i64,
+        state: State,
+    ) -> Result<(), StoreError> {
+        let id = &first.session;
+        let created = self.transaction(|desk| {
+            let sql = "INSERT OR IGNORE INTO session (id, state, created_at) VALUES (?1, ?2, ?3)";
+            let row = params![id.as_str(), read::state_code(state), created_at];
+            if desk.connection.execute(sql, row)? == 0 {
+                return Ok(Err(StoreError::SessionExists(id.clone())));
+            }
+            Ok(desk.append_one(first, &mut false)?.map(|_| ()))
+        });
+        created.map_err(|failure| failure.of(id))?
+    }
+
     /// Carries out a group of appends in one transaction.
-    pub(super) fn append(&mut self, group: &[Request]) -> Vec<Answer> {
+    pub(super) fn append(&mut self, group: &[&Request]) -> Vec<Answer> {
         let mut answers = Vec::with_capacity(group.len());
         let mut purged = false;
         let outcome = self.transaction(|desk| {

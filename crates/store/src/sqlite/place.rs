@@ -1,7 +1,7 @@
 //! The file of a store and its folder, before SQLite sees them: made for their owner alone, and refused
 //! where others could read or swap them, or where the file system cannot keep the promises.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -29,15 +29,26 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf, StoreError> {
 /// Makes an empty file for its owner alone, which must not be there.
 pub(super) fn make_new(path: &Path) -> Result<(), StoreError> {
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    made.map(|_| ()).map_err(|error| failed(path, &error))
+    made.map_err(|error| failed(path, &error))?;
+    path.parent().map_or(Ok(()), sync_folder)
 }
 
 fn make_folder(folder: &Path) -> Result<(), StoreError> {
     if folder.is_dir() {
         return Ok(());
     }
+    let above: Vec<&Path> = folder.ancestors().skip(1).collect();
+    let there = above.iter().position(|one| one.is_dir()).unwrap_or(above.len());
     let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(|error| failed(folder, &error))
+    made.map_err(|error| failed(folder, &error))?;
+    // A new folder is on disk once the one that names it is.
+    above.iter().take(there + 1).try_for_each(|one| sync_folder(one))
+}
+
+fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let synced = File::open(folder).and_then(|opened| opened.sync_all());
+    synced.map_err(|error| failed(folder, &error))
 }
 
 fn make_file(path: &Path) -> Result<(), StoreError> {

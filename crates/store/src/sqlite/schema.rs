@@ -68,7 +68,9 @@ enum Found {
 
 /// Whether a file can be used as it is.
 pub(super) fn is_current(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
-    Ok(matches!(look(connection, path)?, Found::Current) && is_wal(connection, path)?)
+    let is_current = matches!(look(connection, path)?, Found::Current);
+    let is_readonly = connection.is_readonly("main").unwrap_or(false);
+    Ok(is_current && (is_readonly || is_wal(connection, path)?))
 }
 
 /// Makes the tables in a new file, or brings an earlier version to this one.

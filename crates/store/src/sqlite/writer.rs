@@ -1,19 +1,17 @@
-//! The writer's thread. Appends of many callers that arrive together are stored together: one
-//! transaction, one sync. When nobody wants anything, it fills the search index.
+//! Many who append, one who writes. Whoever comes first writes for all that have come by then, in one
+//! transaction and with one sync; then the next one does. So a lone writer pays for no other thread,
+//! and sixteen share their syncs. A thread of its own only fills the search index when it is quiet.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::mpsc::{
-    Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, channel, sync_channel,
-};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::desk::{Desk, Request};
+use super::idle::Idle;
 use super::signal::Signal;
-use super::words;
 use crate::model::Appended;
-use crate::{Outcome, Problem, SessionId, StoreError};
+use crate::{Outcome, Problem, StoreError};
 
 /// How many appends are stored together, at most.
 const GROUP_MAX: usize = 512;
@@ -21,174 +19,184 @@ const GROUP_MAX: usize = 512;
 const GROUP_BYTES: usize = 8 << 20;
 /// How long is waited for those who appended together the last time.
 const GATHER: Duration = Duration::from_micros(150);
-/// After so long without work the search index is filled.
-const IDLE: Duration = Duration::from_millis(500);
-/// How many entries it takes in between two looks for work.
-const IDLE_CHUNK: usize = 128;
 
-/// Work for the thread.
-enum Job {
-    Append(Request, SyncSender<Result<Appended, StoreError>>),
-    Run(Box<dyn FnOnce(&mut Desk) + Send>),
+type Answer = Result<Appended, StoreError>;
+
+/// The one connection that writes, and those who wait for it.
+pub(super) struct Writer {
+    queue: Mutex<Queue>,
+    desk: Arc<Mutex<Desk>>,
+    signal: Arc<Signal>,
+    idle: Idle,
 }
 
-/// The thread, from outside. It ends, and the file is closed, when this is dropped.
-pub(super) struct Writer {
-    jobs: Option<Sender<Job>>,
-    thread: Option<JoinHandle<()>>,
+#[derive(Default)]
+struct Queue {
+    waiting: Vec<Arc<Ticket>>,
+    has_leader: bool,
+    /// How many came together the last time.
+    group: usize,
+}
+
+/// An append that waits.
+struct Ticket {
+    request: Request,
+    turn: Mutex<Turn>,
+    changed: Condvar,
+}
+
+/// What became of it.
+enum Turn {
+    Waits,
+    /// It is the one to write for all.
+    Leads,
+    Done(Answer),
 }
 
 impl Writer {
     pub(super) fn start(path: &Path, signal: Arc<Signal>) -> Result<Self, StoreError> {
-        let desk = Desk::open(path)?;
-        let (jobs, work) = channel();
-        let thread = thread::Builder::new().name("tertulia-store".to_owned());
-        let thread = thread.spawn(move || Loop { desk, work, signal, group: 1 }.run());
-        let thread = thread.map_err(|error| gone(&error.to_string()))?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+        let desk = Arc::new(Mutex::new(Desk::open(path)?));
+        let idle = Idle::start(Arc::clone(&desk))?;
+        Ok(Self { queue: Mutex::default(), desk, signal, idle })
     }
 
     /// Appends, together with whoever else does.
-    pub(super) fn append(&self, request: Request) -> Result<Appended, StoreError> {
-        let (answer, wait) = sync_channel(1);
-        self.send(Job::Append(request, answer))?;
-        // The thread answers every request before it ends, unless it is torn down in the middle.
-        wait.recv().unwrap_or_else(|_| Err(gone("it ended before it answered")))
+    pub(super) fn append(&self, request: Request) -> Answer {
+        let (turn, changed) = (Mutex::new(Turn::Waits), Condvar::new());
+        let ticket = Arc::new(Ticket { request, turn, changed });
+        if !self.join(&ticket)
+            && let Some(answer) = ticket.wait()
+        {
+            return answer;
+        }
+        let group = Group { writer: self, tickets: self.gather() };
+        let requests: Vec<&Request> = group.tickets.iter().map(|one| &one.request).collect();
+        let answers = lock(&self.desk).append(&requests);
+        group.finish(&ticket, answers)
     }
 
-    /// Runs something on the thread, between two groups.
-    pub(super) fn run<T: Send + 'static>(
+    /// Runs something between two groups.
+    pub(super) fn run<T>(
         &self,
-        job: impl FnOnce(&mut Desk) -> Result<T, StoreError> + Send + 'static,
+        job: impl FnOnce(&mut Desk) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let (answer, wait) = sync_channel(1);
-        self.send(Job::Run(Box::new(move |desk| {
-            // Nobody waits any more: nothing to tell.
-            let _ = answer.send(job(desk));
-        })))?;
-        wait.recv().unwrap_or_else(|_| Err(gone("it ended before it answered")))
+        job(&mut lock(&self.desk))
     }
 
-    fn send(&self, job: Job) -> Result<(), StoreError> {
-        let sent = self.jobs.as_ref().and_then(|jobs| jobs.send(job).ok());
-        sent.ok_or_else(|| gone("it has ended"))
+    /// Queues up; says whether this one is to lead.
+    fn join(&self, ticket: &Arc<Ticket>) -> bool {
+        let mut queue = lock(&self.queue);
+        queue.waiting.push(Arc::clone(ticket));
+        !std::mem::replace(&mut queue.has_leader, true)
     }
-}
 
-impl Drop for Writer {
-    fn drop(&mut self) {
-        self.jobs = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+    /// Takes those who wait. Those who were answered together come back together, a moment later.
+    fn gather(&self) -> Vec<Arc<Ticket>> {
+        let mut until = None;
+        loop {
+            let mut queue = lock(&self.queue);
+            let now = Instant::now();
+            let is_late = now >= *until.get_or_insert(now + GATHER);
+            if is_late || queue.waiting.len() >= queue.group.min(GROUP_MAX) {
+                return queue.take();
+            }
+            drop(queue);
+            thread::yield_now();
+        }
+    }
+
+    /// The first of those who came meanwhile is the next to lead.
+    fn hand_over(&self, group: usize) {
+        let next = {
+            let mut queue = lock(&self.queue);
+            queue.group = group;
+            queue.has_leader = !queue.waiting.is_empty();
+            queue.waiting.first().cloned()
+        };
+        if let Some(next) = next {
+            next.tell(Turn::Leads);
         }
     }
 }
 
-fn gone(reason: &str) -> StoreError {
-    let problem = Problem::Database(format!("the writer's thread is gone: {reason}"));
+impl Queue {
+    /// The first in the queue, up to the limits; at least one.
+    fn take(&mut self) -> Vec<Arc<Ticket>> {
+        let mut bytes = 0;
+        let fits = |ticket: &&Arc<Ticket>| {
+            let fits = bytes < GROUP_BYTES;
+            bytes += ticket.request.batch.bytes();
+            fits
+        };
+        let count = self.waiting.iter().take(GROUP_MAX).take_while(fits).count();
+        self.waiting.drain(..count).collect()
+    }
+}
+
+impl Ticket {
+    /// The answer, or `None` if this one is to lead.
+    fn wait(&self) -> Option<Answer> {
+        let turn = lock(&self.turn);
+        let waits = |turn: &mut Turn| matches!(turn, Turn::Waits);
+        let turn = self.changed.wait_while(turn, waits);
+        let mut turn = turn.unwrap_or_else(PoisonError::into_inner);
+        match std::mem::replace(&mut *turn, Turn::Waits) {
+            Turn::Done(answer) => Some(answer),
+            Turn::Leads | Turn::Waits => None,
+        }
+    }
+
+    fn tell(&self, news: Turn) {
+        *lock(&self.turn) = news;
+        self.changed.notify_one();
+    }
+}
+
+/// A group that is being stored. However that ends, the queue goes on and everybody is answered.
+struct Group<'w> {
+    writer: &'w Writer,
+    tickets: Vec<Arc<Ticket>>,
+}
+
+impl Group<'_> {
+    /// Hands over first: the next group is on its way while this one is told.
+    fn finish(mut self, mine: &Arc<Ticket>, answers: Vec<Answer>) -> Answer {
+        let tickets = std::mem::take(&mut self.tickets);
+        self.writer.hand_over(tickets.len());
+        let mut own = None;
+        for (ticket, answer) in tickets.into_iter().zip(answers) {
+            if Arc::ptr_eq(&ticket, mine) {
+                own = Some(answer);
+            } else {
+                ticket.tell(Turn::Done(answer));
+            }
+        }
+        self.writer.signal.raise();
+        self.writer.idle.wake();
+        own.unwrap_or_else(|| Err(unanswered()))
+    }
+}
+
+impl Drop for Group<'_> {
+    fn drop(&mut self) {
+        // Empty once it was finished.
+        if self.tickets.is_empty() {
+            return;
+        }
+        let tickets = std::mem::take(&mut self.tickets);
+        self.writer.hand_over(tickets.len());
+        for ticket in tickets {
+            ticket.tell(Turn::Done(Err(unanswered())));
+        }
+    }
+}
+
+fn unanswered() -> StoreError {
+    let problem = Problem::Database("the writer broke off".to_owned());
     StoreError::SessionWriteFailed { session: None, outcome: Outcome::Unknown, problem }
 }
 
-struct Loop {
-    desk: Desk,
-    work: Receiver<Job>,
-    signal: Arc<Signal>,
-    /// How many appends came together the last time.
-    group: usize,
-}
-
-type Waiting = (Request, SyncSender<Result<Appended, StoreError>>);
-
-impl Loop {
-    fn run(mut self) {
-        let mut may_rest = true;
-        loop {
-            let job = match self.work.recv_timeout(IDLE) {
-                Ok(job) => job,
-                Err(RecvTimeoutError::Disconnected) => return,
-                Err(RecvTimeoutError::Timeout) if may_rest => {
-                    may_rest = self.rest();
-                    continue;
-                }
-                Err(RecvTimeoutError::Timeout) => match self.work.recv() {
-                    Ok(job) => job,
-                    Err(_) => return,
-                },
-            };
-            may_rest = true;
-            self.carry_out(job);
-        }
-    }
-
-    fn carry_out(&mut self, job: Job) {
-        let mut next = Some(job);
-        while let Some(job) = next.take() {
-            match job {
-                Job::Run(run) => run(&mut self.desk),
-                Job::Append(request, answer) => {
-                    let mut group = vec![(request, answer)];
-                    next = self.gather(&mut group);
-                    self.append(group);
-                }
-            }
-        }
-    }
-
-    /// Takes the appends that wait, up to the first other job, which comes back.
-    fn gather(&mut self, group: &mut Vec<Waiting>) -> Option<Job> {
-        let mut bytes = group.iter().map(|(request, _)| request.batch.bytes()).sum::<usize>();
-        let mut until = None;
-        while group.len() < GROUP_MAX && bytes < GROUP_BYTES {
-            match self.work.try_recv() {
-                Ok(Job::Append(request, answer)) => {
-                    bytes += request.batch.bytes();
-                    group.push((request, answer));
-                }
-                Ok(other) => return Some(other),
-                Err(TryRecvError::Disconnected) => return None,
-                // Those who were answered together come back together, a moment later.
-                Err(TryRecvError::Empty) if group.len() >= self.group => return None,
-                Err(TryRecvError::Empty) => {
-                    let now = Instant::now();
-                    if now >= *until.get_or_insert(now + GATHER) {
-                        return None;
-                    }
-                    thread::yield_now();
-                }
-            }
-        }
-        None
-    }
-
-    fn append(&mut self, group: Vec<Waiting>) {
-        self.group = group.len();
-        let (requests, answers): (Vec<_>, Vec<_>) = group.into_iter().unzip();
-        let outcomes = self.desk.append(&requests);
-        for (answer, outcome) in answers.into_iter().zip(outcomes) {
-            // Whoever asked may be gone.
-            let _ = answer.send(outcome);
-        }
-        self.signal.raise();
-    }
-
-    /// Fills the search index a little; says whether there is more to do.
-    fn rest(&mut self) -> bool {
-        if !words::is_behind(self.desk.connection()).unwrap_or(false) {
-            return false;
-        }
-        let indexed =
-            self.desk.transaction(|desk| words::index_some(desk.connection(), IDLE_CHUNK));
-        self.desk.forget();
-        indexed.is_ok_and(|indexed| indexed.is_behind)
-    }
-}
-
-/// The session is named in errors of the store, not of the thread.
-pub(super) fn of_session(error: StoreError, session: &SessionId) -> StoreError {
-    match error {
-        StoreError::SessionWriteFailed { session: None, outcome, problem } => {
-            StoreError::SessionWriteFailed { session: Some(session.clone()), outcome, problem }
-        }
-        other => other,
-    }
+/// A thread that broke off leaves nothing half done here that others could not go on with.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,3 +4,4 @@
 mod contract;
 mod notation;
 mod places;
+mod sqlite_files;

@@ -1,0 +1,115 @@
+//! The thread that fills the search index behind the appends, when nobody has appended for a moment.
+
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::desk::Desk;
+use super::words;
+use super::writer::lock;
+use crate::{Outcome, Problem, StoreError};
+
+/// After so long without an append the index is filled.
+const QUIET: Duration = Duration::from_millis(500);
+/// How many entries it takes in before it looks whether somebody appends.
+const CHUNK: usize = 128;
+
+/// The thread, from outside. It ends when this is dropped.
+pub(super) struct Idle {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    desk: Arc<Mutex<Desk>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Counts groups of appends.
+    appends: u64,
+    is_over: bool,
+}
+
+impl Idle {
+    pub(super) fn start(desk: Arc<Mutex<Desk>>) -> Result<Self, StoreError> {
+        let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new(), desk });
+        let thread = thread::Builder::new().name("tertulia-index".to_owned());
+        let thread = thread.spawn({
+            let shared = Arc::clone(&shared);
+            move || shared.run()
+        });
+        let thread = thread.map_err(|error| {
+            let problem = Problem::Database(format!("no thread can be started: {error}"));
+            let outcome = Outcome::NotStored;
+            StoreError::SessionWriteFailed { session: None, outcome, problem }
+        })?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// Something was appended. Nobody is woken: the thread looks by itself when it is time.
+    pub(super) fn wake(&self) {
+        let mut state = lock(&self.shared.state);
+        state.appends += 1;
+        let first = state.appends == 1;
+        drop(state);
+        if first {
+            self.shared.changed.notify_one();
+        }
+    }
+}
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        lock(&self.shared.state).is_over = true;
+        self.shared.changed.notify_one();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn run(&self) {
+        while self.wait_for_quiet() {
+            let mut desk = lock(&self.desk);
+            if !words::is_behind(desk.connection()).unwrap_or(false) {
+                drop(desk);
+                // Sleeps until something is appended.
+                lock(&self.state).appends = 0;
+                continue;
+            }
+            let taken = desk.transaction(|desk| words::index_some(desk.connection(), CHUNK));
+            desk.forget();
+            if taken.is_err() {
+                // Whoever searches is told; here nobody listens.
+                return;
+            }
+        }
+    }
+
+    /// Waits until something was appended and nothing more came for a moment; `false` at the end.
+    fn wait_for_quiet(&self) -> bool {
+        let mut state = lock(&self.state);
+        loop {
+            if state.is_over {
+                return false;
+            }
+            let seen = state.appends;
+            if seen == 0 {
+                let quiet = |state: &mut State| state.appends == 0 && !state.is_over;
+                let waited = self.changed.wait_while(state, quiet);
+                state = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
+                continue;
+            }
+            let goes_on = |state: &mut State| !state.is_over;
+            let waited = self.changed.wait_timeout_while(state, QUIET, goes_on);
+            state = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+            if !state.is_over && state.appends == seen {
+                return true;
+            }
+        }
+    }
+}

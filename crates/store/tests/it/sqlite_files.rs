@@ -1,0 +1,222 @@
+//! The file of a SQLite store: for its owner alone, refused where it is not safe, brought to this
+//! version, and read with care when it is damaged.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use tertulia_store::{Append, Range, SearchQuery, SessionStore, StoreError, StoreUrl};
+
+use crate::notation::{append, chain, filled, id, ids, link};
+
+fn open(path: &Path) -> Result<SessionStore, StoreError> {
+    SessionStore::open(&StoreUrl::Sqlite(path.to_owned()))
+}
+
+fn refusal(path: &Path) -> String {
+    open(path).err().expect("it must be refused").to_string()
+}
+
+fn folder() -> (TempDir, PathBuf) {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("sessions.db");
+    (folder, file)
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+#[test]
+fn files_are_for_their_owner_alone_from_the_first_byte() {
+    let (folder, _) = folder();
+    let file = folder.path().join("new/deep/sessions.db");
+    let store = open(&file).unwrap();
+    filled(&store, "talk", chain(3));
+    assert_eq!(mode(file.parent().unwrap()), 0o700);
+    assert_eq!(mode(&folder.path().join("new")), 0o700);
+    for name in ["sessions.db", "sessions.db-wal", "sessions.db-shm"] {
+        assert_eq!(mode(&file.with_file_name(name)), 0o600, "{name}");
+    }
+    let copy = folder.path().join("new/copy.db");
+    store.backup(&copy).unwrap();
+    assert_eq!(mode(&copy), 0o600);
+}
+
+#[test]
+fn a_file_that_others_can_read_is_refused_with_the_cure() {
+    let (_folder, file) = folder();
+    drop(open(&file).unwrap());
+    fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+    let error = refusal(&file);
+    assert!(error.contains("sessions.db can be read by others; run `chmod 600`"), "{error}");
+}
+
+#[test]
+fn a_folder_that_others_can_write_to_is_refused() {
+    let (folder, file) = folder();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+    assert!(refusal(&file).contains("can be written to by others"));
+    assert!(!file.exists());
+    // As in /tmp: nobody can take away what is another's.
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o1777)).unwrap();
+    open(&file).unwrap();
+}
+
+#[test]
+fn links_folders_and_devices_are_refused() {
+    let (folder, file) = folder();
+    drop(open(&file).unwrap());
+    let link = folder.path().join("link.db");
+    symlink(&file, &link).unwrap();
+    assert!(refusal(&link).contains("is a symbolic link"));
+    let nowhere = folder.path().join("nowhere.db");
+    symlink(folder.path().join("made-by-attack"), &nowhere).unwrap();
+    assert!(refusal(&nowhere).contains("is a symbolic link"));
+    assert!(!folder.path().join("made-by-attack").exists());
+    assert!(refusal(folder.path()).contains("is no file"));
+    assert!(refusal(Path::new("/dev/null")).contains("is no file"));
+    assert!(refusal(Path::new("/")).contains("names no file"));
+}
+
+#[test]
+fn what_another_program_made_is_not_touched() {
+    let (_folder, file) = folder();
+    let make = |bytes: &[u8]| {
+        fs::write(&file, bytes).unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    };
+    make(b"a letter to ann, not a database at all, but long enough to look like one");
+    let error = refusal(&file);
+    assert!(error.contains("is damaged or no store of sessions"), "{error}");
+    // A database of somebody else: the header of an empty one with another application's number.
+    let (_other, other) = folder();
+    drop(open(&other).unwrap());
+    let mut bytes = fs::read(&other).unwrap();
+    bytes[68..72].copy_from_slice(b"Mail");
+    make(&bytes);
+    assert!(refusal(&file).contains("it was made by another program"));
+    assert_eq!(fs::read(&file).unwrap(), bytes);
+}
+
+#[test]
+fn a_file_of_a_later_version_is_refused() {
+    let (_folder, file) = folder();
+    drop(open(&file).unwrap());
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
+    fs::write(&file, bytes).unwrap();
+    let error = open(&file).err().unwrap();
+    assert_eq!(error.code(), "SessionMigrationFailed");
+    assert!(error.to_string().contains("version 99"), "{error}");
+}
+
+#[test]
+fn purged_bytes_are_nowhere_in_the_files() {
+    let (folder, file) = folder();
+    let store = open(&file).unwrap();
+    let secret = "sesame-4711-opens";
+    let long = format!("{secret} {}", "padding that fills pages ".repeat(900));
+    let entries = vec![link(1, "first"), link(2, secret), link(3, &long), link(4, "last")];
+    let session = filled(&store, "talk", entries);
+    let query = SearchQuery { text: secret.to_owned(), ..SearchQuery::default() };
+    assert_eq!(store.search(&query).unwrap().hits.len(), 2);
+    store.redact(&session, &"e2".into(), None).unwrap();
+    store.redact(&session, &"e3".into(), None).unwrap();
+    check_absent(folder.path(), &["sesame", "4711"]);
+    drop(store);
+    check_absent(folder.path(), &["sesame", "4711"]);
+}
+
+#[track_caller]
+fn check_absent(folder: &Path, words: &[&str]) {
+    for about in fs::read_dir(folder).unwrap() {
+        let path = about.unwrap().path();
+        let bytes = fs::read(&path).unwrap();
+        for word in words {
+            let found = bytes.windows(word.len()).any(|window| window == word.as_bytes());
+            assert!(!found, "{word} in {}", path.display());
+        }
+    }
+}
+
+#[test]
+fn an_earlier_version_is_brought_to_this_one_after_a_copy_was_made() {
+    let (_folder, file) = folder();
+    fs::write(&file, include_bytes!("../fixtures/sessions-v1.db")).unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    let store = open(&file).unwrap();
+    let loaded = store.load(&id("talk"), &Range::All).unwrap();
+    assert_eq!(ids(loaded.iter().map(|stored| &stored.entry)), "e1 e2 e3");
+    assert_eq!(store.verify(&id("talk")).unwrap().damage, None);
+    let query = SearchQuery { text: "needle".to_owned(), ..SearchQuery::default() };
+    assert_eq!(store.search(&query).unwrap().hits.len(), 1);
+    append(&store, &id("talk"), vec![link(4, "four")]);
+    let copy = file.with_file_name("sessions.db.v1.bak");
+    assert_eq!(fs::read(&copy).unwrap()[60..64], 1_u32.to_be_bytes());
+    assert_eq!(mode(&copy), 0o600);
+}
+
+#[test]
+fn a_flipped_byte_is_found_and_its_entry_named() {
+    let (_folder, file) = folder();
+    let store = open(&file).unwrap();
+    let entries = (1..=40).map(|number| link(number, &format!("marker-{number:03}!")));
+    let session = filled(&store, "talk", entries.collect());
+    drop(store);
+    let sound = fs::read(&file).unwrap();
+    for number in [1_usize, 17, 40] {
+        let mut bytes = sound.clone();
+        let text = format!("marker-{number:03}!");
+        let at = bytes.windows(text.len()).position(|window| window == text.as_bytes()).unwrap();
+        bytes[at] ^= 0x01;
+        fs::write(&file, bytes).unwrap();
+        let store = open(&file).unwrap();
+        let verified = store.verify(&session).unwrap();
+        let damage = verified.damage.unwrap();
+        assert_eq!((damage.place, verified.entries), (number as u64, number as u64 - 1));
+        assert_eq!(damage.entry.unwrap().as_str(), format!("e{number}"));
+        // What is before it can be read; it is never served itself.
+        let read: Vec<_> = store.entries(&session, &Range::All).unwrap().collect();
+        assert_eq!(read.iter().filter(|one| one.is_ok()).count(), number - 1);
+        let error = read.last().unwrap().as_ref().unwrap_err().to_string();
+        assert!(error.contains(&format!("entry {number} (e{number}) is damaged")), "{error}");
+    }
+}
+
+#[test]
+fn a_truncated_file_is_a_typed_error() {
+    let (_folder, file) = folder();
+    let store = open(&file).unwrap();
+    let session = filled(&store, "talk", chain(3000));
+    drop(store);
+    let sound = fs::read(&file).unwrap();
+    for kept in [0, 1, 50, 100, 4096, sound.len() / 3, sound.len() - 4096] {
+        fs::write(&file, &sound[..kept]).unwrap();
+        let outcome = open(&file).and_then(|store| {
+            let lines = store.check()?;
+            let loaded = store.load(&session, &Range::All)?;
+            assert!(loaded.len() < 3000 || !lines.is_empty(), "{kept}");
+            Ok(())
+        });
+        if let Err(error) = outcome {
+            let code = error.code();
+            let expected = ["SessionReadFailed", "SessionMigrationFailed", "SessionNotFound"];
+            assert!(expected.contains(&code), "{kept}: {error}");
+        }
+    }
+}
+
+#[test]
+fn the_file_survives_a_second_store_that_comes_and_goes() {
+    let (_folder, file) = folder();
+    let store = open(&file).unwrap();
+    let session = filled(&store, "talk", chain(1));
+    for number in 2..40 {
+        let other = open(&file).unwrap();
+        let writer = if number % 2 == 0 { &store } else { &other };
+        writer.append(&session, Append::of([link(number, "text")])).unwrap();
+    }
+    assert_eq!(store.verify(&session).unwrap().entries, 39);
+}
