@@ -1,5 +1,5 @@
-//! How others say it: model messages as the requests of four vendors' APIs, and those requests as
-//! messages.
+//! How others say it: model messages as the requests of four vendors' APIs, those requests as messages,
+//! and in [`stream`] what agents print while they answer.
 //!
 //! Synchronous and pure. The only room that knows a vendor's JSON; it knows `session` and nothing else.
 //! A renderer takes any list of messages, repairs what the vendor would refuse, and says in its
@@ -32,6 +32,7 @@ mod reading;
 mod responses;
 mod result_content;
 mod spelling;
+pub mod stream;
 mod surrogates;
 mod tool_specs;
 mod turns;

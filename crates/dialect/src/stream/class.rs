@@ -1,0 +1,281 @@
+//! Why a turn failed, in a few classes. A class says who has to do something: the person (key, plan,
+//! set-up), the caller (a smaller prompt, a later try) or nobody. Called by the readers and by the
+//! verdict; it knows words and HTTP statuses, no agent's JSON.
+
+use std::fmt;
+
+/// How much of a text is searched for words. Messages are short; a flood is not worth reading.
+const SEARCHED_BYTES_MAX: usize = 8 * 1024;
+
+/// Why a turn failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorClass {
+    /// No key, a wrong one, or one that may not do this.
+    Auth,
+    /// Too many requests, or the plan is used up.
+    Quota,
+    /// The prompt is larger than the model takes.
+    Overflow,
+    /// The service cannot be reached, hung up, or is in trouble itself.
+    Network,
+    /// The model or its guard declined to answer.
+    Refused,
+    /// A limit of turns, money or length that was set for the agent.
+    Limit,
+    /// The agent was started wrongly: a flag, a model, a session or a folder that it does not take.
+    Setup,
+    /// The turn ended well and said nothing.
+    Empty,
+    /// It ended in a way that no other class names: killed, interrupted, or with an unknown complaint.
+    Crash,
+}
+
+/// A failure with its class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnError {
+    /// Why.
+    pub class: ErrorClass,
+    /// What the agent said, or what was seen.
+    pub message: Box<str>,
+}
+
+impl ErrorClass {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Auth,
+        Self::Quota,
+        Self::Overflow,
+        Self::Network,
+        Self::Refused,
+        Self::Limit,
+        Self::Setup,
+        Self::Empty,
+        Self::Crash,
+    ];
+
+    /// The word for JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auth => "auth",
+            Self::Quota => "quota",
+            Self::Overflow => "overflow",
+            Self::Network => "network",
+            Self::Refused => "refused",
+            Self::Limit => "limit",
+            Self::Setup => "setup",
+            Self::Empty => "empty",
+            Self::Crash => "crash",
+        }
+    }
+
+    /// The class of this word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.as_str() == word)
+    }
+
+    /// What to do about it.
+    pub fn cure(self) -> &'static str {
+        match self {
+            Self::Auth => "log the agent in, or see to its key",
+            Self::Quota => "wait, or see to the plan",
+            Self::Overflow => "send a smaller prompt, or choose a model with a larger window",
+            Self::Network => "see to the connection, and try again later",
+            Self::Refused => "say it in another way, or choose another model",
+            Self::Limit => "raise the limit, or ask for less",
+            Self::Setup => "see to the agent's settings: model, flags, folder, session",
+            Self::Empty => "ask again",
+            Self::Crash => "look at the agent's stderr, and try again",
+        }
+    }
+
+    /// The class of an HTTP status that can mean only one thing.
+    pub(super) fn of_status(status: u64) -> Option<Self> {
+        match status {
+            401 | 403 | 407 => Some(Self::Auth),
+            402 | 429 => Some(Self::Quota),
+            404 => Some(Self::Setup),
+            408 | 500..=599 => Some(Self::Network),
+            413 => Some(Self::Overflow),
+            _ => None,
+        }
+    }
+
+    /// The class of a message: by the status that it names, else by its words.
+    pub(super) fn of_message(message: &str) -> Option<Self> {
+        let message = beginning(message).to_ascii_lowercase();
+        status_in(&message).and_then(Self::of_status).or_else(|| {
+            let is_said =
+                |words: &&(Self, &[&str])| words.1.iter().any(|word| message.contains(word));
+            WORDS.iter().find(is_said).map(|(class, _)| *class)
+        })
+    }
+}
+
+impl fmt::Display for ErrorClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl TurnError {
+    pub(super) fn new(class: ErrorClass, message: impl Into<Box<str>>) -> Self {
+        Self { class, message: message.into() }
+    }
+
+    /// A message that says itself what it is about.
+    pub(super) fn said(message: impl Into<Box<str>>) -> Self {
+        let message = message.into();
+        Self { class: ErrorClass::of_message(&message).unwrap_or(ErrorClass::Crash), message }
+    }
+}
+
+impl fmt::Display for TurnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}; {}", self.class, self.message, self.class.cure())
+    }
+}
+
+/// What the agents' messages say, in small letters; the first class that matches counts. Recorded from
+/// the agents, except where docs/agent-streams.md says otherwise.
+const WORDS: [(ErrorClass, &[&str]); 8] = [
+    (
+        ErrorClass::Overflow,
+        &[
+            "context_length_exceeded",
+            "context window",
+            "prompt is too long",
+            "maximum number of tokens",
+            "exceeds the maximum length",
+        ],
+    ),
+    (
+        ErrorClass::Limit,
+        &[
+            "max_output_tokens",
+            "output token maximum",
+            "maximum number of turns",
+            "max session turns",
+            "maximum budget",
+        ],
+    ),
+    (
+        ErrorClass::Quota,
+        &[
+            "rate limit",
+            "too many requests",
+            "quota",
+            "usage limit",
+            "resource_exhausted",
+            "billing",
+        ],
+    ),
+    (
+        ErrorClass::Auth,
+        &[
+            "not logged in",
+            "please run /login",
+            "invalid api key",
+            "unauthorized",
+            "unauthenticated",
+            "failed to authenticate",
+            "auth method",
+            "missing environment variable",
+            "api_key environment variable",
+        ],
+    ),
+    (ErrorClass::Refused, &["safety", "safeguards", "refusal"]),
+    (ErrorClass::Empty, &["empty response"]),
+    (
+        ErrorClass::Setup,
+        &[
+            "model not found",
+            "unrecognized_model",
+            "unknown option",
+            "unexpected argument",
+            "trusted directory",
+            "session id",
+            "no conversation found",
+            "no rollout found",
+            "requires --verbose",
+            "no input provided",
+            "no prompt provided",
+            "input must be provided",
+            "prompt file not found",
+            "cannot be used with root",
+            "no longer supported",
+        ],
+    ),
+    (
+        ErrorClass::Network,
+        &[
+            "connection",
+            "network error",
+            "disconnected",
+            "fetch failed",
+            "error sending request",
+            "high demand",
+            "overloaded",
+            "stream ended without a finish reason",
+            "api error: terminated",
+        ],
+    ),
+];
+
+/// The HTTP status in a message, where a word in front says that it is one.
+fn status_in(message: &str) -> Option<u64> {
+    const CUES: [&str; 4] = ["status ", "status: ", "\"code\":", "api error: "];
+    CUES.iter().find_map(|cue| {
+        message.match_indices(cue).find_map(|(at, _)| {
+            let rest = message.get(at + cue.len()..)?.trim_start();
+            let digits = rest.get(..3)?;
+            let is_longer = rest.as_bytes().get(3).is_some_and(u8::is_ascii_digit);
+            digits.parse().ok().filter(|status| !is_longer && (400..600).contains(status))
+        })
+    })
+}
+
+fn beginning(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(SEARCHED_BYTES_MAX)).unwrap_or(text)
+}
+
+/// The end of what an agent wrote to stderr, as far as it is searched.
+pub(super) fn end(text: &str) -> &str {
+    let start = text.len().saturating_sub(SEARCHED_BYTES_MAX);
+    text.get(text.ceil_char_boundary(start)..).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_counts_only_behind_a_word_that_says_it_is_one() {
+        assert_eq!(status_in("unexpected status 401 unauthorized"), Some(401));
+        assert_eq!(status_in("last status: 429"), Some(429));
+        assert_eq!(status_in("{\"error\":{\"code\": 503}}"), Some(503));
+        assert_eq!(status_in("i read 401 files, status 4011, status 200"), None);
+        assert_eq!(status_in("status \u{e9}\u{e9}"), None);
+    }
+
+    #[test]
+    fn a_status_that_means_one_thing_goes_before_words() {
+        let class = ErrorClass::of_message("status 429: quota of safety tokens, no connection");
+        assert_eq!(class, Some(ErrorClass::Quota));
+        let class = ErrorClass::of_message("status 400: exceeds the maximum number of tokens");
+        assert_eq!(class, Some(ErrorClass::Overflow));
+    }
+
+    #[test]
+    fn every_class_is_found_by_its_word() {
+        for class in ErrorClass::ALL {
+            assert_eq!(ErrorClass::parse(class.as_str()), Some(class));
+        }
+    }
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        let long = "é".repeat(SEARCHED_BYTES_MAX);
+        assert_eq!(beginning(&long).len(), SEARCHED_BYTES_MAX);
+        assert_eq!(end(&format!("{long}x")).len(), SEARCHED_BYTES_MAX - 1);
+    }
+}

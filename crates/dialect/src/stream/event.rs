@@ -1,0 +1,183 @@
+//! What a stream says, in one vocabulary for every agent. Made by the readers, taken by the caller.
+
+use tertulia_session::json::Json;
+
+use super::class::{ErrorClass, TurnError};
+
+/// One thing that an agent's stream says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StreamEvent {
+    /// The agent runs.
+    Started {
+        /// The agent's own id of the session, with which it can be resumed.
+        session_id: Option<Box<str>>,
+        /// The model it says it will ask.
+        model: Option<Box<str>>,
+    },
+    /// The next piece of the answer's text, byte for byte. Pieces up to a [`TextEnd`](Self::TextEnd) are
+    /// one text.
+    TextDelta {
+        /// The piece.
+        text: String,
+    },
+    /// The text that the pieces made is whole; what follows is another one.
+    TextEnd,
+    /// The pieces since the last [`TextEnd`](Self::TextEnd) are void: the attempt failed and is repeated.
+    TextWithdrawn,
+    /// A piece of the model's thinking.
+    Thinking {
+        /// The piece.
+        text: String,
+    },
+    /// A tool was called.
+    ToolStarted {
+        /// The agent's id of the call.
+        id: Box<str>,
+        /// The tool, as the agent calls it.
+        name: Box<str>,
+        /// What it was given.
+        input: Json,
+        /// The call of the sub-agent that called it; `None` for the agent itself.
+        parent: Option<Box<str>>,
+    },
+    /// A tool ended.
+    ToolFinished {
+        /// The id of the call.
+        id: Box<str>,
+        /// The tool; `None` if no call of this id was seen.
+        name: Option<Box<str>>,
+        /// What it gave, as far as the agent shows it.
+        output: Option<String>,
+        /// Whether the agent says that it failed.
+        is_error: bool,
+    },
+    /// A tool was asked for and not allowed, or is not there.
+    ToolDenied(DeniedTool),
+    /// What was used.
+    Usage(Usage),
+    /// What it cost, as the agent reckons.
+    Cost(Cost),
+    /// Something went wrong and the agent goes on: a retry, a notice.
+    Warning {
+        /// What it is about, if it says so.
+        class: Option<ErrorClass>,
+        /// What the agent said.
+        message: Box<str>,
+    },
+    /// The agent says that its turn succeeded with this text. Believed when
+    /// [`finish`](super::StreamParser::finish) agrees.
+    FinalText {
+        /// The text.
+        text: String,
+        /// Where it is from.
+        origin: TextOrigin,
+    },
+    /// The agent says that its turn failed.
+    Failed(TurnError),
+    /// A line that no honest run of this agent writes. It changed nothing.
+    Violation {
+        /// What is wrong with it.
+        kind: ViolationKind,
+        /// The line.
+        line: Box<[u8]>,
+    },
+    /// A line that cannot be read. It changed nothing.
+    Unparsed {
+        /// Why.
+        reason: Unparsed,
+        /// The line.
+        line: Box<[u8]>,
+    },
+    /// A line beyond the cap. It was not read.
+    Oversize {
+        /// How long it was, without its line feed.
+        length: u64,
+        /// Its first bytes.
+        head: Box<[u8]>,
+    },
+}
+
+/// Where a final text is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextOrigin {
+    /// The agent stated it as a whole.
+    Stated,
+    /// It was put together from the pieces after the last tool. An attempt that was retried may stand in
+    /// front of it without a mark; the agent's transcript has the exact text.
+    Pieced,
+    /// The same, and it begins again in the middle, as after a retry: take the transcript's text.
+    Repeated,
+}
+
+/// A tool that was asked for in vain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeniedTool {
+    /// The agent's id of the call.
+    pub id: Box<str>,
+    /// The tool.
+    pub name: Box<str>,
+    /// What the agent says about it.
+    pub reason: Option<Box<str>>,
+}
+
+/// Tokens, in the same sense for every agent. `None` where the agent does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Read afresh: neither from a cache nor into one.
+    pub input: Option<u64>,
+    /// Read from a cache.
+    pub cache_read: Option<u64>,
+    /// Read and put into a cache.
+    pub cache_write: Option<u64>,
+    /// Written, thinking included.
+    pub output: Option<u64>,
+    /// Of the written ones, those of thinking.
+    pub thinking: Option<u64>,
+    /// What they are the sum of.
+    pub scope: Scope,
+}
+
+/// Money.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// US dollars at list price.
+    pub usd: f64,
+    /// What it is the sum of.
+    pub scope: Scope,
+}
+
+/// What a figure is the sum of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// This turn.
+    #[default]
+    Turn,
+    /// The agent's whole session, earlier turns included: subtract the last figure.
+    Session,
+}
+
+/// What is wrong with a line that is readable but cannot be true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ViolationKind {
+    /// The run started already.
+    SecondStart,
+    /// The run has not started.
+    BeforeStart,
+    /// The turn ended already.
+    AfterEnd,
+    /// It names another session than the first event, or than the one that was asked for.
+    ForeignSession,
+    /// A field that decides what it means stands twice.
+    DuplicateField,
+}
+
+/// Why a line cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unparsed {
+    /// It is not UTF-8.
+    NotUtf8,
+    /// It is not JSON.
+    NotJson,
+    /// It is JSON, and not an event: no object, no type, or a known type without what belongs to it.
+    WrongShape,
+}

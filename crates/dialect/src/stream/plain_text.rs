@@ -1,0 +1,78 @@
+//! Plain text for the `command` agent: all that comes is the answer. Called by [`super::StreamParser`]
+//! chunk by chunk, since a text without line feeds should be shown as well.
+
+use super::event::{StreamEvent, Unparsed};
+use super::turn::Turn;
+
+/// The beginning of a character that the next chunk may complete, and how often bytes were none.
+#[derive(Debug, Default)]
+pub(super) struct PlainText {
+    /// At most three bytes.
+    open: Vec<u8>,
+    pub(super) unparsed: u64,
+}
+
+impl PlainText {
+    pub(super) fn push(&mut self, mut bytes: &[u8], turn: &mut Turn, out: &mut Vec<StreamEvent>) {
+        while !self.open.is_empty() {
+            let Some((&first, rest)) = bytes.split_first() else { return };
+            self.open.push(first);
+            bytes = rest;
+            let open = std::mem::take(&mut self.open);
+            self.take(&open, turn, out);
+        }
+        self.take(bytes, turn, out);
+    }
+
+    /// What is still open will not be completed.
+    pub(super) fn finish(&mut self, turn: &mut Turn, out: &mut Vec<StreamEvent>) {
+        let open = std::mem::take(&mut self.open);
+        if !open.is_empty() {
+            let mut text = String::new();
+            self.replace(&open, &mut text, turn, out);
+            turn.delta(text, out);
+        }
+    }
+
+    /// Takes whole characters, and keeps the beginning of one for later.
+    fn take(&mut self, mut bytes: &[u8], turn: &mut Turn, out: &mut Vec<StreamEvent>) {
+        let mut text = String::new();
+        loop {
+            let error = match std::str::from_utf8(bytes) {
+                Ok(rest) => {
+                    text.push_str(rest);
+                    break;
+                }
+                Err(error) => error,
+            };
+            let (valid, rest) = bytes.split_at(error.valid_up_to());
+            text.push_str(&String::from_utf8_lossy(valid));
+            let Some(length) = error.error_len() else {
+                self.open.extend_from_slice(rest);
+                break;
+            };
+            let (bad, rest) = rest.split_at(length);
+            self.replace(bad, &mut text, turn, out);
+            bytes = rest;
+        }
+        turn.delta(text, out);
+    }
+
+    /// U+FFFD marks every place; the first one is also told, the others are counted: a binary file would
+    /// be a flood of events.
+    fn replace(
+        &mut self,
+        bad: &[u8],
+        text: &mut String,
+        turn: &mut Turn,
+        out: &mut Vec<StreamEvent>,
+    ) {
+        self.unparsed += 1;
+        if self.unparsed == 1 {
+            // What came before is told before.
+            turn.delta(std::mem::take(text), out);
+            out.push(StreamEvent::Unparsed { reason: Unparsed::NotUtf8, line: bad.into() });
+        }
+        text.push(char::REPLACEMENT_CHARACTER);
+    }
+}

@@ -1,0 +1,291 @@
+//! What is known of a turn so far: the run it belongs to, its text, its tools, how it ended. The readers
+//! tell it what a line says; it decides what may be believed, keeps what the verdict needs, and tells the
+//! caller. It knows no agent's JSON.
+
+use std::collections::BTreeMap;
+
+use tertulia_session::json::Json;
+
+use super::Limits;
+use super::class::{ErrorClass, TurnError};
+use super::event::{Cost, DeniedTool, StreamEvent, TextOrigin, Usage, ViolationKind};
+
+/// How many tools are remembered, open or denied. A stream that opens more is no honest one; its later
+/// calls are still told, without their names at the end.
+const TOOLS_MAX: usize = 4096;
+/// Ids longer than this are not remembered.
+const ID_BYTES_MAX: usize = 1024;
+
+/// The state of one turn.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    limits: Limits,
+    is_started: bool,
+    pub(super) session_id: Option<Box<str>>,
+    pub(super) model: Option<Box<str>>,
+    /// The last text of the answer; what is behind `open_from` may yet be withdrawn.
+    text: String,
+    open_from: usize,
+    /// Pieces were told that are neither whole nor withdrawn.
+    is_text_open: bool,
+    /// A tool was called since: the text is not the end of the answer, and the next piece replaces it.
+    is_text_stale: bool,
+    /// There was more text than is kept.
+    is_overlong: bool,
+    tool_names: BTreeMap<Box<str>, Box<str>>,
+    pub(super) denied_tools: Vec<DeniedTool>,
+    pub(super) usage: Option<Usage>,
+    pub(super) cost: Option<Cost>,
+    /// The last warning since anything went well: why a turn that was given up was given up.
+    pub(super) trouble: Option<TurnError>,
+    pub(super) end: Option<End>,
+}
+
+/// How the agent says that its turn ended.
+#[derive(Debug)]
+pub(super) enum End {
+    /// Cut: there was more text than is kept.
+    Success {
+        text: String,
+        origin: TextOrigin,
+        is_cut: bool,
+    },
+    Failure(TurnError),
+}
+
+type Out<'a> = &'a mut Vec<StreamEvent>;
+
+impl Turn {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+
+    /// Asks whether a line of this session may be believed now. The first id that is named binds.
+    pub(super) fn admit(&mut self, session_id: Option<&str>) -> Result<(), ViolationKind> {
+        if self.end.is_some() {
+            return Err(ViolationKind::AfterEnd);
+        }
+        match (&self.session_id, session_id) {
+            (Some(bound), Some(named)) if **bound != *named => Err(ViolationKind::ForeignSession),
+            (None, Some(named)) => {
+                self.session_id = Some(named.into());
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Asks whether the run has started; text, tools and success come later.
+    pub(super) fn need_start(&self) -> Result<(), ViolationKind> {
+        if self.is_started { Ok(()) } else { Err(ViolationKind::BeforeStart) }
+    }
+
+    /// The run starts.
+    pub(super) fn start(
+        &mut self,
+        session_id: Option<Box<str>>,
+        model: Option<Box<str>>,
+        out: Out<'_>,
+    ) -> Result<(), ViolationKind> {
+        // Asked before the id, which may be another one: that it is a second start says more.
+        if self.is_started && self.end.is_none() {
+            return Err(ViolationKind::SecondStart);
+        }
+        self.admit(session_id.as_deref())?;
+        self.is_started = true;
+        self.model.clone_from(&model);
+        out.push(StreamEvent::Started { session_id, model });
+        Ok(())
+    }
+
+    /// The next piece of the answer.
+    pub(super) fn delta(&mut self, text: String, out: Out<'_>) {
+        if text.is_empty() {
+            return;
+        }
+        if self.is_text_stale {
+            self.text.clear();
+            self.open_from = 0;
+            self.is_text_stale = false;
+            self.is_overlong = false;
+        }
+        self.trouble = None;
+        // Once something was left out nothing more is kept: a text with a hole is worse than a short one.
+        if !self.is_overlong {
+            let room = self.limits.text_bytes_max.saturating_sub(self.text.len());
+            self.is_overlong = text.len() > room;
+            self.text.push_str(text.get(..text.floor_char_boundary(room)).unwrap_or_default());
+        }
+        self.is_text_open = true;
+        out.push(StreamEvent::TextDelta { text });
+    }
+
+    /// The pieces are one whole text.
+    pub(super) fn end_text(&mut self, out: Out<'_>) {
+        if std::mem::take(&mut self.is_text_open) {
+            self.open_from = self.text.len();
+            out.push(StreamEvent::TextEnd);
+        }
+    }
+
+    /// The text is whole and stands for itself: the next piece begins another one.
+    pub(super) fn seal_text(&mut self, out: Out<'_>) {
+        self.end_text(out);
+        self.is_text_stale = true;
+    }
+
+    /// A text stated as a whole, of which pieces may have come before.
+    pub(super) fn whole_text(&mut self, text: String, out: Out<'_>) {
+        if !self.is_text_open || self.text.get(self.open_from..) != Some(text.as_str()) {
+            self.withdraw(out);
+            self.delta(text, out);
+        }
+        self.end_text(out);
+    }
+
+    /// The open pieces are void.
+    pub(super) fn withdraw(&mut self, out: Out<'_>) {
+        if std::mem::take(&mut self.is_text_open) {
+            self.text.truncate(self.open_from);
+            out.push(StreamEvent::TextWithdrawn);
+        }
+    }
+
+    pub(super) fn thinking(text: String, out: Out<'_>) {
+        if !text.is_empty() {
+            out.push(StreamEvent::Thinking { text });
+        }
+    }
+
+    /// A tool is called; by a sub-agent if there is a parent.
+    pub(super) fn tool_started(
+        &mut self,
+        id: Box<str>,
+        name: Box<str>,
+        input: Json,
+        parent: Option<Box<str>>,
+        out: Out<'_>,
+    ) {
+        if parent.is_none() {
+            self.seal_text(out);
+        }
+        self.trouble = None;
+        if self.tool_names.len() < TOOLS_MAX && id.len() + name.len() <= ID_BYTES_MAX {
+            self.tool_names.insert(id.clone(), name.clone());
+        }
+        out.push(StreamEvent::ToolStarted { id, name, input, parent });
+    }
+
+    /// Whether a call of this id waits for its end.
+    pub(super) fn is_tool_open(&self, id: &str) -> bool {
+        self.tool_names.contains_key(id)
+    }
+
+    pub(super) fn tool_finished(
+        &mut self,
+        id: Box<str>,
+        output: Option<String>,
+        is_error: bool,
+        out: Out<'_>,
+    ) {
+        let name = self.tool_names.remove(&id);
+        out.push(StreamEvent::ToolFinished { id, name, output, is_error });
+    }
+
+    /// The name of a call that waits for its end.
+    pub(super) fn tool_name(&self, id: &str) -> Option<Box<str>> {
+        self.tool_names.get(id).cloned()
+    }
+
+    /// A tool was not allowed; told once for a call.
+    pub(super) fn tool_denied(&mut self, denied: DeniedTool, out: Out<'_>) {
+        let is_known = self.denied_tools.iter().any(|known| known.id == denied.id);
+        if !is_known && self.denied_tools.len() < TOOLS_MAX {
+            self.denied_tools.push(denied.clone());
+            out.push(StreamEvent::ToolDenied(denied));
+        }
+    }
+
+    pub(super) fn usage(&mut self, usage: Usage, out: Out<'_>) {
+        self.usage = Some(usage);
+        out.push(StreamEvent::Usage(usage));
+    }
+
+    pub(super) fn cost(&mut self, cost: Cost, out: Out<'_>) {
+        self.cost = Some(cost);
+        out.push(StreamEvent::Cost(cost));
+    }
+
+    /// A warning in words that say themselves what they are about.
+    pub(super) fn warn(&mut self, message: String, out: Out<'_>) {
+        self.warn_as(ErrorClass::of_message(&message), message, out);
+    }
+
+    pub(super) fn warn_as(&mut self, class: Option<ErrorClass>, message: String, out: Out<'_>) {
+        let message: Box<str> = message.into();
+        let trouble = TurnError::new(class.unwrap_or(ErrorClass::Crash), message.clone());
+        self.trouble = Some(trouble);
+        out.push(StreamEvent::Warning { class, message });
+    }
+
+    /// The agent says that it succeeded, and with which text.
+    pub(super) fn succeed(&mut self, text: String, out: Out<'_>) {
+        self.end_text(out);
+        self.end_with(End::Success { text, origin: TextOrigin::Stated, is_cut: false }, out);
+    }
+
+    /// The agent says that it succeeded; its last text is the answer, whatever came after it.
+    pub(super) fn succeed_with_last_text(&mut self, out: Out<'_>) {
+        self.end_text(out);
+        let (text, is_cut) = (self.text.clone(), self.is_overlong);
+        self.end_with(End::Success { text, origin: TextOrigin::Stated, is_cut }, out);
+    }
+
+    /// The agent says that it succeeded; what came after the last tool is the answer.
+    pub(super) fn succeed_with_pieces(&mut self, may_repeat: bool, out: Out<'_>) {
+        self.end_text(out);
+        let text = if self.is_text_stale { String::new() } else { self.text.clone() };
+        let origin = match may_repeat {
+            true if begins_again(&text) => TextOrigin::Repeated,
+            true => TextOrigin::Pieced,
+            false => TextOrigin::Stated,
+        };
+        self.end_with(End::Success { text, origin, is_cut: self.is_overlong }, out);
+    }
+
+    fn end_with(&mut self, end: End, out: Out<'_>) {
+        if let End::Success { text, origin, .. } = &end
+            && !text.is_empty()
+        {
+            out.push(StreamEvent::FinalText { text: text.clone(), origin: *origin });
+        }
+        self.end = Some(end);
+    }
+
+    /// The agent says that it failed.
+    pub(super) fn fail(&mut self, error: TurnError, out: Out<'_>) {
+        self.end = Some(End::Failure(error.clone()));
+        out.push(StreamEvent::Failed(error));
+    }
+
+    /// Fails with the last warning, where the end itself does not say why.
+    pub(super) fn fail_as_warned(&mut self, otherwise: &str, out: Out<'_>) {
+        let trouble = self.trouble.take();
+        self.fail(trouble.unwrap_or_else(|| TurnError::new(ErrorClass::Crash, otherwise)), out);
+    }
+
+    /// The text as far as it came.
+    pub(super) fn into_partial_text(self) -> Option<String> {
+        Some(self.text).filter(|text| !text.is_empty())
+    }
+}
+
+/// Whether a text's first words stand in it again, as they do when an attempt is repeated. A hint: a
+/// poem's refrain does the same.
+fn begins_again(text: &str) -> bool {
+    const WORDS_BYTES: usize = 24;
+    let Some((first, rest)) = text.split_at_checked(text.ceil_char_boundary(WORDS_BYTES)) else {
+        return false;
+    };
+    first.len() >= WORDS_BYTES && memchr::memmem::find(rest.as_bytes(), first.as_bytes()).is_some()
+}
