@@ -299,7 +299,9 @@ impl Backend for SqliteStore {
     }
 
     fn check(&self) -> Result<Vec<String>, StoreError> {
-        self.read(|connection| check(connection, &self.path))
+        // A connection of its own: SQLite's check of the search index goes by what its connection
+        // remembers of it, and takes what others changed since for damage.
+        check(&connection::open(&self.path, Purpose::Reading)?, &self.path)
     }
 
     fn reopen(&self) -> Result<(), StoreError> {
@@ -358,7 +360,8 @@ fn all_heads(connection: &Connection, state: State) -> rusqlite::Result<Vec<(Hea
 
 /// Hides a session that is to be deleted and frees its name. Also finds those that were hidden before.
 fn hide(connection: &Connection, id: &SessionId) -> rusqlite::Result<Option<i64>> {
-    let sql = "UPDATE session SET state = 2, id = key || ':deleted' WHERE id = ?1 RETURNING key";
+    let sql = "UPDATE session SET state = 2, id = key || ':deleted:' || hex(randomblob(8)) \
+               WHERE id = ?1 RETURNING key";
     let mut statement = connection.prepare_cached(sql)?;
     let mut keys = statement.query_map([id.as_str()], |row| row.get(0))?;
     keys.next().transpose()

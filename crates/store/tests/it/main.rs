@@ -4,4 +4,5 @@
 mod contract;
 mod notation;
 mod places;
+mod same_everywhere;
 mod sqlite_files;
