@@ -4,8 +4,9 @@
 use tertulia_session::Entry;
 
 use crate::backend::{Backend, State};
-use crate::model::{Append, NewRecord, NewSession, SessionInfo};
+use crate::model::{NewRecord, NewSession, SessionInfo};
 use crate::plan::Batch;
+use crate::row::Prepared;
 use crate::store::{chance, now_millis};
 use crate::{SessionId, SessionStore, StoreError};
 
@@ -20,7 +21,7 @@ const FORGOTTEN_MILLIS: i64 = 10 * 60 * 1000;
 pub struct Import {
     store: SessionStore,
     session: SessionId,
-    waiting: Vec<NewRecord>,
+    waiting: Vec<Prepared>,
     waiting_bytes: usize,
     is_done: bool,
 }
@@ -31,7 +32,7 @@ impl Import {
         let now = now_millis();
         sweep(&*store.backend, now)?;
         let session = SessionId::made(now, chance());
-        let nothing = Batch::prepare(&session, Append::default())?;
+        let nothing = Batch { records: Vec::new(), expected_tail: None };
         store.backend.create(&session, now, State::Importing, nothing)?;
         let (waiting, waiting_bytes) = (Vec::new(), 0);
         Ok(Self { store: store.clone(), session, waiting, waiting_bytes, is_done: false })
@@ -44,8 +45,10 @@ impl Import {
 
     /// Takes the next entry, with what is known of it.
     pub fn push_new(&mut self, new: NewRecord) -> Result<(), StoreError> {
-        self.waiting_bytes += about_bytes(&new.entry);
-        self.waiting.push(new);
+        // Made ready at once: what waits is then as small as it will be on disk, and its size known.
+        let prepared = Prepared::new(&self.session, new)?;
+        self.waiting_bytes += prepared.record.body.len();
+        self.waiting.push(prepared);
         if self.waiting.len() >= BATCH_ENTRIES || self.waiting_bytes >= BATCH_BYTES {
             self.flush()?;
         }
@@ -54,11 +57,11 @@ impl Import {
 
     fn flush(&mut self) -> Result<(), StoreError> {
         self.waiting_bytes = 0;
-        let entries = std::mem::take(&mut self.waiting);
-        if entries.is_empty() {
+        let records = std::mem::take(&mut self.waiting);
+        if records.is_empty() {
             return Ok(());
         }
-        let batch = Batch::prepare(&self.session, Append { entries, expected_tail: None })?;
+        let batch = Batch { records, expected_tail: None };
         self.store.backend.append(&self.session, batch)?;
         Ok(())
     }
@@ -86,14 +89,4 @@ impl Drop for Import {
 fn sweep(backend: &dyn Backend, now: i64) -> Result<(), StoreError> {
     let forgotten = backend.forgotten_imports(now - FORGOTTEN_MILLIS, now + FORGOTTEN_MILLIS)?;
     forgotten.iter().try_for_each(|session| backend.delete(session))
-}
-
-/// Enough to know when to store; exact counting would write every record twice.
-fn about_bytes(entry: &Entry) -> usize {
-    let said = match &entry.kind {
-        tertulia_session::EntryKind::Message(message) => message.text().len(),
-        tertulia_session::EntryKind::CompactionSummary(summary) => summary.summary.len(),
-        _ => 0,
-    };
-    said + 512
 }

@@ -17,7 +17,7 @@ pub(crate) fn verify(store: &SessionStore, session: &SessionId) -> Result<Verifi
     loop {
         let rows = match store.backend.rows(session, found.entries, PAGE) {
             Ok(rows) => rows,
-            Err(error) => return as_damage(error).map(|damage| damaged(found, damage)),
+            Err(error) => return as_damage(error).map(|damage| damaged(&found, damage)),
         };
         if rows.is_empty() {
             let missing = || Damage {
@@ -36,14 +36,14 @@ pub(crate) fn verify(store: &SessionStore, session: &SessionId) -> Result<Verifi
                     found.purged += u64::from(matches!(stored.entry.kind, EntryKind::Purged(_)));
                     check.last = Some(stored.entry.id);
                 }
-                Err(damage) => return Ok(damaged(found, damage)),
+                Err(damage) => return Ok(damaged(&found, damage)),
             }
         }
     }
 }
 
-fn damaged(found: Verified, damage: Damage) -> Verified {
-    Verified { damage: Some(damage), ..found }
+fn damaged(found: &Verified, damage: Damage) -> Verified {
+    Verified { damage: Some(damage), ..found.clone() }
 }
 
 /// A page of the database that cannot be read is a finding, not a failure of the check.

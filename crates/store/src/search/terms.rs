@@ -40,19 +40,10 @@ pub(super) fn each_term(text: &str, take: &mut impl FnMut(&str)) {
 }
 
 fn word(text: &str, term: &mut String, take: &mut impl FnMut(&str)) -> usize {
+    let end = text.find(|one| !is_word(one)).unwrap_or(text.len());
     term.clear();
-    let mut characters = 0;
-    let mut end = text.len();
-    for (at, one) in text.char_indices() {
-        if !is_word(one) {
-            end = at;
-            break;
-        }
-        if characters < WORD_CHARACTERS_MAX {
-            term.push(fold(one));
-        }
-        characters += 1;
-    }
+    let word = text.get(..end).unwrap_or_default();
+    term.extend(word.chars().take(WORD_CHARACTERS_MAX).map(fold));
     take(term);
     end
 }

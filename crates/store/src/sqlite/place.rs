@@ -99,8 +99,7 @@ fn check_file(path: &Path) -> Result<(), StoreError> {
 
 fn check_file_system(folder: &Path) -> Result<(), StoreError> {
     let about = rustix::fs::statfs(folder).map_err(|error| failed(folder, &error.into()))?;
-    #[expect(clippy::unnecessary_cast, reason = "the type of the number differs between systems")]
-    match network_file_system(about.f_type as i64) {
+    match network_file_system(about.f_type) {
         Some(name) => Err(bad(
             folder,
             &format!(
