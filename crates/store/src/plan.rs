@@ -124,7 +124,8 @@ pub(crate) fn plan(
         new.push(Placed { index, seq: end.seq, parent, link: end.link });
     }
     // A repeated append finds all its entries there: it is done, whatever came after it.
-    if !new.is_empty()
+    let is_repeated = new.is_empty() && !batch.records.is_empty();
+    if !is_repeated
         && let Some(expected) = &batch.expected_tail
         && tail.id.as_ref() != Some(expected)
     {

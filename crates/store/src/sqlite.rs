@@ -311,8 +311,11 @@ impl Backend for SqliteStore {
 
     fn copy_to(&self, file: &Path) -> Result<bool, StoreError> {
         // Reading connections may write nothing, not even another file.
-        let connection = connection::open(&self.path, Purpose::Writing)?;
-        schema::copy_into(&connection, file).map(|()| true)
+        // Where the store itself cannot be written to, its sessions are copied one by one.
+        match connection::open(&self.path, Purpose::Writing) {
+            Ok(connection) => schema::copy_into(&connection, file).map(|()| true),
+            Err(_) => Ok(false),
+        }
     }
 }
 

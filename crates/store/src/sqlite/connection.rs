@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::{Outcome, Problem, SessionId, StoreError};
@@ -60,6 +61,22 @@ pub(super) fn open(path: &Path, purpose: Purpose) -> Result<Connection, StoreErr
     };
     connection.execute_batch(settings).map_err(failed)?;
     Ok(connection)
+}
+
+/// Runs a pragma that does something, to its end: an error may come after its row. Gives the first
+/// value of that row as text.
+pub(super) fn run_pragma(connection: &Connection, sql: &str) -> rusqlite::Result<String> {
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    let mut answer = String::new();
+    while let Some(row) = rows.next()? {
+        answer = match row.get_ref(0)? {
+            ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
+            ValueRef::Integer(number) => number.to_string(),
+            _ => String::new(),
+        };
+    }
+    Ok(answer)
 }
 
 /// Whether nobody can write beside the file, so that SQLite finds no place for what readers share. A

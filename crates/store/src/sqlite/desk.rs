@@ -9,7 +9,7 @@ use rusqlite::{Connection, params};
 
 use super::connection::{self, Purpose, is_disk_error, problem};
 use super::read::{self, SessionRow, id_hash, place};
-use super::words;
+use super::{schema, words};
 use crate::backend::State;
 use crate::model::Appended;
 use crate::plan::{Batch, Placed, Plan, Tail, plan, to_purge};
@@ -21,6 +21,9 @@ use crate::{Outcome, Problem, SessionId, StoreError};
 const JOURNAL_BYTES: u64 = 8 << 20;
 /// So often is looked whether it has.
 const JOURNAL_COMMITS: u32 = 32;
+
+/// Of so many sessions it is remembered where they end.
+const KNOWN_MAX: usize = 4096;
 
 /// The connection that writes, and what it knows.
 pub(super) struct Desk {
@@ -53,6 +56,9 @@ type Answer = Result<Appended, StoreError>;
 impl Desk {
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
         let connection = connection::open(path, Purpose::Writing)?;
+        if !schema::is_wal(&connection, path)? {
+            return Err(connection::not_a_store(path, "it is not in WAL mode".to_owned()));
+        }
         let mut desk = Self {
             connection,
             path: path.to_owned(),
@@ -134,6 +140,9 @@ impl Desk {
     fn append_one(&mut self, request: &Request, purged: &mut bool) -> rusqlite::Result<Answer> {
         let Request { session: id, batch } = request;
         if !self.known.contains_key(id) {
+            if self.known.len() >= KNOWN_MAX {
+                self.known.clear();
+            }
             let Some(session) = read::session(&self.connection, id)? else {
                 return Ok(Err(StoreError::SessionNotFound(id.clone())));
             };
@@ -257,8 +266,7 @@ impl Desk {
     /// would say nothing, and a later sync would lie.
     fn checkpoint(&mut self, mode: &str) {
         let sql = format!("PRAGMA wal_checkpoint({mode})");
-        let done = self.connection.query_row(&sql, [], |row| row.get::<_, i64>(0));
-        if let Err(error) = done
+        if let Err(error) = connection::run_pragma(&self.connection, &sql)
             && is_disk_error(&error)
         {
             self.stop(error.to_string());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::connection::{cannot_open, not_a_store, problem};
+use super::connection::{cannot_open, not_a_store, problem, run_pragma};
 use super::place;
 use crate::StoreError;
 
@@ -85,6 +85,7 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), St
         }
         Found::Earlier(version) => {
             back_up(connection, path, version)?;
+            set_wal(connection, path)?;
             migrate(connection, path, VERSION)
         }
     }
@@ -114,17 +115,17 @@ fn look(connection: &Connection, path: &Path) -> Result<Found, StoreError> {
     }
 }
 
-fn is_wal(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
-    let mode = connection.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
+pub(super) fn is_wal(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
+    let mode = run_pragma(connection, "PRAGMA journal_mode");
     mode.map(|mode| mode == "wal").map_err(|error| cannot_open(path, &error))
 }
 
+/// Asks again what it has become: without the journal the promises of the store do not hold.
 fn set_wal(connection: &Connection, path: &Path) -> Result<(), StoreError> {
-    let mode = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
-    match mode {
-        Ok(mode) if mode == "wal" => Ok(()),
-        Ok(mode) => Err(not_a_store(path, format!("the file system allows no WAL, only {mode}"))),
-        Err(error) => Err(cannot_open(path, &error)),
+    run_pragma(connection, "PRAGMA journal_mode = WAL").map_err(|e| cannot_open(path, &e))?;
+    match is_wal(connection, path)? {
+        true => Ok(()),
+        false => Err(not_a_store(path, "the file system allows no WAL".to_owned())),
     }
 }
 

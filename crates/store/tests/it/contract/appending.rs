@@ -75,6 +75,8 @@ fn an_append_of_nothing_is_none(place: &Place) {
     let appended = place.store.append(&session, Append::default()).unwrap();
     assert_eq!((appended.appended_count, appended.last_entry_id), (0, None));
     assert_eq!(appended.newest, 2);
+    let wrong = Append::default().expecting("e1".into());
+    assert_eq!(place.store.append(&session, wrong).unwrap_err().code(), "SessionConcurrentWrite");
 }
 
 fn a_repeated_append_is_stored_once(place: &Place) {
