@@ -23,7 +23,7 @@ mod import;
 mod memory;
 mod model;
 mod plan;
-//mod postgres;
+mod postgres;
 mod row;
 mod search;
 mod session_id;

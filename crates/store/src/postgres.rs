@@ -1,4 +1,270 @@
-//! Sessions on a PostgreSQL server.
+//! Sessions on a PostgreSQL server, for many processes on many machines: the same promises as in a
+//! file. The exact bytes of each entry are kept; numbers are given out under the lock of the session's
+//! row; whoever follows a session is told by the server.
+//!
+//! An address is `postgres://USER:PASSWORD@HOST:PORT/DATABASE?SETTINGS`. Connections to this machine
+//! (a socket in the file system, `localhost`, loopback addresses) are plain. All others are encrypted,
+//! and the server's certificate must be of its name and of an authority that this machine trusts
+//! (`SSL_CERT_FILE` names others), unless the address says `sslmode=disable` in so many words.
+//! `require`, `verify-ca` and `verify-full` all mean the same: checked in full, on this machine too.
+//! Of several hosts, the first that takes changes is used: a replica may be behind.
+//!
+//! One thread per store speaks with the server; callers wait for it on a plain channel, so a store may
+//! be used from inside any runtime. Nothing waits for ever: 10 seconds for a connection or a lock, 60
+//! for a statement.
+
+mod address;
+mod append;
+mod bells;
+mod change;
+mod check;
+mod chores;
+mod chunk;
+mod hub;
+mod link;
+mod purge;
+mod read;
+mod schema;
+mod thread;
+mod trouble;
+mod words;
+mod write;
 
 use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
+
+use tertulia_session::EntryId;
+
+use crate::backend::{Backend, Candidates, Head, Indexed, State};
+use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
+use crate::plan::Batch;
+use crate::row::Row;
+use crate::search::{CANDIDATES_MAX, Candidate, Question};
+use crate::store::chance;
+use crate::{SessionId, StoreError};
+
+use address::Address;
+use bells::Bells;
+use hub::Hub;
+use link::Link;
+use read::Way;
+use thread::Thread;
+use trouble::Trouble;
+use words::Turn;
+
+/// Sessions on a server.
+pub(crate) struct PostgresStore {
+    place: String,
+    bells: Arc<Bells>,
+    thread: Thread,
+}
+
+impl PostgresStore {
+    /// Connects, and makes the tables if they are not there.
+    pub(crate) fn open(url: &str) -> Result<Self, StoreError> {
+        let address = Address::read(url)?;
+        let (place, bells) = (address.place.clone(), Arc::<Bells>::default());
+        let thread = Thread::start(address, Arc::clone(&bells))?;
+        let store = Self { place, bells, thread };
+        store.prepare()?;
+        Ok(store)
+    }
+
+    fn prepare(&self) -> Result<(), StoreError> {
+        self.thread.run(async |hub: Rc<Hub>| {
+            let place = hub.place();
+            let done = hub.once(async |link: &mut Link| schema::prepare(link, place).await).await;
+            done.map_err(|trouble| trouble.reading(place, None))
+        })
+    }
+
+    /// Asks something; again if the connection is lost.
+    fn read<T: Send + 'static>(
+        &self,
+        session: Option<&SessionId>,
+        ask: impl AsyncFnMut(&mut Link) -> Result<T, Trouble> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let session = session.cloned();
+        self.thread.run(async move |hub: Rc<Hub>| {
+            let asked = hub.work(ask).await;
+            asked.map_err(|trouble| trouble.reading(hub.place(), session.as_ref()))
+        })
+    }
+
+    /// Changes something; again if the connection is lost.
+    fn change<T: Send + 'static>(
+        &self,
+        session: Option<&SessionId>,
+        change: impl AsyncFnMut(&mut Link) -> Result<T, Trouble> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let session = session.cloned();
+        self.thread.run(async move |hub: Rc<Hub>| {
+            let changed = hub.work(change).await;
+            changed.map_err(|trouble| trouble.changing(hub.place(), session.as_ref()))
+        })
+    }
+
+    fn page(
+        &self,
+        id: &SessionId,
+        way: Way,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<Row>, StoreError> {
+        let name = id.clone();
+        self.read(Some(id), async move |link: &mut Link| {
+            read::rows(link, &name, way, from, limit).await
+        })
+    }
+}
+
+impl Backend for PostgresStore {
+    fn place(&self) -> String {
+        self.place.clone()
+    }
+
+    fn create(
+        &self,
+        id: &SessionId,
+        created_at: i64,
+        state: State,
+        first: Batch,
+    ) -> Result<(), StoreError> {
+        let (name, made_by) = (id.clone(), chance().cast_signed());
+        self.change(Some(id), async move |link: &mut Link| {
+            change::create(link, &name, made_by, (created_at, state), &first).await
+        })
+    }
+
+    fn append(&self, id: &SessionId, batch: Batch) -> Result<Appended, StoreError> {
+        let id = id.clone();
+        self.thread.run(async move |hub: Rc<Hub>| append::append(&hub, &id, &batch).await)
+    }
+
+    fn head(&self, id: &SessionId) -> Result<Head, StoreError> {
+        let name = id.clone();
+        self.read(Some(id), async move |link: &mut Link| read::head(link, &name).await)
+    }
+
+    fn rows(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Row>, StoreError> {
+        self.page(id, Way::Forth, after, limit)
+    }
+
+    fn rows_back(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Row>, StoreError> {
+        self.page(id, Way::Back, from, limit)
+    }
+
+    fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>, StoreError> {
+        let (name, entry) = (id.clone(), entry.clone());
+        self.read(Some(id), async move |link: &mut Link| read::find(link, &name, &entry).await)
+    }
+
+    fn heads(&self, filter: &ListFilter) -> Result<Vec<Head>, StoreError> {
+        let filter = filter.clone();
+        self.read(None, async move |link: &mut Link| read::heads(link, State::Open, &filter).await)
+    }
+
+    fn publish(&self, imported: &SessionId, id: &SessionId) -> Result<(), StoreError> {
+        let (from, to) = (imported.clone(), id.clone());
+        let key =
+            self.read(Some(imported), async move |link: &mut Link| change::key(link, &from).await)?;
+        let from = imported.clone();
+        self.change(Some(id), async move |link: &mut Link| {
+            change::publish(link, key, &from, &to).await
+        })
+    }
+
+    fn forgotten_imports(&self, since: i64, until: i64) -> Result<Vec<SessionId>, StoreError> {
+        self.read(None, async move |link: &mut Link| {
+            let all = ListFilter::default();
+            let mut imports = read::heads(link, State::Importing, &all).await?;
+            imports.retain(|head| head.updated_at < since || head.updated_at > until);
+            imports.extend(read::heads(link, State::Deleting, &all).await?);
+            Ok(imports.into_iter().map(|head| head.id).collect())
+        })
+    }
+
+    fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
+        let name = id.clone();
+        let key =
+            self.read(Some(id), async move |link: &mut Link| change::key(link, &name).await)?;
+        let name = id.clone();
+        self.change(Some(id), async move |link: &mut Link| change::hide(link, key, &name).await)?;
+        let some = async move |link: &mut Link| change::delete_some(link, key).await;
+        while self.change(Some(id), some)? {}
+        Ok(())
+    }
+
+    fn know_counts(
+        &self,
+        id: &SessionId,
+        counts: &[(EntryId, TokenCount)],
+    ) -> Result<(), StoreError> {
+        let (name, counts) = (id.clone(), counts.to_vec());
+        self.change(Some(id), async move |link: &mut Link| {
+            change::know_counts(link, &name, &counts).await
+        })
+    }
+
+    fn index_some(&self, limit: usize) -> Result<Indexed, StoreError> {
+        self.change(None, async move |link: &mut Link| {
+            words::index_some(link, limit, Turn::Wait).await
+        })
+    }
+
+    fn candidates(
+        &self,
+        question: &Question,
+        query: &SearchQuery,
+    ) -> Result<Candidates, StoreError> {
+        let (question, query) = (question.clone(), query.clone());
+        let mut found = self.read(None, async move |link: &mut Link| {
+            words::candidates(link, &question, &query).await
+        })?;
+        let more = found.len() > CANDIDATES_MAX;
+        found.truncate(CANDIDATES_MAX);
+        let candidate = |(session, row): (String, Row)| {
+            let session = SessionId::parse(&session).ok()?;
+            let speaker = row.record.speaker.as_ref().map(|speaker| speaker.id.clone());
+            // A damaged entry is not served as good; `verify` names it.
+            Some(Candidate { session, stored: row.decode().ok()?, speaker })
+        };
+        Ok(Candidates { found: found.into_iter().filter_map(candidate).collect(), more })
+    }
+
+    fn wait(&self, id: &SessionId, after: Seq, timeout: Duration) -> Result<(), StoreError> {
+        let watch = self.bells.watch(id);
+        let name = id.clone();
+        let newest = self.thread.run(async move |hub: Rc<Hub>| {
+            hub.listen();
+            let head = hub.work(async |link: &mut Link| read::head(link, &name).await).await;
+            head.map_err(|trouble| trouble.reading(hub.place(), Some(&name)))
+        });
+        match newest {
+            Ok(head) if head.seq <= after => watch.wait(timeout),
+            // Something is there, or the session is gone: whoever follows it will see.
+            Ok(_) | Err(StoreError::SessionNotFound(_)) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Result<Vec<String>, StoreError> {
+        self.read(None, async |link: &mut Link| check::check(link).await)
+    }
+
+    fn reopen(&self) -> Result<(), StoreError> {
+        self.thread.run(async |hub: Rc<Hub>| {
+            hub.forget();
+            Ok(())
+        })?;
+        self.prepare()
+    }
+
+    fn copy_to(&self, _file: &Path) -> Result<bool, StoreError> {
+        // The sessions are read one by one, as from any store.
+        Ok(false)
+    }
+}

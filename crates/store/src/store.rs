@@ -51,7 +51,7 @@ impl SessionStore {
     pub fn open(url: &StoreUrl) -> Result<Self, StoreError> {
         Ok(match url {
             StoreUrl::Sqlite(path) => Self::of(crate::sqlite::SqliteStore::open(path)?),
-            StoreUrl::Postgres(_) => Self::memory(),
+            StoreUrl::Postgres(url) => Self::of(crate::postgres::PostgresStore::open(url)?),
             StoreUrl::Memory => Self::memory(),
         })
     }

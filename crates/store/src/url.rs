@@ -42,17 +42,22 @@ impl StoreUrl {
 /// The same address without what lies between the user's name and the host.
 pub(crate) fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-    let address = match authority.rsplit_once('@') {
-        Some((user, host)) => {
-            let name = user.split(':').next().unwrap_or_default();
-            format!("{name}@{host}")
-        }
-        None => authority.to_owned(),
+    let (user, rest) = match rest.split_once('@') {
+        Some((user, rest)) => (Some(user), rest),
+        None => (None, rest),
     };
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
     // Settings behind the question mark may hold a password too.
     let path = path.split('?').next().unwrap_or_default();
-    format!("{scheme}://{address}{path}")
+    // A password with such marks in it: where it ends is anybody's guess.
+    if user.is_some_and(|user| user.contains(['/', '?'])) || path.contains('@') {
+        return format!("{scheme}://…");
+    }
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    match user.and_then(|user| user.split(':').next()) {
+        Some(name) => format!("{scheme}://{name}@{host}{path}"),
+        None => format!("{scheme}://{host}{path}"),
+    }
 }
 
 impl fmt::Display for StoreUrl {
@@ -100,5 +105,15 @@ mod tests {
         assert!(shown.contains("postgres://ann@db:5432/talks"), "{shown}");
         let error = StoreUrl::parse("mysql://ann:s3cret@db").unwrap_err().to_string();
         assert!(!error.contains("s3cret"), "{error}");
+        for url in [
+            "postgres://ann:s3c/ret@db/talks",
+            "postgres://ann:s3c?ret@db/talks",
+            "postgres://ann:x@s3c/ret@db/talks",
+            "postgres://db/talks?user=ann&password=x@s3cret",
+            "postgres://ann@db/talks?password=x@s3cret",
+        ] {
+            let shown = StoreUrl::Postgres(url.to_owned()).to_string();
+            assert!(!shown.contains("s3c") && !shown.contains("ret"), "{shown}");
+        }
     }
 }

@@ -16,6 +16,9 @@ macro_rules! promises {
         mod sqlite {
             $(#[test] fn $name() { super::$name(&crate::places::Place::sqlite()); })*
         }
+        mod postgres {
+            $(#[test] fn $name() { super::$name(&crate::places::Place::postgres()); })*
+        }
         mod memory {
             $(#[test] fn $name() { super::$name(&crate::places::Place::memory()); })*
         }

@@ -11,5 +11,12 @@
 mod contract;
 mod notation;
 mod places;
+mod postgres_chores;
+mod postgres_lost;
+mod postgres_many;
+mod postgres_opening;
+mod postgres_proxy;
+mod postgres_search;
+mod postgres_server;
 mod same_everywhere;
 mod sqlite_files;

@@ -3,6 +3,8 @@
 use tempfile::TempDir;
 use tertulia_store::{SessionStore, StoreUrl};
 
+use crate::postgres_server::Database;
+
 /// A place, and a store that was opened there.
 pub(crate) struct Place {
     pub(crate) store: SessionStore,
@@ -11,6 +13,8 @@ pub(crate) struct Place {
     is_shared: bool,
     /// Taken away with the place.
     _folder: Option<TempDir>,
+    /// Taken away with the place, after the store.
+    _database: Option<Database>,
 }
 
 impl Place {
@@ -19,13 +23,21 @@ impl Place {
         let folder = TempDir::new().unwrap();
         let url = StoreUrl::Sqlite(folder.path().join("sessions.db"));
         let store = SessionStore::open(&url).unwrap();
-        Self { store, url, is_shared: true, _folder: Some(folder) }
+        Self { store, url, is_shared: true, _folder: Some(folder), _database: None }
+    }
+
+    /// A database of its own on a server of ours.
+    pub(crate) fn postgres() -> Self {
+        let database = Database::new();
+        let url = database.url();
+        let store = SessionStore::open(&url).unwrap();
+        Self { store, url, is_shared: true, _folder: None, _database: Some(database) }
     }
 
     /// Memory.
     pub(crate) fn memory() -> Self {
         let store = SessionStore::memory();
-        Self { store, url: StoreUrl::Memory, is_shared: false, _folder: None }
+        Self { store, url: StoreUrl::Memory, is_shared: false, _folder: None, _database: None }
     }
 
     /// The same sessions, as another process would open them.

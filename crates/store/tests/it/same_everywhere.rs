@@ -162,3 +162,12 @@ proptest! {
         check_same(&[Place::memory(), Place::sqlite()], &steps)?;
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    #[test]
+    fn postgres_answers_as_memory_does(steps in proptest::collection::vec(step(), 1..40)) {
+        check_same(&[Place::memory(), Place::postgres()], &steps)?;
+    }
+}

@@ -1,0 +1,148 @@
+//! Changes that are not appends: sessions begun, shown and taken away, and counts that are noted. Each
+//! may be tried again after a lost connection: what was done the first time is recognised.
+
+use std::collections::BTreeMap;
+
+use tertulia_session::EntryId;
+use tokio_postgres::error::SqlState;
+
+use super::link::{Link, Values};
+use super::read::{missing, signed, state_code};
+use super::trouble::Trouble;
+use super::write::{New, Writing};
+use crate::backend::State;
+use crate::model::TokenCount;
+use crate::plan::{Batch, Tail, plan};
+use crate::{SessionId, StoreError};
+
+const CREATE: &str = "INSERT INTO tertulia.session (id, made_by, state, created_at, updated_at) \
+    VALUES ($1, $2, $3, $4, $4) ON CONFLICT (id) DO NOTHING RETURNING key";
+const MADE_BY: &str = "SELECT made_by FROM tertulia.session WHERE id = $1";
+const KEY: &str = "SELECT key FROM tertulia.session WHERE id = $1";
+const ID: &str = "SELECT id FROM tertulia.session WHERE key = $1";
+const PUBLISH: &str = "UPDATE tertulia.session SET id = $2, state = 0 WHERE key = $1 AND state = 1";
+const LOCK: &str = "SELECT key FROM tertulia.session WHERE key = $1 FOR UPDATE";
+const HIDE: &str = "UPDATE tertulia.session SET state = 2, \
+    id = concat(key, ':deleted:', made_by) WHERE key = $1 AND state <> 2";
+const UNMARK: &str = "DELETE FROM tertulia.unindexed WHERE session = $1";
+const DELETE_SOME: &str = "DELETE FROM tertulia.entry WHERE session = $1 AND seq = ANY(ARRAY(\
+    SELECT seq FROM tertulia.entry WHERE session = $1 ORDER BY seq LIMIT 5000))";
+const DELETE_WORDS: &str = "DELETE FROM tertulia.words WHERE session = $1";
+const DELETE_SESSION: &str = "DELETE FROM tertulia.session WHERE key = $1";
+const NOTIFY: &str = "SELECT pg_notify('tertulia', $1)";
+const COUNTS: &str = "UPDATE tertulia.entry e SET tokenizer = n.tokenizer, tokens = n.tokens \
+    FROM unnest($2::bytea[], $3::bytea[], $4::bigint[]) AS n(id, tokenizer, tokens) \
+    WHERE e.session = $1 AND e.id = n.id AND e.encoding <> 2";
+
+/// Begins a session with its first entries. `made_by` is a number that chance made: it tells our
+/// session from another of the same id.
+pub(super) async fn create(
+    link: &mut Link,
+    id: &SessionId,
+    made_by: i64,
+    born: (i64, State),
+    first: &Batch,
+) -> Result<(), Trouble> {
+    let writing = Writing::prepare(link).await?;
+    let (created_at, state) = born;
+    link.run("BEGIN").await?;
+    let values: Values<'_> = &[&id.as_str(), &made_by, &state_code(state), &created_at];
+    let Some(row) = link.query_opt(CREATE, values).await? else {
+        link.run("ROLLBACK").await?;
+        return is_ours(link, id, made_by).await;
+    };
+    let plan = match plan(id, &Tail::start(), first, |_| Ok(None)) {
+        Ok(plan) => plan,
+        Err(refusal) => {
+            link.run("ROLLBACK").await?;
+            return Err(refusal.into());
+        }
+    };
+    if plan.new.is_empty() {
+        return link.run("COMMIT").await;
+    }
+    let new = New { id, key: row.try_get(0)?, batch: first, plan: &plan };
+    writing.write(link, &new, &mut None).await.map(drop)
+}
+
+/// Whether the session that is there is the one that an earlier attempt began.
+async fn is_ours(link: &mut Link, id: &SessionId, made_by: i64) -> Result<(), Trouble> {
+    let found = link.query_opt(MADE_BY, &[&id.as_str()]).await?;
+    match found.map(|row| row.try_get::<_, i64>(0)).transpose()? {
+        Some(found) if found == made_by => Ok(()),
+        _ => Err(StoreError::SessionExists(id.clone()).into()),
+    }
+}
+
+/// The key of a session, whatever its state.
+pub(super) async fn key(link: &mut Link, id: &SessionId) -> Result<i64, Trouble> {
+    let found = link.query_opt(KEY, &[&id.as_str()]).await?;
+    Ok(found.ok_or_else(|| missing(id))?.try_get(0)?)
+}
+
+/// Shows an imported session.
+pub(super) async fn publish(
+    link: &mut Link,
+    key: i64,
+    imported: &SessionId,
+    id: &SessionId,
+) -> Result<(), Trouble> {
+    match link.execute(PUBLISH, &[&key, &id.as_str()]).await {
+        Ok(1) => return Ok(()),
+        Ok(_) => {}
+        Err(trouble) if trouble.is(&SqlState::UNIQUE_VIOLATION) => {
+            return Err(StoreError::SessionExists(id.clone()).into());
+        }
+        Err(trouble) => return Err(trouble),
+    }
+    let found = link.query_opt(ID, &[&key]).await?;
+    match found.map(|row| row.try_get::<_, String>(0)).transpose()? {
+        Some(shown) if shown == id.as_str() => Ok(()),
+        _ => Err(missing(imported)),
+    }
+}
+
+/// Hides a session that is to be deleted; its name is free at once.
+pub(super) async fn hide(link: &mut Link, key: i64, id: &SessionId) -> Result<(), Trouble> {
+    link.transaction(async |link: &mut Link| {
+        link.execute(HIDE, &[&key]).await?;
+        link.execute(UNMARK, &[&key]).await?;
+        link.query(NOTIFY, &[&id.as_str()]).await.map(drop)
+    })
+    .await
+}
+
+/// Takes some entries of a hidden session away, and at last the session. Says whether some are left.
+pub(super) async fn delete_some(link: &mut Link, key: i64) -> Result<bool, Trouble> {
+    link.transaction(async |link: &mut Link| {
+        // Whoever fills the search index must not be at it.
+        link.query(LOCK, &[&key]).await?;
+        if link.execute(DELETE_SOME, &[&key]).await? > 0 {
+            return Ok(true);
+        }
+        link.execute(DELETE_WORDS, &[&key]).await?;
+        link.execute(DELETE_SESSION, &[&key]).await?;
+        Ok(false)
+    })
+    .await
+}
+
+/// Notes counts; the last one counts where an entry has several.
+pub(super) async fn know_counts(
+    link: &mut Link,
+    id: &SessionId,
+    counts: &[(EntryId, TokenCount)],
+) -> Result<(), Trouble> {
+    let key = key(link, id).await?;
+    let last: BTreeMap<&str, &TokenCount> =
+        counts.iter().map(|(entry, count)| (entry.as_str(), count)).collect();
+    let ids: Vec<&[u8]> = last.keys().map(|id| id.as_bytes()).collect();
+    let tokenizers: Vec<&[u8]> = last.values().map(|count| count.tokenizer.as_bytes()).collect();
+    let tokens: Vec<i64> = last.values().map(|count| signed(count.tokens)).collect();
+    link.transaction(async |link: &mut Link| {
+        // Two that note counts of the same entries would otherwise wait for each other.
+        link.query(LOCK, &[&key]).await?;
+        link.execute(COUNTS, &[&key, &ids, &tokenizers, &tokens]).await.map(drop)
+    })
+    .await
+}

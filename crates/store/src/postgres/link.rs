@@ -1,0 +1,199 @@
+//! One connection to the server, with the statements that were prepared on it. Every question has an
+//! end: the server gives up on locks and slow statements, and an answer that does not come is taken
+//! for a lost connection.
+
+use std::collections::HashMap;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio_postgres::tls::TlsStream;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row, Socket, Statement};
+
+use super::address::{Address, socket_folder};
+use super::bells::Bells;
+use super::trouble::Trouble;
+
+/// How long the server waits for a lock that somebody else holds.
+pub(super) const LOCK_SECONDS: u64 = 10;
+/// How long an answer may take. The server gives up after 60 seconds; longer means it is gone.
+const ANSWER: Duration = Duration::from_secs(75);
+
+/// All names are written out in our SQL, so nothing that others put into a schema is found by chance.
+/// A transaction whose client has vanished must not keep its locks. Stronger ways to commit than ours
+/// are left as they are.
+const SETTINGS: &str = "SET search_path = pg_catalog; SET lock_timeout = '10s'; \
+    SET statement_timeout = '60s'; SET idle_in_transaction_session_timeout = '30s'; \
+    SET default_transaction_isolation = 'read committed'; \
+    SELECT set_config('synchronous_commit', 'on', false) \
+    WHERE current_setting('synchronous_commit') <> 'remote_apply'";
+
+/// Values of a statement.
+pub(super) type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
+
+/// A connection that nobody else uses meanwhile.
+pub(super) struct Link {
+    pub(super) client: Client,
+    /// Ends when the connection does.
+    driver: JoinHandle<()>,
+    statements: HashMap<&'static str, Statement>,
+}
+
+impl Link {
+    /// Connects; notices that come by this connection ring the bells. `alive` is held as long as the
+    /// connection is open.
+    pub(super) async fn open(
+        address: &Address,
+        bells: Option<Arc<Bells>>,
+        alive: Rc<()>,
+    ) -> Result<Self, Trouble> {
+        let failed = |error: tokio_postgres::Error| match Trouble::connecting(&error) {
+            Trouble::Lost(reason) => match socket_folder(&address.config) {
+                Some(folder) => Trouble::Lost(format!("{reason} (in {})", folder.display())),
+                None => Trouble::Lost(reason),
+            },
+            other => other,
+        };
+        let (client, driver) = match &address.tls {
+            Some(tls) => {
+                let connected = address.config.connect(tls.clone()).await;
+                let (client, connection) = connected.map_err(failed)?;
+                (client, tokio::task::spawn_local(drive(connection, bells, alive)))
+            }
+            None => {
+                let connected = address.config.connect(NoTls).await;
+                let (client, connection) = connected.map_err(failed)?;
+                (client, tokio::task::spawn_local(drive(connection, bells, alive)))
+            }
+        };
+        timed(client.batch_execute(SETTINGS)).await??;
+        Ok(Self { client, driver, statements: HashMap::new() })
+    }
+
+    /// Whether it can be used again.
+    pub(super) fn is_open(&self) -> bool {
+        !self.client.is_closed()
+    }
+
+    /// Waits until it ends.
+    pub(super) async fn ended(&mut self) {
+        let _ = (&mut self.driver).await;
+    }
+
+    /// The statement, prepared once per connection.
+    pub(super) async fn prepared(&mut self, sql: &'static str) -> Result<Statement, Trouble> {
+        if let Some(statement) = self.statements.get(sql) {
+            return Ok(statement.clone());
+        }
+        let statement = timed(self.client.prepare(sql)).await??;
+        self.statements.insert(sql, statement.clone());
+        Ok(statement)
+    }
+
+    pub(super) async fn query(
+        &mut self,
+        sql: &'static str,
+        values: Values<'_>,
+    ) -> Result<Vec<Row>, Trouble> {
+        let statement = self.prepared(sql).await?;
+        Ok(timed(self.client.query(&statement, values)).await??)
+    }
+
+    pub(super) async fn query_opt(
+        &mut self,
+        sql: &'static str,
+        values: Values<'_>,
+    ) -> Result<Option<Row>, Trouble> {
+        let statement = self.prepared(sql).await?;
+        Ok(timed(self.client.query_opt(&statement, values)).await??)
+    }
+
+    pub(super) async fn execute(
+        &mut self,
+        sql: &'static str,
+        values: Values<'_>,
+    ) -> Result<u64, Trouble> {
+        let statement = self.prepared(sql).await?;
+        Ok(timed(self.client.execute(&statement, values)).await??)
+    }
+
+    pub(super) async fn run(&mut self, sql: &'static str) -> Result<(), Trouble> {
+        Ok(timed(self.client.batch_execute(sql)).await??)
+    }
+
+    /// Changes that come about together or not at all. After an error that is not ours the connection
+    /// is thrown away, and the transaction with it.
+    pub(super) async fn transaction<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut Self) -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
+        self.run("BEGIN").await?;
+        let done = work(self).await;
+        match &done {
+            Ok(_) => self.run("COMMIT").await?,
+            Err(Trouble::Store(_)) => self.run("ROLLBACK").await?,
+            Err(_) => {}
+        }
+        done
+    }
+}
+
+/// Speaks with the server until one of the two has enough.
+async fn drive<T>(mut connection: Connection<Socket, T>, bells: Option<Arc<Bells>>, alive: Rc<()>)
+where
+    T: TlsStream + Unpin,
+{
+    loop {
+        match poll_fn(|context| connection.poll_message(context)).await {
+            Some(Ok(AsyncMessage::Notification(notification))) => {
+                if let Some(bells) = &bells {
+                    bells.ring(notification.payload());
+                }
+            }
+            Some(Ok(_)) => {}
+            Some(Err(error)) => {
+                tracing::debug!(%error, "a connection to the server ended");
+                break;
+            }
+            None => break,
+        }
+    }
+    drop(alive);
+}
+
+/// Waits for an answer, but not for ever.
+pub(super) async fn timed<T>(answer: impl Future<Output = T>) -> Result<T, Trouble> {
+    let waited = tokio::time::timeout(ANSWER, answer).await;
+    waited.map_err(|_| Trouble::Lost(format!("no answer for {} seconds", ANSWER.as_secs())))
+}
+
+/// Two questions in one go: the second is sent before the first is answered.
+pub(super) async fn both<A: Future, B: Future>(one: A, other: B) -> (A::Output, B::Output) {
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    let (mut first, mut second) = (None, None);
+    poll_fn(|context| {
+        if first.is_none()
+            && let Poll::Ready(answer) = one.as_mut().poll(context)
+        {
+            first = Some(answer);
+        }
+        if second.is_none()
+            && let Poll::Ready(answer) = other.as_mut().poll(context)
+        {
+            second = Some(answer);
+        }
+        match (first.take(), second.take()) {
+            (Some(first), Some(second)) => Poll::Ready((first, second)),
+            (not, yet) => {
+                (first, second) = (not, yet);
+                Poll::Pending
+            }
+        }
+    })
+    .await
+}

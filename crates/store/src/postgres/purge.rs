@@ -1,0 +1,75 @@
+//! Takes the bytes of what redactions hide out of the tables and out of the search index, in the
+//! transaction of the append that brought the redaction. What the server keeps of old rows in its
+//! files is cleaned away by [`chores`](super::chores), a moment later.
+
+use std::collections::BTreeMap;
+
+use super::link::Link;
+use super::read::{columns, row, signed};
+use super::trouble::Trouble;
+use crate::model::StoredEntry;
+use crate::plan::to_purge;
+use crate::row::{Record, Row};
+use crate::{Outcome, Problem, StoreError};
+
+const LOG: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM tertulia.entry e WHERE e.session = $1 AND e.seq > $2 ORDER BY e.seq LIMIT 1000"
+);
+const OVERWRITE: &str = "UPDATE tertulia.entry e SET speaker = NULL, speaker_name = NULL, \
+    bytes = n.bytes, tokenizer = NULL, tokens = NULL, encoding = n.encoding, record = n.record \
+    FROM unnest($2::bigint[], $3::bigint[], $4::smallint[], $5::bytea[]) \
+    AS n(seq, bytes, encoding, record) WHERE e.session = $1 AND e.seq = n.seq";
+const FORGET: &str = "DELETE FROM tertulia.words WHERE session = $1 AND seq = ANY($2)";
+
+/// Purges all that is hidden in a session. Says whether there was something. The session is locked.
+pub(super) async fn purge(link: &mut Link, key: i64) -> Result<bool, Trouble> {
+    let mut log = Vec::new();
+    let mut after = 0_i64;
+    loop {
+        let page = link.query(LOG, &[&key, &after]).await?;
+        let Some(last) = page.last() else { break };
+        after = last.try_get(0)?;
+        for one in &page {
+            log.push(row(one, 0)?);
+        }
+    }
+    // Decoding a long log takes its time; other work goes on meanwhile.
+    let Ok(left) = tokio::task::spawn_blocking(move || what_is_left(log)).await else {
+        link.run("ROLLBACK").await?;
+        let problem = Problem::Database("the log could not be read for a purge".to_owned());
+        let outcome = Outcome::NotStored;
+        return Err(StoreError::SessionWriteFailed { session: None, outcome, problem }.into());
+    };
+    if left.is_empty() {
+        return Ok(false);
+    }
+    let seqs: Vec<i64> = left.iter().map(|(seq, _)| signed(*seq)).collect();
+    let bytes: Vec<i64> = left.iter().map(|(_, record)| signed(record.bytes)).collect();
+    let encodings: Vec<i16> = left.iter().map(|(_, record)| record.encoding.code()).collect();
+    let bodies: Vec<&[u8]> = left.iter().map(|(_, record)| record.body.as_slice()).collect();
+    link.execute(OVERWRITE, &[&key, &seqs, &bytes, &encodings, &bodies]).await?;
+    link.execute(FORGET, &[&key, &seqs]).await?;
+    Ok(true)
+}
+
+/// What is to stand in the place of each entry that is hidden and has its bytes still.
+fn what_is_left(rows: Vec<Row>) -> Vec<(u64, Record)> {
+    let mut records: BTreeMap<u64, (usize, Record)> = BTreeMap::new();
+    let mut log: Vec<StoredEntry> = Vec::with_capacity(rows.len());
+    for row in rows {
+        let record = row.record.clone();
+        // A damaged entry is left as it is; `verify` names it.
+        if let Ok(stored) = row.decode() {
+            records.insert(stored.seq, (log.len(), record));
+            log.push(stored);
+        }
+    }
+    let targets = to_purge(&log).into_iter();
+    let left = targets.filter_map(|(seq, by)| {
+        let (place, record) = records.get(&seq)?;
+        Some((seq, record.purged(&log.get(*place)?.entry, &by)))
+    });
+    left.collect()
+}

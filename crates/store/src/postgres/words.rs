@@ -1,0 +1,199 @@
+//! The search index on the server: for each entry the terms that we made of its text. It is filled
+//! behind the appends, by one process at a time, and caught up before a search.
+
+use std::collections::BTreeMap;
+
+use tokio_postgres::types::Type;
+
+use super::link::{Link, timed};
+use super::read::{COLUMNS, columns, row, signed};
+use super::trouble::Trouble;
+use crate::backend::Indexed;
+use crate::model::SearchQuery;
+use crate::row::{Encoding, Row};
+use crate::search::{CANDIDATES_MAX, Question, Term, index_terms, text_of};
+
+/// How many sessions are looked at in one go.
+const SESSIONS: usize = 64;
+
+/// `Tert` and `word` in ASCII.
+const WAIT_TURN: &str = "SELECT pg_advisory_xact_lock(6081392716379288164)::text <> 'f'";
+const TRY_TURN: &str = "SELECT pg_try_advisory_xact_lock(6081392716379288164)";
+const IS_BEHIND: &str = "SELECT EXISTS (SELECT FROM tertulia.unindexed)";
+const BEHIND: &str = "SELECT s.key, s.indexed, s.tail_seq FROM tertulia.unindexed u \
+    JOIN tertulia.session s ON s.key = u.session WHERE s.state <> 2 ORDER BY s.key LIMIT $1";
+const ROWS: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", e.session FROM unnest($1::bigint[], $2::bigint[]) AS s(key, indexed) CROSS JOIN LATERAL \
+      (SELECT * FROM tertulia.entry n WHERE n.session = s.key AND n.seq > s.indexed \
+      ORDER BY n.seq LIMIT $3) AS e ORDER BY e.session, e.seq LIMIT $3"
+);
+const LOCK: &str = "SELECT key FROM tertulia.session WHERE key = ANY($1) ORDER BY key FOR UPDATE";
+/// What was purged or deleted since it was read is left out.
+const INSERT: &str = "INSERT INTO tertulia.words (session, seq, terms) \
+    SELECT e.session, e.seq, array_to_tsvector(string_to_array(n.terms, ' ')) \
+    FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS n(session, seq, terms) \
+    JOIN tertulia.entry e ON e.session = n.session AND e.seq = n.seq \
+    WHERE e.encoding <> 2 ON CONFLICT DO NOTHING";
+const INDEXED: &str = "UPDATE tertulia.session s SET indexed = n.indexed \
+    FROM unnest($1::bigint[], $2::bigint[]) AS n(key, indexed) \
+    WHERE s.key = n.key AND s.indexed < n.indexed";
+/// Only where nothing was appended since it was read.
+const UNMARK: &str = "DELETE FROM tertulia.unindexed u \
+    USING unnest($1::bigint[], $2::bigint[]) AS n(key, tail), tertulia.session s \
+    WHERE u.session = n.key AND s.key = n.key AND s.tail_seq = n.tail";
+const CANDIDATES: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", s.id FROM tertulia.words w JOIN tertulia.session s ON s.key = w.session \
+      JOIN tertulia.entry e ON e.session = w.session AND e.seq = w.seq \
+      WHERE w.terms @@ $1::text::tsquery AND s.state = 0 AND ($2 IS NULL OR s.id = $2) \
+      AND ($3 IS NULL OR e.speaker = $3 OR e.speaker_name = $3) AND ($4 IS NULL OR e.type = $4) \
+      AND ($5 IS NULL OR e.time >= $5) AND ($6 IS NULL OR e.time < $6) \
+      ORDER BY w.session DESC, w.seq DESC LIMIT $7"
+);
+
+/// A session that has entries which are not in the index.
+struct Behind {
+    key: i64,
+    indexed: i64,
+    tail: i64,
+}
+
+/// Whether it is worth waiting while another process fills the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    Wait,
+    Pass,
+}
+
+/// Takes entries into the index, at most so many. Whatever was appended before the call is taken in,
+/// unless it says that it is behind.
+pub(super) async fn index_some(
+    link: &mut Link,
+    limit: usize,
+    turn: Turn,
+) -> Result<Indexed, Trouble> {
+    let behind = link.query_opt(IS_BEHIND, &[]).await?;
+    if !behind.map_or(Ok(false), |row| row.try_get(0))? {
+        return Ok(Indexed::default());
+    }
+    link.transaction(async |link: &mut Link| {
+        let sql = if turn == Turn::Wait { WAIT_TURN } else { TRY_TURN };
+        let given = link.query_opt(sql, &[]).await?;
+        if !given.map_or(Ok(false), |row| row.try_get(0))? {
+            return Ok(Indexed::default());
+        }
+        fill(link, limit).await
+    })
+    .await
+}
+
+async fn fill(link: &mut Link, limit: usize) -> Result<Indexed, Trouble> {
+    let mut behind = Vec::new();
+    for row in link.query(BEHIND, &[&signed(SESSIONS as u64)]).await? {
+        behind.push(Behind {
+            key: row.try_get(0)?,
+            indexed: row.try_get(1)?,
+            tail: row.try_get(2)?,
+        });
+    }
+    let keys: Vec<i64> = behind.iter().map(|one| one.key).collect();
+    let from: Vec<i64> = behind.iter().map(|one| one.indexed).collect();
+    let mut rows = Vec::new();
+    for one in link.query(ROWS, &[&keys, &from, &signed(limit as u64)]).await? {
+        rows.push((one.try_get::<_, i64>(COLUMNS)?, row(&one, 0)?));
+    }
+    let taken = rows.len();
+    // Of the last session some may be left, if there were as many as were asked for.
+    let cut = rows.last().filter(|_| taken >= limit).map(|(key, _)| *key);
+    let mut reached: BTreeMap<i64, i64> = BTreeMap::new();
+    for (key, row) in &rows {
+        reached.insert(*key, signed(row.seq));
+    }
+    // Making terms takes its time; other work goes on meanwhile, and no session is locked yet. If
+    // it fails, these entries are not found: better than a search that never ends.
+    let terms = tokio::task::spawn_blocking(move || all_terms(rows)).await.unwrap_or_default();
+    link.query(LOCK, &[&keys]).await?;
+    let sessions: Vec<i64> = terms.iter().map(|(key, _, _)| *key).collect();
+    let seqs: Vec<i64> = terms.iter().map(|(_, seq, _)| *seq).collect();
+    let texts: Vec<&str> = terms.iter().map(|(_, _, text)| text.as_str()).collect();
+    link.execute(INSERT, &[&sessions, &seqs, &texts]).await?;
+    let (of, until): (Vec<i64>, Vec<i64>) = reached.into_iter().unzip();
+    link.execute(INDEXED, &[&of, &until]).await?;
+    let done = behind.iter().filter(|one| cut.is_none_or(|cut| one.key < cut));
+    let (done, tails): (Vec<i64>, Vec<i64>) = done.map(|one| (one.key, one.tail)).unzip();
+    link.execute(UNMARK, &[&done, &tails]).await?;
+    let is_behind = cut.is_some() || behind.len() == SESSIONS;
+    Ok(Indexed { entries: taken as u64, is_behind })
+}
+
+/// Key, number and terms of each entry that can be found. Terms are letters and digits, so a blank
+/// between them is enough.
+fn all_terms(rows: Vec<(i64, Row)>) -> Vec<(i64, i64, String)> {
+    let terms = rows.into_iter().filter_map(|(key, row)| {
+        if row.record.encoding == Encoding::Purged {
+            return None;
+        }
+        let seq = signed(row.seq);
+        // A damaged entry is not found; `verify` names it.
+        let terms = index_terms(&text_of(&row.decode().ok()?.entry));
+        (!terms.is_empty()).then(|| (key, seq, terms.join(" ")))
+    });
+    terms.collect()
+}
+
+/// The newest entries that have all terms and pass the filters, one more than are ever looked at, to
+/// see whether there are more; each with the id of its session.
+pub(super) async fn candidates(
+    link: &mut Link,
+    question: &Question,
+    query: &SearchQuery,
+) -> Result<Vec<(String, Row)>, Trouble> {
+    let terms = match_text(question.terms());
+    let session = query.session.as_ref().map(|id| id.as_str());
+    let speaker = query.speaker.as_ref().map(|text| text.as_bytes());
+    let type_name = query.type_name.as_ref().map(|text| text.as_bytes());
+    let since = query.since.as_ref().map(|since| since.millis());
+    let until = query.until.as_ref().map(|until| until.millis());
+    let limit = signed(CANDIDATES_MAX as u64 + 1);
+    // Planned anew each time: how many entries have a term is what the plan hangs on.
+    let found = timed(link.client.query_typed(
+        CANDIDATES,
+        &[
+            (&terms, Type::TEXT),
+            (&session, Type::TEXT),
+            (&speaker, Type::BYTEA),
+            (&type_name, Type::BYTEA),
+            (&since, Type::INT8),
+            (&until, Type::INT8),
+            (&limit, Type::INT8),
+        ],
+    ))
+    .await??;
+    found.iter().map(|one| Ok((one.try_get(COLUMNS)?, row(one, 0)?))).collect()
+}
+
+/// The question in the words of the index. Terms are letters and digits; quotes are escaped all the
+/// same, for whoever changes that one day.
+fn match_text(terms: &[Term]) -> String {
+    let quoted = terms.iter().map(|term| {
+        let text = term.text.replace('\\', "\\\\").replace('\'', "''");
+        let star = if term.is_prefix { ":*" } else { "" };
+        format!("'{text}'{star}")
+    });
+    quoted.collect::<Vec<_>>().join(" & ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_quoted_for_the_server() {
+        let term = |text: &str, is_prefix| Term { text: text.to_owned(), is_prefix };
+        let terms = [term("log", false), term("据", true), term("a'b\\c", false)];
+        assert_eq!(match_text(&terms), "'log' & '据':* & 'a''b\\\\c'");
+    }
+}

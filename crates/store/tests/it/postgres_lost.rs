@@ -1,0 +1,201 @@
+//! Connections that are lost in the middle of appends: an append that returned is there once, one that
+//! did not says what became of it, and trying again is harmless.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use tertulia_store::{
+    Append, Outcome, Problem, Range, SessionId, SessionStore, StoreError, StoreUrl,
+};
+
+use crate::notation::{chain, filled, link, said};
+use crate::postgres_proxy::{Fault, Proxy};
+use crate::postgres_server::{Database, Server};
+
+const KILL: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+    WHERE datname = current_database() AND pid <> pg_backend_pid()";
+
+fn is_lost(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::SessionWriteFailed {
+            problem: Problem::Connection { .. } | Problem::Busy { .. },
+            ..
+        }
+    )
+}
+
+#[test]
+fn appends_whose_connections_are_killed_are_there_once_or_not_at_all() {
+    let database = Database::new();
+    let store = SessionStore::open(&database.url()).unwrap();
+    let session = filled(&store, "talk", chain(1));
+    let is_over = AtomicBool::new(false);
+    let kept: Vec<Vec<String>> = thread::scope(|scope| {
+        let writers: Vec<_> = (0..4)
+            .map(|writer| {
+                let (store, session) = (store.clone(), session.clone());
+                scope.spawn(move || append_on_and_on(&store, &session, writer))
+            })
+            .collect();
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                database.ask(KILL);
+                thread::sleep(Duration::from_millis(7));
+            }
+        });
+        let kept = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
+        is_over.store(true, Ordering::Relaxed);
+        kept
+    });
+    all_are_there_once(&store, &session, &kept);
+}
+
+#[test]
+fn what_was_acknowledged_survives_crashes_of_the_server() {
+    let server = Server::start();
+    let store = SessionStore::open(&server.url()).unwrap();
+    let session = filled(&store, "talk", chain(1));
+    let kept: Vec<Vec<String>> = thread::scope(|scope| {
+        let writers: Vec<_> = (0..4)
+            .map(|writer| {
+                let (store, session) = (store.clone(), session.clone());
+                scope.spawn(move || append_on_and_on(&store, &session, writer))
+            })
+            .collect();
+        while !writers.iter().all(|writer| writer.is_finished()) {
+            server.crash();
+            thread::sleep(Duration::from_millis(100));
+        }
+        writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+    });
+    all_are_there_once(&store, &session, &kept);
+}
+
+fn all_are_there_once(store: &SessionStore, session: &SessionId, kept: &[Vec<String>]) {
+    let loaded = store.load(session, &Range::All).unwrap();
+    let there: BTreeSet<_> = loaded.iter().map(|stored| stored.entry.id.as_str()).collect();
+    assert_eq!(there.len(), loaded.len(), "an entry is there twice");
+    assert!(kept.iter().any(|kept| !kept.is_empty()), "nothing was acknowledged");
+    for id in kept.iter().flatten() {
+        assert!(there.contains(id.as_str()), "{id} was acknowledged and is gone");
+    }
+    assert_eq!(store.verify(session).unwrap().damage, None);
+    assert_eq!(store.check().unwrap(), Vec::<String>::new());
+}
+
+/// The ids that were acknowledged.
+fn append_on_and_on(store: &SessionStore, session: &SessionId, writer: usize) -> Vec<String> {
+    let mut kept = Vec::new();
+    for number in 0..40 {
+        let ids = [format!("w{writer}-{number}-a"), format!("w{writer}-{number}-b")];
+        let batch = || Append::of(ids.iter().map(|id| said(id, Some("e1"), "text")));
+        match store.append(session, batch()) {
+            Ok(appended) => assert_eq!(appended.appended_count, 2),
+            Err(error) => {
+                assert!(is_lost(&error), "{error}");
+                continue;
+            }
+        }
+        kept.extend(ids.clone());
+        if number % 8 == 0 {
+            match store.append(session, batch()) {
+                Ok(again) => assert_eq!(again.appended_count, 0, "{again:?}"),
+                Err(error) => assert!(is_lost(&error), "{error}"),
+            }
+        }
+    }
+    kept
+}
+
+fn behind(proxy: &Proxy, database: &Database) -> SessionStore {
+    SessionStore::open(&StoreUrl::Postgres(proxy.address(&database.name))).unwrap()
+}
+
+#[test]
+fn a_commit_whose_answer_is_lost_is_found_to_be_stored() {
+    let database = Database::new();
+    let proxy = Proxy::start();
+    let store = behind(&proxy, &database);
+    let session = filled(&store, "talk", chain(2));
+    proxy.next(Fault::LoseAnswer);
+    let append = Append::of([link(3, "three"), link(4, "four")]).expecting("e2".into());
+    let appended = store.append(&session, append).unwrap();
+    assert_eq!(proxy.faults(), 1);
+    assert_eq!((appended.appended_count, appended.newest), (2, 4));
+    assert_eq!(appended.last_entry_id, Some("e4".into()));
+    assert_eq!(store.info(&session).unwrap().entries, 4);
+    assert_eq!(store.verify(&session).unwrap().damage, None);
+}
+
+#[test]
+fn a_commit_that_never_arrives_is_made_again() {
+    let database = Database::new();
+    let proxy = Proxy::start();
+    let store = behind(&proxy, &database);
+    let session = filled(&store, "talk", chain(2));
+    proxy.next(Fault::LoseCommit);
+    let append = Append::of([link(3, "three")]).expecting("e2".into());
+    assert_eq!(store.append(&session, append).unwrap().appended_count, 1);
+    assert_eq!(proxy.faults(), 1);
+    assert_eq!(store.info(&session).unwrap().entries, 3);
+    assert_eq!(store.verify(&session).unwrap().damage, None);
+}
+
+#[test]
+fn a_commit_without_a_server_afterwards_is_unknown_and_may_be_tried_again() {
+    let database = Database::new();
+    for (fault, stored) in [(Fault::LoseAnswer, 0), (Fault::LoseCommit, 1)] {
+        let proxy = Proxy::start();
+        let store = behind(&proxy, &database);
+        let name = format!("talk{stored}");
+        let session = filled(&store, &name, chain(2));
+        proxy.next(fault);
+        proxy.refuse_from_now_on();
+        let error = store.append(&session, Append::of([link(3, "three")])).unwrap_err();
+        assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
+        assert!(is_lost(&error) && error.is_retryable(), "{error}");
+        let direct = SessionStore::open(&database.url()).unwrap();
+        let again = direct.append(&session, Append::of([link(3, "three")])).unwrap();
+        assert_eq!((again.appended_count, again.newest), (stored, 3));
+    }
+}
+
+#[test]
+fn an_append_that_was_never_sent_is_not_stored() {
+    let database = Database::new();
+    let proxy = Proxy::start();
+    let store = behind(&proxy, &database);
+    let session = filled(&store, "talk", chain(2));
+    proxy.refuse_from_now_on();
+    database.ask(KILL);
+    let error = store.append(&session, Append::of([link(3, "three")])).unwrap_err();
+    assert_eq!(error.outcome(), Outcome::NotStored, "{error}");
+    assert!(is_lost(&error) && error.is_retryable(), "{error}");
+}
+
+#[test]
+fn a_session_that_somebody_holds_is_busy() {
+    let database = Database::new();
+    let store = SessionStore::open(&database.url()).unwrap();
+    let session = filled(&store, "talk", chain(1));
+    thread::scope(|scope| {
+        let holder = scope.spawn(|| {
+            database.ask(
+                "BEGIN; SELECT FROM tertulia.session WHERE id = 'talk' FOR UPDATE; \
+                 SELECT pg_sleep(12); COMMIT",
+            )
+        });
+        thread::sleep(Duration::from_millis(300));
+        let error = store.append(&session, Append::of([link(2, "two")])).unwrap_err();
+        assert_eq!(error.outcome(), Outcome::NotStored);
+        let StoreError::SessionWriteFailed { problem, .. } = &error else { panic!("{error}") };
+        assert_eq!(*problem, Problem::Busy { seconds: 10 });
+        // Reading is not kept from anything.
+        assert_eq!(store.load(&session, &Range::All).unwrap().len(), 1);
+        holder.join().unwrap();
+    });
+    store.append(&session, Append::of([link(2, "two")])).unwrap();
+}

@@ -1,0 +1,173 @@
+//! Several stores on one server, as on several machines: they hear of each other, and races have one
+//! winner.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tertulia_session::record::EntryLines;
+use tertulia_store::{Append, Import, NewSession, Range, SessionStore};
+
+use crate::notation::{append, chain, filled, id, ids, link};
+use crate::postgres_server::Database;
+
+const ROUNDS: usize = 20;
+
+#[test]
+fn what_another_store_appends_is_heard_of_at_once() {
+    let database = Database::new();
+    let (one, other) = two_stores(&database);
+    let session = filled(&one, "talk", chain(1));
+    let mut follow = other.follow(&session, 1).unwrap();
+    // Looking every half second would take ten seconds.
+    let begun = Instant::now();
+    for number in 2..2 + ROUNDS {
+        let entries = thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(30));
+                append(&one, &session, vec![link(number, "new")]);
+            });
+            follow.next(Duration::from_secs(20)).unwrap()
+        });
+        assert_eq!(ids(entries.iter().map(|stored| &stored.entry)), format!("e{number}"));
+    }
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn whoever_follows_goes_on_when_its_connections_are_killed() {
+    let database = Database::new();
+    let (one, other) = two_stores(&database);
+    let session = filled(&one, "talk", chain(1));
+    let mut follow = other.follow(&session, 1).unwrap();
+    assert_eq!(follow.next(Duration::from_millis(50)).unwrap(), []);
+    for number in 2..12 {
+        database.ask(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+             WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        );
+        append(&one, &session, vec![link(number, "new")]);
+        let entries = follow.next(Duration::from_secs(20)).unwrap();
+        assert_eq!(ids(entries.iter().map(|stored| &stored.entry)), format!("e{number}"));
+    }
+}
+
+fn two_stores(database: &Database) -> (SessionStore, SessionStore) {
+    let open = || SessionStore::open(&database.url()).unwrap();
+    (open(), open())
+}
+
+#[test]
+fn of_stores_that_open_an_empty_database_together_each_finds_its_tables() {
+    let database = Database::new();
+    let sessions = thread::scope(|scope| {
+        let begin = |_| {
+            scope.spawn(|| {
+                let store = SessionStore::open(&database.url()).unwrap();
+                store.create(&NewSession::default()).unwrap().id
+            })
+        };
+        let stores: Vec<_> = (0..8).map(begin).collect();
+        stores.into_iter().map(|one| one.join().unwrap()).collect::<Vec<_>>()
+    });
+    let store = SessionStore::open(&database.url()).unwrap();
+    assert_eq!(store.list(&tertulia_store::ListFilter::default()).unwrap().len(), sessions.len());
+}
+
+#[test]
+fn of_stores_that_take_the_same_id_one_gets_it() {
+    let database = Database::new();
+    let (one, other) = two_stores(&database);
+    for round in 0..20 {
+        let new = NewSession { id: Some(id(&format!("talk-{round}"))) };
+        let take = |store: &SessionStore| match round % 2 {
+            0 => store.create(&new),
+            _ => {
+                let mut import = Import::begin(store).unwrap();
+                import.push(link(1, "imported")).unwrap();
+                import.finish(&new)
+            }
+        };
+        let (mine, theirs) = thread::scope(|scope| {
+            let theirs = scope.spawn(|| take(&other));
+            (take(&one), theirs.join().unwrap())
+        });
+        let refused = match (mine, theirs) {
+            (Ok(_), Err(refused)) | (Err(refused), Ok(_)) => refused,
+            both => panic!("{both:?}"),
+        };
+        assert_eq!(refused.code(), "SessionExists");
+    }
+    // Nothing is left of the imports that lost.
+    assert_eq!(database.ask("SELECT id FROM tertulia.session WHERE state <> 0").len(), 0);
+}
+
+#[test]
+fn stores_that_fill_the_search_index_together_fill_it_once() {
+    let database = Database::new();
+    let (one, other) = two_stores(&database);
+    let session = filled(&one, "talk", chain(1));
+    thread::scope(|scope| {
+        for (store, name) in [(&one, "a"), (&other, "b")] {
+            let session = &session;
+            scope.spawn(move || {
+                for number in 0..30 {
+                    let text = format!("word {name}{number}");
+                    let entry = crate::notation::said(&text, Some("e1"), &text);
+                    append(store, session, vec![entry]);
+                    let query = tertulia_store::SearchQuery { text, ..Default::default() };
+                    assert_eq!(store.search(&query).unwrap().hits.len(), 1);
+                }
+            });
+        }
+    });
+    one.catch_up(|_| {}).unwrap();
+    let count = database.ask("SELECT count(*) FROM tertulia.words");
+    assert_eq!(count[0][0].as_deref(), Some("61"));
+    assert_eq!(database.ask("SELECT FROM tertulia.unindexed").len(), 0);
+}
+
+#[test]
+fn texts_that_the_server_has_no_words_for_are_kept() {
+    let database = Database::new();
+    let (one, other) = two_stores(&database);
+    let lines = [
+        r#"{"id":"a","type":"message","payload":{"role":"user","parts":[{"kind":"text","payload":{"text":"x\u0000y \uffff"}}]}}"#,
+        r#"{"id":"b","parentId":"a","type":"custom","payload":{"lone":"\ud800","twice":1,"twice":2,"big":1e400}}"#,
+        r#"{"id":"c","parentId":"b","type":"we\u0000ird","payload":"\udfff"}"#,
+        "{\"id\":\"\u{ff}\u{fffd}\u{10ffff}\",\"parentId\":\"c\",\"type\":\"message\",\"payload\":{\"speaker\":{\"roleId\":\"a\\u0000b\",\"roleName\":\"n\\u0000\",\"roleType\":\"human\"},\"parts\":[{\"kind\":\"text\",\"payload\":{\"text\":\"z\"}}]}}",
+    ];
+    let mut reader = EntryLines::new();
+    let entries: Vec<_> =
+        lines.iter().filter_map(|line| reader.read(line).unwrap_or_default()).collect();
+    assert!(entries.len() >= 3, "{}", entries.len());
+    let session = filled(&one, "talk", entries.clone());
+    let loaded = other.load(&session, &Range::All).unwrap();
+    let loaded: Vec<_> = loaded.into_iter().map(|stored| stored.entry).collect();
+    assert_eq!(loaded, entries);
+    assert_eq!(other.verify(&session).unwrap().damage, None);
+    other.catch_up(|_| {}).unwrap();
+}
+
+#[test]
+fn a_batch_of_many_megabytes_is_stored_whole() {
+    let database = Database::new();
+    let (one, other) = two_stores(&database);
+    let session = filled(&one, "talk", Vec::new());
+    // Bytes that do not compress well, so that one statement is not enough.
+    let noise = |seed: u64| -> String {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            char::from_u32(0x4e00 + (state % 0x5000) as u32).unwrap()
+        };
+        (0..400_000).map(|_| next()).collect()
+    };
+    let entries: Vec<_> = (1..=12).map(|number| link(number, &noise(number as u64))).collect();
+    assert_eq!(one.append(&session, Append::of(entries.clone())).unwrap().appended_count, 12);
+    let loaded = other.load(&session, &Range::All).unwrap();
+    assert!(loaded.iter().map(|stored| &stored.entry).eq(entries.iter()));
+    // An entry has at most half a megabyte of terms; the server takes that.
+    other.catch_up(|_| {}).unwrap();
+}

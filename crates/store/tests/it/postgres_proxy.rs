@@ -1,0 +1,116 @@
+//! Stands between a store and the server and loses connections at a chosen moment.
+
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::postgres_server;
+
+/// What happens to the next commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It reaches the server; the answer does not come back.
+    LoseAnswer,
+    /// It does not reach the server.
+    LoseCommit,
+}
+
+#[derive(Default)]
+struct State {
+    fault: Mutex<Option<Fault>>,
+    faults: AtomicU32,
+    refuses: AtomicBool,
+}
+
+pub(crate) struct Proxy {
+    folder: TempDir,
+    state: Arc<State>,
+}
+
+impl Proxy {
+    pub(crate) fn start() -> Self {
+        let folder = TempDir::new().unwrap();
+        let listener = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).unwrap();
+        let state = Arc::<State>::default();
+        let shared = Arc::clone(&state);
+        // Ends with the process.
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                if shared.refuses.load(Ordering::Relaxed) {
+                    continue;
+                }
+                let server = UnixStream::connect(postgres_server::socket()).unwrap();
+                let (back, forth) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+                let state = Arc::clone(&shared);
+                thread::spawn(move || to_server(client, server, &state));
+                thread::spawn(move || to_client(back, forth));
+            }
+        });
+        Self { folder, state }
+    }
+
+    /// The address of a database behind it.
+    pub(crate) fn address(&self, database: &str) -> String {
+        let folder = self.folder.path().to_str().unwrap().replace('/', "%2F");
+        format!("postgres://tertulia@{folder}/{database}")
+    }
+
+    pub(crate) fn next(&self, fault: Fault) {
+        *self.state.fault.lock().unwrap() = Some(fault);
+    }
+
+    /// How many faults there were.
+    pub(crate) fn faults(&self) -> u32 {
+        self.state.faults.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn refuse_from_now_on(&self) {
+        self.state.refuses.store(true, Ordering::Relaxed);
+    }
+}
+
+fn to_server(mut client: UnixStream, mut server: UnixStream, state: &State) {
+    const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(count @ 1..) = client.read(&mut buffer) {
+        let bytes = &buffer[..count];
+        let commits = bytes.windows(COMMIT.len()).any(|window| window == COMMIT);
+        let fault = if commits { state.fault.lock().unwrap().take() } else { None };
+        match fault {
+            None => {
+                if server.write_all(bytes).is_err() {
+                    break;
+                }
+            }
+            Some(fault) => {
+                state.faults.fetch_add(1, Ordering::Relaxed);
+                // The client sees its connection end before the server has done anything.
+                let _ = client.shutdown(Shutdown::Both);
+                if fault == Fault::LoseAnswer {
+                    let _ = server.write_all(bytes);
+                    thread::sleep(Duration::from_millis(100));
+                }
+                break;
+            }
+        }
+    }
+    let _ = server.shutdown(Shutdown::Both);
+    let _ = client.shutdown(Shutdown::Both);
+}
+
+fn to_client(mut server: UnixStream, mut client: UnixStream) {
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(count @ 1..) = server.read(&mut buffer) {
+        if client.write_all(&buffer[..count]).is_err() {
+            // The server goes on: what it does is what the test is about.
+            continue;
+        }
+    }
+    let _ = client.shutdown(Shutdown::Both);
+}
