@@ -30,6 +30,8 @@ fn build(flags: &[&str], text: &str) -> Option<String> {
         stdin: &mut BufReader::new(text.as_bytes()),
         stdout: &mut stdout,
         stderr: &mut stderr,
+        stdin_is_terminal: false,
+        stderr_is_terminal: false,
         stdout_is_terminal: false,
         stdout_has_colour: false,
     };

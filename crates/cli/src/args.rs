@@ -1,12 +1,22 @@
 //! What can be typed. Declares arguments and checks their form; touches nothing.
 
+mod sessions;
+mod values;
+
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use tertulia_context::tokens::Tokenizer;
 use tertulia_dialect::Dialect;
 
 use crate::lines::LINE_BYTES_MAX;
+
+pub(crate) use sessions::{
+    BackupArgs, BranchArgs, DeleteArgs, ExportArgs, FileFormat, ImportArgs, ListArgs, RedactArgs,
+    RestoreArgs, SearchArgs, SessionsArgs, SessionsCommand, ShowArgs, SourceFormat, VerifyArgs,
+};
+pub(crate) use values::When;
+use values::{byte_count, dialect, token_count, tokenizer, whole_number};
 
 /// One conversation in, each agent's prompt out.
 ///
@@ -25,21 +35,42 @@ pub(crate) enum Command {
     Build(BuildArgs),
     Assemble(AssembleArgs),
     Rpc(RpcArgs),
+    Sessions(SessionsArgs),
     Tokens(TokensArgs),
 }
 
-/// Show what an agent would get now, from a snapshot of the conversation
+/// Where the sessions are.
+#[derive(Debug, Args)]
+pub(crate) struct StoreArg {
+    /// Where the sessions are: sqlite:PATH, postgres://USER@HOST/DATABASE or memory; without it, the
+    /// file sessions.db in $TERTULIA_HOME or the user's data folder
+    #[arg(
+        long,
+        value_name = "STORE",
+        env = "TERTULIA_STORE",
+        hide_env_values = true,
+        global = true,
+        display_order = 100
+    )]
+    pub(crate) store: Option<String>,
+}
+
+/// Show what an agent would get now, from a stored session or a snapshot of the conversation
 ///
 /// Prints the prompt, byte for byte. With --explain it prints a table instead: how large each section
 /// is, which messages are in the prompt, which are not, and why.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("conversation").required(true).args(["session", "snapshot"])))]
 #[command(after_help = "Examples:
-  tertulia context --snapshot talk.json --type claude
+  tertulia context --session login-page --type claude
   tertulia context --snapshot talk.json --type codex --window 20 --budget 64KiB --explain")]
 pub(crate) struct ContextArgs {
+    /// The stored session; a unique beginning of its id is enough
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
     /// The snapshot file; - for standard input
     #[arg(long, value_name = "FILE")]
-    pub(crate) snapshot: PathBuf,
+    pub(crate) snapshot: Option<PathBuf>,
     /// The agent: claude, codex, gemini; any other name gets plain text
     #[arg(long = "type", value_name = "AGENT", default_value = PLAIN)]
     pub(crate) agent_type: String,
@@ -66,6 +97,8 @@ pub(crate) struct ContextArgs {
     /// Print JSON: the prompt and its numbers, and with --explain every verdict
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArg,
 }
 
 /// Build the messages for a model's next call, within a number of tokens
@@ -75,12 +108,13 @@ pub(crate) struct ContextArgs {
 /// over the fields of the input. docs/model-context.md describes both.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tertulia build --log talk.jsonl --model claude-sonnet-4-5 --explain
+  tertulia build --session login-page --model claude-sonnet-4-5 --explain
+  tertulia build --log talk.jsonl --model gpt-5 --format openai
   tertulia build input.json --budget 8000 --format anthropic
   tertulia build request.json --from openai --budget 8000 --format gemini")]
 pub(crate) struct BuildArgs {
-    /// The input; - for standard input, which is also read when neither a file nor --log is named.
-    /// With --from it may be a request of that API, or its list of messages
+    /// The input; - for standard input, which is also read when neither a file nor --log nor --session
+    /// is named. With --from it may be a request of that API, or its list of messages
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// The model that is called: who counts, and how much fits
@@ -98,6 +132,12 @@ pub(crate) struct BuildArgs {
     /// The session's log, one entry per line, instead of sessionEntries in the input
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
+    /// The stored session whose log is taken; a unique beginning of its id is enough
+    #[arg(long, value_name = "ID", conflicts_with = "log")]
+    pub(crate) session: Option<String>,
+    /// Append the new entries to the session, if nobody else appended meanwhile
+    #[arg(long, requires = "session")]
+    pub(crate) append: bool,
     /// Print the request of an API instead of the result: openai, responses, anthropic, gemini
     #[arg(long, value_name = "API", value_parser = dialect)]
     pub(crate) format: Option<Dialect>,
@@ -107,6 +147,8 @@ pub(crate) struct BuildArgs {
     /// Show where the tokens go, and what became of every entry
     #[arg(long, conflicts_with = "format")]
     pub(crate) explain: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArg,
 }
 
 /// Turn contexts into prompts: one JSON object per line in, one per line out
@@ -135,7 +177,7 @@ pub(crate) struct AssembleArgs {
     pub(crate) limits: LineLimit,
 }
 
-/// Serve the context engine to other programs: JSON-RPC 2.0 on standard input and output
+/// Serve contexts and sessions to other programs: JSON-RPC 2.0 on standard input and output
 ///
 /// One object or batch per line. Hooks and logs arrive as notifications. docs/rpc.md lists the
 /// methods.
@@ -146,6 +188,8 @@ pub(crate) struct AssembleArgs {
 pub(crate) struct RpcArgs {
     #[command(flatten)]
     pub(crate) limits: LineLimit,
+    #[command(flatten)]
+    pub(crate) store: StoreArg,
 }
 
 /// Count the tokens of files or standard input
@@ -190,30 +234,6 @@ pub(crate) enum WhitespaceArg {
 /// The name that asks for plain text, as opposed to one that merely is not known.
 pub(crate) const PLAIN: &str = "plain";
 
-fn tokenizer(id: &str) -> Result<Tokenizer, String> {
-    Tokenizer::parse(id).ok_or_else(|| "must be o200k, cl100k, gemma, claude or bytes".to_owned())
-}
-
-fn dialect(word: &str) -> Result<Dialect, String> {
-    Dialect::parse(word).ok_or_else(|| "must be openai, responses, anthropic or gemini".to_owned())
-}
-
-fn token_count(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| "must be a whole number of tokens".to_owned())
-}
-
-fn whole_number(text: &str) -> Result<usize, String> {
-    text.parse().map_err(|_| "must be a whole number of 0 or more".to_owned())
-}
-
-fn byte_count(text: &str) -> Result<u64, String> {
-    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
-    let unit = units.into_iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift)));
-    let (digits, shift) = unit.unwrap_or((text, 0));
-    let bytes = digits.trim().parse::<u64>().ok().and_then(|count| count.checked_mul(1 << shift));
-    bytes.ok_or_else(|| "must be a whole number of bytes, such as 65536 or 64KiB".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -223,15 +243,5 @@ mod tests {
     #[test]
     fn the_declaration_is_sound() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn byte_counts_take_binary_units() {
-        assert_eq!(byte_count("0"), Ok(0));
-        assert_eq!(byte_count("64KiB"), Ok(65536));
-        assert_eq!(byte_count("256 MiB"), Ok(268_435_456));
-        for wrong in ["-1", "1.5", "", "KiB", "64KB", "99999999999GiB"] {
-            assert!(byte_count(wrong).is_err(), "{wrong}");
-        }
     }
 }

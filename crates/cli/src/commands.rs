@@ -7,6 +7,7 @@ mod drawing;
 mod files;
 mod prompt_format;
 mod rpc;
+mod sessions;
 mod tokens;
 
 use crate::Streams;
@@ -20,6 +21,7 @@ pub(crate) fn run(command: Command, streams: &mut Streams<'_>) -> Result<(), Cli
         Command::Build(args) => build::run(&args, streams),
         Command::Assemble(args) => assemble::run(&args, streams),
         Command::Rpc(args) => rpc::run(&args, streams),
+        Command::Sessions(args) => sessions::run(&args, streams),
         Command::Tokens(args) => tokens::run(&args, streams),
     }
 }

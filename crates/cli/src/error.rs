@@ -7,8 +7,11 @@ use std::process::ExitCode;
 use tertulia_context::SnapshotError;
 use tertulia_session::json::SyntaxError;
 use tertulia_session::record;
+use tertulia_store::{InvalidStoreUrl, Problem, SessionId, StoreError};
 
+use crate::lines;
 use crate::model_context::BuildError;
+use crate::session_file::DocumentError;
 use crate::terminal::visible;
 
 /// Why a command failed.
@@ -35,6 +38,63 @@ pub(crate) enum CliError {
     /// There is no context.
     #[error("{code}: {0}", code = .0.code())]
     Context(#[from] BuildError),
+    /// A line of a file cannot be read.
+    #[error("{}: {error}", .path.display())]
+    Line { path: PathBuf, error: lines::LineError },
+    /// A file is no session.
+    #[error("{}: {error}", .path.display())]
+    Document { path: PathBuf, error: DocumentError },
+    /// A session that was read does not fit together.
+    #[error("{}: {problem}; nothing was imported", .path.display())]
+    Import { path: PathBuf, problem: Problem },
+    /// There is nothing to import.
+    #[error("{} is empty; there is nothing to import", .path.display())]
+    Empty { path: PathBuf },
+    /// A document is larger than a line may be.
+    #[error(
+        "{} is no log, and as one JSON value longer than {bytes_max} bytes; raise --max-line-bytes",
+        .path.display()
+    )]
+    TooLarge { path: PathBuf, bytes_max: u64 },
+    /// A folder, a pipe or a device where a file is needed.
+    #[error("{} is no file; name one, or - for standard input", .path.display())]
+    NotAFile { path: PathBuf },
+    /// A file would be overwritten.
+    #[error("{} is there already; name another file, or replace it with --force", .path.display())]
+    FileExists { path: PathBuf },
+    /// A file cannot be written.
+    #[error("cannot write {}: {source}", .path.display())]
+    WriteFile { path: PathBuf, source: io::Error },
+    /// The store said no.
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    /// The store that was named cannot be one.
+    #[error("--store: {0}")]
+    StoreUrl(#[from] InvalidStoreUrl),
+    /// There is no folder for the store.
+    #[error("no home folder is known; name a store with --store sqlite:PATH, or set TERTULIA_HOME")]
+    NoHome,
+    /// There is no store yet.
+    #[error("there are no sessions yet at {place}; `tertulia sessions import` brings one in")]
+    NoSessions { place: String },
+    /// No session has this id, nor begins with it.
+    #[error("there is no session {given}; {}", nearest_hint(.nearest.as_deref()))]
+    UnknownSession { given: String, nearest: Option<String> },
+    /// Several sessions begin with this.
+    #[error("{given} is the beginning of several ids; write more of it: {}", .candidates.join(", "))]
+    AmbiguousSession { given: String, candidates: Vec<String> },
+    /// A check found something, which was told already.
+    #[error("{0}")]
+    Damaged(String),
+    /// A backup holds a session that is there.
+    #[error(
+        "session {session} is in the store already; delete it first, or restore into another --store; \
+         nothing was copied"
+    )]
+    RestoredTwice { session: SessionId },
+    /// The person said no.
+    #[error("nothing was deleted")]
+    NotDeleted,
     /// Standard input broke.
     #[error("cannot read standard input: {0}")]
     Input(io::Error),
@@ -69,6 +129,16 @@ impl CliError {
         }
         // With standard error gone too there is nobody left to tell.
         let _ = writeln!(stderr, "tertulia: {}", visible(&self.to_string()));
-        if let Self::Usage(_) = self { ExitCode::from(2) } else { ExitCode::FAILURE }
+        match self {
+            Self::Usage(_) | Self::StoreUrl(_) => ExitCode::from(2),
+            _ => ExitCode::FAILURE,
+        }
+    }
+}
+
+fn nearest_hint(nearest: Option<&str>) -> String {
+    match nearest {
+        Some(nearest) => format!("did you mean {nearest}?"),
+        None => "`tertulia sessions list` shows those that are there".to_owned(),
     }
 }

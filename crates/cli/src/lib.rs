@@ -14,7 +14,13 @@ mod error;
 mod lines;
 mod logging;
 mod model_context;
+mod progress;
 pub mod rpc;
+mod session_file;
+mod session_record;
+mod spoken;
+mod store_place;
+mod stored_log;
 mod terminal;
 
 use std::ffi::OsString;
@@ -34,6 +40,10 @@ pub struct Streams<'a> {
     pub stdout: &'a mut dyn Write,
     /// Talk.
     pub stderr: &'a mut dyn Write,
+    /// Whether a person can be asked on standard input.
+    pub stdin_is_terminal: bool,
+    /// Whether a person looks at standard error.
+    pub stderr_is_terminal: bool,
     /// Whether a person looks at standard output.
     pub stdout_is_terminal: bool,
     /// Whether standard output takes colours.

@@ -18,6 +18,8 @@ fn main() -> ExitCode {
         stdin: &mut stdin().lock(),
         stdout: &mut BufWriter::new(stdout().lock()),
         stderr: &mut AutoStream::auto(stderr()),
+        stdin_is_terminal: stdin().is_terminal(),
+        stderr_is_terminal: stderr().is_terminal(),
         stdout_is_terminal: stdout().is_terminal(),
         stdout_has_colour: AutoStream::choice(&stdout()) != ColorChoice::Never,
     };

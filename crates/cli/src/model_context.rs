@@ -30,17 +30,15 @@ impl BuildInput {
     }
 
     /// The JSON of what changes in the middle of a run.
-    pub(crate) fn update_json(&self) -> Result<String, BuildError> {
-        let mut index = ContextIndex::new();
+    pub(crate) fn update_json(&self, index: &mut ContextIndex) -> Result<String, BuildError> {
         index.know_counts(self.token_counts.iter().cloned());
-        let result = self.setup.builder.update_with(&mut index, &self.as_update())?;
-        Ok(UpdateOutput { input: self, index: &index, result: &result }.to_json())
+        let result = self.setup.builder.update_with(index, &self.as_update())?;
+        Ok(UpdateOutput { input: self, index, result: &result }.to_json())
     }
 
     /// The JSON of the context.
-    pub(crate) fn build_json(&self) -> Result<String, BuildError> {
-        let mut index = ContextIndex::new();
-        let result = self.build(&mut index)?;
-        Ok(BuildOutput { input: self, index: &index, result: &result }.to_json())
+    pub(crate) fn build_json(&self, index: &mut ContextIndex) -> Result<String, BuildError> {
+        let result = self.build(index)?;
+        Ok(BuildOutput { input: self, index, result: &result }.to_json())
     }
 }

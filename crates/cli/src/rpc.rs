@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0 over lines: the context engine for programs in any language.
+//! JSON-RPC 2.0 over lines: contexts and sessions for programs in any language.
 //!
 //! One request, or one batch, per line; hooks and logs come as notifications before the answer to the
 //! request that caused them. Values stay JSON text until a method asks for them, so a line of any
@@ -8,16 +8,19 @@ mod conversations;
 mod error;
 mod methods;
 mod protocol;
+mod sessions;
 
 use std::io::{self, Write};
 
 use tertulia_session::json::{self, Kind, RawValue};
+use tertulia_store::StoreUrl;
 
 use crate::lines::LineError;
 use conversations::Conversations;
 use error::RpcError;
 use methods::Method;
 use protocol::{Request, write_error, write_result};
+use sessions::Sessions;
 
 /// The most requests that one batch may hold.
 pub const BATCH_REQUESTS_MAX: usize = 10_000;
@@ -28,13 +31,25 @@ pub const BATCH_ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Answers requests; holds the conversations of its caller.
 pub struct RpcServer {
     conversations: Conversations,
+    sessions: Sessions,
     now_millis: fn() -> i64,
 }
 
 impl RpcServer {
-    /// A server with one empty conversation, `main`, and a clock for snapshots.
+    /// A server with one empty conversation, `main`, and a clock for snapshots. Its sessions are gone with
+    /// the process.
     pub fn new(now_millis: fn() -> i64) -> Self {
-        Self { conversations: Conversations::new(), now_millis }
+        Self::with_store(now_millis, StoreUrl::Memory)
+    }
+
+    /// The same with sessions that are kept here. The store is opened when a method needs it.
+    pub fn with_store(now_millis: fn() -> i64, store: StoreUrl) -> Self {
+        Self::with_place(now_millis, Some(store))
+    }
+
+    /// The same where it may be that no place is known: methods that need none work all the same.
+    pub(crate) fn with_place(now_millis: fn() -> i64, store: Option<StoreUrl>) -> Self {
+        Self { conversations: Conversations::new(), sessions: Sessions::new(store), now_millis }
     }
 
     /// Answers one line. What it writes is whole lines; for a notification, none.

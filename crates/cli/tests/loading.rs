@@ -13,6 +13,8 @@ fn build(input: &str) {
         stdin: &mut input.as_bytes(),
         stdout: &mut stdout,
         stderr: &mut stderr,
+        stdin_is_terminal: false,
+        stderr_is_terminal: false,
         stdout_is_terminal: false,
         stdout_has_colour: false,
     };

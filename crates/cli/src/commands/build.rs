@@ -1,4 +1,5 @@
-//! `tertulia build`: the messages for a model's next call, from an input, a log, or a vendor's request.
+//! `tertulia build`: the messages for a model's next call, from an input, a log, a stored session, or a
+//! vendor's request.
 
 mod table;
 
@@ -10,14 +11,18 @@ use tertulia_context::builder::ContextIndex;
 use tertulia_session::Entry;
 use tertulia_session::json::{self, Kind, Object, RawValue};
 use tertulia_session::record::EntryLines;
+use tertulia_store::{Append, SessionId, SessionStore};
 
 use super::files::{name, read_text};
+use super::sessions::find_session;
 use crate::Streams;
 use crate::args::BuildArgs;
 use crate::error::CliError;
 use crate::model_context::{
     BuildError, BuildInput, BuildOutput, Messages, Overrides, Rendered, Unused,
 };
+use crate::store_place::StorePlace;
+use crate::stored_log::StoredLog;
 use crate::terminal::visible;
 
 pub(crate) fn run(args: &BuildArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
@@ -27,6 +32,9 @@ pub(crate) fn run(args: &BuildArgs, streams: &mut Streams<'_>) -> Result<(), Cli
         return Err(CliError::Usage("only one of FILE and --log can be -"));
     }
     let log = args.log.as_deref().map(|path| read_log(path, streams)).transpose()?;
+    let stored = Stored::load(args)?;
+    // The session's log is lent to the input when it is built.
+    let log = log.or_else(|| stored.is_some().then(Vec::new));
     // A log is enough: nobody has to close standard input for it.
     let path = args.file.as_deref().or_else(|| log.is_none().then_some(standard_input));
     let text = match path {
@@ -35,8 +43,56 @@ pub(crate) fn run(args: &BuildArgs, streams: &mut Streams<'_>) -> Result<(), Cli
     };
     let raw = json::parse(text.trim_start_matches('\u{feff}'))
         .map_err(|error| CliError::Syntax { path: name(path.unwrap_or(standard_input)), error })?;
-    let input = read_input(args, raw, log, streams.stderr)?;
-    write(args, &input, streams)
+    let mut input = read_input(args, raw, log, streams.stderr)?;
+    match stored {
+        None => {
+            let mut index = ContextIndex::new();
+            let result = input.build(&mut index)?;
+            write(args, &BuildOutput { input: &input, index: &index, result: &result }, streams)
+        }
+        Some(mut stored) => stored.build(args, &mut input, streams),
+    }
+}
+
+/// A stored session that is built from.
+struct Stored {
+    store: SessionStore,
+    session: SessionId,
+    log: StoredLog,
+}
+
+impl Stored {
+    fn load(args: &BuildArgs) -> Result<Option<Self>, CliError> {
+        let Some(given) = &args.session else { return Ok(None) };
+        let store = StorePlace::read(&args.store)?.need()?;
+        let session = find_session(&store, given)?;
+        let log = StoredLog::load(&store, &session)?;
+        Ok(Some(Self { store, session, log }))
+    }
+
+    fn build(
+        &mut self,
+        args: &BuildArgs,
+        input: &mut BuildInput,
+        streams: &mut Streams<'_>,
+    ) -> Result<(), CliError> {
+        let Self { store, session, log } = self;
+        let tail = log.tail().cloned();
+        log.lend(input, |input, index| {
+            let result = input.build(index)?;
+            if args.append && !result.entries_to_append.is_empty() {
+                let append = Append::of(result.entries_to_append.iter().cloned());
+                store.append(session, Append { expected_tail: tail, ..append })?;
+            }
+            write(args, &BuildOutput { input, index, result: &result }, streams)
+        })?;
+        // The context is there; the next one only takes longer without.
+        if let Err(error) = log.store_counts(store) {
+            let line = format!("the counts of tokens were not stored: {error}");
+            let _ = writeln!(streams.stderr, "tertulia: {}", visible(&line));
+        }
+        Ok(())
+    }
 }
 
 fn read_input(
@@ -98,23 +154,26 @@ fn read_log(path: &Path, streams: &mut Streams<'_>) -> Result<Vec<Entry>, CliErr
     Ok(entries)
 }
 
-fn write(args: &BuildArgs, input: &BuildInput, streams: &mut Streams<'_>) -> Result<(), CliError> {
-    let mut index = ContextIndex::new();
-    let result = input.build(&mut index)?;
+fn write(
+    args: &BuildArgs,
+    output: &BuildOutput<'_>,
+    streams: &mut Streams<'_>,
+) -> Result<(), CliError> {
+    let BuildOutput { input, index, result } = output;
     if args.explain {
-        let table = table::Table { input, index: &index, result: &result };
+        let table = table::Table { input, index, result };
         let colour = streams.stdout_has_colour;
         return table.write(streams.stdout, colour).map_err(CliError::output);
     }
     let json = match args.format {
         Some(dialect) => {
-            let rendered = Rendered::new(dialect, &result, &input.tools);
+            let rendered = Rendered::new(dialect, result, &input.tools);
             for note in &rendered.notes {
                 let _ = writeln!(streams.stderr, "tertulia: {}", visible(&note.to_string()));
             }
             rendered.request.as_str().to_owned()
         }
-        None => BuildOutput { input, index: &index, result: &result }.to_json(),
+        None => output.to_json(),
     };
     let shown = match streams.stdout_is_terminal {
         true => visible(&json),

@@ -1,10 +1,11 @@
-//! `tertulia context`: what an agent would get now, from a snapshot file, and why.
+//! `tertulia context`: what an agent would get now, from a stored session or a snapshot file, and why.
 
 mod record;
+mod stored;
 mod table;
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use tertulia_context::{
@@ -14,18 +15,22 @@ use tertulia_context::{
 
 use super::files::{name, read_text};
 use super::prompt_format::choose_assembler;
+use super::sessions::find_session;
 use crate::Streams;
 use crate::args::{ContextArgs, WhitespaceArg};
 use crate::error::CliError;
+use crate::store_place::StorePlace;
 use crate::terminal::visible;
 use record::ContextRecord;
 
 pub(crate) fn run(args: &ContextArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
-    let standard_input = Path::new("-");
-    if args.snapshot == standard_input && args.instruction_file.as_deref() == Some(standard_input) {
+    let standard_input = Some(Path::new("-"));
+    if args.snapshot.as_deref() == standard_input
+        && args.instruction_file.as_deref() == standard_input
+    {
         return Err(CliError::Usage("only one of --snapshot and --instruction-file can be -"));
     }
-    let snapshot = read_snapshot(&args.snapshot, streams)?;
+    let (source, snapshot) = read_conversation(args, streams)?;
     let instruction_file = match &args.instruction_file {
         Some(path) => Some(read_text(path, streams)?),
         None => None,
@@ -34,7 +39,7 @@ pub(crate) fn run(args: &ContextArgs, streams: &mut Streams<'_>) -> Result<(), C
     let mut manager = ContextManager::new(options(args, &warnings));
     manager
         .import_snapshot(snapshot)
-        .map_err(|error| CliError::Snapshot { path: name(&args.snapshot), error })?;
+        .map_err(|error| CliError::Snapshot { path: source, error })?;
     let request = ContextRequest {
         window_size: Some(args.window),
         system_instruction: args.instruction.as_deref(),
@@ -107,6 +112,32 @@ impl Warnings {
             let _ = writeln!(talk, "tertulia: {}", visible(&line));
         }
     }
+}
+
+/// The conversation, and what to call it in an error.
+fn read_conversation(
+    args: &ContextArgs,
+    streams: &mut Streams<'_>,
+) -> Result<(PathBuf, ContextSnapshot), CliError> {
+    let Some(given) = &args.session else {
+        let path = args.snapshot.as_deref().unwrap_or(Path::new("-"));
+        return Ok((name(path), read_snapshot(path, streams)?));
+    };
+    let store = StorePlace::read(&args.store)?.need()?;
+    let session = find_session(&store, given)?;
+    let ending = stored::read_ending(&store, &session, args.window)?;
+    if ending.is_cut && args.explain {
+        let _ = writeln!(streams.stderr, "tertulia: messages before the window were not looked at");
+    }
+    if ending.is_task_open {
+        let _ = writeln!(
+            streams.stderr,
+            "tertulia: no team task in the newest {} entries of the branch; an older one is not seen, \
+             append it again",
+            stored::TASK_ENTRIES_MAX
+        );
+    }
+    Ok((PathBuf::from(format!("session {session}")), ending.snapshot))
 }
 
 fn read_snapshot(path: &Path, streams: &mut Streams<'_>) -> Result<ContextSnapshot, CliError> {

@@ -53,6 +53,11 @@ impl Paint {
         self.styled(Style::new().dimmed(), text)
     }
 
+    /// What was looked for.
+    pub(super) fn found(&self, text: &str) -> String {
+        self.styled(Style::new().bold().fg_color(Some(AnsiColor::Yellow.into())), text)
+    }
+
     pub(super) fn strong(&self, text: &str) -> String {
         self.styled(Style::new().bold(), text)
     }

@@ -8,9 +8,14 @@ use crate::args::RpcArgs;
 use crate::error::CliError;
 use crate::lines::Lines;
 use crate::rpc::RpcServer;
+use crate::store_place::StorePlace;
 
 pub(crate) fn run(args: &RpcArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
-    let mut server = RpcServer::new(now_millis);
+    let store = match StorePlace::read(&args.store) {
+        Err(CliError::NoHome) => None,
+        place => Some(place?.into_url()),
+    };
+    let mut server = RpcServer::with_place(now_millis, store);
     let mut lines = Lines::new(streams.stdin, args.limits.max_line_bytes);
     while let Some(line) = lines.next().map_err(CliError::Input)? {
         let answered = match line.text {

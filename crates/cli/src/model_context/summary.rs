@@ -2,9 +2,9 @@
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tertulia_context::builder::{ContextError, ContextIndex, SummaryRequest};
-use tertulia_session::EntryId;
 use tertulia_session::json::{FieldError, Object, RawValue, text, whole_number};
 use tertulia_session::record::EntryRecord;
+use tertulia_session::{Entry, EntryId};
 
 use super::input::read_entries;
 use super::output::{entries, to_json};
@@ -13,13 +13,16 @@ use super::{BuildError, Overrides, Setup, Unused, each};
 /// Who wrote a text where nobody says.
 const SOME_AUTHOR: &str = "model";
 
-/// Puts a model's text through the gate; gives the JSON of what became of it.
+/// Puts a model's text through the gate, with the log of the object or a stored one; gives the JSON of what became of it.
 pub(crate) fn accept_summary(
     object: &mut Object<'_>,
+    stored: Option<&[Entry]>,
     unused: &mut Unused,
 ) -> Result<String, BuildError> {
     let setup = Setup::read(object, &Overrides::default(), unused)?;
-    let log = object.take_some("sessionEntries").map(read_entries).transpose()?.unwrap_or_default();
+    let given = object.take_some("sessionEntries").map(read_entries).transpose()?;
+    let given = given.unwrap_or_default();
+    let log = stored.unwrap_or(&given);
     let short = object.take("request");
     let raw = object.take("summaryRequest").or(short);
     let raw = raw.ok_or_else(|| {
@@ -33,7 +36,7 @@ pub(crate) fn accept_summary(
     let author = object.take_text("author")?;
     let author = author.as_deref().unwrap_or(SOME_AUTHOR);
     let mut index = ContextIndex::new();
-    let accepted = setup.builder.accept_summary(&mut index, &log, &request, &text, author);
+    let accepted = setup.builder.accept_summary(&mut index, log, &request, &text, author);
     let accepted = accepted.map_err(within_request)?;
     Ok(to_json(&AcceptedRecord {
         accepted: accepted.accepted,

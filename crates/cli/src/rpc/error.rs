@@ -3,7 +3,9 @@
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tertulia_context::{AddMessageError, SnapshotError};
+use tertulia_session::EntryId;
 use tertulia_session::json::{FieldError, Problem, SyntaxError};
+use tertulia_store::StoreError;
 
 use super::methods::Method;
 use super::{BATCH_ANSWER_BYTES_MAX, BATCH_REQUESTS_MAX};
@@ -20,6 +22,8 @@ pub(super) struct RpcError {
     detail: Option<String>,
     /// Why there is no context, with its numbers.
     context: Option<Box<BuildError>>,
+    /// Why the store did not do it.
+    store: Option<Box<StoreError>>,
 }
 
 const PARSE_ERROR: i32 = -32700;
@@ -30,7 +34,8 @@ const SERVER_ERROR: i32 = -32000;
 
 impl RpcError {
     fn new(code: i32, kind: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), kind, detail: None, context: None }
+        let message = message.into();
+        Self { code, message, kind, detail: None, context: None, store: None }
     }
 
     fn detail(mut self, detail: impl Into<String>) -> Self {
@@ -132,6 +137,17 @@ impl From<BuildError> for RpcError {
     }
 }
 
+impl From<StoreError> for RpcError {
+    fn from(error: StoreError) -> Self {
+        let code = match &error {
+            StoreError::InvalidSessionId(_) => INVALID_PARAMS,
+            _ => SERVER_ERROR,
+        };
+        let told = Self::new(code, error.code(), error.to_string());
+        Self { store: Some(Box::new(error)), ..told }
+    }
+}
+
 impl Serialize for RpcError {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(3))?;
@@ -154,6 +170,20 @@ impl Serialize for Data<'_> {
         if let Some(context) = &self.0.context {
             context.write_data(&mut map)?;
         }
+        if let Some(store) = &self.0.store {
+            write_store_data(store, &mut map)?;
+        }
         map.end()
     }
+}
+
+fn write_store_data<M: SerializeMap>(error: &StoreError, map: &mut M) -> Result<(), M::Error> {
+    map.serialize_entry("category", "session")?;
+    map.serialize_entry("outcome", error.outcome().as_str())?;
+    map.serialize_entry("retryable", &error.is_retryable())?;
+    if let StoreError::SessionConcurrentWrite { expected, actual, .. } = error {
+        map.serialize_entry("expectedTailEntryId", expected.as_str())?;
+        map.serialize_entry("actualTailEntryId", &actual.as_ref().map(EntryId::as_str))?;
+    }
+    Ok(())
 }

@@ -1,7 +1,9 @@
 //! The methods: parameters in, JSON out. Each arm of the dispatch is one call.
 
+mod append;
 mod conversation;
 mod model_context;
+mod sessions;
 mod text;
 mod tokens;
 
@@ -34,10 +36,18 @@ pub(super) enum Method {
     BuildContext,
     ComputeContextUpdates,
     AcceptSummary,
+    CreateSession,
+    Append,
+    Load,
+    Branch,
+    Redact,
+    Search,
+    ListSessions,
+    Verify,
 }
 
 impl Method {
-    const ALL: [Self; 20] = [
+    const ALL: [Self; 28] = [
         Self::CreateConversation,
         Self::AddMessage,
         Self::GetMessages,
@@ -58,6 +68,14 @@ impl Method {
         Self::BuildContext,
         Self::ComputeContextUpdates,
         Self::AcceptSummary,
+        Self::CreateSession,
+        Self::Append,
+        Self::Load,
+        Self::Branch,
+        Self::Redact,
+        Self::Search,
+        Self::ListSessions,
+        Self::Verify,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -82,6 +100,14 @@ impl Method {
             Self::BuildContext => "buildContext",
             Self::ComputeContextUpdates => "computeContextUpdates",
             Self::AcceptSummary => "acceptSummary",
+            Self::CreateSession => "createSession",
+            Self::Append => "append",
+            Self::Load => "load",
+            Self::Branch => "branch",
+            Self::Redact => "redact",
+            Self::Search => "search",
+            Self::ListSessions => "listSessions",
+            Self::Verify => "verify",
         }
     }
 
@@ -150,9 +176,17 @@ impl RpcServer {
             Method::TruncateToBytes => text::truncate_to_bytes(params),
             Method::FormatAddressees => text::format_addressees(params),
             Method::EstimateTokens => tokens::estimate_tokens(params),
-            Method::BuildContext => model_context::build_context(params),
-            Method::ComputeContextUpdates => model_context::compute_context_updates(params),
-            Method::AcceptSummary => model_context::accept_summary(params),
+            Method::BuildContext => self.build_context(params),
+            Method::ComputeContextUpdates => self.compute_context_updates(params),
+            Method::AcceptSummary => self.accept_summary(params),
+            Method::CreateSession => self.create_session(params),
+            Method::Append => self.append(params),
+            Method::Load => self.load(params),
+            Method::Branch => self.branch(params),
+            Method::Redact => self.redact(params),
+            Method::Search => self.search(params),
+            Method::ListSessions => self.list_sessions(params),
+            Method::Verify => self.verify(params),
         }
     }
 }

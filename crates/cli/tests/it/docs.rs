@@ -1,6 +1,6 @@
 //! What the documents show is what the command does.
 
-use crate::harness::{NOW_MILLIS, repository_file, tertulia};
+use crate::harness::{NOW_MILLIS, Shelf, repository_file, tertulia};
 use tertulia_cli::rpc::RpcServer;
 use tertulia_context::builder::HINTS;
 
@@ -62,6 +62,14 @@ fn the_rpc_reference_names_every_method() {
         "buildContext",
         "computeContextUpdates",
         "acceptSummary",
+        "createSession",
+        "append",
+        "load",
+        "branch",
+        "redact",
+        "search",
+        "listSessions",
+        "verify",
     ] {
         assert!(document.contains(&format!("| `{method}` |")), "{method}");
     }
@@ -70,12 +78,19 @@ fn the_rpc_reference_names_every_method() {
 #[test]
 fn the_command_reference_prints_the_help_of_every_command() {
     let document = read("docs/cli.md");
-    for command in ["context", "build", "assemble", "rpc", "tokens"] {
-        let help = tertulia(&[command, "--help"], "").stdout;
+    let commands = ["context", "build", "assemble", "rpc", "tokens", "sessions"];
+    let sessions = [
+        "list", "show", "search", "branch", "redact", "export", "import", "verify", "delete",
+        "backup", "restore",
+    ];
+    let alone = commands.map(|command| vec![command]).into_iter();
+    for command in alone.chain(sessions.map(|command| vec!["sessions", command])) {
+        let help = tertulia(&[&*command, &["--help"]].concat(), "").stdout;
         let help: Vec<&str> = help.lines().map(str::trim_end).collect();
         assert!(
             document.contains(&help.join("\n")),
-            "docs/cli.md lacks the help of {command}:\n{}",
+            "docs/cli.md lacks the help of {}:\n{}",
+            command.join(" "),
             help.join("\n")
         );
     }
@@ -108,6 +123,36 @@ fn the_first_screen_of_the_readme_is_what_its_command_prints() {
 #[test]
 fn the_table_in_the_command_reference_is_what_its_command_prints() {
     check_screen(&fenced(&read("docs/cli.md"), "```console")[0], "$ tertulia ");
+}
+
+/// The words of a command line; single quotes keep some together.
+fn words(line: &str) -> Vec<String> {
+    let pieces = line.split('\'').enumerate().flat_map(|(place, piece)| match place % 2 {
+        0 => piece.split_whitespace().map(str::to_owned).collect::<Vec<_>>(),
+        _ => vec![piece.to_owned()],
+    });
+    let located = pieces.map(|word| match word.starts_with("examples/") {
+        true => repository_file(&word).display().to_string(),
+        false => word,
+    });
+    located.collect()
+}
+
+#[test]
+fn the_first_screen_of_the_page_on_sessions_is_what_its_commands_print() {
+    let shelf = Shelf::new();
+    let shown = &fenced(&read("docs/sessions.md"), "```console")[0];
+    let commands: Vec<&str> = shown.split("$ tertulia ").skip(1).collect();
+    assert!(commands.len() >= 4);
+    for command in commands {
+        let (line, printed) = command.split_once('\n').unwrap();
+        let url = shelf.url();
+        let mut arguments = words(line);
+        arguments.extend(["--store".to_owned(), url]);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let outcome = tertulia(&arguments, "");
+        assert_eq!(outcome.stdout.trim_end(), printed.trim_end(), "{line}: {}", outcome.stderr);
+    }
 }
 
 #[test]

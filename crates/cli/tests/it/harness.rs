@@ -27,18 +27,20 @@ pub(crate) fn tertulia_chunked(arguments: &[&str], stdin: &[u8], chunk: usize) -
     run(arguments, stdin, chunk, false)
 }
 
-/// The same for a person who looks at a terminal.
+/// The same for a person who looks at a terminal and types on it.
 pub(crate) fn tertulia_on_terminal(arguments: &[&str], stdin: &str) -> Outcome {
     run(arguments, stdin.as_bytes(), 8192, true)
 }
 
-fn run(arguments: &[&str], stdin: &[u8], chunk: usize, stdout_is_terminal: bool) -> Outcome {
+fn run(arguments: &[&str], stdin: &[u8], chunk: usize, is_terminal: bool) -> Outcome {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let mut streams = Streams {
         stdin: &mut BufReader::with_capacity(chunk, stdin),
         stdout: &mut stdout,
         stderr: &mut stderr,
-        stdout_is_terminal,
+        stdin_is_terminal: is_terminal,
+        stderr_is_terminal: false,
+        stdout_is_terminal: is_terminal,
         stdout_has_colour: false,
     };
     let arguments = std::iter::once("tertulia").chain(arguments.iter().copied());
@@ -80,6 +82,72 @@ pub(crate) fn ask(method: &str, params: &str) -> String {
     let answer = answers.last().unwrap();
     let answer = answer.strip_prefix(r#"{"jsonrpc":"2.0","id":1,"#).unwrap();
     answer.strip_suffix('}').unwrap().to_owned()
+}
+
+/// A store in a folder of its own, gone with the test.
+pub(crate) struct Shelf {
+    folder: tempfile::TempDir,
+}
+
+impl Shelf {
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// A path in the folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The address of the store.
+    pub(crate) fn url(&self) -> String {
+        format!("sqlite:{}", self.path("sessions.db").display())
+    }
+
+    /// Runs `tertulia sessions` on this store.
+    pub(crate) fn sessions(&self, arguments: &[&str], stdin: &str) -> Outcome {
+        tertulia(&[&["sessions", "--store", &self.url()], arguments].concat(), stdin)
+    }
+
+    /// The same, where it must work; what it prints.
+    #[track_caller]
+    pub(crate) fn prints(&self, arguments: &[&str], stdin: &str) -> String {
+        let outcome = self.sessions(arguments, stdin);
+        assert!(outcome.exits_with(0), "{}", outcome.stderr);
+        outcome.stdout
+    }
+
+    /// The same, where it must fail; what it says.
+    #[track_caller]
+    pub(crate) fn refuses(&self, arguments: &[&str], stdin: &str) -> String {
+        let outcome = self.sessions(arguments, stdin);
+        assert!(outcome.exits_with(1), "{}{}", outcome.stdout, outcome.stderr);
+        outcome.stderr
+    }
+
+    /// Puts a log on the shelf.
+    #[track_caller]
+    pub(crate) fn import(&self, id: &str, log: &str) {
+        self.prints(&["import", "-", "--as", id], log);
+    }
+
+    /// The ids of all sessions, sorted.
+    pub(crate) fn ids(&self) -> Vec<String> {
+        let listed = self.prints(&["list", "--json", "--limit", "0"], "");
+        let id = |line: &str| {
+            let session: serde_json::Value = serde_json::from_str(line).unwrap();
+            session["sessionId"].as_str().unwrap().to_owned()
+        };
+        let mut ids: Vec<String> = listed.lines().map(id).collect();
+        ids.sort();
+        ids
+    }
+}
+
+/// A message of a log without parents.
+pub(crate) fn said(id: &str, role: &str, text: &str) -> String {
+    let payload = serde_json::json!({"role": role, "content": text});
+    format!(r#"{{"id":"{id}","type":"message","timestamp":1769860800000,"payload":{payload}}}"#)
 }
 
 /// A request with the id 1.

@@ -1,0 +1,290 @@
+//! The arguments of `tertulia sessions`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::values::{when, whole_number};
+use super::{LineLimit, StoreArg, When};
+
+/// List, read, search, branch, redact, move and check stored sessions
+///
+/// A session may be named by a unique beginning of its id. docs/sessions.md says what is promised.
+#[derive(Debug, Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct SessionsArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreArg,
+    #[command(subcommand)]
+    pub(crate) command: SessionsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionsCommand {
+    List(ListArgs),
+    Show(ShowArgs),
+    Search(SearchArgs),
+    Branch(BranchArgs),
+    Redact(RedactArgs),
+    Export(ExportArgs),
+    Import(ImportArgs),
+    Verify(VerifyArgs),
+    Delete(DeleteArgs),
+    Backup(BackupArgs),
+    Restore(RestoreArgs),
+}
+
+/// List sessions, the most recently changed first
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tertulia sessions list --since 3d
+  tertulia sessions list --prefix login --json")]
+pub(crate) struct ListArgs {
+    /// Changed at this moment or later: a date, a moment, or how long ago (12h, 3d)
+    #[arg(long, value_name = "WHEN", value_parser = when)]
+    pub(crate) since: Option<When>,
+    /// Changed before this moment
+    #[arg(long, value_name = "WHEN", value_parser = when)]
+    pub(crate) until: Option<When>,
+    /// Only ids that begin with this
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) prefix: Option<String>,
+    /// At most so many; 0 for all
+    #[arg(long, value_name = "N", value_parser = whole_number, default_value_t = 50)]
+    pub(crate) limit: usize,
+    /// Print one JSON object per session
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show what was said in a session
+///
+/// All entries in the order in which they were appended, with times in UTC and the id of each entry. What
+/// was redacted is marked.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tertulia sessions show login-page --tail 20
+  tertulia sessions show login-page --follow
+  tertulia sessions show login-page --json | jq .type")]
+pub(crate) struct ShowArgs {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub(crate) session: String,
+    /// Only the newest entries, at most so many
+    #[arg(long, value_name = "N", value_parser = whole_number, conflicts_with = "from")]
+    pub(crate) tail: Option<usize>,
+    /// Only this entry and those after it
+    #[arg(long, value_name = "ENTRY", conflicts_with = "branch")]
+    pub(crate) from: Option<String>,
+    /// Only the branch that ends in this entry
+    #[arg(long, value_name = "ENTRY")]
+    pub(crate) branch: Option<String>,
+    /// Wait for new entries and show them as they land
+    #[arg(long, conflicts_with = "branch")]
+    pub(crate) follow: bool,
+    /// Print one entry record per line, as docs/session-record.md describes it
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Find what was said, in all sessions or one
+///
+/// All words must be found; "words in quotes" must follow each other, and word* may go on.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tertulia sessions search 'session cookie'
+  tertulia sessions search '\"quiet grey\" ban*' --speaker carol --since 2w")]
+pub(crate) struct SearchArgs {
+    /// The words
+    #[arg(value_name = "QUERY")]
+    pub(crate) query: String,
+    /// Only in this session
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// Only what this speaker said: an id or a name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) speaker: Option<String>,
+    /// Only entries of this type, such as message or team_task
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) type_name: Option<String>,
+    /// Said at this moment or later: a date, a moment, or how long ago (12h, 3d)
+    #[arg(long, value_name = "WHEN", value_parser = when)]
+    pub(crate) since: Option<When>,
+    /// Said before this moment
+    #[arg(long, value_name = "WHEN", value_parser = when)]
+    pub(crate) until: Option<When>,
+    /// At most so many
+    #[arg(long, value_name = "N", value_parser = whole_number, default_value_t = 20)]
+    pub(crate) limit: usize,
+    /// Print one JSON object per hit
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Go on from an earlier entry, in the same session or a new one
+///
+/// What is appended next follows that entry; what came after it stays in the log, on its own branch. Prints
+/// the id of the entry that says so, or with --into the id of the new session.
+#[derive(Debug, Args)]
+pub(crate) struct BranchArgs {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub(crate) session: String,
+    /// The entry
+    #[arg(value_name = "ENTRY")]
+    pub(crate) entry: String,
+    /// Copy the branch that ends in the entry into a new session of this id
+    #[arg(long, value_name = "NEW")]
+    pub(crate) into: Option<String>,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Hide an entry from every reader and take its text off the disk
+///
+/// Its id, type and time still show, and the hash of its record stays for verify. Summaries that may hold
+/// its text go with it. This cannot be undone; copies and backups elsewhere are not touched.
+#[derive(Debug, Args)]
+pub(crate) struct RedactArgs {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub(crate) session: String,
+    /// The entry
+    #[arg(value_name = "ENTRY")]
+    pub(crate) entry: String,
+    /// Why; everybody can read it
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Write a session to standard output or a file
+///
+/// jsonl is the whole log, one entry per line, and gives the same session when it is imported. snapshot
+/// (importSnapshot, tertulia context) and agent-chatter (session file, schema 1.0) hold the messages of the
+/// current branch; what they cannot hold is counted on standard error.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tertulia sessions export login-page -o login-page.jsonl
+  tertulia sessions export login-page --format snapshot | tertulia context --snapshot -")]
+pub(crate) struct ExportArgs {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub(crate) session: String,
+    /// The form
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
+    pub(crate) format: FileFormat,
+    /// The file, which only you will be able to read; without it, or with -, standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the file if it is there
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
+}
+
+/// Read a session from a file or standard input and store it
+///
+/// Prints the id of the new session. If anything is wrong with the file, nothing is stored.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tertulia sessions import login-page.jsonl --as login-page
+  tertulia sessions export old | ssh host tertulia sessions import -")]
+pub(crate) struct ImportArgs {
+    /// The file; - for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The id of the new session; without it, one is made
+    #[arg(long = "as", value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// The form; auto tells them apart by their first line
+    #[arg(long, value_name = "FORMAT", default_value = "auto")]
+    pub(crate) format: SourceFormat,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) limits: LineLimit,
+}
+
+/// Check a session, or the whole store, against the hashes that were stored with it
+///
+/// Prints how many entries fit together and the link that stands for all of them. The first entry that does
+/// not fit is named, and the exit code is 1.
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// The session; without it, all of them and the database as a whole
+    #[arg(value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// Print one JSON object per session
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Delete a session for good
+///
+/// Asks first. With --yes it does not, and the id must be given in full.
+#[derive(Debug, Args)]
+pub(crate) struct DeleteArgs {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub(crate) session: String,
+    /// Do not ask
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Copy all sessions into a new SQLite file, and check the copy
+///
+/// Others may go on writing meanwhile.
+#[derive(Debug, Args)]
+pub(crate) struct BackupArgs {
+    /// The file, which must not be there yet
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Copy all sessions of a backup into the store, after checking it
+///
+/// If one of them is in the store already, nothing is copied.
+#[derive(Debug, Args)]
+pub(crate) struct RestoreArgs {
+    /// The file that backup made
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A form in which a session is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FileFormat {
+    /// The whole log, one entry per line
+    Jsonl,
+    /// The messages as importSnapshot reads them
+    Snapshot,
+    /// The session file of agent-chatter, schema 1.0
+    AgentChatter,
+}
+
+/// A form in which a session is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SourceFormat {
+    /// Whatever it looks like
+    Auto,
+    /// A log, one entry per line
+    Jsonl,
+    /// What exportSnapshot gave
+    Snapshot,
+    /// The session file of agent-chatter, schema 1.0
+    AgentChatter,
+}

@@ -1,0 +1,95 @@
+//! The forms of values on the command line: counts, sizes, names, moments. Pure: a moment that depends
+//! on the clock is resolved by whoever runs the command.
+
+use tertulia_context::tokens::Tokenizer;
+use tertulia_dialect::Dialect;
+use tertulia_session::Timestamp;
+
+/// A moment as it is typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    /// This moment.
+    At(Timestamp),
+    /// So many milliseconds before now.
+    Ago(i64),
+}
+
+impl When {
+    /// The moment, if it is now this late.
+    pub(crate) fn resolve(&self, now_millis: i64) -> Timestamp {
+        match self {
+            Self::At(moment) => moment.clone(),
+            Self::Ago(millis) => Timestamp::from_millis(now_millis.saturating_sub(*millis)),
+        }
+    }
+}
+
+/// A date, a date with time and offset, or how long ago.
+pub(super) fn when(text: &str) -> Result<When, String> {
+    let wrong = || {
+        "must be a date (2026-01-31), a moment (2026-01-31T12:00:00Z) or how long ago (90m, 12h, 3d, 2w)"
+            .to_owned()
+    };
+    if let Some(moment) = Timestamp::parse(text) {
+        return Ok(When::At(moment));
+    }
+    if let Some(midnight) = Timestamp::parse(&format!("{text}T00:00:00Z")) {
+        return Ok(When::At(midnight));
+    }
+    let units = [("m", 60), ("h", 3600), ("d", 86_400), ("w", 604_800)];
+    let unit = units.into_iter().find_map(|(unit, size)| Some((text.strip_suffix(unit)?, size)));
+    let (digits, seconds) = unit.ok_or_else(wrong)?;
+    let count = digits.parse::<u32>().map_err(|_| wrong())?;
+    Ok(When::Ago(i64::from(count) * seconds * 1000))
+}
+
+pub(super) fn tokenizer(id: &str) -> Result<Tokenizer, String> {
+    Tokenizer::parse(id).ok_or_else(|| "must be o200k, cl100k, gemma, claude or bytes".to_owned())
+}
+
+pub(super) fn dialect(word: &str) -> Result<Dialect, String> {
+    Dialect::parse(word).ok_or_else(|| "must be openai, responses, anthropic or gemini".to_owned())
+}
+
+pub(super) fn token_count(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "must be a whole number of tokens".to_owned())
+}
+
+pub(super) fn whole_number(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "must be a whole number of 0 or more".to_owned())
+}
+
+pub(super) fn byte_count(text: &str) -> Result<u64, String> {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
+    let unit = units.into_iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift)));
+    let (digits, shift) = unit.unwrap_or((text, 0));
+    let bytes = digits.trim().parse::<u64>().ok().and_then(|count| count.checked_mul(1 << shift));
+    bytes.ok_or_else(|| "must be a whole number of bytes, such as 65536 or 64KiB".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn byte_counts_take_binary_units() {
+        assert_eq!(byte_count("0"), Ok(0));
+        assert_eq!(byte_count("64KiB"), Ok(65536));
+        assert_eq!(byte_count("256 MiB"), Ok(268_435_456));
+        for wrong in ["-1", "1.5", "", "KiB", "64KB", "99999999999GiB"] {
+            assert!(byte_count(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn moments_are_dates_or_how_long_ago() {
+        let noon = when("2026-01-31T12:00:00Z").unwrap().resolve(0);
+        assert_eq!(noon.millis(), 1_769_860_800_000);
+        assert_eq!(when("2026-01-31").unwrap().resolve(0).millis(), 1_769_817_600_000);
+        assert_eq!(when("2h"), Ok(When::Ago(7_200_000)));
+        assert_eq!(when("3d").unwrap().resolve(i64::MIN).millis(), i64::MIN);
+        for wrong in ["", "yesterday", "d", "-1d", "1.5h", "2026-13-01", "99999999999w"] {
+            assert!(when(wrong).is_err(), "{wrong}");
+        }
+    }
+}

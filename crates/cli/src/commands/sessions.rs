@@ -1,0 +1,66 @@
+//! `tertulia sessions`: one file per command. This one hands over, and holds what they share.
+
+mod changes;
+mod copies;
+mod export;
+mod import;
+mod list;
+mod names;
+mod search;
+mod show;
+mod source;
+mod transcript;
+mod verify;
+
+use std::borrow::Cow;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+
+use crate::Streams;
+use crate::args::{SessionsArgs, SessionsCommand};
+use crate::error::CliError;
+use crate::store_place::StorePlace;
+use crate::terminal::visible;
+
+pub(super) use names::find_session;
+
+pub(crate) fn run(args: &SessionsArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+    let place = StorePlace::read(&args.store)?;
+    match &args.command {
+        SessionsCommand::List(args) => list::run(args, &place, streams),
+        SessionsCommand::Show(args) => show::run(args, &place, streams),
+        SessionsCommand::Search(args) => search::run(args, &place, streams),
+        SessionsCommand::Branch(args) => changes::branch(args, &place, streams),
+        SessionsCommand::Redact(args) => changes::redact(args, &place, streams),
+        SessionsCommand::Export(args) => export::run(args, &place, streams),
+        SessionsCommand::Import(args) => import::run(args, &place, streams),
+        SessionsCommand::Verify(args) => verify::run(args, &place, streams),
+        SessionsCommand::Delete(args) => changes::delete(args, &place, streams),
+        SessionsCommand::Backup(args) => copies::backup(args, &place, streams),
+        SessionsCommand::Restore(args) => copies::restore(args, &place, streams),
+    }
+}
+
+/// Writes one line of JSON. On a terminal, what JSON leaves in texts is made visible too.
+fn write_json(streams: &mut Streams<'_>, record: &impl Serialize) -> Result<(), CliError> {
+    let json = serde_json::to_string(record).map_err(|error| CliError::output(error.into()))?;
+    let shown = if streams.stdout_is_terminal { visible(&json) } else { Cow::Borrowed(&*json) };
+    writeln!(streams.stdout, "{shown}").map_err(CliError::output)
+}
+
+/// Says something to the person.
+fn tell(streams: &mut Streams<'_>, line: &str) {
+    // With standard error gone there is nobody left to tell.
+    let _ = writeln!(streams.stderr, "tertulia: {}", visible(line));
+}
+
+fn now_millis() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A count with its noun.
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", crate::terminal::grouped(count), if count == 1 { one } else { many })
+}

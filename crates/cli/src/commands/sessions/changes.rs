@@ -1,0 +1,114 @@
+//! `tertulia sessions branch`, `redact` and `delete`: what changes a session that is there.
+
+use std::io::BufRead;
+
+use tertulia_session::EntryId;
+use tertulia_store::{NewSession, SessionId, SessionInfo, StoreError};
+
+use super::names::{exact_session, unknown_session};
+use super::{counted, find_session, tell, write_json};
+use crate::Streams;
+use crate::args::{BranchArgs, DeleteArgs, RedactArgs};
+use crate::error::CliError;
+use crate::session_record::{AppendedRecord, SessionRecord};
+use crate::store_place::StorePlace;
+use crate::terminal::visible;
+
+pub(super) fn branch(
+    args: &BranchArgs,
+    place: &StorePlace,
+    streams: &mut Streams<'_>,
+) -> Result<(), CliError> {
+    let store = place.need()?;
+    let session = find_session(&store, &args.session)?;
+    let entry = EntryId::from(args.entry.as_str());
+    if let Some(into) = &args.into {
+        let id = SessionId::parse(into).map_err(StoreError::from)?;
+        let made = store.fork(&session, &entry, &NewSession { id: Some(id) })?;
+        if args.json {
+            return write_json(streams, &SessionRecord::of(&made));
+        }
+        let entries = counted(made.entries, "entry", "entries");
+        tell(streams, &format!("{} holds a copy up to {entry}: {entries}", made.id));
+        return write_line(streams, made.id.as_str());
+    }
+    let appended = store.branch(&session, &entry)?;
+    let last = appended.last_entry_id.as_ref().map_or("", EntryId::as_str);
+    if args.json {
+        return write_json(streams, &appended_record(&session, last, appended.appended_count));
+    }
+    tell(streams, &format!("{session} goes on from {entry}"));
+    write_line(streams, last)
+}
+
+pub(super) fn redact(
+    args: &RedactArgs,
+    place: &StorePlace,
+    streams: &mut Streams<'_>,
+) -> Result<(), CliError> {
+    let store = place.need()?;
+    let session = find_session(&store, &args.session)?;
+    let entry = EntryId::from(args.entry.as_str());
+    let appended = store.redact(&session, &entry, args.reason.as_deref())?;
+    let last = appended.last_entry_id.as_ref().map_or("", EntryId::as_str);
+    if args.json {
+        return write_json(streams, &appended_record(&session, last, appended.appended_count));
+    }
+    tell(streams, &format!("{entry} of {session} is redacted, and its text is off the disk"));
+    write_line(streams, last)
+}
+
+pub(super) fn delete(
+    args: &DeleteArgs,
+    place: &StorePlace,
+    streams: &mut Streams<'_>,
+) -> Result<(), CliError> {
+    if !args.yes && !streams.stdin_is_terminal {
+        return Err(CliError::Usage("nobody can be asked here; delete needs --yes"));
+    }
+    let store = place.need()?;
+    let session = match args.yes {
+        // Nobody looks: a beginning that fits today may fit something else tomorrow.
+        true => match exact_session(&store, &args.session)? {
+            Some(id) => id,
+            None => return Err(unknown_session(&store, &args.session)?),
+        },
+        false => find_session(&store, &args.session)?,
+    };
+    if !args.yes && !is_agreed(&store.info(&session)?, streams)? {
+        return Err(CliError::NotDeleted);
+    }
+    store.delete(&session)?;
+    if args.json {
+        return write_json(streams, &serde_json::json!({ "deleted": session.as_str() }));
+    }
+    tell(streams, &format!("{session} is deleted"));
+    Ok(())
+}
+
+/// Asks the person.
+fn is_agreed(info: &SessionInfo, streams: &mut Streams<'_>) -> Result<bool, CliError> {
+    let title = info.title.as_deref().map(|title| format!(", \"{title}\"")).unwrap_or_default();
+    let entries = counted(info.entries, "entry", "entries");
+    let question = format!("Delete {} for good ({entries}{title})? [y/N] ", info.id);
+    let _ = write!(streams.stderr, "{}", visible(&question));
+    let _ = streams.stderr.flush();
+    let mut answer = Vec::new();
+    // An answer of any length is one line, and no answer is no.
+    let limited = &mut std::io::Read::take(&mut *streams.stdin, 64);
+    limited.read_until(b'\n', &mut answer).map_err(CliError::Input)?;
+    let answer = answer.trim_ascii();
+    Ok(answer.eq_ignore_ascii_case(b"y") || answer.eq_ignore_ascii_case(b"yes"))
+}
+
+fn appended_record<'a>(session: &'a SessionId, last: &'a str, count: usize) -> AppendedRecord<'a> {
+    AppendedRecord {
+        session_id: Some(session.as_str()),
+        last_appended_entry_id: Some(last),
+        appended_count: count,
+    }
+}
+
+fn write_line(streams: &mut Streams<'_>, line: &str) -> Result<(), CliError> {
+    writeln!(streams.stdout, "{}", visible(line)).map_err(CliError::output)
+}

@@ -1,0 +1,196 @@
+//! `tertulia sessions import`: a session from a file, entry by entry. It is seen once it is whole; if anything
+//! is wrong, nothing is left behind.
+
+use std::path::{Path, PathBuf};
+
+use tertulia_session::json;
+use tertulia_session::record::{LineError, LineProblem, read_entry};
+use tertulia_store::{Import, NewSession, Problem, SessionId, SessionStore, StoreError};
+
+use super::source::Source;
+use super::{counted, tell, write_json};
+use crate::Streams;
+use crate::args::{ImportArgs, SourceFormat};
+use crate::commands::files::name;
+use crate::error::CliError;
+use crate::lines::{Line, Lines};
+use crate::progress::Progress;
+use crate::session_file::{Document, DocumentError, Form};
+use crate::session_record::SessionRecord;
+use crate::store_place::StorePlace;
+
+pub(super) fn run(
+    args: &ImportArgs,
+    place: &StorePlace,
+    streams: &mut Streams<'_>,
+) -> Result<(), CliError> {
+    let id = args.id.as_deref().map(SessionId::parse).transpose().map_err(StoreError::from)?;
+    let is_watched = streams.stderr_is_terminal;
+    let mut source = Source::open(&args.file, streams.stdin)?;
+    let store = place.open()?;
+    if let Some(taken) = id.as_ref().filter(|id| store.has(id).unwrap_or_default()) {
+        return Err(StoreError::SessionExists(taken.clone()).into());
+    }
+    let reading = Reading {
+        path: name(&args.file),
+        lines: Lines::new(&mut *source.reader, args.limits.max_line_bytes),
+        bytes_max: args.limits.max_line_bytes,
+        progress: Progress::bytes(is_watched, "Importing", source.bytes),
+        import: Import::begin(&store)?,
+    };
+    let path = name(&args.file);
+    let stored = reading.read(form(args.format), id, &store);
+    let info = stored.map_err(|error| about_file(error, &path))?;
+    drop(source);
+    // It is stored; only a search would have to wait.
+    let mut progress = Progress::entries(is_watched, "Indexing");
+    if let Err(error) = store.catch_up(|entries| progress.add(entries)) {
+        tell(streams, &format!("the search index is behind: {error}"));
+    }
+    drop(progress);
+    if args.json {
+        return write_json(streams, &SessionRecord::of(&info));
+    }
+    let entries = counted(info.entries, "entry", "entries");
+    tell(streams, &format!("{entries} of {} are session {}", path.display(), info.id));
+    writeln!(streams.stdout, "{}", info.id).map_err(CliError::output)
+}
+
+fn form(format: SourceFormat) -> Option<Form> {
+    match format {
+        SourceFormat::Auto => None,
+        SourceFormat::Jsonl => Some(Form::Log),
+        SourceFormat::Snapshot => Some(Form::Snapshot),
+        SourceFormat::AgentChatter => Some(Form::AgentChatter),
+    }
+}
+
+/// What is wrong with an entry is wrong with the file; the session that was being made has no name yet.
+fn about_file(error: CliError, path: &Path) -> CliError {
+    match error {
+        CliError::Store(StoreError::SessionWriteFailed { problem, .. })
+            if matches!(
+                problem,
+                Problem::MissingParent { .. }
+                    | Problem::MissingTarget { .. }
+                    | Problem::OtherContent(_)
+                    | Problem::BadEntry { .. }
+            ) =>
+        {
+            CliError::Import { path: path.into(), problem }
+        }
+        other => other,
+    }
+}
+
+/// An import under way.
+struct Reading<'r> {
+    path: PathBuf,
+    lines: Lines<'r>,
+    bytes_max: u64,
+    progress: Progress,
+    import: Import,
+}
+
+impl Reading<'_> {
+    fn read(
+        mut self,
+        form: Option<Form>,
+        id: Option<SessionId>,
+        store: &SessionStore,
+    ) -> Result<tertulia_store::SessionInfo, CliError> {
+        let (number, first) = self.first_line()?;
+        let form = match form {
+            Some(form) => Some(form),
+            None => Form::of(&first).transpose().map_err(|error| self.no_session(error))?,
+        };
+        let id = if form == Some(Form::Log) {
+            self.push(number, &first)?;
+            drop(first);
+            self.read_log()?;
+            id
+        } else {
+            let text = self.whole_text(number, first)?;
+            let document = Document::read(&text, form).map_err(|error| self.no_session(error))?;
+            drop(text);
+            for entry in document.entries {
+                self.import.push(entry)?;
+            }
+            let free = document.id.filter(|id| matches!(store.has(id), Ok(false)));
+            id.or(free)
+        };
+        Ok(self.import.finish(&NewSession { id })?)
+    }
+
+    fn no_session(&self, error: DocumentError) -> CliError {
+        CliError::Document { path: self.path.clone(), error }
+    }
+
+    /// The first line with something on it; a byte order mark alone is nothing.
+    fn first_line(&mut self) -> Result<(u64, String), CliError> {
+        while let Some((number, text)) = self.next_line()? {
+            if !text.trim_ascii().is_empty() {
+                return Ok((number, text.to_owned()));
+            }
+        }
+        Err(CliError::Empty { path: self.path.clone() })
+    }
+
+    fn next_line(&mut self) -> Result<Option<(u64, &str)>, CliError> {
+        let failed = |source| CliError::ReadFile { path: self.path.clone(), source };
+        let Some(Line { number, text }) = self.lines.next().map_err(failed)? else {
+            return Ok(None);
+        };
+        let text = text.map_err(|error| CliError::Line { path: self.path.clone(), error })?;
+        self.progress.add(text.len() as u64 + 1);
+        Ok(Some((number, text)))
+    }
+
+    fn read_log(&mut self) -> Result<(), CliError> {
+        let failed = |path: &Path, source| CliError::ReadFile { path: path.into(), source };
+        while let Some(line) = self.lines.next().map_err(|error| failed(&self.path, error))? {
+            let text =
+                line.text.map_err(|error| CliError::Line { path: self.path.clone(), error })?;
+            self.progress.add(text.len() as u64 + 1);
+            let entry = read_line(line.number, text);
+            let entry = entry.map_err(|error| CliError::Log { path: self.path.clone(), error })?;
+            self.import.push(entry)?;
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, number: u64, text: &str) -> Result<(), CliError> {
+        let entry = read_line(number, text);
+        let entry = entry.map_err(|error| CliError::Log { path: self.path.clone(), error })?;
+        Ok(self.import.push(entry)?)
+    }
+
+    /// All lines as one text. Blank lines were passed over; they are put back, so that errors name the
+    /// right one.
+    fn whole_text(&mut self, mut number: u64, first: String) -> Result<String, CliError> {
+        let mut text = "\n".repeat(usize::try_from(number - 1).unwrap_or_default().min(1 << 16));
+        text.push_str(&first);
+        drop(first);
+        let (path, bytes_max) = (self.path.clone(), self.bytes_max);
+        while let Some((next, line)) = self.next_line()? {
+            if (text.len() + line.len()) as u64 >= bytes_max {
+                return Err(CliError::TooLarge { path, bytes_max });
+            }
+            while number < next && (text.len() as u64) < bytes_max {
+                text.push('\n');
+                number += 1;
+            }
+            text.push_str(line);
+        }
+        Ok(text)
+    }
+}
+
+fn read_line(number: u64, text: &str) -> Result<tertulia_session::Entry, LineError> {
+    let entry = match json::parse(text) {
+        Ok(raw) => read_entry(raw).map_err(LineProblem::Entry),
+        Err(error) => Err(LineProblem::Syntax(error)),
+    };
+    let line = usize::try_from(number).unwrap_or(usize::MAX);
+    entry.map_err(|cause| LineError { line, cause })
+}

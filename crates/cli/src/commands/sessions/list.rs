@@ -1,0 +1,124 @@
+//! `tertulia sessions list`: which sessions there are, the most recently changed first.
+
+use std::io::{self, Write};
+
+use tertulia_session::Timestamp;
+use tertulia_store::{ListFilter, SessionInfo};
+
+use super::{now_millis, tell, write_json};
+use crate::Streams;
+use crate::args::ListArgs;
+use crate::commands::drawing::{Paint, padded};
+use crate::error::CliError;
+use crate::session_record::SessionRecord;
+use crate::store_place::StorePlace;
+use crate::terminal::{excerpt, grouped};
+
+const TITLE_COLUMNS: usize = 48;
+const CHANGED_COLUMNS: usize = 16;
+
+pub(super) fn run(
+    args: &ListArgs,
+    place: &StorePlace,
+    streams: &mut Streams<'_>,
+) -> Result<(), CliError> {
+    let Some(store) = place.open_existing()? else {
+        tell(streams, "there are no sessions yet");
+        return Ok(());
+    };
+    let now = now_millis();
+    // One more than is shown, to know whether there are more.
+    let limit = Some(args.limit).filter(|limit| *limit > 0);
+    let filter = ListFilter {
+        id_prefix: args.prefix.clone(),
+        since: args.since.as_ref().map(|when| when.resolve(now)),
+        until: args.until.as_ref().map(|when| when.resolve(now)),
+        limit: limit.map(|limit| limit.saturating_add(1)),
+    };
+    let mut sessions = store.list(&filter)?;
+    let is_more = limit.is_some_and(|limit| sessions.len() > limit);
+    sessions.truncate(limit.unwrap_or(usize::MAX));
+    if args.json {
+        for info in &sessions {
+            write_json(streams, &SessionRecord::of(info))?;
+        }
+    } else if sessions.is_empty() {
+        let is_filtered = args.prefix.is_some() || args.since.is_some() || args.until.is_some();
+        let line = if is_filtered { "no session fits" } else { "there are no sessions yet" };
+        tell(streams, line);
+    } else {
+        let paint = Paint::new(streams.stdout_has_colour);
+        write_table(streams.stdout, &sessions, now, &paint).map_err(CliError::output)?;
+    }
+    if is_more {
+        tell(streams, "there are more; --limit shows them, 0 for all");
+    }
+    Ok(())
+}
+
+fn write_table(
+    out: &mut dyn Write,
+    sessions: &[SessionInfo],
+    now: i64,
+    paint: &Paint,
+) -> io::Result<()> {
+    let longest = sessions.iter().map(|info| info.id.as_str().len()).max().unwrap_or_default();
+    let columns = longest.max("session".len());
+    let titles = format!(
+        "{} {:>9}  {} title",
+        padded("session", columns),
+        "entries",
+        padded("changed", CHANGED_COLUMNS)
+    );
+    writeln!(out, "{}", paint.faint(&titles))?;
+    for info in sessions {
+        let title = info.title.as_deref().map(|title| excerpt(title, TITLE_COLUMNS));
+        writeln!(
+            out,
+            "{} {:>9}  {} {}",
+            padded(info.id.as_str(), columns),
+            grouped(info.entries),
+            padded(&since(&info.updated_at, now), CHANGED_COLUMNS),
+            title.unwrap_or_else(|| paint.faint("–")),
+        )?;
+    }
+    Ok(())
+}
+
+/// How long ago, in words; a date once it is over a month.
+fn since(moment: &Timestamp, now: i64) -> String {
+    let seconds = now.saturating_sub(moment.millis()) / 1000;
+    let ago =
+        |count: i64, unit: &str| format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" });
+    match seconds {
+        ..0 => "in the future".to_owned(),
+        0..60 => "just now".to_owned(),
+        60..3600 => ago(seconds / 60, "minute"),
+        3600..86_400 => ago(seconds / 3600, "hour"),
+        86_400..2_592_000 => ago(seconds / 86_400, "day"),
+        _ => moment.to_iso().chars().take(10).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_long_ago_is_told_in_words_and_then_as_a_date() {
+        let now = 1_769_860_800_000;
+        let told = |seconds: i64| since(&Timestamp::from_millis(now - seconds * 1000), now);
+        assert_eq!(
+            [-5, 0, 59, 60, 7200, 86_400, 2_592_000].map(told),
+            [
+                "in the future",
+                "just now",
+                "just now",
+                "1 minute ago",
+                "2 hours ago",
+                "1 day ago",
+                "2026-01-01"
+            ]
+        );
+    }
+}

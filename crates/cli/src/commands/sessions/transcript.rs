@@ -1,0 +1,122 @@
+//! Entries for people: the day, the time, who, and what was said. Every text passes through
+//! [`crate::terminal`], so nothing that an agent wrote can steer the terminal.
+
+use std::io::{self, Write};
+
+use tertulia_session::{Entry, EntryKind, Message, Part, PartKind, Timestamp, json};
+use tertulia_store::StoredEntry;
+
+use crate::commands::drawing::Paint;
+use crate::spoken::name_of;
+use crate::terminal::{excerpt, visible};
+
+const NAME_COLUMNS: usize = 40;
+const ID_COLUMNS: usize = 80;
+/// How much is shown of what is no text: calls, results, thinking, settings.
+const LINE_COLUMNS: usize = 88;
+
+/// Writes entries; remembers the day that was named last.
+pub(super) struct Transcript {
+    paint: Paint,
+    day: String,
+}
+
+impl Transcript {
+    pub(super) fn new(paint: Paint) -> Self {
+        Self { paint, day: String::new() }
+    }
+
+    pub(super) fn write(&mut self, out: &mut dyn Write, stored: &StoredEntry) -> io::Result<()> {
+        let entry = &stored.entry;
+        let moment = moment(stored).to_iso();
+        // 2026-01-31T12:00:00.000Z
+        let (day, time) = moment.split_once('T').unwrap_or((&moment, ""));
+        if day != self.day {
+            writeln!(out, "{}", self.paint.faint(&format!("── {day} UTC ──")))?;
+            day.clone_into(&mut self.day);
+        }
+        let time = self.paint.faint(time.get(..8).unwrap_or_default());
+        let id = self.paint.faint(&excerpt(entry.id.as_str(), ID_COLUMNS));
+        let EntryKind::Message(message) = &entry.kind else {
+            return writeln!(out, "{time} {}  {id}", self.said(entry));
+        };
+        let name = self.paint.strong(&excerpt(name_of(message), NAME_COLUMNS));
+        writeln!(out, "{time} {name}  {id}")?;
+        self.write_parts(out, message)
+    }
+
+    fn write_parts(&self, out: &mut dyn Write, message: &Message) -> io::Result<()> {
+        for part in &message.parts {
+            if let Some(text) = part.as_text() {
+                for line in visible(text).trim_end_matches('\n').split('\n') {
+                    writeln!(out, "  {line}")?;
+                }
+            } else {
+                writeln!(out, "  {}", self.paint.faint(&excerpt(&in_words(part), LINE_COLUMNS)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What an entry that is no message says, on one line.
+    fn said(&self, entry: &Entry) -> String {
+        let line = |text: String| excerpt(&text, LINE_COLUMNS);
+        match &entry.kind {
+            EntryKind::Purged(purged) => {
+                let line = line(format!("[redacted {} by {}]", purged.type_name, purged.by));
+                self.paint.warning(&line)
+            }
+            EntryKind::Redaction(redaction) => line(match &redaction.reason {
+                Some(reason) => format!("· redaction of {}: {reason}", redaction.target_id),
+                None => format!("· redaction of {}", redaction.target_id),
+            }),
+            EntryKind::TeamTask(task) => line(match &task.task {
+                Some(task) => format!("· team task: {task}"),
+                None => "· team task taken away".to_owned(),
+            }),
+            EntryKind::CompactionSummary(summary) => {
+                line(format!("· summary: {}", summary.summary))
+            }
+            EntryKind::BranchSummary(branch) => {
+                let from = entry.parent_id.as_ref().map_or("", |parent| parent.as_str());
+                let (session, left) = (&branch.source_session_id, &branch.source_entry_id);
+                line(format!("· branch from {from} (left {session} at {left})"))
+            }
+            EntryKind::SystemPromptOverride(prompt) => {
+                line(format!("· system prompt: {}", prompt.system_prompt))
+            }
+            EntryKind::ModelChange(change) => line(format!("· model: {}", change.model)),
+            EntryKind::Turn(turn) => {
+                line(format!("· turn of {}: {}", turn.member, turn.state.as_str()))
+            }
+            kind => line(format!("· {}", kind.type_name())),
+        }
+    }
+}
+
+/// When it happened, or where nobody said, when it was stored.
+fn moment(stored: &StoredEntry) -> &Timestamp {
+    let said = match &stored.entry.kind {
+        EntryKind::Message(message) => message.timestamp.as_ref(),
+        _ => None,
+    };
+    stored.entry.timestamp.as_ref().or(said).unwrap_or(&stored.stored_at)
+}
+
+/// A part that is no text.
+fn in_words(part: &Part) -> String {
+    match &part.kind {
+        PartKind::Text(text) => text.clone(),
+        PartKind::Thinking(text) => format!("(thinks) {text}"),
+        PartKind::ToolCall(call) => format!("→ {} {}", call.tool_name, call.arguments.as_str()),
+        PartKind::ToolResult(result) => {
+            let words =
+                json::parse(result.content.as_str()).ok().and_then(|raw| json::text(raw).ok());
+            let words = words.unwrap_or_else(|| result.content.as_str().to_owned());
+            if result.is_error { format!("← failed: {words}") } else { format!("← {words}") }
+        }
+        PartKind::Image(image) => format!("[picture {}]", image.mime_type),
+        PartKind::FileRef(file) => format!("[file {}]", file.path),
+        PartKind::Other(other) => format!("[{}]", other.kind),
+    }
+}

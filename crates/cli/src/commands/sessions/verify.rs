@@ -1,0 +1,100 @@
+//! `tertulia sessions verify`: whether what is stored is what was written.
+
+use tertulia_store::{ListFilter, SessionId, SessionStore, Verified};
+
+use super::{counted, find_session, tell, write_json};
+use crate::Streams;
+use crate::args::VerifyArgs;
+use crate::commands::drawing::Paint;
+use crate::error::CliError;
+use crate::progress::Progress;
+use crate::session_record::VerifiedRecord;
+use crate::store_place::StorePlace;
+use crate::terminal::visible;
+
+pub(super) fn run(
+    args: &VerifyArgs,
+    place: &StorePlace,
+    streams: &mut Streams<'_>,
+) -> Result<(), CliError> {
+    if let Some(given) = &args.session {
+        let store = place.need()?;
+        let session = find_session(&store, given)?;
+        let damaged = u64::from(!check(&store, &session, args, streams)?);
+        return outcome(damaged, 0);
+    }
+    let Some(store) = place.open_existing()? else {
+        tell(streams, "there are no sessions yet");
+        return Ok(());
+    };
+    let problems = store.check()?;
+    for problem in &problems {
+        if args.json {
+            write_json(streams, &serde_json::json!({ "problem": problem }))?;
+        } else {
+            let line = format!("{}: {problem}", store.place());
+            writeln!(streams.stdout, "{}", visible(&line)).map_err(CliError::output)?;
+        }
+    }
+    let mut progress = Progress::entries(streams.stderr_is_terminal, "Checking");
+    let mut damaged = 0;
+    for info in store.list(&ListFilter::default())? {
+        damaged += u64::from(!check(&store, &info.id, args, streams)?);
+        progress.add(info.entries);
+    }
+    outcome(damaged, problems.len())
+}
+
+/// Checks one session and tells what was found; whether it is whole.
+fn check(
+    store: &SessionStore,
+    session: &SessionId,
+    args: &VerifyArgs,
+    streams: &mut Streams<'_>,
+) -> Result<bool, CliError> {
+    let verified = store.verify(session)?;
+    if args.json {
+        write_json(streams, &VerifiedRecord::of(session, &verified))?;
+    } else {
+        let paint = Paint::new(streams.stdout_has_colour);
+        let line = line(session, &verified, &paint);
+        writeln!(streams.stdout, "{line}").map_err(CliError::output)?;
+    }
+    Ok(verified.damage.is_none())
+}
+
+fn line(session: &SessionId, verified: &Verified, paint: &Paint) -> String {
+    let entries = counted(verified.entries, "entry", "entries");
+    let purged = match verified.purged {
+        0 => String::new(),
+        count => format!(", {count} redacted"),
+    };
+    match &verified.damage {
+        None => {
+            let whole = paint.good("whole");
+            format!("{session}  {whole}  {entries}{purged}  head {}", verified.head)
+        }
+        Some(damage) => {
+            let named = damage.entry.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
+            let found = format!("entry {}{named}: {}", damage.place, damage.reason);
+            let found = paint.bad(&visible(&found));
+            format!("{session}  {found}; {entries} before it fit  head {}", verified.head)
+        }
+    }
+}
+
+fn outcome(damaged: u64, problems: usize) -> Result<(), CliError> {
+    if damaged == 0 && problems == 0 {
+        return Ok(());
+    }
+    let mut found = Vec::new();
+    if damaged > 0 {
+        found.push(counted(damaged, "session is damaged", "sessions are damaged"));
+    }
+    if problems > 0 {
+        let many = "things are wrong with the database";
+        found.push(counted(problems as u64, "thing is wrong with the database", many));
+    }
+    let cure = "restore a backup, or export what can still be read";
+    Err(CliError::Damaged(format!("{}; {cure}", found.join(", "))))
+}

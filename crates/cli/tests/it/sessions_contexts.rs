@@ -1,0 +1,145 @@
+//! Prompts and contexts from stored sessions.
+
+use serde_json::Value;
+
+use crate::harness::{Outcome, Shelf, repository_file, said, tertulia};
+
+fn example(path: &str) -> String {
+    std::fs::read_to_string(repository_file(path)).unwrap()
+}
+
+fn context(shelf: &Shelf, arguments: &[&str]) -> Outcome {
+    tertulia(&[&["context", "--store", &shelf.url()], arguments].concat(), "")
+}
+
+fn build(shelf: &Shelf, arguments: &[&str], input: &str) -> Outcome {
+    tertulia(&[&["build", "--store", &shelf.url()], arguments].concat(), input)
+}
+
+#[test]
+fn a_stored_session_gives_the_prompt_of_its_snapshot() {
+    let shelf = Shelf::new();
+    shelf.import("table", &example("examples/login.json"));
+    let path = repository_file("examples/login.json").display().to_string();
+    for window in ["0", "2", "5", "100"] {
+        for agent in ["claude", "codex", "gemini", "plain"] {
+            let arguments = ["--type", agent, "--window", window];
+            let stored = context(&shelf, &[&["--session", "tab"], &arguments[..]].concat());
+            let file = context(&shelf, &[&["--snapshot", &path], &arguments[..]].concat());
+            assert_eq!(stored.stdout, file.stdout, "{agent} {window}");
+            assert_eq!(stored.stderr, "", "{agent} {window}");
+        }
+    }
+}
+
+#[test]
+fn one_of_session_and_snapshot_is_needed() {
+    let shelf = Shelf::new();
+    assert!(context(&shelf, &[]).exits_with(2));
+    assert!(context(&shelf, &["--session", "a", "--snapshot", "-"]).exits_with(2));
+    assert!(context(&shelf, &["--session", "a"]).stderr.contains("there are no sessions yet"));
+}
+
+/// A session of this many messages, its task at the beginning, and between the last messages much that is
+/// none.
+fn long(messages: usize, noise: usize) -> String {
+    let mut log = vec![r#"{"id":"t","type":"team_task","payload":{"task":"Count"}}"#.to_owned()];
+    for number in 0..messages {
+        log.push(said(&format!("m-{number}"), "user", &format!("This is {number}.")));
+    }
+    log.extend((0..noise).map(|number| format!(r#"{{"id":"n-{number}","type":"custom"}}"#)));
+    log.push(said("last", "user", "The last."));
+    log.join("\n")
+}
+
+#[test]
+fn messages_and_the_task_are_found_however_far_back_they_are() {
+    let shelf = Shelf::new();
+    shelf.import("noisy", &long(300, 700));
+    let prompt = context(&shelf, &["--session", "noisy", "--type", "claude", "--window", "2"]);
+    assert_eq!(
+        prompt.stdout,
+        "[TEAM_TASK]\nCount\n\n[CONTEXT]\n- user -> all: This is 298.\n- user -> all: This is 299.\n\n\
+         [MESSAGE]\nThe last."
+    );
+    assert_eq!(prompt.stderr, "");
+}
+
+#[test]
+fn a_table_says_that_older_messages_were_not_looked_at() {
+    let shelf = Shelf::new();
+    shelf.import("noisy", &long(300, 0));
+    let table = context(&shelf, &["--session", "noisy", "--explain"]);
+    assert!(table.stdout.contains("This is 295."), "{}", table.stdout);
+    assert_eq!(table.stderr, "tertulia: messages before the window were not looked at\n");
+}
+
+#[test]
+fn what_was_redacted_and_what_is_on_another_branch_is_in_no_prompt() {
+    let shelf = Shelf::new();
+    shelf.import("login", &example("examples/session.jsonl"));
+    shelf.prints(&["redact", "login", "e-3"], "");
+    shelf.prints(&["branch", "login", "e-8"], "");
+    let prompt = context(&shelf, &["--session", "login", "--type", "claude", "--window", "50"]);
+    assert!(prompt.stdout.contains("I look for the code first."));
+    assert!(prompt.stdout.ends_with("so every lock lasts for centuries."), "{}", prompt.stdout);
+    for gone in ["do not touch the database", "Mend attempts::add, and write a test"] {
+        assert!(!prompt.stdout.contains(gone), "{gone}");
+        let built = build(&shelf, &["--session", "login", "--budget", "9000"], "");
+        assert!(built.exits_with(0) && !built.stdout.contains(gone), "{gone}");
+    }
+}
+
+#[test]
+fn a_context_from_a_session_is_that_of_its_log() {
+    let shelf = Shelf::new();
+    shelf.import("login", &example("examples/session.jsonl"));
+    let path = repository_file("examples/session.jsonl").display().to_string();
+    let flags = ["--model", "claude-sonnet-4-5", "--budget", "600"];
+    for more in [&[][..], &["--explain"], &["--format", "anthropic"]] {
+        let from = |source: [&str; 2]| build(&shelf, &[&source, &flags[..], more].concat(), "");
+        let (stored, file) = (from(["--session", "login"]), from(["--log", &path]));
+        assert!(stored.exits_with(0), "{}", stored.stderr);
+        assert_eq!(stored.stdout, file.stdout);
+    }
+    assert_eq!(shelf.prints(&["export", "login"], ""), example("examples/session.jsonl"));
+}
+
+#[test]
+fn new_entries_are_appended_when_that_is_asked_for() {
+    let shelf = Shelf::new();
+    shelf.import("login", &example("examples/session.jsonl"));
+    let flags =
+        ["--session", "login", "--model", "claude-sonnet-4-5", "--budget", "600", "--append"];
+    let input = r#"{"inputMessages":[{"role":"assistant","content":"Done."},{"role":"user","content":"Thanks."}]}"#;
+    let built = build(&shelf, &[&flags[..], &["-"]].concat(), input);
+    assert!(built.exits_with(0), "{}", built.stderr);
+    let result: Value = serde_json::from_str(&built.stdout).unwrap();
+    let made = result["entriesToAppend"].as_array().unwrap();
+    assert!(made.len() >= 2);
+    let log = shelf.prints(&["export", "login"], "");
+    assert_eq!(log.lines().count(), 9 + made.len());
+    assert_eq!(
+        serde_json::from_str::<Value>(log.lines().last().unwrap()).unwrap(),
+        made[made.len() - 1]
+    );
+    // The same input again is known by now.
+    let again = build(&shelf, &[&flags[..], &["-"]].concat(), input);
+    let result: Value = serde_json::from_str(&again.stdout).unwrap();
+    assert_eq!(result["entriesToAppend"], serde_json::json!([]));
+    assert_eq!(shelf.prints(&["export", "login"], ""), log);
+    assert!(build(&shelf, &["--append", "--budget", "9"], "{}").exits_with(2));
+}
+
+#[test]
+fn counts_of_tokens_are_kept_with_the_entries() {
+    use tertulia_store::{Range, SessionId, SessionStore, StoreUrl};
+    let shelf = Shelf::new();
+    shelf.import("login", &example("examples/session.jsonl"));
+    build(&shelf, &["--session", "login", "--model", "claude-sonnet-4-5", "--budget", "9000"], "");
+    let store = SessionStore::open(&StoreUrl::parse(&shelf.url()).unwrap()).unwrap();
+    let stored = store.load(&SessionId::parse("login").unwrap(), &Range::All).unwrap();
+    let counted: Vec<_> = stored.iter().filter_map(|one| one.count.clone()).collect();
+    assert_eq!(counted.len(), 7, "every message");
+    assert!(counted.iter().all(|count| &*count.tokenizer == "claude" && count.tokens > 0));
+}

@@ -1,0 +1,276 @@
+//! Imports that mean harm or know no better, hostile names and places: refused, and nothing is left behind.
+
+use std::fmt::Write as _;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::harness::{Shelf, said, tertulia};
+
+#[test]
+fn an_import_with_one_bad_line_leaves_nothing_behind() {
+    let shelf = Shelf::new();
+    shelf.import("first", &said("m", "user", "Hello"));
+    let mut log = String::new();
+    for line in 1..=8000 {
+        match line {
+            7000 => log.push_str("{\"id\":\"x\",\"type\":\"message\"}\n"),
+            _ => writeln!(log, "{}", said(&format!("m-{line}"), "user", "Hello")).unwrap(),
+        }
+    }
+    let told = shelf.refuses(&["import", "-", "--as", "bad"], &log);
+    assert!(told.contains("standard input: line 7000: Entry x: payload"), "{told}");
+    assert_eq!(shelf.ids(), ["first"]);
+    assert!(shelf.refuses(&["show", "bad"], "").contains("there is no session bad"));
+    assert_eq!(shelf.prints(&["verify", "--json"], "").lines().count(), 1);
+    // The id is free, and the mended file is taken.
+    let mended = log.replace("{\"id\":\"x\",\"type\":\"message\"}\n", "\n");
+    shelf.prints(&["import", "-", "--as", "bad"], &mended);
+    assert_eq!(shelf.ids(), ["bad", "first"]);
+}
+
+#[test]
+fn entries_that_do_not_fit_together_are_named() {
+    let shelf = Shelf::new();
+    let orphan = r#"{"id":"a","parentId":"nobody","type":"custom"}"#;
+    let told = shelf.refuses(&["import", "-"], orphan);
+    assert!(
+        told.contains(
+            "standard input: entry a follows nobody, which is not in the session; append that one first; \
+             nothing was imported"
+        ),
+        "{told}"
+    );
+    let twice = "{\"id\":\"a\",\"type\":\"custom\"}\n{\"id\":\"a\",\"type\":\"other\"}";
+    assert!(shelf.refuses(&["import", "-"], twice).contains("entry a is there already"));
+    let lost = r#"{"id":"a","type":"redaction","payload":{"targetId":"nobody"}}"#;
+    assert!(shelf.refuses(&["import", "-"], lost).contains("redaction a is of nobody"));
+    let nul = r#"{"id":"a\u0000b","type":"custom"}"#;
+    assert!(shelf.refuses(&["import", "-"], nul).contains("an id without NUL"));
+    let later = r#"{"id":"a","type":"session_header","payload":{"version":2}}"#;
+    assert!(shelf.refuses(&["import", "-"], later).contains("this program reads version 1"));
+    assert_eq!(shelf.ids(), [""; 0]);
+}
+
+#[test]
+fn a_line_of_sixty_four_megabytes_is_refused_by_its_limit_with_its_place() {
+    let shelf = Shelf::new();
+    let long = "x".repeat(64 << 20);
+    let log = format!("{}\n{}\n", said("a", "user", "Hello"), said("b", "user", &long));
+    let told = shelf.refuses(&["import", "-", "--max-line-bytes", "1MiB"], &log);
+    assert!(
+        told.contains(
+            "standard input: line 2 is longer than 1048576 bytes; raise --max-line-bytes"
+        ),
+        "{told}"
+    );
+    let document = format!("{{\n\"messages\":\n[\"{long}\"]}}");
+    let told = shelf.refuses(&["import", "-", "--max-line-bytes", "1MiB"], &document);
+    assert!(told.contains("line 3 is longer than 1048576 bytes"), "{told}");
+    let many = format!("{{\n{}", "\"x\",\n".repeat(300_000));
+    let told = shelf.refuses(&["import", "-", "--max-line-bytes", "1MiB"], &many);
+    assert!(told.contains("as one JSON value longer than 1048576 bytes"), "{told}");
+    assert_eq!(shelf.ids(), [""; 0]);
+}
+
+#[test]
+fn nesting_and_bytes_that_are_no_text_do_no_harm() {
+    let shelf = Shelf::new();
+    let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
+    shelf.import("deep", &format!(r#"{{"id":"a","type":"custom","payload":{deep}}}"#));
+    assert!(shelf.prints(&["export", "deep"], "").contains(&deep));
+    let path = shelf.path("bytes");
+    std::fs::write(&path, b"{\"id\":\"\xff\"}\n").unwrap();
+    let told = shelf.refuses(&["import", &path.display().to_string()], "");
+    assert!(told.contains("line 1 is not UTF-8: byte 8"), "{told}");
+    for nothing in ["", "\n\n", "\u{feff}"] {
+        assert!(shelf.refuses(&["import", "-"], nothing).contains("is empty"), "{nothing:?}");
+    }
+    for other in ["[]", "7", "null", "{}", "{\"a\":1}"] {
+        assert!(shelf.refuses(&["import", "-"], other).contains("this is no session"), "{other}");
+    }
+    assert_eq!(shelf.ids(), ["deep"]);
+}
+
+#[test]
+fn only_files_are_imported() {
+    let shelf = Shelf::new();
+    let pipe = shelf.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for path in [shelf.path(""), pipe, "/dev/zero".into(), "/dev/null".into()] {
+        let told = shelf.refuses(&["import", &path.display().to_string()], "");
+        assert!(told.contains("is no file; name one, or - for standard input"), "{told}");
+    }
+    let told = shelf.refuses(&["import", "nowhere.jsonl"], "");
+    assert!(told.contains("cannot read nowhere.jsonl"), "{told}");
+    assert!(!shelf.path("sessions.db").exists(), "a wrong path makes no store");
+}
+
+#[test]
+fn hostile_names_are_refused_everywhere() {
+    let shelf = Shelf::new();
+    shelf.import("one", &said("m", "user", "Hello"));
+    for name in ["../x", "a/b", "'; DROP TABLE session; --", "a\nb", "a\u{202e}b", "..", ""] {
+        for arguments in [
+            ["show", name].as_slice(),
+            &["export", name],
+            &["delete", name, "--yes"],
+            &["verify", name],
+            &["redact", name, "m"],
+            &["branch", "one", "m", "--into", name],
+            &["import", "-", "--as", name],
+            &["search", "x", "--session", name],
+        ] {
+            let told = shelf.refuses(arguments, &said("m", "user", "Hello"));
+            assert!(told.contains("cannot be the id of a session"), "{arguments:?}: {told}");
+        }
+    }
+    assert_eq!(shelf.ids(), ["one"]);
+}
+
+#[test]
+fn sql_in_every_text_is_text() {
+    let shelf = Shelf::new();
+    let sql = "'); DROP TABLE entry; --\" OR 1=1 %_* NEAR(";
+    let entry = json!({"id": sql, "type": "message", "runId": sql, "meta": {sql: sql}, "payload":
+        {"content": sql, "speaker": {"roleId": sql, "roleName": sql, "roleTitle": sql, "type": sql}}});
+    let task = json!({"id": "t", "parentId": sql, "type": sql, "payload": sql});
+    shelf.import("one", &format!("{entry}\n{task}"));
+    let exported = shelf.prints(&["export", "one"], "");
+    shelf.sessions(&["search", sql, "--speaker", sql, "--type", sql], "");
+    shelf.sessions(&["list", "--prefix", sql], "");
+    shelf.prints(&["show", "one", "--from", sql], "");
+    shelf.prints(&["branch", "one", sql], "");
+    shelf.prints(&["redact", "one", "t", "--reason", sql], "");
+    assert!(exported.contains("DROP TABLE entry"));
+    assert!(shelf.prints(&["verify"], "").contains("one  whole  4 entries, 2 redacted"));
+}
+
+#[test]
+fn a_store_that_others_could_swap_or_read_is_refused() {
+    let shelf = Shelf::new();
+    shelf.import("one", &said("m", "user", "Hello"));
+    let link = shelf.path("link.db");
+    symlink(shelf.path("sessions.db"), &link).unwrap();
+    let list = |path: &std::path::Path| {
+        let outcome =
+            tertulia(&["sessions", "list", "--store", &format!("sqlite:{}", path.display())], "");
+        assert!(outcome.exits_with(1), "{}", outcome.stdout);
+        outcome.stderr
+    };
+    assert!(list(&link).contains("is a symbolic link"), "{}", list(&link));
+    let open = shelf.path("sessions.db");
+    std::fs::set_permissions(&open, PermissionsExt::from_mode(0o644)).unwrap();
+    assert!(list(&open).contains("can be read by others; run `chmod 600`"), "{}", list(&open));
+    let folder = shelf.path("open");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o777)).unwrap();
+    let url = format!("sqlite:{}", folder.join("new.db").display());
+    let outcome = tertulia(&["sessions", "import", "-", "--store", &url], &said("m", "user", "x"));
+    assert!(outcome.stderr.contains("can be written to by others"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_store_is_named_in_one_of_three_ways() {
+    let outcome = tertulia(&["sessions", "list", "--store", "mysql://ann:s3cret@db"], "");
+    assert!(outcome.exits_with(2));
+    assert!(outcome.stderr.contains("write sqlite:PATH, postgres://USER@HOST/DATABASE or memory"));
+    assert!(!outcome.stderr.contains("s3cret"), "{}", outcome.stderr);
+    let memory = tertulia(&["sessions", "list", "--store", "memory"], "");
+    assert!(memory.exits_with(0) && memory.stderr.contains("there are no sessions yet"));
+}
+
+fn binary(home: &std::path::Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tertulia"));
+    command.env_remove("TERTULIA_STORE").env_remove("TERTULIA_HOME").env_remove("XDG_DATA_HOME");
+    command.env("HOME", home).stdin(Stdio::null());
+    command
+}
+
+#[test]
+fn the_file_is_where_the_environment_says() {
+    let shelf = Shelf::new();
+    let log = shelf.path("log.jsonl");
+    std::fs::write(&log, said("m", "user", "Hello")).unwrap();
+    let places = [
+        (None, ".local/share/tertulia/sessions.db"),
+        (Some("XDG_DATA_HOME"), "data/tertulia/sessions.db"),
+        (Some("TERTULIA_HOME"), "data/sessions.db"),
+    ];
+    for (variable, file) in places {
+        let mut command = binary(&shelf.path(""));
+        command.args(["sessions", "import"]).arg(&log);
+        if let Some(variable) = variable {
+            command.env(variable, shelf.path("data"));
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let about = shelf.path(file).metadata().unwrap();
+        assert_eq!(about.permissions().mode() & 0o777, 0o600, "{file}");
+        let folder = shelf.path(file).parent().unwrap().metadata().unwrap();
+        assert_eq!(folder.permissions().mode() & 0o777, 0o700, "{file}");
+    }
+    let named = binary(&shelf.path(""))
+        .env("TERTULIA_STORE", shelf.url())
+        .args(["sessions", "import"])
+        .arg(&log)
+        .output();
+    assert!(named.unwrap().status.success());
+    assert_eq!(shelf.ids().len(), 1);
+}
+
+#[test]
+fn commands_that_need_no_session_make_no_store() {
+    let shelf = Shelf::new();
+    let request = r#"{"jsonrpc":"2.0","id":1,"method":"getTeamTask"}"#;
+    tertulia(&["rpc", "--store", &shelf.url()], request);
+    tertulia(&["build", "--budget", "100", "--store", &shelf.url()], "{}");
+    assert!(!shelf.path("sessions.db").exists());
+}
+
+#[test]
+fn without_a_home_only_sessions_are_missing() {
+    use std::io::Write;
+    let mut child = binary(std::path::Path::new(""))
+        .env_remove("HOME")
+        .arg("rpc")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    for method in ["getTeamTask", "listSessions"] {
+        writeln!(stdin, r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#).unwrap();
+    }
+    drop(stdin);
+    let told = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    assert!(told.contains(r#""task":null"#), "{told}");
+    assert!(told.contains("no home folder is known; name a store with --store"), "{told}");
+}
+
+#[test]
+fn new_entries_are_shown_as_they_land() {
+    use std::io::{BufRead, BufReader};
+    let shelf = Shelf::new();
+    shelf.import("one", &said("a", "user", "Hello"));
+    let mut child = binary(&shelf.path(""))
+        .args(["sessions", "show", "one", "--follow", "--json", "--store", &shelf.url()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("Hello"));
+    let entry = said("b", "user", "And then?");
+    let request = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"append","params":{{"sessionId":"one","entries":[{entry}]}}}}"#
+    );
+    assert!(tertulia(&["rpc", "--store", &shelf.url()], &request).stdout.contains("\"b\""));
+    assert!(lines.next().unwrap().unwrap().contains("And then?"));
+    // A session that is gone ends it with a word.
+    shelf.prints(&["delete", "one", "--yes"], "");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("there is no session one"));
+}
