@@ -5,6 +5,7 @@
 mod connection;
 mod desk;
 mod idle;
+mod journal;
 mod place;
 mod read;
 mod schema;

@@ -9,7 +9,7 @@ use rusqlite::{Connection, params};
 
 use super::connection::{self, Purpose, is_disk_error, problem};
 use super::read::{self, SessionRow, id_hash, place};
-use super::{schema, words};
+use super::{journal, schema, words};
 use crate::backend::State;
 use crate::model::Appended;
 use crate::plan::{Batch, Placed, Plan, Tail, plan, to_purge};
@@ -70,9 +70,26 @@ impl Desk {
         // What a process that was killed left in the journal goes into the file and to the disk, so
         // that nothing rests on a sync that may have failed.
         if desk.journal_bytes() > 0 {
+            desk.renew_journal()?;
             desk.checkpoint("PASSIVE");
         }
         Ok(desk)
+    }
+
+    /// Writes the journal over with its own bytes and syncs it. After a sync that failed Linux takes
+    /// pages for written that are not, and later syncs say all is well; a checkpoint from such a
+    /// journal would be lost halfway with the power. Nobody appends to it meanwhile.
+    fn renew_journal(&mut self) -> Result<(), StoreError> {
+        let renewed = self.transaction(|desk| Ok(journal::renew(&desk.journal())));
+        let failed = |reason: String| {
+            let problem = Problem::Disk { place: self.journal().display().to_string(), reason };
+            StoreError::SessionReadFailed { session: None, problem }
+        };
+        match renewed {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(failed(error.to_string())),
+            Err(failure) => Err(failure.error(None)),
+        }
     }
 
     /// Closes the file and opens it anew, after checking it.
@@ -256,10 +273,14 @@ impl Desk {
         }
     }
 
-    fn journal_bytes(&self) -> u64 {
+    fn journal(&self) -> PathBuf {
         let mut journal = self.path.as_os_str().to_owned();
         journal.push("-wal");
-        std::fs::metadata(journal).map_or(0, |about| about.len())
+        PathBuf::from(journal)
+    }
+
+    fn journal_bytes(&self) -> u64 {
+        std::fs::metadata(self.journal()).map_or(0, |about| about.len())
     }
 
     /// Copies the journal into the file and syncs it. An error of the disk stops the store: SQLite

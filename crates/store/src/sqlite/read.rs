@@ -1,8 +1,10 @@
 //! Questions to the file. A row is read as it is, however damaged: whoever decodes it finds out. Called
 //! with a reader's connection, or with the writer's inside its transaction.
 
+use std::cmp::Ordering;
+
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension, Params, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use tertulia_session::{ChainLink, EntryId, RecordHash};
 
 use crate::backend::State;
@@ -129,7 +131,7 @@ pub(super) fn rows(connection: &Connection, key: i64, after: Seq, limit: usize) 
         "SELECT {COLUMNS} FROM entry WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3"
     );
     let last = place(key, Seq::from(u32::MAX));
-    page(connection, &sql, (place(key, after), last, signed(limit)))
+    page(connection, &sql, (place(key, after), last, signed(limit)), Ordering::Less)
 }
 
 /// The entries up to a number, newest first.
@@ -138,7 +140,7 @@ pub(super) fn rows_back(connection: &Connection, key: i64, from: Seq, limit: usi
         "SELECT {COLUMNS} FROM entry WHERE place > ?1 AND place <= ?2 \
          ORDER BY place DESC LIMIT ?3"
     );
-    page(connection, &sql, (place(key, 0), place(key, from), signed(limit)))
+    page(connection, &sql, (place(key, 0), place(key, from), signed(limit)), Ordering::Greater)
 }
 
 /// Rows up to the first that the database could not give, and its error.
@@ -147,21 +149,33 @@ pub(super) struct Page {
     pub(super) error: Option<rusqlite::Error>,
 }
 
-fn page(connection: &Connection, sql: &str, values: impl Params) -> Page {
+/// `order` is how a row compares with the one behind it.
+fn page(connection: &Connection, sql: &str, values: (i64, i64, i64), order: Ordering) -> Page {
     let mut rows = Vec::new();
-    let error = collect(connection, sql, values, &mut rows).err();
+    let error = collect(connection, sql, values, order, &mut rows).err();
     Page { rows, error }
 }
 
 fn collect(
     connection: &Connection,
     sql: &str,
-    values: impl Params,
+    values: (i64, i64, i64),
+    order: Ordering,
     into: &mut Vec<Row>,
 ) -> Result<()> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut found = statement.query(values)?;
+    let mut before = None;
     while let Some(one) = found.next()? {
+        let place: i64 = one.get(0)?;
+        // A damaged tree gives rows in any order, and whoever reads page by page would never end.
+        let is_inside = values.0 < place && place <= values.1;
+        if !is_inside || before.is_some_and(|before: i64| before.cmp(&place) != order) {
+            let corrupt = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+            let reason = "an entry stands out of order".to_owned();
+            return Err(rusqlite::Error::SqliteFailure(corrupt, Some(reason)));
+        }
+        before = Some(place);
         into.push(row(one)?);
     }
     Ok(())
