@@ -104,13 +104,15 @@ fn bounds(key: i64) -> (i64, i64) {
     (place(key, 0), place(key, Seq::from(u32::MAX)))
 }
 
-/// An index must be small: eight bytes stand for an id. Which session it is of is part of them.
+/// Eight bytes stand for an id, to keep the index small: the key of the session and a hash, so that the
+/// ids of a session lie together and an append touches pages that were touched before. Different ids
+/// may have the same; whoever looks one up compares the text.
 pub(super) fn id_hash(key: i64, id: &EntryId) -> i64 {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&key.to_le_bytes()).update(id.as_str().as_bytes());
-    let hash = hasher.finalize();
-    let (first, _) = hash.as_bytes().split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
-    i64::from_le_bytes(*first)
+    const BASIS: u32 = 0x811c_9dc5;
+    const PRIME: u32 = 0x0100_0193;
+    let bytes = id.as_str().bytes();
+    let hash = bytes.fold(BASIS, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(PRIME));
+    (key << SEQ_BITS) | i64::from(hash)
 }
 
 pub(super) fn known(connection: &Connection, key: i64, id: &EntryId) -> Result<Option<Known>> {

@@ -152,6 +152,7 @@ fn an_earlier_version_is_brought_to_this_one_after_a_copy_was_made() {
     assert_eq!(store.verify(&id("talk")).unwrap().damage, None);
     let query = SearchQuery { text: "needle".to_owned(), ..SearchQuery::default() };
     assert_eq!(store.search(&query).unwrap().hits.len(), 1);
+    assert_eq!(store.entry(&id("talk"), &"e2".into()).unwrap().seq, 2);
     append(&store, &id("talk"), vec![link(4, "four")]);
     let copy = file.with_file_name("sessions.db.v1.bak");
     assert_eq!(fs::read(&copy).unwrap()[60..64], 1_u32.to_be_bytes());
