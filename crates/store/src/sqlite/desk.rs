@@ -200,10 +200,10 @@ impl Desk {
             let problem = Problem::Stopped(reason.clone());
             return Err(Failure { outcome: Outcome::NotStored, problem });
         }
-        let begun = self.connection.execute_batch("BEGIN IMMEDIATE");
+        let begun = self.run("BEGIN IMMEDIATE");
         let done = begun.and_then(|()| self.forget_if_changed()).and_then(|()| changes(self));
         let error = match done {
-            Ok(value) => match self.connection.execute_batch("COMMIT") {
+            Ok(value) => match self.run("COMMIT") {
                 Ok(()) => return Ok(value),
                 Err(error) => (error, true),
             },
@@ -211,6 +211,11 @@ impl Desk {
         };
         let (error, in_commit) = error;
         self.give_up(&error, in_commit)
+    }
+
+    /// A statement without values, parsed once.
+    fn run(&self, sql: &str) -> rusqlite::Result<()> {
+        self.connection.prepare_cached(sql)?.execute([]).map(|_| ())
     }
 
     /// Takes the changes back. After an error of the disk nobody knows what it holds: the store stops.
