@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::{build, instructions, quality, suite, tokens_usage};
+use crate::{build, instructions, quality, store, suite, tokens_usage};
 
 /// How the program is called.
 pub(crate) const USAGE: &str = "\
@@ -17,6 +17,8 @@ Usage: tertulia-bench [--quick] [--json]
        tertulia-bench --claude-usage <folder>
        tertulia-bench --quality <folder>
        tertulia-bench --build-times
+       tertulia-bench --store <folder> [--quick]
+       tertulia-bench --store-times <folder>
 
   --quick                   smaller sizes and fewer rounds: whether it runs, not how fast
   --json                    one JSON object per line instead of a table
@@ -29,6 +31,8 @@ Usage: tertulia-bench [--quick] [--json]
                               folder; reads them through the program zstd
   --build-times             seconds of a cold and of a warm build of 10,000 messages as JSON, for
                               bench/peers/trim_messages.py
+  --store <folder>          how fast the session store is on the disk of this folder
+  --store-times <folder>    times of its appends and tail reads as JSON, for bench/peers/sessions.py
   --help                    this text
 
 Exits with 1 if a figure is over its limit or cannot be measured, with 2 if called otherwise.";
@@ -46,6 +50,10 @@ pub(crate) enum Command {
     ClaudeUsage(PathBuf),
     /// Compare context managers on the data sets of this folder.
     Quality(PathBuf),
+    /// Measure the session store in this folder.
+    Store { folder: PathBuf, scale: Scale },
+    /// Time it for a comparison with other programs.
+    StoreTimes(PathBuf),
     /// Time builds for a comparison with another program.
     BuildTimes,
     /// Tell how it is called.
@@ -104,7 +112,7 @@ impl Command {
     /// Reads the words behind the program's name.
     pub(crate) fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, UsageError> {
         let (mut scale, mut form) = (Scale::FULL, Form::Table);
-        let mut other = None;
+        let (mut other, mut store) = (None, None);
         let (mut given, mut words) = (0, words.into_iter());
         while let Some(word) = words.next() {
             given += 1;
@@ -125,6 +133,14 @@ impl Command {
                     let missing = UsageError::FolderMissing("--quality");
                     other = Some(Self::Quality(words.next().ok_or(missing)?.into()));
                 }
+                "--store" => {
+                    let missing = UsageError::FolderMissing("--store");
+                    store = Some(PathBuf::from(words.next().ok_or(missing)?));
+                }
+                "--store-times" => {
+                    let missing = UsageError::FolderMissing("--store-times");
+                    other = Some(Self::StoreTimes(words.next().ok_or(missing)?.into()));
+                }
                 "--build-times" => other = Some(Self::BuildTimes),
                 "--help" | "-h" => return Ok(Self::Help),
                 _ => return Err(UsageError::UnknownArgument(word)),
@@ -133,7 +149,10 @@ impl Command {
         match other {
             Some(_) if given > 1 => Err(UsageError::NotTogether),
             Some(command) => Ok(command),
-            None => Ok(Self::Measure { scale, form }),
+            None => Ok(match store {
+                Some(folder) => Self::Store { folder, scale },
+                None => Self::Measure { scale, form },
+            }),
         }
     }
 
@@ -147,6 +166,8 @@ impl Command {
             Self::ClaudeUsage(folder) => tokens_usage::run(&folder, &mut stdout)?,
             Self::Quality(folder) => return quality::run(&folder, &mut stdout),
             Self::BuildTimes => build::times(&mut stdout)?,
+            Self::Store { folder, scale } => return store::run(&folder, &scale, &mut stdout),
+            Self::StoreTimes(folder) => return store::times(&folder, &mut stdout),
             Self::Help => writeln!(stdout, "{USAGE}")?,
         }
         Ok(ExitCode::SUCCESS)
@@ -196,6 +217,8 @@ mod tests {
     fn a_folder_follows_its_argument() {
         assert_eq!(parse("--quality data"), Ok(Command::Quality("data".into())));
         assert_eq!(parse("--claude-usage raw"), Ok(Command::ClaudeUsage("raw".into())));
+        let (folder, scale) = (PathBuf::from("disk"), Scale::QUICK);
+        assert_eq!(parse("--quick --store disk"), Ok(Command::Store { folder, scale }));
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod memory;
 mod quality;
 mod report;
 mod sample;
+mod store;
 mod strip;
 mod suite;
 mod tokens;

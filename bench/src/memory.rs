@@ -82,7 +82,7 @@ fn resident_growth(before: Option<u64>, messages: usize) -> String {
 /// What the process holds in memory; `None` where there is no `/proc`.
 ///
 /// From `status`, which counts in kB; `statm` counts in pages, whose size `std` does not tell.
-fn resident_bytes() -> Option<u64> {
+pub(crate) fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

@@ -35,6 +35,7 @@ pub(crate) enum Unit {
     Bytes,
     BytesPerMessage,
     NanosecondsPerByte,
+    Milliseconds,
     Percent,
     TokensPerStep,
 }
@@ -131,6 +132,7 @@ impl Unit {
             Self::Bytes => "B",
             Self::BytesPerMessage => "B/message",
             Self::NanosecondsPerByte => "ns/B",
+            Self::Milliseconds => "ms",
             Self::Percent => "%",
             Self::TokensPerStep => "tokens/step",
         }
@@ -139,7 +141,9 @@ impl Unit {
     fn show(self, value: f64) -> String {
         let sign = self.as_str();
         match self {
-            Self::Times | Self::NanosecondsPerByte => format!("{value:.2} {sign}"),
+            Self::Times | Self::NanosecondsPerByte | Self::Milliseconds => {
+                format!("{value:.2} {sign}")
+            }
             Self::Bytes => format!("{} {sign}", grouped(value as usize)),
             Self::BytesPerMessage => format!("{value:.0} {sign}"),
             Self::Percent => format!("{value:.1} {sign}"),

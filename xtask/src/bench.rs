@@ -3,6 +3,7 @@
 
 mod counter;
 pub(crate) mod quality;
+pub(crate) mod store;
 
 use crate::process::{self, ProcessError};
 use crate::workspace::Workspace;
