@@ -74,3 +74,65 @@ fn hit(question: &Question, score: u64, candidate: Candidate) -> Hit {
         snippet,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Letters of several scripts, marks, blanks, and characters that change their length in lower case.
+    fn text() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            "[a-zA-Z]{1,4}",
+            "[数据库東京タワーภาษา]{1,4}",
+            "[ \\n\\t.,/_*\"'-]{1,3}",
+            Just("İ".to_owned()),
+            Just("ǅß".to_owned()),
+            any::<char>().prop_map(String::from),
+        ];
+        proptest::collection::vec(piece, 0..30).prop_map(|pieces| pieces.concat())
+    }
+
+    fn is_indexed(question: &Question, text: &str) -> bool {
+        let terms = index_terms(text);
+        question.terms().iter().all(|wanted| {
+            let fits = |term: &String| match wanted.is_prefix {
+                true => term.starts_with(&wanted.text),
+                false => *term == wanted.text,
+            };
+            terms.iter().any(fits)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_question_finds_its_terms_are_in_the_index(text in text(), asked in text()) {
+            let Some(question) = Question::read(&asked) else { return Ok(()) };
+            if question.score(&text).is_some() {
+                prop_assert!(is_indexed(&question, &text), "{:?}", question);
+            }
+        }
+
+        #[test]
+        fn a_text_is_found_by_every_word_of_it(text in text()) {
+            for word in text.split_whitespace().filter(|word| !word.contains(['"', '*'])) {
+                let Some(question) = Question::read(word) else { continue };
+                prop_assert!(question.score(&text).is_some(), "{:?}", word);
+                prop_assert!(is_indexed(&question, &text), "{:?}", word);
+            }
+        }
+
+        #[test]
+        fn a_snippet_marks_what_it_shows(text in text(), asked in text()) {
+            let Some(question) = Question::read(&asked) else { return Ok(()) };
+            let snippet = question.snippet(&text);
+            let mut last = 0;
+            for mark in &snippet.marks {
+                prop_assert!(mark.start >= last && mark.start < mark.end);
+                prop_assert!(snippet.text.get(mark.clone()).is_some());
+                last = mark.end;
+            }
+        }
+    }
+}
