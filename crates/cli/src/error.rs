@@ -130,7 +130,9 @@ impl CliError {
         // With standard error gone too there is nobody left to tell.
         let _ = writeln!(stderr, "tertulia: {}", visible(&self.to_string()));
         match self {
-            Self::Usage(_) | Self::StoreUrl(_) => ExitCode::from(2),
+            Self::Usage(_) | Self::StoreUrl(_) | Self::Store(StoreError::InvalidSessionId(_)) => {
+                ExitCode::from(2)
+            }
             _ => ExitCode::FAILURE,
         }
     }

@@ -3,7 +3,7 @@
 //! that take `--store`.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tertulia_store::{SessionStore, StoreUrl};
 
@@ -48,6 +48,19 @@ impl StorePlace {
     /// The store, for whoever asks for a session that must be there.
     pub(crate) fn need(&self) -> Result<SessionStore, CliError> {
         self.open_existing()?.ok_or_else(|| CliError::NoSessions { place: self.url.to_string() })
+    }
+
+    /// Whether a path leads to a file of the store itself.
+    pub(crate) fn holds(&self, path: &Path) -> bool {
+        let StoreUrl::Sqlite(file) = &self.url else { return false };
+        let (Ok(file), Ok(path)) = (file.canonicalize(), path.canonicalize()) else {
+            return false;
+        };
+        ["", "-wal", "-shm"].iter().any(|ending| {
+            let mut one = file.as_os_str().to_owned();
+            one.push(ending);
+            path.as_os_str() == one
+        })
     }
 
     /// The address of the store.

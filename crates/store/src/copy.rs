@@ -29,7 +29,8 @@ fn copy_and_check(store: &SessionStore, file: &Path) -> Result<u64, StoreError> 
         copy_sessions(store, &copy)?;
     }
     let copy = SessionStore::open(&StoreUrl::Sqlite(file.to_owned()))?;
-    check_all(&copy)
+    // What is damaged in the copy was so before, most likely: then the store is the one to name.
+    check_all(&copy).map_err(|error| check_all(store).err().unwrap_or(error))
 }
 
 /// Copies the sessions of a backup into a store. Says how many.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use crate::model::{Range, Seq, StoredEntry};
 use crate::row::Row;
-use crate::{SessionId, SessionStore, StoreError};
+use crate::{Problem, SessionId, SessionStore, StoreError};
 
 /// How many entries are read at once, at most; fewer where they are large would cost more calls.
 const PAGE: usize = 256;
@@ -52,9 +52,20 @@ impl<'s> Entries<'s> {
             return Ok(());
         }
         let left = usize::try_from(self.last - self.after).unwrap_or(usize::MAX);
-        self.page = self.store.backend.rows(&self.session, self.after, left.min(PAGE))?.into();
-        // No page at all: the session was deleted meanwhile.
-        self.after = self.page.back().map_or(self.last, |row| row.seq);
+        let page = self.store.backend.rows(&self.session, self.after, left.min(PAGE))?;
+        for row in page {
+            // What was before the gap is handed over first.
+            if row.seq != self.after + 1 {
+                break;
+            }
+            self.after = row.seq;
+            self.page.push_back(row);
+        }
+        if self.page.is_empty() {
+            // A session that was deleted meanwhile is said to be gone, not damaged.
+            self.store.backend.head(&self.session)?;
+            return Err(missing(&self.session, self.after + 1));
+        }
         Ok(())
     }
 
@@ -105,8 +116,13 @@ fn walk(
             branch.push_front(row);
         }
         if branch.len() == before {
-            break;
+            return Err(missing(session, from));
         }
     }
     Ok(branch)
+}
+
+fn missing(session: &SessionId, place: Seq) -> StoreError {
+    let reason = "it is not there".to_owned();
+    StoreError::unreadable(session, Problem::Damaged { place, entry: None, reason })
 }

@@ -151,7 +151,9 @@ pub enum Problem {
         reason: String,
     },
     /// The file is no store, or is damaged as a whole.
-    #[error("{place} is damaged or no store of sessions: {reason}; restore a backup of it")]
+    #[error(
+        "{place} is damaged or no store of sessions: {reason}; name another one, or restore a backup of it"
+    )]
     NotAStore {
         /// The file.
         place: String,
@@ -167,7 +169,9 @@ pub enum Problem {
         reason: String,
     },
     /// A server cannot be reached, or the connection to it was lost.
-    #[error("no connection to {server}: {reason}; check that it runs and may be reached")]
+    #[error(
+        "no connection to {server}: {reason}; check that the server runs, and the address, role and password"
+    )]
     Connection {
         /// The server, without a password.
         server: String,
@@ -220,6 +224,19 @@ impl StoreError {
     pub(crate) fn not_stored(session: &SessionId, problem: Problem) -> Self {
         let (session, outcome) = (Some(session.clone()), Outcome::NotStored);
         Self::SessionWriteFailed { session, outcome, problem }
+    }
+
+    /// Without the id of a session that nobody asked for by name.
+    pub(crate) fn unnamed(self) -> Self {
+        match self {
+            Self::SessionWriteFailed { outcome, problem, .. } => {
+                Self::SessionWriteFailed { session: None, outcome, problem }
+            }
+            Self::SessionReadFailed { problem, .. } => {
+                Self::SessionReadFailed { session: None, problem }
+            }
+            other => other,
+        }
     }
 
     /// What kept a store from being opened keeps it from being written to.

@@ -46,7 +46,7 @@ impl Import {
     /// Takes the next entry, with what is known of it.
     pub fn push_new(&mut self, new: NewRecord) -> Result<(), StoreError> {
         // Made ready at once: what waits is then as small as it will be on disk, and its size known.
-        let prepared = Prepared::new(&self.session, new)?;
+        let prepared = Prepared::new(&self.session, new).map_err(StoreError::unnamed)?;
         self.waiting_bytes += prepared.record.body.len();
         self.waiting.push(prepared);
         if self.waiting.len() >= BATCH_ENTRIES || self.waiting_bytes >= BATCH_BYTES {
@@ -62,7 +62,7 @@ impl Import {
             return Ok(());
         }
         let batch = Batch { records, expected_tail: None };
-        self.store.backend.append(&self.session, batch)?;
+        self.store.backend.append(&self.session, batch).map_err(StoreError::unnamed)?;
         Ok(())
     }
 

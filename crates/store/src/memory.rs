@@ -9,7 +9,7 @@ use tertulia_session::EntryId;
 
 use crate::backend::{Backend, Candidates, Head, Indexed, State};
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
-use crate::plan::{Batch, Known, Tail, plan, to_purge};
+use crate::plan::{Batch, Known, Tail, plan, what_is_left};
 use crate::row::{Encoding, Row};
 use crate::search::{CANDIDATES_MAX, Candidate, Question, Term, index_terms, text_of};
 use crate::store::{NO_LINK, now_millis};
@@ -110,13 +110,11 @@ impl Session {
     }
 
     fn purge(&mut self) {
-        let log: Vec<_> = self.rows.iter().filter_map(|row| row.clone().decode().ok()).collect();
-        for (seq, by) in to_purge(&log) {
-            let Some(place) = usize::try_from(seq - 1).ok() else { continue };
-            let (Some(row), Some(stored)) = (self.rows.get_mut(place), log.get(place)) else {
-                continue;
-            };
-            row.record = row.record.purged(&stored.entry, &by);
+        for (seq, _, record) in what_is_left(self.rows.clone()) {
+            let place = usize::try_from(seq - 1).unwrap_or(usize::MAX);
+            if let Some(row) = self.rows.get_mut(place) {
+                row.record = record;
+            }
         }
     }
 }

@@ -240,6 +240,11 @@ impl ListFilter {
 }
 
 impl SearchQuery {
+    /// Whether there is a word in it that can be found.
+    pub fn has_words(&self) -> bool {
+        crate::search::Question::read(&self.text).is_some()
+    }
+
     /// Whether an entry passes the filters, all but that of the session.
     pub(crate) fn takes(&self, record: &Record) -> bool {
         let said_by = |wanted: &String| {

@@ -2,12 +2,12 @@
 //! it is refused. Pure and the same for every store, which only looks up what is asked and writes what
 //! is planned.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use tertulia_session::{ChainLink, EntryId, EntryIndex, EntryKind, RecordHash};
+use tertulia_session::{ChainLink, Entry, EntryId, EntryIndex, EntryKind, RecordHash};
 
 use crate::model::{Append, Appended, Seq, StoredEntry};
-use crate::row::Prepared;
+use crate::row::{Prepared, Record, Row};
 use crate::{Problem, SessionId, StoreError};
 
 /// Where a session ends.
@@ -98,6 +98,10 @@ pub(crate) fn plan(
             }
             continue;
         }
+        // The first one that is new: a repeated append never comes here, whatever came after it.
+        if new.is_empty() {
+            check_tail(session, tail, batch)?;
+        }
         end.names_parents |= prepared.parent_id.is_some();
         let parent = match &prepared.parent_id {
             Some(parent) if Some(parent) == end.id.as_ref() => Some(end.seq),
@@ -123,24 +127,59 @@ pub(crate) fn plan(
         in_batch.insert(id, Known { seq: end.seq, hash });
         new.push(Placed { index, seq: end.seq, parent, link: end.link });
     }
-    // A repeated append finds all its entries there: it is done, whatever came after it.
-    let is_repeated = new.is_empty() && !batch.records.is_empty();
-    if !is_repeated
-        && let Some(expected) = &batch.expected_tail
-        && tail.id.as_ref() != Some(expected)
-    {
-        let (session, expected) = (session.clone(), expected.clone());
-        let actual = tail.id.clone();
-        return Err(StoreError::SessionConcurrentWrite { session, expected, actual });
+    if batch.records.is_empty() {
+        check_tail(session, tail, batch)?;
     }
     let last_entry_id = batch.records.last().map(|prepared| prepared.record.id.clone());
     let appended = Appended { last_entry_id, appended_count: new.len(), newest: end.seq };
     Ok(Plan { new, tail: end, redacts, appended })
 }
 
+fn check_tail(session: &SessionId, tail: &Tail, batch: &Batch) -> Result<(), StoreError> {
+    let Some(expected) = batch.expected_tail.as_ref().filter(|one| tail.id.as_ref() != Some(one))
+    else {
+        return Ok(());
+    };
+    let (session, expected, actual) = (session.clone(), expected.clone(), tail.id.clone());
+    Err(StoreError::SessionConcurrentWrite { session, expected, actual })
+}
+
+/// What is to stand in the place of each entry of a log that is hidden and has its bytes still, and the
+/// entry, where it can be read. A damaged target is overwritten like any other.
+pub(crate) fn what_is_left(rows: Vec<Row>) -> Vec<(Seq, Option<Entry>, Record)> {
+    let mut kept: BTreeMap<Seq, (Record, Option<Seq>)> = BTreeMap::new();
+    let mut damaged = Vec::new();
+    let mut log: Vec<StoredEntry> = Vec::with_capacity(rows.len());
+    for row in rows {
+        let seq = row.seq;
+        kept.insert(seq, (row.record.clone(), row.parent));
+        match row.decode() {
+            Ok(stored) => log.push(stored),
+            Err(_) => damaged.push(seq),
+        }
+    }
+    let mut left = Vec::new();
+    for (seq, by) in to_purge(&log) {
+        let stored = log.binary_search_by_key(&seq, |stored| stored.seq).ok();
+        let entry = stored.and_then(|place| log.get(place)).map(|stored| stored.entry.clone());
+        if let (Some(entry), Some((record, _))) = (entry, kept.get(&seq)) {
+            let record = record.purged(&entry, &by);
+            left.push((seq, Some(entry), record));
+        }
+    }
+    let redactions = redactions(&log);
+    for seq in damaged {
+        let Some((record, parent)) = kept.get(&seq) else { continue };
+        let Some(by) = redactions.get(&record.id) else { continue };
+        let parent = parent.and_then(|parent| kept.get(&parent)).map(|(parent, _)| &parent.id);
+        left.push((seq, None, record.purged(&record.shell(parent), by)));
+    }
+    left
+}
+
 /// What is hidden in a log and still has its bytes, and the redaction that hides it: the targets, and
 /// the summaries that may hold text of them.
-pub(crate) fn to_purge(log: &[StoredEntry]) -> Vec<(Seq, EntryId)> {
+fn to_purge(log: &[StoredEntry]) -> Vec<(Seq, EntryId)> {
     let entries: Vec<_> = log.iter().map(|stored| stored.entry.clone()).collect();
     let Ok(index) = EntryIndex::of(&entries) else {
         return direct_targets(log);
@@ -155,15 +194,20 @@ pub(crate) fn to_purge(log: &[StoredEntry]) -> Vec<(Seq, EntryId)> {
 
 /// For a log that no view can be made of.
 fn direct_targets(log: &[StoredEntry]) -> Vec<(Seq, EntryId)> {
-    let redactions = log.iter().filter_map(|stored| match &stored.entry.kind {
-        EntryKind::Redaction(redaction) => Some((&redaction.target_id, &stored.entry.id)),
-        _ => None,
-    });
-    let redacted: HashMap<_, _> = redactions.collect();
+    let redacted = redactions(log);
     let hidden = log.iter().filter_map(|stored| {
         let by = redacted.get(&stored.entry.id)?;
         let is_purged = matches!(stored.entry.kind, EntryKind::Purged(_));
         (!is_purged).then(|| (stored.seq, (*by).clone()))
     });
     hidden.collect()
+}
+
+/// The redactions of a log by their targets.
+fn redactions(log: &[StoredEntry]) -> HashMap<&EntryId, &EntryId> {
+    let redactions = log.iter().filter_map(|stored| match &stored.entry.kind {
+        EntryKind::Redaction(redaction) => Some((&redaction.target_id, &stored.entry.id)),
+        _ => None,
+    });
+    redactions.collect()
 }

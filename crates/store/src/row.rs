@@ -106,7 +106,7 @@ impl Prepared {
         let bytes = json.len() as u64;
         let (encoding, body) = match encoding {
             Encoding::Plain => compressed(json.into_bytes()),
-            other => (other, json.into_bytes()),
+            other => (other, sealed(json)),
         };
         let record = Record {
             type_name: type_name(&entry).into(),
@@ -152,6 +152,21 @@ fn compressed(json: Vec<u8>) -> (Encoding, Vec<u8>) {
     }
 }
 
+/// What a redaction leaves has the hash of what was there in its column, so its own stands behind it.
+fn sealed(json: String) -> Vec<u8> {
+    let hash = RecordHash::of_bytes(json.as_bytes());
+    let mut body = json.into_bytes();
+    body.extend_from_slice(hash.as_bytes());
+    body
+}
+
+fn unsealed(body: &[u8]) -> Result<Vec<u8>, String> {
+    match body.split_last_chunk::<32>() {
+        Some((json, hash)) if RecordHash::of_bytes(json).as_bytes() == hash => Ok(json.to_vec()),
+        _ => Err("what is left of it does not have the hash that stands behind it".to_owned()),
+    }
+}
+
 /// The word in `type`; of what was purged, the word that was there.
 fn type_name(entry: &Entry) -> &str {
     match &entry.kind {
@@ -173,14 +188,15 @@ impl Record {
     /// The bytes of the record, checked against their hash.
     pub(crate) fn json(&self) -> Result<Vec<u8>, String> {
         let json = match self.encoding {
-            Encoding::Plain | Encoding::Purged => self.body.clone(),
+            Encoding::Plain => self.body.clone(),
+            Encoding::Purged => return unsealed(&self.body),
             Encoding::Zstd => {
                 let size = usize::try_from(self.bytes).unwrap_or(usize::MAX);
                 zstd::bulk::decompress(&self.body, size.min(RECORD_BYTES_MAX))
                     .map_err(|error| format!("its record cannot be decompressed ({error})"))?
             }
         };
-        if self.encoding != Encoding::Purged && RecordHash::of_bytes(&json) != self.hash {
+        if RecordHash::of_bytes(&json) != self.hash {
             return Err("its record does not have the hash that was stored with it".to_owned());
         }
         Ok(json)
@@ -219,6 +235,19 @@ impl Record {
         }
     }
 
+    /// What the columns still say of an entry whose record cannot be read.
+    pub(crate) fn shell(&self, parent: Option<&EntryId>) -> Entry {
+        Entry {
+            id: self.id.clone(),
+            parent_id: parent.cloned(),
+            kind: EntryKind::Custom(None),
+            timestamp: self.time.map(Timestamp::from_millis),
+            run_id: None,
+            meta: None,
+            unknown: Fields::NONE,
+        }
+    }
+
     /// What is left once this redaction took the bytes away.
     pub(crate) fn purged(&self, entry: &Entry, by: &EntryId) -> Self {
         let kind = EntryKind::Purged(Purged {
@@ -236,16 +265,16 @@ impl Record {
             meta: None,
             unknown: Fields::NONE,
         };
-        let body = EntryRecord::new(&left).to_json().into_bytes();
+        let json = EntryRecord::new(&left).to_json();
         Self {
             id: self.id.clone(),
             type_name: self.type_name.clone(),
             time: self.time,
             speaker: None,
-            bytes: body.len() as u64,
+            bytes: json.len() as u64,
             count: None,
             encoding: Encoding::Purged,
-            body,
+            body: sealed(json),
             hash: self.hash,
         }
     }

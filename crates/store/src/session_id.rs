@@ -11,8 +11,8 @@ pub struct SessionId(Arc<str>);
 /// A text that cannot be the id of a session.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{got:?} cannot be the id of a session; take 1 to {max} letters, digits, '-', '_', '.' and ':', \
-     beginning with a letter or digit",
+    "{got:?} cannot be the id of a session; take 1 to {max} letters (a-z, A-Z), digits, '-', '_', '.' \
+     and ':', beginning with a letter or digit",
     max = SessionId::BYTES_MAX
 )]
 pub struct InvalidSessionId {

@@ -152,13 +152,50 @@ impl SessionStore {
         target: &EntryId,
         reason: Option<&str>,
     ) -> Result<Appended, StoreError> {
-        self.place_of(id, target)?;
-        let tail = self.backend.head(id)?.tail;
+        let stored = self.entry_or_damaged(id, target)?;
+        if let Some(EntryKind::Purged(purged)) = stored.map(|stored| stored.entry.kind) {
+            let newest = self.backend.head(id)?.seq;
+            let last_entry_id = Some(purged.by);
+            return Ok(Appended { last_entry_id, appended_count: 0, newest });
+        }
         let redaction = Redaction { reason: reason.map(Into::into), ..Redaction::of(target) };
         let entry = NewEntry::new(EntryKind::Redaction(redaction));
         let entry = entry.at(Timestamp::from_millis(now_millis()));
-        let entry = tail.map_or(entry.clone(), |tail| entry.with_parent(tail));
-        self.append(id, Append::of([entry.with_content_id()]))
+        self.append_to_tail(id, |tail| {
+            let entry = entry.clone();
+            let entry = tail.map_or(entry.clone(), |tail| entry.with_parent(tail.clone()));
+            Append::of([entry.with_content_id()])
+        })
+    }
+
+    /// Appends what follows the newest entry. Somebody else may append between looking and storing:
+    /// then it is made anew, so that nothing ends up on a branch by accident.
+    pub fn append_to_tail(
+        &self,
+        id: &SessionId,
+        make: impl Fn(Option<&EntryId>) -> Append,
+    ) -> Result<Appended, StoreError> {
+        loop {
+            let tail = self.backend.head(id)?.tail;
+            let append = Append { expected_tail: tail.clone(), ..make(tail.as_ref()) };
+            match self.append(id, append) {
+                // An empty session has no tail to expect, and its first entry no parent.
+                Err(StoreError::SessionConcurrentWrite { .. }) => {}
+                appended => return appended,
+            }
+        }
+    }
+
+    /// An entry; `None` if it is there and cannot be read.
+    fn entry_or_damaged(
+        &self,
+        id: &SessionId,
+        entry: &EntryId,
+    ) -> Result<Option<StoredEntry>, StoreError> {
+        match self.entry(id, entry) {
+            Err(StoreError::SessionReadFailed { problem: Problem::Damaged { .. }, .. }) => Ok(None),
+            found => found.map(Some),
+        }
     }
 
     /// What is known of a session.

@@ -33,6 +33,10 @@ impl StoreUrl {
             return Ok(Self::Postgres(text.to_owned()));
         }
         match text.strip_prefix("sqlite:") {
+            // What other programs mean by these is no file of that name.
+            Some(path) if [":", "file:", "//"].iter().any(|one| path.starts_with(one)) => {
+                Err(invalid())
+            }
             Some(path) if !path.is_empty() && !path.contains('\0') => Ok(Self::Sqlite(path.into())),
             _ => Err(invalid()),
         }
@@ -91,7 +95,16 @@ mod tests {
 
     #[test]
     fn what_names_no_store_is_refused() {
-        for text in ["", "sqlite:", "talk.db", "mysql://x", "sqlite:a\0b", "Memory"] {
+        for text in [
+            "",
+            "sqlite:",
+            "talk.db",
+            "mysql://x",
+            "sqlite:a\0b",
+            "Memory",
+            "sqlite::memory:",
+            "sqlite://x",
+        ] {
             let error = StoreUrl::parse(text).unwrap_err().to_string();
             assert!(error.contains("write sqlite:PATH"), "{text:?}");
         }

@@ -86,6 +86,11 @@ impl Check<'_> {
         if before.head.next(&EntryDigest::of(&stored.entry)) != stored.link {
             return damaged("its link does not follow from the entry before it");
         }
+        if let EntryKind::Purged(purged) = &stored.entry.kind
+            && self.store.backend.find(self.session, &purged.by)?.is_none()
+        {
+            return damaged("the redaction that purged it is not there");
+        }
         if !self.parent_fits(&stored)? {
             return damaged("the number of its parent is not that of the entry it follows");
         }

@@ -122,7 +122,9 @@ fn hostile_names_are_refused_everywhere() {
             &["import", "-", "--as", name],
             &["search", "x", "--session", name],
         ] {
-            let told = shelf.refuses(arguments, &said("m", "user", "Hello"));
+            let outcome = shelf.sessions(arguments, &said("m", "user", "Hello"));
+            let told = &outcome.stderr;
+            assert!(outcome.exits_with(2), "{arguments:?}: {told}");
             assert!(told.contains("cannot be the id of a session"), "{arguments:?}: {told}");
         }
     }

@@ -50,6 +50,12 @@ impl Address {
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             return Err(refused(&place, "the address names no host"));
         }
+        // An address is seen by whoever lists the processes; this variable is not.
+        if config.get_password().is_none()
+            && let Some(password) = std::env::var_os("PGPASSWORD")
+        {
+            config.password(password.as_encoded_bytes());
+        }
         let wants_tls = match wish {
             Wish::Plain => false,
             Wish::Tls => true,

@@ -2,14 +2,10 @@
 //! transaction of the append that brought the redaction. What the server keeps of old rows in its
 //! files is cleaned away by [`chores`](super::chores), a moment later.
 
-use std::collections::BTreeMap;
-
 use super::link::Link;
 use super::read::{columns, row, signed};
 use super::trouble::Trouble;
-use crate::model::StoredEntry;
-use crate::plan::to_purge;
-use crate::row::{Record, Row};
+use crate::plan::what_is_left;
 use crate::{Outcome, Problem, StoreError};
 
 const LOG: &str = concat!(
@@ -45,31 +41,11 @@ pub(super) async fn purge(link: &mut Link, key: i64) -> Result<bool, Trouble> {
     if left.is_empty() {
         return Ok(false);
     }
-    let seqs: Vec<i64> = left.iter().map(|(seq, _)| signed(*seq)).collect();
-    let bytes: Vec<i64> = left.iter().map(|(_, record)| signed(record.bytes)).collect();
-    let encodings: Vec<i16> = left.iter().map(|(_, record)| record.encoding.code()).collect();
-    let bodies: Vec<&[u8]> = left.iter().map(|(_, record)| record.body.as_slice()).collect();
+    let seqs: Vec<i64> = left.iter().map(|(seq, ..)| signed(*seq)).collect();
+    let bytes: Vec<i64> = left.iter().map(|(.., record)| signed(record.bytes)).collect();
+    let encodings: Vec<i16> = left.iter().map(|(.., record)| record.encoding.code()).collect();
+    let bodies: Vec<&[u8]> = left.iter().map(|(.., record)| record.body.as_slice()).collect();
     link.execute(OVERWRITE, &[&key, &seqs, &bytes, &encodings, &bodies]).await?;
     link.execute(FORGET, &[&key, &seqs]).await?;
     Ok(true)
-}
-
-/// What is to stand in the place of each entry that is hidden and has its bytes still.
-fn what_is_left(rows: Vec<Row>) -> Vec<(u64, Record)> {
-    let mut records: BTreeMap<u64, (usize, Record)> = BTreeMap::new();
-    let mut log: Vec<StoredEntry> = Vec::with_capacity(rows.len());
-    for row in rows {
-        let record = row.record.clone();
-        // A damaged entry is left as it is; `verify` names it.
-        if let Ok(stored) = row.decode() {
-            records.insert(stored.seq, (log.len(), record));
-            log.push(stored);
-        }
-    }
-    let targets = to_purge(&log).into_iter();
-    let left = targets.filter_map(|(seq, by)| {
-        let (place, record) = records.get(&seq)?;
-        Some((seq, record.purged(&log.get(*place)?.entry, &by)))
-    });
-    left.collect()
 }

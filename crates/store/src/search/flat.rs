@@ -6,7 +6,11 @@ pub(super) fn fold(one: char) -> char {
     if one.is_ascii() {
         return one.to_ascii_lowercase();
     }
-    one.to_lowercase().next().unwrap_or(one)
+    match one.to_lowercase().next().unwrap_or(one) {
+        // At the end of a word Greek writes another letter for the same sound.
+        'ς' => 'σ',
+        lower => lower,
+    }
 }
 
 /// Whether a script writes words without blanks between them, or joins them so freely that pairs of

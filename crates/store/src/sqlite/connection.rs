@@ -130,12 +130,12 @@ pub(super) fn not_a_store(path: &Path, reason: String) -> StoreError {
 /// What SQLite said, as a problem with its cure.
 pub(super) fn problem(path: &Path, error: &rusqlite::Error) -> Problem {
     let place = || path.display().to_string();
+    if is_busy(error) {
+        return Problem::Busy { seconds: BUSY_SECONDS };
+    }
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => Problem::DiskFull,
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Problem::ReadOnly(place()),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            Problem::Busy { seconds: BUSY_SECONDS }
-        }
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             Problem::NotAStore { place: place(), reason: error.to_string() }
         }
@@ -153,6 +153,12 @@ pub(super) fn problem(path: &Path, error: &rusqlite::Error) -> Problem {
 /// Whether the disk itself reported an error, after which nobody knows what it holds.
 pub(super) fn is_disk_error(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure)
+}
+
+/// Whether another process stands in the way.
+pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
+    matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 /// Something of a session cannot be read.

@@ -12,7 +12,7 @@ use super::read::{self, SessionRow, id_hash, place};
 use super::{journal, schema, words};
 use crate::backend::State;
 use crate::model::Appended;
-use crate::plan::{Batch, Placed, Plan, Tail, plan, to_purge};
+use crate::plan::{Batch, Placed, Plan, Tail, plan, what_is_left};
 use crate::row::{Prepared, Record};
 use crate::store::now_millis;
 use crate::{Outcome, Problem, SessionId, StoreError};
@@ -35,6 +35,8 @@ pub(super) struct Desk {
     commits: u32,
     /// Why nothing is written any more.
     stopped: Option<String>,
+    /// Whether bytes that were purged may still be in the journal.
+    holds_purged: bool,
 }
 
 /// A session that is being written to.
@@ -66,6 +68,7 @@ impl Desk {
             version: -1,
             commits: 0,
             stopped: None,
+            holds_purged: false,
         };
         // What a process that was killed left in the journal goes into the file and to the disk, so
         // that nothing rests on a sync that may have failed.
@@ -144,9 +147,10 @@ impl Desk {
         if let Err(failure) = outcome {
             return group.iter().map(|request| Err(failure.of(&request.session))).collect();
         }
-        if purged {
-            // The journal still holds the bytes.
-            self.checkpoint("TRUNCATE");
+        self.holds_purged |= purged;
+        if self.holds_purged {
+            // The journal still holds the bytes; a reader may stand in the way, then it is tried again.
+            self.holds_purged = !self.checkpoint("TRUNCATE");
         } else {
             self.tidy_journal();
         }
@@ -267,6 +271,13 @@ impl Desk {
         &self.connection
     }
 
+    /// Empties the journal if it may hold bytes that were purged. Called when it is quiet.
+    pub(super) fn clean_journal(&mut self) {
+        if self.holds_purged {
+            self.holds_purged = !self.checkpoint("TRUNCATE");
+        }
+    }
+
     /// Copies the journal into the file when it has grown large.
     pub(super) fn tidy_journal(&mut self) {
         self.commits += 1;
@@ -290,12 +301,18 @@ impl Desk {
 
     /// Copies the journal into the file and syncs it. An error of the disk stops the store: SQLite
     /// would say nothing, and a later sync would lie.
-    fn checkpoint(&mut self, mode: &str) {
+    /// Says whether all of it was copied.
+    fn checkpoint(&mut self, mode: &str) -> bool {
         let sql = format!("PRAGMA wal_checkpoint({mode})");
-        if let Err(error) = connection::run_pragma(&self.connection, &sql)
-            && is_disk_error(&error)
-        {
-            self.stop(error.to_string());
+        match connection::run_pragma(&self.connection, &sql) {
+            // The first number says whether somebody stood in the way.
+            Ok(busy) => busy == "0",
+            Err(error) => {
+                if is_disk_error(&error) {
+                    self.stop(error.to_string());
+                }
+                false
+            }
         }
     }
 }
@@ -386,26 +403,15 @@ fn purge(connection: &Connection, session: &SessionRow) -> rusqlite::Result<bool
         return Err(error);
     }
     let indexed = indexed_until(connection, session.key)?;
-    let mut records: HashMap<u64, Record> = HashMap::new();
-    let mut log = Vec::with_capacity(page.rows.len());
-    for row in page.rows {
-        let record = row.record.clone();
-        if let Ok(stored) = row.decode() {
-            records.insert(stored.seq, record);
-            log.push(stored);
-        }
-    }
-    let targets = to_purge(&log);
-    for (seq, by) in &targets {
-        let stored = log.iter().find(|stored| stored.seq == *seq);
-        let (Some(stored), Some(record)) = (stored, records.get(seq)) else { continue };
+    let left = what_is_left(page.rows);
+    for (seq, entry, record) in &left {
         let place = place(session.key, *seq);
-        if *seq <= indexed {
-            words::remove(connection, place, &stored.entry)?;
+        if let Some(entry) = entry.as_ref().filter(|_| *seq <= indexed) {
+            words::remove(connection, place, entry)?;
         }
-        overwrite(connection, place, &record.purged(&stored.entry, by))?;
+        overwrite(connection, place, record)?;
     }
-    Ok(!targets.is_empty())
+    Ok(!left.is_empty())
 }
 
 fn indexed_until(connection: &Connection, key: i64) -> rusqlite::Result<u64> {

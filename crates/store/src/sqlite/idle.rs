@@ -75,6 +75,7 @@ impl Shared {
     fn run(&self) {
         while self.wait_for_quiet() {
             let mut desk = lock(&self.desk);
+            desk.clean_journal();
             if !words::is_behind(desk.connection()).unwrap_or(false) {
                 drop(desk);
                 // Sleeps until something is appended.

@@ -3,7 +3,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::{Problem, StoreError};
@@ -23,6 +23,7 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf, StoreError> {
     let path = folder.join(name);
     make_file(&path)?;
     check_file(&path)?;
+    check_beside(&path)?;
     Ok(path)
 }
 
@@ -65,17 +66,40 @@ fn make_file(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Whoever can write to the folder can put another file in the place of ours.
+/// Whoever can write to the folder can put another file in the place of ours, or a journal beside it;
+/// whoever can write to one above it can put another folder in its place, unless it is sticky.
 fn check_folder(folder: &Path) -> Result<(), StoreError> {
-    let about = fs::metadata(folder).map_err(|error| failed(folder, &error))?;
-    let (mode, owner) = (about.mode(), about.uid());
-    let sticky = mode & 0o1000 != 0;
-    if mode & 0o022 != 0 && !sticky {
-        let reason = "can be written to by others; run `chmod go-w` on it, or name another folder";
-        return Err(bad(folder, reason));
+    for (level, one) in folder.ancestors().enumerate() {
+        let about = fs::metadata(one).map_err(|error| failed(one, &error))?;
+        let is_sticky = about.mode() & 0o1000 != 0 && level > 0;
+        if about.mode() & 0o022 != 0 && !is_sticky {
+            let reason =
+                "can be written to by others; run `chmod go-w` on it, or name another folder";
+            return Err(bad(one, reason));
+        }
     }
+    let owner = fs::metadata(folder).map_err(|error| failed(folder, &error))?.uid();
     if owner != rustix::process::geteuid().as_raw() && owner != 0 {
         return Err(bad(folder, "belongs to another user; name a folder of your own"));
+    }
+    Ok(())
+}
+
+/// The journal and what readers share, where they lie beside the file already. Made by a reader of a
+/// file that was read-only then, they may be read-only too, and would keep it so.
+fn check_beside(path: &Path) -> Result<(), StoreError> {
+    let is_writable = |mode: u32| mode & 0o600 == 0o600;
+    let about = path.symlink_metadata().map_err(|error| failed(path, &error))?;
+    for ending in ["-wal", "-shm"] {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(ending);
+        let beside = PathBuf::from(beside);
+        let Ok(found) = beside.symlink_metadata() else { continue };
+        check_file(&beside)?;
+        if is_writable(about.mode()) && !is_writable(found.mode()) {
+            let mended = fs::set_permissions(&beside, fs::Permissions::from_mode(0o600));
+            mended.map_err(|error| failed(&beside, &error))?;
+        }
     }
     Ok(())
 }

@@ -2,10 +2,12 @@
 //! transaction, after a copy of the file was made.
 
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::connection::{cannot_open, not_a_store, problem, run_pragma};
+use super::connection::{BUSY_SECONDS, cannot_open, is_busy, not_a_store, problem, run_pragma};
 use super::place;
 use crate::StoreError;
 
@@ -122,7 +124,17 @@ pub(super) fn is_wal(connection: &Connection, path: &Path) -> Result<bool, Store
 
 /// Asks again what it has become: without the journal the promises of the store do not hold.
 fn set_wal(connection: &Connection, path: &Path) -> Result<(), StoreError> {
-    run_pragma(connection, "PRAGMA journal_mode = WAL").map_err(|e| cannot_open(path, &e))?;
+    // SQLite does not wait here while another process looks at the new file.
+    let until = Instant::now() + Duration::from_secs(BUSY_SECONDS);
+    loop {
+        match run_pragma(connection, "PRAGMA journal_mode = WAL") {
+            Err(error) if is_busy(&error) && Instant::now() < until => {
+                thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(cannot_open(path, &error)),
+            Ok(_) => break,
+        }
+    }
     match is_wal(connection, path)? {
         true => Ok(()),
         false => Err(not_a_store(path, "the file system allows no WAL".to_owned())),

@@ -59,9 +59,29 @@ fn a_folder_that_others_can_write_to_is_refused() {
     fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
     assert!(refusal(&file).contains("can be written to by others"));
     assert!(!file.exists());
-    // As in /tmp: nobody can take away what is another's.
+    // As /tmp: nobody can take away what is another's, but put a journal there before it is made.
     fs::set_permissions(folder.path(), Permissions::from_mode(0o1777)).unwrap();
+    assert!(refusal(&file).contains("can be written to by others"));
+    // In a folder above ours that is enough.
+    open(&folder.path().join("own/sessions.db")).unwrap();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+    assert!(
+        refusal(&folder.path().join("own/sessions.db")).contains("can be written to by others")
+    );
+}
+
+#[test]
+fn what_lies_beside_the_file_is_looked_at_too() {
+    let (_folder, file) = folder();
+    let store = open(&file).unwrap();
+    filled(&store, "talk", chain(3));
+    let shared = file.with_file_name("sessions.db-shm");
+    fs::set_permissions(&shared, Permissions::from_mode(0o644)).unwrap();
+    assert!(refusal(&file).contains("sessions.db-shm can be read by others"));
+    // Left by somebody who could only read then.
+    fs::set_permissions(&shared, Permissions::from_mode(0o400)).unwrap();
     open(&file).unwrap();
+    assert_eq!(mode(&shared), 0o600);
 }
 
 #[test]
@@ -75,7 +95,8 @@ fn links_folders_and_devices_are_refused() {
     symlink(folder.path().join("made-by-attack"), &nowhere).unwrap();
     assert!(refusal(&nowhere).contains("is a symbolic link"));
     assert!(!folder.path().join("made-by-attack").exists());
-    assert!(refusal(folder.path()).contains("is no file"));
+    fs::create_dir(folder.path().join("inner")).unwrap();
+    assert!(refusal(&folder.path().join("inner")).contains("is no file"));
     assert!(refusal(Path::new("/dev/null")).contains("is no file"));
     assert!(refusal(Path::new("/")).contains("names no file"));
 }
@@ -184,6 +205,46 @@ fn a_flipped_byte_is_found_and_its_entry_named() {
         let error = read.last().unwrap().as_ref().unwrap_err().to_string();
         assert!(error.contains(&format!("entry {number} (e{number}) is damaged")), "{error}");
     }
+}
+
+#[test]
+fn a_damaged_entry_can_still_be_redacted() {
+    let (folder, file) = folder();
+    let store = open(&file).unwrap();
+    let session =
+        filled(&store, "talk", vec![link(1, "one"), link(2, "sesame-4711"), link(3, "x")]);
+    drop(store);
+    let mut bytes = fs::read(&file).unwrap();
+    let at = bytes.windows(6).position(|window| window == b"sesame").unwrap();
+    bytes[at] = b'S';
+    fs::write(&file, bytes).unwrap();
+    let store = open(&file).unwrap();
+    store.load(&session, &Range::All).unwrap_err();
+    store.redact(&session, &"e2".into(), None).unwrap();
+    drop(store);
+    check_absent(folder.path(), &["esame", "4711"]);
+    let loaded = open(&file).unwrap().load(&session, &Range::All).unwrap();
+    assert!(matches!(loaded[1].entry.kind, tertulia_session::EntryKind::Purged(_)));
+}
+
+#[test]
+fn a_missing_entry_is_noticed_by_whoever_reads() {
+    let (_folder, file) = folder();
+    let store = open(&file).unwrap();
+    let session = filled(&store, "talk", chain(9));
+    drop(store);
+    let connection = rusqlite::Connection::open(&file).unwrap();
+    let gone = connection.execute("DELETE FROM entry WHERE id IN ('e5', 'e6')", []).unwrap();
+    assert_eq!(gone, 2);
+    drop(connection);
+    let store = open(&file).unwrap();
+    let read: Vec<_> = store.entries(&session, &Range::All).unwrap().collect();
+    assert_eq!(read.iter().filter(|one| one.is_ok()).count(), 4);
+    let error = read.last().unwrap().as_ref().unwrap_err().to_string();
+    assert!(error.contains("entry 5 is damaged: it is not there"), "{error}");
+    let branch = Range::Branch { tail: None, limit: None };
+    assert!(store.load(&session, &branch).is_err());
+    assert_eq!(store.load(&session, &Range::Tail(3)).unwrap().len(), 3);
 }
 
 #[test]

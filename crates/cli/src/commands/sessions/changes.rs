@@ -54,7 +54,11 @@ pub(super) fn redact(
     if args.json {
         return write_json(streams, &appended_record(&session, last, appended.appended_count));
     }
-    tell(streams, &format!("{entry} of {session} is redacted, and its text is off the disk"));
+    let news = match appended.appended_count {
+        0 => "was redacted before",
+        _ => "is redacted, and its text purged from the store",
+    };
+    tell(streams, &format!("{entry} of {session} {news}"));
     write_line(streams, last)
 }
 

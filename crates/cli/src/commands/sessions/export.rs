@@ -27,6 +27,9 @@ pub(super) fn run(
 ) -> Result<(), CliError> {
     let store = place.need()?;
     let session = find_session(&store, &args.session)?;
+    if args.output.as_ref().is_some_and(|path| place.holds(path)) {
+        return Err(CliError::Usage("the target is the store itself; name another file"));
+    }
     let mut target = Target::open(args, streams)?;
     let mut notes = Vec::new();
     let damaged = match args.format {

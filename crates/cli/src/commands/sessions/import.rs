@@ -52,7 +52,8 @@ pub(super) fn run(
         return write_json(streams, &SessionRecord::of(&info));
     }
     let entries = counted(info.entries, "entry", "entries");
-    tell(streams, &format!("{entries} of {} are session {}", path.display(), info.id));
+    let are = if info.entries == 1 { "is" } else { "are" };
+    tell(streams, &format!("{entries} of {} {are} session {}", path.display(), info.id));
     writeln!(streams.stdout, "{}", info.id).map_err(CliError::output)
 }
 

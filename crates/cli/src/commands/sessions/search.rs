@@ -35,8 +35,12 @@ pub(super) fn run(
         until: args.until.as_ref().map(|when| when.resolve(now)),
         limit: Some(args.limit),
     };
+    if !query.has_words() {
+        return Err(CliError::Usage("the query has no word to look for; write letters or digits"));
+    }
     let mut progress = Progress::entries(streams.stderr_is_terminal, "Indexing");
-    store.catch_up(|entries| progress.add(entries))?;
+    // An error that matters is one of the search too, which catches up by itself.
+    let _ = store.catch_up(|entries| progress.add(entries));
     drop(progress);
     let result = store.search(&query)?;
     if args.json {

@@ -65,22 +65,31 @@ impl Drafts {
     /// - An entry with `id` and without `parentId` stays as it is, unless the session names parents: there it
     ///   would start a branch of its own, so it follows the one before it too. If it is stored already, its
     ///   parent is the one that it has, so that trying again is harmless.
+    ///
+    /// What follows the newest entry of the session counts on it: the tail that comes back beside the
+    /// entries must still be there when they are stored, else they are to be chained anew.
     pub(super) fn chained(
-        self,
+        &self,
         store: &SessionStore,
         session: &SessionId,
         expected: Option<&EntryId>,
-    ) -> Result<Vec<Entry>, StoreError> {
+    ) -> Result<(Vec<Entry>, Option<EntryId>), StoreError> {
         let needs_end = self.0.iter().any(|draft| draft.entry.parent_id.is_none());
         let mut end = if needs_end { End::of(store, session)? } else { End::default() };
         end.id = expected.cloned().or(end.id);
+        let tail = end.id.clone();
+        let mut counts_on = None;
         let mut entries = Vec::with_capacity(self.0.len());
-        for Draft { mut entry, has_id } in self.0 {
+        for Draft { entry, has_id } in &self.0 {
+            let mut entry = entry.clone();
             if entry.parent_id.is_none() && (!has_id || end.names_parents) {
-                entry.parent_id = match stored_parent(store, session, &entry.id, has_id)? {
+                entry.parent_id = match stored_parent(store, session, &entry.id, *has_id)? {
                     Some(stored) => stored,
                     None => end.id.clone(),
                 };
+                if entry.parent_id == tail {
+                    counts_on = tail.clone();
+                }
             }
             if !has_id {
                 entry.id = entry.content_id();
@@ -89,7 +98,7 @@ impl Drafts {
             end.id = Some(entry.id.clone());
             entries.push(entry);
         }
-        Ok(entries)
+        Ok((entries, counts_on))
     }
 }
 

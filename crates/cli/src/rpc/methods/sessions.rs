@@ -5,7 +5,7 @@ use serde::Serialize;
 use tertulia_session::json::{FieldError, Kind, Object, Problem, RawValue, text, whole_number};
 use tertulia_session::record::EntryRecord;
 use tertulia_session::{EntryId, Timestamp};
-use tertulia_store::{Append, ListFilter, NewSession, Range, SearchQuery, SessionId};
+use tertulia_store::{Append, ListFilter, NewSession, Range, SearchQuery, SessionId, StoreError};
 
 use super::Params;
 use super::append::read_entries;
@@ -49,9 +49,17 @@ impl RpcServer {
         let expected_tail = take_entry(&mut params.object, "expectedTailEntryId")?;
         let raw = params.object.need("entries", "a list of entries")?;
         let store = self.sessions.store()?;
-        let entries = read_entries(raw)?.chained(&store, &session, expected_tail.as_ref())?;
-        let append = Append { expected_tail, ..Append::of(entries) };
-        let appended = store.append(&session, append)?;
+        let drafts = read_entries(raw)?;
+        let appended = loop {
+            let (entries, tail) = drafts.chained(&store, &session, expected_tail.as_ref())?;
+            let is_callers = expected_tail.is_some();
+            let expected_tail = expected_tail.clone().or(tail);
+            match store.append(&session, Append { expected_tail, ..Append::of(entries) }) {
+                // Somebody was faster; the caller did not ask to hear of that.
+                Err(StoreError::SessionConcurrentWrite { .. }) if !is_callers => {}
+                appended => break appended?,
+            }
+        };
         Ok(to_json(&AppendedRecord {
             session_id: None,
             last_appended_entry_id: appended.last_entry_id.as_ref().map(EntryId::as_str),
@@ -139,7 +147,7 @@ pub(super) fn need_session(object: &mut Object<'_>) -> Result<SessionId, RpcErro
 }
 
 pub(super) fn session_id(text: &str) -> Result<SessionId, RpcError> {
-    Ok(SessionId::parse(text).map_err(tertulia_store::StoreError::from)?)
+    Ok(SessionId::parse(text).map_err(StoreError::from)?)
 }
 
 fn take_entry(object: &mut Object<'_>, name: &'static str) -> Result<Option<EntryId>, FieldError> {

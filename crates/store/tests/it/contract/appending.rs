@@ -22,6 +22,7 @@ super::promises! {
     the_same_id_twice_in_one_append_is_stored_once
     a_refused_append_stores_nothing_of_it
     an_unexpected_tail_is_a_concurrent_write
+    an_unexpected_tail_is_told_before_anything_else
     an_expected_tail_is_taken
     a_missing_parent_is_refused_and_named
     a_redaction_of_nothing_is_refused
@@ -139,6 +140,13 @@ fn an_unexpected_tail_is_a_concurrent_write(place: &Place) {
     assert_eq!(error.code(), "SessionConcurrentWrite");
     assert_eq!(error.outcome(), Outcome::NotStored);
     assert_eq!(place.store.info(&session).unwrap().entries, 3);
+}
+
+fn an_unexpected_tail_is_told_before_anything_else(place: &Place) {
+    let session = filled(&place.store, "talk", chain(3));
+    let lost = Append::of([said("x", Some("zz"), "after what never was")]).expecting("zz".into());
+    let error = place.store.append(&session, lost).unwrap_err();
+    assert_eq!(error.code(), "SessionConcurrentWrite", "{error}");
 }
 
 fn an_expected_tail_is_taken(place: &Place) {

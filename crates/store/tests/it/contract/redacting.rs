@@ -15,6 +15,7 @@ super::promises! {
     a_purged_entry_may_be_appended_again_without_coming_back
     a_redaction_of_a_redaction_brings_nothing_back
     redacting_twice_is_harmless
+    redacting_while_others_append_puts_nobody_on_a_branch
 }
 
 fn log(store: &SessionStore) -> Vec<Entry> {
@@ -120,7 +121,31 @@ fn redacting_twice_is_harmless(place: &Place) {
     let session = filled(&place.store, "talk", chain(2));
     place.store.redact(&session, &"e1".into(), None).unwrap();
     let first = log(&place.again())[0].clone();
-    place.store.redact(&session, &"e1".into(), Some("again")).unwrap();
+    let again = place.store.redact(&session, &"e1".into(), Some("again")).unwrap();
+    assert_eq!((again.appended_count, again.newest), (0, 3));
     assert_eq!(log(&place.again())[0], first);
     assert_eq!(place.store.verify(&session).unwrap().purged, 1);
+}
+
+fn redacting_while_others_append_puts_nobody_on_a_branch(place: &Place) {
+    let session = filled(&place.store, "talk", chain(40));
+    let (store, other) = (place.again(), place.again());
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 1..=20 {
+                let target = format!("e{number}");
+                store.redact(&session, &target.as_str().into(), None).unwrap();
+            }
+        });
+        for number in 0..20 {
+            let make = |tail: Option<&tertulia_session::EntryId>| {
+                let tail = tail.map(|tail| tail.as_str());
+                Append::of([said(&format!("m{number}"), tail, "on")])
+            };
+            other.append_to_tail(&session, make).unwrap();
+        }
+    });
+    let branch = Range::Branch { tail: None, limit: None };
+    assert_eq!(place.store.load(&session, &branch).unwrap().len(), 80);
+    assert_eq!(place.store.verify(&session).unwrap().purged, 20);
 }
