@@ -290,3 +290,34 @@ fn a_store_that_cannot_be_opened_is_told_and_other_methods_go_on() {
     assert_eq!(door.error("listSessions", &json!({}))["data"]["code"], "SessionReadFailed");
     assert_eq!(door.result("getTeamTask", &json!({})), json!({"task": null}));
 }
+
+#[test]
+fn two_who_append_at_once_both_stay_on_the_branch() {
+    let shelf = Shelf::new();
+    Door::on(&shelf).result("createSession", &json!({"sessionId": "s"}));
+    let write = |speaker: &str| {
+        let mut door = Door::on(&shelf);
+        for number in 0..25 {
+            let content = format!("{speaker} {number}");
+            let payload = json!({"role": "user", "content": content});
+            door.append(&json!([{"type": "message", "payload": payload}]));
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| write("ann"));
+        write("max");
+    });
+    let mut door = Door::on(&shelf);
+    let tail = door.entries().pop().unwrap()["id"].clone();
+    let branch = door.result("load", &json!({"sessionId": "s", "branch": tail}));
+    assert_eq!(branch["entries"].as_array().unwrap().len(), 51);
+}
+
+#[test]
+fn a_tail_that_never_was_is_a_concurrent_write() {
+    let mut door = door();
+    let entry = json!({"id": "a", "type": "team_task", "payload": {"task": "t"}});
+    let params = json!({"sessionId": "s", "entries": [entry], "expectedTailEntryId": "zz"});
+    let error = door.error("append", &params);
+    assert_eq!(error["data"]["code"], "SessionConcurrentWrite", "{error}");
+}
