@@ -1,9 +1,9 @@
 //! The command line: what was asked for, which file does it, and what its failure says.
 //! `main` calls it; the commands know nothing of it.
 
-use crate::bench::quality;
+use crate::bench::{quality, store};
 use crate::workspace::{Workspace, WorkspaceError};
-use crate::{bench, fuzz, licences, test, tidy};
+use crate::{bench, faults, fuzz, licences, process, test, tidy};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -17,9 +17,12 @@ Commands:
   licences                       every dependency has a licence on the allow-list
   tidy                           headers, lengths, leftovers, machine paths, Markdown links
   fuzz [--runs N] [--target T]   a counted run of the fuzz targets
+  faults [--kills N] [--images N] [--only NAME]
+                                 kills, power cuts, broken disks and damaged files against the store
   bench [arguments]              the benches, then instruction counts where they can be had
   bench quality [--data DIR]     what context managers make of real sessions; the data are in DIR,
                                  else in $TERTULIA_DATA, else in ../shared/data
+  bench store [--quick]          how fast the session store is, on the disk of the target folder
 ";
 
 /// What the command line asked for.
@@ -30,9 +33,14 @@ pub(crate) enum Command {
     Licences,
     Tidy,
     Fuzz(fuzz::Options),
+    Faults(faults::Options),
     Bench(Vec<String>),
     /// The quality bench, on the data in this folder.
     Quality(Option<PathBuf>),
+    /// The bench of the session store, smaller if so.
+    Store {
+        quick: bool,
+    },
 }
 
 /// A command line that names no command, or names it wrongly.
@@ -68,6 +76,8 @@ pub(crate) enum Error {
     #[error(transparent)]
     Fuzz(#[from] fuzz::FuzzError),
     #[error(transparent)]
+    Faults(process::ProcessError),
+    #[error(transparent)]
     Bench(#[from] bench::BenchError),
 }
 
@@ -81,6 +91,7 @@ impl Error {
             | Self::Licences(_)
             | Self::Tidy(_)
             | Self::Fuzz(_)
+            | Self::Faults(_)
             | Self::Bench(_) => ExitCode::FAILURE,
         }
     }
@@ -98,8 +109,12 @@ pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command
         "licences" => alone("licences", rest, Command::Licences),
         "tidy" => alone("tidy", rest, Command::Tidy),
         "fuzz" => fuzz::Options::parse(rest).map(Command::Fuzz),
+        "faults" => faults::Options::parse(rest).map(Command::Faults),
         "bench" if rest.first().is_some_and(|word| word == "quality") => {
             quality::parse(&rest[1..]).map(Command::Quality)
+        }
+        "bench" if rest.first().is_some_and(|word| word == "store") => {
+            store::parse(&rest[1..]).map(|quick| Command::Store { quick })
         }
         "bench" => Ok(Command::Bench(rest.to_vec())),
         unknown => Err(UsageError::UnknownCommand(unknown.to_owned())),
@@ -115,8 +130,12 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Licences => licences::run(&workspace)?,
         Command::Tidy => tidy::run(&workspace)?,
         Command::Fuzz(options) => fuzz::run(&workspace, &options)?,
+        Command::Faults(options) => {
+            faults::run(&workspace, &options).map_err(Error::Faults)?;
+        }
         Command::Bench(arguments) => bench::run(&workspace, &arguments)?,
         Command::Quality(folder) => quality::run(&workspace, folder)?,
+        Command::Store { quick } => store::run(&workspace, quick)?,
     }
     Ok(())
 }
@@ -191,6 +210,15 @@ mod tests {
         let argument = "--fast".to_owned();
         let unexpected = UsageError::UnexpectedArgument { command: "bench quality", argument };
         assert_eq!(check("bench quality --fast"), Err(unexpected));
+    }
+
+    #[test]
+    fn the_store_bench_may_be_quick() {
+        assert_eq!(check("bench store"), Ok(Command::Store { quick: false }));
+        assert_eq!(check("bench store --quick"), Ok(Command::Store { quick: true }));
+        let argument = "now".to_owned();
+        let unexpected = UsageError::UnexpectedArgument { command: "bench store", argument };
+        assert_eq!(check("bench store now"), Err(unexpected));
     }
 
     #[test]

@@ -10,6 +10,7 @@
 
 mod bench;
 mod command;
+mod faults;
 mod fuzz;
 mod licences;
 mod process;

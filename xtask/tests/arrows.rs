@@ -63,13 +63,14 @@ const PURE_CRATES: Names = &[
 ];
 
 /// Members that are no rooms. They may look into any room; no room may use them.
-const TOOLS: [&str; 2] = ["xtask", "tertulia-bench"];
+const TOOLS: [&str; 3] = ["xtask", "tertulia-bench", "tertulia-faults"];
 
 /// Heavy crates, and the only rooms that may know them.
 const OWNERS: [(&str, Names); 5] = [
     ("axum", &["server"]),
     ("clap", &["cli"]),
-    ("rusqlite", &["store"]),
+    // The bench holds the store against plain SQLite.
+    ("rusqlite", &["store", "tertulia-bench"]),
     ("tokio", &["agent", "store", "team", "server", "cli"]),
     ("tokio-postgres", &["store"]),
 ];

@@ -1,0 +1,136 @@
+//! Batches of entries that can be known again: how many entries there are, what they say and into
+//! which session they go follows from their ids alone. So a judge needs no copy of what was written,
+//! and a writer that is started again tries the same batches again.
+
+use tertulia_session::{
+    Entry, EntryId, EntryKind, Message, NewEntry, Redaction, Speaker, SpeakerType, Timestamp,
+};
+
+use crate::chance::Chance;
+
+/// Of a thread whose name begins with this letter, every seventh batch redacts.
+const REDACTING: char = 'r';
+const REDACTS_EVERY: u64 = 7;
+
+/// One append of one thread of a writer.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Batch {
+    /// The name of the thread, without dots or blanks.
+    pub(crate) thread: String,
+    /// The how-manieth of this thread, from 0.
+    pub(crate) number: u64,
+}
+
+impl Batch {
+    pub(crate) fn new(thread: &str, number: u64) -> Self {
+        Self { thread: thread.to_owned(), number }
+    }
+
+    /// The batch of an id, and the index of the entry in it.
+    pub(crate) fn of_id(id: &str) -> Option<(Self, u64)> {
+        let mut words = id.rsplitn(3, '.');
+        let index = words.next()?.parse().ok()?;
+        let number = words.next()?.parse().ok()?;
+        let batch = Self::new(words.next()?, number);
+        (index < batch.size()).then_some((batch, index))
+    }
+
+    fn redacts(&self) -> bool {
+        self.thread.starts_with(REDACTING) && self.number % REDACTS_EVERY == REDACTS_EVERY - 1
+    }
+
+    /// The numbers behind the batch.
+    fn chance(&self) -> Chance {
+        Chance::of(&format!("{} {}", self.thread, self.number))
+    }
+
+    /// How many entries it has.
+    pub(crate) fn size(&self) -> u64 {
+        if self.redacts() { 1 } else { self.chance().between(1, 5) }
+    }
+
+    /// Into which of so many sessions it goes. A redaction goes where its target went.
+    pub(crate) fn session(&self, sessions: u64) -> u64 {
+        match self.before().filter(|_| self.redacts()) {
+            Some(before) => before.session(sessions),
+            None => Chance::new(self.chance().next()).below(sessions),
+        }
+    }
+
+    fn before(&self) -> Option<Self> {
+        Some(Self::new(&self.thread, self.number.checked_sub(1)?))
+    }
+
+    pub(crate) fn id(&self, index: u64) -> EntryId {
+        EntryId::from(format!("{}.{}.{index}", self.thread, self.number))
+    }
+
+    pub(crate) fn entries(&self) -> Vec<Entry> {
+        (0..self.size()).map(|index| self.entry(index)).collect()
+    }
+
+    /// What the entry of this index says. Its time goes back as often as forward.
+    pub(crate) fn entry(&self, index: u64) -> Entry {
+        let id = self.id(index);
+        let mut chance = Chance::of(id.as_str());
+        let millis = i64::try_from(chance.below(4_000_000_000_000)).unwrap_or(0);
+        let kind = match self.before().filter(|_| self.redacts()) {
+            Some(before) => EntryKind::Redaction(Redaction::of(&before.id(0))),
+            None => {
+                let speaker = Speaker::new("ann", "Ann", SpeakerType::Human);
+                EntryKind::Message(Message::said(speaker, text(&mut chance)))
+            }
+        };
+        NewEntry::new(kind).at(Timestamp::from_millis(millis)).with_id(id)
+    }
+}
+
+/// Most texts are short, some fill pages, few fill many.
+fn text(chance: &mut Chance) -> String {
+    let words = match chance.below(20) {
+        0 => chance.between(400, 2000),
+        1..=4 => chance.between(60, 400),
+        _ => chance.between(1, 30),
+    };
+    let mut text = String::new();
+    for _ in 0..words {
+        // Hex digits: what can be made smaller, but not to nothing.
+        text.push_str(&format!("{:x} ", chance.next()));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_is_known_by_the_ids_of_its_entries() {
+        for number in 0..50 {
+            let batch = Batch::new("r3-1", number);
+            for (index, entry) in (0..).zip(batch.entries()) {
+                assert_eq!(Batch::of_id(entry.id.as_str()), Some((batch.clone(), index)));
+                assert_eq!(batch.entry(index), entry);
+            }
+        }
+    }
+
+    #[test]
+    fn ids_of_others_are_no_batches() {
+        let beyond = format!("w.1.{}", Batch::new("w", 1).size());
+        for id in ["", "w", "w.1", "w.x.1", "w.1.x", "e-0123", &beyond] {
+            assert_eq!(Batch::of_id(id), None, "{id}");
+        }
+    }
+
+    #[test]
+    fn a_redaction_goes_where_its_target_went() {
+        let batch = Batch::new("r0-0", 6);
+        let entries = batch.entries();
+        let [Entry { kind: EntryKind::Redaction(redaction), .. }] = entries.as_slice() else {
+            panic!("{entries:?}")
+        };
+        assert_eq!(redaction.target_id.as_str(), "r0-0.5.0");
+        assert_eq!(batch.session(9), Batch::new("r0-0", 5).session(9));
+    }
+}

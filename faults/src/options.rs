@@ -1,0 +1,120 @@
+//! The command line of a role: `--name value`, nothing else.
+
+use std::collections::BTreeMap;
+
+use crate::chance::Chance;
+use crate::error::FaultsError;
+
+/// How the program is called.
+pub(crate) const USAGE: &str = "\
+Usage: tertulia-faults <role> [--seed N] [--option value]...
+
+Roles, and their options with the values that are taken otherwise:
+  kills --kills 500                    SIGKILL for 4 processes that append to one file
+  images --images 20000                power cuts: the states that a disk may be left in; --trace FILE
+                                       takes a trace that an earlier run kept because it was bad
+  errors --stride 1                    errors of the disk at every call, once and for good
+  disk-full --rounds 20                no room left, and room again
+  read-only                            a file, and a file system, that cannot be written to
+  locked                               a writer that stands still and holds the lock
+  damage --stride 61 --cuts 500        changed bits and cut files
+  clock --jumps 12                     a clock that goes backwards
+  race --rounds 10000                  two processes that expect the same tail
+  postgres-kills --kills 500           a PostgreSQL server that is killed under 4 processes
+  all --kills 500 --images 20000       all of them in turn
+
+A role prints its figures on one line and exits with 1 if a promise was broken or no fault came about.
+";
+
+/// The options of one call.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    role: String,
+    values: BTreeMap<String, String>,
+}
+
+impl Options {
+    /// Reads pairs of names and values; only these names are known.
+    pub(crate) fn parse(
+        role: &str,
+        arguments: &[String],
+        names: &[&str],
+    ) -> Result<Self, FaultsError> {
+        let mut values = BTreeMap::new();
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            let name = argument.strip_prefix("--").filter(|name| names.contains(name));
+            let unknown = || FaultsError::Usage(format!("`{role}` takes no `{argument}`"));
+            let name = name.ok_or_else(unknown)?;
+            let missing = || FaultsError::Usage(format!("`{argument}` is missing its value"));
+            values.insert(name.to_owned(), arguments.next().ok_or_else(missing)?.clone());
+        }
+        Ok(Self { role: role.to_owned(), values })
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// A text that must be there.
+    pub(crate) fn needed(&self, name: &str) -> Result<&str, FaultsError> {
+        let missing = || FaultsError::Usage(format!("`{}` needs `--{name}`", self.role));
+        self.text(name).ok_or_else(missing)
+    }
+
+    pub(crate) fn number(&self, name: &str, otherwise: u64) -> Result<u64, FaultsError> {
+        let Some(text) = self.text(name) else { return Ok(otherwise) };
+        let wrong = || FaultsError::Usage(format!("`--{name}` takes a number, not {text:?}"));
+        text.parse().map_err(|_| wrong())
+    }
+
+    /// The seed; made, and remembered, if none was given.
+    pub(crate) fn seed(&mut self) -> Result<u64, FaultsError> {
+        let seed = self.number("seed", Chance::seed())?;
+        self.values.insert("seed".to_owned(), seed.to_string());
+        Ok(seed)
+    }
+
+    /// The command that does the same again.
+    pub(crate) fn command(&self) -> String {
+        let mut command = format!("tertulia-faults {}", self.role);
+        for (name, value) in &self.values {
+            command.push_str(&format!(" --{name} {value}"));
+        }
+        command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Options, FaultsError> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        Options::parse("kills", &words, &["seed", "kills"])
+    }
+
+    #[test]
+    fn names_and_values_are_read_and_can_be_repeated() {
+        let mut options = parse("--kills 20 --seed 7").unwrap();
+        assert_eq!(options.number("kills", 500).unwrap(), 20);
+        assert_eq!(options.seed().unwrap(), 7);
+        assert_eq!(options.command(), "tertulia-faults kills --kills 20 --seed 7");
+    }
+
+    #[test]
+    fn a_seed_that_was_made_is_in_the_command() {
+        let mut options = parse("").unwrap();
+        let seed = options.seed().unwrap();
+        assert_eq!(options.command(), format!("tertulia-faults kills --seed {seed}"));
+        assert_eq!(options.seed().unwrap(), seed);
+    }
+
+    #[test]
+    fn unknown_names_and_odd_values_are_refused() {
+        assert!(parse("--cycles 3").is_err());
+        assert!(parse("kills").is_err());
+        assert!(parse("--kills").is_err());
+        assert!(parse("--kills many").unwrap().number("kills", 1).is_err());
+    }
+}

@@ -1,0 +1,134 @@
+//! The report of a role: one line of figures, what was broken, and how to repeat it.
+
+use std::time::Instant;
+
+use crate::error::FaultsError;
+use crate::judge::Verdict;
+use crate::options::Options;
+
+/// How many broken promises are told in full.
+const TOLD_MAX: usize = 12;
+
+/// What a role counted and found.
+pub(crate) struct Report {
+    role: String,
+    command: String,
+    started: Instant,
+    figures: Vec<(String, u64)>,
+    faults: u64,
+    /// Entries that were acknowledged, lost and so on, added up.
+    verdict: Verdict,
+    broken: Vec<String>,
+}
+
+impl Report {
+    pub(crate) fn new(role: &str, options: &mut Options) -> Result<Self, FaultsError> {
+        options.seed()?;
+        Ok(Self {
+            role: role.to_owned(),
+            command: options.command(),
+            started: Instant::now(),
+            figures: Vec::new(),
+            faults: 0,
+            verdict: Verdict::default(),
+            broken: Vec::new(),
+        })
+    }
+
+    /// Faults that came about. Without any, nothing was proved.
+    pub(crate) fn faults(&mut self, count: u64) {
+        self.faults += count;
+    }
+
+    /// Adds to a figure; figures are told in the order in which they came up.
+    pub(crate) fn add(&mut self, name: &str, count: u64) {
+        match self.figures.iter_mut().find(|(known, _)| known == name) {
+            Some((_, sum)) => *sum += count,
+            None => self.figures.push((name.to_owned(), count)),
+        }
+    }
+
+    /// A figure as it stands.
+    pub(crate) fn figure(&self, name: &str) -> u64 {
+        self.figures.iter().find(|(known, _)| known == name).map_or(0, |(_, sum)| *sum)
+    }
+
+    /// A promise that was not kept.
+    pub(crate) fn broken(&mut self, what: impl Into<String>) {
+        self.broken.push(what.into());
+    }
+
+    /// Notes a broken promise unless this is so.
+    pub(crate) fn claim(&mut self, is_so: bool, what: impl Into<String>) {
+        if !is_so {
+            self.broken(what);
+        }
+    }
+
+    /// Adds what a judge found. `place` says where, should it be bad.
+    pub(crate) fn judged(&mut self, verdict: &Verdict, place: &str) {
+        let sum = &mut self.verdict;
+        sum.entries += verdict.entries;
+        sum.acknowledged += verdict.acknowledged;
+        sum.lost += verdict.lost;
+        sum.half += verdict.half;
+        sum.unknown += verdict.unknown;
+        if !verdict.is_clean() {
+            let Verdict { lost, half, wrong, .. } = verdict;
+            self.broken(format!("{place}: {lost} entries lost, {half} batches half, {wrong:?}"));
+        }
+    }
+
+    /// Prints the figures; says whether all promises were kept.
+    pub(crate) fn finish(mut self) -> bool {
+        if self.faults == 0 {
+            self.broken("no fault came about, so nothing was proved");
+        }
+        let mut figures = vec![("faults injected".to_owned(), self.faults)];
+        let Verdict { acknowledged, lost, half, unknown, entries, .. } = self.verdict;
+        figures.append(&mut self.figures);
+        if entries > 0 || acknowledged > 0 {
+            let names = ["acknowledged", "lost", "half", "unknown"].map(str::to_owned);
+            figures.extend(names.into_iter().zip([acknowledged, lost, half, unknown]));
+        }
+        let words: Vec<String> =
+            figures.iter().map(|(name, sum)| format!("{sum} {name}")).collect();
+        let seconds = self.started.elapsed().as_secs_f64();
+        let end = if self.broken.is_empty() { "kept" } else { "BROKEN" };
+        println!("{}: {}, {seconds:.1} s: {end}", self.role, words.join(", "));
+        println!("  again: {}", self.command);
+        for what in self.broken.iter().take(TOLD_MAX) {
+            println!("  broken: {what}");
+        }
+        if let Some(more) = self.broken.len().checked_sub(TOLD_MAX).filter(|more| *more > 0) {
+            println!("  and {more} more");
+        }
+        self.broken.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> Report {
+        let mut options = Options::parse("kills", &[], &[]).unwrap();
+        Report::new("kills", &mut options).unwrap()
+    }
+
+    #[test]
+    fn a_report_without_faults_is_a_failure() {
+        assert!(!report().finish());
+        let mut proved = report();
+        proved.faults(1);
+        assert!(proved.finish());
+    }
+
+    #[test]
+    fn one_lost_entry_is_a_failure() {
+        let mut lossy = report();
+        lossy.faults(1);
+        lossy.judged(&Verdict { lost: 1, ..Verdict::default() }, "cycle 1");
+        assert!(!lossy.finish());
+    }
+}

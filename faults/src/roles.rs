@@ -1,0 +1,80 @@
+//! The roles: one file each. `all` runs them in turn; some are the inner half of another one and run
+//! as a process of their own.
+
+mod clock;
+mod damage;
+mod disk_full;
+mod errors;
+mod images;
+mod kills;
+mod locked;
+mod postgres;
+mod race;
+mod read_only;
+
+use crate::error::FaultsError;
+use crate::options::Options;
+use crate::writer;
+
+type Role = fn(&[String]) -> Result<bool, FaultsError>;
+
+/// What `all` runs, the quick ones first.
+const ALL: [&str; 9] =
+    ["locked", "clock", "read-only", "disk-full", "race", "errors", "damage", "kills", "images"];
+
+/// Carries out a role; says whether all promises were kept.
+pub(crate) fn run(role: &str, arguments: &[String]) -> Result<bool, FaultsError> {
+    let unknown = || FaultsError::Usage(format!("there is no role `{role}`"));
+    find(role).ok_or_else(unknown)?(arguments)
+}
+
+fn find(role: &str) -> Option<Role> {
+    Some(match role {
+        "all" => all,
+        "clock" => clock::run,
+        "damage" => damage::run,
+        "damage-inside" => damage::inside,
+        "disk-full" => disk_full::run,
+        "disk-full-inside" => disk_full::inside,
+        "errors" => errors::run,
+        "images" => images::run,
+        "kills" => kills::run,
+        "locked" => locked::run,
+        "postgres-kills" => postgres::run,
+        "race" => race::run,
+        "racer" => race::race,
+        "read-only" => read_only::run,
+        "read-only-inside" => read_only::inside,
+        "writer" => writer::run,
+        _ => return None,
+    })
+}
+
+/// All roles in turn; one that fails does not keep the others from running.
+fn all(arguments: &[String]) -> Result<bool, FaultsError> {
+    let options = Options::parse("all", arguments, &["kills", "images", "seed"])?;
+    let mut roles = ALL.to_vec();
+    if postgres::is_possible() {
+        roles.push("postgres-kills");
+    } else {
+        println!("postgres-kills: left out, there is no PostgreSQL server here");
+    }
+    let mut kept = true;
+    for role in roles {
+        let taken = match role {
+            "kills" | "postgres-kills" => ["kills", "seed"].as_slice(),
+            "images" => &["images", "seed"],
+            _ => &["seed"],
+        };
+        let given = taken.iter().filter_map(|name| Some((name, options.text(name)?)));
+        let given = given.flat_map(|(name, value)| [format!("--{name}"), value.to_owned()]);
+        match run(role, &given.collect::<Vec<_>>()) {
+            Ok(role_kept) => kept &= role_kept,
+            Err(error) => {
+                println!("{role}: could not be carried out: {error}");
+                kept = false;
+            }
+        }
+    }
+    Ok(kept)
+}

@@ -1,0 +1,51 @@
+//! A watch over judges: a store that is opened after a power cut must answer. One that does not would
+//! keep the harness waiting for ever, so the harness names the image and ends.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// No image takes longer to judge.
+const LIMIT: Duration = Duration::from_secs(30);
+
+type Running = Mutex<BTreeMap<u64, (Instant, String)>>;
+
+/// What is being judged, and since when.
+pub(super) struct Watch {
+    running: Arc<Running>,
+    next: AtomicU64,
+}
+
+impl Watch {
+    /// Begins to watch, as long as this is kept.
+    pub(super) fn begin() -> Self {
+        let running = Arc::<Running>::default();
+        let watched = Arc::downgrade(&running);
+        thread::spawn(move || watch(&watched));
+        Self { running, next: AtomicU64::new(0) }
+    }
+
+    /// Does something that must come to an end.
+    pub(super) fn over<T>(&self, name: &str, work: impl FnOnce() -> T) -> T {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let running = || self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running().insert(number, (Instant::now(), name.to_owned()));
+        let done = work();
+        running().remove(&number);
+        done
+    }
+}
+
+fn watch(running: &Weak<Running>) {
+    while let Some(running) = running.upgrade() {
+        let running = running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, name)) = running.values().find(|(since, _)| since.elapsed() > LIMIT) {
+            println!("images: BROKEN: the store hangs on {name}");
+            std::process::exit(1);
+        }
+        drop(running);
+        thread::sleep(Duration::from_millis(200));
+    }
+}

@@ -1,0 +1,49 @@
+//! Runs a role of the harness and reads its line of figures.
+
+use std::process::Command;
+
+/// What a role printed.
+pub(crate) struct Figures {
+    text: String,
+}
+
+/// Runs a role, which must keep all promises.
+#[track_caller]
+pub(crate) fn kept(line: &str) -> Figures {
+    let (is_kept, figures) = run(line);
+    assert!(is_kept, "`tertulia-faults {line}` says:\n{}", figures.text);
+    figures
+}
+
+/// Runs a role; says whether it ended well.
+#[expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "the harness is a program of its own, and without it there is nothing to test"
+)]
+pub(crate) fn run(line: &str) -> (bool, Figures) {
+    let program = env!("CARGO_BIN_EXE_tertulia-faults");
+    let output = Command::new(program).args(line.split_whitespace()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let text = format!("{said}{}", String::from_utf8_lossy(&output.stderr));
+    (output.status.success(), Figures { text })
+}
+
+impl Figures {
+    /// The number before these words.
+    #[track_caller]
+    pub(crate) fn of(&self, words: &str) -> u64 {
+        let figures = self.text.lines().flat_map(|line| line.split([',', ':']));
+        let mut found = figures.filter_map(|figure| figure.trim().strip_suffix(words));
+        let number = found.find_map(|number| number.trim().parse().ok());
+        number.unwrap_or_else(|| panic!("no number of {words} in:\n{}", self.text))
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn says(&self, words: &str) -> bool {
+        self.text.contains(words)
+    }
+}

@@ -1,0 +1,5 @@
+//! The promises of the store under faults, in small counts. `cargo xtask faults` runs them in full;
+//! docs/faults.md has the figures.
+
+mod harness;
+mod promises;

@@ -1,0 +1,103 @@
+//! `cargo xtask faults`: the fault harness in full, as a release build. The tests of `faults/` run the
+//! same in small.
+
+use crate::command::UsageError;
+use crate::process::{self, ProcessError};
+use crate::workspace::Workspace;
+
+const PACKAGE: &str = "tertulia-faults";
+
+/// What is to be run, and how much of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// How many times processes are killed; the harness knows what is usual.
+    kills: Option<u64>,
+    /// How many states of a disk are tried.
+    images: Option<u64>,
+    /// The one role to be run.
+    only: Option<String>,
+}
+
+impl Options {
+    /// Reads what follows `faults`.
+    pub(crate) fn parse(arguments: &[String]) -> Result<Self, UsageError> {
+        let mut options = Self::default();
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--kills" => options.kills = Some(number("--kills", arguments.next())?),
+                "--images" => options.images = Some(number("--images", arguments.next())?),
+                "--only" => {
+                    let missing = UsageError::MissingValue { option: "--only" };
+                    options.only = Some(arguments.next().ok_or(missing)?.clone());
+                }
+                _ => {
+                    let argument = argument.clone();
+                    return Err(UsageError::UnexpectedArgument { command: "faults", argument });
+                }
+            }
+        }
+        Ok(options)
+    }
+
+    /// The arguments of the harness. A role is told only what it knows.
+    fn arguments(&self) -> Vec<String> {
+        let role = self.only.as_deref().unwrap_or("all");
+        let mut arguments = vec![role.to_owned()];
+        let takes_kills = matches!(role, "all" | "kills" | "postgres-kills");
+        let takes_images = matches!(role, "all" | "images");
+        for (name, value, is_taken) in
+            [("--kills", self.kills, takes_kills), ("--images", self.images, takes_images)]
+        {
+            if let Some(value) = value.filter(|_| is_taken) {
+                arguments.extend([name.to_owned(), value.to_string()]);
+            }
+        }
+        arguments
+    }
+}
+
+fn number(option: &'static str, value: Option<&String>) -> Result<u64, UsageError> {
+    let value = value.ok_or(UsageError::MissingValue { option })?;
+    let wanted = "a number above 0";
+    let wrong = || UsageError::BadValue { option, value: value.clone(), wanted };
+    value.parse().ok().filter(|number| *number > 0).ok_or_else(wrong)
+}
+
+/// Runs the harness; it prints its figures and fails where a promise is broken.
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), ProcessError> {
+    let mut harness = workspace.cargo(["run", "--release", "--locked", "-p", PACKAGE, "--"]);
+    process::run(harness.args(options.arguments()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str) -> Result<Vec<String>, UsageError> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        Options::parse(&words).map(|options| options.arguments())
+    }
+
+    #[test]
+    fn all_roles_are_run_unless_one_is_named() {
+        assert_eq!(check("").unwrap(), ["all"]);
+        assert_eq!(check("--kills 20").unwrap(), ["all", "--kills", "20"]);
+        assert_eq!(check("--only race").unwrap(), ["race"]);
+    }
+
+    #[test]
+    fn a_role_is_told_only_what_it_knows() {
+        let line = "--kills 20 --images 300 --only";
+        assert_eq!(check(&format!("{line} kills")).unwrap(), ["kills", "--kills", "20"]);
+        assert_eq!(check(&format!("{line} images")).unwrap(), ["images", "--images", "300"]);
+    }
+
+    #[test]
+    fn odd_arguments_are_refused() {
+        assert!(check("--kills").is_err());
+        assert!(check("--kills none").is_err());
+        assert!(check("--images 0").is_err());
+        assert!(check("--fast").is_err());
+    }
+}
