@@ -1,0 +1,71 @@
+//! What happens at the table, as the machine is told. The driver makes events from its doors, agents
+//! and store; `replay` makes them from a log. Data only.
+
+use tertulia_session::EntryId;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A person said something, and it is an entry.
+    PersonSaid {
+        /// The message.
+        entry: EntryId,
+        /// Who says so, where the door knows; else `[FROM: …]`, the person that is waited for, or the
+        /// only one.
+        member: Option<Box<str>>,
+        /// What was said.
+        text: String,
+    },
+    /// The agent of this turn works. Nothing is decided by it.
+    TurnStarted {
+        /// The turn.
+        turn: EntryId,
+    },
+    /// An agent's answer is complete, or what there is of it, and it is an entry.
+    AgentSaid {
+        /// The turn.
+        turn: EntryId,
+        /// The message.
+        entry: EntryId,
+        /// The agent's own final text: no tool output, no thinking, no words of others.
+        text: String,
+        /// Whether the answer was cut off. What is left of it routes nothing.
+        interrupted: bool,
+    },
+    /// An agent could not answer, or ended after its turn was cancelled.
+    AgentFailed {
+        /// The turn.
+        turn: EntryId,
+        /// The class of the failure, such as `quota`.
+        class: Box<str>,
+        /// What there is of the answer, if anything.
+        entry: Option<EntryId>,
+    },
+    /// The person stops turns.
+    Cancel(Cancel),
+    /// An answer has cost something.
+    UsageSeen {
+        /// Whose answer.
+        member: Box<str>,
+        /// The price in dollars.
+        usd: f64,
+    },
+    /// The person says: go on.
+    Continue,
+    /// The table was opened again after its process had ended; see [`crate::Machine::replay`].
+    Resume,
+    /// The person wants a turn again that failed, was cancelled or interrupted.
+    Repeat {
+        /// The turn.
+        turn: EntryId,
+    },
+}
+
+/// Which turns are stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cancel {
+    /// This one, whether it runs or waits.
+    Turn(EntryId),
+    /// The one that runs and all that wait.
+    All,
+}

@@ -1,0 +1,87 @@
+//! What was decided and why, found by the entries it rests on: the memory behind `why`. Filled by the
+//! machine, live or in a replay.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use tertulia_session::{EntryId, TurnState};
+
+use crate::cause::Cause;
+use crate::effect::Question;
+use crate::note::Note;
+
+/// Something that the machine decided.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    /// A turn has a new state.
+    Turn {
+        /// The turn.
+        turn: EntryId,
+        /// The entry that says so.
+        entry: EntryId,
+        /// Whose turn it is.
+        member: Box<str>,
+        /// The state.
+        state: TurnState,
+        /// Why.
+        cause: Cause,
+    },
+    /// Something was refused or changed.
+    Note(Note),
+    /// A person was asked.
+    Asked(Question),
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ledger {
+    decisions: Vec<Decision>,
+    by_entry: HashMap<EntryId, Vec<usize>>,
+}
+
+impl Decision {
+    /// The entries that it is about.
+    pub fn ids(&self) -> Vec<&EntryId> {
+        match self {
+            Self::Turn { turn, entry, cause, .. } => {
+                let mut ids = cause.ids();
+                ids.extend([turn, entry]);
+                ids
+            }
+            Self::Note(note) => note.ids(),
+            Self::Asked(question) => question.why.ids(),
+        }
+    }
+}
+
+impl Ledger {
+    pub(crate) fn add(&mut self, decision: Decision) {
+        let place = self.decisions.len();
+        for id in decision.ids() {
+            let places = self.by_entry.entry(id.clone()).or_default();
+            if places.last() != Some(&place) {
+                places.push(place);
+            }
+        }
+        self.decisions.push(decision);
+    }
+
+    pub(crate) fn why(&self, entry: &str) -> Vec<&Decision> {
+        let places = self.by_entry.get(entry).into_iter().flatten();
+        places.filter_map(|place| self.decisions.get(*place)).collect()
+    }
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Turn { turn, member, state, cause, .. } => {
+                let sentence = cause.sentence(member);
+                write!(f, "{member}'s turn {turn} is {}: {sentence}", state.as_str())
+            }
+            Self::Note(note) => note.fmt(f),
+            Self::Asked(Question { to, why }) => {
+                write!(f, "{} was asked: {why}", to.as_deref().unwrap_or("the person"))
+            }
+        }
+    }
+}

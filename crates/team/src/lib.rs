@@ -1,0 +1,56 @@
+//! Who speaks next: the router, the queue and the turn machine of a table.
+//!
+//! Pure so far: no files, no clock, no async. What happened goes in as [`Event`]s, what is to be done
+//! comes out as [`Effect`]s, and whoever performs them tells what became of it. The same log gives the
+//! same decisions ([`Machine::replay`]), and each of them has a [`Cause`]. docs/routing.md has the rules.
+//!
+//! ```
+//! use tertulia_team::{Effect, Event, Machine, Member, Table};
+//!
+//! let table = Table::new([Member::human("ann"), Member::ai("max"), Member::ai("eva")])?;
+//! let mut machine = Machine::new(table);
+//! let said = Event::PersonSaid {
+//!     entry: "m1".into(),
+//!     member: None,
+//!     text: "@eva, please review this.".to_owned(),
+//! };
+//! let effects = machine.step(said);
+//! let [Effect::Append { .. }, Effect::Append { .. }, Effect::StartTurn { turn, member, .. }] =
+//!     effects.as_slice()
+//! else {
+//!     panic!("queued, started, and off it goes")
+//! };
+//! assert_eq!(&**member, "eva");
+//! assert_eq!(
+//!     machine.why("m1")[0].to_string(),
+//!     format!("eva's turn {turn} is queued: ann wrote @eva in m1")
+//! );
+//! # Ok::<(), tertulia_team::TableError>(())
+//! ```
+
+mod cause;
+mod effect;
+mod event;
+mod guard;
+mod ledger;
+mod machine;
+mod message;
+mod money;
+mod names;
+mod note;
+mod queue;
+mod replay;
+mod speaker;
+mod state;
+mod table;
+
+pub use cause::{Cause, How, Rule};
+pub use effect::{Effect, Question, Why};
+pub use event::{Cancel, Event};
+pub use ledger::Decision;
+pub use machine::{Machine, Status, WaitingTurn};
+pub use money::Dollars;
+pub use note::Note;
+pub use replay::{Difference, Replay};
+pub use speaker::SpeakerError;
+pub use table::{Limits, Member, MemberKind, Table, TableError};

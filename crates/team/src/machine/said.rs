@@ -1,0 +1,170 @@
+//! A message arrives: whose it is, what it asks for, who is queued for it and who is not.
+
+use tertulia_session::{EntryId, TurnState};
+
+use super::{Step, turn_entry_id};
+use crate::cause::{Cause, How};
+use crate::effect::{Effect, Why};
+use crate::message::{self, Wish, Wishes, excerpt};
+use crate::note::Note;
+use crate::queue::Admission;
+use crate::speaker::speaker;
+use crate::state::Slot;
+use crate::table::{Resolved, Seat};
+
+/// A message and who said it.
+#[derive(Clone, Copy)]
+struct Said<'a> {
+    entry: &'a EntryId,
+    by: Option<Seat>,
+}
+
+impl Step<'_> {
+    pub(super) fn person_said(&mut self, entry: &EntryId, member: Option<&str>, text: &str) {
+        let wishes = message::read(text, self.table);
+        let awaited = self.state.awaited().cloned();
+        let named = member.or(wishes.from.as_deref());
+        let by = match speaker(self.table, awaited.as_ref().map(|item| item.seat), named) {
+            Ok(by) => by,
+            Err(error) => return self.ask(None, Why::WhoSpeaks { entry: entry.clone(), error }),
+        };
+        self.state.person_said(entry);
+        if let Some(turn) = awaited.filter(|item| Some(item.seat) == by) {
+            let cause = Cause::Answered { turn: turn.turn.clone(), entry: entry.clone() };
+            self.record(&turn.turn, turn.seat, TurnState::Done, cause);
+        }
+        if let Some(task) = &wishes.team_task {
+            let task = Some(task.clone()).filter(|task| !task.is_empty());
+            self.effects.push(Effect::SetTeamTask { entry: entry.clone(), task });
+        }
+        let said = Said { entry, by };
+        self.route(said, &wishes);
+        let is_command =
+            !wishes.has_words && (!wishes.drop.is_empty() || wishes.team_task.is_some());
+        if wishes.next.is_empty() && !is_command {
+            self.queue_default(said);
+        }
+    }
+
+    /// `text` is `None` for an answer that was cut off: what is left of it routes nothing.
+    pub(super) fn agent_said(&mut self, turn: &EntryId, entry: &EntryId, text: Option<&String>) {
+        let Slot::Running(item) = &self.state.slot else { return self.late(turn, Some(entry)) };
+        if item.turn != *turn {
+            return self.late(turn, Some(entry));
+        }
+        let (turn, entry, seat) = (turn.clone(), entry.clone(), item.seat);
+        let Some(text) = text else {
+            let cause = Cause::CutOff { turn: turn.clone(), entry: entry.clone() };
+            self.record(&turn, seat, TurnState::Interrupted, cause);
+            return self.note(Note::Partial { turn, entry });
+        };
+        let cause = Cause::Answered { turn: turn.clone(), entry: entry.clone() };
+        self.record(&turn, seat, TurnState::Done, cause);
+        let wishes = message::read(text, self.table);
+        if let Some(name) = &wishes.from {
+            self.note(Note::FromIgnored { entry: entry.clone(), name: excerpt(name) });
+        }
+        if wishes.team_task.is_some() {
+            self.note(Note::TeamTaskIgnored { entry: entry.clone() });
+        }
+        self.route(Said { entry: &entry, by: Some(seat) }, &wishes);
+    }
+
+    fn route(&mut self, said: Said<'_>, wishes: &Wishes) {
+        for look_alike in &wishes.look_alikes {
+            let (marker, name) = (look_alike.marker, look_alike.name.clone());
+            self.note(Note::LookAlike { entry: said.entry.clone(), marker, name });
+        }
+        let names_max = self.table.limits().names;
+        let ignored = wishes.next.len().saturating_sub(names_max)
+            + wishes.drop.len().saturating_sub(names_max);
+        self.drop_turns(said, wishes.drop.get(..names_max).unwrap_or(&wishes.drop));
+        self.queue_named(said, wishes.next.get(..names_max).unwrap_or(&wishes.next));
+        if ignored > 0 {
+            self.note(Note::TooManyNames { entry: said.entry.clone(), ignored });
+        }
+    }
+
+    fn drop_turns(&mut self, said: Said<'_>, names: &[String]) {
+        for name in names {
+            let everybody = name == "ALL";
+            let seat = if everybody { None } else { self.resolve(said, name).ok() };
+            let meant = self.state.queue.iter().filter(|i| everybody || Some(i.seat) == seat);
+            let turns: Vec<(EntryId, Seat)> = meant.map(|i| (i.turn.clone(), i.seat)).collect();
+            for (turn, seat) in turns {
+                let by = said.by.map(|by| self.table.name(by).into());
+                let cause = Cause::Dropped { turn: turn.clone(), entry: said.entry.clone(), by };
+                self.record(&turn, seat, TurnState::Cancelled, cause);
+            }
+        }
+    }
+
+    fn queue_named(&mut self, said: Said<'_>, wishes: &[Wish]) {
+        let mut strangers = Vec::new();
+        for wish in wishes {
+            match self.resolve(said, &wish.name) {
+                Ok(seat) => self.queue(said, seat, wish),
+                Err(nearest) => strangers.push((excerpt(&wish.name), nearest)),
+            }
+        }
+        if !wishes.is_empty() && strangers.len() == wishes.len() {
+            let why = Why::Unresolved { entry: said.entry.clone(), names: strangers };
+            self.ask(said.by, why);
+        }
+    }
+
+    fn queue_default(&mut self, said: Said<'_>) {
+        let Some((seat, named)) = self.table.default_seat() else {
+            let why = Why::NobodyToAnswer { entry: said.entry.clone() };
+            return self.ask(said.by, why);
+        };
+        let how = if named { How::Default } else { How::FirstAgent };
+        let name = self.table.name(seat).to_owned();
+        self.queue(said, seat, &Wish { name, intent: Default::default(), how });
+    }
+
+    /// The member of this name, or the nearest name; a note tells what is wrong with it.
+    fn resolve(&mut self, said: Said<'_>, name: &str) -> Result<Seat, Option<Box<str>>> {
+        let entry = said.entry.clone();
+        match self.table.resolve(name) {
+            Resolved::Member(seat) => Ok(seat),
+            Resolved::Several(members) => {
+                let nearest = members.first().cloned();
+                self.note(Note::AmbiguousName { entry, name: excerpt(name), members });
+                Err(nearest)
+            }
+            Resolved::Unknown { nearest } => {
+                let name = excerpt(name);
+                self.note(Note::UnknownName { entry, name, nearest: nearest.clone() });
+                Err(nearest)
+            }
+        }
+    }
+
+    fn queue(&mut self, said: Said<'_>, seat: Seat, wish: &Wish) {
+        let entry = said.entry.clone();
+        let member = Box::from(self.table.name(seat));
+        let limits = self.table.limits();
+        let intent = match self.state.queue.admit(limits, &entry, seat, wish.intent) {
+            Admission::As(intent) => intent,
+            Admission::Overflow => {
+                return self.note(Note::Overflow { entry, member, limit: limits.queue });
+            }
+            Admission::Duplicate(turn) => {
+                return self.note(Note::Duplicate { entry, member, turn });
+            }
+            Admission::Adjacent(turn) => return self.note(Note::Adjacent { entry, member, turn }),
+        };
+        let by = said.by.map(|by| self.table.name(by).into());
+        let cause = Cause::Asked { entry: entry.clone(), by, how: wish.how, intent };
+        let turn = turn_entry_id(&member, TurnState::Queued, &cause, &entry);
+        if self.state.turn(&turn).is_some() {
+            // The same message came twice, and the turn may have ended already.
+            return self.note(Note::Duplicate { entry, member, turn });
+        }
+        self.record(&turn, seat, TurnState::Queued, cause);
+        if intent != wish.intent {
+            self.note(Note::Demoted { entry, turn, member, asked: wish.intent });
+        }
+    }
+}

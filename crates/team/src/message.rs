@@ -1,0 +1,69 @@
+//! What a message asks for: markers and mentions in the sender's own words, outside code and quotes, and
+//! what only looks like them. Called by the machine for every message; resolves nothing but mentions.
+
+mod look_alike;
+mod mention;
+
+use tertulia_context::{Intent, Markers, parse_markers, trim};
+
+use crate::cause::How;
+use crate::table::Table;
+
+pub(crate) use look_alike::{LookAlike, plain};
+
+/// How much of a name is shown in notes.
+const EXCERPT_CHARS_MAX: usize = 80;
+
+/// What a message asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wishes {
+    /// Who is to speak, in order: markers first, then mentions.
+    pub(crate) next: Vec<Wish>,
+    /// Whose turns are to go; `["ALL"]` for everybody's.
+    pub(crate) drop: Vec<String>,
+    /// Who claims to speak.
+    pub(crate) from: Option<String>,
+    /// What the team's task is to be.
+    pub(crate) team_task: Option<String>,
+    /// What looks like a marker or a mention and is none.
+    pub(crate) look_alikes: Vec<LookAlike>,
+    /// Whether there is anything but markers.
+    pub(crate) has_words: bool,
+}
+
+/// Somebody who is to speak.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wish {
+    pub(crate) name: String,
+    pub(crate) intent: Intent,
+    pub(crate) how: How,
+}
+
+/// Reads a message. Linear in its length, times the number of members for every `@`.
+pub(crate) fn read(text: &str, table: &Table) -> Wishes {
+    let markers = parse_markers(text);
+    let mentions = mention::find(text, &mention::Names::of(table));
+    let look_alikes = look_alike::find(text, &markers, &mentions, table);
+    let Markers { next, drop, from, team_task, clean_text } = markers;
+    let marked =
+        next.into_iter().map(|next| Wish { name: next.name, intent: next.intent, how: How::Next });
+    let mentioned = mentions.into_iter().map(|mention| Wish {
+        name: table.name(mention.seat).to_owned(),
+        intent: mention.intent,
+        how: How::Mention,
+    });
+    let has_words = !trim(&clean_text).is_empty();
+    let next = marked.chain(mentioned).collect();
+    Wishes { next, drop, from, team_task, look_alikes, has_words }
+}
+
+/// The beginning of a text, for a note.
+pub(crate) fn excerpt(text: &str) -> Box<str> {
+    match text.char_indices().nth(EXCERPT_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()).into(),
+        None => text.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! What looks like a marker or a mention and is none: other brackets, other alphabets, invisible
+//! characters, blanks in the wrong place. It routes nothing; a note says so, since either a person
+//! mistyped it or somebody tries something.
+//!
+//! The text is rewritten as it looks and read again; what is there then and was not before is a
+//! look-alike. So code and quotes are left alone here too.
+
+use tertulia_context::{Markers, parse_markers};
+
+use super::mention::{self, Mention, Names};
+use crate::table::Table;
+
+/// Something that looks like a marker or a mention.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LookAlike {
+    /// What it looks like.
+    pub(crate) marker: &'static str,
+    /// What stands in it.
+    pub(crate) name: Box<str>,
+}
+
+/// How many of one message are told.
+const TOLD_MAX: usize = 20;
+
+pub(super) fn find(
+    text: &str,
+    markers: &Markers,
+    mentions: &[Mention],
+    table: &Table,
+) -> Vec<LookAlike> {
+    let plain = plain(text);
+    if plain == text {
+        return Vec::new();
+    }
+    let looks = parse_markers(&plain);
+    let mut found = Vec::new();
+    let names = |markers: &Markers| markers.next.iter().map(|n| n.name.clone()).collect::<Vec<_>>();
+    add(&mut found, "[NEXT: …]", names(&looks), &names(markers));
+    add(&mut found, "[DROP: …]", looks.drop.clone(), &markers.drop);
+    add(&mut found, "[FROM: …]", looks.from.iter().cloned().collect(), markers.from.as_slice());
+    let tasks = looks.team_task.iter().cloned().collect();
+    add(&mut found, "[TEAM_TASK: …]", tasks, markers.team_task.as_slice());
+    let seen = mention::find(&plain, &Names::map(table, self::plain));
+    let name = |mention: &Mention| table.name(mention.seat).to_owned();
+    let known: Vec<String> = mentions.iter().map(name).collect();
+    add(&mut found, "@name", seen.iter().map(name).collect(), &known);
+    found.truncate(TOLD_MAX);
+    found
+}
+
+/// Adds what is seen more often than it was read.
+fn add(found: &mut Vec<LookAlike>, marker: &'static str, seen: Vec<String>, read: &[String]) {
+    let mut counts = std::collections::HashMap::new();
+    for name in read {
+        *counts.entry(plain(name)).or_insert(0_usize) += 1;
+    }
+    for name in seen {
+        match counts.get_mut(&name) {
+            Some(count) if *count > 0 => *count -= 1,
+            _ => found.push(LookAlike { marker, name: super::excerpt(&name) }),
+        }
+    }
+}
+
+/// The text as it looks: in ASCII where that is what a reader takes it for, without what is invisible,
+/// and without blanks behind `[` and before the `:` of a marker. Backticks, tildes, `>` and line breaks
+/// are never made, so that code and quotes stay what they are.
+pub(crate) fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars().filter(|c| !is_invisible(*c)) {
+        let c = as_it_looks(c);
+        if is_blank(c) && plain.ends_with('[') {
+            continue;
+        }
+        if c == ':' {
+            let word = plain.trim_end_matches(is_blank);
+            if word.len() < plain.len() && ends_in_marker_word(word) {
+                plain.truncate(word.len());
+            }
+        }
+        plain.push(c);
+    }
+    plain
+}
+
+fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t')
+}
+
+fn ends_in_marker_word(text: &str) -> bool {
+    let ends = |word: &str| {
+        let start = text.len().checked_sub(word.len());
+        start.and_then(|start| text.get(start..)).is_some_and(|end| end.eq_ignore_ascii_case(word))
+    };
+    ["[NEXT", "[DROP", "[FROM", "[TEAM_TASK"].into_iter().any(ends)
+}
+
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
+        | '\u{300}'..='\u{36f}' | '\u{0}'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}'
+        | '\u{7f}'
+    )
+}
+
+fn as_it_looks(c: char) -> char {
+    let code = u32::from(c);
+    match c {
+        ' '..='~' => c,
+        '｀' | '～' | '＞' => c,
+        '！'..='］' | '＿'..='｝' => char::from_u32(code - 0xfee0).unwrap_or(c),
+        '【' | '〔' | '〖' | '〘' | '〚' | '⟦' | '⟨' | '⁅' | '❲' | '❴' | '⦋' | '⦍' | '⦏' | '﹝'
+        | '︹' | '「' | '『' | '〈' | '《' | '⌈' | '⌊' | '︻' | '﹇' => '[',
+        '】' | '〕' | '〗' | '〙' | '〛' | '⟧' | '⟩' | '⁆' | '❳' | '❵' | '⦌' | '⦎' | '⦐' | '﹞'
+        | '︺' | '」' | '』' | '〉' | '》' | '⌉' | '⌋' | '︼' | '﹈' => ']',
+        '﹕' | '︓' | 'ː' | '˸' | '։' | '׃' | '܃' | '܄' | '∶' | '꞉' | '⁚' | 'ꓽ' => {
+            ':'
+        }
+        '﹫' => '@',
+        '﹍' | '﹎' | '﹏' | '‿' => '_',
+        '\u{85}'
+        | '\u{a0}'
+        | '\u{1680}'
+        | '\u{2000}'..='\u{200a}'
+        | '\u{2028}'
+        | '\u{2029}'
+        | '\u{202f}'
+        | '\u{205f}'
+        | '\u{3000}'
+        | '\u{2800}' => ' ',
+        '\u{1d400}'..='\u{1d6a3}' => letter((code - 0x1d400) % 52),
+        'Ⓐ'..='ⓩ' => letter(code - 0x24b6),
+        '🄰'..='🅉' => letter(code - 0x1f130),
+        '🅐'..='🅩' => letter(code - 0x1f150),
+        '🅰'..='🆉' => letter(code - 0x1f170),
+        '🇦'..='🇿' => letter(code - 0x1f1e6),
+        _ => other_alphabet(c),
+    }
+}
+
+fn letter(index: u32) -> char {
+    let (first, index) = if index < 26 { (b'A', index) } else { (b'a', index - 26) };
+    u8::try_from(index).map_or('?', |index| char::from(first.saturating_add(index)))
+}
+
+/// Letters of other alphabets that look like one of ours.
+fn other_alphabet(c: char) -> char {
+    match c {
+        'А' | 'Α' | 'Ꭺ' | 'ᴀ' | 'ꓮ' => 'A',
+        'В' | 'Β' | 'Ᏼ' | 'ꓐ' => 'B',
+        'Ꭰ' | 'Ⅾ' | 'ᴅ' | 'ꓓ' | 'ⅅ' => 'D',
+        'Е' | 'Ε' | 'Ꭼ' | 'ᴇ' | 'ꓰ' | 'ℰ' | '⋿' => 'E',
+        'Ϝ' | 'ꜰ' | 'ꓝ' | 'ℱ' => 'F',
+        'К' | 'Κ' | 'Ꮶ' | 'ᴋ' | 'ꓗ' | '\u{212a}' => 'K',
+        'М' | 'Μ' | 'Ꮇ' | 'ᴍ' | 'Ⅿ' | 'ꓟ' | 'ℳ' => 'M',
+        'Ν' | 'ɴ' | 'ꓠ' | 'ℕ' => 'N',
+        'О' | 'Ο' | 'ᴏ' | 'ꓳ' | 'Օ' => 'O',
+        'Р' | 'Ρ' | 'Ꮲ' | 'ᴘ' | 'ꓑ' | 'ℙ' => 'P',
+        'Ꭱ' | 'ʀ' | 'ꓣ' | 'ℝ' | 'ℛ' | 'ℜ' => 'R',
+        'Ѕ' | 'Ꮪ' | 'ꜱ' | 'ꓢ' | 'Տ' => 'S',
+        'Т' | 'Τ' | 'Ꭲ' | 'ᴛ' | 'ꓔ' | '⊤' => 'T',
+        'Х' | 'Χ' | 'Ⅹ' | 'ꓫ' | '᙭' | '╳' => 'X',
+        'а' | 'α' | 'ɑ' => 'a',
+        'ԁ' | 'ⅾ' => 'd',
+        'е' | 'ҽ' | 'ℯ' => 'e',
+        'і' | 'ι' | 'ⅰ' => 'i',
+        'м' | 'ⅿ' => 'm',
+        'ո' | 'п' => 'n',
+        'о' | 'ο' | 'օ' => 'o',
+        'р' | 'ρ' => 'p',
+        'ѕ' | 'ſ' => 's',
+        'т' | 'τ' => 't',
+        'υ' | 'ս' => 'u',
+        'ν' | 'ѵ' | 'ⅴ' => 'v',
+        'х' | 'ⅹ' | 'χ' | '×' => 'x',
+        'у' | 'γ' => 'y',
+        _ => c,
+    }
+}

@@ -1,0 +1,143 @@
+//! `@name`, the short form of `[NEXT: name]`: at the start of a line or after a blank, outside code and
+//! quotes, a member's exact name (case aside). Everything else behind an `@` is text.
+//!
+//! What is code and what is a quote is not decided here: each candidate is put to `parse_markers` as a
+//! marker in its place, and counts if it is read.
+
+use std::ops::Range;
+
+use tertulia_context::{Intent, parse_markers};
+
+use crate::table::{Seat, Table};
+
+/// A member who was mentioned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mention {
+    pub(super) seat: Seat,
+    pub(super) intent: Intent,
+}
+
+/// The names that can be mentioned, longest first.
+pub(super) struct Names(Vec<(Box<str>, Seat)>);
+
+struct Candidate {
+    place: Range<usize>,
+    mention: Mention,
+}
+
+impl Names {
+    pub(super) fn of(table: &Table) -> Self {
+        Self::map(table, str::to_owned)
+    }
+
+    /// The names, each rewritten in this way.
+    pub(super) fn map(table: &Table, rewrite: impl Fn(&str) -> String) -> Self {
+        let mut names: Vec<(Box<str>, Seat)> = Vec::new();
+        for (seat, member) in table.seats() {
+            names.push((rewrite(&member.name).into(), seat));
+        }
+        for (seat, member) in table.seats() {
+            let shown = member.display_name.as_deref().map(&rewrite);
+            // A name goes before a display name, and a display name that two share means neither.
+            let shown = shown.filter(|shown| {
+                let twins = table.seats().filter(|(_, other)| {
+                    other.names().any(|name| rewrite(name).eq_ignore_ascii_case(shown))
+                });
+                twins.count() == 1
+            });
+            names.extend(shown.map(|shown| (shown.into(), seat)));
+        }
+        names.retain(|(name, _)| !name.is_empty());
+        names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        Self(names)
+    }
+
+    /// The member whose name begins this text, and how long the name is.
+    fn begin(&self, text: &str) -> Option<(usize, Seat)> {
+        let starts = |name: &str| {
+            text.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name))
+        };
+        let whole = |name: &str| text.get(name.len()..).is_some_and(ends_name);
+        let found = self.0.iter().find(|(name, _)| starts(name) && whole(name))?;
+        Some((found.0.len(), found.1))
+    }
+}
+
+/// The mentions in a message, in order.
+pub(super) fn find(text: &str, names: &Names) -> Vec<Mention> {
+    let candidates = candidates(text, names);
+    if candidates.is_empty() {
+        return Vec::new();
+    }
+    // What stands in a marker goes with it, and removal joins nothing to a mention.
+    let tokens: Vec<String> = (0..candidates.len()).map(|i| format!("{OPEN}{i}{CLOSE}")).collect();
+    let outside_markers = parse_markers(&rewrite(text, &candidates, &tokens)).clean_text;
+    // No other bracket is left, so whatever is read is one of ours.
+    let probe = outside_markers.replace('[', "(").replace(OPEN, "[NEXT: ").replace(CLOSE, "]");
+    let read = parse_markers(&probe).next;
+    let indexes = read.iter().filter_map(|next| next.name.parse::<usize>().ok());
+    indexes.filter_map(|index| Some(candidates.get(index)?.mention.clone())).collect()
+}
+
+/// Stand around the number of a candidate. No alphabet has them; where a text does, they are changed.
+const OPEN: char = '\u{e000}';
+const CLOSE: char = '\u{e001}';
+
+fn rewrite(text: &str, candidates: &[Candidate], tokens: &[String]) -> String {
+    let mut rewritten = String::with_capacity(text.len());
+    let mut copy = |range: Range<usize>, token: &str| {
+        let between = text.get(range).unwrap_or_default();
+        rewritten.extend(between.chars().map(|c| if matches!(c, OPEN | CLOSE) { '?' } else { c }));
+        rewritten.push_str(token);
+    };
+    let mut until = 0;
+    for (candidate, token) in candidates.iter().zip(tokens) {
+        copy(until..candidate.place.start, token);
+        until = candidate.place.end;
+    }
+    copy(until..text.len(), "");
+    rewritten
+}
+
+fn candidates(text: &str, names: &Names) -> Vec<Candidate> {
+    let mut found: Vec<Candidate> = Vec::new();
+    for (at, _) in text.match_indices('@') {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        if before.is_some_and(|c| !c.is_whitespace()) {
+            continue;
+        }
+        let Some((length, seat)) = text.get(at + 1..).and_then(|rest| names.begin(rest)) else {
+            continue;
+        };
+        let end = at + 1 + length;
+        let intent = intent_at(text.get(end..).unwrap_or_default());
+        let end = if intent.is_some() { end + 3 } else { end };
+        let intent = intent.unwrap_or_default();
+        found.push(Candidate { place: at..end, mention: Mention { seat, intent } });
+    }
+    found
+}
+
+/// `!P1`, `!P2` or `!P3`, and nothing that goes on behind it.
+fn intent_at(rest: &str) -> Option<Intent> {
+    let (suffix, rest) = rest.split_at_checked(3)?;
+    let intent = match suffix {
+        "!P1" | "!p1" => Intent::Interrupt,
+        "!P2" | "!p2" => Intent::Reply,
+        "!P3" | "!p3" => Intent::Extend,
+        _ => return None,
+    };
+    ends_word(rest).then_some(intent)
+}
+
+fn ends_name(rest: &str) -> bool {
+    ends_word(rest) || intent_at(rest).is_some()
+}
+
+/// Whether a word ends here: at a blank, at the end, or at punctuation that a blank or the end follows.
+/// So `@max.` is a mention, and `@max.com`, `@max/node` and `@max's` are none.
+fn ends_word(rest: &str) -> bool {
+    let punctuation = |c: char| matches!(c, '.' | ',' | ':' | ';' | '!' | '?' | ')' | '，' | '。');
+    let behind = rest.trim_start_matches(punctuation);
+    behind.chars().next().is_none_or(char::is_whitespace)
+}

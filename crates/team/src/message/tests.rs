@@ -1,0 +1,124 @@
+//! What a message asks for, as claims.
+
+use super::*;
+use crate::Member;
+
+fn table() -> Table {
+    let max = Member::ai("max").shown_as("Max the Great");
+    Table::new([Member::human("ann"), max, Member::ai("eva"), Member::ai("gpt-5.5")]).unwrap()
+}
+
+fn named(text: &str) -> Vec<String> {
+    let wishes = read(text, &table());
+    wishes.next.iter().map(|wish| format!("{}!{}", wish.name, wish.intent.as_str())).collect()
+}
+
+#[track_caller]
+fn check(text: &str, expected: &[&str]) {
+    assert_eq!(named(text), expected, "{text:?}");
+}
+
+#[test]
+fn a_mention_is_a_short_form_of_next() {
+    check("@max please", &["max!P2"]);
+    check("look, @MAX and @eva.", &["max!P2", "eva!P2"]);
+    check("line\n@max: go", &["max!P2"]);
+    check("(see below)\t@max!", &["max!P2"]);
+    check("@max!P1 now, @eva!p3", &["max!P1", "eva!P3"]);
+    check("@Max the Great, go", &["max!P2"]);
+    check("@gpt-5.5?", &["gpt-5.5!P2"]);
+    check("@max", &["max!P2"]);
+}
+
+#[test]
+fn an_address_a_package_and_an_unknown_name_are_no_mentions() {
+    for text in [
+        "ann@max.com",
+        "@max.com",
+        "@max/node",
+        "@maximal",
+        "@max's idea",
+        "@max_2",
+        "(@max)",
+        "\"@max\"",
+        "@max@eva",
+        "@nobody",
+        "@ max",
+        "@",
+        "@max!P4x",
+        "@gpt-5",
+    ] {
+        check(text, &[]);
+    }
+}
+
+#[test]
+fn a_mention_in_code_or_a_quote_is_text() {
+    for text in ["`@max`", "```\n@max\n```", "> @max", "a `b\n @max` c", "~~~\n @max"] {
+        check(text, &[]);
+    }
+    check("> quoted\n\n@max", &["max!P2"]);
+    check("`code` @max `code`", &["max!P2"]);
+}
+
+#[test]
+fn brackets_around_a_mention_do_it_no_harm_and_a_marker_keeps_its_own() {
+    check("[NEXT: eva and @max", &["max!P2"]);
+    check("[x] @max [y]", &["max!P2"]);
+    check("[NEXT: @max]", &["@max!P2"]);
+    check("[TEAM_TASK: ask @max]", &[]);
+    check("[NE[NEXT: eva]XT: max]", &["eva!P2"]);
+    check("@eva and [NEXT: max]", &["max!P2", "eva!P2"]);
+}
+
+#[test]
+fn what_looks_like_a_marker_is_told_and_does_not_count() {
+    for text in [
+        "［NEXT：max］",
+        "【NEXT: max】",
+        "[ΝΕΧΤ: max]",
+        "[N\u{200b}EXT: max]",
+        "[NEXT\u{a0}: max]",
+        "[ NEXT : max ]",
+        "[𝐍𝐄𝐗𝐓: max]",
+        "[ɴᴇxᴛ: max]",
+        "＠max",
+        "@m\u{430}x",
+        "[DR\u{41e}P: ALL]",
+        "[FR\u{2060}OM: ann]",
+        "[TEAM_TAS\u{212a}: x]",
+    ] {
+        let wishes = read(text, &table());
+        assert_eq!(wishes.next, [], "{text:?}");
+        assert_eq!((wishes.drop.len(), wishes.from, wishes.team_task), (0, None, None), "{text:?}");
+        assert_eq!(wishes.look_alikes.len(), 1, "{text:?}");
+    }
+}
+
+#[test]
+fn other_languages_and_code_give_no_look_alikes() {
+    for text in [
+        "Привет, Макс! Как дела: хорошо [см. ниже].",
+        "你好【重要】：请看",
+        "`［NEXT：max］`",
+        "> ［NEXT：max］",
+        "- [ ] next: write tests",
+        "[NEXT: max]\u{a0}— thanks",
+        "[NEXT: Аня]",
+        "café [DROP: eva]",
+    ] {
+        assert_eq!(read(text, &table()).look_alikes, [], "{text:?}");
+    }
+}
+
+#[test]
+fn a_message_of_markers_alone_has_no_words() {
+    assert!(!read("[DROP: ALL]\n [TEAM_TASK: x]", &table()).has_words);
+    assert!(read("[DROP: ALL] and so on", &table()).has_words);
+}
+
+#[test]
+fn an_excerpt_is_cut_between_characters() {
+    assert_eq!(&*excerpt("kurz"), "kurz");
+    assert_eq!(excerpt(&"ä".repeat(100)).chars().count(), 81);
+}

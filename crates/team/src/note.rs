@@ -1,0 +1,216 @@
+//! What was refused or changed, so that nothing is dropped silently. Made by the machine, shown by the
+//! driver, kept for `why`.
+
+use std::fmt;
+
+use tertulia_context::Intent;
+use tertulia_session::EntryId;
+
+/// Something that was not done as it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// A name in a marker that nobody has.
+    UnknownName {
+        /// The message.
+        entry: EntryId,
+        /// The name as it was written, at most 80 characters of it.
+        name: Box<str>,
+        /// The nearest known name.
+        nearest: Option<Box<str>>,
+    },
+    /// A display name that several members share.
+    AmbiguousName {
+        /// The message.
+        entry: EntryId,
+        /// The name as it was written.
+        name: Box<str>,
+        /// The members.
+        members: Vec<Box<str>>,
+    },
+    /// The member waits already for the same message with the same intent, or was asked before.
+    Duplicate {
+        /// The message.
+        entry: EntryId,
+        /// The member.
+        member: Box<str>,
+        /// The turn that there is.
+        turn: EntryId,
+    },
+    /// The member is the last in the queue already and will see this message too.
+    Adjacent {
+        /// The message.
+        entry: EntryId,
+        /// The member.
+        member: Box<str>,
+        /// The turn that waits.
+        turn: EntryId,
+    },
+    /// The queue is full.
+    Overflow {
+        /// The message.
+        entry: EntryId,
+        /// The member that was not queued.
+        member: Box<str>,
+        /// How many wait.
+        limit: usize,
+    },
+    /// Many wait for answers to this message: the turn was put back to P3.
+    Demoted {
+        /// The message.
+        entry: EntryId,
+        /// The turn.
+        turn: EntryId,
+        /// The member.
+        member: Box<str>,
+        /// What was asked for.
+        asked: Intent,
+    },
+    /// More names in one message than are looked at.
+    TooManyNames {
+        /// The message.
+        entry: EntryId,
+        /// How many were not looked at.
+        ignored: usize,
+    },
+    /// Something that looks like a marker or a mention and is none.
+    LookAlike {
+        /// The message.
+        entry: EntryId,
+        /// What it looks like, such as `NEXT`.
+        marker: &'static str,
+        /// The name or text in it.
+        name: Box<str>,
+    },
+    /// An agent wrote `[FROM: …]`; it stays who it is.
+    FromIgnored {
+        /// The message.
+        entry: EntryId,
+        /// The name that it claimed.
+        name: Box<str>,
+    },
+    /// An agent wrote `[TEAM_TASK: …]`; only people set the task.
+    TeamTaskIgnored {
+        /// The message.
+        entry: EntryId,
+    },
+    /// An answer that was cut off; its markers are not obeyed.
+    Partial {
+        /// The turn.
+        turn: EntryId,
+        /// The message.
+        entry: EntryId,
+    },
+    /// An answer to a turn that has ended, or that nobody knows; its markers are not obeyed.
+    Late {
+        /// The turn.
+        turn: EntryId,
+        /// The message, if there is one.
+        entry: Option<EntryId>,
+    },
+    /// An agent failed, and the queue goes on.
+    Failed {
+        /// The turn.
+        turn: EntryId,
+        /// Whose it was.
+        member: Box<str>,
+        /// The class of the failure.
+        class: Box<str>,
+    },
+    /// There is no such turn to cancel.
+    NothingToCancel {
+        /// The turn.
+        turn: EntryId,
+    },
+    /// A turn that cannot be repeated.
+    CannotRepeat {
+        /// The turn.
+        turn: EntryId,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// A cost of somebody who does not sit at the table; it counts for the session.
+    UnknownSpender {
+        /// The name.
+        member: Box<str>,
+    },
+}
+
+impl Note {
+    /// The entries that the note is about.
+    pub fn ids(&self) -> Vec<&EntryId> {
+        match self {
+            Self::UnknownName { entry, .. }
+            | Self::AmbiguousName { entry, .. }
+            | Self::Overflow { entry, .. }
+            | Self::TooManyNames { entry, .. }
+            | Self::LookAlike { entry, .. }
+            | Self::FromIgnored { entry, .. }
+            | Self::TeamTaskIgnored { entry } => vec![entry],
+            Self::Duplicate { entry, turn, .. }
+            | Self::Adjacent { entry, turn, .. }
+            | Self::Demoted { entry, turn, .. }
+            | Self::Partial { turn, entry } => vec![entry, turn],
+            Self::Late { turn, entry } => entry.iter().chain([turn]).collect(),
+            Self::Failed { turn, .. }
+            | Self::NothingToCancel { turn }
+            | Self::CannotRepeat { turn, .. } => vec![turn],
+            Self::UnknownSpender { .. } => Vec::new(),
+        }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownName { entry, name, nearest } => {
+                write!(f, "{entry} names '{name}', who is not at the table")?;
+                nearest.as_ref().map_or(Ok(()), |near| write!(f, "; did you mean {near}?"))
+            }
+            Self::AmbiguousName { entry, name, members } => {
+                write!(f, "{entry} names '{name}', which may be {}", members.join(" or "))
+            }
+            Self::Duplicate { entry, member, turn } => {
+                write!(f, "{entry} asks for {member} twice; turn {turn} is the one")
+            }
+            Self::Adjacent { entry, member, turn } => {
+                write!(f, "{member} is last in the queue with turn {turn} and will see {entry} too")
+            }
+            Self::Overflow { entry, member, limit } => {
+                write!(f, "{limit} turns wait, so {member} was not queued for {entry}")
+            }
+            Self::Demoted { entry, turn, member, asked } => {
+                let asked = asked.as_str();
+                write!(f, "many wait to answer {entry}: {member}'s turn {turn} is P3, not {asked}")
+            }
+            Self::TooManyNames { entry, ignored } => {
+                write!(f, "{entry} has too many names; {ignored} were not looked at")
+            }
+            Self::LookAlike { entry, marker, name } => {
+                write!(f, "'{name}' in {entry} looks like {marker} and is not written like it")
+            }
+            Self::FromIgnored { entry, name } => {
+                write!(f, "an agent wrote [FROM: {name}] in {entry}; it stays who it is")
+            }
+            Self::TeamTaskIgnored { entry } => {
+                write!(f, "an agent wrote [TEAM_TASK: …] in {entry}; only people set the task")
+            }
+            Self::Partial { turn, entry } => {
+                write!(f, "the answer {entry} to turn {turn} was cut off; its markers do not count")
+            }
+            Self::Late { turn, entry: Some(entry) } => {
+                write!(f, "{entry} came when turn {turn} had ended; its markers do not count")
+            }
+            Self::Late { turn, entry: None } => write!(f, "turn {turn} does not run"),
+            Self::Failed { turn, member, class } => {
+                write!(f, "{member} could not answer in turn {turn} ({class}); the others go on")
+            }
+            Self::NothingToCancel { turn } => write!(f, "turn {turn} neither runs nor waits"),
+            Self::CannotRepeat { turn, reason } => {
+                write!(f, "turn {turn} cannot be repeated: {reason}")
+            }
+            Self::UnknownSpender { member } => {
+                write!(f, "'{member}' is not at the table; the cost counts for the session")
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The turns that wait: in order of arrival, which one is next, and what is refused. Pure rules on a short
+//! list; the machine calls them and records what they decide. Time plays no part.
+
+use tertulia_context::Intent;
+use tertulia_session::EntryId;
+
+use crate::cause::Rule;
+use crate::table::{Limits, Seat};
+
+/// A turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Item {
+    /// The id of its `queued` entry.
+    pub(crate) turn: EntryId,
+    pub(crate) seat: Seat,
+    /// The message to be answered.
+    pub(crate) parent: EntryId,
+    /// What brought it about: the message, or the turn that is repeated.
+    pub(crate) trigger: EntryId,
+    pub(crate) intent: Intent,
+    /// Who said the message.
+    pub(crate) by: Option<Seat>,
+}
+
+/// The turns that wait, oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Queue {
+    items: Vec<Item>,
+    /// How many turns in a row went before the one that waits longest; P1 does not count.
+    passed: u32,
+}
+
+/// What becomes of somebody who is to be queued.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// With this intent, which may be less than what was asked for.
+    As(Intent),
+    Overflow,
+    Duplicate(EntryId),
+    Adjacent(EntryId),
+}
+
+impl Queue {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Item> {
+        self.items.iter()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    pub(crate) fn push(&mut self, item: Item) {
+        self.items.push(item);
+    }
+
+    /// Takes a turn out because it is cancelled.
+    pub(crate) fn remove(&mut self, turn: &EntryId) -> Option<Item> {
+        let place = self.items.iter().position(|item| item.turn == *turn)?;
+        Some(self.items.remove(place))
+    }
+
+    /// Takes a turn out because it starts, and counts whom it passed.
+    pub(crate) fn start(&mut self, turn: &EntryId) -> Option<Item> {
+        let place = self.items.iter().position(|item| item.turn == *turn)?;
+        let item = self.items.remove(place);
+        if item.intent != Intent::Interrupt {
+            let passes =
+                self.items.iter().take(place).any(|other| other.intent != Intent::Interrupt);
+            self.passed = if passes { self.passed.saturating_add(1) } else { 0 };
+        }
+        Some(item)
+    }
+
+    /// Whether somebody may be queued for this message, checked in this order: the size of the queue,
+    /// the size of the branch, the same again, the same member last in the queue.
+    pub(crate) fn admit(
+        &self,
+        limits: &Limits,
+        parent: &EntryId,
+        seat: Seat,
+        asked: Intent,
+    ) -> Admission {
+        if self.items.len() >= limits.queue {
+            return Admission::Overflow;
+        }
+        let siblings = self.items.iter().filter(|item| item.parent == *parent);
+        let crowded = siblings.clone().count() >= limits.branch;
+        let intent = if crowded { Intent::Extend } else { asked };
+        let mut same = siblings.filter(|item| item.seat == seat && item.intent == intent);
+        if let Some(same) = same.next() {
+            return Admission::Duplicate(same.turn.clone());
+        }
+        match self.items.last() {
+            // A P1 is never refused for this, and nobody loses urgency by it.
+            Some(tail)
+                if tail.seat == seat
+                    && asked != Intent::Interrupt
+                    && rank(tail.intent) <= rank(intent) =>
+            {
+                Admission::Adjacent(tail.turn.clone())
+            }
+            _ => Admission::As(intent),
+        }
+    }
+
+    /// The turn that is next, and by which rule.
+    pub(crate) fn choose(
+        &self,
+        limits: &Limits,
+        last_said: Option<&EntryId>,
+    ) -> Option<(&Item, Rule)> {
+        let urgent = self.items.iter().find(|item| item.intent == Intent::Interrupt);
+        if let Some(urgent) = urgent {
+            return Some((urgent, Rule::Urgent));
+        }
+        let longest = self.items.first()?;
+        let local = self.items.iter().filter(|item| Some(&item.parent) == last_said);
+        // The first of several least ones is taken, which is the oldest.
+        let (next, rule) = match local.min_by_key(|item| rank(item.intent)) {
+            Some(local) if local.turn != longest.turn => (local, Rule::Local),
+            Some(local) => (local, Rule::InTurn),
+            None => (self.items.iter().min_by_key(|item| rank(item.intent))?, Rule::InTurn),
+        };
+        if next.turn != longest.turn && self.passed >= limits.local {
+            return Some((longest, Rule::LongestWait));
+        }
+        Some((next, rule))
+    }
+}
+
+fn rank(intent: Intent) -> u8 {
+    match intent {
+        Intent::Interrupt => 0,
+        Intent::Reply => 1,
+        Intent::Extend => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,260 @@
+//! A log is read again: the recorded answers are fed to a machine, and its decisions are compared with
+//! the recorded ones. Called when a session is opened, and by `why` and `replay`.
+//!
+//! Where they differ (the team was changed, another version decided otherwise) the difference is named
+//! and the log is believed: the state always is the one that the log tells.
+
+mod difference;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use tertulia_session::{Entry, EntryId, EntryKind, Message, SpeakerType, Turn, TurnState, Usage};
+
+use crate::cause::Cause;
+use crate::effect::{Effect, Why};
+use crate::event::{Cancel, Event};
+use crate::machine::{Machine, is_continue};
+use crate::money::Dollars;
+use crate::state::{State, TurnChange};
+use crate::table::Table;
+
+pub use difference::Difference;
+
+/// What a log tells.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// The machine as it was at the end of the log.
+    pub machine: Machine,
+    /// Where the recorded decisions are not the machine's.
+    pub differences: Vec<Difference>,
+    /// What was decided for the last event and is not in the log, as after a crash: to be performed,
+    /// but for [`Effect::StartTurn`], before [`Event::Resume`].
+    pub unfinished: Vec<Effect>,
+}
+
+/// So many differences are told; then the log is only followed.
+const DIFFERENCES_MAX: usize = 50;
+
+struct Replayer<'a> {
+    machine: Machine,
+    /// What the log alone tells; equal to the machine's state until they differ.
+    recorded: State,
+    /// What the machine decided and the log has not told yet.
+    expected: VecDeque<Effect>,
+    differences: Vec<Difference>,
+    /// What agents said, until the entry comes that ends their turn.
+    texts: HashMap<&'a str, &'a Message>,
+    /// Messages whose text is gone, so that what follows from them cannot be checked.
+    gone: HashSet<EntryId>,
+}
+
+impl Machine {
+    /// Reads a log in its order, such as the entries of a [`tertulia_session::BranchView`].
+    pub fn replay<'a>(table: Table, entries: impl IntoIterator<Item = &'a Entry>) -> Replay {
+        let recorded = State::new(&table);
+        let mut replayer = Replayer {
+            machine: Self::new(table),
+            recorded,
+            expected: VecDeque::new(),
+            differences: Vec::new(),
+            texts: HashMap::new(),
+            gone: HashSet::new(),
+        };
+        for entry in entries {
+            replayer.read(entry);
+        }
+        replayer.finish()
+    }
+}
+
+impl<'a> Replayer<'a> {
+    fn read(&mut self, entry: &'a Entry) {
+        match &entry.kind {
+            EntryKind::Message(message) if is_of_person(message) => self.person(entry, message),
+            EntryKind::Message(message) => {
+                self.texts.insert(entry.id.as_str(), message);
+            }
+            EntryKind::Turn(turn) => self.turn(entry, turn),
+            EntryKind::Usage(usage) => self.usage(usage),
+            EntryKind::Custom(payload) if is_continue(payload.as_ref()) => self.go_on(entry),
+            _ => {}
+        }
+    }
+
+    fn person(&mut self, entry: &Entry, message: &Message) {
+        self.expect_nothing(entry);
+        let member = message.speaker.as_ref().map(|speaker| speaker.role_id.clone());
+        let text = message.text().into_owned();
+        let effects =
+            self.machine.step(Event::PersonSaid { entry: entry.id.clone(), member, text });
+        let refused = effects.iter().any(|effect| {
+            matches!(effect, Effect::AskPerson(question) if matches!(question.why, Why::WhoSpeaks { .. }))
+        });
+        if !refused {
+            self.recorded.person_said(&entry.id);
+        }
+        self.expected = effects.into();
+    }
+
+    fn usage(&mut self, usage: &Usage) {
+        let Some(cost) = &usage.cost_usd else { return };
+        let usd = cost.amount();
+        let seat = self.machine.table.seat_of(&usage.member);
+        self.recorded.guard.paid(seat, Dollars::from_usd(usd));
+        self.machine.step(Event::UsageSeen { member: usage.member.clone(), usd });
+    }
+
+    fn go_on(&mut self, entry: &Entry) {
+        self.expect_nothing(entry);
+        self.recorded.go_on();
+        self.expected = self.machine.step(Event::Continue).into();
+        // The first effect is the entry itself.
+        self.expected.pop_front();
+    }
+
+    fn turn(&mut self, entry: &'a Entry, turn: &Turn) {
+        let Some(cause) = Cause::parse(&turn.cause) else {
+            return self.differ(Difference::Unreadable {
+                at: entry.id.clone(),
+                cause: turn.cause.clone(),
+            });
+        };
+        let Some(seat) = self.machine.table.seat_of(&turn.member) else {
+            let member = turn.member.clone();
+            return self.differ(Difference::Stranger { at: entry.id.clone(), member });
+        };
+        let id = cause.turn().unwrap_or(&entry.id).clone();
+        let change = TurnChange { turn: id, seat, state: turn.state, cause };
+        if !self.has_decision() {
+            self.happen(&change);
+        }
+        let decided = self.next_decision();
+        self.recorded.apply(&self.machine.table, &change);
+        let same = decided.as_ref().is_some_and(|effect| says(effect, turn, &change));
+        if !same {
+            let unchecked = change.cause.ids().into_iter().any(|id| self.gone.contains(id));
+            if !unchecked {
+                let expected = decided.as_ref().and_then(as_turn).map(described);
+                let (at, found) = (entry.id.clone(), described(turn));
+                self.differences_push(Difference::Decision { at, expected, found });
+            }
+            self.follow_log();
+        }
+    }
+
+    /// Feeds the event that led to this entry.
+    fn happen(&mut self, change: &TurnChange) {
+        let effects = match (change.state, &change.cause) {
+            (TurnState::Done, Cause::Answered { turn, entry }) => {
+                let Some(text) =
+                    self.texts.remove(entry.as_str()).map(|said| said.text().into_owned())
+                else {
+                    self.gone.insert(entry.clone());
+                    let at = entry.clone();
+                    return self.differences_push(Difference::TextGone { at });
+                };
+                let (turn, entry) = (turn.clone(), entry.clone());
+                self.machine.step(Event::AgentSaid { turn, entry, text, interrupted: false })
+            }
+            (TurnState::Interrupted, Cause::CutOff { turn, entry }) => {
+                let (turn, entry) = (turn.clone(), entry.clone());
+                let text = String::new();
+                self.machine.step(Event::AgentSaid { turn, entry, text, interrupted: true })
+            }
+            (TurnState::Interrupted, Cause::TableStopped { .. }) => {
+                self.machine.step(Event::Resume)
+            }
+            (TurnState::Failed, Cause::Failed { turn, class }) => {
+                let (turn, class) = (turn.clone(), class.clone());
+                self.machine.step(Event::AgentFailed { turn, class, entry: None })
+            }
+            (TurnState::Cancelled, Cause::Cancelled { turn, all }) => {
+                let cancel = if *all { Cancel::All } else { Cancel::Turn(turn.clone()) };
+                self.machine.step(Event::Cancel(cancel))
+            }
+            (TurnState::Queued, Cause::Repeated { turn, .. }) => {
+                self.recorded.hold = None;
+                self.machine.step(Event::Repeat { turn: turn.clone() })
+            }
+            // The end of a cancelled agent is in no entry: it shows when the next turn starts.
+            (TurnState::Started, _) => self.machine.advance(),
+            _ => return,
+        };
+        self.expected = effects.into();
+    }
+
+    fn has_decision(&self) -> bool {
+        self.expected.iter().any(|effect| matches!(effect, Effect::Append { .. }))
+    }
+
+    fn next_decision(&mut self) -> Option<Effect> {
+        while let Some(effect) = self.expected.pop_front() {
+            if matches!(effect, Effect::Append { .. }) {
+                return Some(effect);
+            }
+        }
+        None
+    }
+
+    /// Something new happened: what was decided before must be in the log by now.
+    fn expect_nothing(&mut self, entry: &Entry) {
+        if let Some(decision) = self.next_decision() {
+            let expected = as_turn(&decision).map(described).unwrap_or_default();
+            self.differ(Difference::Missing { before: entry.id.clone(), expected });
+        }
+        self.expected.clear();
+    }
+
+    fn differ(&mut self, difference: Difference) {
+        self.differences_push(difference);
+        self.follow_log();
+    }
+
+    fn differences_push(&mut self, difference: Difference) {
+        if self.differences.len() < DIFFERENCES_MAX {
+            self.differences.push(difference);
+        }
+    }
+
+    fn follow_log(&mut self) {
+        self.expected.clear();
+        self.machine.state.clone_from(&self.recorded);
+    }
+
+    fn finish(mut self) -> Replay {
+        let unfinished = if self.has_decision() { self.expected.into() } else { Vec::new() };
+        if unfinished.is_empty() && self.machine.state != self.recorded {
+            self.machine.state = self.recorded;
+        }
+        Replay { machine: self.machine, differences: self.differences, unfinished }
+    }
+}
+
+/// Whether an effect says what an entry says.
+fn says(effect: &Effect, turn: &Turn, change: &TurnChange) -> bool {
+    let Effect::Append { id, .. } = effect else { return false };
+    let Some(decided) = as_turn(effect) else { return false };
+    let same_turn = turn.state != TurnState::Queued || *id == change.turn;
+    let same = decided.member == turn.member && decided.state == turn.state && same_turn;
+    same && Cause::parse(&decided.cause).as_ref() == Some(&change.cause)
+}
+
+fn as_turn(effect: &Effect) -> Option<&Turn> {
+    match effect {
+        Effect::Append { kind: EntryKind::Turn(turn), .. } => Some(turn),
+        _ => None,
+    }
+}
+
+fn described(turn: &Turn) -> Box<str> {
+    format!("{}'s turn is {} ({})", turn.member, turn.state.as_str(), turn.cause).into()
+}
+
+/// A message without a speaker is a person's unless its role says otherwise.
+fn is_of_person(message: &Message) -> bool {
+    match message.speaker.as_deref().map(|speaker| speaker.kind.as_ref()) {
+        Some(Some(SpeakerType::Human)) => true,
+        Some(_) => false,
+        None => message.effective_role() == tertulia_session::Role::User,
+    }
+}

@@ -1,0 +1,68 @@
+//! Where a log and the machine disagree, named so that a person can judge it.
+
+use std::fmt;
+
+use tertulia_session::EntryId;
+
+/// A place where the recorded decisions are not the machine's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// Another decision than the machine's.
+    Decision {
+        /// The entry.
+        at: EntryId,
+        /// What the machine decided; `None` if nothing.
+        expected: Option<Box<str>>,
+        /// What is recorded.
+        found: Box<str>,
+    },
+    /// A decision of the machine is not in the log.
+    Missing {
+        /// The entry before which it should stand.
+        before: EntryId,
+        /// The decision.
+        expected: Box<str>,
+    },
+    /// A cause that this version did not write.
+    Unreadable {
+        /// The entry.
+        at: EntryId,
+        /// The cause.
+        cause: Box<str>,
+    },
+    /// A turn of somebody who does not sit at the table any more.
+    Stranger {
+        /// The entry.
+        at: EntryId,
+        /// The name.
+        member: Box<str>,
+    },
+    /// A message whose text is gone, so that its decisions cannot be checked.
+    TextGone {
+        /// The message.
+        at: EntryId,
+    },
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Decision { at, expected: Some(expected), found } => {
+                write!(f, "{at}: the log says {found}; now it would be {expected}")
+            }
+            Self::Decision { at, expected: None, found } => {
+                write!(f, "{at}: the log says {found}; now nothing would be decided")
+            }
+            Self::Missing { before, expected } => {
+                write!(f, "before {before} the log does not say {expected}")
+            }
+            Self::Unreadable { at, cause } => write!(f, "{at}: '{cause}' is no cause known here"),
+            Self::Stranger { at, member } => {
+                write!(f, "{at}: {member} does not sit at the table; the turn is left out")
+            }
+            Self::TextGone { at } => {
+                write!(f, "{at}: the text is gone; what followed from it is taken as recorded")
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Where the table stands. It changes only by what the log can tell: turn entries, what people said,
+//! costs, "go on". So a state read from a log and one that was lived through are equal. The machine
+//! decides, writes the entry and applies it here; replay applies the entries that it finds.
+
+use std::collections::{BTreeMap, HashMap};
+
+use tertulia_session::{EntryId, TurnState};
+
+use crate::cause::Cause;
+use crate::guard::Guard;
+use crate::queue::{Item, Queue};
+use crate::table::{Seat, Table};
+
+/// Where the table stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct State {
+    pub(crate) queue: Queue,
+    pub(crate) slot: Slot,
+    /// Why nothing starts until a person says something.
+    pub(crate) hold: Option<Hold>,
+    /// The newest message.
+    pub(crate) last_said: Option<EntryId>,
+    pub(crate) guard: Guard,
+    /// How often the person said "go on".
+    pub(crate) times_gone_on: u64,
+    /// All turns there ever were.
+    turns: HashMap<EntryId, Past>,
+}
+
+/// One turn runs at a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    Free,
+    /// An agent works.
+    Running(Item),
+    /// A person is to answer.
+    Asking(Item),
+    /// A cancelled agent has not ended yet.
+    Stopping(EntryId),
+}
+
+/// Why nothing starts until a person says something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Hold {
+    /// The person cancelled the turn that ran.
+    Cancelled(EntryId),
+    /// The table was opened again.
+    Resumed(Option<EntryId>),
+}
+
+/// A turn and how far it got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Past {
+    pub(crate) item: Item,
+    pub(crate) state: TurnState,
+    /// The turn that repeats it.
+    pub(crate) repeated_by: Option<EntryId>,
+}
+
+/// A turn entry as it stands in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TurnChange {
+    /// The turn: the id of its `queued` entry.
+    pub(crate) turn: EntryId,
+    pub(crate) seat: Seat,
+    pub(crate) state: TurnState,
+    pub(crate) cause: Cause,
+}
+
+impl State {
+    pub(crate) fn new(table: &Table) -> Self {
+        Self {
+            queue: Queue::default(),
+            slot: Slot::Free,
+            hold: None,
+            last_said: None,
+            guard: Guard::new(table),
+            times_gone_on: 0,
+            turns: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn turn(&self, turn: &EntryId) -> Option<&Past> {
+        self.turns.get(turn)
+    }
+
+    /// The person that the table waits for.
+    pub(crate) fn awaited(&self) -> Option<&Item> {
+        match &self.slot {
+            Slot::Asking(item) => Some(item),
+            Slot::Free | Slot::Running(_) | Slot::Stopping(_) => None,
+        }
+    }
+
+    /// A person said something.
+    pub(crate) fn person_said(&mut self, entry: &EntryId) {
+        self.last_said = Some(entry.clone());
+        self.guard.person_said();
+        self.hold = None;
+    }
+
+    /// The person said "go on".
+    pub(crate) fn go_on(&mut self) {
+        self.guard.go_on();
+        self.times_gone_on += 1;
+        self.hold = None;
+    }
+
+    /// The agent of a cancelled turn has ended.
+    pub(crate) fn stopped(&mut self) {
+        if matches!(self.slot, Slot::Stopping(_)) {
+            self.slot = Slot::Free;
+        }
+    }
+
+    /// A turn has a new state.
+    pub(crate) fn apply(&mut self, table: &Table, change: &TurnChange) {
+        let TurnChange { turn, seat, state, cause } = change;
+        match state {
+            TurnState::Queued => self.queued(table, turn, *seat, cause),
+            TurnState::Started => self.started(table, turn),
+            TurnState::Done => {
+                self.free(turn);
+                if let Cause::Answered { entry, .. } = cause {
+                    self.last_said = Some(entry.clone());
+                }
+            }
+            TurnState::Failed => self.free(turn),
+            TurnState::Interrupted => {
+                self.free(turn);
+                if let Cause::TableStopped { turn } = cause {
+                    self.hold = Some(Hold::Resumed(Some(turn.clone())));
+                }
+            }
+            TurnState::Cancelled => self.cancelled(turn),
+        }
+        if let Some(past) = self.turns.get_mut(turn) {
+            past.state = *state;
+        }
+    }
+
+    fn queued(&mut self, table: &Table, turn: &EntryId, seat: Seat, cause: &Cause) {
+        let (parent, trigger, by, intent) = match cause {
+            Cause::Asked { entry, by, intent, .. } => (entry, entry, by, *intent),
+            Cause::Repeated { turn, entry, by, intent } => (entry, turn, by, *intent),
+            _ => return,
+        };
+        if let Some(past) = self.turns.get_mut(trigger) {
+            past.repeated_by = Some(turn.clone());
+        }
+        let item = Item {
+            turn: turn.clone(),
+            seat,
+            parent: parent.clone(),
+            trigger: trigger.clone(),
+            intent,
+            by: by.as_deref().and_then(|name| table.seat_of(name)),
+        };
+        let past = Past { item: item.clone(), state: TurnState::Queued, repeated_by: None };
+        self.turns.insert(turn.clone(), past);
+        self.queue.push(item);
+    }
+
+    fn started(&mut self, table: &Table, turn: &EntryId) {
+        let Some(item) = self.queue.start(turn) else { return };
+        if table.is_human(item.seat) {
+            self.slot = Slot::Asking(item);
+        } else {
+            self.guard.started(item.by, item.seat);
+            self.slot = Slot::Running(item);
+        }
+    }
+
+    fn cancelled(&mut self, turn: &EntryId) {
+        if self.queue.remove(turn).is_some() {
+            return;
+        }
+        if matches!(&self.slot, Slot::Running(item) if item.turn == *turn) {
+            self.slot = Slot::Stopping(turn.clone());
+            self.hold = Some(Hold::Cancelled(turn.clone()));
+        }
+        self.free(turn);
+    }
+
+    /// The turn does not run any more.
+    fn free(&mut self, turn: &EntryId) {
+        if let Slot::Running(item) | Slot::Asking(item) = &self.slot
+            && item.turn == *turn
+        {
+            self.slot = Slot::Free;
+        }
+    }
+}
+
+/// Counters by pair of seats, the smaller seat first.
+pub(crate) type Pairs = BTreeMap<(Seat, Seat), u32>;

@@ -1,0 +1,276 @@
+//! The table: who sits at it, in order, and what it allows. Built by whoever reads the team file; asked
+//! by the router for names and by the machine for limits. It knows no message and no turn.
+
+use std::fmt;
+
+use crate::message::plain;
+use crate::names::{Nearest, fold, nearest};
+
+/// A person or an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberKind {
+    /// A person: a turn of theirs is a question, and the table waits.
+    Human,
+    /// An agent: a turn of its is a process or a call.
+    Ai,
+}
+
+/// Who sits at the table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// The name in markers and entries; unique at the table.
+    pub name: Box<str>,
+    /// The name that is shown; may stand in markers too, where it is nobody else's.
+    pub display_name: Option<Box<str>>,
+    /// A person or an agent.
+    pub kind: MemberKind,
+    /// Whether a person's message that addresses nobody goes here.
+    pub is_default: bool,
+    /// What its answers may cost before the person is asked.
+    pub budget_usd: Option<f64>,
+}
+
+/// What the table allows before it refuses, or pauses and asks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Turns that may wait at once; more are refused.
+    pub queue: usize,
+    /// Turns that may wait for answers to one message; more are put back to P3.
+    pub branch: usize,
+    /// Turns in a row that may go before the one that waits longest; P1 does not count.
+    pub local: u32,
+    /// Turns of agents since a person last spoke.
+    pub turns: u32,
+    /// Turns between the same two agents since a person last spoke.
+    pub pair: u32,
+    /// Names in one message that are looked at.
+    pub names: usize,
+    /// What the session may cost before the person is asked.
+    pub budget_usd: Option<f64>,
+}
+
+/// The members in order, and the limits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    members: Vec<Member>,
+    limits: Limits,
+}
+
+/// A team that cannot be seated.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TableError {
+    /// Two names that a marker could not tell apart.
+    #[error(
+        "'{0}' and '{1}' are one name in a marker (case, blanks, - and _ do not count); rename one"
+    )]
+    TwoOfOneName(Box<str>, Box<str>),
+    /// A name that a marker cannot carry.
+    #[error("'{0}' cannot stand in a marker: {1}; choose a name of letters, digits, - and _")]
+    Unwritable(Box<str>, &'static str),
+    /// More than one default member.
+    #[error("'{0}' and '{1}' are both the default member; keep one")]
+    TwoDefaults(Box<str>, Box<str>),
+    /// A person as the default member.
+    #[error("'{0}' is a person; only an agent can be the default member")]
+    HumanDefault(Box<str>),
+}
+
+/// Of a longer name the beginning is looked at.
+const WRITTEN_BYTES_MAX: usize = 1024;
+
+/// The place of a member, valid for its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Seat(pub(crate) usize);
+
+/// What a written name means at this table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Resolved {
+    Member(Seat),
+    /// A display name that several members share.
+    Several(Vec<Box<str>>),
+    Unknown {
+        nearest: Option<Box<str>>,
+    },
+}
+
+impl Member {
+    /// A person of this name.
+    pub fn human(name: impl Into<Box<str>>) -> Self {
+        Self::new(name.into(), MemberKind::Human)
+    }
+
+    /// An agent of this name.
+    pub fn ai(name: impl Into<Box<str>>) -> Self {
+        Self::new(name.into(), MemberKind::Ai)
+    }
+
+    /// The same member, shown under this name.
+    #[must_use]
+    pub fn shown_as(mut self, display_name: impl Into<Box<str>>) -> Self {
+        self.display_name = Some(display_name.into());
+        self
+    }
+
+    /// The same member, as the default one.
+    #[must_use]
+    pub fn as_default(mut self) -> Self {
+        self.is_default = true;
+        self
+    }
+
+    /// The same member, with this limit for the cost of its answers.
+    #[must_use]
+    pub fn with_budget_usd(mut self, usd: f64) -> Self {
+        self.budget_usd = Some(usd);
+        self
+    }
+
+    fn new(name: Box<str>, kind: MemberKind) -> Self {
+        Self { name, display_name: None, kind, is_default: false, budget_usd: None }
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        [Some(&*self.name), self.display_name.as_deref()].into_iter().flatten()
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { queue: 50, branch: 10, local: 5, turns: 24, pair: 12, names: 100, budget_usd: None }
+    }
+}
+
+impl Table {
+    /// A table with these members and the usual limits.
+    pub fn new(members: impl IntoIterator<Item = Member>) -> Result<Self, TableError> {
+        let members: Vec<Member> = members.into_iter().collect();
+        let mut default: Option<&Member> = None;
+        for (index, member) in members.iter().enumerate() {
+            writable(&member.name)?;
+            let folded = fold(&member.name);
+            let twin = members.iter().take(index).find(|other| fold(&other.name) == folded);
+            if let Some(twin) = twin {
+                return Err(TableError::TwoOfOneName(twin.name.clone(), member.name.clone()));
+            }
+            if member.is_default {
+                if member.kind == MemberKind::Human {
+                    return Err(TableError::HumanDefault(member.name.clone()));
+                }
+                if let Some(other) = default.replace(member) {
+                    return Err(TableError::TwoDefaults(other.name.clone(), member.name.clone()));
+                }
+            }
+        }
+        Ok(Self { members, limits: Limits::default() })
+    }
+
+    /// The same table with these limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The members, in order.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// What the table allows.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(crate) fn seats(&self) -> impl Iterator<Item = (Seat, &Member)> {
+        self.members.iter().enumerate().map(|(index, member)| (Seat(index), member))
+    }
+
+    pub(crate) fn member(&self, seat: Seat) -> Option<&Member> {
+        self.members.get(seat.0)
+    }
+
+    pub(crate) fn name(&self, seat: Seat) -> &str {
+        self.member(seat).map_or("", |member| &member.name)
+    }
+
+    pub(crate) fn is_human(&self, seat: Seat) -> bool {
+        self.member(seat).is_some_and(|member| member.kind == MemberKind::Human)
+    }
+
+    pub(crate) fn humans(&self) -> impl Iterator<Item = (Seat, &Member)> {
+        self.seats().filter(|(_, member)| member.kind == MemberKind::Human)
+    }
+
+    pub(crate) fn first_human(&self) -> Option<Seat> {
+        self.humans().map(|(seat, _)| seat).next()
+    }
+
+    /// The member of exactly this name, as entries write it.
+    pub(crate) fn seat_of(&self, name: &str) -> Option<Seat> {
+        self.seats().find(|(_, member)| &*member.name == name).map(|(seat, _)| seat)
+    }
+
+    /// The member that answers a person who addressed nobody; whether it was named as the default.
+    pub(crate) fn default_seat(&self) -> Option<(Seat, bool)> {
+        let named = self.seats().find(|(_, member)| member.is_default);
+        let first = || self.seats().find(|(_, member)| member.kind == MemberKind::Ai);
+        named.map(|(seat, _)| (seat, true)).or_else(|| first().map(|(seat, _)| (seat, false)))
+    }
+
+    /// What a name in a marker means. Names go before display names; `@` before it does not count.
+    pub(crate) fn resolve(&self, written: &str) -> Resolved {
+        let wanted = fold(written.strip_prefix('@').unwrap_or(written));
+        if let Some((seat, _)) = self.seats().find(|(_, member)| fold(&member.name) == wanted) {
+            return Resolved::Member(seat);
+        }
+        let shown = |member: &Member| member.display_name.as_deref().map(fold);
+        let same: Vec<_> =
+            self.seats().filter(|(_, m)| shown(m).as_ref() == Some(&wanted)).collect();
+        match same.as_slice() {
+            [] => Resolved::Unknown { nearest: self.nearest(written) },
+            [(seat, _)] if !wanted.is_empty() => Resolved::Member(*seat),
+            several => Resolved::Several(several.iter().map(|(_, m)| m.name.clone()).collect()),
+        }
+    }
+
+    /// The member whose name is nearest to what this looks like.
+    fn nearest(&self, written: &str) -> Option<Box<str>> {
+        let looks = plain(written.get(..WRITTEN_BYTES_MAX).unwrap_or(written));
+        let name = looks.rsplit_once('!').map_or(&*looks, |(name, _)| name);
+        let mut best = Nearest::to(&fold(name))?;
+        for member in &self.members {
+            for name in member.names() {
+                nearest(&mut best, &fold(name), &member.name);
+            }
+        }
+        best.name()
+    }
+}
+
+impl fmt::Display for MemberKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Human => "human",
+            Self::Ai => "ai",
+        })
+    }
+}
+
+fn writable(name: &str) -> Result<(), TableError> {
+    let refuse = |why| Err(TableError::Unwritable(name.into(), why));
+    let folded = fold(name);
+    if folded.is_empty() {
+        return refuse("nothing is left of it without blanks, - and _");
+    }
+    if folded == "all" {
+        return refuse("[DROP: ALL] means everybody");
+    }
+    let forbidden = |c: char| c.is_control() || matches!(c, '[' | ']' | ',' | '!' | '@' | '`');
+    if name.contains(forbidden) {
+        return refuse("it holds a control character or one of [ ] , ! @ `");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

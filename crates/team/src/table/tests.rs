@@ -1,0 +1,72 @@
+//! What a table takes, and what a name means at it.
+
+use super::*;
+
+fn table(members: impl IntoIterator<Item = Member>) -> Table {
+    Table::new(members).unwrap()
+}
+
+#[test]
+fn a_name_is_found_whatever_its_case_blanks_and_hyphens() {
+    let table = table([Member::human("ann"), Member::ai("code-max").shown_as("Max the Great")]);
+    for written in ["code-max", "CodeMax", "code_max", " code max", "@code-max", "max the great"] {
+        assert_eq!(table.resolve(written), Resolved::Member(Seat(1)), "{written}");
+    }
+}
+
+#[test]
+fn an_unknown_name_offers_the_nearest_one() {
+    let table = table([Member::human("ann"), Member::ai("max"), Member::ai("eva")]);
+    let nearest = |written: &str| match table.resolve(written) {
+        Resolved::Unknown { nearest } => nearest,
+        found => panic!("{found:?}"),
+    };
+    assert_eq!(nearest("maxx").as_deref(), Some("max"));
+    assert_eq!(nearest("m\u{200b}ax").as_deref(), Some("max"));
+    assert_eq!(nearest("reviewer"), None);
+    assert_eq!(nearest(&"x".repeat(1_000_000)), None);
+    assert_eq!(nearest("---"), None);
+}
+
+#[test]
+fn a_display_name_that_two_share_means_neither_and_a_name_goes_before_it() {
+    let table = table([
+        Member::ai("a").shown_as("Claude"),
+        Member::ai("b").shown_as("Claude"),
+        Member::ai("c").shown_as("a"),
+    ]);
+    assert_eq!(table.resolve("claude"), Resolved::Several(vec!["a".into(), "b".into()]));
+    assert_eq!(table.resolve("A"), Resolved::Member(Seat(0)));
+}
+
+#[test]
+fn two_members_of_one_name_are_refused_with_both_names() {
+    let error = Table::new([Member::ai("code-max"), Member::ai("CodeMax")]).unwrap_err();
+    assert_eq!(error, TableError::TwoOfOneName("code-max".into(), "CodeMax".into()));
+    assert!(error.to_string().contains("rename one"));
+}
+
+#[test]
+fn names_that_a_marker_cannot_carry_are_refused() {
+    for name in ["", "- _", "ALL", "a,b", "a]", "[a", "a!P1", "a\nb", "@a", "a`b"] {
+        let error = Table::new([Member::ai(name)]).unwrap_err();
+        assert!(matches!(error, TableError::Unwritable(..)), "{name:?}: {error}");
+    }
+}
+
+#[test]
+fn there_is_at_most_one_default_member_and_it_is_an_agent() {
+    let two = Table::new([Member::ai("a").as_default(), Member::ai("b").as_default()]);
+    assert_eq!(two, Err(TableError::TwoDefaults("a".into(), "b".into())));
+    let person = Table::new([Member::human("ann").as_default()]);
+    assert_eq!(person, Err(TableError::HumanDefault("ann".into())));
+}
+
+#[test]
+fn who_addresses_nobody_reaches_the_default_member_else_the_first_agent() {
+    let members = [Member::human("ann"), Member::ai("max"), Member::ai("eva")];
+    assert_eq!(table(members.clone()).default_seat(), Some((Seat(1), false)));
+    let [ann, max, eva] = members;
+    assert_eq!(table([ann.clone(), max, eva.as_default()]).default_seat(), Some((Seat(2), true)));
+    assert_eq!(table([ann]).default_seat(), None);
+}

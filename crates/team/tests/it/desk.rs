@@ -1,0 +1,161 @@
+//! A driver for tests: performs effects on a log in memory and shows them in a few words.
+
+use tertulia_session::{
+    Entry, EntryId, EntryKind, Message, NewEntry, Speaker, SpeakerType, Usage, Usd,
+};
+use tertulia_team::{Cancel, Effect, Event, Limits, Machine, Member, Table};
+
+pub(crate) struct Desk {
+    pub(crate) machine: Machine,
+    pub(crate) log: Vec<Entry>,
+    /// The agent's turn that was started last.
+    pub(crate) running: Option<(EntryId, Box<str>)>,
+    /// What the last event led to.
+    pub(crate) effects: Vec<Effect>,
+    said: u32,
+}
+
+/// Ann, and three agents.
+pub(crate) fn members() -> Vec<Member> {
+    vec![Member::human("ann"), Member::ai("max"), Member::ai("eva"), Member::ai("leo")]
+}
+
+impl Desk {
+    pub(crate) fn new() -> Self {
+        Self::at(Table::new(members()).unwrap())
+    }
+
+    pub(crate) fn with_limits(limits: Limits) -> Self {
+        Self::at(Table::new(members()).unwrap().with_limits(limits))
+    }
+
+    pub(crate) fn at(table: Table) -> Self {
+        let machine = Machine::new(table);
+        Self { machine, log: Vec::new(), running: None, effects: Vec::new(), said: 0 }
+    }
+
+    pub(crate) fn step(&mut self, event: Event) -> Vec<String> {
+        let effects = self.machine.step(event);
+        self.perform(effects);
+        self.effects.iter().map(show).collect()
+    }
+
+    pub(crate) fn perform(&mut self, effects: Vec<Effect>) {
+        for effect in &effects {
+            match effect {
+                Effect::Append { id, kind } => self.append(id.clone(), kind.clone()),
+                Effect::StartTurn { turn, member, .. } => {
+                    self.running = Some((turn.clone(), member.clone()));
+                }
+                _ => {}
+            }
+        }
+        self.effects = effects;
+    }
+
+    pub(crate) fn append(&mut self, id: EntryId, kind: EntryKind) {
+        assert!(self.log.iter().all(|entry| entry.id != id), "{id} is there already: {kind:?}");
+        let mut entry = NewEntry::new(kind);
+        entry.parent_id = self.log.last().map(|entry| entry.id.clone());
+        self.log.push(entry.with_id(id));
+    }
+
+    /// Stores a message and gives its id: `m1`, `m2` and so on.
+    pub(crate) fn store(&mut self, who: &str, kind: SpeakerType, text: &str) -> EntryId {
+        self.said += 1;
+        let id = EntryId::from(format!("m{}", self.said));
+        let message = Message::said(Speaker::new(who, who, kind), text);
+        self.append(id.clone(), EntryKind::Message(message));
+        id
+    }
+
+    pub(crate) fn person(&mut self, text: &str) -> Vec<String> {
+        self.person_named(None, text)
+    }
+
+    pub(crate) fn person_named(&mut self, member: Option<&str>, text: &str) -> Vec<String> {
+        let speaker = self.machine.speaker_of(member, text);
+        let name = speaker.ok().flatten().unwrap_or("somebody").to_owned();
+        let entry = self.store(&name, SpeakerType::Human, text);
+        self.step(Event::PersonSaid { entry, member: member.map(Box::from), text: text.to_owned() })
+    }
+
+    /// The agent that runs answers.
+    pub(crate) fn answer(&mut self, text: &str) -> Vec<String> {
+        let (turn, member) = self.running.take().expect("somebody runs");
+        let entry = self.store(&member, SpeakerType::Ai, text);
+        self.step(Event::AgentSaid { turn, entry, text: text.to_owned(), interrupted: false })
+    }
+
+    /// The agent that runs is cut off.
+    pub(crate) fn cut_off(&mut self, text: &str) -> Vec<String> {
+        let (turn, member) = self.running.take().expect("somebody runs");
+        let entry = self.store(&member, SpeakerType::Ai, text);
+        self.step(Event::AgentSaid { turn, entry, text: text.to_owned(), interrupted: true })
+    }
+
+    pub(crate) fn fail(&mut self, class: &str) -> Vec<String> {
+        let (turn, _) = self.running.take().expect("somebody runs");
+        self.step(Event::AgentFailed { turn, class: class.into(), entry: None })
+    }
+
+    pub(crate) fn cancel_running(&mut self) -> Vec<String> {
+        let (turn, _) = self.running.clone().expect("somebody runs");
+        self.step(Event::Cancel(Cancel::Turn(turn)))
+    }
+
+    pub(crate) fn pay(&mut self, member: &str, usd: f64) -> Vec<String> {
+        let usage = Usage {
+            member: member.into(),
+            model: None,
+            input_tokens: 1,
+            cached_tokens: None,
+            output_tokens: 1,
+            cost_usd: Usd::new(usd),
+            unknown: tertulia_session::Fields::NONE,
+        };
+        let id = EntryId::from(format!("usage{}", self.log.len()));
+        self.append(id, EntryKind::Usage(usage));
+        self.step(Event::UsageSeen { member: member.into(), usd })
+    }
+
+    pub(crate) fn waiting(&self) -> Vec<String> {
+        self.machine.waiting().map(|w| format!("{} {}", w.member, w.intent.as_str())).collect()
+    }
+
+    /// Who was started, in order.
+    pub(crate) fn started(&self) -> Vec<&str> {
+        let started = self.log.iter().filter_map(|entry| match &entry.kind {
+            EntryKind::Turn(turn) if turn.state.as_str() == "started" => Some(&*turn.member),
+            _ => None,
+        });
+        started.collect()
+    }
+
+    /// The log gives the same decisions again.
+    #[track_caller]
+    pub(crate) fn replays(&self) {
+        let replay = Machine::replay(self.machine.table().clone(), &self.log);
+        assert_eq!(replay.differences, []);
+        assert_eq!(replay.unfinished, []);
+        assert!(replay.machine.waiting().eq(self.machine.waiting()));
+    }
+}
+
+/// An effect in a few words.
+pub(crate) fn show(effect: &Effect) -> String {
+    match effect {
+        Effect::Append { kind: EntryKind::Turn(turn), .. } => {
+            format!("{} {}", turn.member, turn.state.as_str())
+        }
+        Effect::Append { .. } => "go on".to_owned(),
+        Effect::StartTurn { member, intent, .. } => format!("start {member} {}", intent.as_str()),
+        Effect::CancelTurn { member, .. } => format!("stop {member}"),
+        Effect::AskPerson(question) => {
+            format!("ask {}: {}", question.to.as_deref().unwrap_or("anybody"), question.why)
+        }
+        Effect::SetTeamTask { task, .. } => format!("task {task:?}"),
+        Effect::Note(note) => format!("note: {note}"),
+        Effect::Rest => "rest".to_owned(),
+    }
+}

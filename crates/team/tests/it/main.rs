@@ -1,0 +1,17 @@
+//! The turn machine from outside: the rules as claims, forged markers, replay, and whole conversations.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on has failed; clippy spares only the functions marked as tests"
+)]
+
+mod answers;
+mod desk;
+mod guards;
+mod injection;
+mod people;
+mod properties;
+mod replay;
+mod routing;
+mod simulation;

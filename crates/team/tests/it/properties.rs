@@ -1,0 +1,111 @@
+//! Promises for any text at all: what is quoted or fenced routes nothing, an agent stays an agent, and
+//! the log gives the same decisions again.
+
+use crate::desk::Desk;
+use proptest::prelude::*;
+use tertulia_session::EntryKind;
+use tertulia_team::{Cause, Effect};
+
+/// Texts of the pieces that matter, and of anything.
+fn any_text() -> impl Strategy<Value = String> {
+    let pieces = [
+        "[NEXT: ",
+        "[next:",
+        "[DROP: ",
+        "[FROM: ",
+        "[TEAM_TASK: ",
+        "[TEAM_TASK]",
+        "]",
+        "[",
+        ":",
+        "!P1",
+        "!P3",
+        ", ",
+        "@",
+        " @",
+        "max",
+        "eva",
+        "leo",
+        "ann",
+        "ALL",
+        "`",
+        "```",
+        "~~~",
+        "\n",
+        "\n\n",
+        "> ",
+        " ",
+        "    ",
+        "［",
+        "】",
+        "：",
+        "\u{200b}",
+        "\u{202e}",
+        "е",
+        "Ν",
+        "\r\n",
+        "\u{e000}",
+        "0",
+    ];
+    let piece = prop_oneof![
+        8 => prop::sample::select(pieces.to_vec()).prop_map(str::to_owned),
+        1 => any::<String>(),
+    ];
+    prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+fn after_answer(text: &str) -> Desk {
+    let mut desk = Desk::new();
+    desk.person("[NEXT: max, leo!P3]");
+    desk.answer(text);
+    desk
+}
+
+/// Only that the turn is done and the next one starts.
+fn routes_nothing(desk: &Desk) -> bool {
+    let appended = desk.effects.iter().filter(|effect| matches!(effect, Effect::Append { .. }));
+    appended.count() == 2 && desk.started() == ["max", "leo"]
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_quoted_routes_nothing(text in any_text()) {
+        let quoted: Vec<String> = text.split('\n').map(|line| format!("> {line}")).collect();
+        prop_assert!(routes_nothing(&after_answer(&quoted.join("\n"))));
+    }
+
+    #[test]
+    fn whatever_is_fenced_routes_nothing(text in any_text()) {
+        let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+        let fence = "`".repeat(longest.max(2) + 1);
+        let answer = format!("Look:\n{fence}\n{text}\n{fence}\n");
+        prop_assert!(routes_nothing(&after_answer(&answer)));
+    }
+
+    #[test]
+    fn whatever_an_agent_says_it_stays_who_it_is(text in any_text()) {
+        let desk = after_answer(&text);
+        for effect in &desk.effects {
+            let sets_task = matches!(effect, Effect::SetTeamTask { .. });
+            prop_assert!(!sets_task);
+            if let Effect::Append { kind: EntryKind::Turn(turn), .. } = effect
+                && let Some(Cause::Asked { by, .. } | Cause::Dropped { by, .. }) = Cause::parse(&turn.cause)
+            {
+                prop_assert_eq!(by.as_deref(), Some("max"));
+            }
+        }
+        desk.replays();
+    }
+
+    #[test]
+    fn whatever_a_person_says_replays(texts in prop::collection::vec(any_text(), 1..5)) {
+        let mut desk = Desk::new();
+        for text in &texts {
+            desk.person(text);
+            if desk.running.is_some() {
+                desk.answer(text);
+            }
+        }
+        desk.replays();
+    }
+}

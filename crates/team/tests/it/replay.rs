@@ -1,0 +1,172 @@
+//! A log is read again: the same decisions, or the difference by its name.
+
+use crate::desk::{Desk, members, show};
+use tertulia_session::{EntryId, EntryKind, NewEntry, Redaction, Turn};
+use tertulia_team::{Difference, Event, Machine, Member, Table};
+
+fn conversation() -> Desk {
+    let mut desk = Desk::new();
+    desk.person("[NEXT: max, eva]");
+    desk.answer("[NEXT: leo]");
+    desk.answer("done");
+    desk
+}
+
+fn turn(desk: &mut Desk, place: usize) -> &mut Turn {
+    let turns = desk.log.iter_mut().filter_map(|entry| match &mut entry.kind {
+        EntryKind::Turn(turn) => Some(turn),
+        _ => None,
+    });
+    turns.into_iter().nth(place).unwrap()
+}
+
+fn replay(desk: &Desk) -> tertulia_team::Replay {
+    Machine::replay(desk.machine.table().clone(), &desk.log)
+}
+
+#[test]
+fn a_log_gives_the_same_decisions_and_the_same_reasons() {
+    let desk = conversation();
+    let again = replay(&desk);
+    assert_eq!((again.differences.len(), again.unfinished.len()), (0, 0));
+    for entry in &desk.log {
+        assert_eq!(again.machine.why(entry.id.as_str()), desk.machine.why(entry.id.as_str()));
+    }
+}
+
+#[test]
+fn what_a_crash_left_undone_is_given_to_the_driver() {
+    let mut desk = Desk::new();
+    desk.person("[NEXT: max, eva]");
+    let complete = std::mem::take(&mut desk.log);
+    for kept in 1..complete.len() {
+        let again = Machine::replay(desk.machine.table().clone(), &complete[..kept]);
+        assert_eq!(again.differences, []);
+        let left: Vec<String> = again.unfinished.iter().map(show).collect();
+        let all = ["max queued", "eva queued", "max started", "start max P2"];
+        assert_eq!(left, all[kept - 1..]);
+    }
+}
+
+#[test]
+fn another_decision_is_named_and_the_log_is_believed() {
+    let mut desk = conversation();
+    turn(&mut desk, 2).member = "eva".into();
+    let again = replay(&desk);
+    let Some(Difference::Decision { expected: Some(expected), found, .. }) =
+        again.differences.first()
+    else {
+        panic!("{:?}", again.differences)
+    };
+    assert!(expected.starts_with("max's turn is started"), "{expected}");
+    assert!(found.starts_with("eva's turn is started"), "{found}");
+    // What the log says afterwards fits again.
+    assert_eq!(again.differences.len(), 1);
+}
+
+#[test]
+fn a_missing_decision_is_named() {
+    let mut desk = conversation();
+    desk.person("@max");
+    let place = desk.log.iter().position(|e| e.id.as_str() == "m1").unwrap();
+    desk.log.remove(place + 2);
+    let again = replay(&desk);
+    assert!(
+        matches!(&again.differences[0], Difference::Decision { .. }),
+        "{:?}",
+        again.differences
+    );
+    let mut desk = Desk::new();
+    desk.person("hello");
+    desk.log.truncate(1);
+    desk.person("hello?");
+    let again = replay(&desk);
+    let Difference::Missing { before, expected } = &again.differences[0] else { panic!() };
+    assert_eq!(before.as_str(), "m2");
+    assert!(expected.starts_with("max's turn is queued"), "{expected}");
+}
+
+#[test]
+fn a_cause_of_another_program_and_a_member_who_left_are_named() {
+    let mut desk = conversation();
+    turn(&mut desk, 0).cause = "because".into();
+    let again = replay(&desk);
+    assert!(
+        matches!(&again.differences[0], Difference::Unreadable { cause, .. } if &**cause == "because")
+    );
+
+    let desk = conversation();
+    let without_eva = members().into_iter().filter(|member| &*member.name != "eva");
+    let again = Machine::replay(Table::new(without_eva).unwrap(), &desk.log);
+    assert!(
+        again
+            .differences
+            .iter()
+            .any(|d| matches!(d, Difference::Stranger { member, .. } if &**member == "eva"))
+    );
+    assert!(again.machine.waiting().all(|waiting| waiting.member != "eva"));
+}
+
+#[test]
+fn what_follows_from_a_text_that_is_gone_is_taken_as_recorded() {
+    let mut desk = conversation();
+    desk.log.retain(|entry| entry.id.as_str() != "m2");
+    let again = replay(&desk);
+    assert_eq!(again.differences, [Difference::TextGone { at: EntryId::from("m2") }]);
+    assert!(again.machine.waiting().eq(desk.machine.waiting()));
+}
+
+#[test]
+fn a_wording_of_another_version_is_no_difference() {
+    let mut desk = conversation();
+    for place in 0..6 {
+        let turn = turn(&mut desk, place);
+        let head = turn.cause.split(": ").next().unwrap().to_owned();
+        turn.cause = format!("{head}: put better").into();
+    }
+    desk.replays();
+}
+
+#[test]
+fn entries_of_others_change_nothing() {
+    let mut desk = conversation();
+    let redaction = EntryKind::Redaction(Redaction::of(&EntryId::from("elsewhere")));
+    for place in (0..=desk.log.len()).rev() {
+        let id = EntryId::from(format!("other{place}"));
+        desk.log.insert(place, NewEntry::new(redaction.clone()).with_id(id));
+    }
+    desk.replays();
+}
+
+#[test]
+fn why_tells_the_whole_story_of_a_turn() {
+    let mut desk = Desk::new();
+    desk.person("Who can fix it? [NEXT: max]");
+    let turn = desk.running.clone().unwrap().0;
+    desk.fail("quota");
+    desk.step(Event::Repeat { turn: turn.clone() });
+    let again = desk.running.clone().unwrap().0;
+    let why: Vec<String> =
+        desk.machine.why(turn.as_str()).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        why,
+        [
+            format!("max's turn {turn} is queued: ann asked for max in m1"),
+            format!("max's turn {turn} is started: it waited longest among its priority"),
+            format!("max's turn {turn} is failed: max could not answer (quota)"),
+            format!(
+                "ann was asked: max could not answer (quota); repeat turn {turn}, or say how to go on"
+            ),
+            format!("max's turn {again} is queued: the person wants turn {turn} again"),
+        ]
+    );
+    assert!(desk.machine.why("nobody knows it").is_empty());
+}
+
+#[test]
+fn a_table_of_one_agent_replays() {
+    let mut desk = Desk::at(Table::new([Member::ai("max")]).unwrap());
+    desk.person("hello");
+    desk.answer("[NEXT: max]");
+    desk.replays();
+}

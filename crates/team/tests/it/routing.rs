@@ -1,0 +1,210 @@
+//! Who is queued for a message, in which order, and what is refused.
+
+use crate::desk::Desk;
+use tertulia_team::{Limits, Member, Table};
+
+#[test]
+fn a_message_that_addresses_nobody_goes_to_the_first_agent() {
+    let mut desk = Desk::new();
+    assert_eq!(desk.person("hello"), ["max queued", "max started", "start max P2"]);
+    desk.replays();
+}
+
+#[test]
+fn a_message_that_addresses_nobody_goes_to_the_default_member_if_there_is_one() {
+    let members = [Member::human("ann"), Member::ai("max"), Member::ai("eva").as_default()];
+    let mut desk = Desk::at(Table::new(members).unwrap());
+    assert_eq!(desk.person("hello"), ["eva queued", "eva started", "start eva P2"]);
+    let why: Vec<String> = desk.machine.why("m1").iter().map(ToString::to_string).collect();
+    assert!(why[0].ends_with("is queued: m1 addresses nobody, and eva is the default"), "{why:?}");
+}
+
+#[test]
+fn without_an_agent_at_the_table_the_person_is_told() {
+    let mut desk = Desk::at(Table::new([Member::human("ann")]).unwrap());
+    assert_eq!(
+        desk.person("hello"),
+        ["ask ann: m1 addresses nobody, and no agent sits at the table"]
+    );
+}
+
+#[test]
+fn addressees_are_queued_in_order_and_run_one_at_a_time() {
+    let mut desk = Desk::new();
+    let effects = desk.person("[NEXT: eva, leo!P3] and [NEXT: max]");
+    assert_eq!(effects, ["eva queued", "leo queued", "max queued", "eva started", "start eva P2"]);
+    assert_eq!(desk.answer("done"), ["eva done", "max started", "start max P2"]);
+    assert_eq!(desk.answer("done"), ["max done", "leo started", "start leo P3"]);
+    assert_eq!(desk.answer("done"), ["leo done", "rest"]);
+    desk.replays();
+}
+
+#[test]
+fn an_answer_that_addresses_nobody_reaches_nobody() {
+    let mut desk = Desk::new();
+    desk.person("hello");
+    assert_eq!(desk.answer("Hello."), ["max done", "rest"]);
+}
+
+#[test]
+fn a_turn_names_the_message_that_it_answers() {
+    let mut desk = Desk::new();
+    desk.person("hello");
+    desk.answer("@eva, have a look");
+    let starts = desk.effects.iter().find_map(|effect| match effect {
+        tertulia_team::Effect::StartTurn { parent, trigger, .. } => Some((parent, trigger)),
+        _ => None,
+    });
+    let (parent, trigger) = starts.unwrap();
+    assert_eq!((parent.as_str(), trigger.as_str()), ("m2", "m2"));
+}
+
+#[test]
+fn an_urgent_turn_goes_first_and_does_not_kill_the_one_that_runs() {
+    let mut desk = Desk::new();
+    desk.person("[NEXT: max, eva]");
+    assert_eq!(desk.person("[NEXT: leo!P1]"), ["leo queued"]);
+    assert_eq!(desk.answer("done"), ["max done", "leo started", "start leo P1"]);
+    desk.replays();
+}
+
+#[test]
+fn urgent_turns_go_in_order_of_arrival() {
+    let mut desk = Desk::new();
+    desk.person("[NEXT: max]");
+    desk.person("[NEXT: eva!P1, leo!P1, max!P1]");
+    for _ in 0..4 {
+        desk.answer("done");
+    }
+    assert_eq!(desk.started(), ["max", "eva", "leo", "max"]);
+}
+
+#[test]
+fn an_urgent_turn_for_the_member_at_the_tail_is_queued() {
+    let mut desk = Desk::new();
+    desk.person("[NEXT: max, eva]");
+    assert_eq!(desk.person("[NEXT: eva!P1]"), ["eva queued"]);
+    assert_eq!(desk.waiting(), ["eva P2", "eva P1"]);
+}
+
+#[test]
+fn the_same_again_is_refused_with_the_turn_that_there_is() {
+    let mut desk = Desk::new();
+    let effects = desk.person("[NEXT: max, eva, max, eva!P3]");
+    assert!(effects[2].starts_with("note: m1 asks for max twice; turn e-"), "{effects:?}");
+    assert!(effects[3].starts_with("note: eva is last in the queue with turn e-"), "{effects:?}");
+}
+
+#[test]
+fn a_message_that_is_told_twice_is_routed_once() {
+    let mut desk = Desk::new();
+    desk.person("[NEXT: max]");
+    desk.answer("done");
+    let event = tertulia_team::Event::PersonSaid {
+        entry: "m1".into(),
+        member: None,
+        text: "[NEXT: max]".to_owned(),
+    };
+    let effects = desk.step(event);
+    assert!(effects[0].starts_with("note: m1 asks for max twice"), "{effects:?}");
+    assert_eq!(effects[1..], ["rest"]);
+}
+
+#[test]
+fn a_full_queue_and_a_crowded_branch_are_told() {
+    let mut desk = Desk::with_limits(Limits { queue: 3, branch: 2, ..Limits::default() });
+    let effects = desk.person("[NEXT: max, eva, leo, ann]");
+    assert!(
+        effects[3].contains("leo's turn") && effects[3].ends_with("is P3, not P2"),
+        "{effects:?}"
+    );
+    assert_eq!(effects[4], "note: 3 turns wait, so ann was not queued for m1");
+    desk.replays();
+}
+
+#[test]
+fn names_beyond_the_limit_are_counted_and_left() {
+    let mut desk = Desk::with_limits(Limits { names: 2, ..Limits::default() });
+    let effects = desk.person("[NEXT: max, eva, leo, ann]");
+    assert_eq!(effects[2], "note: m1 has too many names; 2 were not looked at");
+}
+
+#[test]
+fn drop_takes_waiting_turns_away_before_next_is_read_and_leaves_the_running_one() {
+    let mut desk = Desk::new();
+    desk.person("[NEXT: max, eva, leo]");
+    assert_eq!(desk.person("[DROP: eva] @max"), ["eva cancelled", "max queued"]);
+    assert_eq!(
+        desk.answer("[DROP: ALL] [NEXT: leo]"),
+        ["max done", "leo cancelled", "max cancelled", "leo queued", "leo started", "start leo P2"]
+    );
+    desk.replays();
+}
+
+#[test]
+fn a_message_of_drop_alone_is_a_command_and_asks_nobody() {
+    let mut desk = Desk::new();
+    desk.person("[NEXT: max, eva]");
+    assert_eq!(desk.person("[DROP: ALL]"), ["eva cancelled"]);
+    let effects = desk.person("[DROP: evva]");
+    assert_eq!(effects, ["note: m3 names 'evva', who is not at the table; did you mean eva?"]);
+}
+
+#[test]
+fn an_unknown_name_is_noted_with_the_nearest_and_the_others_are_queued() {
+    let mut desk = Desk::new();
+    let effects = desk.person("[NEXT: maxx, eva]");
+    assert_eq!(
+        effects,
+        [
+            "note: m1 names 'maxx', who is not at the table; did you mean max?",
+            "eva queued",
+            "eva started",
+            "start eva P2"
+        ]
+    );
+}
+
+#[test]
+fn when_no_name_is_known_the_sender_is_asked_and_the_queue_goes_on() {
+    let mut desk = Desk::new();
+    desk.person("[NEXT: max, eva]");
+    let effects = desk.answer("[NEXT: levo]");
+    assert_eq!(
+        effects,
+        [
+            "max done",
+            "note: m2 names 'levo', who is not at the table; did you mean leo?",
+            "ask ann: m2 reached nobody: 'levo' is not at the table (did you mean leo?)",
+            "eva started",
+            "start eva P2"
+        ]
+    );
+    desk.replays();
+}
+
+#[test]
+fn a_display_name_that_two_share_is_refused_with_both() {
+    let members = [
+        Member::human("ann"),
+        Member::ai("a").shown_as("Claude"),
+        Member::ai("b").shown_as("Claude"),
+    ];
+    let mut desk = Desk::at(Table::new(members).unwrap());
+    let effects = desk.person("[NEXT: Claude]");
+    assert_eq!(effects[0], "note: m1 names 'Claude', which may be a or b");
+    assert!(effects[1].starts_with("ask ann: m1 reached nobody"), "{effects:?}");
+}
+
+#[test]
+fn answers_to_the_last_message_go_first_but_not_for_ever() {
+    let mut desk = Desk::with_limits(Limits { pair: 100, ..Limits::default() });
+    desk.person("[NEXT: max, leo!P3]");
+    for _ in 0..8 {
+        let other = if desk.running.as_ref().unwrap().1.as_ref() == "max" { "eva" } else { "max" };
+        desk.answer(&format!("[NEXT: {other}]"));
+    }
+    // Max is the oldest; then five go before leo.
+    assert_eq!(desk.started(), ["max", "eva", "max", "eva", "max", "eva", "leo", "max", "eva"]);
+    desk.replays();
+}

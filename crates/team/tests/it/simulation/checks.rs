@@ -1,0 +1,244 @@
+//! The promises, kept by books of their own: nothing here asks the machine what it should be.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tertulia_context::parse_markers;
+use tertulia_session::{EntryId, EntryKind, Turn, TurnState};
+use tertulia_team::{Cause, Effect, Event, Limits, Machine, MemberKind, Note, Status, Table};
+
+use crate::desk::Desk;
+
+pub(crate) struct Checks {
+    limits: Limits,
+    table: Table,
+    /// Turns that wait, with the number of starts by which each must have started.
+    waiting: BTreeMap<EntryId, Option<usize>>,
+    running: Option<EntryId>,
+    ended: BTreeSet<EntryId>,
+    /// Starts of turns that are no P1.
+    starts: usize,
+    /// Whose turn it is, and who asked for it.
+    turns: BTreeMap<EntryId, (Box<str>, Option<Box<str>>)>,
+    since_a_person: usize,
+    pairs: BTreeMap<[Box<str>; 2], usize>,
+    purses: BTreeMap<Box<str>, [f64; 3]>,
+    /// A person was asked and nothing was started since.
+    asked: bool,
+    /// The message of this step and the names in it.
+    message: Option<(EntryId, Vec<String>)>,
+    seen: usize,
+}
+
+const SESSION: &str = "the session";
+
+impl Checks {
+    pub(crate) fn new(table: &Table) -> Self {
+        let mut purses = BTreeMap::new();
+        for member in table.members() {
+            let limit = member.budget_usd.unwrap_or(f64::INFINITY);
+            purses.insert(member.name.clone(), [0.0, limit, 0.0]);
+        }
+        let limit = table.limits().budget_usd.unwrap_or(f64::INFINITY);
+        purses.insert(SESSION.into(), [0.0, limit, 0.0]);
+        Self {
+            limits: table.limits().clone(),
+            table: table.clone(),
+            waiting: BTreeMap::new(),
+            running: None,
+            ended: BTreeSet::new(),
+            starts: 0,
+            turns: BTreeMap::new(),
+            since_a_person: 0,
+            pairs: BTreeMap::new(),
+            purses,
+            asked: false,
+            message: None,
+            seen: 0,
+        }
+    }
+
+    pub(crate) fn ended(&self) -> Vec<EntryId> {
+        self.ended.iter().cloned().collect()
+    }
+
+    /// A message counts: all whom it names must be accounted for in the next step.
+    pub(crate) fn said(&mut self, entry: &EntryId, text: &str) {
+        let names = parse_markers(text).next.into_iter().map(|next| next.name);
+        self.message = Some((entry.clone(), names.collect()));
+    }
+
+    pub(crate) fn paid(&mut self, member: &str, usd: f64) {
+        for who in [member, SESSION] {
+            self.purses.get_mut(who).unwrap()[0] += usd;
+        }
+    }
+
+    pub(crate) fn before(&mut self, event: &Event) {
+        let goes_on = matches!(event, Event::Continue);
+        if goes_on || matches!(event, Event::PersonSaid { .. }) {
+            self.person_spoke();
+        }
+        if goes_on {
+            for [spent, limit, granted] in self.purses.values_mut() {
+                if *spent + 1e-9 >= *limit + *granted {
+                    *granted = *spent;
+                }
+            }
+        }
+    }
+
+    /// Agents have as many turns again.
+    pub(crate) fn person_spoke(&mut self) {
+        self.since_a_person = 0;
+        self.pairs.clear();
+    }
+
+    /// After a crash: what was left undone is done without a step.
+    pub(crate) fn reopened(&mut self, desk: &Desk) {
+        self.message = None;
+        self.after(desk);
+    }
+
+    pub(crate) fn after(&mut self, desk: &Desk) {
+        let new: Vec<_> = desk.log.iter().skip(self.seen).cloned().collect();
+        self.seen = desk.log.len();
+        for entry in new {
+            if let EntryKind::Turn(turn) = &entry.kind {
+                self.turn(&entry.id, turn);
+            }
+        }
+        for effect in &desk.effects {
+            match effect {
+                Effect::AskPerson(_) => self.asked = true,
+                Effect::StartTurn { turn, .. } => {
+                    assert_eq!(self.running.as_ref(), Some(turn), "another turn runs");
+                    self.asked = false;
+                }
+                _ => {}
+            }
+        }
+        if let Some((entry, names)) = self.message.take() {
+            self.everybody_is_accounted_for(desk, &entry, &names);
+        }
+        self.nobody_is_forgotten(desk);
+    }
+
+    fn turn(&mut self, entry: &EntryId, turn: &Turn) {
+        let cause = Cause::parse(&turn.cause).expect("a cause that can be read");
+        match (turn.state, &cause) {
+            (
+                TurnState::Queued,
+                Cause::Asked { by, intent, .. } | Cause::Repeated { by, intent, .. },
+            ) => {
+                let urgent = intent.as_str() == "P1";
+                let before = self.waiting.values().flatten().count();
+                let local = self.limits.local as usize;
+                let bound = (!urgent).then_some(self.starts + (before + 1) * (local + 1));
+                self.waiting.insert(entry.clone(), bound);
+                self.turns.insert(entry.clone(), (turn.member.clone(), by.clone()));
+                if let Cause::Repeated { turn, .. } = &cause {
+                    self.ended.remove(turn);
+                }
+            }
+            (TurnState::Started, Cause::Chosen { turn: id, .. }) => self.started(id, turn),
+            (_, cause) => {
+                let id = cause.turn().expect("a turn that ends").clone();
+                let ran = self.running.as_ref() == Some(&id);
+                if ran {
+                    self.running = None;
+                }
+                assert!(self.waiting.remove(&id).is_some() != ran, "{id} ended twice: {turn:?}");
+                if turn.state != TurnState::Done {
+                    self.ended.insert(id);
+                }
+            }
+        }
+    }
+
+    fn started(&mut self, id: &EntryId, turn: &Turn) {
+        assert_eq!(self.running, None, "one turn runs at a time");
+        let bound = self.waiting.remove(id).expect("what starts has waited");
+        self.starts += usize::from(bound.is_some());
+        assert!(bound.is_none_or(|bound| self.starts <= bound), "{id} starved");
+        self.running = Some(id.clone());
+        if self.is_human(&turn.member) {
+            return;
+        }
+        self.since_a_person += 1;
+        assert!(self.since_a_person <= self.limits.turns as usize, "the loop guard let one pass");
+        let (_, by) = self.turns[id].clone();
+        if let Some(by) = by.filter(|by| !self.is_human(by)) {
+            let mut pair = [by, turn.member.clone()];
+            pair.sort();
+            let count = self.pairs.entry(pair).or_default();
+            *count += 1;
+            assert!(*count <= self.limits.pair as usize, "the pair guard let one pass");
+        }
+        for who in [&*turn.member, SESSION] {
+            let [spent, limit, granted] = self.purses[who];
+            assert!(spent < limit + granted, "{who} has spent {spent} of {limit} + {granted}");
+        }
+    }
+
+    fn is_human(&self, name: &str) -> bool {
+        let mut members = self.table.members().iter();
+        members.any(|member| &*member.name == name && member.kind == MemberKind::Human)
+    }
+
+    /// Every name in a message led to a turn or a note.
+    fn everybody_is_accounted_for(&self, desk: &Desk, entry: &EntryId, names: &[String]) {
+        let mut answers = 0;
+        let mut ignored = 0;
+        for effect in &desk.effects {
+            match effect {
+                Effect::Append { kind: EntryKind::Turn(turn), .. } => {
+                    let cause = Cause::parse(&turn.cause);
+                    answers += usize::from(
+                        matches!(cause, Some(Cause::Asked { entry: e, .. }) if e == *entry),
+                    );
+                }
+                Effect::Note(
+                    Note::Duplicate { entry: e, .. }
+                    | Note::Adjacent { entry: e, .. }
+                    | Note::Overflow { entry: e, .. }
+                    | Note::UnknownName { entry: e, .. },
+                ) => answers += usize::from(e == entry),
+                Effect::Note(Note::TooManyNames { ignored: count, .. }) => ignored += count,
+                _ => {}
+            }
+        }
+        assert!(answers + ignored >= names.len(), "{entry}: {names:?} but {:?}", desk.effects);
+    }
+
+    /// The books agree, the queue is within its limit, and something runs, or a person is asked, or
+    /// nothing waits.
+    pub(crate) fn nobody_is_forgotten(&self, desk: &Desk) {
+        let waiting: BTreeSet<&EntryId> =
+            desk.machine.waiting().map(|waiting| waiting.turn).collect();
+        assert!(waiting.iter().copied().eq(self.waiting.keys()), "a turn was lost");
+        assert!(waiting.len() <= self.limits.queue, "the queue is too long");
+        match desk.machine.status() {
+            Status::Running { turn } | Status::Waiting { turn, .. } => {
+                assert_eq!(self.running, Some(turn));
+            }
+            Status::Stopping { turn } => assert!(self.running.is_none(), "{turn} is stopped"),
+            Status::Paused(why) => assert!(self.asked && self.running.is_none(), "{why}"),
+            Status::Resting => assert!(waiting.is_empty() && self.running.is_none(), "a deadlock"),
+        }
+        for (turn, bound) in &self.waiting {
+            assert!(bound.is_none_or(|bound| self.starts < bound), "{turn} starves");
+        }
+    }
+
+    /// The log gives the same decisions, reasons and waiting turns again.
+    pub(crate) fn replay(&self, desk: &Desk) {
+        desk.replays();
+        let again = Machine::replay(self.table.clone(), &desk.log).machine;
+        let known = |machine: &Machine| match machine.status() {
+            // That a cancelled agent has ended, or that the table was opened, is in no entry.
+            Status::Stopping { .. } | Status::Paused(_) | Status::Resting => None,
+            status => Some(status),
+        };
+        assert_eq!(known(&again), known(&desk.machine));
+    }
+}
