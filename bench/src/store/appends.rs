@@ -93,7 +93,7 @@ pub(crate) fn alone(ground: &Ground) -> Result<(f64, f64), Box<dyn Error>> {
     let (store, _) = ground.store("alone")?;
     let session = begin(&store)?;
     let next = AtomicUsize::new(0);
-    let work = |_| one(&store, &session, &next);
+    let work = |_| one(&store, &session, &next, true);
     let run = run(1, Duration::from_secs(2), &work)?;
     Ok((run.per_second, run.percentile(50) / 1000.0))
 }
@@ -110,7 +110,7 @@ fn in_turns(ground: &Ground, writers: usize, time: Duration) -> Result<[Run; 3],
     let raw = GroupedFile::new(&ground.file("raw")?)?;
     // As many bytes as our record of such an entry has.
     let record = vec![b'x'; BYTES];
-    let ours = |_: usize| one(&store, &session, &next);
+    let ours = |_: usize| one(&store, &session, &next, writers == 1);
     let sqlite = |writer: usize| {
         let connection = connections[writer].lock().map_err(|error| error.to_string())?;
         insert(&connection, &record).map_err(|error| error.to_string())
@@ -167,11 +167,18 @@ fn begin(store: &SessionStore) -> Result<SessionId, Box<dyn Error>> {
     Ok(session)
 }
 
-fn one(store: &SessionStore, session: &SessionId, next: &AtomicUsize) -> Result<(), String> {
+fn one(
+    store: &SessionStore,
+    session: &SessionId,
+    next: &AtomicUsize,
+    is_alone: bool,
+) -> Result<(), String> {
     let number = next.fetch_add(1, Ordering::Relaxed) + 1;
     let mut entry = said(number, &"x".repeat(BYTES - 200));
-    // With many writers the one before it may not be there yet.
-    entry.parent_id = Some(super::id(0));
+    if !is_alone {
+        // With many writers the one before it may not be there yet.
+        entry.parent_id = Some(super::id(0));
+    }
     let appended = store.append(session, Append::of([entry]));
     appended.map(|_| ()).map_err(|error| error.to_string())
 }
