@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use tertulia_session::json;
 use tertulia_session::record::{EntryLines, read_entry};
-use tertulia_session::{BranchView, Entry, EntryId, EntryIndex};
+use tertulia_session::{BranchView, Entry, EntryId, EntryIndex, EntryKind};
 
 use crate::arbitrary::entries::{entry, nearly_entry, tree};
 use crate::arbitrary::{at_least, json};
