@@ -177,7 +177,7 @@ fn option() -> impl Strategy<Value = Option<u8>> {
 
 fn target_of(entry: &Entry) -> Option<&str> {
     match &entry.kind {
-        tertulia_session::EntryKind::Redaction(redaction) => Some(redaction.target_id.as_str()),
+        EntryKind::Redaction(redaction) => Some(redaction.target_id.as_str()),
         _ => None,
     }
 }
