@@ -9,6 +9,7 @@
 )]
 
 mod args;
+mod clock;
 mod commands;
 mod error;
 mod lines;

@@ -128,10 +128,7 @@ impl<'a> ViewEntry<'a> {
 
     /// The word in `type`; of what was purged, the word that was there.
     pub fn type_name(&self) -> &'a str {
-        match &self.entry.kind {
-            EntryKind::Purged(purged) => &purged.type_name,
-            kind => kind.type_name(),
-        }
+        self.entry.kind.shown_type_name()
     }
 
     /// When it happened.

@@ -24,6 +24,7 @@ mod message_id;
 mod part;
 pub mod record;
 mod routing;
+pub mod script;
 mod speaker;
 mod timestamp;
 

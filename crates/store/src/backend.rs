@@ -9,7 +9,7 @@ use tertulia_session::{ChainLink, EntryId};
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::Batch;
 use crate::row::Row;
-use crate::search::{Candidate, Question};
+use crate::search::{CANDIDATES_MAX, Candidate, Question};
 use crate::{SessionId, StoreError};
 
 /// Whether a session can be seen.
@@ -40,6 +40,18 @@ pub(crate) struct Head {
 pub(crate) struct Candidates {
     pub(crate) found: Vec<Candidate>,
     pub(crate) more: bool,
+}
+
+impl Candidates {
+    /// What an index found: the ids of sessions and the entries, one more than are ever looked at if
+    /// there are more.
+    pub(crate) fn of(mut found: Vec<(String, Row)>) -> Self {
+        let more = found.len() > CANDIDATES_MAX;
+        found.truncate(CANDIDATES_MAX);
+        let candidate =
+            |(session, row): (String, Row)| Candidate::of(SessionId::parse(&session).ok()?, row);
+        Self { found: found.into_iter().filter_map(candidate).collect(), more }
+    }
 }
 
 /// How far the search index has come.
@@ -124,4 +136,16 @@ pub(crate) trait Backend: Send + Sync {
     /// Copies the database into a new file while others go on writing; `false` if it has no way of its
     /// own.
     fn copy_to(&self, file: &Path) -> Result<bool, StoreError>;
+}
+
+/// The sessions that a filter asks for, most recently changed first; of those that were changed
+/// together, the one with the highest key.
+pub(crate) fn newest_first<K: Copy + Ord>(
+    heads: impl Iterator<Item = (Head, K)>,
+    filter: &ListFilter,
+) -> Vec<Head> {
+    let takes = |(head, _): &(Head, K)| filter.takes(head.id.as_str(), head.updated_at);
+    let mut heads: Vec<_> = heads.filter(takes).collect();
+    heads.sort_by_key(|(head, key)| std::cmp::Reverse((head.updated_at, *key)));
+    heads.into_iter().map(|(head, _)| head).take(filter.limit.unwrap_or(usize::MAX)).collect()
 }

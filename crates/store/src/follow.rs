@@ -41,7 +41,7 @@ impl Follow {
             if left.is_zero() {
                 return Ok(Vec::new());
             }
-            self.store.wait(&self.session, self.after, left)?;
+            self.store.backend.wait(&self.session, self.after, left)?;
         }
     }
 

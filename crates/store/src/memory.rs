@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tertulia_session::EntryId;
+use tertulia_session::{ChainLink, EntryId};
 
-use crate::backend::{Backend, Candidates, Head, Indexed, State};
+use crate::backend::{Backend, Candidates, Head, Indexed, State, newest_first};
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::{Batch, Known, Tail, plan, what_is_left};
 use crate::row::{Encoding, Row};
-use crate::search::{CANDIDATES_MAX, Candidate, Question, Term, index_terms, text_of};
-use crate::store::{NO_LINK, now_millis};
+use crate::search::{CANDIDATES_MAX, Candidate, Question, index_terms, text_of};
+use crate::store::now_millis;
 use crate::{SessionId, StoreError};
 
 /// Sessions in memory.
@@ -77,7 +77,7 @@ impl Session {
             updated_at: last.map_or(self.created_at, |row| row.stored_at),
             seq: last.map_or(0, |row| row.seq),
             tail: last.map(|row| row.record.id.clone()),
-            link: last.map_or(NO_LINK, |row| row.link),
+            link: last.map_or(ChainLink::START, |row| row.link),
         }
     }
 
@@ -182,12 +182,8 @@ impl Backend for MemoryStore {
     fn heads(&self, filter: &ListFilter) -> Result<Vec<Head>, StoreError> {
         let kept = self.kept();
         let open = kept.sessions.iter().filter(|(_, session)| session.state == State::Open);
-        let mut heads: Vec<(Head, u64)> =
-            open.map(|(id, session)| (session.head(id), session.key)).collect();
-        heads.retain(|(head, _)| filter.takes(head.id.as_str(), head.updated_at));
-        heads.sort_by_key(|(head, key)| std::cmp::Reverse((head.updated_at, *key)));
-        let limit = filter.limit.unwrap_or(usize::MAX);
-        Ok(heads.into_iter().map(|(head, _)| head).take(limit).collect())
+        let heads = open.map(|(id, session)| (session.head(id), session.key));
+        Ok(newest_first(heads, filter))
     }
 
     fn publish(&self, imported: &SessionId, id: &SessionId) -> Result<(), StoreError> {
@@ -252,15 +248,14 @@ impl Backend for MemoryStore {
         let mut found = Vec::new();
         for (id, session) in sessions {
             for row in session.rows.iter().rev().filter(|row| query.takes(&row.record)) {
-                let speaker = row.record.speaker.as_ref().map(|speaker| speaker.id.clone());
-                let Ok(stored) = row.clone().decode() else { continue };
-                if !has_all(&index_terms(&text_of(&stored.entry)), question.terms()) {
+                let Some(candidate) = Candidate::of(id.clone(), row.clone()) else { continue };
+                if !question.is_in(&index_terms(&text_of(&candidate.stored.entry))) {
                     continue;
                 }
                 if found.len() == CANDIDATES_MAX {
                     return Ok(Candidates { found, more: true });
                 }
-                found.push(Candidate { session: id.clone(), stored, speaker });
+                found.push(candidate);
             }
         }
         Ok(Candidates { found, more: false })
@@ -288,14 +283,4 @@ impl Backend for MemoryStore {
     fn copy_to(&self, _file: &Path) -> Result<bool, StoreError> {
         Ok(false)
     }
-}
-
-fn has_all(terms: &[String], wanted: &[Term]) -> bool {
-    wanted.iter().all(|wanted| {
-        let fits = |term: &String| match wanted.is_prefix {
-            true => term.starts_with(&wanted.text),
-            false => *term == wanted.text,
-        };
-        terms.iter().any(fits)
-    })
 }

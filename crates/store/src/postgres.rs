@@ -41,7 +41,7 @@ use crate::backend::{Backend, Candidates, Head, Indexed, State};
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::Batch;
 use crate::row::Row;
-use crate::search::{CANDIDATES_MAX, Candidate, Question};
+use crate::search::Question;
 use crate::store::chance;
 use crate::{SessionId, StoreError};
 
@@ -220,18 +220,10 @@ impl Backend for PostgresStore {
         query: &SearchQuery,
     ) -> Result<Candidates, StoreError> {
         let (question, query) = (question.clone(), query.clone());
-        let mut found = self.read(None, async move |link: &mut Link| {
+        let found = self.read(None, async move |link: &mut Link| {
             words::candidates(link, &question, &query).await
         })?;
-        let more = found.len() > CANDIDATES_MAX;
-        found.truncate(CANDIDATES_MAX);
-        let candidate = |(session, row): (String, Row)| {
-            let session = SessionId::parse(&session).ok()?;
-            let speaker = row.record.speaker.as_ref().map(|speaker| speaker.id.clone());
-            // A damaged entry is not served as good; `verify` names it.
-            Some(Candidate { session, stored: row.decode().ok()?, speaker })
-        };
-        Ok(Candidates { found: found.into_iter().filter_map(candidate).collect(), more })
+        Ok(Candidates::of(found))
     }
 
     fn wait(&self, id: &SessionId, after: Seq, timeout: Duration) -> Result<(), StoreError> {

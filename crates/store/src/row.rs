@@ -109,7 +109,7 @@ impl Prepared {
             other => (other, sealed(json)),
         };
         let record = Record {
-            type_name: type_name(&entry).into(),
+            type_name: entry.kind.shown_type_name().into(),
             time: entry.timestamp.as_ref().map(Timestamp::millis),
             speaker: speaker(&entry),
             id: entry.id,
@@ -167,14 +167,6 @@ fn unsealed(body: &[u8]) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The word in `type`; of what was purged, the word that was there.
-fn type_name(entry: &Entry) -> &str {
-    match &entry.kind {
-        EntryKind::Purged(purged) => &purged.type_name,
-        kind => kind.type_name(),
-    }
-}
-
 fn speaker(entry: &Entry) -> Option<Speaker> {
     let EntryKind::Message(message) = &entry.kind else { return None };
     if let Some(speaker) = &message.speaker {
@@ -223,7 +215,7 @@ impl Record {
         };
         let fits = [
             ("id", entry.id == self.id),
-            ("type", type_name(entry) == &*self.type_name),
+            ("type", entry.kind.shown_type_name() == &*self.type_name),
             ("time", entry.timestamp.as_ref().map(Timestamp::millis) == self.time),
             ("speaker", speaker(entry) == self.speaker),
             ("size", bytes as u64 == self.bytes),

@@ -15,6 +15,7 @@ pub(crate) use text::text_of;
 
 use crate::SessionId;
 use crate::model::{Hit, SearchQuery, SearchResult, StoredEntry};
+use crate::row::Row;
 
 /// How many entries are looked at, the newest of those that have all terms.
 pub(crate) const CANDIDATES_MAX: usize = 2000;
@@ -27,6 +28,14 @@ pub(crate) struct Candidate {
     pub(crate) session: SessionId,
     pub(crate) stored: StoredEntry,
     pub(crate) speaker: Option<Box<str>>,
+}
+
+impl Candidate {
+    /// An entry as a store keeps it; none if it is damaged, which is never served as good.
+    pub(crate) fn of(session: SessionId, row: Row) -> Option<Self> {
+        let speaker = row.record.speaker.as_ref().map(|speaker| speaker.id.clone());
+        Some(Self { session, stored: row.decode().ok()?, speaker })
+    }
 }
 
 /// The best of the candidates; those that only seemed to fit are left out.
@@ -95,14 +104,7 @@ mod tests {
     }
 
     fn is_indexed(question: &Question, text: &str) -> bool {
-        let terms = index_terms(text);
-        question.terms().iter().all(|wanted| {
-            let fits = |term: &String| match wanted.is_prefix {
-                true => term.starts_with(&wanted.text),
-                false => *term == wanted.text,
-            };
-            terms.iter().any(fits)
-        })
+        question.is_in(&index_terms(text))
     }
 
     proptest! {

@@ -20,12 +20,11 @@ use std::time::Duration;
 use rusqlite::{Connection, params};
 use tertulia_session::{ChainLink, EntryId};
 
-use crate::backend::{Backend, Candidates, Head, Indexed, State};
+use crate::backend::{Backend, Candidates, Head, Indexed, State, newest_first};
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::Batch;
 use crate::row::Row;
-use crate::search::{CANDIDATES_MAX, Candidate, Question};
-use crate::store::NO_LINK;
+use crate::search::Question;
 use crate::{Problem, SessionId, StoreError};
 
 use connection::Purpose;
@@ -168,7 +167,7 @@ impl Backend for SqliteStore {
                 created_at: session.created_at,
                 updated_at: newest.as_ref().map_or(session.created_at, |one| one.stored_at),
                 seq: newest.as_ref().map_or(0, |one| one.seq),
-                link: newest.as_ref().map_or(NO_LINK, |one| one.link),
+                link: newest.as_ref().map_or(ChainLink::START, |one| one.link),
                 tail: newest.map(|one| one.id),
             })
         })
@@ -199,13 +198,10 @@ impl Backend for SqliteStore {
     }
 
     fn heads(&self, filter: &ListFilter) -> Result<Vec<Head>, StoreError> {
-        let mut heads = self.read(|connection| {
+        let heads = self.read(|connection| {
             all_heads(connection, State::Open).map_err(|error| self.failed(&error))
         })?;
-        heads.retain(|(head, _)| filter.takes(head.id.as_str(), head.updated_at));
-        heads.sort_by_key(|(head, key)| std::cmp::Reverse((head.updated_at, *key)));
-        let limit = filter.limit.unwrap_or(usize::MAX);
-        Ok(heads.into_iter().map(|(head, _)| head).take(limit).collect())
+        Ok(newest_first(heads.into_iter(), filter))
     }
 
     fn publish(&self, imported: &SessionId, id: &SessionId) -> Result<(), StoreError> {
@@ -275,7 +271,7 @@ impl Backend for SqliteStore {
         question: &Question,
         query: &SearchQuery,
     ) -> Result<Candidates, StoreError> {
-        let mut found = self.read(|connection| {
+        let found = self.read(|connection| {
             let key = match &query.session {
                 Some(id) => Some(self.session(connection, id)?.key),
                 None => None,
@@ -283,15 +279,7 @@ impl Backend for SqliteStore {
             let found = words::candidates(connection, question, query, key);
             found.map_err(|error| self.failed(&error))
         })?;
-        let more = found.len() > CANDIDATES_MAX;
-        found.truncate(CANDIDATES_MAX);
-        let candidate = |found: words::Found| {
-            let session = SessionId::parse(&found.session).ok()?;
-            let speaker = found.row.record.speaker.as_ref().map(|speaker| speaker.id.clone());
-            // A damaged entry is not served as good; `verify` names it.
-            Some(Candidate { session, stored: found.row.decode().ok()?, speaker })
-        };
-        Ok(Candidates { found: found.into_iter().filter_map(candidate).collect(), more })
+        Ok(Candidates::of(found))
     }
 
     fn wait(&self, _id: &SessionId, _after: Seq, timeout: Duration) -> Result<(), StoreError> {
@@ -355,7 +343,7 @@ fn all_heads(connection: &Connection, state: State) -> rusqlite::Result<Vec<(Hea
             updated_at: row.get::<_, Option<i64>>(6).ok().flatten().unwrap_or(created_at),
             seq: place.map_or(0, read::seq_of),
             tail: row.get::<_, Option<String>>(4).ok().flatten().map(EntryId::from),
-            link: link.unwrap_or(NO_LINK),
+            link: link.unwrap_or(ChainLink::START),
         });
         Ok(head.map(|head| (head, row.get::<_, i64>(2).unwrap_or(0))))
     })?;

@@ -3,11 +3,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use tertulia_session::{
-    BranchSummary, ChainLink, EntryId, EntryKind, Fields, NewEntry, Redaction, SessionHeader,
-    Timestamp,
+    BranchSummary, EntryId, EntryKind, Fields, NewEntry, Redaction, SessionHeader, Timestamp,
 };
 
 use crate::backend::{Backend, Head, State};
@@ -162,8 +161,7 @@ impl SessionStore {
         let entry = NewEntry::new(EntryKind::Redaction(redaction));
         let entry = entry.at(Timestamp::from_millis(now_millis()));
         self.append_to_tail(id, |tail| {
-            let entry = entry.clone();
-            let entry = tail.map_or(entry.clone(), |tail| entry.with_parent(tail.clone()));
+            let entry = NewEntry { parent_id: tail.cloned(), ..entry.clone() };
             Append::of([entry.with_content_id()])
         })
     }
@@ -312,15 +310,6 @@ impl SessionStore {
             Err(error) => Err(error),
         }
     }
-
-    pub(crate) fn wait(
-        &self,
-        id: &SessionId,
-        after: Seq,
-        timeout: Duration,
-    ) -> Result<(), StoreError> {
-        self.backend.wait(id, after, timeout)
-    }
 }
 
 fn branch_entry(session: &SessionId, source: EntryId) -> NewEntry {
@@ -358,6 +347,3 @@ pub(crate) fn chance() -> u64 {
     hasher.write_u32(std::process::id());
     hasher.finish()
 }
-
-/// A session without entries has this link.
-pub(crate) const NO_LINK: ChainLink = ChainLink::START;

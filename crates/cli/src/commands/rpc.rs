@@ -1,10 +1,10 @@
 //! `tertulia rpc`: lines in, answers out, until the input ends.
 
 use std::io;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::Streams;
 use crate::args::RpcArgs;
+use crate::clock::now_millis;
 use crate::error::CliError;
 use crate::lines::Lines;
 use crate::rpc::RpcServer;
@@ -34,9 +34,4 @@ fn gone(error: io::Error) -> CliError {
     } else {
         CliError::Output(error)
     }
-}
-
-fn now_millis() -> i64 {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX)
 }

@@ -13,9 +13,9 @@ mod transcript;
 mod verify;
 
 use std::borrow::Cow;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
+use tertulia_store::SessionStore;
 
 use crate::Streams;
 use crate::args::{SessionsArgs, SessionsCommand};
@@ -49,15 +49,22 @@ fn write_json(streams: &mut Streams<'_>, record: &impl Serialize) -> Result<(), 
     writeln!(streams.stdout, "{shown}").map_err(CliError::output)
 }
 
+/// The store, for whoever lists what is there: that there is none yet is an answer.
+fn open_or_tell(
+    place: &StorePlace,
+    streams: &mut Streams<'_>,
+) -> Result<Option<SessionStore>, CliError> {
+    let store = place.open_existing()?;
+    if store.is_none() {
+        tell(streams, "there are no sessions yet");
+    }
+    Ok(store)
+}
+
 /// Says something to the person.
 fn tell(streams: &mut Streams<'_>, line: &str) {
     // With standard error gone there is nobody left to tell.
     let _ = writeln!(streams.stderr, "tertulia: {}", visible(line));
-}
-
-fn now_millis() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// A count with its noun.

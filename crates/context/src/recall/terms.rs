@@ -2,6 +2,8 @@
 //! and pairs of characters where a script writes no blanks. One pass, no copies: a term is a hash.
 //! Called for what is taken in and for what is asked; must not know of passages or scores.
 
+use tertulia_session::script::is_dense;
+
 /// What a term is; the question weighs them differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TermKind {
@@ -27,15 +29,6 @@ pub(super) fn terms(text: &str, take: &mut impl FnMut(u64, TermKind)) {
         let end = if dense { dense_run(rest, take) } else { chain(rest, take) };
         rest = rest.get(end..).unwrap_or_default();
     }
-}
-
-/// Whether a script writes words without blanks between them, or joins them so freely that pairs of
-/// characters find more: Thai to Khmer, Kana, Han, Hangul.
-fn is_dense(one: char) -> bool {
-    matches!(u32::from(one),
-        0xE00..=0xEFF | 0x1000..=0x109F | 0x1100..=0x11FF | 0x1780..=0x17FF
-        | 0x3040..=0x31FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xA960..=0xA97F
-        | 0xAC00..=0xD7FF | 0xF900..=0xFAFF | 0xFF66..=0xFFDC | 0x20000..=0x3FFFF)
 }
 
 /// The pairs of a run of dense characters, or the one that stands alone. Says where the run ends.

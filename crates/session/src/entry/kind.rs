@@ -75,4 +75,12 @@ impl EntryKind {
             Self::Other(other) => &other.type_name,
         }
     }
+
+    /// What the entry was before its bytes were purged, if they were: the word that always shows.
+    pub fn shown_type_name(&self) -> &str {
+        match self {
+            Self::Purged(purged) => &purged.type_name,
+            kind => kind.type_name(),
+        }
+    }
 }

@@ -17,7 +17,6 @@ use super::trouble::Trouble;
 use super::write::{New, Writing};
 use crate::model::Appended;
 use crate::plan::{Batch, Known, Tail, plan};
-use crate::store::NO_LINK;
 use crate::{Outcome, SessionId, StoreError};
 
 const LOCK: &str = "SELECT key, tail_seq, tail_id, tail_link, names_parents \
@@ -119,7 +118,7 @@ impl Attempt<'_> {
         let tail = Tail {
             seq: locked.try_get::<_, i64>(1)?.unsigned_abs(),
             id: read::optional_text(&locked, 2)?.map(EntryId::from),
-            link: link.map_or(NO_LINK, |link| ChainLink::from_bytes(fixed(link))),
+            link: link.map_or(ChainLink::START, |link| ChainLink::from_bytes(fixed(link))),
             names_parents: locked.try_get(4)?,
         };
         Ok(Some(Locked { key: locked.try_get(0)?, tail, known: there }))

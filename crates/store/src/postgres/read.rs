@@ -8,7 +8,6 @@ use super::trouble::Trouble;
 use crate::backend::{Head, State};
 use crate::model::{ListFilter, Seq, TokenCount};
 use crate::row::{Encoding, Record, Row, Speaker};
-use crate::store::NO_LINK;
 use crate::{SessionId, StoreError};
 
 /// The columns of an entry, in the order of [`row`].
@@ -104,7 +103,7 @@ fn head_of(row: &Answer, id: SessionId) -> Result<Head, Trouble> {
         updated_at: row.try_get(2)?,
         seq: row.try_get::<_, i64>(3)?.unsigned_abs(),
         tail: optional_text(row, 4)?.map(EntryId::from),
-        link: link.map_or(NO_LINK, |link| ChainLink::from_bytes(fixed(link))),
+        link: link.map_or(ChainLink::START, |link| ChainLink::from_bytes(fixed(link))),
     })
 }
 

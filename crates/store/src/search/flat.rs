@@ -1,6 +1,8 @@
 //! A text made flat for comparing: one line, single blanks, and beside it the same in lower case, with
 //! as many characters. Called for texts and for questions, so that both are folded alike.
 
+use tertulia_session::script::is_dense;
+
 /// The lower case of a character, as one character.
 pub(super) fn fold(one: char) -> char {
     if one.is_ascii() {
@@ -11,15 +13,6 @@ pub(super) fn fold(one: char) -> char {
         'ς' => 'σ',
         lower => lower,
     }
-}
-
-/// Whether a script writes words without blanks between them, or joins them so freely that pairs of
-/// characters find more: Thai to Khmer, Kana, Han, Hangul.
-pub(super) fn is_dense(one: char) -> bool {
-    matches!(u32::from(one),
-        0xE00..=0xEFF | 0x1000..=0x109F | 0x1100..=0x11FF | 0x1780..=0x17FF
-        | 0x3040..=0x31FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xA960..=0xA97F
-        | 0xAC00..=0xD7FF | 0xF900..=0xFAFF | 0xFF66..=0xFFDC | 0x20000..=0x3FFFF)
 }
 
 /// Whether a character is part of a word that blanks or marks end.

@@ -1,7 +1,9 @@
 //! What a question asks for: the terms that an index is asked with, and the exact words that a text
 //! must then have. `two words` must both be there, `"a phrase"` as it stands, `pre*` as a beginning.
 
-use super::flat::{folded, is_dense, is_word};
+use tertulia_session::script::is_dense;
+
+use super::flat::{folded, is_word};
 use super::snippet;
 use super::terms::each_term;
 use crate::model::Snippet;
@@ -50,6 +52,11 @@ impl Question {
         &self.terms
     }
 
+    /// Whether a text with these terms has all that is asked for, as an index would say.
+    pub(crate) fn is_in(&self, terms: &[String]) -> bool {
+        self.terms.iter().all(|wanted| terms.iter().any(|term| wanted.fits(term)))
+    }
+
     /// How well a text answers; `None` if something is not in it.
     pub(crate) fn score(&self, text: &str) -> Option<u64> {
         let text = folded(text);
@@ -77,6 +84,13 @@ impl Question {
             .collect();
         marks.sort_by_key(|mark| (mark.start, mark.end));
         snippet::around(text, &lower, &marks)
+    }
+}
+
+impl Term {
+    /// Whether a term of a text is what is asked for.
+    fn fits(&self, term: &str) -> bool {
+        if self.is_prefix { term.starts_with(&self.text) } else { term == self.text }
     }
 }
 

@@ -4,7 +4,9 @@
 
 use std::collections::HashSet;
 
-use super::flat::{fold, is_dense, is_word};
+use tertulia_session::script::is_dense;
+
+use super::flat::{fold, is_word};
 
 /// Longer words are indexed by their beginning.
 const WORD_CHARACTERS_MAX: usize = 64;

@@ -104,15 +104,14 @@ impl Desk {
         }
         fresh.checkpoint("TRUNCATE");
         *self = fresh;
-        self.may_write(None)
+        self.may_write().map_err(|failure| failure.error(None))
     }
 
-    /// An error if nothing may be written any more.
-    fn may_write(&self, session: Option<&SessionId>) -> Result<(), StoreError> {
+    /// A failure if nothing may be written any more.
+    fn may_write(&self) -> Result<(), Failure> {
         let Some(reason) = &self.stopped else { return Ok(()) };
-        let (session, outcome) = (session.cloned(), Outcome::NotStored);
         let problem = Problem::Stopped(reason.clone());
-        Err(StoreError::SessionWriteFailed { session, outcome, problem })
+        Err(Failure { outcome: Outcome::NotStored, problem })
     }
 
     /// Begins a session with its first entries.
@@ -200,10 +199,7 @@ impl Desk {
         &mut self,
         changes: impl FnOnce(&mut Self) -> rusqlite::Result<T>,
     ) -> Result<T, Failure> {
-        if let Some(reason) = &self.stopped {
-            let problem = Problem::Stopped(reason.clone());
-            return Err(Failure { outcome: Outcome::NotStored, problem });
-        }
+        self.may_write()?;
         let begun = self.run("BEGIN IMMEDIATE");
         let done = begun.and_then(|()| self.forget_if_changed()).and_then(|()| changes(self));
         let error = match done {

@@ -7,11 +7,11 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, params};
 use tertulia_session::{ChainLink, EntryId, RecordHash};
 
+use crate::SessionId;
 use crate::backend::State;
 use crate::model::{Seq, TokenCount};
 use crate::plan::{Known, Tail};
 use crate::row::{Encoding, Record, Row, Speaker};
-use crate::{SessionId, store::NO_LINK};
 
 /// How many bits of a place are the number of an entry.
 pub(super) const SEQ_BITS: u32 = 32;
@@ -96,7 +96,7 @@ pub(super) fn tail(connection: &Connection, session: &SessionRow) -> Result<Tail
     let names_parents = session.names_parents;
     Ok(match newest {
         Some(Newest { seq, id, link, .. }) => Tail { seq, id: Some(id), link, names_parents },
-        None => Tail { seq: 0, id: None, link: NO_LINK, names_parents },
+        None => Tail { seq: 0, id: None, link: ChainLink::START, names_parents },
     })
 }
 

@@ -4,7 +4,7 @@
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 use tertulia_session::Entry;
 
-use super::read::{self, place, seq_of, signed};
+use super::read::{self, place, signed};
 use crate::backend::Indexed;
 use crate::model::SearchQuery;
 use crate::row::{Encoding, Row};
@@ -91,19 +91,14 @@ pub(super) fn remove(connection: &Connection, place: i64, entry: &Entry) -> Resu
     Ok(())
 }
 
-/// An entry that has all terms and passes the filters.
-pub(super) struct Found {
-    pub(super) session: String,
-    pub(super) row: Row,
-}
-
-/// The newest of them, one more than are ever looked at, to see whether there are more.
+/// The newest entries that have all terms and pass the filters, with the ids of their sessions; one more
+/// than are ever looked at, to see whether there are more.
 pub(super) fn candidates(
     connection: &Connection,
     question: &Question,
     query: &SearchQuery,
     key: Option<i64>,
-) -> Result<Vec<Found>> {
+) -> Result<Vec<(String, Row)>> {
     let mut sql = String::from(
         "SELECT w.rowid, s.id FROM words w JOIN entry e ON e.place = w.rowid \
          JOIN session s ON s.key = w.rowid >> 32 WHERE words MATCH ?1 AND s.state = 0",
@@ -138,8 +133,7 @@ pub(super) fn candidates(
     let mut found = Vec::new();
     for one in places {
         let (place, session) = one?;
-        debug_assert!(seq_of(place) > 0, "numbers begin with 1");
-        found.extend(read::one(connection, place)?.map(|row| Found { session, row }));
+        found.extend(read::one(connection, place)?.map(|row| (session, row)));
     }
     Ok(found)
 }

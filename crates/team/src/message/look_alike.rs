@@ -121,16 +121,9 @@ fn as_it_looks(c: char) -> char {
         }
         '﹫' => '@',
         '﹍' | '﹎' | '﹏' | '‿' => '_',
-        '\u{85}'
-        | '\u{a0}'
-        | '\u{1680}'
-        | '\u{2000}'..='\u{200a}'
-        | '\u{2028}'
-        | '\u{2029}'
-        | '\u{202f}'
-        | '\u{205f}'
-        | '\u{3000}'
-        | '\u{2800}' => ' ',
+        // A Braille pattern without dots looks like one.
+        '\u{2800}' => ' ',
+        blank if !blank.is_ascii() && blank.is_whitespace() => ' ',
         '\u{1d400}'..='\u{1d6a3}' => letter((code - 0x1d400) % 52),
         'Ⓐ'..='ⓩ' => letter(code - 0x24b6),
         '🄰'..='🅉' => letter(code - 0x1f130),

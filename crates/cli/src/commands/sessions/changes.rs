@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use tertulia_session::EntryId;
-use tertulia_store::{NewSession, SessionId, SessionInfo, StoreError};
+use tertulia_store::{Appended, NewSession, SessionId, SessionInfo, StoreError};
 
 use super::names::{exact_session, unknown_session};
 use super::{counted, find_session, tell, write_json};
@@ -33,12 +33,8 @@ pub(super) fn branch(
         return write_line(streams, made.id.as_str());
     }
     let appended = store.branch(&session, &entry)?;
-    let last = appended.last_entry_id.as_ref().map_or("", EntryId::as_str);
-    if args.json {
-        return write_json(streams, &appended_record(&session, last, appended.appended_count));
-    }
-    tell(streams, &format!("{session} goes on from {entry}"));
-    write_line(streams, last)
+    let news = format!("{session} goes on from {entry}");
+    tell_appended(&session, &appended, args.json, &news, streams)
 }
 
 pub(super) fn redact(
@@ -50,15 +46,27 @@ pub(super) fn redact(
     let session = find_session(&store, &args.session)?;
     let entry = EntryId::from(args.entry.as_str());
     let appended = store.redact(&session, &entry, args.reason.as_deref())?;
-    let last = appended.last_entry_id.as_ref().map_or("", EntryId::as_str);
-    if args.json {
-        return write_json(streams, &appended_record(&session, last, appended.appended_count));
-    }
     let news = match appended.appended_count {
         0 => "was redacted before",
         _ => "is redacted, and its text purged from the store",
     };
-    tell(streams, &format!("{entry} of {session} {news}"));
+    let news = format!("{entry} of {session} {news}");
+    tell_appended(&session, &appended, args.json, &news, streams)
+}
+
+/// The id of the entry that says so, for programs; what happened, for people.
+fn tell_appended(
+    session: &SessionId,
+    appended: &Appended,
+    json: bool,
+    news: &str,
+    streams: &mut Streams<'_>,
+) -> Result<(), CliError> {
+    let last = appended.last_entry_id.as_ref().map_or("", EntryId::as_str);
+    if json {
+        return write_json(streams, &appended_record(session, last, appended.appended_count));
+    }
+    tell(streams, news);
     write_line(streams, last)
 }
 

@@ -5,9 +5,10 @@ use std::io::{self, Write};
 use tertulia_session::Timestamp;
 use tertulia_store::{ListFilter, SessionInfo};
 
-use super::{now_millis, tell, write_json};
+use super::{open_or_tell, tell, write_json};
 use crate::Streams;
 use crate::args::ListArgs;
+use crate::clock::now_millis;
 use crate::commands::drawing::{Paint, padded};
 use crate::error::CliError;
 use crate::session_record::SessionRecord;
@@ -22,10 +23,7 @@ pub(super) fn run(
     place: &StorePlace,
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
-    let Some(store) = place.open_existing()? else {
-        tell(streams, "there are no sessions yet");
-        return Ok(());
-    };
+    let Some(store) = open_or_tell(place, streams)? else { return Ok(()) };
     let now = now_millis();
     // One more than is shown, to know whether there are more.
     let limit = Some(args.limit).filter(|limit| *limit > 0);

@@ -5,9 +5,10 @@ use std::io::{self, Write};
 use tertulia_session::Timestamp;
 use tertulia_store::{Hit, SearchQuery, Snippet};
 
-use super::{find_session, now_millis, tell, write_json};
+use super::{find_session, open_or_tell, tell, write_json};
 use crate::Streams;
 use crate::args::SearchArgs;
+use crate::clock::now_millis;
 use crate::commands::drawing::Paint;
 use crate::error::CliError;
 use crate::progress::Progress;
@@ -20,10 +21,7 @@ pub(super) fn run(
     place: &StorePlace,
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
-    let Some(store) = place.open_existing()? else {
-        tell(streams, "there are no sessions yet");
-        return Ok(());
-    };
+    let Some(store) = open_or_tell(place, streams)? else { return Ok(()) };
     let now = now_millis();
     let session = args.session.as_deref().map(|given| find_session(&store, given)).transpose()?;
     let query = SearchQuery {

@@ -2,7 +2,7 @@
 
 use tertulia_store::{ListFilter, SessionId, SessionStore, Verified};
 
-use super::{counted, find_session, tell, write_json};
+use super::{counted, find_session, open_or_tell, write_json};
 use crate::Streams;
 use crate::args::VerifyArgs;
 use crate::commands::drawing::Paint;
@@ -23,10 +23,7 @@ pub(super) fn run(
         let damaged = u64::from(!check(&store, &session, args, streams)?);
         return outcome(damaged, 0);
     }
-    let Some(store) = place.open_existing()? else {
-        tell(streams, "there are no sessions yet");
-        return Ok(());
-    };
+    let Some(store) = open_or_tell(place, streams)? else { return Ok(()) };
     let problems = store.check()?;
     for problem in &problems {
         if args.json {

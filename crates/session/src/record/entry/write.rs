@@ -48,15 +48,11 @@ impl EnvelopeRecord<'_> {
 
 impl Serialize for EnvelopeRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let type_name = match &self.0.kind {
-            EntryKind::Purged(purged) => &purged.type_name,
-            kind => kind.type_name(),
-        };
         let timestamp = self.0.timestamp.as_ref().map(TimestampRecord);
         let mut map = serializer.serialize_map(None)?;
         write_id(&mut map, "id", Some(&self.0.id))?;
         write_id(&mut map, "parentId", self.0.parent_id.as_ref())?;
-        map.serialize_entry("type", type_name)?;
+        map.serialize_entry("type", self.0.kind.shown_type_name())?;
         write_some(&mut map, "timestamp", timestamp.as_ref())?;
         map.end()
     }
