@@ -131,6 +131,9 @@ impl SqliteStore {
         self.writer()?.run(|desk: &mut Desk| {
             let changed = desk.transaction(|desk| change(desk.connection()));
             desk.forget();
+            if changed.is_ok() {
+                desk.tidy_journal();
+            }
             changed.map_err(|failure| failure.error(session))
         })
     }

@@ -3,8 +3,12 @@
 //! one transaction and one sync.
 
 use std::collections::HashMap;
+use std::ffi::c_int;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
+use rusqlite::hooks::Wal;
 use rusqlite::{Connection, params};
 
 use super::connection::{self, Purpose, is_disk_error, problem};
@@ -17,10 +21,13 @@ use crate::row::{Prepared, Record};
 use crate::store::now_millis;
 use crate::{Outcome, Problem, SessionId, StoreError};
 
-/// The file is copied over from the journal when the journal has grown to this.
-const JOURNAL_BYTES: u64 = 8 << 20;
-/// So often is looked whether it has.
-const JOURNAL_COMMITS: u32 = 32;
+/// The journal is copied into the file when so many pages are in it, and again after as many more
+/// where a reader stood in the way.
+const JOURNAL_PAGES: u32 = 1024;
+/// A journal with so many pages in it will go on growing: it gets its whole length at once.
+const JOURNAL_GROWS: u32 = 64;
+/// That length.
+const JOURNAL_BYTES: u64 = 4400 << 10;
 
 /// Of so many sessions it is remembered where they end.
 const KNOWN_MAX: usize = 4096;
@@ -32,7 +39,12 @@ pub(super) struct Desk {
     known: HashMap<SessionId, Open>,
     /// Changes whenever another process has written.
     version: i64,
-    commits: u32,
+    /// How many pages are in the journal, as of the last commit.
+    journal_pages: Arc<AtomicU32>,
+    /// The journal is copied into the file at so many.
+    checkpoint_at: u32,
+    /// Whether the journal has its whole length.
+    has_room: bool,
     /// Why nothing is written any more.
     stopped: Option<String>,
     /// Whether bytes that were purged may still be in the journal.
@@ -57,16 +69,21 @@ type Answer = Result<Appended, StoreError>;
 
 impl Desk {
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
-        let connection = connection::open(path, Purpose::Writing)?;
+        let mut connection = connection::open(path, Purpose::Writing)?;
         if !schema::is_wal(&connection, path)? {
             return Err(connection::not_a_store(path, "it is not in WAL mode".to_owned()));
         }
+        let journal_pages = Arc::new(AtomicU32::new(0));
+        count_pages(&mut connection, &journal_pages)
+            .map_err(|error| connection::cannot_open(path, &error))?;
         let mut desk = Self {
             connection,
             path: path.to_owned(),
             known: HashMap::new(),
             version: -1,
-            commits: 0,
+            journal_pages,
+            checkpoint_at: JOURNAL_PAGES,
+            has_room: false,
             stopped: None,
             holds_purged: false,
         };
@@ -274,14 +291,29 @@ impl Desk {
         }
     }
 
-    /// Copies the journal into the file when it has grown large.
+    /// Copies the journal into the file when much is in it. After that SQLite writes it from its
+    /// beginning; its length stays, and so says nothing.
     pub(super) fn tidy_journal(&mut self) {
-        self.commits += 1;
-        if self.commits >= JOURNAL_COMMITS {
-            self.commits = 0;
-            if self.journal_bytes() >= JOURNAL_BYTES {
-                self.checkpoint("PASSIVE");
-            }
+        let pages = self.journal_pages.load(Ordering::Relaxed);
+        if pages < JOURNAL_PAGES {
+            self.checkpoint_at = JOURNAL_PAGES;
+        }
+        if pages >= self.checkpoint_at {
+            self.checkpoint("PASSIVE");
+            self.checkpoint_at = pages.saturating_add(JOURNAL_PAGES);
+        } else if pages >= JOURNAL_GROWS && !self.has_room {
+            self.make_room();
+        }
+    }
+
+    /// A sync of a file that has grown takes half as long again, so it grows once. Nobody appends to
+    /// the journal meanwhile.
+    fn make_room(&mut self) {
+        self.has_room = true;
+        let made = self.transaction(|desk| Ok(journal::lengthen(&desk.journal(), JOURNAL_BYTES)));
+        if let Ok(Err(error)) = made {
+            // It grows page by page then.
+            tracing::debug!(%error, "the journal was not lengthened");
         }
     }
 
@@ -311,6 +343,15 @@ impl Desk {
             }
         }
     }
+}
+
+/// Has the number of pages in the journal written down after every commit.
+fn count_pages(connection: &mut Connection, pages: &Arc<AtomicU32>) -> rusqlite::Result<()> {
+    let pages = Arc::clone(pages);
+    connection.wal_hook(Some(move |_: &mut Wal, now: c_int| {
+        pages.store(now.unsigned_abs(), Ordering::Relaxed);
+        Ok(())
+    }))
 }
 
 /// Why a transaction did not come about.

@@ -88,6 +88,7 @@ impl Shared {
                 // Whoever searches is told; here nobody listens.
                 return;
             }
+            desk.tidy_journal();
         }
     }
 

@@ -1,5 +1,5 @@
-//! The journal (`-wal`) as a file of bytes, for the one thing that SQLite cannot do with it: making sure
-//! that it is on disk. Called with the lock for writing held; knows nothing of what is in it.
+//! The journal (`-wal`) as a file of bytes, for what SQLite cannot do with it: making sure that it is on
+//! disk, and giving it its length in advance. Called with the lock for writing held; knows nothing of what is in it.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -28,6 +28,21 @@ pub(super) fn renew(path: &Path) -> io::Result<()> {
     file.sync_data()
 }
 
+/// Writes zeros behind the end, up to this length, and syncs the file. SQLite takes a page of zeros for
+/// the end of the journal: its sum does not fit.
+pub(super) fn lengthen(path: &Path, bytes: u64) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).open(path)?;
+    let mut at = file.metadata()?.len();
+    let zeros = vec![0; PIECE];
+    while at < bytes {
+        let left = usize::try_from(bytes - at).unwrap_or(PIECE).min(PIECE);
+        let Some(piece) = zeros.get(..left) else { break };
+        file.write_all_at(piece, at)?;
+        at += left as u64;
+    }
+    file.sync_data()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,5 +56,19 @@ mod tests {
         renew(&path).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), bytes);
         renew(&folder.path().join("none")).unwrap();
+    }
+
+    #[test]
+    fn zeros_come_behind_the_end_and_nowhere_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        std::fs::write(&path, [7; 100]).unwrap();
+        lengthen(&path, PIECE as u64 + 200).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        assert_eq!(bytes.len(), PIECE + 200);
+        assert!(bytes[..100].iter().all(|byte| *byte == 7));
+        assert!(bytes[100..].iter().all(|byte| *byte == 0));
+        lengthen(&path, 10).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), bytes);
     }
 }

@@ -282,3 +282,23 @@ fn the_file_survives_a_second_store_that_comes_and_goes() {
     }
     assert_eq!(store.verify(&session).unwrap().entries, 39);
 }
+
+#[test]
+fn the_journal_gets_its_length_once_and_keeps_it() {
+    let (_folder, file) = folder();
+    let journal = file.with_file_name("sessions.db-wal");
+    let store = open(&file).unwrap();
+    let session = filled(&store, "talk", chain(1));
+    let mut lengths = Vec::new();
+    for round in 0..12 {
+        for number in 2 + round * 200..202 + round * 200 {
+            append(&store, &session, vec![link(number, "a few words")]);
+        }
+        lengths.push(fs::metadata(&journal).unwrap().len());
+    }
+    assert!(lengths[0] > 4 << 20, "it grows at once: {lengths:?}");
+    assert!(lengths.iter().all(|length| *length == lengths[0]), "and not again: {lengths:?}");
+    // What is behind its end is no entry, for another process neither.
+    let other = open(&file).unwrap();
+    assert_eq!(other.load(&session, &Range::All).unwrap().len(), 2401);
+}
