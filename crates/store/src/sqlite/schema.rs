@@ -94,13 +94,15 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), St
 }
 
 fn look(connection: &Connection, path: &Path) -> Result<Found, StoreError> {
-    let number = |name: &str| {
-        let value = connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-        value.map_err(|error| cannot_open(path, &error))
-    };
-    let (application, version) = (number("application_id")?, number("user_version")?);
+    let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    // Of one moment: another process may make the tables between two questions.
+    let marks = connection.unchecked_transaction().and_then(|moment| {
+        let marks = (number("application_id")?, number("user_version")?, number("schema_version")?);
+        moment.finish().map(|()| marks)
+    });
+    let (application, version, schema) = marks.map_err(|error| cannot_open(path, &error))?;
     if application != i64::from(APPLICATION_ID) {
-        let is_empty = application == 0 && version == 0 && number("schema_version")? == 0;
+        let is_empty = application == 0 && version == 0 && schema == 0;
         let reason = || "it was made by another program".to_owned();
         return if is_empty { Ok(Found::Empty) } else { Err(not_a_store(path, reason())) };
     }
