@@ -17,11 +17,14 @@
 //! assert_eq!(output.error, None);
 //! ```
 
+mod acp;
+mod chat;
 mod class;
 mod claude;
 mod codex;
 mod event;
 mod gemini;
+mod gemini_transcript;
 mod jsonl;
 mod lines;
 mod outcome;
@@ -29,10 +32,15 @@ mod pick;
 mod plain_text;
 mod turn;
 
+pub use acp::{AcpAsk, AcpChoice, AcpClient, AcpPermission, AcpPrompt};
+pub use chat::{BodyError, chat_request};
 pub use class::{ErrorClass, TurnError};
 pub use event::{Cost, DeniedTool, Scope, StreamEvent, TextOrigin, Unparsed, Usage, ViolationKind};
+pub use gemini_transcript::gemini_transcript_text;
 pub use outcome::{Exit, FinalText, LineCounts, TurnOutput};
 
+use acp::Acp;
+use chat::Chat;
 use claude::Claude;
 use codex::Codex;
 use gemini::Gemini;
@@ -55,11 +63,23 @@ pub enum AgentStream {
     Text,
     /// Any program that writes our JSON lines.
     Jsonl,
+    /// An endpoint that streams Chat Completions: the body of its reply.
+    OpenAiChat,
+    /// An agent that speaks the Agent Client Protocol; [`AcpClient`] answers it.
+    Acp,
 }
 
 impl AgentStream {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Claude, Self::Codex, Self::Gemini, Self::Text, Self::Jsonl];
+    pub const ALL: [Self; 7] = [
+        Self::Claude,
+        Self::Codex,
+        Self::Gemini,
+        Self::Text,
+        Self::Jsonl,
+        Self::OpenAiChat,
+        Self::Acp,
+    ];
 }
 
 /// How much is kept of what an agent writes.
@@ -94,6 +114,8 @@ enum Reader {
     Gemini(Gemini),
     Text(PlainText),
     Jsonl,
+    Chat(Chat),
+    Acp(Box<Acp>),
 }
 
 /// What became of a line that was read.
@@ -121,7 +143,13 @@ impl StreamParser {
             AgentStream::Gemini => Reader::Gemini(Gemini::default()),
             AgentStream::Text => Reader::Text(PlainText::default()),
             AgentStream::Jsonl => Reader::Jsonl,
+            AgentStream::OpenAiChat => Reader::Chat(Chat::default()),
+            AgentStream::Acp => Reader::Acp(Box::default()),
         };
+        Self::of_reader(reader, limits)
+    }
+
+    fn of_reader(reader: Reader, limits: Limits) -> Self {
         Self {
             lines: Lines::new(limits.line_bytes_max),
             reader,
@@ -147,8 +175,19 @@ impl StreamParser {
         }
     }
 
+    /// Whether the final event came.
+    pub fn is_ended(&self) -> bool {
+        self.turn.end.is_some()
+    }
+
+    /// Whether the answer is whole. An endpoint may still send its counts before the final event.
+    pub fn is_answered(&self) -> bool {
+        self.is_ended() || matches!(&self.reader, Reader::Chat(chat) if chat.is_finished())
+    }
+
     /// Reads what is left of the last line, and judges the turn. `stderr_tail` is the end of what the
-    /// agent wrote to stderr; it only helps to name the class of a failure.
+    /// agent wrote to stderr; it only helps to name the class of a failure. For an endpoint it is what the
+    /// connection complained of.
     pub fn finish(
         mut self,
         exit: Exit,
@@ -157,15 +196,8 @@ impl StreamParser {
     ) -> TurnOutput {
         let Self { lines, reader, turn, counts } = &mut self;
         lines.finish(|line| read_line(&line, reader, turn, counts, out));
-        let mut echo_bytes = 0;
-        let stream = match reader {
-            Reader::Claude(_) => AgentStream::Claude,
-            Reader::Codex(_) => AgentStream::Codex,
-            Reader::Jsonl => AgentStream::Jsonl,
-            Reader::Gemini(gemini) => {
-                echo_bytes = gemini.echo_bytes;
-                AgentStream::Gemini
-            }
+        match reader {
+            Reader::Chat(chat) => chat.finish(class::end(stderr_tail).trim(), turn, out),
             Reader::Text(text) => {
                 text.finish(turn, out);
                 counts.unparsed = text.unparsed;
@@ -173,10 +205,46 @@ impl StreamParser {
                 if exit == Exit::Code(0) {
                     turn.succeed_with_pieces(false, out);
                 }
-                AgentStream::Text
+            }
+            _ => {}
+        }
+        self.judge(exit, stderr_tail)
+    }
+
+    /// Judges a turn whose request an endpoint refused with this HTTP status and body.
+    pub fn refused(mut self, status: u16, body: &[u8], out: &mut Vec<StreamEvent>) -> TurnOutput {
+        let error = chat::of_reply(status, &String::from_utf8_lossy(body));
+        self.turn.fail(error, out);
+        self.judge(Exit::Code(0), "")
+    }
+
+    /// Judges a turn that was ended from outside, for this reason. The agent did not say it, so it is no
+    /// event.
+    pub fn failed(mut self, error: TurnError) -> TurnOutput {
+        self.turn.give_up(error);
+        self.judge(Exit::Code(0), "")
+    }
+
+    fn judge(self, exit: Exit, stderr_tail: &str) -> TurnOutput {
+        let mut echo_bytes = 0;
+        let mut is_setup = false;
+        let stream = match &self.reader {
+            Reader::Claude(_) => AgentStream::Claude,
+            Reader::Codex(_) => AgentStream::Codex,
+            Reader::Jsonl => AgentStream::Jsonl,
+            Reader::Chat(_) => AgentStream::OpenAiChat,
+            Reader::Text(_) => AgentStream::Text,
+            Reader::Gemini(gemini) => {
+                echo_bytes = gemini.echo_bytes;
+                AgentStream::Gemini
+            }
+            Reader::Acp(acp) => {
+                is_setup = acp.is_before_prompt();
+                AgentStream::Acp
             }
         };
-        let ending = Ending { stream, exit, stderr_tail, echo_bytes, lines: self.counts };
+        let lines = self.counts;
+        let ending = Ending { stream, exit, stderr_tail, echo_bytes, is_setup, lines };
         outcome::judge(self.turn, &ending)
     }
 }
@@ -194,6 +262,11 @@ fn read_line(
         Line::Whole(bytes) => bytes,
         Line::Oversize { head, length } => {
             counts.oversize += 1;
+            match reader {
+                Reader::Chat(chat) => chat.miss(),
+                Reader::Acp(acp) => acp.miss(),
+                _ => {}
+            }
             out.push(StreamEvent::Oversize { length, head: head.into() });
             return;
         }
@@ -205,6 +278,8 @@ fn read_line(
             Reader::Codex(codex) => codex.read(line, turn, out),
             Reader::Gemini(gemini) => gemini.read(line, turn, out),
             Reader::Jsonl => jsonl::read(line, turn, out),
+            Reader::Chat(chat) => chat.read(line, turn, out),
+            Reader::Acp(acp) => acp.read(line, turn, out),
             // Plain text has no lines.
             Reader::Text(_) => Ok(Fate::Ignored),
         },

@@ -73,6 +73,8 @@ pub(super) struct Ending<'a> {
     pub(super) stderr_tail: &'a str,
     /// How long the echo of the prompt was.
     pub(super) echo_bytes: u64,
+    /// The agent was still being set up.
+    pub(super) is_setup: bool,
     pub(super) lines: LineCounts,
 }
 
@@ -143,7 +145,10 @@ fn unfinished(turn: &Turn, ending: &Ending<'_>) -> TurnError {
         ErrorClass::Overflow
     } else {
         let by_exit = class_of_exit(ending.stream, ending.exit);
-        by_exit.or_else(|| ErrorClass::of_message(stderr)).unwrap_or(ErrorClass::Crash)
+        // A program that ends before it was asked anything is the wrong one, or was started wrongly.
+        let is_setup = ending.is_setup && matches!(ending.exit, Exit::Code(_));
+        let otherwise = if is_setup { ErrorClass::Setup } else { ErrorClass::Crash };
+        by_exit.or_else(|| ErrorClass::of_message(stderr)).unwrap_or(otherwise)
     };
     let mut message = said_exit(ending.exit);
     if ending.stream != AgentStream::Text {

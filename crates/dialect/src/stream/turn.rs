@@ -268,10 +268,20 @@ impl Turn {
         out.push(StreamEvent::Failed(error));
     }
 
+    /// The turn failed, and the agent did not say so.
+    pub(super) fn give_up(&mut self, error: TurnError) {
+        self.end = Some(End::Failure(error));
+    }
+
     /// Fails with the last warning, where the end itself does not say why.
     pub(super) fn fail_as_warned(&mut self, otherwise: &str, out: Out<'_>) {
         let trouble = self.trouble.take();
         self.fail(trouble.unwrap_or_else(|| TurnError::new(ErrorClass::Crash, otherwise)), out);
+    }
+
+    /// The pieces that are neither whole nor withdrawn.
+    pub(super) fn open_text(&self) -> &str {
+        if self.is_text_open { self.text.get(self.open_from..).unwrap_or_default() } else { "" }
     }
 
     /// The text as far as it came.

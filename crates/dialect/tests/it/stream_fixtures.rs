@@ -4,6 +4,8 @@
 
 use tertulia_dialect::stream::{AgentStream, Exit};
 
+use crate::stream_written::WRITTEN;
+
 /// One recorded run.
 #[derive(Clone, Copy)]
 pub(crate) struct Fixture {
@@ -15,7 +17,8 @@ pub(crate) struct Fixture {
 
 impl Fixture {
     pub(crate) fn named(name: &str) -> Self {
-        *ALL.iter().find(|fixture| fixture.name == name).expect("a recorded stream of this name")
+        let mut all = ALL.iter().chain(WRITTEN);
+        *all.find(|fixture| fixture.name == name).expect("a stream of this name")
     }
 }
 

@@ -7,11 +7,18 @@ use tertulia_dialect::stream::{AgentStream, Exit, Limits, StreamEvent, StreamPar
 use crate::arbitrary::at_least;
 use crate::stream_fixtures::{ALL, Fixture};
 use crate::stream_show::{joined, run};
+use crate::stream_written::WRITTEN;
 
 const LIMITS: Limits = Limits { line_bytes_max: 700, text_bytes_max: 2000 };
 
-const STREAMS_OF_LINES: [AgentStream; 4] =
-    [AgentStream::Claude, AgentStream::Codex, AgentStream::Gemini, AgentStream::Jsonl];
+const STREAMS_OF_LINES: [AgentStream; 6] = [
+    AgentStream::Claude,
+    AgentStream::Codex,
+    AgentStream::Gemini,
+    AgentStream::Jsonl,
+    AgentStream::OpenAiChat,
+    AgentStream::Acp,
+];
 
 /// The bytes cut at these places.
 fn chunks<'a>(bytes: &'a [u8], cuts: &[prop::sample::Index]) -> Vec<&'a [u8]> {
@@ -32,18 +39,22 @@ fn read(stream: AgentStream, limits: Limits, chunks: &[&[u8]]) -> (Vec<StreamEve
 }
 
 #[test]
-fn every_recorded_stream_says_the_same_byte_by_byte() {
-    for fixture in ALL {
+fn every_stream_says_the_same_byte_by_byte() {
+    for fixture in all() {
         let whole = run(StreamParser::new(fixture.stream), fixture, [fixture.bytes]);
         let single = run(StreamParser::new(fixture.stream), fixture, fixture.bytes.chunks(1));
         assert_eq!(whole, single, "{}", fixture.name);
     }
 }
 
+fn all() -> impl Iterator<Item = &'static Fixture> {
+    ALL.iter().chain(WRITTEN)
+}
+
 /// Lines that mean something to somebody, and lines that mean nothing to anybody.
 fn any_line() -> impl Strategy<Value = Vec<u8>> {
     let recorded: Vec<&'static [u8]> =
-        ALL.iter().flat_map(|fixture| fixture.bytes.split(|byte| *byte == b'\n')).collect();
+        all().flat_map(|fixture| fixture.bytes.split(|byte| *byte == b'\n')).collect();
     prop_oneof![
         8 => prop::sample::select(recorded).prop_map(<[u8]>::to_vec),
         1 => prop::collection::vec(any::<u8>(), 0..60),
@@ -66,8 +77,8 @@ proptest! {
     #![proptest_config(at_least(256))]
 
     #[test]
-    fn chunks_do_not_matter_to_a_recorded_stream(
-        fixture in prop::sample::select(ALL.iter().map(|fixture| fixture.name).collect::<Vec<_>>()),
+    fn chunks_do_not_matter_to_a_whole_stream(
+        fixture in prop::sample::select(all().map(|fixture| fixture.name).collect::<Vec<_>>()),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
     ) {
         let fixture = Fixture::named(fixture);
@@ -130,7 +141,18 @@ proptest! {
 {{"type":"result","status":"success"}}"#
         );
         let jsonl = format!("{{\"type\":\"text\",\"text\":{json}}}\n{{\"type\":\"end\"}}");
+        let chat = format!(
+            "data: {{\"choices\":[{{\"delta\":{{\"content\":{json}}},\"finish_reason\":\"stop\"}}]}}\n\n"
+        );
+        let acp = format!(
+            r#"{{"id":1,"result":{{"protocolVersion":1}}}}
+{{"id":2,"result":{{"sessionId":"s"}}}}
+{{"method":"session/update","params":{{"sessionId":"s","update":{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":{json}}}}}}}}}
+{{"id":4,"result":{{"stopReason":"end_turn"}}}}"#
+        );
         for (stream, written) in [
+            (AgentStream::OpenAiChat, &chat),
+            (AgentStream::Acp, &acp),
             (AgentStream::Claude, &claude),
             (AgentStream::Codex, &codex),
             (AgentStream::Gemini, &gemini),

@@ -1,0 +1,77 @@
+//! What we say to an agent: one JSON-RPC message a line, with its line feed. Called by [`super::Acp`] and
+//! [`super::AcpClient`].
+
+use serde_json::value::RawValue;
+use tertulia_session::json::Json;
+
+/// The first line. We offer nothing: no files, no terminal.
+pub(super) fn initialize() -> String {
+    request(
+        1,
+        "initialize",
+        r#"{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false},"clientInfo":{"name":"tertulia","version":"0"}}"#,
+    )
+}
+
+pub(super) fn new_session(id: u64, cwd: &str) -> String {
+    request(id, "session/new", &format!(r#"{{"cwd":{},"mcpServers":[]}}"#, text(cwd)))
+}
+
+pub(super) fn set_model(id: u64, session: &str, model: &str) -> String {
+    let params = format!(r#"{{"sessionId":{},"modelId":{}}}"#, text(session), text(model));
+    request(id, "session/set_model", &params)
+}
+
+pub(super) fn set_option(id: u64, session: &str, option: &str, value: &str) -> String {
+    let [session, option, value] = [session, option, value].map(text);
+    let params = format!(r#"{{"sessionId":{session},"configId":{option},"value":{value}}}"#);
+    request(id, "session/set_config_option", &params)
+}
+
+pub(super) fn prompt(id: u64, session: &str, prompt: &str) -> String {
+    let [session, prompt] = [session, prompt].map(text);
+    let params =
+        format!(r#"{{"sessionId":{session},"prompt":[{{"type":"text","text":{prompt}}}]}}"#);
+    request(id, "session/prompt", &params)
+}
+
+pub(super) fn cancel(session: &str) -> String {
+    let params = format!(r#"{{"sessionId":{}}}"#, text(session));
+    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":{params}}}\n")
+}
+
+/// The answer to a permission request: this choice, or none.
+pub(super) fn chosen(id: &str, choice: Option<&str>) -> String {
+    let outcome = match choice {
+        Some(choice) => format!(r#"{{"outcome":"selected","optionId":{}}}"#, text(choice)),
+        None => r#"{"outcome":"cancelled"}"#.to_owned(),
+    };
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"outcome\":{outcome}}}}}\n")
+}
+
+/// The answer to a request for what we do not offer.
+pub(super) fn not_offered(id: &RawValue) -> String {
+    refusal(id, -32601, "this client does not offer it")
+}
+
+/// The answer to a request that cannot be read.
+pub(super) fn not_understood(id: &RawValue) -> String {
+    refusal(id, -32602, "the request cannot be read")
+}
+
+fn refusal(id: &RawValue, code: i32, message: &str) -> String {
+    // An id may be spelled over several lines.
+    let id = id.get().replace(['\n', '\r'], " ");
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":{}}}}}\n",
+        text(message)
+    )
+}
+
+fn request(id: u64, method: &str, params: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}\n")
+}
+
+fn text(text: &str) -> String {
+    Json::text(text).as_str().to_owned()
+}

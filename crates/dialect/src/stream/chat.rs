@@ -1,0 +1,235 @@
+//! Chat Completions as an endpoint streams them: server-sent events, one chunk of a completion in each.
+//! Called by [`super::StreamParser`] line by line. A body that is no stream at all is kept and read at its
+//! end: some endpoints answer with one whole completion, or with a complaint.
+
+mod complaint;
+mod completion;
+mod request;
+
+use serde_json::value::RawValue;
+
+pub use request::{BodyError, chat_request};
+
+use super::class::{ErrorClass, TurnError};
+use super::event::{StreamEvent, Unparsed, Usage};
+use super::pick::{Refusal, each, is, pick_line};
+use super::turn::Turn;
+use super::{Fate, Reading};
+use completion::Finish;
+
+pub(super) use complaint::of_reply;
+
+/// How much of a body that is no stream is kept. No honest completion is longer.
+const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// What has to be remembered from line to line.
+#[derive(Debug, Default)]
+pub(super) struct Chat {
+    /// An event came: what follows is a stream.
+    is_stream: bool,
+    is_started: bool,
+    /// The lines before any event.
+    body: String,
+    is_body_cut: bool,
+    /// The next data is a complaint, as `event: error` said.
+    is_error_next: bool,
+    /// A line was too long to be read: the text has a hole.
+    has_hole: bool,
+    finish: Option<Finish>,
+    /// What the model said instead of an answer.
+    refusal: String,
+    /// Some endpoints count with every chunk; the last count is told.
+    usage: Option<Usage>,
+}
+
+impl Chat {
+    pub(super) fn read(
+        &mut self,
+        line: &str,
+        turn: &mut Turn,
+        out: &mut Vec<StreamEvent>,
+    ) -> Reading {
+        let line = line.trim_end_matches('\r');
+        let line = line.strip_prefix('\u{feff}').unwrap_or(line);
+        if let Some(data) = line.strip_prefix("data:") {
+            self.begin_stream(out);
+            return self.read_data(data.trim_ascii(), turn, out);
+        }
+        if let Some(name) = line.strip_prefix("event:") {
+            self.begin_stream(out);
+            self.is_error_next = name.trim_ascii() == "error";
+            return Ok(Fate::Ignored);
+        }
+        if [":", "id:", "retry:"].iter().any(|field| line.starts_with(field)) {
+            self.begin_stream(out);
+            return Ok(Fate::Ignored);
+        }
+        if !self.is_stream {
+            self.keep_body(line);
+            return Ok(Fate::Ignored);
+        }
+        // A gateway in trouble writes its complaint as it is.
+        self.read_data(line.trim_ascii(), turn, out)
+    }
+
+    /// A line was too long to be read.
+    pub(super) fn miss(&mut self) {
+        self.has_hole = true;
+    }
+
+    /// Whether the endpoint said why the answer ended; what may follow are counts.
+    pub(super) fn is_finished(&self) -> bool {
+        self.finish.is_some()
+    }
+
+    /// Nothing more comes. `trouble` is what the connection complained of.
+    pub(super) fn finish(&mut self, trouble: &str, turn: &mut Turn, out: &mut Vec<StreamEvent>) {
+        if turn.end.is_some() {
+            return;
+        }
+        if !self.is_stream && !self.body.is_empty() {
+            self.read_body(turn, out);
+        } else if self.finish.is_some() {
+            self.conclude(turn, out);
+        } else {
+            self.tell_usage(turn, out);
+            let mut message = match (self.is_stream, self.has_hole) {
+                (_, true) => "the answer ended, and a line of it was too long to be read",
+                (true, _) => "the stream broke off before its end",
+                (false, _) => "the endpoint sent no answer",
+            }
+            .to_owned();
+            if !trouble.is_empty() {
+                message.push_str(": ");
+                message.push_str(trouble);
+            }
+            turn.give_up(TurnError::new(ErrorClass::Network, message));
+        }
+    }
+
+    /// What stood before the first event was noise; it is said once.
+    fn begin_stream(&mut self, out: &mut Vec<StreamEvent>) {
+        self.is_stream = true;
+        let noise = std::mem::take(&mut self.body);
+        if !noise.is_empty() {
+            let message = format!("before the stream: {}", complaint::beginning(&noise));
+            out.push(StreamEvent::Warning { class: None, message: message.into() });
+        }
+    }
+
+    fn keep_body(&mut self, line: &str) {
+        if self.is_body_cut || self.body.len() + line.len() >= BODY_BYTES_MAX {
+            self.is_body_cut = true;
+            return;
+        }
+        self.body.push_str(line);
+        self.body.push('\n');
+    }
+
+    fn read_data(&mut self, data: &str, turn: &mut Turn, out: &mut Vec<StreamEvent>) -> Reading {
+        let is_error = std::mem::take(&mut self.is_error_next);
+        if data == "[DONE]" {
+            if turn.end.is_some() {
+                return Ok(Fate::Ignored);
+            }
+            self.conclude(turn, out);
+            return Ok(Fate::Known);
+        }
+        if data.is_empty() {
+            return Ok(Fate::Ignored);
+        }
+        turn.admit(None)?;
+        self.read_object(data, is_error, turn, out)
+    }
+
+    /// Reads a chunk, a whole completion or a complaint.
+    fn read_object(
+        &mut self,
+        json: &str,
+        is_error: bool,
+        turn: &mut Turn,
+        out: &mut Vec<StreamEvent>,
+    ) -> Reading {
+        const NAMES: [&str; 5] = ["object", "model", "choices", "usage", "error"];
+        let [object, model, choices, usage, error] = pick_line(json, &NAMES)?.values();
+        let usage = usage.and_then(completion::usage);
+        let is_counted = usage.is_some();
+        self.usage = usage.or(self.usage);
+        if is_error || error.is_some() || is(object, "error") {
+            self.tell_usage(turn, out);
+            turn.fail(complaint::of_json(json, None), out);
+            return Ok(Fate::Known);
+        }
+        // Filters and counts come in chunks without a choice.
+        let Some(choices) = choices.filter(|choices| !is_empty_list(choices)) else {
+            return Ok(if is_counted { Fate::Known } else { Fate::Ignored });
+        };
+        if !self.is_started {
+            self.is_started = true;
+            let model = super::pick::word(model).filter(|model| !model.is_empty());
+            turn.start(None, model, out)?;
+        }
+        each(choices, |choice| self.read_choice(choice, turn, out))?;
+        Ok(Fate::Known)
+    }
+
+    /// Reads a body that came whole.
+    fn read_body(&mut self, turn: &mut Turn, out: &mut Vec<StreamEvent>) {
+        let body = std::mem::take(&mut self.body);
+        let body = body.trim();
+        if self.is_body_cut || self.has_hole {
+            let message = "the endpoint answered without a stream, with more than is kept";
+            return turn.give_up(TurnError::new(ErrorClass::Limit, message));
+        }
+        let reading = match body.starts_with(['{', '[']) {
+            true => self.read_object(complaint::first(body), false, turn, out),
+            false => Err(Unparsed::NotJson.into()),
+        };
+        if turn.end.is_some() {
+            return;
+        }
+        if reading == Ok(Fate::Known) && self.is_started {
+            self.conclude(turn, out);
+        } else {
+            turn.give_up(complaint::of_body(body));
+        }
+    }
+
+    /// The endpoint says that it is done, by `[DONE]` or by the end of the stream.
+    fn conclude(&mut self, turn: &mut Turn, out: &mut Vec<StreamEvent>) {
+        turn.end_text(out);
+        self.tell_usage(turn, out);
+        if self.has_hole {
+            let message = "a line of the answer was too long to be read";
+            return turn.give_up(TurnError::new(ErrorClass::Limit, message));
+        }
+        match self.finish.take().unwrap_or(Finish::Stop) {
+            Finish::Failed(error) => turn.fail(error, out),
+            Finish::Stop if self.refusal.is_empty() => turn.succeed_with_pieces(false, out),
+            Finish::Stop => {
+                let refusal = std::mem::take(&mut self.refusal);
+                turn.fail(TurnError::new(ErrorClass::Refused, refusal), out);
+            }
+        }
+    }
+
+    fn tell_usage(&mut self, turn: &mut Turn, out: &mut Vec<StreamEvent>) {
+        if let Some(usage) = self.usage.take() {
+            turn.usage(usage, out);
+        }
+    }
+
+    /// Reads the one choice that was asked for.
+    fn read_choice(
+        &mut self,
+        choice: &RawValue,
+        turn: &mut Turn,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), Refusal> {
+        completion::Choice::of(choice)?.tell(self, turn, out)
+    }
+}
+
+fn is_empty_list(raw: &RawValue) -> bool {
+    raw.get().strip_prefix('[').is_some_and(|rest| rest.trim_start() == "]")
+}

@@ -1,0 +1,121 @@
+//! What an endpoint says when it does not answer: in the stream, as a body, with an HTTP status. Called by
+//! [`super::Chat`] and by [`crate::stream::StreamParser::refused`]. Endpoints differ in where they put the
+//! words; docs/agent-streams.md has the list.
+
+use serde_json::value::RawValue;
+
+use crate::stream::class::{ErrorClass, TurnError};
+use crate::stream::pick::{count, pick_line, text};
+
+/// How much of a text that nobody formatted for us is shown.
+const SHOWN_BYTES_MAX: usize = 300;
+/// How much of a message is kept.
+const MESSAGE_BYTES_MAX: usize = 4 * 1024;
+
+/// The words of `code` and `type` that name a class; the first that is found counts.
+const CODES: [(ErrorClass, &[&str]); 6] = [
+    (
+        ErrorClass::Overflow,
+        &["context_length", "context_size", "context_window", "string_above_max"],
+    ),
+    (ErrorClass::Quota, &["quota", "rate_limit", "billing", "tokens_per_minute"]),
+    (ErrorClass::Auth, &["api_key", "authentication", "unauthorized", "permission"]),
+    (ErrorClass::Refused, &["content_filter", "content_policy", "moderation"]),
+    (ErrorClass::Setup, &["model_not_found", "unknown_model", "unsupported"]),
+    (ErrorClass::Network, &["server_error", "overloaded", "unavailable"]),
+];
+
+/// How those say that a prompt is too large who have no code for it.
+const OVERFLOW_WORDS: [&str; 4] =
+    ["maximum context length", "context length", "context size", "context window"];
+
+/// Reads the reply to a request that was refused with an HTTP status.
+pub(in crate::stream) fn of_reply(status: u16, body: &str) -> TurnError {
+    let body = body.trim();
+    let mut error = if body.starts_with(['{', '[']) {
+        of_json(first(body), Some(u64::from(status)))
+    } else {
+        let class = class_of("", Some(u64::from(status)), body);
+        TurnError::new(class.unwrap_or(ErrorClass::Setup), shown(body))
+    };
+    error.message = format!("HTTP {status}: {}", error.message).into();
+    error
+}
+
+/// Reads a complaint in JSON.
+pub(super) fn of_json(json: &str, status: Option<u64>) -> TurnError {
+    const NAMES: [&str; 5] = ["error", "message", "detail", "code", "type"];
+    let mut json = json;
+    // A gateway may wrap the complaint of another one, and not without end.
+    for _ in 0..3 {
+        let Ok(picked) = pick_line(json, &NAMES) else { break };
+        let [error, message, detail, code, kind] = picked.values();
+        let message = text(error).or_else(|| text(message)).or_else(|| text(detail));
+        match (error, message) {
+            (_, Some(message)) => return said(&message, code, kind, status),
+            (Some(error), None) => json = error.get(),
+            (None, None) => break,
+        }
+    }
+    said(beginning(json), None, None, status)
+}
+
+/// Reads a whole body that is no completion.
+pub(super) fn of_body(body: &str) -> TurnError {
+    let message =
+        format!("the endpoint answered with something else than a completion: {}", shown(body));
+    TurnError::new(ErrorClass::Setup, message)
+}
+
+/// Google's endpoint puts its complaint into a list.
+pub(super) fn first(body: &str) -> &str {
+    let list: Option<Vec<&RawValue>> =
+        body.starts_with('[').then(|| serde_json::from_str(body).ok()).flatten();
+    list.and_then(|list| list.first().map(|first| first.get())).unwrap_or(body)
+}
+
+/// The first words of a text that may be anything.
+pub(super) fn beginning(text: &str) -> &str {
+    let text = text.trim();
+    text.get(..text.floor_char_boundary(SHOWN_BYTES_MAX)).unwrap_or(text)
+}
+
+fn shown(body: &str) -> &str {
+    match body {
+        "" => "no words",
+        page if page.starts_with('<') => "a web page",
+        words => beginning(words),
+    }
+}
+
+fn said(
+    message: &str,
+    code: Option<&RawValue>,
+    kind: Option<&RawValue>,
+    status: Option<u64>,
+) -> TurnError {
+    let codes = [text(code), text(kind)].map(Option::unwrap_or_default).join(" ");
+    let status = status.or_else(|| count(code));
+    let class = class_of(&codes.to_ascii_lowercase(), status, message);
+    let otherwise = if status.is_some_and(|status| status >= 400) {
+        ErrorClass::Setup
+    } else {
+        ErrorClass::Crash
+    };
+    let message = message.get(..message.floor_char_boundary(MESSAGE_BYTES_MAX)).unwrap_or(message);
+    TurnError::new(class.unwrap_or(otherwise), message)
+}
+
+/// A code says it exactly, a status nearly; words are asked last.
+fn class_of(codes: &str, status: Option<u64>, message: &str) -> Option<ErrorClass> {
+    let by_code = CODES.iter().find(|(_, words)| words.iter().any(|word| codes.contains(word)));
+    by_code
+        .map(|(class, _)| *class)
+        .or_else(|| status.and_then(ErrorClass::of_status))
+        .or_else(|| {
+            let words = beginning(message).to_ascii_lowercase();
+            let is_overflow = OVERFLOW_WORDS.iter().any(|word| words.contains(word));
+            is_overflow.then_some(ErrorClass::Overflow)
+        })
+        .or_else(|| ErrorClass::of_message(message))
+}

@@ -1,0 +1,107 @@
+//! The body of a request for a streamed completion. Called by the `agent` room, which sends it; here,
+//! because only this room knows a vendor's JSON.
+
+use std::fmt::{self, Write as _};
+
+use tertulia_session::json::{self, FieldError, Json, Object, SyntaxError};
+
+/// Fields that are ours: they decide what comes back.
+const OURS: [&str; 2] = ["stream", "stream_options"];
+
+/// A body that cannot be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BodyError {
+    /// It is not JSON.
+    Syntax(SyntaxError),
+    /// It is JSON, and not the fields of a request.
+    Shape(FieldError),
+}
+
+impl fmt::Display for BodyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Syntax(error) => error.fmt(f),
+            Self::Shape(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for BodyError {}
+
+/// Puts together what is sent: the fields of `body` (messages and tools, as
+/// [`render_openai_chat`](crate::render_openai_chat) makes them), or messages made of the system text and
+/// the prompt where there is no body; the model, if one is asked for; and that the answer is to be
+/// streamed, and counted at its end. Values stay as they are spelled.
+pub fn chat_request(
+    body: Option<&str>,
+    model: Option<&str>,
+    system: Option<&str>,
+    prompt: &str,
+) -> Result<String, BodyError> {
+    let mut written = String::from("{");
+    let mut field = |name: &str, value: &str| {
+        let comma = if written.len() > 1 { "," } else { "" };
+        // Writing into a string cannot fail.
+        let _ = write!(written, "{comma}{}:{value}", Json::text(name).as_str());
+    };
+    if let Some(model) = model {
+        field("model", Json::text(model).as_str());
+    }
+    match body {
+        Some(body) => {
+            let parsed = json::parse(body).map_err(BodyError::Syntax)?;
+            for (name, value) in Object::of(parsed).map_err(BodyError::Shape)?.into_fields() {
+                let is_ours = OURS.contains(&&*name) || (name == "model" && model.is_some());
+                if !is_ours {
+                    field(&name, value.get());
+                }
+            }
+        }
+        None => field("messages", &messages(system, prompt)),
+    }
+    field("stream", "true");
+    field("stream_options", r#"{"include_usage":true}"#);
+    written.push('}');
+    Ok(written)
+}
+
+fn messages(system: Option<&str>, prompt: &str) -> String {
+    let message = |role: &str, text: &str| {
+        format!(r#"{{"role":"{role}","content":{}}}"#, Json::text(text).as_str())
+    };
+    let user = message("user", prompt);
+    match system {
+        Some(system) => format!("[{},{user}]", message("system", system)),
+        None => format!("[{user}]"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_body_the_messages_are_made_of_system_text_and_prompt() {
+        assert_eq!(
+            chat_request(None, Some("m\"1"), Some("Be kind."), "Hello\n").unwrap(),
+            r#"{"model":"m\"1","messages":[{"role":"system","content":"Be kind."},{"role":"user","content":"Hello\n"}],"stream":true,"stream_options":{"include_usage":true}}"#
+        );
+    }
+
+    #[test]
+    fn the_fields_of_a_body_stay_as_they_are_spelled_except_ours() {
+        let body = r#"{"messages":[ 1.0 ],"stream":false,"model":"theirs","x":1e400}"#;
+        assert_eq!(
+            chat_request(Some(body), Some("ours"), None, "unread").unwrap(),
+            r#"{"model":"ours","messages":[ 1.0 ],"x":1e400,"stream":true,"stream_options":{"include_usage":true}}"#
+        );
+        let kept = chat_request(Some(body), None, None, "").unwrap();
+        assert!(kept.contains(r#""model":"theirs""#), "{kept}");
+    }
+
+    #[test]
+    fn a_body_that_is_no_object_is_an_error() {
+        assert!(chat_request(Some("[]"), None, None, "").is_err());
+        assert!(chat_request(Some("{"), None, None, "").is_err());
+    }
+}

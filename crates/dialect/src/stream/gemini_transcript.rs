@@ -1,0 +1,190 @@
+//! The transcript that Gemini CLI writes beside its stream: a log of records to be folded, of which only
+//! the last answer's text is wanted. Called by the `agent` room with the file's text; the stream repeats a
+//! text after a retry, and the transcript does not.
+//!
+//! A record is written again under its id when its tool calls arrive, and `$set.messages` replaces all
+//! that came before. Lines that cannot be read are passed over.
+
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+
+use super::pick::{each, is, pick, pick_line, text, word};
+
+/// The exact answer in a text that was pieced together from the stream: its end, as far as the transcript
+/// of this session holds it as what the model said after its last tool. `None` if the transcript holds no
+/// such end, or is another session's.
+pub fn gemini_transcript_text<'a>(
+    transcript: &str,
+    session_id: &str,
+    pieced: &'a str,
+) -> Option<&'a str> {
+    let mut records = Records::default();
+    let mut is_ours = false;
+    for line in transcript.lines() {
+        const NAMES: [&str; 3] = ["$set", "sessionId", "type"];
+        let Ok(picked) = pick_line(line, &NAMES) else { continue };
+        let [set, named, kind] = picked.values();
+        if let Some(named) = text(named) {
+            if named != session_id {
+                return None;
+            }
+            is_ours = true;
+        }
+        if let Some(set) = set {
+            records.set(set);
+        } else if kind.is_some() {
+            records.add(line);
+        }
+    }
+    if is_ours { records.end_of(pieced) } else { None }
+}
+
+/// The records of the log as far as it was read.
+#[derive(Debug, Default)]
+struct Records {
+    list: Vec<Record>,
+    places: BTreeMap<Box<str>, usize>,
+}
+
+/// What matters of one.
+#[derive(Debug, Default)]
+struct Record {
+    /// The model's words; none of a person, a tool or a notice.
+    text: String,
+    calls_tools: bool,
+}
+
+impl Records {
+    /// Takes a record, in the place of the one that had its id.
+    fn add(&mut self, line: &str) {
+        const NAMES: [&str; 4] = ["id", "type", "content", "toolCalls"];
+        let Ok(picked) = pick_line(line, &NAMES) else { return };
+        let [id, kind, content, calls] = picked.values();
+        let is_model = is(kind, "gemini");
+        let record = Record {
+            text: content.filter(|_| is_model).map(words).unwrap_or_default(),
+            calls_tools: is_model && calls.is_some_and(|calls| calls.get() != "[]"),
+        };
+        let Some(id) = word(id) else { return };
+        match self.places.get(&id).and_then(|place| self.list.get_mut(*place)) {
+            Some(known) => *known = record,
+            None => {
+                self.places.insert(id, self.list.len());
+                self.list.push(record);
+            }
+        }
+    }
+
+    /// Takes `$set`: its `messages` replace all others.
+    fn set(&mut self, set: &RawValue) {
+        let Ok(picked) = pick(set, &["messages"]) else { return };
+        let [Some(messages)] = picked.values() else { return };
+        let mut fresh = Self::default();
+        let reading = each(messages, |record| {
+            fresh.add(record.get());
+            Ok(())
+        });
+        if reading.is_ok() {
+            *self = fresh;
+        }
+    }
+
+    /// The end of a text that the last records are, from the last one back. More than one may be the
+    /// answer; one before them may be a summary's, or another turn's, and does not fit.
+    fn end_of<'a>(&self, pieced: &'a str) -> Option<&'a str> {
+        // The stream and the transcript may differ in blanks at the end.
+        let mut rest = pieced.trim_end();
+        let from = self.list.iter().rposition(|record| record.calls_tools).map_or(0, |at| at + 1);
+        let said = self.list.get(from..).unwrap_or_default();
+        for record in said.iter().rev() {
+            let is_last = rest.len() == pieced.trim_end().len();
+            let text = if is_last { record.text.trim_end() } else { record.text.as_str() };
+            match rest.strip_suffix(text) {
+                Some(before) => rest = before,
+                None => break,
+            }
+        }
+        pieced.get(rest.len()..).filter(|exact| !exact.trim().is_empty())
+    }
+}
+
+/// The words of a record: a text, or parts of which some are texts.
+fn words(content: &RawValue) -> String {
+    if let Some(words) = text(Some(content)) {
+        return words;
+    }
+    let mut words = String::new();
+    // A list that cannot be read has no words.
+    let _ = each(content, |part| {
+        if let Ok(picked) = pick(part, &["text"]) {
+            words.push_str(&text(picked.values()[0]).unwrap_or_default());
+        }
+        Ok(())
+    });
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = r#"{"sessionId":"s-1","projectHash":"x","kind":"main"}"#;
+
+    fn check(lines: &[&str], pieced: &str, expected: Option<&str>) {
+        let transcript = [&[HEADER], lines].concat().join("\n");
+        assert_eq!(gemini_transcript_text(&transcript, "s-1", pieced), expected);
+    }
+
+    #[test]
+    fn the_last_answer_is_what_was_said_after_the_last_tool() {
+        let question = r#"{"id":"a","type":"user","content":[{"text":"hi"}]}"#;
+        let plan = r#"{"id":"b","type":"gemini","content":"Running it."}"#;
+        let call = r#"{"id":"b","type":"gemini","content":"Running it.","toolCalls":[{"id":"t"}]}"#;
+        let result = r#"{"id":"c","type":"user","content":[{"functionResponse":{}}]}"#;
+        let answer = r#"{"id":"d","type":"gemini","content":"Done \u00e9.","tokens":{"input":1}}"#;
+        let noise = r#"{"$set":{"lastUpdated":"now"}}"#;
+        let log = [question, plan, noise, call, result, answer, noise];
+        check(&log, "DonDone é.", Some("Done é."));
+        check(&log, "Running it.Done é.\n", Some("Done é.\n"));
+        check(&log, "Something else.", None);
+        check(&[question, plan], "Running it.", Some("Running it."));
+        check(&[question, plan, call], "Running it.", None);
+        check(&[question], "hi", None);
+    }
+
+    #[test]
+    fn an_answer_may_have_several_records_and_others_before_them_do_not_fit() {
+        let summary = r#"{"id":"a","type":"gemini","content":"Got it."}"#;
+        let first = r#"{"id":"b","type":"gemini","content":"One, "}"#;
+        let empty = r#"{"id":"c","type":"gemini","content":""}"#;
+        let second = r#"{"id":"d","type":"gemini","content":"two. "}"#;
+        check(&[summary, first, empty, second], "OnOne, two.", Some("One, two."));
+    }
+
+    #[test]
+    fn a_set_of_messages_replaces_all_before_it() {
+        let old = r#"{"id":"a","type":"gemini","content":"old"}"#;
+        let set = r#"{"$set":{"messages":[{"id":"z","type":"user","content":"q"}]}}"#;
+        let new = r#"{"id":"b","type":"gemini","content":[{"text":"n"},{"x":1},{"text":"ew"}]}"#;
+        check(&[old, set, new], "oldnew", Some("new"));
+        check(&[old, set], "old", None);
+    }
+
+    #[test]
+    fn garbage_and_half_lines_are_passed_over() {
+        let answer = r#"{"id":"d","type":"gemini","content":"ok"}"#;
+        check(
+            &["", "{", "[1]", "null", r#"{"type":7}"#, answer, r#"{"id":"e","type":"gem"#],
+            "not ok",
+            Some("ok"),
+        );
+    }
+
+    #[test]
+    fn another_session_s_transcript_gives_nothing() {
+        let answer = r#"{"id":"d","type":"gemini","content":"ok"}"#;
+        assert_eq!(gemini_transcript_text(&format!("{HEADER}\n{answer}"), "s-2", "ok"), None);
+        assert_eq!(gemini_transcript_text(answer, "s-1", "ok"), None);
+    }
+}

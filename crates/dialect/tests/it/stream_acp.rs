@@ -1,0 +1,266 @@
+//! What agents of the Agent Client Protocol say, what they are told, and what the turns come to.
+
+use proptest::prelude::*;
+use tertulia_dialect::stream::{
+    AcpAsk, AcpClient, AcpPrompt, ErrorClass, Exit, Limits, StreamEvent, ViolationKind,
+};
+
+use crate::stream_fixtures::Fixture;
+use crate::stream_show::check;
+
+#[test]
+fn the_pieces_of_a_message_are_the_answer() {
+    check(
+        "acp-text",
+        r#"
+started s-1 m-1
+thinking "Let me think."
+text "Grüße 😀."
+text ends
+usage 20 5 3 7 ? of the turn
+cost 0.25 of the turn
+success Stated
+=> "Grüße 😀."
+"#,
+    );
+}
+
+#[test]
+fn a_tool_is_told_with_its_input_and_the_text_behind_it_is_the_answer() {
+    check(
+        "acp-tool",
+        r#"
+started s-1 m-1
+text "I will write it."
+text ends
+tool Bash oolu_1 {"command":"echo data"}
+tool Bash oolu_1 done Some("data")
+text "Wrote it."
+text ends
+usage 40 ? ? 9 ? of the turn
+success Stated
+=> "Wrote it."
+"#,
+    );
+}
+
+#[test]
+fn what_a_command_prints_is_its_output_and_another_message_is_another_text() {
+    check(
+        "acp-command",
+        r#"
+started s-1 m-1
+tool exec_command exec-1 {"command":"make"}
+tool exec_command exec-1 failed Some("oops\n")
+text "First thought."
+text ends
+text "It failed with 2."
+text ends
+usage 10 30 ? 9 4 of the turn
+success Stated
+=> "It failed with 2."
+"#,
+    );
+}
+
+#[test]
+fn a_complaint_that_is_given_for_an_answer_is_a_failure() {
+    check(
+        "acp-hidden-error",
+        r#"
+started s-1 m-1
+text "The model: model not found\n\n"
+text withdrawn
+failed setup: The model: model not found
+=> setup: The model: model not found
+"#,
+    );
+}
+
+#[test]
+fn a_complaint_that_is_also_said_is_no_text() {
+    check(
+        "acp-said-error",
+        r#"
+started s-1 m-1
+text "Failed to authenticate. API Error: 401 invalid key"
+text withdrawn
+failed auth: Internal error: Failed to authenticate. API Error: 401 invalid key
+=> auth: Internal error: Failed to authenticate. API Error: 401 invalid key
+"#,
+    );
+}
+
+#[test]
+fn a_text_that_begins_again_is_marked() {
+    check(
+        "acp-repeated",
+        r#"
+started s-1 m-1
+text "The partial answer of one tryThe partial answer of one try, and the whole of it."
+text ends
+usage 12 ? ? 6 ? of the turn
+success Repeated
+=> "The partial answer of one tryThe partial answer of one try, and the whole of it."
+"#,
+    );
+}
+
+#[test]
+fn an_error_code_may_be_a_status() {
+    check(
+        "acp-auth",
+        r#"
+started s-1 m-1
+failed auth: {"error":{"code":401}}
+=> auth: {"error":{"code":401}}
+"#,
+    );
+}
+
+const PROMPT: AcpPrompt<'_> = AcpPrompt { cwd: "/project", model: None, prompt: "Hello" };
+
+/// What a client tells the agent that says this, and the events.
+fn told(prompt: &AcpPrompt<'_>, chunks: &[&[u8]]) -> (Vec<AcpAsk>, Vec<StreamEvent>) {
+    let mut client = AcpClient::new(prompt, Limits::default());
+    let (mut events, mut asks) = (Vec::new(), Vec::new());
+    for chunk in chunks {
+        client.push(chunk, &mut events, &mut asks);
+    }
+    (asks, events)
+}
+
+#[test]
+fn each_request_is_sent_when_the_one_before_was_answered() {
+    let bytes = Fixture::named("acp-text").bytes;
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    assert_eq!(told(&PROMPT, &[]).0, []);
+    let send = |line: &str| AcpAsk::Send(format!("{line}\n"));
+    let new = send(
+        r#"{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/project","mcpServers":[]}}"#,
+    );
+    assert_eq!(told(&PROMPT, &lines[..1]).0, std::slice::from_ref(&new));
+    let prompt = send(
+        r#"{"jsonrpc":"2.0","id":4,"method":"session/prompt","params":{"sessionId":"s-1","prompt":[{"type":"text","text":"Hello"}]}}"#,
+    );
+    assert_eq!(told(&PROMPT, &[bytes]).0, [new, prompt]);
+}
+
+#[test]
+fn a_model_is_set_as_the_agent_offers_it() {
+    let hello: &[u8] = b"{\"id\":1,\"result\":{\"protocolVersion\":1}}\n";
+    let wanted = AcpPrompt { model: Some("m-2"), ..PROMPT };
+    let last = |session: &[u8]| told(&wanted, &[hello, session]).0.pop();
+    let sent = |needle: &str, ask: Option<AcpAsk>| match ask {
+        Some(AcpAsk::Send(line)) => assert!(line.contains(needle), "{line}"),
+        other => panic!("{other:?}"),
+    };
+    sent(
+        r#""id":3,"method":"session/set_model","params":{"sessionId":"s","modelId":"m-2"}"#,
+        last(b"{\"id\":2,\"result\":{\"sessionId\":\"s\",\"models\":{\"currentModelId\":\"m-1\"}}}\n"),
+    );
+    sent(
+        r#""method":"session/set_config_option","params":{"sessionId":"s","configId":"model","value":"m-2"}"#,
+        last(b"{\"id\":2,\"result\":{\"sessionId\":\"s\",\"configOptions\":[{\"id\":\"mode\"},{\"id\":\"model\"}]}}\n"),
+    );
+    sent(
+        r#""method":"session/prompt""#,
+        last(b"{\"id\":2,\"result\":{\"sessionId\":\"s\",\"models\":{\"currentModelId\":\"m-2\"}}}\n"),
+    );
+    let (_, events) = told(&wanted, &[hello, b"{\"id\":2,\"result\":{\"sessionId\":\"s\"}}\n"]);
+    assert!(
+        matches!(events.last(), Some(StreamEvent::Failed(error)) if error.class == ErrorClass::Setup),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn every_request_of_the_agent_is_answered_once() {
+    for (line, answer) in [
+        (
+            r#"{"id":9,"method":"fs\/read_text_file"}"#,
+            r#"{"jsonrpc":"2.0","id":9,"error":{"code":-32601,"#,
+        ),
+        (
+            r#"{"id":"x","method":"session/request_permission"}"#,
+            r#"{"jsonrpc":"2.0","id":"x","result":{"outcome":{"outcome":"cancelled"}}}"#,
+        ),
+    ] {
+        let (asks, _) = told(&PROMPT, &[line.as_bytes(), b"\n"]);
+        let [AcpAsk::Send(sent)] = &asks[..] else { panic!("{asks:?}") };
+        assert!(sent.starts_with(answer), "{sent}");
+    }
+    let bytes = Fixture::named("acp-tool").bytes;
+    let end = bytes.len() - 2;
+    let (mut asks, _) = told(
+        &PROMPT,
+        &[&bytes[..end], b"}\n{\"id\":5,\"method\":\"session/request_permission\"}\n"],
+    );
+    assert!(matches!(asks.pop(), Some(AcpAsk::Send(_))), "{asks:?}");
+    assert!(matches!(asks.pop(), Some(AcpAsk::Permit(_))), "{asks:?}");
+}
+
+#[test]
+fn what_nobody_asked_for_is_a_violation() {
+    use ViolationKind::{AfterEnd, BeforeStart, ForeignSession, SecondStart};
+    let bytes = Fixture::named("acp-text").bytes;
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    let chunk = |session: &str| {
+        format!(
+            "{{\"method\":\"session/update\",\"params\":{{\"sessionId\":\"{session}\",\"update\":{{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{{\"type\":\"text\",\"text\":\"x\"}}}}}}}}\n"
+        )
+    };
+    let [own, other] = [chunk("s-1"), chunk("s-2")];
+    let reply: &[u8] = b"{\"id\":4,\"result\":{\"stopReason\":\"end_turn\"}}\n";
+    for (after, line, kind) in [
+        (0, own.as_bytes(), BeforeStart),
+        (1, reply, BeforeStart),
+        (2, lines[0], SecondStart),
+        (2, other.as_bytes(), ForeignSession),
+        (lines.len(), own.as_bytes(), AfterEnd),
+        (lines.len(), reply, AfterEnd),
+    ] {
+        let (before, rest) = lines.split_at(after);
+        let (_, events) = told(&PROMPT, &[&before.concat(), line, &rest.concat()]);
+        let kinds: Vec<_> = events
+            .iter()
+            .filter_map(|event| match event {
+                StreamEvent::Violation { kind, .. } => Some(*kind),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(kinds, [kind]);
+        let text = events.iter().find_map(|event| match event {
+            StreamEvent::FinalText { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+        assert_eq!(text, Some("Grüße 😀."));
+    }
+}
+
+#[test]
+fn an_agent_that_ends_before_the_prompt_was_set_up_wrongly() {
+    for (bytes, exit, class) in [
+        (&b""[..], Exit::Code(1), ErrorClass::Setup),
+        (b"", Exit::Signal(9), ErrorClass::Crash),
+        (Fixture::named("acp-text").bytes.get(..300).unwrap(), Exit::Code(1), ErrorClass::Crash),
+    ] {
+        let mut client = AcpClient::new(&PROMPT, Limits::default());
+        let mut events = Vec::new();
+        client.push(bytes, &mut events, &mut Vec::new());
+        let error = client.finish(exit, "hm", &mut events).error.unwrap();
+        assert_eq!(error.class, class, "{error}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn chunks_do_not_matter_to_what_is_told(
+        name in prop::sample::select(vec!["acp-text", "acp-tool", "acp-command", "acp-said-error"]),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let bytes = Fixture::named(name).bytes;
+        let (first, second) = bytes.split_at(cut.index(bytes.len()));
+        prop_assert_eq!(told(&PROMPT, &[bytes]), told(&PROMPT, &[first, second]));
+    }
+}
