@@ -4,6 +4,7 @@
 mod counter;
 pub(crate) mod quality;
 pub(crate) mod store;
+pub(crate) mod table;
 
 use crate::process::{self, ProcessError};
 use crate::workspace::Workspace;

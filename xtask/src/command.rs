@@ -1,9 +1,9 @@
 //! The command line: what was asked for, which file does it, and what its failure says.
 //! `main` calls it; the commands know nothing of it.
 
-use crate::bench::{quality, store};
+use crate::bench::{quality, store, table};
 use crate::workspace::{Workspace, WorkspaceError};
-use crate::{bench, faults, fuzz, licences, process, test, tidy};
+use crate::{agents, bench, faults, fuzz, licences, process, test, tidy};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -16,6 +16,8 @@ Commands:
   test                           all of the checks below, in the order in which CI runs them
   licences                       every dependency has a licence on the allow-list
   tidy                           headers, lengths, leftovers, machine paths, Markdown links
+  agents [install]               the tests with the real agent programs, which are installed in the
+                                 user's cache first; `install` does no more than that
   fuzz [--runs N] [--target T]   a counted run of the fuzz targets
   faults [--kills N] [--images N] [--only NAME]
                                  kills, power cuts, broken disks and damaged files against the store
@@ -23,6 +25,7 @@ Commands:
   bench quality [--data DIR]     what context managers make of real sessions; the data are in DIR,
                                  else in $TERTULIA_DATA, else in ../shared/data
   bench store [--quick]          how fast the session store is, on the disk of the target folder
+  bench table [--quick]          what the table adds to a turn, and how soon the program is there
 ";
 
 /// What the command line asked for.
@@ -32,11 +35,16 @@ pub(crate) enum Command {
     Test,
     Licences,
     Tidy,
+    Agents(agents::Order),
     Fuzz(fuzz::Options),
     Faults(faults::Options),
     Bench(Vec<String>),
     /// The quality bench, on the data in this folder.
     Quality(Option<PathBuf>),
+    /// The bench of the table, smaller if so.
+    Table {
+        quick: bool,
+    },
     /// The bench of the session store, smaller if so.
     Store {
         quick: bool,
@@ -74,6 +82,8 @@ pub(crate) enum Error {
     #[error(transparent)]
     Tidy(#[from] tidy::TidyError),
     #[error(transparent)]
+    Agents(#[from] agents::AgentsError),
+    #[error(transparent)]
     Fuzz(#[from] fuzz::FuzzError),
     #[error(transparent)]
     Faults(process::ProcessError),
@@ -90,6 +100,7 @@ impl Error {
             | Self::Test(_)
             | Self::Licences(_)
             | Self::Tidy(_)
+            | Self::Agents(_)
             | Self::Fuzz(_)
             | Self::Faults(_)
             | Self::Bench(_) => ExitCode::FAILURE,
@@ -108,10 +119,14 @@ pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command
         "test" => alone("test", rest, Command::Test),
         "licences" => alone("licences", rest, Command::Licences),
         "tidy" => alone("tidy", rest, Command::Tidy),
+        "agents" => agents::Order::parse(rest).map(Command::Agents),
         "fuzz" => fuzz::Options::parse(rest).map(Command::Fuzz),
         "faults" => faults::Options::parse(rest).map(Command::Faults),
         "bench" if rest.first().is_some_and(|word| word == "quality") => {
             quality::parse(&rest[1..]).map(Command::Quality)
+        }
+        "bench" if rest.first().is_some_and(|word| word == "table") => {
+            table::parse(&rest[1..]).map(|quick| Command::Table { quick })
         }
         "bench" if rest.first().is_some_and(|word| word == "store") => {
             store::parse(&rest[1..]).map(|quick| Command::Store { quick })
@@ -129,6 +144,7 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Test => test::run(&workspace)?,
         Command::Licences => licences::run(&workspace)?,
         Command::Tidy => tidy::run(&workspace)?,
+        Command::Agents(order) => agents::run(&workspace, order)?,
         Command::Fuzz(options) => fuzz::run(&workspace, &options)?,
         Command::Faults(options) => {
             faults::run(&workspace, &options).map_err(Error::Faults)?;
@@ -136,6 +152,7 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Bench(arguments) => bench::run(&workspace, &arguments)?,
         Command::Quality(folder) => quality::run(&workspace, folder)?,
         Command::Store { quick } => store::run(&workspace, quick)?,
+        Command::Table { quick } => table::run(&workspace, quick)?,
     }
     Ok(())
 }
@@ -210,6 +227,12 @@ mod tests {
         let argument = "--fast".to_owned();
         let unexpected = UsageError::UnexpectedArgument { command: "bench quality", argument };
         assert_eq!(check("bench quality --fast"), Err(unexpected));
+    }
+
+    #[test]
+    fn the_table_bench_may_be_quick() {
+        assert_eq!(check("bench table"), Ok(Command::Table { quick: false }));
+        assert_eq!(check("bench table --quick"), Ok(Command::Table { quick: true }));
     }
 
     #[test]

@@ -8,6 +8,7 @@
     reason = "a tool for developers: it reads the tree, starts cargo and prints"
 )]
 
+mod agents;
 mod bench;
 mod command;
 mod faults;

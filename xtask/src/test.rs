@@ -3,7 +3,7 @@
 
 use crate::process::{self, ProcessError};
 use crate::workspace::Workspace;
-use crate::{fuzz, licences, tidy};
+use crate::{agents, fuzz, licences, tidy};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
@@ -28,18 +28,21 @@ pub(crate) enum StepError {
     #[error(transparent)]
     Tidy(#[from] tidy::TidyError),
     #[error(transparent)]
+    Agents(#[from] agents::AgentsError),
+    #[error(transparent)]
     Fuzz(#[from] fuzz::FuzzError),
 }
 
 type Check = fn(&Workspace) -> Result<(), StepError>;
 
-const STEPS: [(&str, Check); 7] = [
+const STEPS: [(&str, Check); 8] = [
     ("format", format),
     ("clippy", clippy),
     ("tests", tests),
     ("docs", docs),
     ("licences", licences),
     ("tidy", tidy),
+    ("agents", agents),
     ("fuzz", fuzz),
 ];
 
@@ -98,6 +101,10 @@ fn licences(workspace: &Workspace) -> Result<(), StepError> {
 
 fn tidy(workspace: &Workspace) -> Result<(), StepError> {
     Ok(tidy::run(workspace)?)
+}
+
+fn agents(workspace: &Workspace) -> Result<(), StepError> {
+    Ok(agents::run(workspace, agents::Order::Test)?)
 }
 
 fn fuzz(workspace: &Workspace) -> Result<(), StepError> {

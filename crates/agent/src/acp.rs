@@ -1,0 +1,252 @@
+//! Agents that speak the Agent Client Protocol on their pipes. Called by [`crate::run`]. What is said is
+//! `dialect`'s to make and to read; here are the process, its pipes, the clocks, and who is asked for
+//! permission.
+//!
+//! The protocol knows no system text: it goes at the head of the prompt. The turn is over with the answer
+//! to the prompt; the agent ends when its stdin closes, and is ended where it does not.
+
+mod last_words;
+mod talk;
+
+use std::time::{Duration, Instant};
+
+use tertulia_dialect::stream::{AcpClient, AcpPrompt, ErrorClass, Exit, TurnError};
+
+use crate::clock::{self, Clock};
+use crate::flood::Flood;
+use crate::process::environment::{Environment, Keys};
+use crate::process::verdict::{self, CANCELLED};
+use crate::process::{self, CommandLine, Running, StartError, pipes, program};
+use crate::{AgentSpec, CancelToken, Ended, Listener, TurnReport, TurnRequest};
+use last_words::LastWords;
+use talk::{Talk, Writer};
+
+/// How long an agent may take to answer that it was cancelled, before it is ended.
+const CANCEL_WAIT: Duration = Duration::from_millis(400);
+/// How long the rest of the output is read once the agent has ended.
+const DRAIN: Duration = Duration::from_millis(500);
+const OVER_LIMIT: &str = "it wrote more than is kept of an answer, and was ended";
+
+pub(crate) fn run(
+    spec: &AgentSpec,
+    request: &TurnRequest<'_>,
+    cancel: &CancelToken,
+    listener: &mut dyn Listener,
+) -> TurnReport {
+    let Some(program) = spec.program.as_deref() else {
+        let message = "no program is named; set `command` to one that speaks the protocol";
+        let error = TurnError { class: ErrorClass::Setup, message: message.into() };
+        return verdict::not_started(error, Ended::ByItself);
+    };
+    match start(program, spec, request) {
+        Ok(running) => Turn::new(running, spec, request).run(spec, cancel, listener),
+        Err(error) => verdict::not_started(error.into(), Ended::ByItself),
+    }
+}
+
+fn start(name: &str, spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Running, StartError> {
+    let environment = Environment::of_agent(Keys::of_program(name), &spec.env);
+    let program = program::resolve(name, &environment, &spec.cwd)?;
+    let command =
+        CommandLine::new(program, environment, &spec.cwd).args(spec.args.iter().map(|arg| &**arg));
+    process::start(&command, request.turn)
+}
+
+/// The system text and the prompt as one text.
+fn prompt_text(request: &TurnRequest<'_>) -> String {
+    match request.system.filter(|system| !system.trim().is_empty()) {
+        Some(system) => {
+            format!("<instructions>\n{}\n</instructions>\n\n{}", system.trim_end(), request.prompt)
+        }
+        None => request.prompt.to_owned(),
+    }
+}
+
+/// One turn, with its process.
+struct Turn {
+    running: Running,
+    stderr: LastWords,
+    talk: Talk,
+    clock: Clock,
+}
+
+/// Why nothing more is heard.
+enum Stop {
+    /// The agent answered the prompt.
+    Answered,
+    /// Its process ended.
+    Exited(Exit),
+    /// It has to end; the agent is told so.
+    Ended(Ended, TurnError),
+}
+
+impl Turn {
+    fn new(mut running: Running, spec: &AgentSpec, request: &TurnRequest<'_>) -> Self {
+        let cwd = std::path::absolute(&spec.cwd).unwrap_or_else(|_| spec.cwd.clone());
+        let prompt = AcpPrompt {
+            cwd: &cwd.to_string_lossy(),
+            model: spec.model.as_deref(),
+            prompt: &prompt_text(request),
+        };
+        let talk = Talk {
+            client: AcpClient::new(&prompt, spec.limits),
+            writer: Writer::start(running.stdin.take()),
+            chunks: running.stdout.take().map(pipes::read),
+            flood: Flood::new(spec.limits),
+            permissions: spec.permissions,
+            events: Vec::new(),
+            is_fed: false,
+        };
+        let stderr = LastWords::of(running.stderr.take());
+        Self { running, stderr, talk, clock: Clock::start(spec.timeouts) }
+    }
+
+    fn run(
+        mut self,
+        spec: &AgentSpec,
+        cancel: &CancelToken,
+        listener: &mut dyn Listener,
+    ) -> TurnReport {
+        self.talk.writer.send(AcpClient::hello());
+        let stop = self.attend(spec, cancel, listener);
+        let ended = match &stop {
+            Stop::Answered => self.part(cancel, listener),
+            Stop::Exited(_) => Ended::ByItself,
+            Stop::Ended(ended, _) => {
+                self.ask_to_stop(listener);
+                *ended
+            }
+        };
+        let left_behind = self.running.end(spec.timeouts.grace);
+        self.drain(listener);
+        let mut events = std::mem::take(&mut self.talk.events);
+        let client = self.talk.client;
+        let output = match stop {
+            Stop::Ended(_, error) if !client.is_ended() => client.failed(error),
+            Stop::Ended(_, error) => {
+                let mut output = client.finish(Exit::Code(0), "", &mut events);
+                output.error = output.error.map(|_| error);
+                output
+            }
+            Stop::Exited(exit) => client.finish(exit, &self.stderr.text(), &mut events),
+            Stop::Answered => client.finish(Exit::Code(0), "", &mut events),
+        };
+        for event in events {
+            listener.event(event);
+        }
+        let containment = self.running.containment();
+        TurnReport { output, ended, containment, left_behind }
+    }
+
+    /// Listens and answers until the turn is over.
+    fn attend(
+        &mut self,
+        spec: &AgentSpec,
+        cancel: &CancelToken,
+        listener: &mut dyn Listener,
+    ) -> Stop {
+        let failed = |class, message: &str| TurnError { class, message: message.into() };
+        loop {
+            match self.talk.hear(clock::POLL, &mut self.clock, listener) {
+                Ok(()) => {}
+                Err(stop) => return stop,
+            }
+            if self.talk.client.is_ended() {
+                return Stop::Answered;
+            }
+            if let Some(exit) = self.running.poll() {
+                self.drain(listener);
+                let is_ended = self.talk.client.is_ended();
+                return if is_ended { Stop::Answered } else { Stop::Exited(exit) };
+            }
+            if cancel.is_cancelled() {
+                return Stop::Ended(Ended::Cancelled, failed(ErrorClass::Crash, CANCELLED));
+            }
+            if self.talk.flood.is_over() {
+                return Stop::Ended(Ended::OverLimit, failed(ErrorClass::Limit, OVER_LIMIT));
+            }
+            if let Some(timeout) = self.clock.expired() {
+                let error = clock::failure(timeout, &spec.timeouts);
+                return Stop::Ended(Ended::TimedOut(timeout), error);
+            }
+        }
+    }
+
+    /// The turn is over: the agent's stdin is closed, and it is given the time to end.
+    fn part(&mut self, cancel: &CancelToken, listener: &mut dyn Listener) -> Ended {
+        self.talk.writer.close();
+        self.clock.answer();
+        loop {
+            if self.running.poll().is_some() {
+                return Ended::ByItself;
+            }
+            if let Some(timeout) = self.clock.expired() {
+                return Ended::TimedOut(timeout);
+            }
+            if cancel.is_cancelled() || self.talk.flood.is_over() {
+                return Ended::ByItself;
+            }
+            // Whatever it says now is no part of the turn; it is told as such.
+            let _ = self.talk.hear(clock::POLL, &mut self.clock, listener);
+        }
+    }
+
+    /// Tells the agent that the turn is to end, and waits a little for its answer.
+    fn ask_to_stop(&mut self, listener: &mut dyn Listener) {
+        let Some(line) = self.talk.client.cancel() else { return };
+        self.talk.writer.send(line);
+        let until = Instant::now() + CANCEL_WAIT;
+        while Instant::now() < until
+            && !self.talk.client.is_ended()
+            && !self.talk.flood.is_over()
+            && self.running.poll().is_none()
+        {
+            // Who is asked for a permission now is answered by the end.
+            let _ = self.talk.hear(clock::POLL, &mut self.clock, &mut Deaf(listener));
+        }
+        self.talk.writer.close();
+    }
+
+    /// Reads what is left in the pipe.
+    fn drain(&mut self, listener: &mut dyn Listener) {
+        let until = Instant::now() + DRAIN;
+        while !self.talk.flood.is_over() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || !self.talk.hear_rest(left, listener) {
+                return;
+            }
+        }
+    }
+}
+
+/// Hears events, and allows nothing: the turn is ending.
+struct Deaf<'a>(&'a mut dyn Listener);
+
+impl Listener for Deaf<'_> {
+    fn event(&mut self, event: tertulia_dialect::stream::StreamEvent) {
+        self.0.event(event);
+    }
+
+    fn permit(&mut self, _request: &crate::PermissionRequest) -> crate::PermissionAnswer {
+        crate::PermissionAnswer::Deny
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_text_stands_at_the_head_of_the_prompt() {
+        let mut request = TurnRequest {
+            turn: "t",
+            number: 0,
+            prompt: "Hello",
+            system: Some("Be.\n"),
+            body: None,
+        };
+        assert_eq!(prompt_text(&request), "<instructions>\nBe.\n</instructions>\n\nHello");
+        request.system = None;
+        assert_eq!(prompt_text(&request), "Hello");
+    }
+}

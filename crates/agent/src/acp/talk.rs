@@ -1,0 +1,190 @@
+//! The talk with an agent: what it says goes to `dialect`, what is to be said back goes into its stdin, and
+//! who asks for a permission waits for the person. Called by [`super::Turn`].
+
+use std::io::Write;
+use std::process::ChildStdin;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::time::Duration;
+
+use tertulia_dialect::stream::{
+    AcpAsk, AcpClient, AcpPermission, ErrorClass, StreamEvent, TurnError,
+};
+
+use super::Stop;
+use crate::clock::Clock;
+use crate::flood::Flood;
+use crate::{Ended, Listener, PermissionAnswer, PermissionChoice, PermissionRequest, Permissions};
+
+/// How many lines may wait for an agent that does not read.
+const LINES_MAX: usize = 256;
+
+/// The talk of one turn.
+pub(super) struct Talk {
+    pub(super) client: AcpClient,
+    pub(super) writer: Writer,
+    pub(super) chunks: Option<Receiver<Vec<u8>>>,
+    pub(super) flood: Flood,
+    pub(super) permissions: Permissions,
+    pub(super) events: Vec<StreamEvent>,
+    pub(super) is_fed: bool,
+}
+
+impl Talk {
+    /// Waits for the next bytes, tells what they say, and answers.
+    pub(super) fn hear(
+        &mut self,
+        wait: Duration,
+        clock: &mut Clock,
+        listener: &mut dyn Listener,
+    ) -> Result<(), Stop> {
+        let Some(bytes) = self.next(wait) else { return Ok(()) };
+        let mut asks = Vec::new();
+        self.client.push(&bytes, &mut self.events, &mut asks);
+        self.flood.note(bytes.len(), &self.events);
+        self.tell(listener);
+        // What is said before the prompt is no output yet.
+        if self.client.is_prompted() {
+            clock.hear();
+        }
+        for ask in asks {
+            match ask {
+                AcpAsk::Send(line) => self.send(line)?,
+                AcpAsk::Permit(permission) => self.permit(&permission, clock, listener)?,
+            }
+        }
+        if !self.is_fed && self.client.is_prompted() {
+            self.is_fed = true;
+            listener.fed();
+        }
+        Ok(())
+    }
+
+    /// Waits for bytes of an agent that hears nothing any more. Gives whether there may be more.
+    pub(super) fn hear_rest(&mut self, wait: Duration, listener: &mut dyn Listener) -> bool {
+        let Some(Ok(bytes)) = self.chunks.as_ref().map(|chunks| chunks.recv_timeout(wait)) else {
+            return false;
+        };
+        self.client.push(&bytes, &mut self.events, &mut Vec::new());
+        self.flood.note(bytes.len(), &self.events);
+        self.tell(listener);
+        true
+    }
+
+    /// The next bytes, if any come. A closed pipe is waited out: how the process ends says more.
+    fn next(&mut self, wait: Duration) -> Option<Vec<u8>> {
+        let heard = self.chunks.as_ref().map(|chunks| chunks.recv_timeout(wait));
+        match heard.unwrap_or(Err(RecvTimeoutError::Disconnected)) {
+            Ok(bytes) => Some(bytes),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => {
+                std::thread::sleep(wait.min(Duration::from_millis(5)));
+                None
+            }
+        }
+    }
+
+    fn tell(&mut self, listener: &mut dyn Listener) {
+        for event in self.events.drain(..) {
+            listener.event(event);
+        }
+    }
+
+    fn send(&mut self, line: String) -> Result<(), Stop> {
+        if self.writer.send(line) {
+            return Ok(());
+        }
+        let message = "the agent does not read what it is told".into();
+        Err(Stop::Ended(Ended::OverLimit, TurnError { class: ErrorClass::Crash, message }))
+    }
+
+    /// Answers a permission request: by the settings, or by the person.
+    fn permit(
+        &mut self,
+        permission: &AcpPermission,
+        clock: &mut Clock,
+        listener: &mut dyn Listener,
+    ) -> Result<(), Stop> {
+        let answer = match self.permissions {
+            Permissions::Full => {
+                let allowing = permission.choices.iter().find(|choice| choice.allows);
+                allowing.map_or(PermissionAnswer::Deny, |choice| {
+                    PermissionAnswer::Choose(choice.id.clone())
+                })
+            }
+            Permissions::Read | Permissions::Edit => {
+                let request = request_of(permission);
+                clock.stand_still(|| listener.permit(&request))
+            }
+        };
+        let line = match &answer {
+            PermissionAnswer::Choose(id) => {
+                self.client.answer(permission, Some(id), &mut self.events)
+            }
+            PermissionAnswer::Deny => self.client.answer(permission, None, &mut self.events),
+            PermissionAnswer::EndTurn => self.client.dismiss(permission, &mut self.events),
+        };
+        self.tell(listener);
+        self.send(line)?;
+        if answer != PermissionAnswer::EndTurn {
+            return Ok(());
+        }
+        let message = format!(
+            "a person is needed: the agent asks to be allowed: {}; run it where somebody can answer, or \
+             give it more permissions",
+            permission.title
+        );
+        let error = TurnError { class: ErrorClass::Refused, message: message.into() };
+        Err(Stop::Ended(Ended::NeedsPerson, error))
+    }
+}
+
+fn request_of(permission: &AcpPermission) -> PermissionRequest {
+    let choices = permission.choices.iter().map(|choice| PermissionChoice {
+        id: choice.id.clone(),
+        name: choice.name.clone(),
+        allows: choice.allows,
+    });
+    PermissionRequest {
+        title: permission.title.clone(),
+        tool: permission.tool.clone(),
+        input: permission.input.clone(),
+        choices: choices.collect(),
+    }
+}
+
+/// Writes lines into an agent's stdin from a thread of its own, so that one that does not read blocks
+/// nobody.
+pub(super) struct Writer(Option<SyncSender<String>>);
+
+impl Writer {
+    pub(super) fn start(stdin: Option<ChildStdin>) -> Self {
+        let (sender, lines) = sync_channel::<String>(LINES_MAX);
+        let work = move || {
+            let Some(mut stdin) = stdin else { return };
+            for line in lines {
+                if let Err(error) = stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()) {
+                    tracing::debug!(%error, "an agent closed its stdin");
+                    return;
+                }
+            }
+        };
+        if let Err(error) = std::thread::Builder::new().name("agent stdin".to_owned()).spawn(work) {
+            tracing::warn!(%error, "no thread for an agent's stdin");
+        }
+        Self(Some(sender))
+    }
+
+    /// Gives whether the line will be written. To an agent that closed its stdin nothing is said; how it
+    /// ends says what became of the turn.
+    pub(super) fn send(&self, line: String) -> bool {
+        match self.0.as_ref().map(|sender| sender.try_send(line)) {
+            Some(Err(TrySendError::Full(_))) => false,
+            Some(Ok(()) | Err(TrySendError::Disconnected(_))) | None => true,
+        }
+    }
+
+    /// Closes the pipe when what waits is written.
+    pub(super) fn close(&mut self) {
+        self.0 = None;
+    }
+}

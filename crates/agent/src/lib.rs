@@ -1,0 +1,69 @@
+//! Who answers: an agent is started for one turn, fed its prompt, read to its end and taken away with
+//! all its processes.
+//!
+//! Blocking, one thread per pipe; no runtime. Called by the driver in `team`. It knows processes, pipes
+//! and endpoints, and `dialect` reads what they say; it knows no session log, no queue and no budget.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this room starts programs, and so reads the environment, files and the clock"
+)]
+
+mod acp;
+mod cancel;
+mod clock;
+mod flood;
+mod listener;
+mod openai;
+mod probe;
+mod process;
+mod script;
+mod spec;
+
+pub use cancel::CancelToken;
+pub use listener::{Listener, PermissionAnswer, PermissionChoice, PermissionRequest};
+pub use probe::{Probe, ProbeKind, SignIn, find, probe};
+pub use spec::{
+    AgentKind, AgentSpec, CommandOutput, Containment, Ended, Endpoint, Permissions, ScriptLine,
+    Timeout, Timeouts, TurnReport, TurnRequest,
+};
+
+/// Lets an agent answer once. Returns when it has ended and nothing of it is left, however it ended:
+/// a failure is in the report, with its class and cure.
+pub fn run(
+    spec: &AgentSpec,
+    request: &TurnRequest<'_>,
+    cancel: &CancelToken,
+    listener: &mut dyn Listener,
+) -> TurnReport {
+    match &spec.kind {
+        AgentKind::Claude | AgentKind::Codex | AgentKind::Gemini | AgentKind::Command(_) => {
+            process::run(spec, request, cancel, listener, None)
+        }
+        AgentKind::Acp => acp::run(spec, request, cancel, listener),
+        AgentKind::OpenAi(endpoint) => openai::run(spec, endpoint, request, cancel, listener),
+        AgentKind::Script(lines) => script::run(lines, request, cancel, listener),
+    }
+}
+
+/// What holds the processes of a turn together on this machine. The first call tries it.
+pub fn containment() -> Containment {
+    process::containment()
+}
+
+/// Ends what is left of a turn whose table was killed; says how many processes that were.
+pub fn end_strays(turn: &str) -> usize {
+    process::end_strays(turn)
+}
+
+/// [`run`] for an agent that is a program, in a weaker containment than this machine allows. For tests.
+#[doc(hidden)]
+pub fn run_held_by(
+    containment: Containment,
+    spec: &AgentSpec,
+    request: &TurnRequest<'_>,
+    cancel: &CancelToken,
+    listener: &mut dyn Listener,
+) -> TurnReport {
+    process::run(spec, request, cancel, listener, Some(containment))
+}

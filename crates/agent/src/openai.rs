@@ -1,0 +1,209 @@
+//! Endpoints that speak Chat Completions: one request, its answer read as it is streamed. Called by
+//! [`crate::run`]. It knows HTTP; what is sent and what comes back is `dialect`'s to make and to read.
+//!
+//! ureq blocks, so a thread of its own talks to the endpoint and hands on what comes. The turn never waits
+//! for that thread: when it is over, the connections are shut down, and the thread ends. Where it is still
+//! looking up a name or connecting, it ends with the time that these may take. Nothing is asked twice, and
+//! no redirect is followed: the key goes where the settings say, and nowhere else.
+
+mod scrub;
+mod setup;
+mod wire;
+
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+use tertulia_dialect::stream::{
+    AgentStream, ErrorClass, Exit, StreamEvent, StreamParser, TurnError, TurnOutput,
+};
+
+use crate::clock::{self, Clock, POLL};
+use crate::flood::Flood;
+use crate::process::verdict::CANCELLED;
+use crate::{
+    AgentSpec, CancelToken, Containment, Ended, Endpoint, Listener, TurnReport, TurnRequest,
+};
+use scrub::Scrub;
+use wire::{Wire, Word};
+
+/// How much of a refusal is read, and for how long.
+const REFUSAL_BYTES_MAX: usize = 64 * 1024;
+const REFUSAL_TIME_MAX: Duration = Duration::from_secs(5);
+const OVER_LIMIT: &str = "it sent more than is kept of an answer, and was ended";
+
+pub(crate) fn run(
+    spec: &AgentSpec,
+    endpoint: &Endpoint,
+    request: &TurnRequest<'_>,
+    cancel: &CancelToken,
+    listener: &mut dyn Listener,
+) -> TurnReport {
+    let parser = StreamParser::with_limits(AgentStream::OpenAiChat, spec.limits);
+    let call = match setup::call(spec, endpoint, request) {
+        Ok(call) => call,
+        Err(error) => return report(parser.failed(error), Ended::ByItself),
+    };
+    listener.fed();
+    let exchange = Exchange {
+        scrub: Scrub::new(call.key.as_deref()),
+        parser,
+        clock: Clock::start(spec.timeouts),
+        flood: Flood::new(spec.limits),
+        refusal: None,
+        events: Vec::new(),
+    };
+    let (output, ended) = exchange.run(&call.send(), spec, cancel, listener);
+    report(output, ended)
+}
+
+fn report(output: TurnOutput, ended: Ended) -> TurnReport {
+    TurnReport { output, ended, containment: Containment::None, left_behind: 0 }
+}
+
+fn tell(events: &mut Vec<StreamEvent>, listener: &mut dyn Listener) {
+    for event in events.drain(..) {
+        listener.event(event);
+    }
+}
+
+/// One request that is being answered.
+struct Exchange {
+    parser: StreamParser,
+    scrub: Scrub,
+    clock: Clock,
+    flood: Flood,
+    refusal: Option<RefusalBody>,
+    events: Vec<StreamEvent>,
+}
+
+/// The reply of an endpoint that does not answer.
+struct RefusalBody {
+    status: u16,
+    body: Vec<u8>,
+    since: Instant,
+}
+
+/// Why nothing more is read.
+enum Stop {
+    /// The endpoint is done, or the connection is; in the second case with what it complained of.
+    End(String),
+    /// There was no connection, or no answer that could be read.
+    Failed(TurnError),
+    Ended(Ended),
+}
+
+impl Exchange {
+    fn run(
+        mut self,
+        wire: &Wire,
+        spec: &AgentSpec,
+        cancel: &CancelToken,
+        listener: &mut dyn Listener,
+    ) -> (TurnOutput, Ended) {
+        let stop = loop {
+            if cancel.is_cancelled() {
+                break Stop::Ended(Ended::Cancelled);
+            }
+            if self.flood.is_over() {
+                break Stop::Ended(Ended::OverLimit);
+            }
+            if let Some(timeout) = self.clock.expired() {
+                break Stop::Ended(Ended::TimedOut(timeout));
+            }
+            if self.refusal.as_ref().is_some_and(RefusalBody::is_enough) {
+                break Stop::End(String::new());
+            }
+            let stop = match wire.words.recv_timeout(POLL) {
+                Ok(word) => self.hear(word),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => Some(Stop::End(String::new())),
+            };
+            tell(&mut self.events, listener);
+            if let Some(stop) = stop {
+                break stop;
+            }
+        };
+        wire.shut_down();
+        self.judge(stop, spec, listener)
+    }
+
+    /// Takes in what the thread says.
+    fn hear(&mut self, word: Word) -> Option<Stop> {
+        match word {
+            Word::Accepted => None,
+            Word::Refused { status } => {
+                self.clock.hear();
+                let since = Instant::now();
+                self.refusal = Some(RefusalBody { status, body: Vec::new(), since });
+                None
+            }
+            Word::Bytes(bytes) => {
+                self.clock.hear();
+                let bytes = self.scrub.push(bytes);
+                if let Some(refusal) = &mut self.refusal {
+                    refusal.body.extend_from_slice(&bytes);
+                    return None;
+                }
+                self.parser.push(&bytes, &mut self.events);
+                self.flood.note(bytes.len(), &self.events);
+                if self.parser.is_answered() {
+                    self.clock.answer();
+                }
+                self.parser.is_ended().then(|| Stop::End(String::new()))
+            }
+            Word::End => Some(Stop::End(String::new())),
+            Word::Broken(trouble) => Some(Stop::End(self.scrub.text(&trouble))),
+            Word::Failed(mut error) => {
+                error.message = self.scrub.text(&error.message).into();
+                Some(Stop::Failed(error))
+            }
+        }
+    }
+
+    fn judge(
+        mut self,
+        stop: Stop,
+        spec: &AgentSpec,
+        listener: &mut dyn Listener,
+    ) -> (TurnOutput, Ended) {
+        let rest = self.scrub.finish();
+        let mut events = std::mem::take(&mut self.events);
+        match &mut self.refusal {
+            Some(refusal) => refusal.body.extend_from_slice(&rest),
+            None => self.parser.push(&rest, &mut events),
+        }
+        let parser = self.parser;
+        let (output, ended) = match (stop, self.refusal) {
+            (Stop::End(_) | Stop::Failed(_), Some(RefusalBody { status, body, .. })) => {
+                (parser.refused(status, &body, &mut events), Ended::ByItself)
+            }
+            (Stop::End(trouble), None) => {
+                (parser.finish(Exit::Code(0), &trouble, &mut events), Ended::ByItself)
+            }
+            (Stop::Failed(error), None) => (parser.failed(error), Ended::ByItself),
+            (Stop::Ended(ended @ Ended::TimedOut(_)), _) if parser.is_answered() => {
+                (parser.finish(Exit::Code(0), "", &mut events), ended)
+            }
+            (Stop::Ended(ended), _) => {
+                let error = match ended {
+                    Ended::TimedOut(timeout) => clock::failure(timeout, &spec.timeouts),
+                    Ended::OverLimit => failure(ErrorClass::Limit, OVER_LIMIT),
+                    _ => failure(ErrorClass::Crash, CANCELLED),
+                };
+                (parser.failed(error), ended)
+            }
+        };
+        tell(&mut events, listener);
+        (output, ended)
+    }
+}
+
+impl RefusalBody {
+    fn is_enough(&self) -> bool {
+        self.body.len() >= REFUSAL_BYTES_MAX || self.since.elapsed() >= REFUSAL_TIME_MAX
+    }
+}
+
+fn failure(class: ErrorClass, message: &str) -> TurnError {
+    TurnError { class, message: message.into() }
+}

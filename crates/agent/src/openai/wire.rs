@@ -1,0 +1,148 @@
+//! The thread that talks to an endpoint. It blocks on the socket, so it hands on what comes and is never
+//! waited for. Called by [`super::run`]; it knows HTTP and reads nothing of a body.
+
+use std::io::Read;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use tertulia_dialect::stream::{ErrorClass, TurnError};
+use ureq::http::header::{CONTENT_ENCODING, LOCATION};
+use ureq::http::{Response, StatusCode, Uri};
+use ureq::{Body, Error, Timeout};
+
+use super::setup::Call;
+
+/// How much is read at once, and how many pieces may wait; then the endpoint waits.
+const CHUNK_BYTES: usize = 16 * 1024;
+const CHUNKS_MAX: usize = 8;
+
+/// What the thread says.
+pub(super) enum Word {
+    /// An answer comes.
+    Accepted,
+    /// The endpoint refused; the bytes that follow say why.
+    Refused {
+        status: u16,
+    },
+    Bytes(Vec<u8>),
+    /// The body is whole.
+    End,
+    /// The body broke off.
+    Broken(String),
+    /// There is no reply to read.
+    Failed(TurnError),
+}
+
+/// The thread, seen from the turn.
+pub(super) struct Wire {
+    pub(super) words: Receiver<Word>,
+    agent: ureq::Agent,
+}
+
+impl Wire {
+    /// Shuts the connections down; the thread ends by it.
+    pub(super) fn shut_down(&self) {
+        self.agent.clone().shutdown();
+    }
+}
+
+impl Call {
+    /// Sends the request, from a thread of its own.
+    pub(super) fn send(self) -> Wire {
+        let (sender, words) = sync_channel(CHUNKS_MAX);
+        let agent = self.agent.clone();
+        let work = move || {
+            let last = self.talk(&sender);
+            // Nobody listens any more: the turn is over.
+            let _ = sender.send(last);
+        };
+        if let Err(error) = std::thread::Builder::new().name("endpoint".to_owned()).spawn(work) {
+            tracing::warn!(%error, "no thread for an endpoint");
+        }
+        Wire { words, agent }
+    }
+
+    /// Talks until nothing more comes, and gives the last word.
+    fn talk(&self, sender: &SyncSender<Word>) -> Word {
+        let mut request = self.agent.post(&self.url).header("content-type", "application/json");
+        if let Some(key) = &self.key {
+            request = request.header("authorization", format!("Bearer {key}"));
+        }
+        let reply = match request.send(self.body.as_bytes()) {
+            Ok(reply) => reply,
+            Err(error) => return Word::Failed(self.failure(&error)),
+        };
+        let status = reply.status();
+        if status.is_redirection() {
+            return Word::Failed(self.redirected(status, &reply));
+        }
+        let encoding = reply.headers().get(CONTENT_ENCODING).and_then(|it| it.to_str().ok());
+        if let Some(encoding) = encoding.filter(|it| !it.eq_ignore_ascii_case("identity")) {
+            return Word::Failed(self.encoded(status, encoding));
+        }
+        let first = match status.is_success() {
+            true => Word::Accepted,
+            false => Word::Refused { status: status.as_u16() },
+        };
+        if sender.send(first).is_err() {
+            return Word::End;
+        }
+        self.read_body(reply, sender)
+    }
+
+    fn read_body(&self, reply: Response<Body>, sender: &SyncSender<Word>) -> Word {
+        let mut body = reply.into_body().into_reader();
+        let mut buffer = vec![0; CHUNK_BYTES];
+        loop {
+            match body.read(&mut buffer) {
+                Ok(0) => return Word::End,
+                Ok(length) => {
+                    let bytes = buffer.get(..length).unwrap_or_default().to_vec();
+                    if sender.send(Word::Bytes(bytes)).is_err() {
+                        return Word::End;
+                    }
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Word::Broken(error.to_string()),
+            }
+        }
+    }
+
+    fn failure(&self, error: &Error) -> TurnError {
+        let host = &self.host;
+        let (class, message) = match error {
+            Error::BadUri(_) | Error::Http(_) => {
+                (ErrorClass::Setup, "`base_url` is no address that can be asked".to_owned())
+            }
+            Error::InvalidProxyUrl => {
+                (ErrorClass::Setup, "the proxy that the environment names is none".to_owned())
+            }
+            Error::HostNotFound => (ErrorClass::Network, format!("there is no host {host}")),
+            Error::Timeout(Timeout::Connect | Timeout::Resolve) => {
+                (ErrorClass::Network, format!("no connection to {host} in time"))
+            }
+            error => (ErrorClass::Network, format!("no answer from {host}: {error}")),
+        };
+        TurnError { class, message: message.into() }
+    }
+
+    /// A compressed stream comes late; none was asked for, and none is read.
+    fn encoded(&self, status: StatusCode, encoding: &str) -> TurnError {
+        let message = format!(
+            "HTTP {status}: {} compresses its answer ({encoding}), though it was asked not to; see to its \
+             settings, or to the proxy before it",
+            self.host
+        );
+        TurnError { class: ErrorClass::Setup, message: message.into() }
+    }
+
+    fn redirected(&self, status: StatusCode, reply: &Response<Body>) -> TurnError {
+        let place = reply.headers().get(LOCATION).and_then(|place| place.to_str().ok());
+        let place = place.and_then(|place| place.parse::<Uri>().ok());
+        let host = place.as_ref().and_then(Uri::host).unwrap_or(&self.host);
+        let message = format!(
+            "HTTP {status}: {} sends us to {host}, and the key is not taken there; correct `base_url`",
+            self.host
+        );
+        TurnError { class: ErrorClass::Setup, message: message.into() }
+    }
+}

@@ -1,0 +1,52 @@
+//! Agents that are programs: Claude Code, Codex, Gemini CLI and any other one. [`run`] is one turn of one
+//! of them, from its command line to the moment when nothing of it is left.
+//!
+//! Other kinds of agents that are programs, and `probe`, use the layer below: `process/start.rs` says how
+//! a program is started and ended, `process/pipes.rs` serves its pipes, `process/environment.rs` and
+//! `process/program.rs` say what it sees and where it is found, `process/verdict.rs` makes the report of a
+//! turn that never began.
+
+mod claude;
+mod codex;
+mod control_group;
+mod descendants;
+pub(crate) mod environment;
+mod gemini;
+mod hearing;
+mod holder;
+mod neutral;
+pub(crate) mod pipes;
+mod prepare;
+mod proc_table;
+pub(crate) mod program;
+mod start;
+mod strays;
+mod transcript;
+mod turn;
+pub(crate) mod verdict;
+
+pub(crate) use holder::containment;
+pub(crate) use start::{CommandLine, Running, StartError, start};
+pub(crate) use strays::end_strays;
+
+use tertulia_dialect::stream::{ErrorClass, TurnError};
+
+use crate::{AgentSpec, CancelToken, Containment, Ended, Listener, TurnReport, TurnRequest};
+
+/// One turn, in the strongest containment that this machine allows, or in the one that a test asks for.
+pub(crate) fn run(
+    spec: &AgentSpec,
+    request: &TurnRequest<'_>,
+    cancel: &CancelToken,
+    listener: &mut dyn Listener,
+    forced: Option<Containment>,
+) -> TurnReport {
+    if cancel.is_cancelled() {
+        let error = TurnError { class: ErrorClass::Crash, message: verdict::CANCELLED.into() };
+        return verdict::not_started(error, Ended::Cancelled);
+    }
+    let prepared = prepare::prepare(spec, request);
+    let turn =
+        prepared.and_then(|prepared| turn::run(prepared, spec, request, cancel, listener, forced));
+    turn.unwrap_or_else(|error| verdict::not_started(error.into(), Ended::ByItself))
+}

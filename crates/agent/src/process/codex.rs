@@ -1,0 +1,106 @@
+//! Codex. Called by [`super::prepare`].
+//!
+//! The system text becomes developer instructions: as an argument while it is short, else by a profile,
+//! which has to lie in Codex's own folder. `features.unbounded_connection_retries` is off: with it a
+//! service that cannot be reached is asked for ever.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use tempfile::NamedTempFile;
+use tertulia_dialect::stream::AgentStream;
+
+use super::environment::Keys;
+use super::prepare::{Files, Prepared, command_line, headed};
+use super::start::{ARGUMENT_BYTES_MAX, CommandLine, StartError};
+use crate::{AgentSpec, Permissions, TurnRequest};
+
+/// The setting, with its equals sign.
+const INSTRUCTIONS: &str = "developer_instructions=";
+/// What the name of a profile's file ends with.
+const PROFILE_SUFFIX: &str = ".config.toml";
+
+pub(super) fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
+    let mut command = command_line(spec, "codex", Keys::OpenAi)?;
+    let sandbox = match spec.permissions {
+        Permissions::Read => "read-only",
+        Permissions::Edit => "workspace-write",
+        Permissions::Full => "danger-full-access",
+    };
+    command = command.args(["exec", "--json", "--skip-git-repo-check", "--sandbox", sandbox]);
+    command = command.args(["-c", "features.unbounded_connection_retries=false"]);
+    if let Some(model) = &spec.model {
+        command = command.args(["-m", model]);
+    }
+    let mut files = Files::default();
+    let mut prompt = request.prompt.to_owned();
+    if let Some(system) = request.system.filter(|system| !system.is_empty()) {
+        let setting = format!("{INSTRUCTIONS}{}", toml_string(system));
+        if setting.len() <= ARGUMENT_BYTES_MAX {
+            command = command.args(["-c", &setting]);
+        } else if let Some((name, file)) = write_profile(spec, &command, &setting) {
+            command = command.args(["-p", &name]);
+            files.profile = Some(file);
+        } else {
+            prompt = headed(Some(system), request.prompt);
+        }
+    }
+    command = command.args(["-"]);
+    Ok(Prepared { command, prompt, stream: AgentStream::Codex, files })
+}
+
+/// Writes the setting as a profile of this turn alone. `None` where it cannot be: the folder is not there
+/// or not ours, or a profile was chosen already.
+fn write_profile(
+    spec: &AgentSpec,
+    command: &CommandLine,
+    setting: &str,
+) -> Option<(String, NamedTempFile)> {
+    let is_profile = |arg: &str| arg == "-p" || arg.starts_with("--profile");
+    if spec.args.iter().any(|arg| is_profile(arg)) {
+        return None;
+    }
+    let home = command.environment.get("CODEX_HOME").map(PathBuf::from).or_else(|| {
+        command.environment.get("HOME").map(|home| PathBuf::from(home).join(".codex"))
+    })?;
+    let mut file = tempfile::Builder::new()
+        .prefix("tertulia-")
+        .suffix(PROFILE_SUFFIX)
+        .tempfile_in(home)
+        .ok()?;
+    file.write_all(setting.as_bytes()).ok()?;
+    file.write_all(b"\n").ok()?;
+    let name = file.path().file_name()?.to_str()?.strip_suffix(PROFILE_SUFFIX)?.to_owned();
+    Some((name, file))
+}
+
+/// A text as a basic string of TOML.
+fn toml_string(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + text.len() / 16 + 2);
+    quoted.push('"');
+    for letter in text.chars() {
+        match letter {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            '\0'..='\u{1f}' | '\u{7f}' => {
+                quoted.push_str(&format!("\\u{:04X}", u32::from(letter)));
+            }
+            _ => quoted.push(letter),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_a_string_of_toml_whatever_is_in_it() {
+        assert_eq!(toml_string("a\"b\\c\nd\te\r\0\u{7f}é"), r#""a\"b\\c\nd\te\r\u0000\u007Fé""#);
+    }
+}

@@ -1,0 +1,193 @@
+//! A control group (version 2) for one turn: whoever is started inside cannot leave it by forking, by a
+//! session of its own or by clearing its environment, and all are killed by one word. Called by
+//! [`super::holder`].
+//!
+//! The group is made below our own, so no more rights are needed than a service manager or a container
+//! gives with a delegated group. Where there are none, [`is_usable`] says so.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use super::proc_table::{self, Identity};
+use super::start::new_command;
+
+/// Enters the group whose folder is `$1`, before the shell becomes a program.
+pub(super) const ENTER: &str = r#"echo $$ >"$1/cgroup.procs" && shift && exec "$@""#;
+
+/// What the names of our groups begin with.
+const PREFIX: &str = "tertulia-";
+/// A group that holds more is told to hold this many.
+const MEMBERS_MAX: usize = 65_536;
+/// How deep groups inside a group are followed.
+const DEPTH_MAX: usize = 8;
+
+/// One group. It stays until [`remove`](Self::remove).
+#[derive(Debug)]
+pub(super) struct ControlGroup {
+    path: PathBuf,
+}
+
+impl ControlGroup {
+    /// Makes a group; `None` where it is not allowed. What an earlier run of ours left behind when it was
+    /// killed is taken away first.
+    pub(super) fn create(name: &str) -> Option<Self> {
+        let parent = own_folder()?;
+        sweep(&parent);
+        let group = Self { path: parent.join(format!("{PREFIX}{name}")) };
+        std::fs::create_dir(&group.path).ok()?;
+        // Without it (kernels before 5.14) there is no one word.
+        if !group.path.join("cgroup.kill").is_file() {
+            group.remove();
+            return None;
+        }
+        Some(group)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All that live in it, in groups inside it too, but for one.
+    pub(super) fn members(&self, except: u32) -> Vec<Identity> {
+        let mut pids = Vec::new();
+        collect(&self.path, DEPTH_MAX, &mut pids);
+        pids.retain(|pid| *pid != except);
+        pids.into_iter().filter_map(proc_table::identify).collect()
+    }
+
+    /// Kills all of them, those being forked too.
+    pub(super) fn kill(&self) {
+        if let Err(error) = std::fs::write(self.path.join("cgroup.kill"), "1") {
+            tracing::warn!(group = %self.path.display(), %error, "a group could not be killed");
+        }
+    }
+
+    /// Takes it away. The kernel refuses for a moment after the last member's death.
+    pub(super) fn remove(&self) {
+        let until = Instant::now() + Duration::from_secs(1);
+        while let Err(error) = remove_tree(&self.path, DEPTH_MAX) {
+            if error.kind() == std::io::ErrorKind::NotFound || Instant::now() >= until {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// Whether a group can be made and entered here. Tries it.
+pub(super) fn is_usable() -> bool {
+    let name = format!("{}-probe", proc_table::own_name());
+    let Some(group) = ControlGroup::create(&name) else { return false };
+    let mut enter = new_command(Path::new("/bin/sh"));
+    enter.args(["-c", ENTER, "sh"]).arg(group.path()).arg("true").env_clear();
+    enter.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let is_entered = enter.status().is_ok_and(|status| status.success());
+    group.remove();
+    is_entered
+}
+
+/// The folder of the group that we are in.
+fn own_folder() -> Option<PathBuf> {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    folder_of(&mounts, &groups)
+}
+
+/// Finds it: the mount point of version 2, and our place below what is mounted there.
+fn folder_of(mounts: &str, groups: &str) -> Option<PathBuf> {
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    mounts.lines().find_map(|line| {
+        let (fields, kind) = line.split_once(" - ")?;
+        if kind.split(' ').next() != Some("cgroup2") {
+            return None;
+        }
+        let mut fields = fields.split(' ').skip(3);
+        let (root, point) = (fields.next()?, fields.next()?);
+        // A part of the hierarchy may be mounted, as in a container; names with blanks are escaped, and
+        // such a place is not worth the trouble.
+        let below = Path::new(own).strip_prefix(root).ok()?;
+        let folder = Path::new(point).join(below);
+        Some(folder).filter(|folder| !folder.to_string_lossy().contains('\\'))
+    })
+}
+
+/// Kills and takes away groups whose owner is gone. The name says who that was.
+fn sweep(parent: &Path) {
+    let Ok(entries) = std::fs::read_dir(parent) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(owner) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else {
+            continue;
+        };
+        if proc_table::is_orphaned(owner) {
+            let group = ControlGroup { path: entry.path() };
+            group.kill();
+            group.remove();
+        }
+    }
+}
+
+fn collect(folder: &Path, depth: usize, pids: &mut Vec<u32>) {
+    let mut text = String::new();
+    if let Ok(file) = std::fs::File::open(folder.join("cgroup.procs")) {
+        let _ = file.take(16 * MEMBERS_MAX as u64).read_to_string(&mut text);
+    }
+    pids.extend(text.lines().filter_map(|line| line.parse::<u32>().ok()));
+    pids.truncate(MEMBERS_MAX);
+    for inner in folders_in(folder, depth) {
+        collect(&inner, depth - 1, pids);
+    }
+}
+
+fn remove_tree(folder: &Path, depth: usize) -> std::io::Result<()> {
+    for inner in folders_in(folder, depth) {
+        remove_tree(&inner, depth - 1)?;
+    }
+    std::fs::remove_dir(folder)
+}
+
+/// The groups in a group; none below the depth that is followed.
+fn folders_in(folder: &Path, depth: usize) -> Vec<PathBuf> {
+    if depth == 0 {
+        return Vec::new();
+    }
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let is_folder = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    entries.flatten().filter(is_folder).map(|entry| entry.path()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(mounts: &str, groups: &str, expected: Option<&str>) {
+        assert_eq!(folder_of(mounts, groups).as_deref(), expected.map(Path::new));
+    }
+
+    #[test]
+    fn the_folder_is_found_wherever_version_2_is_mounted() {
+        let unified = "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n\
+                       41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
+        check(unified, "1:cpu:/x\n0::/\n", Some("/sys/fs/cgroup/unified"));
+        let modern = "30 24 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
+        let own = "0::/user.slice/user-1000.slice/user@1000.service/app.slice\n";
+        let folder = "/sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service/app.slice";
+        check(modern, own, Some(folder));
+    }
+
+    #[test]
+    fn a_part_of_the_hierarchy_is_mounted_in_a_container() {
+        let mounts = "9 8 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
+        check(mounts, "0::/docker/abc/inner\n", Some("/sys/fs/cgroup/inner"));
+        check(mounts, "0::/elsewhere\n", None);
+    }
+
+    #[test]
+    fn version_1_alone_gives_none() {
+        check("9 8 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n", "1:cpu:/\n", None);
+        check("", "", None);
+        check("garbage", "0::/\n", None);
+    }
+}

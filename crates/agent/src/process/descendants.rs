@@ -1,0 +1,180 @@
+//! The weaker means: descendants are looked for while the program runs, orphans come to us, and a variable
+//! marks what got away. Called by [`super::holder`] where no control group can be made.
+//!
+//! A process belongs to the turn if it is known already, if its parent does, if it is in a session with
+//! one that does, or if it carries the mark. What clears its environment, starts a session and loses its
+//! parent between two looks gets out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use super::holder::MARK;
+use super::proc_table::{self, Identity, Row};
+
+/// The time between two looks while the program runs. Each reads a line for every process there is; the
+/// marks, which cost another read each, are only looked at when the turn ends.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// The processes of one turn.
+#[derive(Debug)]
+pub(super) struct Descendants {
+    /// The value of the variable that marks them.
+    mark: Box<str>,
+    main: Option<Identity>,
+    known: BTreeSet<Identity>,
+    looked: Option<Instant>,
+}
+
+impl Descendants {
+    /// Begins to hold. What an earlier run of ours left behind when it was killed is ended first.
+    pub(super) fn new(mark: &str) -> Self {
+        sweep();
+        // Orphans of our descendants become our children, not those of the first process.
+        #[cfg(target_os = "linux")]
+        if let Err(error) = rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
+            tracing::debug!(%error, "orphans go to the first process");
+        }
+        Self { mark: mark.into(), main: None, known: BTreeSet::new(), looked: None }
+    }
+
+    /// The program runs.
+    pub(super) fn hold(&mut self, pid: u32) {
+        // Our child is not waited for yet, so its id is its own, even if it is dead.
+        self.main = proc_table::row(pid).map(|row| row.identity);
+        self.known.extend(self.main);
+    }
+
+    /// Looks, if it is time to.
+    pub(super) fn look(&mut self) {
+        if self.looked.is_none_or(|looked| looked.elapsed() >= LOOK_EVERY) {
+            self.look_now(false);
+        }
+    }
+
+    /// All that live, but for the program itself.
+    pub(super) fn others(&mut self) -> Vec<Identity> {
+        let mut living = self.look_now(true);
+        living.retain(|identity| Some(*identity) != self.main);
+        living
+    }
+
+    /// Kills all that live.
+    pub(super) fn kill(&mut self) {
+        for identity in self.look_now(true) {
+            proc_table::signal(identity, Signal::KILL);
+        }
+    }
+
+    /// Takes the exit status of orphans that came to us.
+    pub(super) fn reap(&mut self) {
+        for identity in &self.known {
+            if Some(*identity) != self.main {
+                proc_table::reap(*identity);
+            }
+        }
+    }
+
+    /// Finds the living ones, remembers them, and reaps those that died as ours.
+    fn look_now(&mut self, with_marks: bool) -> Vec<Identity> {
+        let rows = proc_table::rows();
+        let own_session = proc_table::row(std::process::id()).map_or(0, |row| row.session);
+        let is_marked = |row: &Row| {
+            let mark = || proc_table::variable(row.identity.pid, MARK);
+            with_marks && !row.is_zombie && mark().as_deref() == Some(&*self.mark)
+        };
+        let found = belonging(&rows, &self.known, own_session, is_marked);
+        self.known.extend(found.iter().copied());
+        self.reap();
+        let main = self.main;
+        self.known.retain(|known| Some(*known) == main || found.contains(known));
+        self.looked = Some(Instant::now());
+        let is_living = |row: &&Row| !row.is_zombie && found.contains(&row.identity);
+        rows.iter().filter(is_living).map(|row| row.identity).collect()
+    }
+}
+
+/// Ends what carries the mark of an owner that is gone.
+fn sweep() {
+    for row in proc_table::rows().iter().filter(|row| !row.is_zombie) {
+        let mark = proc_table::variable(row.identity.pid, MARK);
+        if mark.is_some_and(|mark| proc_table::is_orphaned(&mark)) {
+            proc_table::signal(row.identity, Signal::KILL);
+        }
+    }
+}
+
+/// The rows that belong to the turn, by what is known of them.
+fn belonging(
+    rows: &[Row],
+    known: &BTreeSet<Identity>,
+    own_session: u32,
+    is_marked: impl Fn(&Row) -> bool,
+) -> BTreeSet<Identity> {
+    let own = std::process::id();
+    let mut found = BTreeSet::new();
+    let mut open = Vec::new();
+    let mut children: BTreeMap<u32, Vec<Row>> = BTreeMap::new();
+    let mut sessions: BTreeMap<u32, Vec<Row>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.identity.pid != own) {
+        children.entry(row.parent).or_default().push(*row);
+        if row.session != 0 && row.session != own_session {
+            sessions.entry(row.session).or_default().push(*row);
+        }
+        if known.contains(&row.identity) || is_marked(row) {
+            found.insert(row.identity);
+            open.push(*row);
+        }
+    }
+    while let Some(member) = open.pop() {
+        // Each list is taken once: whoever comes later finds its people among the found.
+        let born = children.remove(&member.identity.pid).unwrap_or_default();
+        let beside = sessions.remove(&member.session).unwrap_or_default();
+        open.extend(born.into_iter().chain(beside).filter(|row| found.insert(row.identity)));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(pid: u32, parent: u32, session: u32) -> Row {
+        let identity = Identity { pid, started: u64::from(pid) };
+        Row { identity, parent, session, is_zombie: false }
+    }
+
+    fn check(rows: &[Row], known: &[u32], marked: u32, expected: &[u32]) {
+        let known = known.iter().map(|pid| Identity { pid: *pid, started: u64::from(*pid) });
+        let found = belonging(rows, &known.collect(), 5, |row| row.identity.pid == marked);
+        assert_eq!(found.iter().map(|identity| identity.pid).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn children_and_their_children_belong() {
+        check(
+            &[row(12, 11, 5), row(11, 10, 5), row(10, 1, 5), row(20, 1, 5)],
+            &[10],
+            0,
+            &[10, 11, 12],
+        );
+    }
+
+    #[test]
+    fn an_orphan_in_a_member_s_session_belongs_and_one_in_ours_does_not() {
+        check(&[row(10, 1, 10), row(30, 1, 10), row(40, 1, 5)], &[10], 0, &[10, 30]);
+        check(&[row(10, 1, 5), row(40, 1, 5)], &[10], 0, &[10]);
+    }
+
+    #[test]
+    fn the_mark_finds_what_left_its_parents() {
+        check(&[row(50, 1, 50), row(51, 50, 51)], &[], 50, &[50, 51]);
+    }
+
+    #[test]
+    fn an_id_that_came_back_is_somebody_else() {
+        let known = BTreeSet::from([Identity { pid: 10, started: 3 }]);
+        assert!(belonging(&[row(10, 1, 10)], &known, 5, |_| false).is_empty());
+    }
+}

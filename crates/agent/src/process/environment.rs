@@ -1,0 +1,203 @@
+//! The environment of an agent, by a list of what may be in it: what programs need to work at all, what
+//! the agent documents for its own keys and homes, and what the team file adds. Nothing else of ours
+//! reaches it, so no password of a store and no key of another service. Used wherever an agent is
+//! started.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// What every program may see; a name that ends in `*` stands for all that begin with it.
+const COMMON: [&str; 23] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TERM",
+    "TZ",
+    "TMPDIR",
+    "XDG_*",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+];
+
+/// What agents tell the programs that they start. Handed on to another agent it would take itself for a
+/// part of the first one, and wait for it.
+const NESTED: [&str; 13] = [
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_EXECPATH",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_ENV_FILE",
+    "CLAUDE_PLUGIN_*",
+    "CLAUDE_PROJECT_DIR",
+    "CODEX_CI",
+    "CODEX_SANDBOX*",
+    "CODEX_THREAD_ID",
+    "GEMINI_CLI",
+    "GEMINI_CLI_IDE_*",
+    "GEMINI_CLI_SESSION_ID",
+];
+
+/// Whose keys an agent may see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keys {
+    /// Claude Code's.
+    Anthropic,
+    /// Codex's.
+    OpenAi,
+    /// Gemini CLI's.
+    Google,
+    /// Nobody's.
+    None,
+}
+
+impl Keys {
+    /// Guesses whose a program is by its name, as for the adapters of the Agent Client Protocol.
+    pub(crate) fn of_program(name: &str) -> Self {
+        let name = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
+        let vendors =
+            [("claude", Self::Anthropic), ("codex", Self::OpenAi), ("gemini", Self::Google)];
+        let found = vendors.iter().find(|(word, _)| name.contains(word));
+        found.map_or(Self::None, |(_, keys)| *keys)
+    }
+
+    fn patterns(self) -> &'static [&'static str] {
+        match self {
+            Self::Anthropic => &["ANTHROPIC_*", "CLAUDE_*"],
+            Self::OpenAi => &["OPENAI_*", "CODEX_*"],
+            Self::Google => &["GEMINI_*", "GOOGLE_*"],
+            Self::None => &[],
+        }
+    }
+}
+
+/// A whole environment, in the order of names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Environment(BTreeMap<OsString, OsString>);
+
+impl Environment {
+    /// That of an agent, from our own and what the team file adds.
+    pub(crate) fn of_agent(keys: Keys, added: &BTreeMap<Box<str>, Box<str>>) -> Self {
+        let mut environment = Self::chosen(std::env::vars_os(), keys);
+        for (name, value) in added {
+            environment.set(&**name, &**value);
+        }
+        environment
+    }
+
+    fn chosen(ours: impl IntoIterator<Item = (OsString, OsString)>, keys: Keys) -> Self {
+        let is_allowed = |name: &OsStr| {
+            name.to_str().is_some_and(|name| {
+                let is_in = |patterns: &[&str]| patterns.iter().any(|pattern| fits(name, pattern));
+                (is_in(&COMMON) || is_in(keys.patterns())) && !is_in(&NESTED)
+            })
+        };
+        Self(ours.into_iter().filter(|(name, _)| is_allowed(name)).collect())
+    }
+
+    /// Sets a variable. A name that cannot be one is left out: the system would refuse the whole.
+    pub(crate) fn set(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) {
+        let (name, value) = (name.as_ref(), value.as_ref());
+        let bytes = name.as_encoded_bytes();
+        let is_name = !bytes.is_empty() && !bytes.contains(&b'=') && !bytes.contains(&0);
+        if is_name && !value.as_encoded_bytes().contains(&0) {
+            self.0.insert(name.to_owned(), value.to_owned());
+        }
+    }
+
+    /// The value of a variable that is there and not empty.
+    pub(crate) fn get(&self, name: &str) -> Option<&OsStr> {
+        self.0.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&OsString, &OsString)> {
+        self.0.iter()
+    }
+}
+
+fn fits(name: &str, pattern: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning),
+        None => name == pattern,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(ours: &[&str], keys: Keys) -> String {
+        let ours = ours.iter().map(|name| (OsString::from(name), OsString::from("x")));
+        let chosen = Environment::chosen(ours, keys);
+        chosen.iter().map(|(name, _)| name.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    const OURS: [&str; 16] = [
+        "PATH",
+        "HOME",
+        "LC_ALL",
+        "XDG_CONFIG_HOME",
+        "PGPASSWORD",
+        "AWS_SECRET_ACCESS_KEY",
+        "TERTULIA_STORE",
+        "LD_PRELOAD",
+        "ANTHROPIC_API_KEY",
+        "CLAUDE_CONFIG_DIR",
+        "CLAUDE_CODE_SSE_PORT",
+        "CLAUDECODE",
+        "CODEX_HOME",
+        "CODEX_SANDBOX_NETWORK_DISABLED",
+        "GEMINI_API_KEY",
+        "https_proxy",
+    ];
+
+    #[test]
+    fn each_agent_sees_its_own_keys_and_no_other() {
+        let common = "HOME LC_ALL PATH XDG_CONFIG_HOME https_proxy";
+        assert_eq!(names(&OURS, Keys::None), common);
+        assert_eq!(
+            names(&OURS, Keys::Anthropic),
+            "ANTHROPIC_API_KEY CLAUDE_CONFIG_DIR HOME LC_ALL PATH XDG_CONFIG_HOME https_proxy"
+        );
+        assert_eq!(
+            names(&OURS, Keys::OpenAi),
+            "CODEX_HOME HOME LC_ALL PATH XDG_CONFIG_HOME https_proxy"
+        );
+        assert_eq!(
+            names(&OURS, Keys::Google),
+            "GEMINI_API_KEY HOME LC_ALL PATH XDG_CONFIG_HOME https_proxy"
+        );
+    }
+
+    #[test]
+    fn a_program_s_name_says_whose_keys_it_needs() {
+        assert_eq!(Keys::of_program("/opt/bin/claude-agent-acp"), Keys::Anthropic);
+        assert_eq!(Keys::of_program("codex-acp"), Keys::OpenAi);
+        assert_eq!(Keys::of_program("gemini"), Keys::Google);
+        assert_eq!(Keys::of_program("/opt/claude/bin/bot"), Keys::None);
+    }
+
+    #[test]
+    fn a_variable_that_cannot_be_one_is_left_out() {
+        let mut environment = Environment::default();
+        for (name, value) in [("", "x"), ("A=B", "x"), ("A", "x\0y"), ("B", "")] {
+            environment.set(name, value);
+        }
+        assert_eq!(environment.iter().count(), 1);
+        assert_eq!(environment.get("B"), None);
+    }
+}

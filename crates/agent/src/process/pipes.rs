@@ -1,0 +1,162 @@
+//! The three pipes of a program, each served by a thread of its own, so that none waits for another: the
+//! prompt goes in at once, output comes out in chunks with back-pressure, of stderr only the end is kept.
+//! Used by [`super::run`], `acp` and `probe`. It knows no protocol.
+
+use std::collections::VecDeque;
+use std::io::{Read, Write};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How much is read at once.
+const CHUNK_BYTES: usize = 64 * 1024;
+/// How many chunks may wait; then the program waits.
+const CHUNKS_MAX: usize = 8;
+/// How much of the end of stderr is kept.
+const TAIL_BYTES: usize = 64 * 1024;
+/// How long its end is waited for. Only a process that got out of the weaker containment takes so long.
+const TAIL_WAIT: Duration = Duration::from_millis(500);
+
+/// Writes bytes and closes the pipe. A program that does not read, or closes its end, is no failure here:
+/// how it ends says what became of the turn.
+pub(crate) fn feed(pipe: impl Write + Send + 'static, bytes: Vec<u8>) {
+    spawn("agent stdin", move || {
+        let mut pipe = pipe;
+        if let Err(error) = pipe.write_all(&bytes).and_then(|()| pipe.flush()) {
+            tracing::debug!(%error, "an agent did not read its whole prompt");
+        }
+    });
+}
+
+/// Reads a pipe. The channel holds a bounded number of chunks and closes at the pipe's end.
+pub(crate) fn read(pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = sync_channel(CHUNKS_MAX);
+    spawn("agent stdout", move || read_all(pipe, &sender));
+    receiver
+}
+
+fn read_all(mut pipe: impl Read, sender: &SyncSender<Vec<u8>>) {
+    let mut buffer = vec![0; CHUNK_BYTES];
+    loop {
+        match pipe.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(length) => {
+                let chunk = buffer.get(..length).unwrap_or_default().to_vec();
+                if sender.send(chunk).is_err() {
+                    return;
+                }
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// The end of what a pipe gives.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tail(Arc<(Mutex<Kept>, Condvar)>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    bytes: VecDeque<u8>,
+    /// Somebody reads the pipe, and it has not ended.
+    is_open: bool,
+}
+
+/// Reads a pipe to its end, and keeps its last bytes.
+pub(crate) fn tail(pipe: impl Read + Send + 'static) -> Tail {
+    let tail = Tail::default();
+    tail.kept().is_open = true;
+    let reader = TailReader(tail.clone());
+    spawn("agent stderr", move || {
+        let mut pipe = pipe;
+        let mut buffer = [0; 8 * 1024];
+        loop {
+            match pipe.read(&mut buffer) {
+                Ok(0) => return,
+                Ok(length) => reader.0.push(buffer.get(..length).unwrap_or_default()),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+        }
+    });
+    tail
+}
+
+/// Says that the pipe has ended when it goes, however that comes to be.
+struct TailReader(Tail);
+
+impl Drop for TailReader {
+    fn drop(&mut self) {
+        self.0.kept().is_open = false;
+        self.0.0.1.notify_all();
+    }
+}
+
+impl Tail {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, bytes: &[u8]) {
+        let kept = &mut self.kept().bytes;
+        kept.extend(bytes);
+        let excess = kept.len().saturating_sub(TAIL_BYTES);
+        kept.drain(..excess);
+    }
+
+    /// What is kept, as text. To be asked when the program has ended: waits a moment for the pipe's end,
+    /// since the program may be gone before its last words are read.
+    pub(crate) fn text(&self) -> String {
+        let waiting = self.0.1.wait_timeout_while(self.kept(), TAIL_WAIT, |kept| kept.is_open);
+        let (kept, _) = waiting.unwrap_or_else(PoisonError::into_inner);
+        let (first, second) = kept.bytes.as_slices();
+        String::from_utf8_lossy(&[first, second].concat()).into_owned()
+    }
+}
+
+/// Where no thread can be had, the pipe is closed, and the program sees it.
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) {
+    if let Err(error) = std::thread::Builder::new().name(name.to_owned()).spawn(work) {
+        tracing::warn!(%error, name, "no thread for a pipe");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_end_of_stderr_is_kept() {
+        let tail = Tail::default();
+        for _ in 0..100 {
+            tail.push(&[b'x'; 8 * 1024]);
+        }
+        tail.push("the é end".as_bytes());
+        let text = tail.text();
+        assert_eq!(text.len(), TAIL_BYTES);
+        assert!(text.ends_with("xthe é end"));
+    }
+
+    #[test]
+    fn the_last_words_are_waited_for() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let tail = tail(reader);
+        let speaker = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(20));
+            writer.write_all(b"why").unwrap();
+        });
+        assert_eq!(tail.text(), "why");
+        speaker.join().unwrap();
+    }
+
+    #[test]
+    fn whoever_does_not_listen_stops_the_reader() {
+        let endless = std::io::repeat(b'y');
+        let (sender, receiver) = sync_channel(1);
+        let reader = std::thread::spawn(move || read_all(endless, &sender));
+        assert_eq!(receiver.recv().unwrap().len(), CHUNK_BYTES);
+        drop(receiver);
+        reader.join().unwrap();
+    }
+}

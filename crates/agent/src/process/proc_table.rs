@@ -1,0 +1,170 @@
+//! The system's table of processes, as `/proc` shows it, and signals that reach the process that was
+//! meant. Called by the two means of containment; it decides nothing.
+//!
+//! A process is named by its id and the time of its start, since ids come back.
+
+use std::io::Read;
+
+use rustix::process::{Pid, Signal};
+
+/// Much more than any line of `/proc/<pid>/stat` has.
+const STAT_BYTES_MAX: u64 = 8 * 1024;
+
+/// One process, for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Identity {
+    pub(super) pid: u32,
+    /// In ticks since the machine started.
+    pub(super) started: u64,
+}
+
+/// One row of the table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    pub(super) identity: Identity,
+    pub(super) parent: u32,
+    pub(super) session: u32,
+    /// Dead, and not waited for yet.
+    pub(super) is_zombie: bool,
+}
+
+/// Reads the row of a process; `None` if it is gone.
+pub(super) fn row(pid: u32) -> Option<Row> {
+    let mut text = Vec::new();
+    let file = std::fs::File::open(format!("/proc/{pid}/stat")).ok()?;
+    file.take(STAT_BYTES_MAX).read_to_end(&mut text).ok()?;
+    parse_row(pid, &String::from_utf8_lossy(&text))
+}
+
+/// The name stands in brackets and may hold anything, brackets and blanks too: the last one ends it.
+fn parse_row(pid: u32, stat: &str) -> Option<Row> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_ascii_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    let session = fields.nth(1)?.parse().ok()?;
+    // Field 22 of the line; the session is field 6.
+    let started = fields.nth(15)?.parse().ok()?;
+    let is_zombie = matches!(state, "Z" | "X" | "x");
+    Some(Row { identity: Identity { pid, started }, parent, session, is_zombie })
+}
+
+/// All processes that can be seen, by id.
+pub(super) fn rows() -> Vec<Row> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let names = entries.flatten().map(|entry| entry.file_name());
+    names.filter_map(|name| row(name.to_str()?.parse().ok()?)).collect()
+}
+
+/// Names a process that lives.
+pub(super) fn identify(pid: u32) -> Option<Identity> {
+    row(pid).filter(|row| !row.is_zombie).map(|row| row.identity)
+}
+
+/// A name for our own process that no other has while this machine runs: the namespace of process ids,
+/// the id, and the time of its start.
+pub(super) fn own_name() -> String {
+    let started = row(std::process::id()).map_or(0, |row| row.identity.started);
+    format!("{}-{}-{started}", own_namespace(), std::process::id())
+}
+
+/// The namespace of process ids, in which they mean something.
+pub(super) fn own_namespace() -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/self/ns/pid").map_or(0, |metadata| metadata.ino())
+}
+
+/// Whether a name begins with an [`own_name`] of a process that is gone. Of another namespace's processes
+/// nothing is known.
+pub(super) fn is_orphaned(name: &str) -> bool {
+    let mut fields = name.split(['-', '/']).map(str::parse::<u64>);
+    let (Some(Ok(namespace)), Some(Ok(pid)), Some(Ok(started))) =
+        (fields.next(), fields.next(), fields.next())
+    else {
+        return false;
+    };
+    let Ok(pid) = u32::try_from(pid) else { return false };
+    namespace == own_namespace() && identify(pid) != Some(Identity { pid, started })
+}
+
+/// The value of a variable that a process started with; `None` where it may not be seen.
+pub(super) fn variable(pid: u32, name: &str) -> Option<String> {
+    /// An environment may have megabytes; this much is looked through.
+    const BYTES_MAX: u64 = 4 * 1024 * 1024;
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(format!("/proc/{pid}/environ")).ok()?;
+    file.take(BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    let mut entries = bytes.split(|byte| *byte == 0);
+    let value = entries.find_map(|entry| {
+        entry.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"="))
+    });
+    value.map(|value| String::from_utf8_lossy(value).into_owned())
+}
+
+/// Sends a signal to a process if it is still the same one.
+pub(super) fn signal(identity: Identity, signal: Signal) {
+    let Some(pid) = i32::try_from(identity.pid).ok().and_then(Pid::from_raw) else { return };
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
+        // The handle is taken first and the name checked then: what it holds cannot be exchanged.
+        if let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) {
+            if identify(identity.pid) == Some(identity) {
+                // It fails only where the process is gone, or is not ours to end.
+                let _ = pidfd_send_signal(handle, signal);
+            }
+            return;
+        }
+    }
+    if identify(identity.pid) == Some(identity) {
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+}
+
+/// Takes the exit status of a child of ours that nobody waits for.
+pub(super) fn reap(identity: Identity) {
+    let own = std::process::id();
+    let is_ours = |row: &Row| row.identity == identity && row.is_zombie && row.parent == own;
+    if !row(identity.pid).as_ref().is_some_and(is_ours) {
+        return;
+    }
+    if let Some(pid) = i32::try_from(identity.pid).ok().and_then(Pid::from_raw) {
+        let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::NOHANG);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_brackets_and_blanks_does_not_move_the_fields() {
+        let stat = "42 (a) S 1 (b) R 7 42 43 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 98765 1 2";
+        let row = parse_row(42, stat).unwrap();
+        assert_eq!((row.parent, row.session), (7, 43));
+        assert_eq!(row.identity, Identity { pid: 42, started: 98765 });
+        assert!(!row.is_zombie);
+    }
+
+    #[test]
+    fn a_line_that_is_cut_is_no_row() {
+        assert!(parse_row(1, "1 (sh) S 0 1").is_none());
+        assert!(parse_row(1, "").is_none());
+    }
+
+    #[test]
+    fn only_names_of_dead_processes_of_this_namespace_are_orphaned() {
+        let namespace = own_namespace();
+        assert!(!is_orphaned(&format!("{}-0/turn", own_name())));
+        assert!(is_orphaned(&format!("{namespace}-{}-1-0", std::process::id())));
+        assert!(!is_orphaned(&format!("{}-999999999-1-0", namespace + 1)));
+        assert!(!is_orphaned("mine"));
+    }
+
+    #[test]
+    fn we_are_in_the_table() {
+        let own = row(std::process::id()).unwrap();
+        assert!(rows().iter().any(|row| row.identity == own.identity));
+        assert!(!own.is_zombie);
+    }
+}

@@ -1,0 +1,141 @@
+//! Finds the program of an agent: a path as it stands, a name in `PATH`. Used wherever an agent is started
+//! or looked for. A folder of `PATH` that is relative, or lies in the folder where the agent works, is not
+//! searched: a project must not bring its own `claude`.
+
+use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::environment::Environment;
+use super::start::StartError;
+
+/// Where programs are looked for when `PATH` is not set.
+const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Finds a program. One with a `/` in its name is a path, relative to the agent's folder.
+pub(crate) fn resolve(
+    name: &str,
+    environment: &Environment,
+    cwd: &Path,
+) -> Result<PathBuf, StartError> {
+    if name.contains('/') {
+        let path = cwd.join(name);
+        let path = std::path::absolute(&path).unwrap_or(path);
+        return match std::fs::metadata(&path) {
+            Err(_) => Err(StartError::NoFile { path }),
+            Ok(_) if !is_executable(&path) => Err(StartError::NotExecutable { path }),
+            Ok(_) => Ok(path),
+        };
+    }
+    let searched = environment.get("PATH").unwrap_or(OsStr::new(PATH_DEFAULT));
+    let (found, refused) = search(name, searched, Some(cwd));
+    match (found, refused) {
+        (Some(path), _) => Ok(path),
+        (None, Some(path)) => Err(StartError::NotExecutable { path }),
+        (None, None) => Err(StartError::Missing {
+            name: name.into(),
+            searched: format!("PATH ({})", searched.to_string_lossy()).into(),
+            advice: install(name).into(),
+        }),
+    }
+}
+
+/// Looks in the folders of a `PATH`. Gives the first that can be executed, and the first that cannot.
+pub(crate) fn search(
+    name: &str,
+    path: &OsStr,
+    not_in: Option<&Path>,
+) -> (Option<PathBuf>, Option<PathBuf>) {
+    let mut refused = None;
+    if name.is_empty() || name.contains(['/', '\0']) {
+        return (None, None);
+    }
+    for folder in std::env::split_paths(path) {
+        let is_own = not_in.is_some_and(|cwd| cwd.is_absolute() && folder.starts_with(cwd));
+        // Everything lies in the root: an agent that works there brings nothing that is not there.
+        let is_root = not_in.is_some_and(|cwd| cwd.parent().is_none());
+        if !folder.is_absolute() || (is_own && !is_root) {
+            continue;
+        }
+        let file = folder.join(name);
+        if is_executable(&file) {
+            return (Some(file), None);
+        }
+        if refused.is_none() && file.is_file() {
+            refused = Some(file);
+        }
+    }
+    (None, refused)
+}
+
+/// What to do to have a program.
+pub(crate) fn install(name: &str) -> &'static str {
+    match name {
+        "claude" => "install Claude Code (npm install -g @anthropic-ai/claude-code)",
+        "codex" => "install Codex (npm install -g @openai/codex)",
+        "gemini" => "install Gemini CLI (npm install -g @google/gemini-cli)",
+        _ => "install it",
+    }
+}
+
+fn is_executable(path: &Path) -> bool {
+    let is_marked = |metadata: std::fs::Metadata| {
+        metadata.is_file() && metadata.permissions().mode() & 0o111 != 0
+    };
+    std::fs::metadata(path).is_ok_and(is_marked)
+        && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(folder: &Path, name: &str, mode: u32) -> PathBuf {
+        std::fs::create_dir_all(folder).unwrap();
+        let path = folder.join(name);
+        std::fs::write(&path, "").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        path
+    }
+
+    #[test]
+    fn folders_of_the_project_and_relative_ones_are_not_searched() {
+        let home = tempfile::tempdir().unwrap();
+        let project = home.path().join("project");
+        put(&project.join("bin"), "claude", 0o755);
+        let outside = put(&home.path().join("bin"), "claude", 0o755);
+        let path =
+            std::env::join_paths([Path::new("."), &project.join("bin"), &home.path().join("bin")]);
+        let path = path.unwrap();
+        assert_eq!(search("claude", &path, Some(&project)), (Some(outside), None));
+        assert_eq!(search("claude", OsStr::new(".:bin:"), Some(&project)), (None, None));
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_executed_is_named_if_there_is_no_better_one() {
+        let home = tempfile::tempdir().unwrap();
+        let plain = put(&home.path().join("a"), "bot", 0o644);
+        let path = home.path().join("a");
+        assert_eq!(search("bot", path.as_os_str(), None), (None, Some(plain)));
+        let good = put(&home.path().join("b"), "bot", 0o755);
+        let path = std::env::join_paths([path, home.path().join("b")]).unwrap();
+        assert_eq!(search("bot", &path, None).0, Some(good));
+    }
+
+    #[test]
+    fn a_name_that_is_a_path_is_looked_for_below_the_agent_s_folder() {
+        let home = tempfile::tempdir().unwrap();
+        let path = put(home.path(), "bot", 0o755);
+        let none = Environment::default();
+        assert_eq!(resolve("./bot", &none, home.path()).unwrap(), path);
+        assert_eq!(resolve(path.to_str().unwrap(), &none, Path::new("/")).unwrap(), path);
+        let StartError::NotExecutable { path } =
+            resolve("./Cargo.toml", &none, Path::new(".")).unwrap_err()
+        else {
+            panic!("it is there, and no program")
+        };
+        assert!(path.is_absolute());
+        let error = resolve("./nobody", &none, home.path()).unwrap_err();
+        assert!(matches!(error, StartError::NoFile { .. }));
+    }
+}

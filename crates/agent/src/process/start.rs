@@ -1,0 +1,285 @@
+//! Starts a program so that nothing of it can stay behind. Called by [`super::run`], by `acp` and by
+//! `probe`; it knows processes and pipes, and nothing of what is said on them.
+//!
+//! ```ignore
+//! let environment = Environment::of_agent(Keys::of_program(&name), &spec.env);
+//! let program = program::resolve(&name, &environment, &spec.cwd)?;
+//! let command = CommandLine::new(program, environment, &spec.cwd).args(["--acp"]);
+//! let mut running = process::start(&command, request.turn)?;   // a StartError becomes a TurnError
+//! let (stdin, stdout, stderr) = (running.stdin.take(), running.stdout.take(), running.stderr.take());
+//! // … `pipes::feed`, `pipes::read` and `pipes::tail` serve them from threads of their own …
+//! let left_behind = running.end(spec.timeouts.grace);          // at each end, good or bad
+//! ```
+//!
+//! A [`Running`] that is dropped ends everything at once, without the polite word.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use tertulia_dialect::stream::{ErrorClass, Exit, TurnError};
+
+use super::environment::Environment;
+use super::holder::Holder;
+use crate::Containment;
+
+/// The largest pipe that Linux gives to everybody.
+#[cfg(target_os = "linux")]
+const PIPE_BYTES: usize = 1 << 20;
+
+/// The kernel takes no argument, and no variable, that is longer; its closing zero is not counted.
+pub(crate) const ARGUMENT_BYTES_MAX: usize = 131_071;
+/// How soon, and how seldom, a process that should end is looked at.
+const POLL_FIRST: Duration = Duration::from_millis(2);
+const POLL_LAST: Duration = Duration::from_millis(50);
+/// How long the helpers of an agent that ended may take to end too, before they count as left behind.
+const SETTLE: Duration = Duration::from_millis(150);
+/// How long the dead may take to be gone.
+const KILL_WAIT: Duration = Duration::from_secs(2);
+
+/// What is started: an absolute program, its arguments, its whole environment and its folder.
+#[derive(Clone, Debug)]
+pub(crate) struct CommandLine {
+    pub(crate) program: PathBuf,
+    pub(crate) args: Vec<OsString>,
+    pub(crate) environment: Environment,
+    pub(crate) cwd: PathBuf,
+}
+
+/// Why a program was not started.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StartError {
+    #[error(
+        "there is no program {name:?} in {searched}; {advice}, or set `command` to the place where it is"
+    )]
+    Missing { name: Box<str>, searched: Box<str>, advice: Box<str> },
+    #[error("{} is not there; correct `command`, or install it there", path.display())]
+    NoFile { path: PathBuf },
+    #[error("{} may not be executed; make it executable (chmod +x), or name another", path.display())]
+    NotExecutable { path: PathBuf },
+    #[error("the folder {} is not there; make it, or correct `cwd`", cwd.display())]
+    NoFolder { cwd: PathBuf },
+    #[error(
+        "argument {index} of {} has {length} bytes, and the system takes {ARGUMENT_BYTES_MAX}; shorten it",
+        program.display()
+    )]
+    LongArgument { program: PathBuf, index: usize, length: usize },
+    #[error("argument {index} of {} holds a zero byte; take it out", program.display())]
+    ZeroByte { program: PathBuf, index: usize },
+    #[error("{message}")]
+    NotAllowed { message: Box<str> },
+    #[error("{what}: {error}; see to the room and the rights of the temporary folder")]
+    Files { what: &'static str, error: std::io::Error },
+    #[error("{} cannot be started: {error}; see whether it runs by hand", program.display())]
+    Spawn { program: PathBuf, error: std::io::Error },
+}
+
+impl From<StartError> for TurnError {
+    fn from(error: StartError) -> Self {
+        // What the machine refuses for want of memory or processes is no one's setting.
+        let class = match &error {
+            StartError::Spawn { error, .. } if error.kind() == std::io::ErrorKind::WouldBlock => {
+                ErrorClass::Crash
+            }
+            _ => ErrorClass::Setup,
+        };
+        Self { class, message: error.to_string().into() }
+    }
+}
+
+impl CommandLine {
+    pub(crate) fn new(program: PathBuf, environment: Environment, cwd: &Path) -> Self {
+        // The program is looked for from where we are, and started from where it works.
+        let cwd = std::path::absolute(cwd).unwrap_or_else(|_| cwd.to_owned());
+        Self { program, args: Vec::new(), environment, cwd }
+    }
+
+    /// Appends arguments.
+    #[must_use]
+    pub(crate) fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    fn check(&self) -> Result<(), StartError> {
+        if !self.cwd.is_dir() {
+            return Err(StartError::NoFolder { cwd: self.cwd.clone() });
+        }
+        for (index, arg) in self.args.iter().enumerate() {
+            let program = || self.program.clone();
+            if arg.len() > ARGUMENT_BYTES_MAX {
+                let length = arg.len();
+                return Err(StartError::LongArgument { program: program(), index, length });
+            }
+            if arg.as_encoded_bytes().contains(&0) {
+                return Err(StartError::ZeroByte { program: program(), index });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A program that runs, with all that it starts.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) stdin: Option<ChildStdin>,
+    pub(crate) stdout: Option<ChildStdout>,
+    pub(crate) stderr: Option<ChildStderr>,
+    child: Child,
+    exit: Option<Exit>,
+    holder: Holder,
+    left_behind: Option<usize>,
+}
+
+/// Starts a program in the strongest containment that this machine allows.
+pub(crate) fn start(command: &CommandLine, turn: &str) -> Result<Running, StartError> {
+    start_held(command, turn, None)
+}
+
+/// Starts a program in this containment, for tests; `None` is the strongest.
+pub(crate) fn start_held(
+    command: &CommandLine,
+    turn: &str,
+    forced: Option<Containment>,
+) -> Result<Running, StartError> {
+    command.check()?;
+    let mut holder = Holder::new(turn, forced);
+    let mut line = holder.wrap(&command.program, &command.args);
+    line.env_clear().envs(command.environment.iter()).env("PWD", &command.cwd);
+    let (name, value) = holder.mark();
+    line.env(name, value).current_dir(&command.cwd);
+    line.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = match line.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            holder.release();
+            return Err(StartError::Spawn { program: command.program.clone(), error });
+        }
+    };
+    holder.hold(child.id());
+    if let Some(stdout) = &child.stdout {
+        widen(stdout);
+    }
+    tracing::debug!(program = %command.program.display(), pid = child.id(), turn, "started");
+    Ok(Running {
+        stdin: child.stdin.take(),
+        stdout: child.stdout.take(),
+        stderr: child.stderr.take(),
+        child,
+        exit: None,
+        holder,
+        left_behind: None,
+    })
+}
+
+/// Gives the pipe as much room as one may have. Gemini ends without waiting until its last lines are
+/// read, behind the echo of the prompt; what does not fit into the pipe by then is lost.
+fn widen(stdout: &ChildStdout) {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::pipe::fcntl_setpipe_size(stdout, PIPE_BYTES) {
+        tracing::debug!(%error, "the pipe stays as it is");
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = stdout;
+}
+
+impl Running {
+    /// What holds it.
+    pub(crate) fn containment(&self) -> Containment {
+        self.holder.containment()
+    }
+
+    /// How the program itself ended, if it has. To be asked several times a second: where descendants
+    /// are only looked for, this is when it is done.
+    pub(crate) fn poll(&mut self) -> Option<Exit> {
+        if self.exit.is_none() {
+            self.holder.look();
+            self.exit = match self.child.try_wait() {
+                Ok(status) => status.map(exit_of),
+                // Somebody else waited for it: it is gone, and how is not known.
+                Err(_) => Some(Exit::Signal(0)),
+            };
+        }
+        self.exit
+    }
+
+    /// Ends all that is left: a polite word, and after `grace` the end. Gives how many processes were
+    /// left behind by the program itself. A second call gives the same again.
+    pub(crate) fn end(&mut self, grace: Duration) -> usize {
+        if let Some(count) = self.left_behind {
+            return count;
+        }
+        self.stdin = None;
+        let mut left_behind = 0;
+        let is_gone = self.poll().is_some();
+        if is_gone && !self.wait_until_empty(SETTLE) {
+            left_behind = self.holder.others().len();
+        }
+        if (!is_gone || left_behind > 0) && !grace.is_zero() {
+            self.holder.terminate(self.child.id());
+            self.wait_until_empty(grace);
+            if !is_gone && self.exit.is_some() {
+                left_behind = self.holder.others().len();
+            }
+        }
+        self.kill();
+        self.holder.release();
+        self.left_behind = Some(left_behind);
+        left_behind
+    }
+
+    /// Whether nothing is left before the time is up.
+    fn wait_until_empty(&mut self, time: Duration) -> bool {
+        let until = Instant::now() + time;
+        let mut pause = POLL_FIRST;
+        loop {
+            if self.poll().is_some() && self.holder.others().is_empty() {
+                return true;
+            }
+            if Instant::now() >= until {
+                return false;
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(POLL_LAST);
+        }
+    }
+
+    fn kill(&mut self) {
+        let until = Instant::now() + KILL_WAIT;
+        loop {
+            // Again and again: what is being killed may start another one.
+            self.holder.kill();
+            if self.exit.is_none() {
+                // It fails only where the process is gone already.
+                let _ = self.child.kill();
+            }
+            if self.wait_until_empty(2 * POLL_LAST) {
+                return;
+            }
+            if Instant::now() >= until {
+                tracing::warn!(pid = self.child.id(), "processes of a turn could not be ended");
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end(Duration::ZERO);
+    }
+}
+
+fn exit_of(status: ExitStatus) -> Exit {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, signal) => Exit::Signal(signal.unwrap_or(0)),
+    }
+}
+
+/// A command that is not started yet; the environment and the pipes are the caller's.
+pub(super) fn new_command(program: &Path) -> Command {
+    Command::new(program)
+}

@@ -1,0 +1,200 @@
+//! What is known of an agent before its turn, what a turn is given, and what is told after it. Data
+//! only; built by the driver from the team file.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tertulia_dialect::stream::{Limits, TurnOutput};
+
+/// How an agent is started and spoken to.
+#[derive(Clone, Debug)]
+pub struct AgentSpec {
+    /// What it is.
+    pub kind: AgentKind,
+    /// The program; by default the one of its kind, found in `PATH`.
+    pub program: Option<Box<str>>,
+    /// Arguments before ours.
+    pub args: Vec<Box<str>>,
+    /// Added to the few variables of our own environment that it inherits.
+    pub env: BTreeMap<Box<str>, Box<str>>,
+    /// The model to ask for.
+    pub model: Option<Box<str>>,
+    /// Where it works.
+    pub cwd: PathBuf,
+    /// What it may do there.
+    pub permissions: Permissions,
+    /// How long it may take.
+    pub timeouts: Timeouts,
+    /// How much of what it writes is kept.
+    pub limits: Limits,
+}
+
+/// What an agent is.
+#[derive(Clone, Debug)]
+pub enum AgentKind {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+    /// Any program: prompt on stdin, answer on stdout.
+    Command(CommandOutput),
+    /// A program that speaks the Agent Client Protocol on its stdin and stdout.
+    Acp,
+    /// An endpoint that speaks Chat Completions.
+    OpenAi(Endpoint),
+    /// Written answers, one per turn, from the first on; the last one again and again.
+    Script(Vec<ScriptLine>),
+}
+
+impl AgentKind {
+    /// The name of the prompt format that it reads best.
+    pub fn format_name(&self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+            Self::Command(_) | Self::Acp | Self::OpenAi(_) | Self::Script(_) => "text",
+        }
+    }
+}
+
+/// What a program writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CommandOutput {
+    /// Its output is the answer.
+    #[default]
+    Text,
+    /// Our JSON lines; docs/agent-streams.md.
+    Jsonl,
+}
+
+/// Where model messages go.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// Up to and without `/chat/completions`.
+    pub base_url: Box<str>,
+    /// The variable of our environment that holds the key; none is sent where it is `None`.
+    pub key_variable: Option<Box<str>>,
+}
+
+/// One written answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptLine {
+    /// The text.
+    pub text: Box<str>,
+    /// How long it takes.
+    pub delay: Duration,
+}
+
+/// What an agent may do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Permissions {
+    /// Look, and change nothing.
+    #[default]
+    Read,
+    /// Change files in its folder.
+    Edit,
+    /// Whatever its user may.
+    Full,
+}
+
+/// How long a turn may take, and its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Until the first byte of output.
+    pub first_byte: Duration,
+    /// Between two bytes of output.
+    pub silence: Duration,
+    /// All of it.
+    pub total: Duration,
+    /// From the final event to the end of the process.
+    pub after_final: Duration,
+    /// From the polite word to end until everything is killed.
+    pub grace: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            first_byte: Duration::from_secs(120),
+            silence: Duration::from_secs(600),
+            total: Duration::from_secs(1800),
+            after_final: Duration::from_secs(10),
+            grace: Duration::from_secs(2),
+        }
+    }
+}
+
+/// What an agent is given for one turn.
+#[derive(Clone, Copy, Debug)]
+pub struct TurnRequest<'a> {
+    /// The turn; marks its processes.
+    pub turn: &'a str,
+    /// Which turn of this member in the session it is, from 0; a script answers by it.
+    pub number: usize,
+    /// The prompt, for agents that take text.
+    pub prompt: &'a str,
+    /// The system text.
+    pub system: Option<&'a str>,
+    /// For an endpoint: the body's fields that hold the messages, as a JSON object.
+    pub body: Option<&'a str>,
+}
+
+/// What became of a turn.
+#[derive(Clone, Debug)]
+pub struct TurnReport {
+    /// What it gave, or why it failed.
+    pub output: TurnOutput,
+    /// How it ended.
+    pub ended: Ended,
+    /// What held its processes together.
+    pub containment: Containment,
+    /// How many processes it had left behind, all ended now.
+    pub left_behind: usize,
+}
+
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The agent ended.
+    ByItself,
+    /// It was cancelled.
+    Cancelled,
+    /// It took too long.
+    TimedOut(Timeout),
+    /// It wrote more than is kept.
+    OverLimit,
+    /// It asked to be allowed something, and nobody was there to answer: ended with the class `refused`.
+    NeedsPerson,
+}
+
+/// Which time was up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timeout {
+    /// Nothing came.
+    FirstByte,
+    /// Nothing more came.
+    Silence,
+    /// It went on too long.
+    Total,
+    /// It had answered and did not end.
+    AfterFinal,
+}
+
+/// What holds the processes of a turn together, so that none survives it. The strongest that this
+/// machine allows is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Containment {
+    /// A control group of its own: nothing gets out.
+    ControlGroup,
+    /// A process id namespace: nothing gets out.
+    PidNamespace,
+    /// Descendants are looked for, orphans come to us, and a variable marks them. What clears its
+    /// environment and leaves its parents in one moment may get out.
+    Descendants,
+    /// Nothing to hold: no process was started.
+    None,
+}

@@ -1,0 +1,231 @@
+//! Nothing of an agent outlives its turn, however it tries.
+
+use std::time::{Duration, Instant};
+
+use tertulia_agent::{
+    AgentKind, AgentSpec, CancelToken, CommandOutput, Containment, Ended, TurnReport,
+};
+
+use crate::stage::{self, CONTAINMENTS, Stage, await_that, is_alive};
+
+/// Children in a session of their own, forked twice, deaf to politeness. They hold the pipes open.
+const STRAYS: &str = r#"
+setsid sh -c 'trap "" TERM HUP; echo $$ >"$OUT/session"; while :; do sleep 1; done' &
+( ( setsid nohup sh -c 'echo $$ >"$OUT/orphan"; exec sleep 300' & ) & )
+( sh -c 'echo $$ >"$OUT/plain"; exec sleep 300' & )
+while ! [ -s "$OUT/session" ] || ! [ -s "$OUT/orphan" ] || ! [ -s "$OUT/plain" ]; do sleep 0.01; done
+"#;
+const NAMES: [&str; 3] = ["session", "orphan", "plain"];
+
+fn text(stage: &Stage) -> AgentSpec {
+    stage.spec(AgentKind::Command(CommandOutput::Text))
+}
+
+fn assert_all_gone(stage: &Stage) {
+    for name in NAMES {
+        let pid = stage.note(name);
+        assert!(!is_alive(&pid), "{name} lives on as {pid}");
+    }
+}
+
+/// Cancels once the script wrote this note.
+fn play_until(
+    note: &str,
+    stage: &Stage,
+    spec: &AgentSpec,
+    containment: Containment,
+) -> (TurnReport, Duration) {
+    let cancel = CancelToken::new();
+    std::thread::scope(|scope| {
+        let turn = scope.spawn(|| stage::play_held_by(containment, spec, &cancel));
+        stage.await_note(note);
+        cancel.cancel();
+        let since = Instant::now();
+        let report = turn.join().unwrap();
+        (report, since.elapsed())
+    })
+}
+
+#[test]
+fn what_an_agent_leaves_behind_at_a_good_end_is_ended_and_counted() {
+    for containment in CONTAINMENTS {
+        let stage = Stage::new(&format!("{STRAYS}\necho done"));
+        let report = stage::play_held_by(containment, &text(&stage), &CancelToken::new());
+        assert_eq!(stage::answer(&report), "done\n");
+        assert_eq!(report.ended, Ended::ByItself);
+        assert!(report.left_behind >= 3, "{report:?}");
+        assert_all_gone(&stage);
+    }
+}
+
+#[test]
+fn a_cancel_ends_the_whole_tree() {
+    for containment in CONTAINMENTS {
+        let stage = Stage::new(&format!("{STRAYS}\necho part\necho >\"$OUT/ready\"\nsleep 300"));
+        let (report, time) = play_until("ready", &stage, &text(&stage), containment);
+        assert_eq!(report.ended, Ended::Cancelled);
+        assert_eq!(stage::failure(&report), ("crash", "it was cancelled"));
+        assert_eq!(report.output.partial_text.as_deref(), Some("part\n"));
+        assert_all_gone(&stage);
+        assert!(time < Duration::from_secs(5), "{time:?}");
+    }
+}
+
+#[test]
+fn a_turn_that_was_cancelled_before_it_began_starts_nothing() {
+    let stage = Stage::new("echo >\"$OUT/started\"; echo done");
+    let cancel = CancelToken::new();
+    cancel.cancel();
+    let report = stage::play_held_by(Containment::Descendants, &text(&stage), &cancel);
+    assert_eq!((report.ended, report.containment), (Ended::Cancelled, Containment::None));
+    assert!(!stage.out("started").exists());
+}
+
+#[test]
+fn an_agent_that_is_deaf_to_the_polite_word_is_killed() {
+    for containment in CONTAINMENTS {
+        let stage = Stage::new(
+            "trap '' TERM INT HUP\necho $$ >\"$OUT/pid\"\necho >\"$OUT/ready\"\n\
+             while :; do sleep 0.1; done",
+        );
+        let (report, _) = play_until("ready", &stage, &text(&stage), containment);
+        assert_eq!(report.ended, Ended::Cancelled);
+        assert!(!is_alive(&stage.note("pid")));
+    }
+}
+
+#[test]
+fn an_agent_that_hears_the_polite_word_may_tidy_up() {
+    for containment in CONTAINMENTS {
+        let stage = Stage::new(
+            "trap 'echo tidy >\"$OUT/tidy\"; exit 0' TERM\necho >\"$OUT/ready\"\n\
+             while :; do sleep 0.05; done",
+        );
+        let mut spec = text(&stage);
+        spec.timeouts.grace = Duration::from_secs(20);
+        let (report, _) = play_until("ready", &stage, &spec, containment);
+        assert_eq!(stage.note("tidy"), "tidy\n");
+        // It ended with 0, and yet it did not answer.
+        assert_eq!(stage::failure(&report), ("crash", "it was cancelled"));
+    }
+}
+
+#[test]
+fn a_control_group_holds_what_clears_its_environment() {
+    if tertulia_agent::containment() != Containment::ControlGroup {
+        return;
+    }
+    let stage = Stage::new(
+        "env -i OUT=\"$OUT\" setsid sh -c '( sh -c '\\''echo $$ >\"$OUT/bare\"; \
+         exec sleep 300'\\'' & )'\nwhile ! [ -s \"$OUT/bare\" ]; do sleep 0.01; done\necho done",
+    );
+    let report = stage::play(&text(&stage), "go");
+    assert_eq!(report.containment, Containment::ControlGroup);
+    assert_eq!(report.left_behind, 1);
+    assert!(!is_alive(&stage.note("bare")));
+}
+
+#[test]
+fn the_mark_finds_what_left_its_parents_before_anybody_looked() {
+    let stage = Stage::new(
+        "( setsid sh -c '( sh -c \"echo \\$\\$ >$OUT/orphan; exec sleep 300\" & )' & )\n\
+         while ! [ -s \"$OUT/orphan\" ]; do sleep 0.01; done\necho done",
+    );
+    let report = stage::play_held_by(Containment::Descendants, &text(&stage), &CancelToken::new());
+    assert_eq!(stage::answer(&report), "done\n");
+    assert_eq!(report.containment, Containment::Descendants);
+    assert!(!is_alive(&stage.note("orphan")));
+}
+
+#[test]
+fn fifty_grandchildren_go_with_their_turn() {
+    for containment in CONTAINMENTS {
+        let stage = Stage::new(
+            "i=0\nwhile [ $i -lt 50 ]; do ( setsid sleep 300 & echo $! >>\"$OUT/pids\" ); \
+             i=$((i+1)); done\necho done",
+        );
+        let report = stage::play_held_by(containment, &text(&stage), &CancelToken::new());
+        assert_eq!(report.left_behind, 50);
+        let pids = stage.note("pids");
+        assert_eq!(pids.lines().count(), 50);
+        assert_eq!(pids.lines().filter(|pid| is_alive(pid)).count(), 0);
+    }
+}
+
+#[test]
+fn two_turns_at_once_do_not_end_each_other() {
+    for containment in CONTAINMENTS {
+        let slow = Stage::new(
+            "( setsid sleep 300 & echo $! >\"$OUT/child\" )\n\
+             while ! [ -e \"$OUT/go\" ]; do sleep 0.01; done\n\
+             kill -0 \"$(cat \"$OUT/child\")\" && echo alive",
+        );
+        let quick = Stage::new("( setsid sleep 300 & )\necho done");
+        std::thread::scope(|scope| {
+            let spec = text(&slow);
+            let turn =
+                scope.spawn(move || stage::play_held_by(containment, &spec, &CancelToken::new()));
+            slow.await_note("child");
+            let cancel = CancelToken::new();
+            let report = stage::play_held_by(containment, &text(&quick), &cancel);
+            assert_eq!((stage::answer(&report), report.left_behind), ("done\n", 1));
+            std::fs::write(slow.out("go"), "").unwrap();
+            assert_eq!(stage::answer(&turn.join().unwrap()), "alive\n");
+        });
+    }
+}
+
+#[test]
+fn no_group_is_left_behind() {
+    if !stage::is_in_own_process(
+        "containment::no_group_is_left_behind",
+        &[("PATH", "/usr/local/bin:/usr/bin:/bin")],
+    ) {
+        return;
+    }
+    let own = format!("-{}-", std::process::id());
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let points = mounts.lines().filter(|line| line.contains(" - cgroup2 "));
+    let points: Vec<_> = points.filter_map(|line| line.split(' ').nth(4)).collect();
+    let count = || {
+        let entries = points.iter().flat_map(|point| std::fs::read_dir(point).unwrap());
+        entries
+            .filter(|it| it.as_ref().unwrap().file_name().to_string_lossy().contains(&own))
+            .count()
+    };
+    let stage = Stage::new(&format!("{STRAYS}\necho done"));
+    for _ in 0..3 {
+        stage::play(&text(&stage), "go");
+        await_that(|| count() == 0);
+    }
+}
+
+#[test]
+fn what_a_killed_run_of_ours_left_behind_is_ended_by_the_next() {
+    const FOLDER: &str = "STAGE_FOLDER";
+    const FORCED: &str = "STAGE_CONTAINMENT";
+    let test = "containment::what_a_killed_run_of_ours_left_behind_is_ended_by_the_next";
+    if let Ok(out) = std::env::var(FOLDER) {
+        let stage =
+            Stage::new("( setsid sh -c 'echo $$ >\"$OUT/stray\"; exec sleep 300' & ); sleep 300");
+        let mut spec = text(&stage);
+        spec.env.insert("OUT".into(), out.into());
+        let number: usize = std::env::var(FORCED).unwrap().parse().unwrap();
+        stage::play_held_by(CONTAINMENTS[number], &spec, &CancelToken::new());
+        return;
+    }
+    for (number, containment) in CONTAINMENTS.into_iter().enumerate() {
+        let stage = Stage::new("echo done");
+        let mut inner = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", test])
+            .env(FOLDER, stage.out("").as_os_str())
+            .env(FORCED, number.to_string())
+            .spawn()
+            .unwrap();
+        let stray = stage.await_note("stray");
+        inner.kill().unwrap();
+        inner.wait().unwrap();
+        stage::play_held_by(containment, &text(&stage), &CancelToken::new());
+        await_that(|| !is_alive(&stray));
+    }
+}

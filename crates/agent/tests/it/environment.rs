@@ -1,0 +1,85 @@
+//! Of our environment an agent sees what is on the list, and nothing else.
+
+use tertulia_agent::{AgentKind, CancelToken, CommandOutput, run};
+
+use crate::stage::{Ear, Stage, is_in_own_process, request};
+
+const OURS: [(&str, &str); 16] = [
+    ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+    ("HOME", "/nowhere"),
+    ("LANG", "C.UTF-8"),
+    ("LC_TIME", "C"),
+    ("PGPASSWORD", "planted"),
+    ("AWS_SECRET_ACCESS_KEY", "planted"),
+    ("GITHUB_TOKEN", "planted"),
+    ("LD_LIBRARY_PATH", "/nowhere"),
+    ("NODE_OPTIONS", "--no-warnings"),
+    ("TERTULIA_STORE", "planted"),
+    ("CLAUDECODE", "1"),
+    ("CLAUDE_CODE_SSE_PORT", "1"),
+    ("ANTHROPIC_API_KEY", "invented"),
+    ("CODEX_API_KEY", "invented"),
+    ("GEMINI_API_KEY", "invented"),
+    ("XDG_CONFIG_HOME", "/nowhere"),
+];
+
+fn check(kind: AgentKind, expected: &str) {
+    let stage = Stage::new("env | sed -n 's/^\\([A-Za-z_]*\\)=.*/\\1/p' | sort >\"$OUT/names\"");
+    run(&stage.spec(kind), &request("go"), &CancelToken::new(), &mut Ear::default());
+    // What a shell sets for itself.
+    let own = ["_", "SHLVL", "OLDPWD"];
+    let names = stage.note("names");
+    let names: Vec<_> = names.lines().filter(|name| !own.contains(name)).collect();
+    assert_eq!(names.join(" "), expected);
+}
+
+#[test]
+fn a_secret_of_ours_reaches_no_agent_and_each_sees_its_own_key() {
+    let test = "environment::a_secret_of_ours_reaches_no_agent_and_each_sees_its_own_key";
+    if !is_in_own_process(test, &OURS) {
+        return;
+    }
+    check(
+        AgentKind::Command(CommandOutput::Text),
+        "HOME LANG LC_TIME OUT PATH PWD TERTULIA_TURN XDG_CONFIG_HOME",
+    );
+    check(
+        AgentKind::Claude,
+        "ANTHROPIC_API_KEY CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC HOME LANG LC_TIME OUT PATH PWD \
+         TERTULIA_TURN XDG_CONFIG_HOME",
+    );
+    check(
+        AgentKind::Codex,
+        "CODEX_API_KEY HOME LANG LC_TIME OUT PATH PWD TERTULIA_TURN XDG_CONFIG_HOME",
+    );
+    check(
+        AgentKind::Gemini,
+        "GEMINI_API_KEY GEMINI_CLI_NO_RELAUNCH HOME LANG LC_TIME OUT PATH PWD TERTULIA_TURN TMPDIR \
+         XDG_CONFIG_HOME",
+    );
+}
+
+#[test]
+fn the_team_file_adds_and_overrides() {
+    let stage = Stage::new(
+        "printf '%s %s' \"$CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC\" \"$MINE\" >\"$OUT/values\"",
+    );
+    let mut spec = stage.spec(AgentKind::Claude);
+    spec.env.insert("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC".into(), "0".into());
+    spec.env.insert("MINE".into(), "a b\n$(x)".into());
+    run(&spec, &request("go"), &CancelToken::new(), &mut Ear::default());
+    assert_eq!(stage.note("values"), "0 a b\n$(x)");
+}
+
+#[test]
+fn no_file_that_we_opened_reaches_an_agent() {
+    let stage = Stage::new("ls -l /proc/$$/fd >\"$OUT/files\"");
+    std::fs::write(stage.out("secret-file"), "").unwrap();
+    let open = || std::fs::File::open(stage.out("secret-file")).unwrap();
+    let _open: Vec<_> = (0..20).map(|_| open()).collect();
+    let spec = stage.spec(AgentKind::Command(CommandOutput::Text));
+    run(&spec, &request("go"), &CancelToken::new(), &mut Ear::default());
+    let files = stage.note("files");
+    assert!(files.contains("pipe:"), "{files}");
+    assert!(!files.contains("secret-file"), "{files}");
+}

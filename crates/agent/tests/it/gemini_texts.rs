@@ -1,0 +1,60 @@
+//! Gemini's answer is taken from its transcript where its stream may have repeated itself.
+
+use tertulia_agent::{AgentKind, CancelToken, TurnReport, run};
+use tertulia_dialect::stream::TextOrigin;
+
+use crate::stage::{Ear, Stage, answer, request};
+
+/// Plays a run whose stream gives these pieces and whose transcript, if any, holds this text.
+fn play(pieces: &[&str], transcript: Option<(&str, &str)>) -> (TurnReport, String) {
+    let mut script = String::from(
+        "cat >/dev/null\necho '{\"type\":\"init\",\"session_id\":\"12345678-abcd\",\"model\":\"m\"}'\n",
+    );
+    for piece in pieces {
+        script.push_str(&format!(
+            "echo '{{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"{piece}\",\"delta\":true}}'\n"
+        ));
+    }
+    script.push_str("echo '{\"type\":\"result\",\"status\":\"success\",\"stats\":{}}'\n");
+    let stage = Stage::new(&script);
+    let home = tempfile::tempdir().unwrap();
+    if let Some((session, text)) = transcript {
+        let folder = home.path().join(".gemini/tmp/some-project/chats");
+        std::fs::create_dir_all(&folder).unwrap();
+        let lines = format!(
+            "{{\"sessionId\":\"{session}\",\"kind\":\"main\"}}\n\
+             {{\"id\":\"a\",\"type\":\"user\",\"content\":[{{\"text\":\"go\"}}]}}\n\
+             {{\"id\":\"b\",\"type\":\"gemini\",\"content\":\"{text}\"}}\n"
+        );
+        std::fs::write(folder.join("session-2026-11-16T00-00-12345678.jsonl"), lines).unwrap();
+    }
+    let mut spec = stage.spec(AgentKind::Gemini);
+    spec.env.insert("HOME".into(), home.path().to_str().unwrap().into());
+    let mut ear = Ear::default();
+    let report = run(&spec, &request("go"), &CancelToken::new(), &mut ear);
+    let told = ear.final_text().unwrap().to_owned();
+    (report, told)
+}
+
+fn check(pieces: &[&str], transcript: Option<(&str, &str)>, expected: &str, origin: TextOrigin) {
+    let (report, told) = play(pieces, transcript);
+    assert_eq!((answer(&report), told.as_str()), (expected, expected));
+    assert_eq!(report.output.final_text.unwrap().origin, origin);
+}
+
+#[test]
+fn an_attempt_that_was_retried_is_taken_away() {
+    let transcript = Some(("12345678-abcd", "Recovered after drop."));
+    let pieces = ["partial answer before the failure", "Recovered ", "after drop."];
+    check(&pieces, transcript, "Recovered after drop.", TextOrigin::Stated);
+    check(&["Recovered after drop."], transcript, "Recovered after drop.", TextOrigin::Stated);
+}
+
+#[test]
+fn without_a_fitting_transcript_the_pieces_stay() {
+    check(&["Hello ", "there."], None, "Hello there.", TextOrigin::Pieced);
+    let foreign = Some(("12345678-other", "there."));
+    check(&["Hello ", "there."], foreign, "Hello there.", TextOrigin::Pieced);
+    let other_text = Some(("12345678-abcd", "Something else."));
+    check(&["Hello ", "there."], other_text, "Hello there.", TextOrigin::Pieced);
+}

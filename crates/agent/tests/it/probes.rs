@@ -1,0 +1,56 @@
+//! What is found on a machine.
+
+use std::os::unix::fs::PermissionsExt;
+
+use tertulia_agent::{ProbeKind, SignIn, find, probe};
+
+use crate::stage::is_in_own_process;
+
+/// A folder with programs that play installed agents.
+fn programs(scripts: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, script) in scripts {
+        let path = folder.path().join(name);
+        std::fs::write(&path, script).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn an_installed_agent_says_its_version_and_whether_it_is_signed_in() {
+    let script = "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.325 (Claude Code)'\n";
+    let folder = programs(&[("claude", script)]);
+    let path = format!("{}:/usr/bin:/bin", folder.path().display());
+    let test = "probes::an_installed_agent_says_its_version_and_whether_it_is_signed_in";
+    let home = folder.path().to_str().unwrap();
+    let key = ("ANTHROPIC_API_KEY", "invented");
+    if !is_in_own_process(test, &[("PATH", &path), ("HOME", home), key]) {
+        return;
+    }
+    let found = probe(ProbeKind::Claude, None);
+    assert!(found.path.as_ref().unwrap().ends_with("claude"));
+    assert_eq!(found.path, find("claude"));
+    assert_eq!(found.version.as_deref(), Some("2.1.325"));
+    assert_eq!(found.sign_in, SignIn::Yes("ANTHROPIC_API_KEY is set".into()));
+    assert_eq!(found.advice, None);
+
+    let missing = probe(ProbeKind::Codex, None);
+    assert_eq!((missing.path, missing.version), (None, None));
+    assert!(matches!(missing.sign_in, SignIn::No(_)));
+    assert!(missing.advice.unwrap().contains("npm install -g @openai/codex"));
+    assert_eq!(find("codex"), None);
+}
+
+#[test]
+fn a_program_that_hangs_or_floods_has_no_version() {
+    let flood =
+        programs(&[("bot", "#!/bin/sh\nexec yes\n"), ("mute", "#!/bin/sh\nexec >&-; exit 1\n")]);
+    for name in ["bot", "mute"] {
+        let path = flood.path().join(name);
+        let found = probe(ProbeKind::Gemini, path.to_str());
+        assert_eq!(found.path, Some(path));
+        assert_eq!(found.version, None);
+        assert!(found.advice.unwrap().contains("--version"));
+    }
+}

@@ -1,0 +1,112 @@
+//! A listener that keeps what it hears, and a spec to begin with.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tertulia_agent::{
+    AgentKind, AgentSpec, CancelToken, Listener, PermissionAnswer, PermissionRequest, Permissions,
+    Timeouts, TurnReport, TurnRequest, run,
+};
+use tertulia_dialect::stream::{ErrorClass, Limits, StreamEvent};
+
+/// Keeps what it hears.
+pub(crate) struct Recorder {
+    pub(crate) is_fed: bool,
+    pub(crate) events: Vec<StreamEvent>,
+    pub(crate) asked: Vec<PermissionRequest>,
+    /// What a person would say, and how long they take.
+    pub(crate) answer: PermissionAnswer,
+    pub(crate) delay: Duration,
+    /// Says the word as soon as a text comes.
+    pub(crate) cancel_on_text: Option<CancelToken>,
+}
+
+impl Default for Recorder {
+    fn default() -> Self {
+        Self {
+            is_fed: false,
+            events: Vec::new(),
+            asked: Vec::new(),
+            answer: PermissionAnswer::Deny,
+            delay: Duration::ZERO,
+            cancel_on_text: None,
+        }
+    }
+}
+
+impl Listener for Recorder {
+    fn fed(&mut self) {
+        self.is_fed = true;
+    }
+
+    fn event(&mut self, event: StreamEvent) {
+        if let (StreamEvent::TextDelta { .. }, Some(cancel)) = (&event, &self.cancel_on_text) {
+            cancel.cancel();
+        }
+        self.events.push(event);
+    }
+
+    fn permit(&mut self, request: &PermissionRequest) -> PermissionAnswer {
+        self.asked.push(request.clone());
+        std::thread::sleep(self.delay);
+        self.answer.clone()
+    }
+}
+
+impl Recorder {
+    /// Runs a turn with this prompt.
+    pub(crate) fn run(&mut self, spec: &AgentSpec, cancel: &CancelToken) -> TurnReport {
+        let request = TurnRequest {
+            turn: "turn-1",
+            number: 0,
+            prompt: "What is it?",
+            system: Some("Be brief."),
+            body: None,
+        };
+        run(spec, &request, cancel, self)
+    }
+
+    /// The pieces of text, joined.
+    pub(crate) fn text(&self) -> String {
+        let pieces = self.events.iter().filter_map(|event| match event {
+            StreamEvent::TextDelta { text } => Some(text.as_str()),
+            _ => None,
+        });
+        pieces.collect()
+    }
+}
+
+/// A spec with short times.
+pub(crate) fn spec(kind: AgentKind) -> AgentSpec {
+    AgentSpec {
+        kind,
+        program: None,
+        args: Vec::new(),
+        env: BTreeMap::new(),
+        model: Some("m-1".into()),
+        cwd: std::env::temp_dir(),
+        permissions: Permissions::Read,
+        timeouts: Timeouts {
+            first_byte: Duration::from_secs(15),
+            silence: Duration::from_secs(15),
+            total: Duration::from_secs(20),
+            after_final: Duration::from_millis(300),
+            grace: Duration::from_millis(300),
+        },
+        limits: Limits::default(),
+    }
+}
+
+/// The text of a turn that must have succeeded.
+#[track_caller]
+pub(crate) fn text_of(report: &TurnReport) -> &str {
+    assert_eq!(report.output.error, None);
+    &report.output.final_text.as_ref().unwrap().text
+}
+
+/// The class and message of a turn that must have failed.
+#[track_caller]
+pub(crate) fn error_of(report: &TurnReport) -> (ErrorClass, &str) {
+    let error = report.output.error.as_ref().expect("a turn that failed");
+    (error.class, &error.message)
+}

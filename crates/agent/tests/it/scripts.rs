@@ -1,0 +1,59 @@
+//! Written answers.
+
+use std::time::Duration;
+
+use tertulia_agent::{AgentKind, CancelToken, Containment, Ended, ScriptLine, TurnRequest, run};
+use tertulia_dialect::stream::StreamEvent;
+
+use crate::stage::{Ear, Stage, answer, failure, play, request};
+
+fn line(text: &str, delay: Duration) -> ScriptLine {
+    ScriptLine { text: text.into(), delay }
+}
+
+#[test]
+fn each_turn_has_its_answer_and_the_last_one_stays() {
+    let stage = Stage::new("");
+    let lines = ["one", "two"].map(|text| line(text, Duration::ZERO));
+    let spec = stage.spec(AgentKind::Script(lines.to_vec()));
+    for (number, expected) in [(0, "one"), (1, "two"), (2, "two"), (99, "two")] {
+        let request = TurnRequest { number, ..request("go") };
+        let mut ear = Ear::default();
+        let report = run(&spec, &request, &CancelToken::new(), &mut ear);
+        assert_eq!(answer(&report), expected);
+        assert_eq!((report.containment, report.ended), (Containment::None, Ended::ByItself));
+        assert!(matches!(
+            &ear.events[..],
+            [
+                StreamEvent::Started { .. },
+                StreamEvent::TextDelta { text },
+                StreamEvent::TextEnd,
+                StreamEvent::FinalText { .. }
+            ] if text == expected
+        ));
+    }
+}
+
+#[test]
+fn a_delay_ends_when_the_turn_is_cancelled() {
+    let stage = Stage::new("");
+    let spec = stage.spec(AgentKind::Script(vec![line("late", Duration::from_secs(3600))]));
+    let cancel = CancelToken::new();
+    std::thread::scope(|scope| {
+        let turn = scope.spawn(|| run(&spec, &request("go"), &cancel, &mut Ear::default()));
+        std::thread::sleep(Duration::from_millis(50));
+        cancel.cancel();
+        let report = turn.join().unwrap();
+        assert_eq!(report.ended, Ended::Cancelled);
+        assert_eq!(failure(&report), ("crash", "it was cancelled"));
+    });
+}
+
+#[test]
+fn a_script_without_answers_is_a_matter_of_setup() {
+    let stage = Stage::new("");
+    let report = play(&stage.spec(AgentKind::Script(Vec::new())), "go");
+    assert_eq!(failure(&report), ("setup", "the script has no answers; write one"));
+    let empty = vec![line(" \n", Duration::ZERO)];
+    assert_eq!(failure(&play(&stage.spec(AgentKind::Script(empty)), "go")).0, "empty");
+}

@@ -1,0 +1,126 @@
+//! What cannot be started says why, and what to do.
+
+use std::os::unix::fs::PermissionsExt;
+
+use tertulia_agent::{AgentKind, AgentSpec, CommandOutput, Containment, Ended, Permissions};
+
+use crate::stage::{Stage, answer, failure, play};
+
+fn text(stage: &Stage) -> AgentSpec {
+    stage.spec(AgentKind::Command(CommandOutput::Text))
+}
+
+fn check(spec: &AgentSpec, words: &[&str]) {
+    let report = play(spec, "go");
+    let (class, message) = failure(&report);
+    assert_eq!(class, "setup", "{message}");
+    for word in words {
+        assert!(message.contains(word), "{message}");
+    }
+    assert_eq!(report.containment, Containment::None);
+    assert_eq!((report.ended, report.left_behind), (Ended::ByItself, 0));
+}
+
+#[test]
+fn a_program_that_is_not_there() {
+    let stage = Stage::new("");
+    let mut spec = stage.spec(AgentKind::Claude);
+    spec.program = None;
+    spec.env.insert("PATH".into(), "/nowhere/bin:/nowhere/sbin".into());
+    check(&spec, &["\"claude\"", "/nowhere/bin:/nowhere/sbin", "install Claude Code (npm"]);
+    spec.program = Some("./nobody".into());
+    check(&spec, &["work/nobody is not there", "correct `command`"]);
+}
+
+#[test]
+fn a_file_that_is_not_executable() {
+    let stage = Stage::new("");
+    let mut spec = text(&stage);
+    let path = spec.cwd.join("bot");
+    std::fs::write(&path, "#!/bin/sh\necho hi\n").unwrap();
+    spec.program = Some("./bot".into());
+    check(&spec, &["bot may not be executed", "chmod +x"]);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    spec.program = Some(spec.cwd.to_str().unwrap().into());
+    check(&spec, &["may not be executed"]);
+}
+
+#[test]
+fn a_script_whose_interpreter_is_missing() {
+    let stage = Stage::new("");
+    let mut spec = text(&stage);
+    let path = spec.cwd.join("bot");
+    std::fs::write(&path, "#!/nowhere/interpreter\n").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    spec.program = Some("./bot".into());
+    let report = play(&spec, "go");
+    assert_eq!(failure(&report).0, "setup", "{report:?}");
+}
+
+#[test]
+fn a_folder_that_is_not_there() {
+    let stage = Stage::new("echo hi");
+    let mut spec = text(&stage);
+    spec.cwd.push("missing");
+    check(&spec, &["work/missing is not there", "correct `cwd`"]);
+}
+
+#[test]
+fn the_folder_is_where_the_agent_works() {
+    let stage = Stage::new("pwd; echo \"$PWD\"");
+    let spec = text(&stage);
+    let folder = spec.cwd.canonicalize().unwrap();
+    let report = play(&spec, "go");
+    assert_eq!(answer(&report), format!("{0}\n{0}\n", folder.display()));
+}
+
+#[test]
+fn a_command_without_a_program() {
+    let stage = Stage::new("");
+    let mut spec = text(&stage);
+    spec.program = None;
+    check(&spec, &["no program is named", "set `command`"]);
+}
+
+#[test]
+fn an_argument_beyond_the_limit_is_refused_and_one_at_the_limit_arrives() {
+    let stage = Stage::new("printf %s \"$1\" >\"$OUT/arg\"; echo ok");
+    let mut spec = text(&stage);
+    spec.args.push("x".repeat(131_072).into());
+    check(&spec, &["argument 1 of", "131072 bytes", "131071"]);
+    let arg = "x".repeat(131_071);
+    spec.args.pop();
+    spec.args.push(arg.as_str().into());
+    assert_eq!(answer(&play(&spec, "go")), "ok\n");
+    assert_eq!(stage.note("arg"), arg);
+}
+
+#[test]
+fn a_zero_byte_in_an_argument_is_refused() {
+    let stage = Stage::new("");
+    let mut spec = text(&stage);
+    spec.args.push("a\0b".into());
+    check(&spec, &["zero byte"]);
+}
+
+#[test]
+fn a_model_that_looks_like_a_flag_is_refused() {
+    let stage = Stage::new("");
+    for kind in [AgentKind::Claude, AgentKind::Codex, AgentKind::Gemini] {
+        let mut spec = stage.spec(kind);
+        spec.model = Some("--dangerously-skip-permissions".into());
+        check(&spec, &["is not the name of a model"]);
+    }
+}
+
+#[test]
+fn claude_with_full_permissions_as_root_says_what_to_do() {
+    let stage = Stage::new("exit 1");
+    let mut spec = stage.spec(AgentKind::Claude);
+    spec.permissions = Permissions::Full;
+    if rustix::process::geteuid().is_root() {
+        check(&spec, &["as root", "IS_SANDBOX", "permissions = \"edit\""]);
+        spec.env.insert("IS_SANDBOX".into(), "1".into());
+    }
+    assert_eq!(failure(&play(&spec, "go")).0, "crash");
+}

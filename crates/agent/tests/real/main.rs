@@ -1,0 +1,34 @@
+//! One turn of each real agent program, and of an endpoint, against a model server on loopback. `cargo xtask agents` installs
+//! the programs and runs this in a network of its own; it is no part of `cargo test`.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "tests that start programs and read the folders they leave"
+)]
+
+mod answers;
+mod cancelling;
+mod endpoint;
+mod failures;
+mod permissions;
+mod program;
+mod traces;
+mod trial;
+
+/// Makes a test of each claim for each program.
+macro_rules! for_each_program {
+    ($($claim:ident),* $(,)?) => {
+        mod claude {
+            $(#[test] fn $claim() { super::$claim(crate::program::Program::Claude) })*
+        }
+        mod codex {
+            $(#[test] fn $claim() { super::$claim(crate::program::Program::Codex) })*
+        }
+        mod gemini {
+            $(#[test] fn $claim() { super::$claim(crate::program::Program::Gemini) })*
+        }
+    };
+}
+pub(crate) use for_each_program;

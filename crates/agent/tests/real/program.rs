@@ -1,0 +1,119 @@
+//! The three programs, and how each is pointed at a model server: by variables, arguments or settings of
+//! its own, as its user would. Keys are invented.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use tertulia_agent::{AgentKind, AgentSpec, Permissions, Timeouts};
+
+/// An agent program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Program {
+    Claude,
+    Codex,
+    Gemini,
+}
+
+/// Gemini's settings: so many attempts at each request, no statistics, no updates.
+fn gemini_settings(attempts: u32) -> String {
+    format!(
+        r#"{{
+  "security": {{ "auth": {{ "selectedType": "gemini-api-key" }} }},
+  "general": {{ "maxAttempts": {attempts}, "retryFetchErrors": true, "enableAutoUpdate": false }},
+  "privacy": {{ "usageStatisticsEnabled": false }}
+}}"#
+    )
+}
+
+fn write_gemini_settings(home: &Path, attempts: u32) {
+    let settings = home.join(".gemini");
+    fs::create_dir_all(&settings).expect("a folder for the settings");
+    let text = gemini_settings(attempts);
+    fs::write(settings.join("settings.json"), text).expect("the settings");
+}
+
+impl Program {
+    /// How it is started, with this home and this folder to work in.
+    pub(crate) fn spec(self, url: &str, home: &Path, cwd: &Path) -> AgentSpec {
+        let home_text = home.to_str().expect("a path in UTF-8");
+        let mut env = BTreeMap::new();
+        let mut set = |name: &str, value: &str| env.insert(Box::from(name), Box::from(value));
+        set("HOME", home_text);
+        let (mut args, mut model) = (Vec::new(), None);
+        let kind = match self {
+            Self::Claude => {
+                set("ANTHROPIC_BASE_URL", url);
+                set("ANTHROPIC_API_KEY", "sk-ant-invented");
+                set("CLAUDE_CODE_MAX_RETRIES", "0");
+                // In a network of its own it may run as root.
+                set("IS_SANDBOX", "1");
+                AgentKind::Claude
+            }
+            Self::Codex => {
+                set("INVENTED_KEY", "sk-invented");
+                args = codex_args(url);
+                AgentKind::Codex
+            }
+            Self::Gemini => {
+                set("GOOGLE_GEMINI_BASE_URL", url);
+                set("GEMINI_API_KEY", "invented");
+                write_gemini_settings(home, 1);
+                model = Some("gemini-3-pro-preview".into());
+                AgentKind::Gemini
+            }
+        };
+        AgentSpec {
+            kind,
+            program: None,
+            args,
+            env,
+            model,
+            cwd: cwd.to_owned(),
+            permissions: Permissions::Read,
+            timeouts: Timeouts { total: Duration::from_secs(90), ..Timeouts::default() },
+            limits: tertulia_dialect::stream::Limits::default(),
+        }
+    }
+
+    /// Lets it ask a second time after a failure; by itself it may not.
+    pub(crate) fn allow_retry(self, spec: &mut AgentSpec) {
+        match self {
+            Self::Claude => {
+                spec.env.insert("CLAUDE_CODE_MAX_RETRIES".into(), "1".into());
+            }
+            Self::Codex => {
+                for word in &mut spec.args {
+                    *word = word.replace("stream_max_retries=0", "stream_max_retries=1").into();
+                }
+            }
+            Self::Gemini => write_gemini_settings(Path::new(&*spec.env["HOME"]), 3),
+        }
+    }
+
+    /// Whether it shows an answer piece by piece.
+    pub(crate) fn streams(self) -> bool {
+        self != Self::Codex
+    }
+}
+
+fn codex_args(url: &str) -> Vec<Box<str>> {
+    let provider = format!(
+        "model_providers.invented={{name=\"invented\",base_url=\"{url}/v1\",env_key=\"INVENTED_KEY\",\
+         wire_api=\"responses\",request_max_retries=0,stream_max_retries=0}}"
+    );
+    let words = [
+        "-c",
+        "model_provider=invented",
+        "-c",
+        &provider,
+        "-c",
+        "analytics.enabled=false",
+        "--disable",
+        "plugins",
+        "--disable",
+        "apps",
+    ];
+    words.map(Box::from).to_vec()
+}

@@ -1,0 +1,153 @@
+//! One turn of one program: a model server with a script, a home and a folder of its own, and all that
+//! was heard.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tertulia_agent::{
+    AgentSpec, CancelToken, Containment, Listener, PermissionAnswer, PermissionRequest, TurnReport,
+    TurnRequest,
+};
+use tertulia_dialect::stream::{ErrorClass, StreamEvent};
+use tertulia_fake_models::{Asked, FakeModels, Script, Step};
+
+use crate::program::Program;
+
+/// Numbers the trials, so that each has a turn id of its own.
+static TRIALS: AtomicU32 = AtomicU32::new(1);
+
+/// How often something is looked for.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A program that is about to take a turn.
+pub(crate) struct Trial {
+    pub(crate) models: FakeModels,
+    pub(crate) spec: AgentSpec,
+    pub(crate) system: Option<&'static str>,
+    /// The strongest, unless one is chosen.
+    pub(crate) containment: Option<Containment>,
+    /// Holds `home` and `work`.
+    folder: TempDir,
+}
+
+/// What came of it.
+pub(crate) struct Outcome {
+    pub(crate) report: TurnReport,
+    pub(crate) events: Vec<StreamEvent>,
+    pub(crate) asked: Vec<Asked>,
+}
+
+impl Trial {
+    /// A program whose model does this.
+    pub(crate) fn new(program: Program, steps: impl IntoIterator<Item = Step>) -> Self {
+        let models = FakeModels::start(Script::of(steps)).expect("a server on loopback");
+        // Not among the temporary files: Codex would not take its home for its own.
+        let home = std::env::var_os("HOME").expect("run by `cargo xtask agents`");
+        let folder = tempfile::Builder::new().prefix("trial-").tempdir_in(home).expect("a folder");
+        for name in ["home", "work"] {
+            std::fs::create_dir(folder.path().join(name)).expect("a folder");
+        }
+        let (home, work) = (folder.path().join("home"), folder.path().join("work"));
+        let spec = program.spec(&models.url(), &home, &work);
+        Self { models, spec, system: None, containment: None, folder }
+    }
+
+    /// The folder that the program works in.
+    pub(crate) fn work(&self) -> &Path {
+        &self.spec.cwd
+    }
+
+    /// A path that stands in the environment of every process of this trial and of no other.
+    pub(crate) fn home(&self) -> std::path::PathBuf {
+        self.folder.path().join("home")
+    }
+
+    /// Takes the turn.
+    pub(crate) fn run(&self, prompt: &str) -> Outcome {
+        self.run_until(prompt, || false)
+    }
+
+    /// Takes the turn, and cancels it as soon as this is so.
+    pub(crate) fn run_until(&self, prompt: &str, is_time: impl Fn() -> bool + Sync) -> Outcome {
+        let turn = format!("real-{}", TRIALS.fetch_add(1, Ordering::Relaxed));
+        let request =
+            TurnRequest { turn: &turn, number: 0, prompt, system: self.system, body: None };
+        let (cancel, over) = (CancelToken::new(), CancelToken::new());
+        let mut heard = Heard::default();
+        let report = thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.is_cancelled() {
+                    if is_time() {
+                        cancel.cancel();
+                        return;
+                    }
+                    thread::sleep(LOOK);
+                }
+            });
+            let containment = self.containment.unwrap_or_else(tertulia_agent::containment);
+            let report =
+                tertulia_agent::run_held_by(containment, &self.spec, &request, &cancel, &mut heard);
+            over.cancel();
+            report
+        });
+        Outcome { report, events: heard.0, asked: self.models.asked() }
+    }
+}
+
+impl Outcome {
+    /// The answer, of a turn that must have succeeded.
+    #[track_caller]
+    pub(crate) fn text(&self) -> &str {
+        let output = &self.report.output;
+        assert_eq!(output.error, None, "{:#?}", self.report);
+        &output.final_text.as_ref().expect("a final text").text
+    }
+
+    /// The only main request.
+    #[track_caller]
+    pub(crate) fn only_request(&self) -> &Asked {
+        let [asked] = &*self.asked else {
+            panic!("{} requests: {:#?}", self.asked.len(), self.report)
+        };
+        asked
+    }
+
+    /// Why it failed.
+    #[track_caller]
+    pub(crate) fn class(&self) -> ErrorClass {
+        let error = self.report.output.error.as_ref();
+        error.unwrap_or_else(|| panic!("it succeeded: {:#?}", self.report)).class
+    }
+
+    /// The pieces of the text that stand, in their order.
+    pub(crate) fn pieces(&self) -> Vec<&str> {
+        let mut pieces = Vec::new();
+        let mut first_of_this = 0;
+        for event in &self.events {
+            match event {
+                StreamEvent::TextDelta { text } => pieces.push(text.as_str()),
+                StreamEvent::TextEnd => first_of_this = pieces.len(),
+                StreamEvent::TextWithdrawn => pieces.truncate(first_of_this),
+                _ => {}
+            }
+        }
+        pieces
+    }
+}
+
+/// Keeps what it hears.
+#[derive(Default)]
+pub(crate) struct Heard(Vec<StreamEvent>);
+
+impl Listener for Heard {
+    fn event(&mut self, event: StreamEvent) {
+        self.0.push(event);
+    }
+
+    fn permit(&mut self, _: &PermissionRequest) -> PermissionAnswer {
+        PermissionAnswer::Deny
+    }
+}

@@ -1,0 +1,31 @@
+//! A model server that answers from a script, on loopback, for tests with the real agent programs.
+//!
+//! It speaks what three agent programs and our own endpoint member ask for: Anthropic Messages, OpenAI
+//! Responses, Gemini and OpenAI Chat Completions. Used by the tests of `agent` and of the `tertulia`
+//! binary, and by hand as a program of its own. It knows no room: it sees requests, not sessions.
+//!
+//! ```
+//! use tertulia_fake_models::{FakeModels, Script, Step};
+//!
+//! let models = FakeModels::start(Script::of([Step::text("Hello.")]))?;
+//! assert!(models.url().starts_with("http://127.0.0.1:"));
+//! assert!(models.asked().is_empty());
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+mod anthropic;
+mod chat;
+mod gemini;
+mod http;
+mod openai_error;
+mod perform;
+mod responses;
+mod script;
+mod server;
+mod step;
+mod vendor;
+
+pub use script::Script;
+pub use server::FakeModels;
+pub use step::{Step, StepError};
+pub use vendor::{Asked, Vendor};

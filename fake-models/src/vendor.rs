@@ -1,0 +1,268 @@
+//! The four ways in which models are asked, and which file knows each. The server and the performer
+//! come here; a vendor's JSON stays in its own file.
+
+use serde_json::{Value, json};
+
+use crate::http::{Frame, HttpRequest};
+use crate::{anthropic, chat, gemini, openai_error, responses};
+
+/// How a model is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vendor {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI Responses.
+    Responses,
+    /// Gemini `generateContent` and `streamGenerateContent`.
+    Gemini,
+    /// OpenAI Chat Completions.
+    Chat,
+}
+
+/// A main request, as far as tests look at it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// How it was asked.
+    pub vendor: Vendor,
+    /// Where, with the query.
+    pub path: String,
+    /// The model.
+    pub model: String,
+    /// All of the system text.
+    pub system: String,
+    /// The newest text of the user, without what the agent program puts beside it.
+    pub user: String,
+    /// The names of the tools that were offered.
+    pub tools: Vec<String>,
+    /// The key that was sent.
+    pub key: Option<String>,
+    /// How long the request was.
+    pub bytes: usize,
+    /// All of it.
+    pub body: String,
+}
+
+/// What a vendor's file reads in a request.
+#[derive(Debug, Default)]
+pub(crate) struct Reading {
+    pub(crate) model: String,
+    pub(crate) system: String,
+    pub(crate) user: String,
+    pub(crate) tools: Vec<String>,
+    /// Whether it is the agent's own question, and no title, classifier or check beside it.
+    pub(crate) is_main: bool,
+    pub(crate) is_streamed: bool,
+}
+
+/// Where a request goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// To a model.
+    Model(Vendor),
+    /// To a counter of tokens; the field holds the number.
+    Count(&'static str),
+    /// To the list of models.
+    Models,
+    /// Nowhere.
+    Unknown,
+}
+
+impl Route {
+    /// The route of a path.
+    pub(crate) fn of(path: &str) -> Self {
+        let path = path.split('?').next().unwrap_or_default();
+        let ends = |end: &str| path.ends_with(end);
+        match () {
+            () if ends("/messages/count_tokens") => Self::Count("input_tokens"),
+            () if ends(":countTokens") => Self::Count("totalTokens"),
+            () if ends("/messages") => Self::Model(Vendor::Anthropic),
+            () if ends("/responses") => Self::Model(Vendor::Responses),
+            () if ends("/chat/completions") => Self::Model(Vendor::Chat),
+            () if ends(":generateContent") || ends(":streamGenerateContent") => {
+                Self::Model(Vendor::Gemini)
+            }
+            () if ends("/models") => Self::Models,
+            () => Self::Unknown,
+        }
+    }
+}
+
+/// How an answer ends, once its text is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End<'a> {
+    /// Well.
+    Whole,
+    /// With a call of the shell tool.
+    Shell(&'a str),
+    /// Declined.
+    Refused,
+}
+
+/// What an answer is made of, besides its text.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) model: String,
+    /// The tools that may be called.
+    pub(crate) tools: Vec<String>,
+    pub(crate) input_tokens: usize,
+    /// Unlike that of any other answer of this server.
+    pub(crate) number: u64,
+}
+
+/// Says an answer in a vendor's words.
+pub(crate) enum Voice {
+    Anthropic(anthropic::Voice),
+    Responses(responses::Voice),
+    Gemini(gemini::Voice),
+    Chat(chat::Voice),
+}
+
+impl Vendor {
+    /// Reads a request.
+    pub(crate) fn read(self, path: &str, body: &Value) -> Reading {
+        match self {
+            Self::Anthropic => anthropic::read(body),
+            Self::Responses => responses::read(body),
+            Self::Gemini => gemini::read(path, body),
+            Self::Chat => chat::read(body),
+        }
+    }
+
+    /// The key of a request.
+    pub(crate) fn key(request: &HttpRequest) -> Option<String> {
+        let bearer = |value: &str| value.strip_prefix("Bearer ").map(str::to_owned);
+        let named = ["x-api-key", "x-goog-api-key"];
+        named
+            .iter()
+            .find_map(|name| request.header(name).map(str::to_owned))
+            .or_else(|| request.header("authorization").and_then(bearer))
+    }
+
+    /// What the vendor writes beside an HTTP status.
+    pub(crate) fn error(self, status: u16) -> Value {
+        match self {
+            Self::Anthropic => anthropic::error(status),
+            Self::Gemini => gemini::error(status),
+            Self::Responses | Self::Chat => openai_error::of_status(status),
+        }
+    }
+
+    /// What the vendor writes, with status 400, about a prompt that is too large.
+    pub(crate) fn overflow(self) -> Value {
+        match self {
+            Self::Anthropic => anthropic::overflow(),
+            Self::Gemini => gemini::overflow(),
+            Self::Responses | Self::Chat => openai_error::overflow(),
+        }
+    }
+
+    /// A voice for one answer.
+    pub(crate) fn voice(self, answer: Answer) -> Voice {
+        match self {
+            Self::Anthropic => Voice::Anthropic(anthropic::Voice::new(answer)),
+            Self::Responses => Voice::Responses(responses::Voice::new(answer)),
+            Self::Gemini => Voice::Gemini(gemini::Voice::new(answer)),
+            Self::Chat => Voice::Chat(chat::Voice::new(answer)),
+        }
+    }
+}
+
+impl Voice {
+    /// The events before the first piece of text. Without text, there may be none for it.
+    pub(crate) fn begin(&mut self, has_text: bool) -> Vec<Frame> {
+        match self {
+            Self::Anthropic(voice) => voice.begin(has_text),
+            Self::Responses(voice) => voice.begin(has_text),
+            Self::Gemini(_) => Vec::new(),
+            Self::Chat(voice) => voice.begin(),
+        }
+    }
+
+    /// The next piece of text.
+    pub(crate) fn piece(&mut self, text: &str) -> Vec<Frame> {
+        match self {
+            Self::Anthropic(voice) => voice.piece(text),
+            Self::Responses(voice) => voice.piece(text),
+            Self::Gemini(voice) => voice.piece(text),
+            Self::Chat(voice) => voice.piece(text),
+        }
+    }
+
+    /// The events after the last piece.
+    pub(crate) fn finish(&mut self, end: End<'_>) -> Vec<Frame> {
+        match self {
+            Self::Anthropic(voice) => voice.finish(end),
+            Self::Responses(voice) => voice.finish(end),
+            Self::Gemini(voice) => voice.finish(end),
+            Self::Chat(voice) => voice.finish(end),
+        }
+    }
+
+    /// The whole answer as one value, for a request that wants no stream.
+    pub(crate) fn whole(&self, text: &str, end: End<'_>) -> Value {
+        match self {
+            Self::Anthropic(voice) => voice.whole(text, end),
+            Self::Responses(voice) => voice.whole(text, end),
+            Self::Gemini(voice) => voice.whole(text, end),
+            Self::Chat(voice) => voice.whole(text, end),
+        }
+    }
+}
+
+/// What every request beside the main one is answered with: an object with whatever the titles,
+/// classifiers and checks of the agent programs look for.
+pub(crate) fn side_answer() -> String {
+    let answer = json!({
+        "title": "A title", "isNewTopic": false, "reasoning": "It is done.",
+        "model_choice": "flash", "complexity_score": 10, "next_speaker": "user",
+    });
+    answer.to_string()
+}
+
+/// The text of a message: a string, or the `text` fields of its blocks, those left out that the agent
+/// program put there.
+pub(crate) fn text_of(content: &Value, is_ours: impl Fn(&str) -> bool) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let texts = blocks.iter().filter_map(|block| block["text"].as_str());
+            texts.filter(|text| is_ours(text)).collect()
+        }
+        _ => String::new(),
+    }
+}
+
+/// The items of a list; none where there is no list.
+pub(crate) fn items(value: &Value) -> impl DoubleEndedIterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+/// The text of a field; empty where there is none.
+pub(crate) fn word(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_tells_who_is_asked() {
+        let model = Route::Model;
+        assert_eq!(Route::of("/v1/messages?beta=true"), model(Vendor::Anthropic));
+        assert_eq!(Route::of("/v1/responses"), model(Vendor::Responses));
+        assert_eq!(Route::of("/v1/chat/completions"), model(Vendor::Chat));
+        let gemini = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse";
+        assert_eq!(Route::of(gemini), model(Vendor::Gemini));
+        assert_eq!(Route::of("/v1/messages/count_tokens?beta=true"), Route::Count("input_tokens"));
+        assert_eq!(Route::of("/v1/models?limit=3"), Route::Models);
+        assert_eq!(Route::of("/"), Route::Unknown);
+    }
+
+    #[test]
+    fn blocks_that_are_not_ours_are_left_out_of_a_text() {
+        let content = json!([{ "text": "<note>" }, { "image": 1 }, { "text": "hello" }]);
+        assert_eq!(text_of(&content, |text| !text.starts_with('<')), "hello");
+        assert_eq!(text_of(&json!("<as it is>"), |_| false), "<as it is>");
+    }
+}

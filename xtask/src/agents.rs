@@ -1,0 +1,130 @@
+//! `cargo xtask agents`: the tests with the real agent programs, each against a model server on loopback
+//! in a network of its own. `cargo xtask test` runs it as a step. What a machine lacks for it is told by
+//! name; in CI that is a failure.
+
+mod install;
+mod machine;
+mod namespace;
+mod suite;
+
+use crate::command::UsageError;
+use crate::process::ProcessError;
+use crate::workspace::{Workspace, WorkspaceError};
+use machine::Machine;
+use std::path::PathBuf;
+use suite::Suite;
+
+/// The test programs, in the order in which they are run. Each is built by cargo and run alone.
+const SUITES: &[Suite] = &[
+    Suite { package: "tertulia-agent", test: "real" },
+    Suite { package: "tertulia", test: "table_real" },
+];
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// The agent programs are installed, and that is all.
+    Install,
+    /// They are installed if need be, and the tests are run.
+    Test,
+}
+
+/// Why the tests were not run, or failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AgentsError {
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    #[error("{path} cannot be written or read; see to its permissions and the space on the disk")]
+    Files {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("npm installed no {what} of version {version}; remove {folder} and try again")]
+    Incomplete { what: &'static str, version: &'static str, folder: PathBuf },
+    #[error("cargo built no test program `{test}` of {package}; see what it says above")]
+    NoProgram { package: &'static str, test: &'static str },
+    #[error("cargo's messages about `{test}` cannot be read")]
+    Messages {
+        test: &'static str,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("the agent programs cannot run here: {missing}; CI has to have all of it")]
+    Missing { missing: String },
+}
+
+impl Order {
+    /// Reads what follows `agents`.
+    pub(crate) fn parse(arguments: &[String]) -> Result<Self, UsageError> {
+        let mut words = arguments.iter();
+        let order = match words.next().map(String::as_str) {
+            None => Self::Test,
+            Some("install") => Self::Install,
+            Some(argument) => return Err(unexpected(argument)),
+        };
+        words.next().map_or(Ok(order), |argument| Err(unexpected(argument)))
+    }
+}
+
+fn unexpected(argument: &str) -> UsageError {
+    UsageError::UnexpectedArgument { command: "agents", argument: argument.to_owned() }
+}
+
+/// Does what is ordered, or says what the machine lacks for it.
+pub(crate) fn run(workspace: &Workspace, order: Order) -> Result<(), AgentsError> {
+    let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
+    let machine = match Machine::look() {
+        Ok(machine) => machine,
+        Err(missing) => return not_run(missing.join(", "), is_ci),
+    };
+    let programs = install::find_or_install(workspace, &machine)?;
+    if order == Order::Install {
+        println!("the agent programs are in {}", programs.display());
+        return Ok(());
+    }
+    for suite in SUITES {
+        let program = suite.build(workspace)?;
+        namespace::run(&machine, &programs, &program)?;
+    }
+    Ok(())
+}
+
+fn not_run(missing: String, is_ci: bool) -> Result<(), AgentsError> {
+    if is_ci {
+        return Err(AgentsError::Missing { missing });
+    }
+    println!("NOT RUN: the tests with the real agent programs; this machine lacks: {missing}");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str) -> Result<Order, UsageError> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        Order::parse(&words)
+    }
+
+    #[test]
+    fn without_a_word_the_tests_are_run() {
+        assert_eq!(check(""), Ok(Order::Test));
+        assert_eq!(check("install"), Ok(Order::Install));
+    }
+
+    #[test]
+    fn other_words_are_refused() {
+        assert!(check("remove").is_err());
+        assert!(check("install now").is_err());
+    }
+
+    #[test]
+    fn what_a_machine_lacks_fails_in_ci_alone() {
+        assert!(not_run("`npm`".to_owned(), false).is_ok());
+        let message = not_run("`npm`, `ip`".to_owned(), true).unwrap_err().to_string();
+        assert!(message.contains("`npm`, `ip`"), "{message}");
+    }
+}

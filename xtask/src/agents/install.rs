@@ -1,0 +1,231 @@
+//! Finds the agent programs in the versions that the tests were written for, or installs them in the
+//! user's cache: some 900 MB, once. They are installed under another name and renamed, so that a folder
+//! of that name is always whole. No script of a package is run.
+
+use super::AgentsError;
+use super::machine::Machine;
+use crate::process;
+use crate::workspace::Workspace;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// An agent program, and where npm puts it.
+struct Package {
+    name: &'static str,
+    version: &'static str,
+    /// The name under which it is called.
+    program: &'static str,
+    /// What is called, below the folder of packages: a file, or one in a folder of each platform.
+    file: &'static str,
+}
+
+/// Claude Code is called past its Node wrapper, since the script that would put the binary in the
+/// wrapper's place is not run. Codex and Gemini are called as their users call them: by Node.
+const PACKAGES: [Package; 3] = [
+    Package {
+        name: "@anthropic-ai/claude-code",
+        version: "2.1.325",
+        program: "claude",
+        file: "@anthropic-ai/claude-code-*/claude",
+    },
+    Package {
+        name: "@openai/codex",
+        version: "0.166.0",
+        program: "codex",
+        file: "@openai/codex/bin/codex.js",
+    },
+    Package {
+        name: "@google/gemini-cli",
+        version: "0.61.0",
+        program: "gemini",
+        file: "@google/gemini-cli/bundle/gemini.js",
+    },
+];
+
+/// The folder of the programs, which are installed first if need be.
+pub(super) fn find_or_install(
+    workspace: &Workspace,
+    machine: &Machine,
+) -> Result<PathBuf, AgentsError> {
+    let all = workspace.tools()?.with_file_name("agent-clis");
+    let folder = all.join(versions());
+    let programs = folder.join("bin");
+    if programs.is_dir() {
+        return Ok(programs);
+    }
+    println!("the agent programs are not here yet; installing them in {}", folder.display());
+    let fresh = all.join(format!("new-{}", std::process::id()));
+    let installed = install(machine, &fresh).and_then(|()| put_in_place(&fresh, &folder));
+    if installed.is_err() {
+        // What is left of a failed try is of no use; the error says what went wrong.
+        let _ = fs::remove_dir_all(&fresh);
+    }
+    installed.map(|()| programs)
+}
+
+/// A name that changes with any of the versions.
+fn versions() -> String {
+    PACKAGES.map(|package| format!("{}-{}", package.program, package.version)).join("_")
+}
+
+fn install(machine: &Machine, fresh: &Path) -> Result<(), AgentsError> {
+    let npm_cache = fresh.join("npm-cache");
+    create(&npm_cache)?;
+    let mut npm = Command::new(&machine.npm);
+    npm.current_dir(fresh).env("PATH", machine.path(&[]));
+    npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"]);
+    npm.args(["--no-update-notifier", "--loglevel=error", "--prefix"]).arg(fresh);
+    npm.arg("--cache").arg(&npm_cache);
+    // Exact versions: npm takes older ones by itself where Node is older than a package likes.
+    npm.args(PACKAGES.map(|package| format!("{}@{}", package.name, package.version)));
+    process::run(&mut npm)?;
+    fs::remove_dir_all(&npm_cache).map_err(files(&npm_cache))?;
+    link_programs(fresh)
+}
+
+/// Makes a folder with the three programs alone, to be put on a PATH.
+fn link_programs(fresh: &Path) -> Result<(), AgentsError> {
+    let programs = fresh.join("bin");
+    create(&programs)?;
+    let packages = fresh.join("node_modules");
+    for package in &PACKAGES {
+        let incomplete = || AgentsError::Incomplete {
+            what: package.name,
+            version: package.version,
+            folder: fresh.to_owned(),
+        };
+        if !has_version(&packages.join(package.name), package.version) {
+            return Err(incomplete());
+        }
+        let file = find_file(&packages, package.file).ok_or_else(incomplete)?;
+        let target = Path::new("../node_modules").join(file);
+        let link = programs.join(package.program);
+        symlink(&target, &link).map_err(files(&link))?;
+    }
+    Ok(())
+}
+
+fn has_version(package: &Path, version: &str) -> bool {
+    let manifest = fs::read_to_string(package.join("package.json")).unwrap_or_default();
+    manifest.contains(&format!("\"version\": \"{version}\""))
+}
+
+/// Finds a file below the folder of packages, and gives its path from there. A `*` stands for the
+/// platform.
+fn find_file(packages: &Path, pattern: &str) -> Option<PathBuf> {
+    let Some((beginning, end)) = pattern.split_once('*') else {
+        return packages.join(pattern).is_file().then(|| pattern.into());
+    };
+    let (scope, prefix) = beginning.rsplit_once('/')?;
+    let entries = fs::read_dir(packages.join(scope)).ok()?;
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut found: Vec<String> = names
+        .filter(|name| name.starts_with(prefix))
+        .map(|name| format!("{scope}/{name}{end}"))
+        .filter(|path| packages.join(path).is_file())
+        .collect();
+    found.sort();
+    found.into_iter().next().map(PathBuf::from)
+}
+
+/// Gives the folder its name. Whoever was faster had the same versions.
+fn put_in_place(fresh: &Path, folder: &Path) -> Result<(), AgentsError> {
+    match fs::rename(fresh, folder) {
+        Err(_) if folder.join("bin").is_dir() => fs::remove_dir_all(fresh).map_err(files(fresh)),
+        result => result.map_err(files(folder)),
+    }
+}
+
+fn create(folder: &Path) -> Result<(), AgentsError> {
+    fs::create_dir_all(folder).map_err(files(folder))
+}
+
+fn files(path: &Path) -> impl FnOnce(io::Error) -> AgentsError {
+    let path = path.to_owned();
+    move |source| AgentsError::Files { path, source }
+}
+
+#[cfg(unix)]
+fn symlink(target: &Path, link: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, link)
+}
+
+/// The tests need Linux; nobody comes here.
+#[cfg(not(unix))]
+fn symlink(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder of its own for one test, which goes with it.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let name = format!("tertulia-xtask-{name}-{}", std::process::id());
+            let folder = std::env::temp_dir().join(name);
+            fs::create_dir_all(&folder).unwrap();
+            Self(folder)
+        }
+
+        fn write(&self, path: &str, text: &str) {
+            let path = self.0.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn write_packages(scratch: &Scratch, codex_version: &str) {
+        for package in &PACKAGES {
+            let version = match package.program {
+                "codex" => codex_version,
+                _ => package.version,
+            };
+            let manifest = format!("{{\n  \"version\": \"{version}\"\n}}");
+            scratch.write(&format!("node_modules/{}/package.json", package.name), &manifest);
+            let file = package.file.replace('*', "linux-x64");
+            scratch.write(&format!("node_modules/{file}"), "program");
+        }
+    }
+
+    #[test]
+    fn each_program_is_linked_under_its_name() {
+        let scratch = Scratch::new("links");
+        write_packages(&scratch, "0.166.0");
+        link_programs(&scratch.0).unwrap();
+        for name in ["claude", "codex", "gemini"] {
+            let text = fs::read_to_string(scratch.0.join("bin").join(name)).unwrap();
+            assert_eq!(text, "program", "{name}");
+        }
+    }
+
+    #[test]
+    fn a_package_of_another_version_is_refused() {
+        let scratch = Scratch::new("version");
+        write_packages(&scratch, "0.16.0");
+        let message = link_programs(&scratch.0).unwrap_err().to_string();
+        assert!(message.contains("@openai/codex of version 0.166.0"), "{message}");
+    }
+
+    #[test]
+    fn who_comes_second_takes_what_is_there() {
+        let scratch = Scratch::new("place");
+        scratch.write("there/bin/claude", "first");
+        scratch.write("fresh/bin/claude", "second");
+        let (fresh, folder) = (scratch.0.join("fresh"), scratch.0.join("there"));
+        put_in_place(&fresh, &folder).unwrap();
+        assert!(!fresh.exists());
+        assert_eq!(fs::read_to_string(folder.join("bin/claude")).unwrap(), "first");
+    }
+}

@@ -1,0 +1,97 @@
+//! Runs a test program where it can do no harm: in a network of its own that has loopback alone, with
+//! an environment of a few invented variables, and with a home that goes with it. So no agent program
+//! sees a key of the user's, or a service.
+
+use super::AgentsError;
+use super::machine::Machine;
+use super::suite::Built;
+use crate::process;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Brings loopback up, then becomes the program.
+const LOOPBACK_UP: &str = "\"$0\" link set lo up && exec \"$@\"";
+
+/// Runs a test program; its output goes where ours goes.
+pub(super) fn run(machine: &Machine, programs: &Path, built: &Built) -> Result<(), AgentsError> {
+    let home = Home::new()?;
+    process::run(&mut command(machine, programs, built, &home.0))?;
+    Ok(())
+}
+
+fn command(machine: &Machine, programs: &Path, built: &Built, home: &Path) -> Command {
+    let mut words = machine.unshare.iter().map(|word| word.as_os_str());
+    let mut command = Command::new(words.next().unwrap_or(OsStr::new("unshare")));
+    command.args(words).args(["sh", "-c", LOOPBACK_UP]);
+    command.arg(&machine.ip).arg(&built.program).current_dir(&built.folder);
+    command.env_clear().envs(environment(machine.path(&[programs.to_owned()]), home));
+    command
+}
+
+/// All that the tests see. Keys are invented by the tests themselves.
+fn environment(path: OsString, home: &Path) -> [(&'static str, OsString); 6] {
+    [
+        ("PATH", path),
+        ("HOME", home.into()),
+        // Codex takes nothing that lies in the folder for temporary files for its own.
+        ("TMPDIR", home.join("tmp").into()),
+        ("LANG", "C.UTF-8".into()),
+        ("TERM", "dumb".into()),
+        ("RUST_BACKTRACE", "1".into()),
+    ]
+}
+
+/// A home for one run.
+struct Home(PathBuf);
+
+impl Home {
+    fn new() -> Result<Self, AgentsError> {
+        let name = format!("tertulia-agents-{}", std::process::id());
+        let home = std::env::temp_dir().join(name);
+        let temporary = home.join("tmp");
+        match fs::create_dir_all(&temporary) {
+            Ok(()) => Ok(Self(home)),
+            Err(source) => Err(AgentsError::Files { path: temporary, source }),
+        }
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        // It lies among the temporary files; the system will see to what is left.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> Command {
+        let machine = Machine {
+            npm: "/n/npm".into(),
+            node: "/n/node".into(),
+            ip: "/sbin/ip".into(),
+            unshare: ["/bin/unshare", "--net"].map(PathBuf::from).to_vec(),
+        };
+        let built = Built { program: "/t/real".into(), folder: "/clone/crates/agent".into() };
+        command(&machine, Path::new("/agents/bin"), &built, Path::new("/scratch"))
+    }
+
+    #[test]
+    fn the_program_gets_a_network_with_loopback_alone() {
+        let command = example();
+        let words: Vec<&OsStr> = command.get_args().collect();
+        assert_eq!(command.get_program(), "/bin/unshare");
+        assert_eq!(words, ["--net", "sh", "-c", LOOPBACK_UP, "/sbin/ip", "/t/real"]);
+    }
+
+    #[test]
+    fn the_home_of_the_user_is_not_seen() {
+        let command = example();
+        let seen: Vec<_> = command.get_envs().filter(|(name, _)| *name == "HOME").collect();
+        assert_eq!(seen, [(OsStr::new("HOME"), Some(OsStr::new("/scratch")))]);
+    }
+}

@@ -1,0 +1,39 @@
+//! `cargo xtask bench table`: what the table adds to a turn, and how soon the program is there. A program that
+//! prints a line is compiled beside it, for the comparison.
+
+use super::{BenchError, PACKAGE};
+use crate::command::UsageError;
+use crate::process;
+use crate::workspace::Workspace;
+
+const HELLO: &str = "fn main() { println!(\"hello\"); }";
+
+/// Reads the words behind `bench table`; says whether it is to be quick.
+pub(crate) fn parse(arguments: &[String]) -> Result<bool, UsageError> {
+    match arguments {
+        [] => Ok(false),
+        [option] if option == "--quick" => Ok(true),
+        [argument, ..] => {
+            let (command, argument) = ("bench table", argument.clone());
+            Err(UsageError::UnexpectedArgument { command, argument })
+        }
+    }
+}
+
+/// Builds the programs and runs the bench.
+pub(crate) fn run(workspace: &Workspace, quick: bool) -> Result<(), BenchError> {
+    let folder = workspace.target().map_or_else(|| workspace.root().join("target"), Into::into);
+    process::run(&mut workspace.cargo(["build", "--release", "--locked", "-p", "tertulia"]))?;
+    let source = folder.join("hello.rs");
+    let hello = folder.join("hello");
+    std::fs::write(&source, HELLO).map_err(BenchError::Messages)?;
+    let mut rustc = workspace.program("rustc");
+    process::run(rustc.args(["-O", "-o"]).arg(&hello).arg(&source))?;
+    let mut bench = workspace.cargo(["run", "--release", "--locked", "-p", PACKAGE, "--"]);
+    bench.arg("--table").arg(&folder).arg(folder.join("release/tertulia")).arg(hello);
+    if quick {
+        bench.arg("--quick");
+    }
+    process::run(&mut bench)?;
+    Ok(())
+}
