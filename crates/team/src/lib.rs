@@ -29,9 +29,13 @@
 //! ```
 
 mod cause;
+#[expect(clippy::disallowed_methods, reason = "the driver does IO: it has threads and a clock")]
+mod driver;
 mod effect;
 mod event;
+pub mod file;
 mod guard;
+mod house;
 mod ledger;
 mod machine;
 mod message;
@@ -43,8 +47,13 @@ mod replay;
 mod speaker;
 mod state;
 mod table;
+mod team;
 
 pub use cause::{Cause, How, Rule};
+pub use driver::{
+    Audience, Command, Door, DriveError, Driver, Opened, Pause, TableEvent, TurnNote, TurnPrompt,
+    Visit, What, is_partial,
+};
 pub use effect::{Effect, Question, Why};
 pub use event::{Cancel, Event};
 pub use ledger::Decision;
@@ -54,3 +63,12 @@ pub use note::Note;
 pub use replay::{Difference, Replay};
 pub use speaker::SpeakerError;
 pub use table::{Limits, Member, MemberKind, Table, TableError};
+pub use team::{
+    Answers, DEFAULT_BUDGET_TOKENS, DEFAULT_WINDOW, Team, TeamError, TeamMember, UnknownMember,
+};
+
+// What the doors need of agents: they know the team, not the agents.
+pub use tertulia_agent::{
+    Containment, PermissionAnswer, PermissionChoice, PermissionRequest, Probe, ProbeKind, SignIn,
+    containment, find as find_program, probe,
+};

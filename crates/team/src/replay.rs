@@ -30,6 +30,17 @@ pub struct Replay {
     /// What was decided for the last event and is not in the log, as after a crash: to be performed,
     /// but for [`Effect::StartTurn`], before [`Event::Resume`].
     pub unfinished: Vec<Effect>,
+    /// What the log alone tells.
+    recorded: State,
+}
+
+impl Replay {
+    /// The machine as the log alone tells, for a log whose steps are stored whole: what is not in it was
+    /// never decided, as in a session that was imported or had other limits.
+    pub fn into_recorded(mut self) -> Machine {
+        self.machine.state = self.recorded;
+        self.machine
+    }
 }
 
 /// So many differences are told; then the log is only followed.
@@ -222,11 +233,15 @@ impl<'a> Replayer<'a> {
     }
 
     fn finish(mut self) -> Replay {
-        let unfinished = if self.has_decision() { self.expected.into() } else { Vec::new() };
+        let unfinished: Vec<Effect> = match self.has_decision() {
+            true => std::mem::take(&mut self.expected).into(),
+            false => Vec::new(),
+        };
         if unfinished.is_empty() && self.machine.state != self.recorded {
-            self.machine.state = self.recorded;
+            self.machine.state.clone_from(&self.recorded);
         }
-        Replay { machine: self.machine, differences: self.differences, unfinished }
+        let Self { machine, differences, recorded, .. } = self;
+        Replay { machine, differences, unfinished, recorded }
     }
 }
 

@@ -8,6 +8,8 @@
 
 mod answers;
 mod desk;
+mod driver;
+mod file;
 mod guards;
 mod injection;
 mod people;

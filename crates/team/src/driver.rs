@@ -1,0 +1,263 @@
+//! The driver: performs what the machine wants, and tells it what became of it. Store, context, agent
+//! and parser meet here and nowhere else.
+//!
+//! One thread drives; agents have threads of their own and speak through the inbox, and so do people.
+//! Every step is stored before it is shown.
+
+mod error;
+mod event;
+mod log;
+mod minutes;
+mod model;
+mod open;
+mod perform;
+mod prompt;
+mod record;
+mod start;
+mod turn;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::time::Duration;
+
+use tertulia_agent::PermissionAnswer;
+use tertulia_session::{Entry, EntryId, TurnState};
+use tertulia_store::SessionId;
+
+pub use error::DriveError;
+pub use event::{Audience, Command, Pause, TableEvent, Visit};
+pub use open::Opened;
+pub use prompt::TurnPrompt;
+pub use record::{TurnNote, What, is_partial};
+
+use crate::event::{Cancel, Event};
+use crate::team::Team;
+use crate::{Machine, Question, Status};
+use log::TableLog;
+use prompt::Recall;
+use turn::{FromAgent, Input, Running};
+
+/// How much may wait in the inbox before agents have to wait.
+const INBOX: usize = 256;
+/// How long an agent that was stopped is waited for when the table is gone.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// One conversation that runs.
+pub struct Driver {
+    team: Team,
+    machine: Machine,
+    log: TableLog,
+    recall: Recall,
+    inbox: Receiver<Input>,
+    sender: SyncSender<Input>,
+    /// What happens before anything else: answers of the house.
+    due: VecDeque<Input>,
+    running: Option<Running>,
+    /// How many turns each member had.
+    turns: HashMap<Box<str>, usize>,
+    /// What was asked last and not answered.
+    asked: Option<Question>,
+    /// Whether somebody is there who can be asked for a permission.
+    attended: bool,
+    /// What an agent wanted that nobody could allow.
+    refused: Option<(Box<str>, Box<str>)>,
+    is_closed: bool,
+}
+
+/// Where people come in, from any thread.
+#[derive(Clone)]
+pub struct Door(SyncSender<Input>);
+
+impl Door {
+    /// Hands a command in; `false` if the table is gone.
+    pub fn send(&self, command: Command) -> bool {
+        self.0.send(Input::Command(command)).is_ok()
+    }
+
+    /// Answers what an agent asked.
+    pub fn permit(&self, answer: PermissionAnswer) -> bool {
+        self.send(Command::Permit(answer))
+    }
+}
+
+impl Driver {
+    fn new(team: Team, machine: Machine, log: TableLog, attended: bool) -> Self {
+        let (sender, inbox) = mpsc::sync_channel(INBOX);
+        let mut turns: HashMap<Box<str>, usize> = HashMap::new();
+        for entry in log.entries() {
+            if let tertulia_session::EntryKind::Turn(turn) = &entry.kind
+                && turn.state == TurnState::Started
+            {
+                *turns.entry(turn.member.clone()).or_default() += 1;
+            }
+        }
+        Self {
+            team,
+            machine,
+            log,
+            recall: Recall::default(),
+            inbox,
+            sender,
+            due: VecDeque::new(),
+            running: None,
+            turns,
+            asked: None,
+            attended,
+            refused: None,
+            is_closed: false,
+        }
+    }
+
+    /// Where people come in.
+    pub fn door(&self) -> Door {
+        Door(self.sender.clone())
+    }
+
+    /// The session.
+    pub fn session(&self) -> &SessionId {
+        self.log.session()
+    }
+
+    /// The team.
+    pub fn team(&self) -> &Team {
+        &self.team
+    }
+
+    /// The machine, for what waits and why.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// The entries of the current branch.
+    pub fn entries(&self) -> &[Entry] {
+        self.log.entries()
+    }
+
+    /// What a member would get if it were to answer the newest message now.
+    pub fn prompt_for(&mut self, member: &str) -> Option<TurnPrompt> {
+        let member = self.team.members.iter().find(|one| *one.member.name == *member)?;
+        let newest = self.log.said_count().checked_sub(1)?;
+        let answers = self.log.said(newest)?.0.id.clone();
+        let budget = member.budget_bytes;
+        Some(prompt::assemble(&self.log, &mut self.recall, member, &answers, budget))
+    }
+
+    /// Somebody says something: stored and routed, and what follows from it begins.
+    pub fn say(
+        &mut self,
+        member: Option<&str>,
+        text: &str,
+        audience: &mut dyn Audience,
+    ) -> Result<EntryId, DriveError> {
+        self.person_says(member, text, audience)
+    }
+
+    /// Drives until nothing runs any more.
+    pub fn run(&mut self, audience: &mut dyn Audience) -> Result<Pause, DriveError> {
+        while self.running.is_some() && !self.is_closed {
+            self.next(audience)?;
+        }
+        Ok(self.pause())
+    }
+
+    /// Drives until the table is left.
+    pub fn attend(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
+        while !self.is_closed || self.running.is_some() {
+            self.next(audience)?;
+        }
+        Ok(())
+    }
+
+    /// Why nothing runs.
+    fn pause(&mut self) -> Pause {
+        if self.is_closed {
+            return Pause::Closed;
+        }
+        if let Some((member, title)) = self.refused.take() {
+            return Pause::PermissionNeeded { member, title };
+        }
+        match self.asked.clone() {
+            Some(question) => Pause::Asked(question),
+            None => Pause::Rested,
+        }
+    }
+
+    /// Waits for the next thing that happens, and does what follows.
+    fn next(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
+        // The driver holds a sender itself, so the inbox never ends.
+        let next = self.due.pop_front().map_or_else(|| self.inbox.recv(), Ok);
+        let Ok(input) = next else { return Ok(()) };
+        match input {
+            Input::Command(command) => self.obey(command, audience),
+            Input::Agent(FromAgent::Fed) => {
+                if let Some(running) = &self.running {
+                    let (turn, member) = (&running.turn, &*running.member);
+                    audience.hear(&TableEvent::Fed { turn, member });
+                }
+                Ok(())
+            }
+            Input::Agent(FromAgent::Said(event)) => self.agent_says(&event, audience),
+            Input::Agent(FromAgent::Asks(request, answer)) => {
+                self.agent_asks(&request, answer, audience);
+                Ok(())
+            }
+            Input::Agent(FromAgent::Ended(report)) => self.agent_ended(*report, audience),
+        }
+    }
+
+    /// Does what a person wants. Also for the one who holds the driver.
+    pub fn obey(
+        &mut self,
+        command: Command,
+        audience: &mut dyn Audience,
+    ) -> Result<(), DriveError> {
+        match command {
+            Command::Say { member, text } => {
+                self.person_says(member.as_deref(), &text, audience).map(|_| ())
+            }
+            Command::Cancel(cancel) => self.step(Event::Cancel(cancel), audience),
+            Command::CancelRunning => match self.machine.status() {
+                Status::Running { turn } => self.step(Event::Cancel(Cancel::Turn(turn)), audience),
+                _ => Ok(()),
+            },
+            Command::Continue => self.step(Event::Continue, audience),
+            Command::Repeat(turn) => self.step(Event::Repeat { turn }, audience),
+            Command::Permit(answer) => {
+                let asks = self.running.as_mut().and_then(|running| running.asks.take());
+                if let Some(asks) = asks {
+                    // An agent that is gone needs no answer.
+                    let _ = asks.send(answer);
+                }
+                Ok(())
+            }
+            Command::Compact => self.compact(audience),
+            Command::Visit(visit) => (visit.0)(self, audience),
+            Command::Close => {
+                self.is_closed = true;
+                match self.running {
+                    Some(_) => self.step(Event::Cancel(Cancel::All), audience),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Driver {
+    /// An agent does not outlive its table.
+    fn drop(&mut self) {
+        let Some(running) = self.running.take() else { return };
+        running.cancel.cancel();
+        if running.has_agent() {
+            while let Ok(input) = self.inbox.recv_timeout(LAST_WORDS) {
+                match input {
+                    Input::Agent(FromAgent::Ended(_)) => break,
+                    Input::Agent(FromAgent::Asks(_, answer)) => {
+                        let _ = answer.send(PermissionAnswer::EndTurn);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Why a table cannot go on. What goes wrong in a turn is no error of the table: it is an entry.
+
+use tertulia_store::StoreError;
+
+use crate::SpeakerError;
+
+/// Why a table cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    /// The session could not be read or written. What was not stored did not happen.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Somebody else writes to this session.
+    #[error(
+        "another program is at this table and has written to the session; leave one of them, then \
+         open it again"
+    )]
+    SomebodyElse,
+    /// It is not clear who speaks.
+    #[error(transparent)]
+    Speaker(#[from] SpeakerError),
+}
+
+impl DriveError {
+    pub(super) fn of(error: StoreError) -> Self {
+        match error {
+            StoreError::SessionConcurrentWrite { .. } => Self::SomebodyElse,
+            other => Self::Store(other),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The session's log as the driver holds it: what is stored, and what is about to be, in memory. Entries
+//! of one step are staged, then stored together; whoever else wrote to the session meanwhile is noticed.
+
+use std::collections::HashMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tertulia_session::{
+    CompactionSummary, Entry, EntryId, EntryKind, Message, NewEntry, Timestamp,
+};
+use tertulia_store::{Append, Range, SessionId, SessionStore, StoreError};
+
+/// The current branch of a session.
+pub(super) struct TableLog {
+    store: SessionStore,
+    session: SessionId,
+    entries: Vec<Entry>,
+    /// How many of them are in the store.
+    stored: usize,
+    /// The last entry of the store that counts.
+    tail: Option<EntryId>,
+    /// The places of messages with words, in order.
+    said: Vec<usize>,
+    places: HashMap<EntryId, usize>,
+    team_task: Option<Box<str>>,
+    /// The newest minutes.
+    minutes: Option<usize>,
+}
+
+impl TableLog {
+    pub(super) fn open(store: &SessionStore, session: &SessionId) -> Result<Self, StoreError> {
+        let range = Range::Branch { tail: None, limit: None };
+        let tail = store.info(session)?.tail;
+        let mut log = Self {
+            store: store.clone(),
+            session: session.clone(),
+            entries: Vec::new(),
+            stored: 0,
+            tail,
+            said: Vec::new(),
+            places: HashMap::new(),
+            team_task: None,
+            minutes: None,
+        };
+        for stored in store.load(session, &range)? {
+            log.take(stored.entry);
+        }
+        log.stored = log.entries.len();
+        Ok(log)
+    }
+
+    pub(super) fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    pub(super) fn store(&self) -> &SessionStore {
+        &self.store
+    }
+
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub(super) fn team_task(&self) -> Option<&str> {
+        self.team_task.as_deref()
+    }
+
+    /// How many messages with words there are.
+    pub(super) fn said_count(&self) -> usize {
+        self.said.len()
+    }
+
+    /// The message with words of this number, from 0.
+    pub(super) fn said(&self, number: usize) -> Option<(&Entry, &Message)> {
+        let entry = self.entries.get(*self.said.get(number)?)?;
+        match &entry.kind {
+            EntryKind::Message(message) => Some((entry, message)),
+            _ => None,
+        }
+    }
+
+    /// The number of a message with words.
+    pub(super) fn number_of(&self, id: &EntryId) -> Option<usize> {
+        self.said.binary_search(self.places.get(id)?).ok()
+    }
+
+    /// The newest minutes, and how many messages they cover.
+    pub(super) fn minutes(&self) -> Option<(&CompactionSummary, usize)> {
+        let entry = self.entries.get(self.minutes?)?;
+        let EntryKind::CompactionSummary(minutes) = &entry.kind else { return None };
+        let kept = self.places.get(&minutes.first_kept_entry_id)?;
+        Some((minutes, self.said.partition_point(|place| place < kept)))
+    }
+
+    /// Adds an entry behind the newest one, under the id that follows from it. Nothing is stored yet.
+    pub(super) fn stage(&mut self, kind: EntryKind, partial: bool) -> EntryId {
+        let mut new = self.follow(kind);
+        if partial {
+            new.meta = super::record::partial_mark();
+        }
+        let entry = new.with_content_id();
+        let id = entry.id.clone();
+        self.take(entry);
+        id
+    }
+
+    /// An entry behind the newest one that is not staged yet, to be completed.
+    pub(super) fn draft(&self, kind: EntryKind) -> Entry {
+        self.follow(kind).with_content_id()
+    }
+
+    /// Stages a draft.
+    pub(super) fn add(&mut self, draft: Entry) {
+        self.take(draft);
+    }
+
+    /// The same under an id that the machine gave.
+    pub(super) fn stage_as(&mut self, id: EntryId, kind: EntryKind) {
+        let entry = self.follow(kind).with_id(id);
+        self.take(entry);
+    }
+
+    fn follow(&self, kind: EntryKind) -> NewEntry {
+        let new = NewEntry::new(kind).at(now());
+        match self.entries.last().map(|entry| &entry.id).or(self.tail.as_ref()) {
+            Some(parent) => new.with_parent(parent.clone()),
+            None => new,
+        }
+    }
+
+    /// Stores what was staged, all or nothing, and gives it back. Fails if somebody else has written to
+    /// the session.
+    pub(super) fn commit(&mut self) -> Result<&[Entry], StoreError> {
+        let first = self.stored;
+        let staged = self.entries.get(first..).unwrap_or_default();
+        if let Some(last) = staged.last() {
+            let mut append = Append::of(staged.iter().cloned());
+            append.expected_tail.clone_from(&self.tail);
+            self.tail = Some(last.id.clone());
+            self.store.append(&self.session, append)?;
+            self.stored = self.entries.len();
+        }
+        Ok(self.entries.get(first..).unwrap_or_default())
+    }
+
+    fn take(&mut self, entry: Entry) {
+        let place = self.entries.len();
+        match &entry.kind {
+            EntryKind::Message(message) if !message.text().trim().is_empty() => {
+                self.said.push(place);
+            }
+            EntryKind::TeamTask(task) => self.team_task.clone_from(&task.task),
+            EntryKind::CompactionSummary(_) => self.minutes = Some(place),
+            _ => {}
+        }
+        self.places.insert(entry.id.clone(), place);
+        self.entries.push(entry);
+    }
+}
+
+/// The time, as data.
+pub(super) fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}

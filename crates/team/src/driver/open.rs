@@ -1,0 +1,94 @@
+//! How a table is opened: a session is begun, or read again and gone on with.
+
+use tertulia_session::{EntryKind, TeamTask};
+use tertulia_store::{NewSession, SessionId, SessionStore};
+
+use super::error::DriveError;
+use super::event::Audience;
+use super::log::TableLog;
+use super::{Driver, minutes};
+use crate::Machine;
+use crate::event::Event;
+use crate::replay::Difference;
+use crate::team::Team;
+
+/// A table that was opened again.
+pub struct Opened {
+    /// It.
+    pub driver: Driver,
+    /// Where the recorded decisions are not the ones that this team would have made.
+    pub differences: Vec<Difference>,
+}
+
+impl Driver {
+    /// Begins a session. `attended`: somebody is there who can be asked for a permission.
+    pub fn begin(
+        store: &SessionStore,
+        id: Option<SessionId>,
+        team: Team,
+        attended: bool,
+    ) -> Result<Self, DriveError> {
+        let session = store.create(&NewSession { id })?;
+        let mut log = TableLog::open(store, &session.id)?;
+        if let Some(task) = &team.task {
+            log.stage(EntryKind::TeamTask(TeamTask::set(task.as_str())), false);
+            log.commit().map_err(DriveError::of)?;
+        }
+        let machine = Machine::new(team.table.clone());
+        Ok(Self::new(team, machine, log, attended))
+    }
+
+    /// Opens a session again. A turn that ran is marked as interrupted, and a person is asked before
+    /// anything runs.
+    pub fn reopen(
+        store: &SessionStore,
+        session: &SessionId,
+        team: Team,
+        attended: bool,
+        audience: &mut dyn Audience,
+    ) -> Result<Opened, DriveError> {
+        let log = TableLog::open(store, session)?;
+        let mut replay = Machine::replay(team.table.clone(), log.entries());
+        let differences = std::mem::take(&mut replay.differences);
+        // The steps of this log are stored whole: nothing is half decided.
+        let mut driver = Self::new(team, replay.into_recorded(), log, attended);
+        driver.end_strays();
+        driver.step(Event::Resume, audience)?;
+        driver.catch_up_minutes(audience)?;
+        Ok(Opened { driver, differences })
+    }
+
+    /// Looks at a session and writes nothing: what waits, and what a member would get now.
+    pub fn peek(
+        store: &SessionStore,
+        session: &SessionId,
+        team: Team,
+    ) -> Result<Opened, DriveError> {
+        let log = TableLog::open(store, session)?;
+        let mut replay = Machine::replay(team.table.clone(), log.entries());
+        let differences = std::mem::take(&mut replay.differences);
+        let mut driver = Self::new(team, replay.into_recorded(), log, false);
+        // As the next turn would, but for the store.
+        if let Some(minutes) = minutes::due(&driver.log, driver.team.window_max()) {
+            driver.log.stage(minutes, false);
+        }
+        Ok(Opened { driver, differences })
+    }
+
+    /// Covers what lies before the windows, as after an import.
+    fn catch_up_minutes(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
+        if let Some(minutes) = minutes::due(&self.log, self.team.window_max()) {
+            self.log.stage(minutes, false);
+            self.store_staged(audience)?;
+        }
+        Ok(())
+    }
+
+    /// Ends what is left of agents whose driver was killed.
+    fn end_strays(&self) {
+        use crate::Status;
+        if let Status::Running { turn } | Status::Stopping { turn } = self.machine.status() {
+            tertulia_agent::end_strays(turn.as_str());
+        }
+    }
+}

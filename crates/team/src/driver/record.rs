@@ -1,0 +1,216 @@
+//! What an agent did during its turn, as entries: tools, thinking, warnings, failures. They are `custom`
+//! entries, so that no prompt and no model sees them; whoever shows a session reads them back here.
+
+use serde_json::{Value, json};
+use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError};
+use tertulia_session::json::Json;
+use tertulia_session::{Entry, EntryId, EntryKind};
+
+/// Of a longer text the beginning is kept.
+const TEXT_BYTES_MAX: usize = 64 * 1024;
+/// Of a line that could not be read.
+const LINE_BYTES_MAX: usize = 1024;
+
+/// Something that happened during a turn and is no message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TurnNote {
+    /// The turn.
+    pub turn: EntryId,
+    /// Whose it is.
+    pub member: Box<str>,
+    /// What happened.
+    pub what: What,
+}
+
+/// What happened during a turn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    /// A tool was called.
+    ToolStarted {
+        /// The agent's id of the call.
+        id: Box<str>,
+        /// The tool.
+        name: Box<str>,
+        /// What it was given, as JSON.
+        input: Box<str>,
+    },
+    /// A tool ended.
+    ToolFinished {
+        /// The agent's id of the call.
+        id: Box<str>,
+        /// The tool.
+        name: Option<Box<str>>,
+        /// What it gave.
+        output: Option<Box<str>>,
+        /// Whether it failed.
+        is_error: bool,
+    },
+    /// A tool was not allowed.
+    ToolDenied {
+        /// The tool.
+        name: Box<str>,
+        /// Why.
+        reason: Option<Box<str>>,
+    },
+    /// The model thought.
+    Thought {
+        /// What it thought.
+        text: Box<str>,
+    },
+    /// Something went wrong and the agent went on.
+    Warned {
+        /// The class, where it is known.
+        class: Option<Box<str>>,
+        /// What was said.
+        message: Box<str>,
+    },
+    /// The turn failed.
+    Failed {
+        /// The class.
+        class: Box<str>,
+        /// What was said or seen.
+        message: Box<str>,
+        /// What to do.
+        cure: Box<str>,
+    },
+    /// The prompt was too large, and the turn is tried again with a smaller one.
+    Retried {
+        /// The budget of the second attempt.
+        budget: u64,
+    },
+}
+
+impl TurnNote {
+    pub(super) fn new(turn: &EntryId, member: &str, what: What) -> Self {
+        Self { turn: turn.clone(), member: member.into(), what }
+    }
+
+    /// The entry's payload.
+    pub(super) fn to_kind(&self) -> EntryKind {
+        let mut fields = match &self.what {
+            What::ToolStarted { id, name, input } => {
+                let input = serde_json::from_str(input).unwrap_or(Value::Null);
+                json!({"id": id, "name": name, "input": input})
+            }
+            What::ToolFinished { id, name, output, is_error } => {
+                json!({"id": id, "name": name, "output": output, "isError": is_error})
+            }
+            What::ToolDenied { name, reason } => json!({"name": name, "reason": reason}),
+            What::Thought { text } => json!({"text": text}),
+            What::Warned { class, message } => json!({"class": class, "message": message}),
+            What::Failed { class, message, cure } => {
+                json!({"class": class, "message": message, "cure": cure})
+            }
+            What::Retried { budget } => json!({"budget": budget}),
+        };
+        if let Some(fields) = fields.as_object_mut() {
+            fields.insert("agent".to_owned(), self.what.name().into());
+            fields.insert("turn".to_owned(), self.turn.as_str().into());
+            fields.insert("member".to_owned(), (*self.member).into());
+        }
+        EntryKind::Custom(Json::parse(&fields.to_string()).ok())
+    }
+
+    /// What an entry says of a turn, if it does.
+    pub fn of(entry: &Entry) -> Option<Self> {
+        let EntryKind::Custom(Some(payload)) = &entry.kind else { return None };
+        let fields: Value = serde_json::from_str(payload.as_str()).ok()?;
+        let text = |name: &str| fields.get(name)?.as_str().map(Box::<str>::from);
+        let what = match fields.get("agent")?.as_str()? {
+            "tool_started" => What::ToolStarted {
+                id: text("id")?,
+                name: text("name")?,
+                input: fields.get("input")?.to_string().into(),
+            },
+            "tool_finished" => What::ToolFinished {
+                id: text("id")?,
+                name: text("name"),
+                output: text("output"),
+                is_error: fields.get("isError")?.as_bool()?,
+            },
+            "tool_denied" => What::ToolDenied { name: text("name")?, reason: text("reason") },
+            "thought" => What::Thought { text: text("text")? },
+            "warned" => What::Warned { class: text("class"), message: text("message")? },
+            "failed" => What::Failed {
+                class: text("class")?,
+                message: text("message")?,
+                cure: text("cure")?,
+            },
+            "retried" => What::Retried { budget: fields.get("budget")?.as_u64()? },
+            _ => return None,
+        };
+        Some(Self { turn: EntryId::from(&*text("turn")?), member: text("member")?, what })
+    }
+}
+
+impl What {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::ToolStarted { .. } => "tool_started",
+            Self::ToolFinished { .. } => "tool_finished",
+            Self::ToolDenied { .. } => "tool_denied",
+            Self::Thought { .. } => "thought",
+            Self::Warned { .. } => "warned",
+            Self::Failed { .. } => "failed",
+            Self::Retried { .. } => "retried",
+        }
+    }
+
+    /// What is to be kept of an event; `None` for text, which becomes the message, and for figures,
+    /// which become entries of their own.
+    pub(super) fn of(event: &StreamEvent) -> Option<Self> {
+        Some(match event {
+            StreamEvent::ToolStarted { id, name, input, .. } => {
+                let input = input.as_str();
+                let input = if input.len() > TEXT_BYTES_MAX { "\"(too long)\"" } else { input };
+                Self::ToolStarted { id: id.clone(), name: name.clone(), input: input.into() }
+            }
+            StreamEvent::ToolFinished { id, name, output, is_error } => Self::ToolFinished {
+                id: id.clone(),
+                name: name.clone(),
+                output: output.as_deref().map(|text| cut(text, TEXT_BYTES_MAX)),
+                is_error: *is_error,
+            },
+            StreamEvent::ToolDenied(denied) => {
+                Self::ToolDenied { name: denied.name.clone(), reason: denied.reason.clone() }
+            }
+            StreamEvent::Warning { class, message } => {
+                let class = class.map(|class| class.as_str().into());
+                Self::Warned { class, message: cut(message, TEXT_BYTES_MAX) }
+            }
+            StreamEvent::Violation { line, .. } => Self::odd("that cannot be true", line),
+            StreamEvent::Unparsed { line, .. } => Self::odd("that cannot be read", line),
+            StreamEvent::Oversize { head, .. } => Self::odd("that is too long", head),
+            _ => return None,
+        })
+    }
+
+    pub(super) fn failed(error: &TurnError) -> Self {
+        let TurnError { class, message } = error;
+        Self::failure(*class, message)
+    }
+
+    pub(super) fn failure(class: ErrorClass, message: &str) -> Self {
+        let message = cut(message, TEXT_BYTES_MAX);
+        Self::Failed { class: class.as_str().into(), message, cure: class.cure().into() }
+    }
+
+    fn odd(why: &str, line: &[u8]) -> Self {
+        let line = String::from_utf8_lossy(line.get(..LINE_BYTES_MAX).unwrap_or(line));
+        Self::Warned { class: None, message: format!("it wrote a line {why}: {line}").into() }
+    }
+}
+
+fn cut(text: &str, bytes: usize) -> Box<str> {
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or(text).into()
+}
+
+/// Marks a message as the beginning of an answer that did not come to its end.
+pub(super) fn partial_mark() -> Option<Json> {
+    Json::parse(r#"{"partial":true}"#).ok()
+}
+
+/// Whether a message is only the beginning of an answer.
+pub fn is_partial(entry: &Entry) -> bool {
+    entry.meta.is_some() && entry.meta == partial_mark()
+}

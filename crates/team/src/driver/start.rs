@@ -1,0 +1,157 @@
+//! How a turn begins: what the member gets is put together, and the agent or the house answers it.
+
+use tertulia_agent::{AgentKind, CancelToken, Containment, Ended, TurnReport};
+use tertulia_context::compact::Covered;
+use tertulia_dialect::stream::{
+    ErrorClass, FinalText, LineCounts, StreamEvent, TextOrigin, TurnError, TurnOutput,
+};
+use tertulia_session::EntryId;
+
+use super::error::DriveError;
+use super::event::Audience;
+use super::record::What;
+use super::turn::{FromAgent, Input, Running, Start};
+use super::{Driver, model, prompt};
+use crate::house;
+use crate::team::{Answers, TeamMember};
+
+impl Start {
+    /// Stands for all that the member gets.
+    pub(super) fn hash(&self) -> Box<str> {
+        match &self.body {
+            Some(body) => {
+                let whole = prompt::TurnPrompt { text: body.clone(), ..self.prompt.clone() };
+                whole.hash()
+            }
+            None => self.prompt.hash(),
+        }
+    }
+}
+
+impl Driver {
+    /// Puts together what a member gets. A second attempt has half the budget.
+    pub(super) fn prepare(
+        &mut self,
+        turn: &EntryId,
+        member: &str,
+        answers: &EntryId,
+        second_budget: Option<u64>,
+    ) -> Start {
+        let number = self.turns.get(member).copied().unwrap_or(0);
+        let is_second = second_budget.is_some();
+        let known = self.team.members.iter().find(|one| *one.member.name == *member);
+        let stranger = TeamMember::person(member);
+        let known = known.unwrap_or(&stranger);
+        let budget = second_budget.unwrap_or(known.budget_bytes);
+        let prompt = prompt::assemble(&self.log, &mut self.recall, known, answers, budget);
+        let body = match &known.answers {
+            Answers::Agent(spec) if matches!(spec.kind, AgentKind::OpenAi(_)) => {
+                let pieces = prompt::pieces(&self.log, &mut self.recall, known, answers, budget);
+                // Where it does not fit, the endpoint is sent the prompt and says so itself.
+                model::body(&pieces, self.log.team_task(), known, is_second).ok()
+            }
+            _ => None,
+        };
+        let (turn, member, answers) = (turn.clone(), member.into(), answers.clone());
+        Start { turn, member, answers, number, budget, is_second, prompt, body }
+    }
+
+    /// Lets the member answer.
+    pub(super) fn launch(&mut self, start: Start) {
+        if !start.is_second {
+            *self.turns.entry(start.member.clone()).or_default() += 1;
+        }
+        let answers = self.team.member(&start.member).map(|one| one.answers.clone());
+        let running = match answers {
+            Some(Answers::Agent(spec)) => {
+                let running = Running::start(*spec, start, &self.sender);
+                if !running.has_agent() {
+                    self.report_at_once(Err("no thread could be started for it"));
+                }
+                running
+            }
+            Some(Answers::Scribe) => {
+                let minutes = self.minutes_so_far(&start.answers);
+                self.report_at_once(Ok(minutes));
+                Running::without_agent(&start, CancelToken::new())
+            }
+            Some(Answers::Librarian) => {
+                let request = self.log.number_of(&start.answers).and_then(|number| {
+                    self.log.said(number).map(|(_, message)| message.text().into_owned())
+                });
+                let request = request.unwrap_or_default();
+                let found = house::look_up(self.log.store(), self.log.session(), &request);
+                match found {
+                    Ok(text) => self.report_at_once(Ok(text)),
+                    Err(error) => self.report_at_once(Err(&error.to_string())),
+                }
+                Running::without_agent(&start, CancelToken::new())
+            }
+            Some(Answers::Person) | None => {
+                self.report_at_once(Err("it is not at the table any more"));
+                Running::without_agent(&start, CancelToken::new())
+            }
+        };
+        self.running = Some(running);
+    }
+
+    fn minutes_so_far(&self, asks: &EntryId) -> String {
+        // Who asks for minutes at once has said what they are to hold.
+        let is_alone = self.log.said_count() < 2;
+        let said: Vec<Covered<'_>> = (0..self.log.said_count())
+            .filter_map(|number| self.log.said(number))
+            .filter(|(entry, _)| is_alone || entry.id != *asks)
+            .map(|(entry, message)| Covered { entry: &entry.id, message })
+            .collect();
+        house::write_minutes(&said)
+    }
+
+    /// The turn ends before anything else happens.
+    fn report_at_once(&mut self, answer: Result<String, &str>) {
+        let mut output = TurnOutput {
+            final_text: None,
+            partial_text: None,
+            usage: None,
+            cost: None,
+            native_session_id: None,
+            model: None,
+            denied_tools: Vec::new(),
+            error: None,
+            lines: LineCounts::default(),
+        };
+        match answer {
+            Ok(text) => {
+                let event = StreamEvent::TextDelta { text: text.clone() };
+                self.due.push_back(Input::Agent(FromAgent::Said(event)));
+                output.final_text = Some(FinalText { text, origin: TextOrigin::Stated });
+            }
+            Err(reason) => {
+                let message = reason.into();
+                output.error = Some(TurnError { class: ErrorClass::Setup, message });
+            }
+        }
+        let report = TurnReport {
+            output,
+            ended: Ended::ByItself,
+            containment: Containment::None,
+            left_behind: 0,
+        };
+        self.due.push_back(Input::Agent(FromAgent::Ended(Box::new(report))));
+    }
+
+    /// The agent found its prompt too large: once more, with half of it.
+    pub(super) fn try_smaller(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
+        let Some(running) = &self.running else { return Ok(()) };
+        let (turn, member, answers) =
+            (running.turn.clone(), running.member.clone(), running.answers.clone());
+        let budget = running.budget / 2;
+        self.stage_note(What::Retried { budget });
+        self.store_staged(audience)?;
+        let start = self.prepare(&turn, &member, &answers, Some(budget));
+        if let Some(running) = self.running.take() {
+            running.join();
+        }
+        self.launch(start);
+        Ok(())
+    }
+}

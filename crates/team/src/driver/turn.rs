@@ -1,0 +1,134 @@
+//! A turn that runs: the agent in a thread of its own, what it says in the driver's inbox. The inbox is
+//! short: an agent that floods has to wait.
+
+use std::sync::mpsc::{self, SyncSender};
+use std::thread::{self, JoinHandle};
+
+use tertulia_agent::{
+    AgentSpec, CancelToken, Listener, PermissionAnswer, PermissionRequest, TurnReport, TurnRequest,
+};
+use tertulia_dialect::stream::StreamEvent;
+use tertulia_session::EntryId;
+
+use super::event::Command;
+use super::prompt::TurnPrompt;
+
+/// What the driver waits for.
+pub(super) enum Input {
+    /// People.
+    Command(Command),
+    /// The agent of the turn that runs.
+    Agent(FromAgent),
+}
+
+pub(super) enum FromAgent {
+    Fed,
+    Said(StreamEvent),
+    Asks(PermissionRequest, SyncSender<PermissionAnswer>),
+    Ended(Box<TurnReport>),
+}
+
+/// The turn that runs.
+pub(super) struct Running {
+    pub(super) turn: EntryId,
+    pub(super) member: Box<str>,
+    /// The message that is answered.
+    pub(super) answers: EntryId,
+    pub(super) cancel: CancelToken,
+    /// Whether the prompt was made smaller already.
+    pub(super) is_second: bool,
+    pub(super) budget: u64,
+    /// Thinking that is not an entry yet.
+    pub(super) thought: String,
+    /// How many notes of it are entries.
+    pub(super) notes: usize,
+    /// Where the agent waits for an answer of the person.
+    pub(super) asks: Option<SyncSender<PermissionAnswer>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What an agent is started with.
+pub(super) struct Start {
+    pub(super) turn: EntryId,
+    pub(super) member: Box<str>,
+    pub(super) answers: EntryId,
+    pub(super) number: usize,
+    pub(super) budget: u64,
+    pub(super) is_second: bool,
+    pub(super) prompt: TurnPrompt,
+    pub(super) body: Option<String>,
+}
+
+impl Running {
+    /// Starts an agent.
+    pub(super) fn start(spec: AgentSpec, start: Start, inbox: &SyncSender<Input>) -> Self {
+        let cancel = CancelToken::new();
+        let running = Self::without_agent(&start, cancel.clone());
+        let inbox = inbox.clone();
+        let thread = thread::Builder::new().name("tertulia-turn".to_owned()).spawn(move || {
+            let request = TurnRequest {
+                turn: start.turn.as_str(),
+                number: start.number,
+                prompt: &start.prompt.text,
+                system: start.prompt.system.as_deref(),
+                body: start.body.as_deref(),
+            };
+            let mut ear = Ear { inbox: &inbox };
+            let report = tertulia_agent::run(&spec, &request, &cancel, &mut ear);
+            // A driver that is gone wants no report.
+            let _ = inbox.send(Input::Agent(FromAgent::Ended(Box::new(report))));
+        });
+        Self { thread: thread.ok(), ..running }
+    }
+
+    /// A turn that the house answers at once.
+    pub(super) fn without_agent(start: &Start, cancel: CancelToken) -> Self {
+        Self {
+            turn: start.turn.clone(),
+            member: start.member.clone(),
+            answers: start.answers.clone(),
+            cancel,
+            is_second: start.is_second,
+            budget: start.budget,
+            thought: String::new(),
+            notes: 0,
+            asks: None,
+            thread: None,
+        }
+    }
+
+    /// Whether an agent could be started.
+    pub(super) fn has_agent(&self) -> bool {
+        self.thread.is_some()
+    }
+
+    /// Waits for the thread, which has told its report already.
+    pub(super) fn join(mut self) {
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Ear<'i> {
+    inbox: &'i SyncSender<Input>,
+}
+
+impl Listener for Ear<'_> {
+    fn fed(&mut self) {
+        let _ = self.inbox.send(Input::Agent(FromAgent::Fed));
+    }
+
+    fn event(&mut self, event: StreamEvent) {
+        let _ = self.inbox.send(Input::Agent(FromAgent::Said(event)));
+    }
+
+    fn permit(&mut self, request: &PermissionRequest) -> PermissionAnswer {
+        let (answer, answered) = mpsc::sync_channel(1);
+        let asks = Input::Agent(FromAgent::Asks(request.clone(), answer));
+        match self.inbox.send(asks) {
+            Ok(()) => answered.recv().unwrap_or(PermissionAnswer::EndTurn),
+            Err(_) => PermissionAnswer::EndTurn,
+        }
+    }
+}

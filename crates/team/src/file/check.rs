@@ -1,0 +1,122 @@
+//! The rules for the team as a whole, after both forms were read into a draft: names that are one name,
+//! the default member, somebody who answers. Ends in the file, or in all its errors.
+
+use std::collections::BTreeMap;
+
+use super::desk::{Meant, Seen};
+use super::hint::{did_you_mean, quoted};
+use super::problem::{FileErrors, Problems, Spot};
+use super::{MemberFile, TeamFile, rules};
+use crate::names::fold;
+use crate::table::{Limits, MemberKind, TableError};
+
+/// More are no team.
+pub(super) const MEMBERS_MAX: usize = 100;
+/// What the conversation keeps of a task.
+const TASK_BYTES: usize = 5120;
+
+/// A team file whose fields were read.
+#[derive(Default)]
+pub(super) struct Draft {
+    pub(super) task: Option<Box<str>>,
+    pub(super) default: Option<Box<str>>,
+    pub(super) limits: Limits,
+    pub(super) members: Vec<DraftMember>,
+    pub(super) seen: Seen,
+}
+
+/// A member whose fields were read.
+pub(super) struct DraftMember {
+    /// As it was written.
+    pub(super) kind: Option<MemberKind>,
+    pub(super) here: Spot,
+    pub(super) seen: Seen,
+    /// What unknown fields look like.
+    pub(super) meant: Meant,
+    pub(super) form: Form,
+    pub(super) member: MemberFile,
+}
+
+/// In which form a file is written, for the cures.
+#[derive(Clone, Copy)]
+pub(super) enum Form {
+    Toml,
+    Earlier,
+}
+
+/// Judges a draft.
+pub(super) fn finish(draft: Draft, mut problems: Problems<'_>) -> Result<TeamFile, FileErrors> {
+    task(&draft, &mut problems);
+    for member in draft.members.iter().take(MEMBERS_MAX) {
+        rules::check(member, &mut problems);
+    }
+    names(&draft, &mut problems);
+    default(&draft, &mut problems);
+    somebody(&draft, &mut problems);
+    let Draft { task, default, limits, members, seen } = draft;
+    let members = members.into_iter().map(|draft| draft.member).collect();
+    let team = TeamFile { task, default, limits, members, warnings: Vec::new() };
+    // The rules above are those of the table; should one be missing, its own words are told.
+    if let (false, Err(error)) = (problems.has_errors(), team.table()) {
+        problems.error(&seen.get("member").cloned().unwrap_or_default(), error.to_string());
+    }
+    problems.finish().map(|warnings| TeamFile { warnings, ..team })
+}
+
+fn task(draft: &Draft, problems: &mut Problems<'_>) {
+    let bytes = draft.task.as_deref().map_or(0, str::len);
+    if let (Some(spot), true) = (draft.seen.get("task"), bytes > TASK_BYTES) {
+        problems.warn(spot, format!("has {bytes} bytes; only the first {TASK_BYTES} are kept"));
+    }
+}
+
+fn names(draft: &Draft, problems: &mut Problems<'_>) {
+    if let Some(extra) = draft.members.get(MEMBERS_MAX) {
+        let count = draft.members.len();
+        problems.error(&extra.here, format!("{count} members; {MEMBERS_MAX} are the most"));
+    }
+    let mut known: BTreeMap<String, &str> = BTreeMap::new();
+    for DraftMember { member, seen, .. } in &draft.members {
+        let folded = fold(&member.name);
+        let Some(spot) = seen.get("name").filter(|_| !folded.is_empty()) else { continue };
+        if let Some(twin) = known.insert(folded, &member.name) {
+            let error = TableError::TwoOfOneName(twin.into(), member.name.clone());
+            problems.error(spot, error.to_string());
+        }
+    }
+}
+
+fn default(draft: &Draft, problems: &mut Problems<'_>) {
+    let (Some(name), Some(spot)) = (&draft.default, draft.seen.get("default")) else { return };
+    match draft.members.iter().find(|draft| draft.member.name == *name) {
+        None => {
+            let known = draft.members.iter().map(|draft| &*draft.member.name);
+            let hint = did_you_mean(name, known);
+            problems.error(spot, format!("{} is not at the table{hint}", quoted(name)));
+        }
+        Some(draft) if draft.kind == Some(MemberKind::Human) => {
+            problems.error(spot, TableError::HumanDefault(name.clone()).to_string());
+        }
+        Some(_) => {}
+    }
+}
+
+fn somebody(draft: &Draft, problems: &mut Problems<'_>) {
+    let place = draft.seen.get("member");
+    // A list of members that could not be read was told already.
+    if draft.members.is_empty() && problems.has_errors() {
+        return;
+    }
+    let spot = place.cloned().unwrap_or_default();
+    let answers = |draft: &DraftMember| {
+        draft.seen.contains_key("agent") || draft.kind != Some(MemberKind::Human)
+    };
+    if !draft.members.iter().any(answers) {
+        let cure = "add a [[member]] with an agent; agent = \"scribe\" needs nothing installed";
+        problems.error(&spot, format!("nobody at the table answers; {cure}"));
+    }
+    if draft.members.iter().all(|draft| draft.member.kind != MemberKind::Human) {
+        let cure = "add a [[member]] with kind = \"human\" to take part";
+        problems.warn(&spot, format!("no person sits at the table; {cure}"));
+    }
+}

@@ -1,0 +1,253 @@
+//! What is wrong with a team file, and where: collected while it is read, shown with the line and a mark
+//! below it. Knows no field.
+
+use std::fmt;
+use std::ops::Range;
+
+/// More problems of one file are only counted.
+const KEPT_MAX: usize = 100;
+/// So much of a long line is shown, in characters.
+const SHOWN_CHARS: usize = 100;
+
+/// A place in a text, both from 1; a column is a character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// The line.
+    pub line: usize,
+    /// The character in it.
+    pub column: usize,
+}
+
+/// One thing that is wrong, or may not be meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileProblem {
+    /// The file, as the caller named it.
+    pub place: Box<str>,
+    /// Where in it; `None` if the problem is the file itself.
+    pub position: Option<Position>,
+    /// The field, such as `member[1].permissions`, counted from 0; empty if it is none.
+    pub path: Box<str>,
+    /// What is wrong, and the cure.
+    pub what: Box<str>,
+    /// The line and a mark below it.
+    pub excerpt: Option<Box<str>>,
+}
+
+/// All that is wrong with a file, in the order of its lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileErrors {
+    /// The first hundred.
+    pub errors: Vec<FileProblem>,
+    /// How many more there are.
+    pub more: usize,
+}
+
+/// The place of a field, while the file is read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Spot {
+    pub(super) path: String,
+    pub(super) span: Range<usize>,
+}
+
+/// What was found so far.
+pub(super) struct Problems<'a> {
+    text: &'a str,
+    place: &'a str,
+    errors: Vec<(usize, FileProblem)>,
+    more: usize,
+    warnings: Vec<(usize, FileProblem)>,
+    /// Lines with a part of these are not repeated.
+    secrets: Vec<Range<usize>>,
+}
+
+impl<'a> Problems<'a> {
+    pub(super) fn new(text: &'a str, place: &'a str) -> Self {
+        Self { text, place, errors: Vec::new(), more: 0, warnings: Vec::new(), secrets: Vec::new() }
+    }
+
+    /// Lines that hold a part of these places are not repeated from now on.
+    pub(super) fn hide(&mut self, secrets: Vec<Range<usize>>) {
+        self.secrets = secrets;
+    }
+
+    /// Something that must be mended.
+    pub(super) fn error(&mut self, spot: &Spot, what: impl Into<String>) {
+        if self.errors.len() < KEPT_MAX {
+            let problem = self.problem(spot, what.into());
+            self.errors.push((spot.span.start, problem));
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// Something that is allowed and may not be meant.
+    pub(super) fn warn(&mut self, spot: &Spot, what: impl Into<String>) {
+        if self.warnings.len() < KEPT_MAX {
+            let problem = self.problem(spot, what.into());
+            self.warnings.push((spot.span.start, problem));
+        }
+    }
+
+    pub(super) fn has_errors(&self) -> bool {
+        !self.errors.is_empty()
+    }
+
+    /// The warnings, or the errors if there are any.
+    pub(super) fn finish(self) -> Result<Vec<FileProblem>, FileErrors> {
+        match self.errors.is_empty() {
+            true => Ok(in_order(self.warnings)),
+            false => Err(FileErrors { errors: in_order(self.errors), more: self.more }),
+        }
+    }
+
+    fn problem(&self, spot: &Spot, what: String) -> FileProblem {
+        let line = Line::at(self.text, spot.span.start);
+        let is_hidden = |at: &Range<usize>| at.start < line.bytes.end && at.end > line.bytes.start;
+        let is_secret = self.secrets.iter().any(is_hidden);
+        FileProblem {
+            place: self.place.into(),
+            position: Some(line.position),
+            path: spot.path.as_str().into(),
+            what: what.into(),
+            excerpt: (!is_secret).then(|| line.excerpt(spot.span.len()).into()),
+        }
+    }
+}
+
+impl Spot {
+    /// The place of a part of this field.
+    pub(super) fn part(&self, name: &str, span: Range<usize>) -> Self {
+        let path = match (self.path.is_empty(), name.starts_with('[')) {
+            (true, _) => name.to_owned(),
+            (false, true) => format!("{}{name}", self.path),
+            (false, false) => format!("{}.{name}", self.path),
+        };
+        Self { path, span }
+    }
+}
+
+fn in_order(mut problems: Vec<(usize, FileProblem)>) -> Vec<FileProblem> {
+    problems.sort_by_key(|(at, _)| *at);
+    problems.into_iter().map(|(_, problem)| problem).collect()
+}
+
+/// The line of a place.
+struct Line<'a> {
+    text: &'a str,
+    bytes: Range<usize>,
+    position: Position,
+}
+
+impl<'a> Line<'a> {
+    fn at(text: &'a str, byte: usize) -> Self {
+        let byte = text.floor_char_boundary(byte);
+        let (before, after) = text.split_at(byte);
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        let end = after.find('\n').map_or(text.len(), |at| byte + at);
+        let line = text.get(start..end).unwrap_or_default();
+        let position = Position {
+            line: before.bytes().filter(|byte| *byte == b'\n').count() + 1,
+            column: text
+                .get(start..byte)
+                .unwrap_or_default()
+                .trim_start_matches(BOM)
+                .chars()
+                .count()
+                + 1,
+        };
+        let text = line.trim_start_matches(BOM).trim_end_matches('\r');
+        Self { text, bytes: start..end, position }
+    }
+
+    /// The line with its number, and a mark below; of a long line the part around the place.
+    fn excerpt(&self, marked_bytes: usize) -> String {
+        let skipped = self.position.column.saturating_sub(SHOWN_CHARS / 2 + 1);
+        let skipped = if self.position.column > SHOWN_CHARS / 2 + 20 { skipped } else { 0 };
+        let shown: String =
+            self.text.chars().skip(skipped).take(SHOWN_CHARS).map(visible).collect();
+        let before: String =
+            shown.chars().take(self.position.column - 1 - skipped).map(blank).collect();
+        let rest = self.text.chars().skip(self.position.column - 1);
+        let mut bytes = 0;
+        let marked = rest
+            .take(SHOWN_CHARS / 2)
+            .take_while(|c| {
+                let inside = bytes < marked_bytes;
+                bytes += c.len_utf8();
+                inside
+            })
+            .map(|c| if is_wide(c) { "^^" } else { "^" });
+        let marks: String = marked.collect();
+        let marks = if marks.is_empty() { "^" } else { &marks };
+        let number = self.position.line.to_string();
+        let margin = " ".repeat(number.len());
+        format!("{number} | {shown}\n{margin} | {before}{marks}")
+    }
+}
+
+const BOM: char = '\u{feff}';
+
+/// A character as a terminal may be given it.
+fn visible(c: char) -> char {
+    let changes_direction = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if (c.is_control() && c != '\t') || changes_direction { '\u{fffd}' } else { c }
+}
+
+/// The blank that is as wide as a character.
+fn blank(c: char) -> char {
+    match c {
+        '\t' => '\t',
+        c if is_wide(c) => '\u{3000}',
+        _ => ' ',
+    }
+}
+
+/// Whether a terminal gives it two columns; good enough to put a mark in its place.
+fn is_wide(c: char) -> bool {
+    matches!(c, '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}'
+        | '\u{1f300}'..='\u{1faff}' | '\u{20000}'..='\u{3fffd}')
+}
+
+impl FileErrors {
+    /// One error that has no place in the text.
+    pub(super) fn of_file(place: &str, what: impl Into<Box<str>>) -> Self {
+        let (position, path, excerpt) = (None, "".into(), None);
+        let problem =
+            FileProblem { place: place.into(), position, path, what: what.into(), excerpt };
+        Self { errors: vec![problem], more: 0 }
+    }
+}
+
+impl fmt::Display for FileProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.place)?;
+        if let Some(Position { line, column }) = self.position {
+            write!(f, ":{line}:{column}")?;
+        }
+        if !self.path.is_empty() {
+            write!(f, ": {}", self.path)?;
+        }
+        write!(f, ": {}", self.what)?;
+        if let Some(excerpt) = &self.excerpt {
+            write!(f, "\n{excerpt}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for FileErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.errors.iter().enumerate() {
+            let line_break = if index == 0 { "" } else { "\n" };
+            write!(f, "{line_break}{error}")?;
+        }
+        if self.more > 0 {
+            write!(f, "\n… and {} more", self.more)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for FileProblem {}
+impl std::error::Error for FileErrors {}

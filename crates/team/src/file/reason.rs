@@ -1,0 +1,167 @@
+//! Why a team file has to be trusted: what it would do that reading a conversation does not. Pure; the
+//! doors show the reasons to the person.
+
+use std::fmt;
+
+use tertulia_agent::Permissions;
+
+use super::spec::leads_out;
+use super::{MemberFile, TeamFile};
+use crate::table::Limits;
+
+/// One thing that a team file wants, in words for the person who is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TrustReason {
+    /// It names a program.
+    Starts {
+        /// The member.
+        member: Box<str>,
+        /// The words of the command.
+        command: Vec<Box<str>>,
+    },
+    /// It gives a program arguments.
+    Arguments {
+        /// The member.
+        member: Box<str>,
+        /// The arguments.
+        args: Vec<Box<str>>,
+    },
+    /// It sets variables for a program.
+    Variables {
+        /// The member.
+        member: Box<str>,
+        /// Their names.
+        names: Vec<Box<str>>,
+    },
+    /// It allows more than reading.
+    Permissions {
+        /// The member.
+        member: Box<str>,
+        /// What it may do.
+        permissions: Permissions,
+    },
+    /// It sends the conversation to an endpoint.
+    Endpoint {
+        /// The member.
+        member: Box<str>,
+        /// The endpoint.
+        base_url: Box<str>,
+        /// The variable whose value is sent along.
+        key_variable: Option<Box<str>>,
+    },
+    /// It names a path outside of its folder.
+    Outside {
+        /// The member.
+        member: Box<str>,
+        /// The field.
+        field: &'static str,
+        /// The path.
+        path: Box<str>,
+    },
+    /// The agents may go on longer without a person than usual.
+    Turns {
+        /// How many turns.
+        turns: u32,
+    },
+}
+
+/// All that a team file wants and that a person has to allow, in the order of its members.
+pub fn needs_trust(team: &TeamFile) -> Vec<TrustReason> {
+    let mut reasons = Vec::new();
+    // Whatever else is raised, this one bounds it.
+    let turns = team.limits.turns;
+    if turns > Limits::default().turns {
+        reasons.push(TrustReason::Turns { turns });
+    }
+    for member in &team.members {
+        of_member(member, &mut reasons);
+    }
+    reasons
+}
+
+fn of_member(file: &MemberFile, reasons: &mut Vec<TrustReason>) {
+    let member = || file.name.clone();
+    if !file.command.is_empty() {
+        reasons.push(TrustReason::Starts { member: member(), command: file.command.clone() });
+    }
+    if !file.args.is_empty() {
+        reasons.push(TrustReason::Arguments { member: member(), args: file.args.clone() });
+    }
+    if !file.env.is_empty() {
+        let names = file.env.keys().cloned().collect();
+        reasons.push(TrustReason::Variables { member: member(), names });
+    }
+    if file.permissions > Permissions::Read {
+        let permissions = file.permissions;
+        reasons.push(TrustReason::Permissions { member: member(), permissions });
+    }
+    if let Some(base_url) = file.base_url.clone() {
+        let key_variable = file.key_variable.clone();
+        reasons.push(TrustReason::Endpoint { member: member(), base_url, key_variable });
+    }
+    let paths = [
+        ("instruction_file", &file.instruction_file),
+        ("script_file", &file.script_file),
+        ("cwd", &file.cwd),
+    ];
+    for (field, path) in paths {
+        if let Some(path) = path.clone().filter(|path| leads_out(path)) {
+            reasons.push(TrustReason::Outside { member: member(), field, path });
+        }
+    }
+}
+
+impl fmt::Display for TrustReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Starts { member, command } => {
+                write!(f, "{} starts {}", shown(member), words(command))
+            }
+            Self::Arguments { member, args } => {
+                write!(f, "{} is given the arguments {}", shown(member), words(args))
+            }
+            Self::Variables { member, names } => {
+                write!(f, "{} is given the variables {}", shown(member), words(names))
+            }
+            Self::Permissions { member, permissions } => {
+                let may = match permissions {
+                    Permissions::Read => "may read files",
+                    Permissions::Edit => "may edit files",
+                    Permissions::Full => "may do whatever you may, without asking",
+                };
+                write!(f, "{} {may}", shown(member))
+            }
+            Self::Endpoint { member, base_url, key_variable } => {
+                write!(f, "{} sends the conversation to {}", shown(member), shown(base_url))?;
+                match key_variable {
+                    Some(variable) => write!(f, " with the key in {}", shown(variable)),
+                    None => Ok(()),
+                }
+            }
+            Self::Outside { member, field: "cwd", path } => {
+                write!(f, "{} works in {}", shown(member), shown(path))
+            }
+            Self::Outside { member, path, .. } => {
+                write!(f, "{} is given the file {}", shown(member), shown(path))
+            }
+            Self::Turns { turns } => {
+                write!(f, "the agents may take {turns} turns before a person is asked")
+            }
+        }
+    }
+}
+
+fn words(words: &[Box<str>]) -> String {
+    let shown: Vec<_> = words.iter().map(|word| shown(word)).collect();
+    shown.join(" ")
+}
+
+/// The whole of a word: who decides must see all of it. In quotes where it would not be one word on a
+/// screen.
+fn shown(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=+,@%~".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("\"{}\"", word.escape_debug()),
+    }
+}

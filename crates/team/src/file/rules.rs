@@ -1,0 +1,271 @@
+//! The rules for one member: which fields it must have, may not have, and what may stand in them. Called
+//! by `check` for every member, after all fields were read.
+
+use std::ops::RangeInclusive;
+
+use super::MemberFile;
+use super::agent::AgentFile;
+use super::check::{DraftMember, Form};
+use super::fields::MEMBER;
+use super::hint::{did_you_mean, quoted};
+use super::problem::{Problems, Spot};
+use crate::table::{Member, MemberKind, Table};
+
+pub(super) const COUNT: RangeInclusive<i64> = 1..=100_000;
+pub(super) const WINDOW: RangeInclusive<i64> = 0..=100_000;
+pub(super) const BYTES: RangeInclusive<i64> = 1..=1 << 30;
+pub(super) const TOKENS: RangeInclusive<i64> = 1..=100_000_000;
+/// A week at most.
+pub(super) const SECONDS: RangeInclusive<i64> = 1..=604_800;
+
+/// What means something to a shell and nothing here.
+pub(super) const SHELL_SIGNS: &str = "'\"`\\|&;<>$*?(){}#";
+
+/// The colours that have a name; others are written as `#rrggbb`.
+pub(super) const COLORS: [&str; 7] = ["red", "green", "yellow", "blue", "magenta", "cyan", "white"];
+
+/// Judges one member.
+pub(super) fn check(draft: &DraftMember, problems: &mut Problems<'_>) {
+    name(draft, problems);
+    let is_clear = kind_and_agent(draft, problems);
+    if is_clear {
+        fields_of_others(draft, problems);
+        needed(draft, problems);
+    }
+    values(draft, problems);
+}
+
+fn name(draft: &DraftMember, problems: &mut Problems<'_>) {
+    let name = &draft.member.name;
+    match draft.seen.get("name") {
+        None if draft.meant.contains("name") => {}
+        None => problems.error(&draft.here, "has no name"),
+        // What was no text was told when it was read.
+        Some(_) if name.is_empty() => {}
+        Some(spot) => {
+            if let Err(error) = Table::new([Member::ai(&**name)]) {
+                problems.error(spot, error.to_string());
+            } else if name.trim() != &**name {
+                problems.error(spot, "begins or ends with a blank; take it out");
+            }
+        }
+    }
+}
+
+/// Whether it is clear what the member is; else it is told, here or when the words were read.
+fn kind_and_agent(draft: &DraftMember, problems: &mut Problems<'_>) -> bool {
+    let (kind, agent) = (draft.seen.get("kind"), draft.seen.get("agent"));
+    let (person, named) = match draft.form {
+        Form::Toml => {
+            let words = AgentFile::ALL.map(AgentFile::word).join(", ");
+            ("kind = \"human\"", format!("agent = one of {words}"))
+        }
+        Form::Earlier => {
+            ("\"type\": \"human\"", "\"agentType\": one of claude, codex, gemini".to_owned())
+        }
+    };
+    match (kind, agent) {
+        (_, None) if draft.meant.contains("agent") => false,
+        (None, None) if draft.meant.contains("kind") => false,
+        (None, None) => {
+            let what = "is neither a person nor an agent";
+            problems.error(&draft.here, format!("{what}; write {person}, or {named}"));
+            false
+        }
+        (Some(kind), None) if draft.kind == Some(MemberKind::Ai) => {
+            problems.error(kind, format!("an agent has to be named; write {named}"));
+            false
+        }
+        (_, Some(agent)) if draft.kind == Some(MemberKind::Human) => {
+            problems.error(agent, format!("a person has no agent; take out agent, or {person}"));
+            false
+        }
+        (kind, agent) => {
+            kind.is_some() == draft.kind.is_some()
+                && agent.is_some() == draft.member.agent.is_some()
+        }
+    }
+}
+
+fn fields_of_others(draft: &DraftMember, problems: &mut Problems<'_>) {
+    let agent = draft.member.agent;
+    for field in MEMBER.iter().filter(|field| !field.is_for(agent)) {
+        let Some(spot) = draft.seen.get(field.name) else { continue };
+        let what = match (field.name, agent) {
+            ("permissions", Some(AgentFile::Command)) => {
+                "nothing could hold a program to it: a command may do whatever its user may; \
+                 take it out"
+                    .to_owned()
+            }
+            (_, Some(agent)) => {
+                format!("means nothing to {agent}; it is for {}", field.takers())
+            }
+            (_, None) => "means nothing to a person; take it out".to_owned(),
+        };
+        problems.error(spot, what);
+    }
+}
+
+/// What an agent cannot do without.
+fn needed(draft: &DraftMember, problems: &mut Problems<'_>) {
+    let (seen, member) = (&draft.seen, &draft.member);
+    let has = |field: &str| seen.contains_key(field) || draft.meant.contains(field);
+    let mut missing = |what: &str| problems.error(&draft.here, what);
+    match member.agent {
+        Some(AgentFile::Command) if !has("command") => {
+            missing("has no command; write command = [\"program\", \"argument\"]");
+        }
+        Some(AgentFile::Acp) if !has("command") => {
+            missing("has no command; write command = [\"gemini\", \"--acp\"] or the like");
+        }
+        Some(AgentFile::OpenAi) => {
+            if !has("base_url") {
+                missing(
+                    "has no base_url; write base_url = \"http://localhost:8080/v1\" or the like",
+                );
+            }
+            if !has("model") {
+                problems.warn(&draft.here, "has no model; most endpoints want one");
+            }
+        }
+        Some(AgentFile::Script) => match (seen.get("answers"), seen.get("script_file")) {
+            (None, None) if has("answers") || has("script_file") => {}
+            (None, None) => missing("has no answers; write answers = [\"…\"], or script_file"),
+            (Some(_), Some(file)) => {
+                problems.error(file, "answers are written in this file already; keep one of them");
+            }
+            (Some(answers), None) if member.answers.is_empty() => {
+                problems.error(answers, "is empty; a script needs at least one answer");
+            }
+            _ => {}
+        },
+        _ => {}
+    }
+}
+
+fn values(draft: &DraftMember, problems: &mut Problems<'_>) {
+    let MemberFile { model, color, base_url, key_variable, .. } = &draft.member;
+    let mut rule = |field: &str, value: &Option<Box<str>>, judge: fn(&str) -> Option<String>| {
+        let complaint = value.as_deref().and_then(judge);
+        if let (Some(spot), Some(complaint)) = (draft.seen.get(field), complaint) {
+            problems.error(spot, complaint);
+        }
+    };
+    rule("display_name", &draft.member.display_name, shown_name);
+    rule("model", model, as_argument);
+    rule("color", color, as_color);
+    rule("base_url", base_url, as_url);
+    rule("key_variable", key_variable, as_variable);
+    rule("instruction_file", &draft.member.instruction_file, as_path);
+    rule("script_file", &draft.member.script_file, as_path);
+    rule("cwd", &draft.member.cwd, as_path);
+    words(draft, problems);
+    variables(draft, problems);
+    if let (Some(spot), Some(url), Some(_)) =
+        (draft.seen.get("base_url"), base_url.as_deref(), key_variable)
+        && url.starts_with("http://")
+        && !is_on_this_machine(url)
+    {
+        problems.warn(spot, "the key is sent without encryption; write https://");
+    }
+}
+
+/// The words of command and args.
+fn words(draft: &DraftMember, problems: &mut Problems<'_>) {
+    let MemberFile { command, args, .. } = &draft.member;
+    for (field, words) in [("command", command), ("args", args)] {
+        let Some(spot) = draft.seen.get(field) else { continue };
+        if words.iter().any(|word| word.contains('\0')) {
+            problems.error(spot, "holds a NUL character, which no program can be given");
+        }
+    }
+    let Some(spot) = draft.seen.get("command") else { return };
+    match command.first().map(|program| &**program) {
+        // A string that is blank, or no string, was told when it was read.
+        None if spot.span.len() == 2 => problems.error(spot, "is empty; name the program"),
+        Some(program) if program.trim().is_empty() => {
+            problems.error(spot, "the name of the program is empty");
+        }
+        Some(program) => {
+            if let Some(complaint) = as_path(program) {
+                problems.error(spot, complaint);
+            }
+        }
+        None => {}
+    }
+}
+
+fn variables(draft: &DraftMember, problems: &mut Problems<'_>) {
+    let Some(spot) = draft.seen.get("env") else { return };
+    for (name, value) in &draft.member.env {
+        let part = |name: &str| Spot { path: format!("{}.{name}", spot.path), ..spot.clone() };
+        if name.is_empty() || name.contains(['=', '\0']) {
+            problems.error(spot, format!("{} is no name for a variable", quoted(name)));
+        } else if value.contains('\0') {
+            problems.error(&part(name), "holds a NUL character, which no program can be given");
+        }
+    }
+}
+
+fn shown_name(name: &str) -> Option<String> {
+    name.contains(char::is_control).then(|| "holds a control character; take it out".to_owned())
+}
+
+/// What becomes an argument of its own must not look like an option.
+fn as_argument(text: &str) -> Option<String> {
+    let is_odd = text.starts_with('-') || text.contains(|c: char| c.is_control() || c == ' ');
+    is_odd.then(|| format!("{} is no name of a model", quoted(text)))
+}
+
+fn as_path(path: &str) -> Option<String> {
+    if path.contains('\0') {
+        return Some("holds a NUL character, which no path can".to_owned());
+    }
+    let is_home = path == "~" || path.starts_with("~/");
+    is_home.then(|| "~ is not understood here; write the whole path".to_owned())
+}
+
+pub(super) fn as_color(color: &str) -> Option<String> {
+    let is_hex = color
+        .strip_prefix('#')
+        .is_some_and(|hex| hex.len() == 6 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    if is_hex || COLORS.contains(&color) {
+        return None;
+    }
+    let (written, hint) = (quoted(color), did_you_mean(color, COLORS.iter().copied()));
+    let expected = COLORS.join(", ");
+    Some(format!("must be one of {expected}, or #rrggbb; got {written}{hint}"))
+}
+
+fn as_url(url: &str) -> Option<String> {
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let complaint = match rest {
+        None => "must begin with https:// or http://",
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => "names no host",
+        Some(_) if url.contains(|c: char| c.is_control() || c.is_whitespace()) => "holds a blank",
+        Some(rest) if rest.split('/').next().is_some_and(|host| host.contains('@')) => {
+            "holds a user or a password; name a variable in key_variable instead"
+        }
+        Some(rest) if rest.trim_end_matches('/').ends_with("/chat/completions") => {
+            "goes too far; write it without /chat/completions"
+        }
+        Some(_) => return None,
+    };
+    Some(complaint.to_owned())
+}
+
+fn as_variable(name: &str) -> Option<String> {
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && !name.starts_with(|c: char| c.is_ascii_digit());
+    (!is_name).then(|| {
+        "must be the name of a variable, such as OPENAI_API_KEY; never write the key itself"
+            .to_owned()
+    })
+}
+
+fn is_on_this_machine(url: &str) -> bool {
+    let host = url.trim_start_matches("http://");
+    let host = host.split(['/', '?']).next().unwrap_or_default();
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    matches!(name, "localhost" | "127.0.0.1" | "[::1]")
+}

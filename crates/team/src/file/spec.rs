@@ -1,0 +1,199 @@
+//! What the agents are given: how each is started, and its system text, with the files that a member
+//! names read. Called by the driver before a turn.
+
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use tertulia_agent::{AgentKind, AgentSpec, Endpoint, ScriptLine, Timeouts};
+use tertulia_dialect::stream::Limits;
+use tertulia_session::json::{self, Kind, Object};
+
+use super::agent::AgentFile;
+use super::{MemberFile, read};
+
+/// An instruction or a script that is longer is not read.
+const BYTES_MAX: usize = 1024 * 1024;
+
+/// A file named by a member that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FileReadError {
+    /// It cannot be read.
+    #[error("{field} of {member}: {} {why}", path.display())]
+    Unreadable {
+        /// The member.
+        member: Box<str>,
+        /// The field that names it.
+        field: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why, in words.
+        why: Box<str>,
+    },
+    /// It lies in the folder by its name, and elsewhere in truth.
+    #[error(
+        "{field} of {member}: {} is a link that leads out of the team file's folder; \
+         write the path it leads to",
+        path.display()
+    )]
+    LeadsOut {
+        /// The member.
+        member: Box<str>,
+        /// The field that names it.
+        field: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl MemberFile {
+    /// How its agent is started; `None` for people and house members. `base` is the folder of the team
+    /// file; a member without `cwd` works there. An error is a script that cannot be read.
+    pub fn agent_spec(&self, base: &Path) -> Result<Option<AgentSpec>, FileReadError> {
+        let kind = match self.agent {
+            None | Some(AgentFile::Scribe | AgentFile::Librarian) => return Ok(None),
+            Some(AgentFile::Claude) => AgentKind::Claude,
+            Some(AgentFile::Codex) => AgentKind::Codex,
+            Some(AgentFile::Gemini) => AgentKind::Gemini,
+            Some(AgentFile::Acp) => AgentKind::Acp,
+            Some(AgentFile::Command) => AgentKind::Command(self.output),
+            Some(AgentFile::OpenAi) => AgentKind::OpenAi(Endpoint {
+                base_url: self.base_url.clone().unwrap_or_default(),
+                key_variable: self.key_variable.clone(),
+            }),
+            Some(AgentFile::Script) => AgentKind::Script(self.script(base)?),
+        };
+        let (program, words) = match self.command.split_first() {
+            Some((program, words)) => (Some(in_folder(base, program)), words),
+            None => (None, [].as_slice()),
+        };
+        Ok(Some(AgentSpec {
+            kind,
+            program,
+            args: words.iter().chain(&self.args).cloned().collect(),
+            env: self.env.clone(),
+            model: self.model.clone(),
+            cwd: self.cwd.as_deref().map_or_else(|| base.to_owned(), |cwd| base.join(cwd)),
+            permissions: self.permissions,
+            timeouts: self.timeouts(),
+            limits: Limits::default(),
+        }))
+    }
+
+    /// Its system text: the instruction, then the text of the instruction file, with an empty line
+    /// between them. `None` if there is neither.
+    pub fn instruction_text(&self, base: &Path) -> Result<Option<String>, FileReadError> {
+        let written = self.instruction.as_deref().map(str::trim).filter(|text| !text.is_empty());
+        let named = self.instruction_file.as_deref();
+        let file = named.map(|path| self.text_of("instruction_file", path, base)).transpose()?;
+        let file = file.as_deref().map(str::trim).filter(|text| !text.is_empty());
+        Ok(match (written, file) {
+            (Some(written), Some(file)) => Some(format!("{written}\n\n{file}")),
+            (one, other) => one.or(other).map(str::to_owned),
+        })
+    }
+
+    fn timeouts(&self) -> Timeouts {
+        let mut usual = Timeouts::default();
+        if self.agent == Some(AgentFile::Command) {
+            // Many programs print their answer only when it is whole.
+            let total = self.timeout_s.map_or(usual.total, |s| Duration::from_secs(s.into()));
+            (usual.first_byte, usual.silence) = (total, total);
+        }
+        let seconds = |given: Option<u32>, usual: Duration| {
+            given.map_or(usual, |seconds| Duration::from_secs(seconds.into()))
+        };
+        Timeouts {
+            first_byte: seconds(self.first_byte_s, usual.first_byte),
+            silence: seconds(self.silence_s, usual.silence),
+            total: seconds(self.timeout_s, usual.total),
+            ..usual
+        }
+    }
+
+    fn script(&self, base: &Path) -> Result<Vec<ScriptLine>, FileReadError> {
+        let Some(path) = &self.script_file else {
+            let answers = self.answers.iter().cloned();
+            return Ok(answers.map(|text| ScriptLine { text, delay: Duration::ZERO }).collect());
+        };
+        let text = self.text_of("script_file", path, base)?;
+        let refuse = |why: String| self.unreadable("script_file", &base.join(&**path), &why);
+        let mut lines = Vec::new();
+        for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let line =
+                script_line(line).map_err(|why| refuse(format!("line {}: {why}", index + 1)))?;
+            lines.push(line);
+        }
+        if lines.is_empty() {
+            return Err(refuse("holds no answer".to_owned()));
+        }
+        Ok(lines)
+    }
+
+    /// The text of a file that the member names.
+    fn text_of(
+        &self,
+        field: &'static str,
+        path: &str,
+        base: &Path,
+    ) -> Result<String, FileReadError> {
+        let whole = base.join(path);
+        let refuse = |why: &str| self.unreadable(field, &whole, why);
+        let real =
+            |path: &Path| path.canonicalize().map_err(|e| refuse(&format!("cannot be read: {e}")));
+        if !leads_out(path) && !real(&whole)?.starts_with(real(base)?) {
+            let (member, path) = (self.name.clone(), whole.clone());
+            return Err(FileReadError::LeadsOut { member, field, path });
+        }
+        let bytes = read::bytes_of(&whole, BYTES_MAX).map_err(|why| refuse(&why))?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| refuse("is not UTF-8; save it as UTF-8"))?;
+        Ok(text.trim_start_matches('\u{feff}').to_owned())
+    }
+
+    fn unreadable(&self, field: &'static str, path: &Path, why: &str) -> FileReadError {
+        let (member, path, why) = (self.name.clone(), path.to_owned(), why.into());
+        FileReadError::Unreadable { member, field, path, why }
+    }
+}
+
+/// Whether a path, as it is written, leads out of the folder where it starts.
+pub(super) fn leads_out(path: &str) -> bool {
+    let mut depth = 0_usize;
+    for component in Path::new(path).components() {
+        match component {
+            Component::Normal(_) => depth += 1,
+            Component::CurDir => {}
+            Component::ParentDir if depth > 0 => depth -= 1,
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return true,
+        }
+    }
+    false
+}
+
+/// A program: a plain name is looked for in `PATH`, a relative path starts at the folder.
+fn in_folder(base: &Path, program: &str) -> Box<str> {
+    match program.contains('/') {
+        true => base.join(program).to_string_lossy().into(),
+        false => program.into(),
+    }
+}
+
+/// One line of a script file: a JSON string, or `{"text": …, "delayMs": …}`.
+fn script_line(line: &str) -> Result<ScriptLine, String> {
+    let raw = json::parse(line).map_err(|error| error.to_string())?;
+    if Kind::of(raw) == Kind::String {
+        let text = json::text(raw).map_err(|error| error.to_string())?.into();
+        return Ok(ScriptLine { text, delay: Duration::ZERO });
+    }
+    let read = || {
+        let mut object = Object::of(raw)?;
+        let text = object.need_text("text")?.into();
+        let delay = object.take_with("delayMs", json::whole_number)?.unwrap_or(0);
+        Ok((ScriptLine { text, delay: Duration::from_millis(delay) }, object))
+    };
+    let (line, rest) = read().map_err(|error: json::FieldError| error.to_string())?;
+    match rest.names().next() {
+        None => Ok(line),
+        Some(name) => Err(format!("there is no field {name}; text and delayMs are known")),
+    }
+}

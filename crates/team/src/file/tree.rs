@@ -1,0 +1,207 @@
+//! A file as values that know where they stand, whichever of the two languages it is written in. Read by
+//! `desk`; knows no field.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use tertulia_session::json::{Kind, Object, RawValue, elements};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Nothing in a team file is nested deeper; what is stays unread, and is of the wrong kind.
+const DEPTH_MAX: usize = 16;
+
+const TOO_DEEP: Value = Value::Unreadable("nested too deep");
+
+/// The syntax was checked before; what is left is an escape such as `\ud800` alone.
+const HALF_A_CHARACTER: Value = Value::Unreadable("text with half a character");
+
+/// A value and its place in the text, in bytes.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) span: Range<usize>,
+    pub(super) value: Value,
+}
+
+#[derive(Debug)]
+pub(super) enum Value {
+    Text(String),
+    /// `None` if it does not fit.
+    Integer(Option<i64>),
+    Float(f64),
+    Boolean,
+    Date,
+    Null,
+    List(Vec<Node>),
+    Table(Vec<(Key, Node)>),
+    /// It cannot be read; what it is instead.
+    Unreadable(&'static str),
+}
+
+/// The name of a field and its place.
+#[derive(Debug)]
+pub(super) struct Key {
+    pub(super) name: String,
+    pub(super) span: Range<usize>,
+}
+
+/// A text that is not TOML, or not JSON: where, and why.
+pub(super) struct Broken {
+    pub(super) at: Range<usize>,
+    pub(super) what: String,
+}
+
+impl Value {
+    /// What it is, as an error says it.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "a string",
+            Self::Integer(_) => "a whole number",
+            Self::Float(_) => "a float",
+            Self::Boolean => "true or false",
+            Self::Date => "a date",
+            Self::Null => "null",
+            Self::List(_) => "a list",
+            Self::Table(_) => "a table",
+            Self::Unreadable(what) => what,
+        }
+    }
+}
+
+/// The tree of a TOML text, or all that is wrong with its syntax.
+pub(super) fn toml(text: &str) -> Result<Node, Vec<Broken>> {
+    let (table, errors) = DeTable::parse_recoverable(text);
+    if errors.is_empty() {
+        return Ok(Node { span: 0..0, value: toml_table(table.into_inner(), 0) });
+    }
+    let broken = |error: &toml::de::Error| Broken {
+        at: error.span().unwrap_or(0..0),
+        what: error.message().to_owned(),
+    };
+    Err(errors.iter().map(broken).collect())
+}
+
+fn toml_node(spanned: Spanned<DeValue<'_>>, depth: usize) -> Node {
+    let span = spanned.span();
+    let value = match spanned.into_inner() {
+        DeValue::String(text) => Value::Text(text.into_owned()),
+        DeValue::Integer(number) => {
+            Value::Integer(i64::from_str_radix(number.as_str(), number.radix()).ok())
+        }
+        DeValue::Float(number) => Value::Float(number.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(_) => Value::Boolean,
+        DeValue::Datetime(_) => Value::Date,
+        DeValue::Array(_) | DeValue::Table(_) if depth >= DEPTH_MAX => TOO_DEEP,
+        DeValue::Array(list) => {
+            Value::List(list.into_iter().map(|item| toml_node(item, depth + 1)).collect())
+        }
+        DeValue::Table(table) => toml_table(table, depth + 1),
+    };
+    Node { span, value }
+}
+
+fn toml_table(table: DeTable<'_>, depth: usize) -> Value {
+    let field = |(key, value): (Spanned<Cow<'_, str>>, Spanned<DeValue<'_>>)| {
+        let span = key.span();
+        (Key { name: key.into_inner().into_owned(), span }, toml_node(value, depth))
+    };
+    Value::Table(table.into_iter().map(field).collect())
+}
+
+/// The tree of a JSON text.
+pub(super) fn json(text: &str) -> Result<Node, Broken> {
+    match serde_json::from_str::<&RawValue>(text) {
+        Ok(raw) => Ok(json_node(text, raw, 0)),
+        Err(error) => {
+            let at = byte_at(text, error.line(), error.column());
+            let message = error.to_string();
+            let what = message.split(" at line ").next().unwrap_or(&message).to_owned();
+            Err(Broken { at: at..at, what })
+        }
+    }
+}
+
+fn json_node(text: &str, raw: &RawValue, depth: usize) -> Node {
+    let written = raw.get();
+    // The value borrows from the text, so its place follows from its address.
+    let start = (written.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+    let value = match Kind::of(raw) {
+        Kind::Null => Value::Null,
+        Kind::Boolean => Value::Boolean,
+        Kind::Number if written.contains(['.', 'e', 'E']) => {
+            Value::Float(written.parse().unwrap_or(f64::NAN))
+        }
+        Kind::Number => Value::Integer(written.parse().ok()),
+        Kind::String => serde_json::from_str(written).map_or(HALF_A_CHARACTER, Value::Text),
+        Kind::Array | Kind::Object if depth >= DEPTH_MAX => TOO_DEEP,
+        Kind::Array => {
+            let items = elements(raw).unwrap_or_default();
+            Value::List(items.into_iter().map(|item| json_node(text, item, depth + 1)).collect())
+        }
+        Kind::Object => json_table(text, raw, depth),
+    };
+    Node { span: start..start + written.len(), value }
+}
+
+fn json_table(text: &str, raw: &RawValue, depth: usize) -> Value {
+    let Ok(object) = Object::of(raw) else {
+        return HALF_A_CHARACTER;
+    };
+    let field = |(name, raw): (Cow<'_, str>, &RawValue)| {
+        let node = json_node(text, raw, depth + 1);
+        (Key { span: key_span(text, node.span.start), name: name.into_owned() }, node)
+    };
+    Value::Table(object.into_fields().map(field).collect())
+}
+
+/// The place of the name before a value.
+fn key_span(text: &str, value_start: usize) -> Range<usize> {
+    let before = text.as_bytes().get(..value_start).unwrap_or_default();
+    let end = before.iter().rposition(|byte| *byte == b'"').unwrap_or(0);
+    let mut start = end;
+    while let Some(quote) = before.get(..start).and_then(|s| s.iter().rposition(|b| *b == b'"')) {
+        start = quote;
+        let escapes = before.get(..quote).unwrap_or_default();
+        let backslashes = escapes.iter().rev().take_while(|byte| **byte == b'\\').count();
+        if backslashes % 2 == 0 {
+            break;
+        }
+    }
+    start..end + 1
+}
+
+/// The byte of a line and column, both from 1.
+fn byte_at(text: &str, line: usize, column: usize) -> usize {
+    let before = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len);
+    (before.sum::<usize>() + column.saturating_sub(1)).min(text.len())
+}
+
+/// The fields whose values may be keys or passwords.
+const SECRET: [&str; 2] = ["env", "key_variable"];
+
+/// The places that may hold a key or a password.
+pub(super) fn secrets(node: &Node) -> Vec<Range<usize>> {
+    let mut places = Vec::new();
+    collect_secrets(node, false, &mut places);
+    places
+}
+
+fn collect_secrets(node: &Node, is_secret: bool, places: &mut Vec<Range<usize>>) {
+    if is_secret {
+        places.push(node.span.clone());
+    }
+    match &node.value {
+        Value::List(items) => {
+            items.iter().for_each(|item| collect_secrets(item, is_secret, places));
+        }
+        Value::Table(fields) => {
+            for (key, item) in fields {
+                let holds_password = key.name == "base_url"
+                    && matches!(&item.value, Value::Text(url) if url.contains('@'));
+                let is_named = SECRET.contains(&key.name.as_str());
+                collect_secrets(item, is_secret || is_named || holds_password, places);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,227 @@
+//! The team as the driver needs it: the table, and for every member how it answers and what it is
+//! given. Built from a team file, or by hand.
+
+use std::path::Path;
+
+use tertulia_agent::AgentSpec;
+use tertulia_context::{AgentType, Assembler, DEFAULT_MAX_BYTES};
+
+use crate::file::{AgentFile, FileReadError, MemberFile, TeamFile};
+use crate::table::{Resolved, Seat, Table, TableError};
+use crate::{Limits, Member, MemberKind};
+
+/// How many messages a member gets word for word when nobody says otherwise. What lies before them
+/// comes as minutes and by recall.
+pub const DEFAULT_WINDOW: usize = 20;
+
+/// Who sits at the table, and how they answer.
+#[derive(Clone, Debug)]
+pub struct Team {
+    pub(crate) table: Table,
+    pub(crate) members: Vec<TeamMember>,
+    /// The task that a new session begins with.
+    pub task: Option<String>,
+}
+
+/// One member, with what belongs to its turns.
+#[derive(Clone, Debug)]
+pub struct TeamMember {
+    /// Who it is.
+    pub member: Member,
+    /// How it answers.
+    pub answers: Answers,
+    /// Its own instruction.
+    pub instruction: Option<String>,
+    /// The text of its instruction file.
+    pub instruction_file_text: Option<String>,
+    /// How many messages it gets word for word.
+    pub window: usize,
+    /// How many bytes its prompt may have.
+    pub budget_bytes: u64,
+    /// How many tokens its model messages may have, for an endpoint.
+    pub budget_tokens: u64,
+}
+
+/// How a member answers.
+#[derive(Clone, Debug)]
+pub enum Answers {
+    /// It is a person.
+    Person,
+    /// A program or an endpoint.
+    Agent(Box<AgentSpec>),
+    /// The minutes of the session so far.
+    Scribe,
+    /// What past sessions say.
+    Librarian,
+}
+
+/// How many tokens an endpoint's messages may have when nobody says otherwise.
+pub const DEFAULT_BUDGET_TOKENS: u64 = 100_000;
+
+impl Team {
+    /// A team of these members, in this order.
+    pub fn new(
+        members: Vec<TeamMember>,
+        limits: Limits,
+        task: Option<String>,
+    ) -> Result<Self, TableError> {
+        let table = Table::new(members.iter().map(|one| one.member.clone()))?.with_limits(limits);
+        Ok(Self { table, members, task })
+    }
+
+    /// The team of a file. `base` is the folder of the file: instruction files and scripts are read.
+    pub fn from_file(file: &TeamFile, base: &Path) -> Result<Self, TeamError> {
+        let table = file.table()?;
+        let members = file.members.iter().map(|member| TeamMember::from_file(member, file, base));
+        let members = members.collect::<Result<_, _>>()?;
+        Ok(Self { table, members, task: file.task.as_deref().map(str::to_owned) })
+    }
+
+    /// The same team, which asks a person after so many turns of agents at the latest.
+    #[must_use]
+    pub fn with_turns_max(mut self, turns: u32) -> Self {
+        let limits = self.table.limits();
+        let limits = Limits { turns: limits.turns.min(turns), ..limits.clone() };
+        self.table = self.table.with_limits(limits);
+        self
+    }
+
+    /// The members, in order.
+    pub fn members(&self) -> &[TeamMember] {
+        &self.members
+    }
+
+    /// The member of this exact name.
+    pub fn member(&self, name: &str) -> Option<&TeamMember> {
+        self.members.iter().find(|one| *one.member.name == *name)
+    }
+
+    /// The member that is meant by a written name, as a marker would mean it.
+    pub fn named(&self, written: &str) -> Result<&TeamMember, UnknownMember> {
+        let nearest = match self.table.resolve(written) {
+            Resolved::Member(Seat(seat)) => match self.members.get(seat) {
+                Some(member) => return Ok(member),
+                None => None,
+            },
+            Resolved::Several(_) => None,
+            Resolved::Unknown { nearest } => nearest,
+        };
+        let members = self.members.iter().map(|one| one.member.name.clone()).collect();
+        Err(UnknownMember { name: written.into(), nearest, members })
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// The largest window of a member.
+    pub(crate) fn window_max(&self) -> usize {
+        self.members.iter().map(|one| one.window).max().unwrap_or(DEFAULT_WINDOW)
+    }
+}
+
+/// A team that cannot be made of its file.
+#[derive(Debug, thiserror::Error)]
+pub enum TeamError {
+    /// Its members cannot be seated.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// A file that it names cannot be read.
+    #[error(transparent)]
+    File(#[from] FileReadError),
+}
+
+/// A name that nobody at the table has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{name}' is not at the table{}; there are: {}",
+    nearest.as_ref().map(|name| format!(" (did you mean {name}?)")).unwrap_or_default(),
+    members.join(", ")
+)]
+pub struct UnknownMember {
+    /// The name as it was written.
+    pub name: Box<str>,
+    /// The nearest known one.
+    pub nearest: Option<Box<str>>,
+    /// Who sits there.
+    pub members: Vec<Box<str>>,
+}
+
+impl TeamMember {
+    fn from_file(file: &MemberFile, team: &TeamFile, base: &Path) -> Result<Self, FileReadError> {
+        let answers = match (&file.agent, file.agent_spec(base)?) {
+            (Some(AgentFile::Scribe), _) => Answers::Scribe,
+            (Some(AgentFile::Librarian), _) => Answers::Librarian,
+            (_, Some(spec)) => Answers::Agent(Box::new(spec)),
+            (_, None) => Answers::Person,
+        };
+        let member = Member {
+            name: file.name.clone(),
+            display_name: file.display_name.clone(),
+            kind: file.kind,
+            is_default: team.default.as_ref() == Some(&file.name),
+            budget_usd: file.budget_usd,
+        };
+        let usual = Self::new(member, answers);
+        Ok(Self {
+            instruction: file.instruction_text(base)?,
+            window: file.window.unwrap_or(usual.window),
+            budget_bytes: file.budget_bytes.map_or(usual.budget_bytes, |bytes| bytes as u64),
+            budget_tokens: file.budget_tokens.map_or(usual.budget_tokens, |tokens| tokens as u64),
+            ..usual
+        })
+    }
+
+    /// A person of this name.
+    pub fn person(name: &str) -> Self {
+        Self::new(Member::human(name), Answers::Person)
+    }
+
+    /// An agent of this name.
+    pub fn agent(name: &str, spec: AgentSpec) -> Self {
+        Self::new(Member::ai(name), Answers::Agent(Box::new(spec)))
+    }
+
+    /// The house member that writes minutes.
+    pub fn scribe(name: &str) -> Self {
+        Self::new(Member::ai(name), Answers::Scribe)
+    }
+
+    /// The house member that looks into past sessions.
+    pub fn librarian(name: &str) -> Self {
+        Self::new(Member::ai(name), Answers::Librarian)
+    }
+
+    /// A member with the usual sizes and no instruction.
+    pub fn new(member: Member, answers: Answers) -> Self {
+        Self {
+            member,
+            answers,
+            instruction: None,
+            instruction_file_text: None,
+            window: DEFAULT_WINDOW,
+            budget_bytes: DEFAULT_MAX_BYTES,
+            budget_tokens: DEFAULT_BUDGET_TOKENS,
+        }
+    }
+
+    /// Whether it is a person.
+    pub fn is_person(&self) -> bool {
+        self.member.kind == MemberKind::Human
+    }
+
+    /// The name that is shown.
+    pub fn shown_name(&self) -> &str {
+        self.member.display_name.as_deref().unwrap_or(&self.member.name)
+    }
+
+    /// The format of its prompt.
+    pub(crate) fn assembler(&self) -> Assembler {
+        let name = match &self.answers {
+            Answers::Agent(spec) => spec.kind.format_name(),
+            Answers::Person | Answers::Scribe | Answers::Librarian => "text",
+        };
+        Assembler::of(&AgentType::named(name))
+    }
+}

@@ -1,0 +1,454 @@
+//! The driver at work: a store, agents that are scripts or small programs, and what the log says after.
+
+#![expect(clippy::disallowed_methods, reason = "agents are programs, and leave files")]
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tertulia_agent::{AgentKind, AgentSpec, CommandOutput, Permissions, ScriptLine, Timeouts};
+use tertulia_dialect::stream::Limits as StreamLimits;
+use tertulia_session::{Entry, EntryKind, TurnState};
+use tertulia_store::{Range, SessionStore};
+use tertulia_team::{
+    Audience, Command, Driver, Limits, Machine, Pause, TableEvent, Team, TeamMember, TurnNote,
+    What, Why, is_partial,
+};
+
+/// Hears everything; keeps it as short lines.
+#[derive(Default)]
+pub(crate) struct Heard {
+    pub(crate) lines: Vec<String>,
+    /// What is done when a piece of text comes, once.
+    on_text: Option<(tertulia_team::Door, Command)>,
+}
+
+impl Audience for Heard {
+    fn hear(&mut self, event: &TableEvent<'_>) {
+        let line = match event {
+            TableEvent::Stored(entry) => format!("stored {}", entry.kind.type_name()),
+            TableEvent::Fed { member, .. } => format!("fed {member}"),
+            TableEvent::Text { member, text, .. } => {
+                if let Some((door, command)) = self.on_text.take() {
+                    assert!(door.send(command));
+                }
+                format!("{member}: {text}")
+            }
+            TableEvent::TextEnd { .. } => "text end".to_owned(),
+            TableEvent::TextWithdrawn { .. } => "text withdrawn".to_owned(),
+            TableEvent::Note(note) => format!("note {note}"),
+            TableEvent::Asked(question) => format!("asked {}", question.why),
+            TableEvent::Permission { member, .. } => format!("{member} asks"),
+            TableEvent::Rested => "rested".to_owned(),
+        };
+        self.lines.push(line);
+    }
+}
+
+fn spec(kind: AgentKind) -> AgentSpec {
+    AgentSpec {
+        kind,
+        program: None,
+        args: Vec::new(),
+        env: BTreeMap::new(),
+        model: None,
+        cwd: std::env::temp_dir(),
+        permissions: Permissions::Read,
+        timeouts: Timeouts::default(),
+        limits: StreamLimits::default(),
+    }
+}
+
+/// A member with written answers.
+pub(crate) fn scripted(name: &str, answers: &[&str]) -> TeamMember {
+    let line = |text: &&str| ScriptLine { text: (*text).into(), delay: Duration::ZERO };
+    TeamMember::agent(name, spec(AgentKind::Script(answers.iter().map(line).collect())))
+}
+
+/// A member that is a shell script.
+fn shell(name: &str, output: CommandOutput, script: &str) -> TeamMember {
+    let mut spec = spec(AgentKind::Command(output));
+    spec.program = Some("/bin/sh".into());
+    spec.args = vec!["-c".into(), script.into()];
+    TeamMember::agent(name, spec)
+}
+
+pub(crate) fn team(members: Vec<TeamMember>) -> Team {
+    let mut all = vec![TeamMember::person("ann")];
+    all.extend(members);
+    Team::new(all, Limits::default(), None).unwrap()
+}
+
+fn begin(team: Team) -> (SessionStore, Driver) {
+    let store = SessionStore::memory();
+    let driver = Driver::begin(&store, None, team, false).unwrap();
+    (store, driver)
+}
+
+fn texts(entries: &[Entry]) -> Vec<String> {
+    let text = |entry: &Entry| match &entry.kind {
+        EntryKind::Message(message) => {
+            let speaker = message.speaker.as_ref().map_or("?", |speaker| &speaker.role_name);
+            Some(format!("{speaker}: {}", message.text()))
+        }
+        _ => None,
+    };
+    entries.iter().filter_map(text).collect()
+}
+
+fn notes(entries: &[Entry]) -> Vec<What> {
+    entries.iter().filter_map(TurnNote::of).map(|note| note.what).collect()
+}
+
+/// Everything in memory is in the store, in the same order.
+fn assert_stored(store: &SessionStore, driver: &Driver) {
+    let range = Range::Branch { tail: None, limit: None };
+    let stored: Vec<Entry> =
+        store.load(driver.session(), &range).unwrap().into_iter().map(|one| one.entry).collect();
+    assert_eq!(stored, driver.entries());
+    let replay = Machine::replay(driver.team().table().clone(), driver.entries());
+    assert_eq!(replay.differences, []);
+}
+
+#[test]
+fn a_message_goes_from_agent_to_agent_until_nobody_is_addressed() {
+    let (store, mut driver) = begin(team(vec![
+        scripted("max", &["A plan. [NEXT: eva]"]),
+        scripted("eva", &["Looks good. @ann"]),
+    ]));
+    let mut heard = Heard::default();
+    driver.say(None, "Please plan. @max", &mut heard).unwrap();
+    let pause = driver.run(&mut heard).unwrap();
+    assert!(matches!(&pause, Pause::Asked(question) if matches!(question.why, Why::Answer { .. })));
+    assert_eq!(
+        texts(driver.entries()),
+        ["ann: Please plan. @max", "max: A plan. [NEXT: eva]", "eva: Looks good. @ann"]
+    );
+    assert_stored(&store, &driver);
+}
+
+#[test]
+fn a_message_and_what_follows_from_it_are_stored_before_they_are_shown() {
+    let (_, mut driver) = begin(team(vec![scripted("max", &["Yes."])]));
+    let mut heard = Heard::default();
+    driver.say(None, "Ready?", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    assert_eq!(
+        heard.lines,
+        [
+            "stored message",
+            "stored turn",
+            "stored turn",
+            "fed max",
+            "max: Yes.",
+            "text end",
+            "stored message",
+            "stored turn",
+            "rested",
+        ]
+    );
+}
+
+#[test]
+fn messages_say_to_whom_they_went_and_what_they_answer() {
+    let (_, mut driver) = begin(team(vec![scripted("max", &["Yes."]), scripted("eva", &["No."])]));
+    let mut heard = Heard::default();
+    let asked = driver.say(None, "Ready? [NEXT: max, eva]", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let routings: Vec<_> = driver
+        .entries()
+        .iter()
+        .filter_map(|entry| match &entry.kind {
+            EntryKind::Message(message) => message.routing.clone(),
+            _ => None,
+        })
+        .collect();
+    let names: Vec<&str> = routings[0]
+        .resolved_addressees
+        .iter()
+        .flatten()
+        .map(|addressee| &*addressee.identifier)
+        .collect();
+    assert_eq!(names, ["max", "eva"]);
+    assert_eq!(routings[1].parent_message_id.as_deref(), Some(asked.as_str()));
+    assert_eq!(routings[2].parent_message_id.as_deref(), Some(asked.as_str()));
+}
+
+#[test]
+fn the_member_gets_the_message_it_is_asked_to_answer_last() {
+    let (_, mut driver) = begin(team(vec![
+        scripted("max", &["Maxens answer."]),
+        shell("eva", CommandOutput::Text, "tail -n 1"),
+    ]));
+    let mut heard = Heard::default();
+    driver.say(None, "The question. [NEXT: max, eva]", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    assert_eq!(texts(driver.entries())[2], "eva: The question.");
+}
+
+#[test]
+fn a_failure_is_an_entry_with_class_and_cure_and_the_queue_goes_on() {
+    let (store, mut driver) = begin(team(vec![
+        shell("max", CommandOutput::Text, "echo half; echo 'HTTP 429: quota' >&2; exit 3"),
+        scripted("eva", &["Here."]),
+    ]));
+    let mut heard = Heard::default();
+    driver.say(None, "Both: [NEXT: max, eva]", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let failed = notes(driver.entries());
+    let [What::Failed { class, cure, .. }] = &failed[..] else { panic!("{failed:?}") };
+    assert_eq!(&**class, "quota");
+    assert!(!cure.is_empty());
+    assert_eq!(
+        texts(driver.entries()),
+        ["ann: Both: [NEXT: max, eva]", "max: half\n", "eva: Here."]
+    );
+    assert!(is_partial(&driver.entries().iter().filter(is_message).nth(1).unwrap().clone()));
+    assert_stored(&store, &driver);
+}
+
+fn is_message(entry: &&Entry) -> bool {
+    matches!(entry.kind, EntryKind::Message(_))
+}
+
+#[test]
+fn a_cancelled_turn_keeps_what_it_said() {
+    let slow = r#"printf 'Once upon'; sleep 60"#;
+    let (store, mut driver) = begin(team(vec![shell("max", CommandOutput::Text, slow)]));
+    let mut heard =
+        Heard { on_text: Some((driver.door(), Command::CancelRunning)), ..Heard::default() };
+    driver.say(None, "Tell me.", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    assert_eq!(texts(driver.entries())[1], "max: Once upon");
+    let last = driver.entries().iter().rev().find_map(|entry| match &entry.kind {
+        EntryKind::Turn(turn) => Some(turn.state),
+        _ => None,
+    });
+    assert_eq!(last, Some(TurnState::Cancelled));
+    assert_stored(&store, &driver);
+}
+
+#[test]
+fn a_prompt_that_is_too_large_is_tried_once_more_at_half_the_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let sizes = folder.path().join("sizes");
+    let script = format!(
+        "wc -c >> {}; echo 'prompt is too long: context length exceeded' >&2; exit 1",
+        sizes.display()
+    );
+    let mut max = shell("max", CommandOutput::Text, &script);
+    max.budget_bytes = 4_000;
+    let (_, mut driver) = begin(team(vec![max, scripted("eva", &["Words. ".repeat(80).as_str()])]));
+    let mut heard = Heard::default();
+    for _ in 0..8 {
+        driver.say(None, "More. @eva", &mut heard).unwrap();
+        driver.run(&mut heard).unwrap();
+    }
+    driver.say(None, "Now you. @max", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let notes = notes(driver.entries());
+    assert!(
+        matches!(notes[..], [What::Retried { budget: 2_000 }, What::Failed { .. }]),
+        "{notes:?}"
+    );
+    let sizes = std::fs::read_to_string(sizes).unwrap();
+    let sizes: Vec<u64> = sizes.lines().map(|line| line.trim().parse().unwrap()).collect();
+    assert!(
+        matches!(sizes[..], [first, second] if first <= 4_000 && second <= 2_000 && second > 0)
+    );
+}
+
+#[test]
+fn tools_and_thinking_are_entries_before_they_are_shown() {
+    let lines = r#"
+{"type":"thinking","text":"Hm, "}
+{"type":"thinking","text":"let me see."}
+{"type":"tool_start","id":"t1","name":"Bash","input":{"command":"ls"}}
+{"type":"tool_end","id":"t1","output":"a b","is_error":false}
+{"type":"text","text":"Two files."}
+{"type":"end"}"#;
+    let script = format!("cat >/dev/null; cat <<'END'\n{lines}\nEND");
+    let (_, mut driver) = begin(team(vec![shell("max", CommandOutput::Jsonl, &script)]));
+    let mut heard = Heard::default();
+    driver.say(None, "What is here?", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let notes = notes(driver.entries());
+    assert!(
+        matches!(&notes[0], What::Thought { text } if &**text == "Hm, let me see."),
+        "{notes:?}"
+    );
+    assert!(matches!(&notes[1], What::ToolStarted { name, input, .. }
+        if &**name == "Bash" && &**input == r#"{"command":"ls"}"#));
+    assert!(
+        matches!(&notes[2], What::ToolFinished { output: Some(output), .. } if &**output == "a b")
+    );
+    assert_eq!(texts(driver.entries())[1], "max: Two files.");
+}
+
+#[test]
+fn two_agents_that_answer_each_other_are_paused_by_the_loop_guard() {
+    let (_, mut driver) =
+        begin(team(vec![scripted("max", &["Ping. @eva"]), scripted("eva", &["Pong. @max"])]));
+    let mut heard = Heard::default();
+    driver.say(None, "Go. @max", &mut heard).unwrap();
+    let pause = driver.run(&mut heard).unwrap();
+    assert!(
+        matches!(&pause, Pause::Asked(question) if matches!(question.why, Why::PairLoop { .. }))
+    );
+    // One turn that the person asked for, twelve between the two.
+    assert_eq!(texts(driver.entries()).len(), 14);
+    driver.obey(Command::Continue, &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    assert_eq!(texts(driver.entries()).len(), 26);
+}
+
+#[test]
+fn a_table_that_was_left_in_the_middle_goes_on_without_repeating_a_turn() {
+    let store = SessionStore::memory();
+    let members = || team(vec![scripted("max", &["Once."]), scripted("eva", &["Twice."])]);
+    let mut heard = Heard::default();
+    let session = {
+        let mut driver = Driver::begin(&store, None, members(), false).unwrap();
+        driver.say(None, "Both: [NEXT: max, eva]", &mut heard).unwrap();
+        // Dropped while max works: nothing of its end is stored.
+        driver.session().clone()
+    };
+    let opened = Driver::reopen(&store, &session, members(), false, &mut heard).unwrap();
+    assert_eq!(opened.differences, []);
+    let mut driver = opened.driver;
+    let pause = driver.run(&mut heard).unwrap();
+    assert!(
+        matches!(&pause, Pause::Asked(question)
+        if matches!(question.why, Why::Resumed { interrupted: Some(_), waiting: 1 })),
+        "{pause:?}"
+    );
+    driver.obey(Command::Continue, &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    assert_eq!(texts(driver.entries()), ["ann: Both: [NEXT: max, eva]", "eva: Twice."]);
+    assert_stored(&store, &driver);
+}
+
+#[test]
+fn two_programs_at_one_session_are_noticed() {
+    let store = SessionStore::memory();
+    let members = || team(vec![scripted("max", &["Yes."])]);
+    let mut heard = Heard::default();
+    let mut one = Driver::begin(&store, None, members(), false).unwrap();
+    let session = one.session().clone();
+    let mut other = Driver::reopen(&store, &session, members(), false, &mut heard).unwrap().driver;
+    one.say(None, "Me first.", &mut heard).unwrap();
+    let error = other.say(None, "No, me.", &mut heard).unwrap_err();
+    assert!(error.to_string().contains("another program is at this table"), "{error}");
+}
+
+#[test]
+fn a_long_conversation_is_carried_by_minutes_and_recall() {
+    let mut max = scripted("max", &["Understood."]);
+    max.window = 4;
+    let (store, mut driver) = begin(team(vec![max]));
+    let mut heard = Heard::default();
+    driver.say(None, "We decided: the port of the gateway is 48213.", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    for number in 0..60 {
+        driver.say(None, &format!("Another matter, number {number}."), &mut heard).unwrap();
+        driver.run(&mut heard).unwrap();
+    }
+    driver.say(None, "Which port has the gateway?", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    driver.say(None, "I mean the gateway: which port?", &mut heard).unwrap();
+    let prompt = driver.prompt_for("max").unwrap();
+    assert!(prompt.covered > 60, "{}", prompt.covered);
+    assert!(!prompt.recalled.is_empty());
+    assert!(prompt.text.contains("48213"), "{}", prompt.text);
+    assert!(
+        prompt.text.contains("- recall -> ") || prompt.text.contains("recall"),
+        "{}",
+        prompt.text
+    );
+    driver.run(&mut heard).unwrap();
+    assert_stored(&store, &driver);
+    // Whoever opens it again assembles the same bytes.
+    let again = {
+        let mut max = scripted("max", &["Understood."]);
+        max.window = 4;
+        Driver::reopen(&store, driver.session(), team(vec![max]), false, &mut heard).unwrap()
+    };
+    let (mut one, mut other) = (driver, again.driver);
+    assert_eq!(one.prompt_for("max"), other.prompt_for("max"));
+}
+
+#[test]
+fn the_scribe_writes_what_was_decided_and_routes_nobody() {
+    let (_, mut driver) =
+        begin(team(vec![TeamMember::scribe("scribe"), scripted("max", &["Never said."])]));
+    let mut heard = Heard::default();
+    driver
+        .say(None, "We decided to use PostgreSQL. @max will write the schema. @scribe", &mut heard)
+        .unwrap();
+    driver.run(&mut heard).unwrap();
+    let before = said_by_max(&driver);
+    driver.say(None, "Minutes, please. @scribe", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let said = texts(driver.entries());
+    let minutes = said.last().unwrap();
+    assert!(minutes.starts_with("scribe: ") && minutes.contains("PostgreSQL"), "{minutes}");
+    assert_eq!(said_by_max(&driver), before, "{said:?}");
+}
+
+fn said_by_max(driver: &Driver) -> usize {
+    texts(driver.entries()).iter().filter(|text| text.starts_with("max: ")).count()
+}
+
+#[test]
+fn the_librarian_finds_what_another_session_says() {
+    let store = SessionStore::memory();
+    let members = || team(vec![TeamMember::librarian("librarian"), scripted("max", &["Noted."])]);
+    let mut heard = Heard::default();
+    let mut past = Driver::begin(&store, None, members(), false).unwrap();
+    past.say(None, "The gateway listens on 48213. @max", &mut heard).unwrap();
+    past.run(&mut heard).unwrap();
+    let mut driver = Driver::begin(&store, None, members(), false).unwrap();
+    driver.say(None, "Where does the gateway listen? @librarian", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let said = texts(driver.entries());
+    assert!(said[1].contains("48213"), "{said:?}");
+    assert_eq!(said.len(), 2, "what it quotes routes nobody: {said:?}");
+}
+
+#[test]
+fn a_team_task_of_a_person_reaches_the_prompts_from_then_on() {
+    let (_, mut driver) = begin(team(vec![scripted("max", &["Yes."])]));
+    let mut heard = Heard::default();
+    driver.say(None, "[TEAM_TASK: Ship the login page] Go.", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    assert!(driver.prompt_for("max").unwrap().text.contains("Ship the login page"));
+}
+
+#[test]
+fn the_log_says_what_the_member_got_by_its_hash() {
+    let (_, mut driver) = begin(team(vec![scripted("max", &["Yes."])]));
+    let mut heard = Heard::default();
+    driver.say(None, "Ready?", &mut heard).unwrap();
+    let expected = driver.prompt_for("max").unwrap().hash();
+    let started = driver.entries().iter().find_map(|entry| match &entry.kind {
+        EntryKind::Turn(turn) if turn.state == TurnState::Started => turn.prompt_hash.clone(),
+        _ => None,
+    });
+    assert_eq!(started, Some(expected));
+}
+
+#[test]
+fn a_program_that_is_not_there_is_told_with_its_cure() {
+    let mut max = shell("max", CommandOutput::Text, "true");
+    if let tertulia_team::Answers::Agent(spec) = &mut max.answers {
+        spec.program = Some("no-such-program-anywhere".into());
+    }
+    let (_, mut driver) = begin(team(vec![max]));
+    let mut heard = Heard::default();
+    driver.say(None, "Hello?", &mut heard).unwrap();
+    let pause = driver.run(&mut heard).unwrap();
+    assert!(matches!(&pause, Pause::Asked(question) if matches!(question.why, Why::Failed { .. })));
+    let notes = notes(driver.entries());
+    let [What::Failed { class, message, .. }] = &notes[..] else { panic!("{notes:?}") };
+    assert_eq!(&**class, "setup");
+    assert!(message.contains("no-such-program-anywhere"), "{message}");
+}

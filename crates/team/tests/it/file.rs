@@ -1,0 +1,25 @@
+//! The team file from outside: its errors word by word, its rules, its schema and reference, where it is
+//! found, and when it is trusted.
+
+mod broken;
+mod earlier;
+mod found;
+mod properties;
+mod rules;
+mod schema;
+mod start;
+mod trusted;
+
+use tertulia_team::file::{FileErrors, TeamFile};
+
+/// A file that must be good.
+#[track_caller]
+fn good(text: &str) -> TeamFile {
+    TeamFile::parse(text, "tertulia.toml").unwrap_or_else(|errors| panic!("{errors}\n{text}"))
+}
+
+/// The errors of a file that must not be.
+#[track_caller]
+fn bad(text: &str) -> FileErrors {
+    TeamFile::parse(text, "tertulia.toml").expect_err(text)
+}

@@ -1,0 +1,123 @@
+//! What a good file means: the table, defaults, warnings, and equality.
+
+use tertulia_team::file::{AgentFile, TeamFile};
+use tertulia_team::{Limits, MemberKind};
+
+use super::good;
+
+const MAX: &str = "[[member]]\nname = \"max\"\nagent = \"claude\"\n";
+const ANN: &str = "[[member]]\nname = \"ann\"\nkind = \"human\"\n";
+
+#[test]
+fn an_agent_implies_its_kind() {
+    let team = good(&format!("{MAX}{ANN}"));
+    let kinds: Vec<_> = team.members.iter().map(|member| (member.kind, member.agent)).collect();
+    assert_eq!(kinds, [(MemberKind::Ai, Some(AgentFile::Claude)), (MemberKind::Human, None)]);
+    assert!(team.warnings.is_empty());
+}
+
+#[test]
+fn the_table_has_the_members_the_default_and_the_limits() {
+    let text = format!(
+        "default = \"max\"\n[limits]\nturns = 7\nbudget_usd = 2\n{ANN}{MAX}budget_usd = 1.5\n"
+    );
+    let table = good(&text).table().unwrap();
+    let seats: Vec<_> =
+        table.members().iter().map(|m| (&*m.name, m.is_default, m.budget_usd)).collect();
+    assert_eq!(seats, [("ann", false, None), ("max", true, Some(1.5))]);
+    let limits = Limits { turns: 7, budget_usd: Some(2.0), ..Limits::default() };
+    assert_eq!(table.limits(), &limits);
+}
+
+#[test]
+fn a_table_without_a_person_is_allowed_and_noted() {
+    let team = good(MAX);
+    assert_eq!(team.warnings.len(), 1);
+    assert_eq!(
+        team.warnings[0].to_string(),
+        "tertulia.toml:1:1: member: no person sits at the table; \
+         add a [[member]] with kind = \"human\" to take part\n1 | [[member]]\n  | ^^^^^^^^^^"
+    );
+}
+
+#[test]
+fn what_may_not_be_meant_is_a_warning() {
+    let check = |text: &str, path: &str, words: &str| {
+        let team = good(&format!("{text}{ANN}"));
+        let [warning] = team.warnings.as_slice() else { panic!("{:?}", team.warnings) };
+        assert_eq!((&*warning.path, &*warning.what), (path, words));
+    };
+    let long = format!("task = \"{}\"\n{MAX}", "x".repeat(5121));
+    check(&long, "task", "has 5121 bytes; only the first 5120 are kept");
+    let open = "[[member]]\nname = \"o\"\nagent = \"openai\"\nbase_url = \"http://host/v1\"\n";
+    check(open, "member[0]", "has no model; most endpoints want one");
+    let key = format!("{open}model = \"m\"\nkey_variable = \"KEY\"\n");
+    check(&key, "member[0].base_url", "the key is sent without encryption; write https://");
+    for host in ["localhost:80", "127.0.0.1", "[::1]:9"] {
+        assert_eq!(
+            good(&format!("{}{ANN}", key.replace("host/", &format!("{host}/")))).warnings,
+            []
+        );
+    }
+}
+
+#[test]
+fn a_warning_is_no_part_of_what_a_file_says() {
+    let (one, other) =
+        (good(&format!("{MAX}window = 5\n")), good(&format!("\n\n{MAX}window = 0x5")));
+    assert_ne!(one.warnings, other.warnings);
+    assert_eq!(one, other);
+}
+
+#[test]
+fn a_command_is_words_however_it_is_written() {
+    let command = |value: &str| {
+        let text =
+            format!("[[member]]\nname = \"c\"\nagent = \"command\"\ncommand = {value}\n{ANN}");
+        good(&text).members[0].command.iter().map(|word| word.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(command("\"lint  --all x\""), ["lint", "--all", "x"]);
+    assert_eq!(command("[\"my lint\", \"a | b\", \"\"]"), ["my lint", "a | b", ""]);
+}
+
+#[test]
+fn a_line_that_may_hold_a_secret_is_not_repeated() {
+    for line in [
+        "env = { TOKEN = 12345678 }",
+        "env = 12345678",
+        "[member.env]\nTOKEN = 12345678",
+        "key_variable = 12345678",
+        "base_url = \"https://me:12345678@host\"",
+    ] {
+        let error = super::bad(&format!("{MAX}{line}\n")).to_string();
+        assert!(!error.contains("12345678"), "{error}");
+    }
+}
+
+#[test]
+fn a_hundred_members_are_the_most() {
+    let members = |count: usize| -> String {
+        (0..count).map(|n| format!("[[member]]\nname = \"m{n}\"\nagent = \"claude\"\n")).collect()
+    };
+    assert_eq!(good(&members(100)).members.len(), 100);
+    let error = super::bad(&members(101)).to_string();
+    assert!(error.contains("member[100]: 101 members; 100 are the most"), "{error}");
+}
+
+#[test]
+fn the_house_is_a_table_that_needs_nothing() {
+    let house = TeamFile::house();
+    let table = house.table().unwrap();
+    let names: Vec<_> = table.members().iter().map(|member| &*member.name).collect();
+    assert_eq!(names, ["you", "scribe", "librarian"]);
+    assert_eq!(good(&house.to_toml()), house);
+    assert!(good(&house.to_toml()).warnings.is_empty());
+}
+
+#[test]
+fn a_secret_beside_an_error_is_not_repeated_either() {
+    let text =
+        r#"{"schemaVersion": "1.1", "team": {"members": [{"name": 5, "env": {"A": "hush"}}]}}"#;
+    let error = TeamFile::parse_json(text, "t").unwrap_err().to_string();
+    assert!(error.contains("members[0].name") && !error.contains("hush"), "{error}");
+}

@@ -1,0 +1,156 @@
+//! How agents are started and what they are told; and the file that a new user gets.
+
+#![expect(clippy::disallowed_methods, reason = "files are made for the test")]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::time::Duration;
+
+use tertulia_agent::AgentKind;
+use tertulia_team::file::{AgentFile, FoundAgent, MemberFile, TeamFile, write_new};
+
+use super::good;
+
+fn member(fields: &str) -> MemberFile {
+    good(&format!("[[member]]\nname = \"max\"\n{fields}\n")).members.remove(0)
+}
+
+#[test]
+fn people_and_house_members_are_not_started() {
+    for member in TeamFile::house().members {
+        assert!(member.agent_spec(Path::new("/p")).unwrap().is_none(), "{}", member.name);
+    }
+}
+
+#[test]
+fn words_paths_and_times_reach_the_agent() {
+    let fields = "agent = \"command\"\ncommand = \"./lint -a\"\nargs = [\"-b\"]\ncwd = \"src\"\ntimeout_s = 60";
+    let spec = member(fields).agent_spec(Path::new("/p")).unwrap().unwrap();
+    assert!(matches!(spec.kind, AgentKind::Command(_)));
+    assert_eq!(spec.program.as_deref(), Some("/p/./lint"));
+    assert_eq!(spec.args, ["-a".into(), "-b".into()]);
+    assert_eq!(spec.cwd, Path::new("/p/src"));
+    assert_eq!(spec.timeouts.total, Duration::from_secs(60));
+    let spec = member("agent = \"claude\"\ncommand = \"claude2\"").agent_spec(Path::new("/p"));
+    let spec = spec.unwrap().unwrap();
+    assert_eq!((spec.program.as_deref(), &*spec.cwd), (Some("claude2"), Path::new("/p")));
+}
+
+#[test]
+fn both_instructions_are_joined_with_an_empty_line() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("max.md"), "\u{feff}\nThe file.\n").unwrap();
+    let text = |fields: &str| {
+        member(&format!("agent = \"claude\"\n{fields}")).instruction_text(folder.path()).unwrap()
+    };
+    assert_eq!(text(""), None);
+    assert_eq!(text("instruction = \" A. \"").as_deref(), Some("A."));
+    assert_eq!(text("instruction_file = \"max.md\"").as_deref(), Some("The file."));
+    let both = text("instruction = \"A.\"\ninstruction_file = \"max.md\"");
+    assert_eq!(both.as_deref(), Some("A.\n\nThe file."));
+}
+
+#[test]
+fn an_instruction_file_that_cannot_be_used_is_named_with_its_member() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = tempfile::NamedTempFile::new().unwrap();
+    symlink(other.path(), folder.path().join("link.md")).unwrap();
+    fs::write(folder.path().join("large.md"), "x".repeat((1 << 20) + 1)).unwrap();
+    fs::write(folder.path().join("bytes.md"), b"\xff").unwrap();
+    fs::create_dir(folder.path().join("dir.md")).unwrap();
+    for (file, words) in [
+        ("none.md", "cannot be read"),
+        ("large.md", "is larger than 1024 KiB; make it shorter"),
+        ("bytes.md", "is not UTF-8"),
+        ("dir.md", "is not a file"),
+        ("link.md", "is a link that leads out of the team file's folder"),
+    ] {
+        let max = member(&format!("agent = \"claude\"\ninstruction_file = \"{file}\""));
+        let error = max.instruction_text(folder.path()).unwrap_err().to_string();
+        let place = format!("instruction_file of max: {}", folder.path().join(file).display());
+        assert!(error.starts_with(&place) && error.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn a_script_is_read_line_by_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let max = member("agent = \"script\"\nscript_file = \"s.jsonl\"");
+    let script = |text: &str| {
+        fs::write(folder.path().join("s.jsonl"), text).unwrap();
+        max.agent_spec(folder.path()).map(|spec| match spec.unwrap().kind {
+            AgentKind::Script(lines) => {
+                lines.iter().map(|l| (l.text.to_string(), l.delay.as_millis())).collect::<Vec<_>>()
+            }
+            other => panic!("{other:?}"),
+        })
+    };
+    let lines = script("\"a\\nb\"\n\n{\"text\": \"c\", \"delayMs\": 5}\n").unwrap();
+    assert_eq!(lines, [("a\nb".to_owned(), 0), ("c".to_owned(), 5)]);
+    for (text, words) in [
+        ("", "holds no answer"),
+        ("\"a\"\nb\n", "line 2: "),
+        ("{\"txt\": \"a\"}", "line 1: text"),
+        ("{\"text\": \"a\", \"x\": 1}", "line 1: there is no field x"),
+    ] {
+        let error = script(text).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn a_new_file_has_the_person_the_agents_and_the_scribe() {
+    let agent = |agent, version: Option<&str>| FoundAgent {
+        agent,
+        command: Vec::new(),
+        version: version.map(Box::from),
+    };
+    let found = [
+        agent(AgentFile::Codex, Some("codex-cli 0.166.0\nmore \u{1b}[1m")),
+        agent(AgentFile::Claude, None),
+        agent(AgentFile::Codex, None),
+    ];
+    let text = write_new(&found, "ann");
+    let team = good(&text);
+    let expected = TeamFile {
+        default: Some("codex".into()),
+        ..TeamFile::of(vec![
+            MemberFile::human("ann"),
+            MemberFile::ai("codex", AgentFile::Codex),
+            MemberFile::ai("claude", AgentFile::Claude),
+            MemberFile::ai("scribe", AgentFile::Scribe),
+        ])
+    };
+    assert_eq!(team, expected);
+    assert!(team.warnings.is_empty());
+    assert!(text.contains("# Codex (codex-cli 0.166.0)\n") && !text.contains('\u{1b}'), "{text}");
+    assert!(tertulia_team::file::needs_trust(&team).is_empty());
+}
+
+#[test]
+fn a_new_file_is_good_for_every_user_and_without_agents() {
+    for user in ["", "ALL", "a,b", "scribe", "S-cribe", "安", "x\ny", "\"", "Ann Lee"] {
+        let team = good(&write_new(&[], user));
+        let expected = if ["安", "\"", "Ann Lee"].contains(&user) { user } else { "you" };
+        assert_eq!(&*team.members[0].name, expected);
+        assert_eq!(team.default.as_deref(), Some("scribe"));
+    }
+}
+
+#[test]
+fn what_is_commented_out_in_a_new_file_is_good_too() {
+    let found = [FoundAgent { agent: AgentFile::Claude, command: Vec::new(), version: None }];
+    for text in [write_new(&[], "ann"), write_new(&found, "ann")] {
+        let is_field =
+            |line: &str| line.contains(" = ") || line.contains("[limits]") || line.contains("[[");
+        let lines = text.lines().map(|line| match line.strip_prefix("# ") {
+            Some(rest) if is_field(rest) => rest,
+            _ => line,
+        });
+        // `default` belongs before the limits, as it stands; the team still has to be read.
+        let team = good(&lines.collect::<Vec<_>>().join("\n"));
+        assert_eq!(team.limits.budget_usd, Some(5.0));
+        assert!(team.task.is_some());
+    }
+}
