@@ -1,6 +1,9 @@
 //! What can be typed. Declares arguments and checks their form; touches nothing.
 
+mod chat;
 mod sessions;
+mod setup;
+mod table;
 mod values;
 
 use std::path::PathBuf;
@@ -11,10 +14,13 @@ use tertulia_dialect::Dialect;
 
 use crate::lines::LINE_BYTES_MAX;
 
+pub(crate) use chat::ChatArgs;
 pub(crate) use sessions::{
     BackupArgs, BranchArgs, DeleteArgs, ExportArgs, FileFormat, ImportArgs, ListArgs, RedactArgs,
     RestoreArgs, SearchArgs, SessionsArgs, SessionsCommand, ShowArgs, SourceFormat, VerifyArgs,
 };
+pub(crate) use setup::{CompletionsArgs, DemoArgs, DoctorArgs, InitArgs, ManArgs};
+pub(crate) use table::{ReplayArgs, RunArgs, SessionArg, TeamArg, TeamFileArg, WhyArgs};
 pub(crate) use values::When;
 use values::{byte_count, dialect, token_count, tokenizer, whole_number};
 
@@ -31,12 +37,21 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Init(InitArgs),
+    Chat(ChatArgs),
+    Run(RunArgs),
+    Demo(DemoArgs),
+    Why(WhyArgs),
+    Replay(ReplayArgs),
     Context(ContextArgs),
     Build(BuildArgs),
     Assemble(AssembleArgs),
     Rpc(RpcArgs),
     Sessions(SessionsArgs),
     Tokens(TokensArgs),
+    Doctor(DoctorArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
 }
 
 /// Where the sessions are.
@@ -58,19 +73,26 @@ pub(crate) struct StoreArg {
 /// Show what an agent would get now, from a stored session or a snapshot of the conversation
 ///
 /// Prints the prompt, byte for byte. With --explain it prints a table instead: how large each section
-/// is, which messages are in the prompt, which are not, and why.
+/// is, which messages are in the prompt, which are not, and why. With --member it is what that member
+/// of the team would get from the table, with minutes and recalled passages.
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("conversation").required(true).args(["session", "snapshot"])))]
+#[command(group(ArgGroup::new("conversation").required(true).multiple(true)
+    .args(["session", "snapshot", "member"])))]
 #[command(after_help = "Examples:
+  tertulia context --member max --explain
   tertulia context --session login-page --type claude
   tertulia context --snapshot talk.json --type codex --window 20 --budget 64KiB --explain")]
 pub(crate) struct ContextArgs {
     /// The stored session; a unique beginning of its id is enough
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", conflicts_with = "snapshot")]
     pub(crate) session: Option<String>,
     /// The snapshot file; - for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) snapshot: Option<PathBuf>,
+    /// The member of the team; without --session, of the newest table
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["snapshot", "agent_type", "window",
+        "budget", "whitespace", "instruction", "instruction_file"])]
+    pub(crate) member: Option<String>,
     /// The agent: claude, codex, gemini; any other name gets plain text
     #[arg(long = "type", value_name = "AGENT", default_value = PLAIN)]
     pub(crate) agent_type: String,
@@ -97,6 +119,8 @@ pub(crate) struct ContextArgs {
     /// Print JSON: the prompt and its numbers, and with --explain every verdict
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) team: TeamFileArg,
     #[command(flatten)]
     pub(crate) store: StoreArg,
 }

@@ -2,26 +2,47 @@
 
 mod assemble;
 mod build;
+mod chat;
+mod completions;
 mod context;
+mod demo;
+mod doctor;
 mod drawing;
+mod entry_name;
 mod files;
+mod init;
 mod prompt_format;
+mod replay;
 mod rpc;
+mod run;
 mod sessions;
 mod tokens;
+mod why;
 
 use crate::Streams;
 use crate::args::Command;
 use crate::error::CliError;
 
+pub(crate) use entry_name::{find_entry, turn_of};
+pub(crate) use sessions::find_session;
+
 /// Runs a command.
 pub(crate) fn run(command: Command, streams: &mut Streams<'_>) -> Result<(), CliError> {
     match command {
+        Command::Init(args) => init::run(&args, streams),
+        Command::Chat(args) => chat::run(&args, streams),
+        Command::Run(args) => run::run(&args, streams),
+        Command::Demo(args) => demo::run(&args, streams),
+        Command::Why(args) => why::run(&args, streams),
+        Command::Replay(args) => replay::run(&args, streams),
         Command::Context(args) => context::run(&args, streams),
         Command::Build(args) => build::run(&args, streams),
         Command::Assemble(args) => assemble::run(&args, streams),
         Command::Rpc(args) => rpc::run(&args, streams),
         Command::Sessions(args) => sessions::run(&args, streams),
         Command::Tokens(args) => tokens::run(&args, streams),
+        Command::Doctor(args) => doctor::run(&args, streams),
+        Command::Completions(args) => completions::completions(&args, streams),
+        Command::Man(args) => completions::man(&args, streams),
     }
 }

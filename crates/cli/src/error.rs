@@ -1,13 +1,15 @@
 //! What can go wrong on the command line: one sentence with place and cure, and an exit code.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use tertulia_context::SnapshotError;
 use tertulia_session::json::SyntaxError;
 use tertulia_session::record;
 use tertulia_store::{InvalidStoreUrl, Problem, SessionId, StoreError};
+use tertulia_team::file::{FileErrors, TrustError, TrustReason};
+use tertulia_team::{DriveError, TeamError, UnknownMember};
 
 use crate::lines;
 use crate::model_context::BuildError;
@@ -95,6 +97,51 @@ pub(crate) enum CliError {
     /// The person said no.
     #[error("nothing was deleted")]
     NotDeleted,
+    /// The team file says what it must not.
+    #[error("{0}")]
+    TeamFile(#[from] FileErrors),
+    /// A team cannot be made of its file.
+    #[error("{}: {error}", .path.display())]
+    Team { path: PathBuf, error: TeamError },
+    /// The list of trusted team files cannot be used.
+    #[error("{}", with_cause(.0))]
+    Trust(#[from] TrustError),
+    /// A team file that wants something, and nobody said that it may.
+    #[error("{}", untrusted(.path, .reasons))]
+    Untrusted { path: PathBuf, reasons: Vec<TrustReason> },
+    /// A name that nobody at the table has.
+    #[error("{flag}: {error}")]
+    UnknownMember { flag: &'static str, error: UnknownMember },
+    /// The table cannot go on.
+    #[error("{0}")]
+    Drive(#[from] DriveError),
+    /// There is no table to go on with.
+    #[error("there is no table to go on with at {place}; `tertulia run \"…\"` begins one")]
+    NoTable { place: String },
+    /// No entry has this id, nor begins with it.
+    #[error("there is no entry {given} in this session; `tertulia sessions show` lists them")]
+    UnknownEntry { given: String },
+    /// Several entries begin with this.
+    #[error("{given} is the beginning of several ids; write more of it: {candidates}")]
+    AmbiguousEntry { given: String, candidates: String },
+    /// An entry that is no turn.
+    #[error("{given} is no turn; `tertulia why {given}` names the turns it led to")]
+    NoTurn { given: String },
+    /// A decision of the log is not what would be decided now; each was told already.
+    #[error("{0}")]
+    Different(String),
+    /// Something is missing that `run` needs; it was told already.
+    #[error("{0}")]
+    Unfit(String),
+    /// A person is to decide.
+    #[error("{0}")]
+    NeedsPerson(String),
+    /// An agent could not answer.
+    #[error("{0}")]
+    AgentFailed(String),
+    /// The person stopped it.
+    #[error("{0}")]
+    Interrupted(String),
     /// Standard input broke.
     #[error("cannot read standard input: {0}")]
     Input(io::Error),
@@ -130,9 +177,14 @@ impl CliError {
         // With standard error gone too there is nobody left to tell.
         let _ = writeln!(stderr, "tertulia: {}", visible(&self.to_string()));
         match self {
-            Self::Usage(_) | Self::StoreUrl(_) | Self::Store(StoreError::InvalidSessionId(_)) => {
-                ExitCode::from(2)
-            }
+            Self::Usage(_)
+            | Self::StoreUrl(_)
+            | Self::Untrusted { .. }
+            | Self::UnknownMember { .. }
+            | Self::Drive(DriveError::Speaker(_))
+            | Self::Store(StoreError::InvalidSessionId(_)) => ExitCode::from(2),
+            Self::NeedsPerson(_) => ExitCode::from(3),
+            Self::Interrupted(_) => ExitCode::from(130),
             _ => ExitCode::FAILURE,
         }
     }
@@ -143,4 +195,20 @@ fn nearest_hint(nearest: Option<&str>) -> String {
         Some(nearest) => format!("did you mean {nearest}?"),
         None => "`tertulia sessions list` shows those that are there".to_owned(),
     }
+}
+
+/// An error with what lies beneath it.
+fn with_cause(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}
+
+fn untrusted(path: &Path, reasons: &[TrustReason]) -> String {
+    let mut text = format!("{} is not trusted yet. It says:\n", path.display());
+    for reason in reasons {
+        text.push_str(&format!("  {reason}\n"));
+    }
+    text + "read it; if that is what you want, run again with --trust"
 }

@@ -9,12 +9,14 @@
 )]
 
 mod args;
+mod chat;
 mod clock;
 mod commands;
 mod error;
 mod lines;
 mod logging;
 mod model_context;
+mod open_table;
 mod progress;
 pub mod rpc;
 mod session_file;
@@ -22,6 +24,7 @@ mod session_record;
 mod spoken;
 mod store_place;
 mod stored_log;
+mod team_place;
 mod terminal;
 
 use std::ffi::OsString;
@@ -49,6 +52,20 @@ pub struct Streams<'a> {
     pub stdout_is_terminal: bool,
     /// Whether standard output takes colours.
     pub stdout_has_colour: bool,
+}
+
+impl Streams<'_> {
+    /// Asks the person; no answer is no.
+    pub(crate) fn agree(&mut self, question: &str) -> Result<bool, CliError> {
+        let _ = write!(self.stderr, "{}", terminal::visible(question));
+        let _ = self.stderr.flush();
+        let mut answer = Vec::new();
+        // An answer of any length is one line.
+        let limited = &mut std::io::Read::take(&mut *self.stdin, 64);
+        limited.read_until(b'\n', &mut answer).map_err(CliError::Input)?;
+        let answer = answer.trim_ascii();
+        Ok(answer.eq_ignore_ascii_case(b"y") || answer.eq_ignore_ascii_case(b"yes"))
+    }
 }
 
 /// Runs the command line and turns its outcome into an exit code: 0 done, 1 failed, 2 wrong usage.

@@ -69,7 +69,8 @@ impl StorePlace {
     }
 }
 
-fn home() -> Result<PathBuf, CliError> {
+/// The folder of this program's data.
+pub(crate) fn home() -> Result<PathBuf, CliError> {
     let folder =
         |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(own) = folder("TERTULIA_HOME") {

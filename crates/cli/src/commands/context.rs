@@ -1,5 +1,6 @@
 //! `tertulia context`: what an agent would get now, from a stored session or a snapshot file, and why.
 
+mod member;
 mod record;
 mod stored;
 mod table;
@@ -21,9 +22,13 @@ use crate::args::{ContextArgs, WhitespaceArg};
 use crate::error::CliError;
 use crate::store_place::StorePlace;
 use crate::terminal::visible;
+pub(super) use member::explain;
 use record::ContextRecord;
 
 pub(crate) fn run(args: &ContextArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+    if let Some(name) = &args.member {
+        return member::run(args, name, streams);
+    }
     let standard_input = Some(Path::new("-"));
     if args.snapshot.as_deref() == standard_input
         && args.instruction_file.as_deref() == standard_input

@@ -23,7 +23,7 @@ use crate::error::CliError;
 use crate::store_place::StorePlace;
 use crate::terminal::visible;
 
-pub(super) use names::find_session;
+pub(crate) use names::find_session;
 
 pub(crate) fn run(args: &SessionsArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let place = StorePlace::read(&args.store)?;
@@ -43,7 +43,10 @@ pub(crate) fn run(args: &SessionsArgs, streams: &mut Streams<'_>) -> Result<(), 
 }
 
 /// Writes one line of JSON. On a terminal, what JSON leaves in texts is made visible too.
-fn write_json(streams: &mut Streams<'_>, record: &impl Serialize) -> Result<(), CliError> {
+pub(super) fn write_json(
+    streams: &mut Streams<'_>,
+    record: &impl Serialize,
+) -> Result<(), CliError> {
     let json = serde_json::to_string(record).map_err(|error| CliError::output(error.into()))?;
     let shown = if streams.stdout_is_terminal { visible(&json) } else { Cow::Borrowed(&*json) };
     writeln!(streams.stdout, "{shown}").map_err(CliError::output)
@@ -62,12 +65,12 @@ fn open_or_tell(
 }
 
 /// Says something to the person.
-fn tell(streams: &mut Streams<'_>, line: &str) {
+pub(super) fn tell(streams: &mut Streams<'_>, line: &str) {
     // With standard error gone there is nobody left to tell.
     let _ = writeln!(streams.stderr, "tertulia: {}", visible(line));
 }
 
 /// A count with its noun.
-fn counted(count: u64, one: &str, many: &str) -> String {
+pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", crate::terminal::grouped(count), if count == 1 { one } else { many })
 }

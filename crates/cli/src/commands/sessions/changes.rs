@@ -1,7 +1,5 @@
 //! `tertulia sessions branch`, `redact` and `delete`: what changes a session that is there.
 
-use std::io::BufRead;
-
 use tertulia_session::EntryId;
 use tertulia_store::{Appended, NewSession, SessionId, SessionInfo, StoreError};
 
@@ -103,14 +101,7 @@ fn is_agreed(info: &SessionInfo, streams: &mut Streams<'_>) -> Result<bool, CliE
     let title = info.title.as_deref().map(|title| format!(", \"{title}\"")).unwrap_or_default();
     let entries = counted(info.entries, "entry", "entries");
     let question = format!("Delete {} for good ({entries}{title})? [y/N] ", info.id);
-    let _ = write!(streams.stderr, "{}", visible(&question));
-    let _ = streams.stderr.flush();
-    let mut answer = Vec::new();
-    // An answer of any length is one line, and no answer is no.
-    let limited = &mut std::io::Read::take(&mut *streams.stdin, 64);
-    limited.read_until(b'\n', &mut answer).map_err(CliError::Input)?;
-    let answer = answer.trim_ascii();
-    Ok(answer.eq_ignore_ascii_case(b"y") || answer.eq_ignore_ascii_case(b"yes"))
+    streams.agree(&question)
 }
 
 fn appended_record<'a>(session: &'a SessionId, last: &'a str, count: usize) -> AppendedRecord<'a> {

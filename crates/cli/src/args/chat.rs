@@ -1,0 +1,24 @@
+//! The arguments of `tertulia chat`. Declares only.
+
+use clap::Args;
+
+use super::{SessionArg, StoreArg, TeamArg};
+
+/// Sit down at the table: talk with the members of the team, line by line
+///
+/// Answers stream in as they are written; the line below them can be edited meanwhile. Type /help for the
+/// commands. Without a terminal it reads one message per line, answers in plain text and ends with the
+/// input, with the exit code of `tertulia run`. docs/chat.md shows more.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tertulia chat
+  tertulia chat --continue
+  echo '@scribe what did we decide?' | tertulia chat --session login-page")]
+pub(crate) struct ChatArgs {
+    #[command(flatten)]
+    pub(crate) session: SessionArg,
+    #[command(flatten)]
+    pub(crate) team: TeamArg,
+    #[command(flatten)]
+    pub(crate) store: StoreArg,
+}

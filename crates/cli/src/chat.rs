@@ -1,0 +1,180 @@
+//! The chat: people and agents at one table, by lines. `engine` lets the table run in its own thread and
+//! says what happens; `teller` makes lines of it; `interactive` shows them on a terminal, `plain` without
+//! one. What is typed goes through `keys`, `editor`, `commands` and `act` back to the engine. Called by
+//! the command `chat`.
+
+mod act;
+mod commands;
+mod complete;
+mod editor;
+mod engine;
+mod history;
+mod interactive;
+mod interrupt;
+mod keys;
+mod layout;
+mod markdown;
+mod plain;
+mod report;
+mod screen;
+mod short;
+mod signals;
+mod style;
+mod teller;
+
+use std::path::PathBuf;
+
+use tertulia_store::{SessionId, SessionStore};
+use tertulia_team::file::TeamFile;
+use tertulia_team::{Audience, Driver, Opened, Team};
+
+use crate::Streams;
+use crate::error::CliError;
+use crate::open_table::OpenTable;
+use editor::Editor;
+use engine::{Table, Voice};
+use history::History;
+use interactive::{State, TerminalChat};
+use plain::PlainChat;
+use screen::Screen;
+use style::{Line, Look};
+use teller::Teller;
+
+/// How many messages of a session that is gone on with are shown.
+const RECAP: usize = 6;
+/// The width of lines without a terminal: that of whoever reads them.
+const ANY_WIDTH: usize = usize::MAX / 4;
+
+/// What belongs to a chat as long as it lasts.
+pub(crate) struct Room {
+    store: SessionStore,
+    team: Team,
+    file: TeamFile,
+    /// The names of the members.
+    members: Vec<String>,
+    /// The working folder.
+    folder: PathBuf,
+    /// Where this program's data is.
+    home: Option<PathBuf>,
+    /// Whether somebody can be asked.
+    attended: bool,
+}
+
+/// How a chat without a terminal ended.
+pub(crate) enum Ended {
+    Well,
+    Interrupted,
+    NeedsPerson(String),
+    AgentFailed(String),
+}
+
+impl Ended {
+    fn of(teller: &Teller, is_interrupted: bool) -> Self {
+        match (is_interrupted, teller.left_open()) {
+            (true, _) => Self::Interrupted,
+            (false, (_, Some(failure))) => Self::AgentFailed(failure.to_owned()),
+            (false, (Some(asked), None)) => Self::NeedsPerson(asked),
+            (false, (None, None)) => Self::Well,
+        }
+    }
+}
+
+impl Room {
+    /// A room for this team.
+    pub(crate) fn new(
+        store: SessionStore,
+        team: Team,
+        file: TeamFile,
+        folder: PathBuf,
+        home: Option<PathBuf>,
+        attended: bool,
+    ) -> Self {
+        let members = team.members().iter().map(|one| one.member.name.to_string()).collect();
+        Self { store, team, file, members, folder, home, attended }
+    }
+
+    /// The store.
+    pub(crate) fn store(&self) -> &SessionStore {
+        &self.store
+    }
+
+    /// The team.
+    pub(crate) fn team(&self) -> &Team {
+        &self.team
+    }
+
+    /// Sits down at another session.
+    fn reopen(&self, session: &SessionId, voice: &Voice) -> Result<Table, CliError> {
+        let mut voice = voice.clone();
+        let Opened { driver, .. } =
+            Driver::reopen(&self.store, session, self.team.clone(), self.attended, &mut voice)?;
+        Table::start(driver, &voice).map_err(CliError::Input)
+    }
+
+    /// Chats on a terminal.
+    pub(crate) fn on_terminal(
+        &self,
+        streams: &mut Streams<'_>,
+        open: impl FnOnce(&mut dyn Audience) -> Result<OpenTable, CliError>,
+    ) -> Result<(), CliError> {
+        let (mut voice, heard, bell) = engine::with_bell().map_err(CliError::Input)?;
+        let screen = Screen::new(streams.stdout, streams.stdout_has_colour);
+        let teller = Teller::new(&self.team, &self.file, screen.size().1);
+        let table = open(&mut voice)?;
+        let history = History::in_folder(self.home.clone());
+        let lines = self.greeting(&table, &teller);
+        let state = State::new(Editor::new(history.load()), lines);
+        let table = Table::start(table.driver, &voice).map_err(CliError::Input)?;
+        let chat = TerminalChat { room: self, screen, teller, voice, heard, bell, history, state };
+        let session = chat.run(table)?;
+        let farewell = format!("tertulia chat --session {session}  goes on with this talk");
+        // With standard output gone there is nobody left to tell.
+        let _ = writeln!(streams.stdout, "{farewell}");
+        Ok(())
+    }
+
+    /// Chats without a terminal.
+    pub(crate) fn by_lines(
+        &self,
+        streams: &mut Streams<'_>,
+        open: impl FnOnce(&mut dyn Audience) -> Result<OpenTable, CliError>,
+    ) -> Result<Ended, CliError> {
+        let (mut voice, heard) = engine::without_bell();
+        let teller = Teller::new(&self.team, &self.file, ANY_WIDTH);
+        let table = open(&mut voice)?;
+        let lines = self.greeting(&table, &teller);
+        let table = Table::start(table.driver, &voice).map_err(CliError::Input)?;
+        let prompts = streams.stdin_is_terminal;
+        let (stdin, stdout) = (&mut *streams.stdin, &mut *streams.stdout);
+        let mut chat =
+            PlainChat { room: self, teller, voice, heard, stdin, stdout, prompts, refused: None };
+        chat.print(&lines)?;
+        chat.run(table)
+    }
+
+    fn greeting(&self, table: &OpenTable, teller: &Teller) -> Vec<Line> {
+        let OpenTable { driver, is_new, differences } = table;
+        let names: Vec<String> = self.members.iter().map(|name| format!("@{name}")).collect();
+        let names = names.join(" ");
+        let text = format!("session {} · {names} · /help", driver.session());
+        let mut lines = vec![Line::of(&text, Look::Dim)];
+        if !is_new {
+            lines.extend(teller.recap(driver.entries(), RECAP));
+        }
+        if !differences.is_empty() {
+            let text = "this team would have decided otherwise in places; the log counts";
+            lines.push(Line::of(text, Look::Dim));
+        }
+        lines
+    }
+}
+
+/// What is said of a command that nobody knows.
+fn unknown(name: &str, nearest: Option<&str>) -> Line {
+    let name = crate::terminal::excerpt(name, 40);
+    let hint = match nearest {
+        Some(nearest) => format!("did you mean /{nearest}?"),
+        None => "/help shows all".to_owned(),
+    };
+    Line::of(&format!("there is no command /{name}; {hint}"), Look::Alarm)
+}

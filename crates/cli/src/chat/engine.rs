@@ -1,0 +1,177 @@
+//! The table in a thread of its own. What happens at it arrives as owned events in a channel; what people
+//! want goes in by the door. Knows no screen: one by lines shows it today, a full one can tomorrow.
+
+use std::io::{PipeReader, PipeWriter, Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+
+use tertulia_session::Entry;
+use tertulia_store::SessionId;
+use tertulia_team::{
+    Audience, Command, Door, DriveError, Driver, Note, PermissionRequest, Question, Status,
+    TableEvent, Visit,
+};
+
+use super::style::{Line, Look};
+
+/// Something to be shown.
+pub(crate) enum Heard {
+    /// An entry is in the log.
+    Stored(Box<Entry>),
+    /// The next piece of the answer of the turn that runs.
+    Text(String),
+    /// The pieces so far are one text.
+    TextEnd,
+    /// The pieces since the last end are void.
+    TextWithdrawn,
+    /// Something was refused or changed.
+    Note(String),
+    /// A person is asked.
+    Asked(Question),
+    /// An agent wants to be allowed something.
+    Permission { member: Box<str>, request: PermissionRequest },
+    /// Nothing runs and nothing waits.
+    Rested,
+    /// The answer to a command.
+    Lines(Vec<Line>),
+    /// Whether something runs; the answer to [`Table::ask_status`].
+    Status { runs: bool },
+    /// A new session was made of this one; the talk goes on there.
+    Forked(SessionId),
+    /// The table was left, or cannot go on.
+    Ended(Result<(), DriveError>),
+}
+
+/// Tells what happens; may be cloned into visits.
+#[derive(Clone)]
+pub(crate) struct Voice {
+    sender: Sender<Heard>,
+    bell: Option<Arc<Bell>>,
+}
+
+/// Wakes a screen that waits for several things at once.
+pub(crate) struct Bell {
+    has_rung: AtomicBool,
+    pipe: PipeWriter,
+}
+
+/// The other end of the bell.
+pub(crate) struct BellEnd {
+    pub(crate) pipe: PipeReader,
+    bell: Arc<Bell>,
+}
+
+/// The table that runs.
+pub(crate) struct Table {
+    door: Door,
+    session: SessionId,
+    thread: JoinHandle<()>,
+}
+
+/// A voice, what it says, and a bell that rings when it speaks.
+pub(crate) fn with_bell() -> std::io::Result<(Voice, Receiver<Heard>, BellEnd)> {
+    let (reader, writer) = std::io::pipe()?;
+    let bell = Arc::new(Bell { has_rung: AtomicBool::new(false), pipe: writer });
+    let (mut voice, heard) = without_bell();
+    voice.bell = Some(Arc::clone(&bell));
+    Ok((voice, heard, BellEnd { pipe: reader, bell }))
+}
+
+/// A voice and what it says.
+pub(crate) fn without_bell() -> (Voice, Receiver<Heard>) {
+    let (sender, heard) = mpsc::channel();
+    (Voice { sender, bell: None }, heard)
+}
+
+impl Voice {
+    /// Says something. With nobody there it is lost.
+    pub(crate) fn say(&self, heard: Heard) {
+        let _ = self.sender.send(heard);
+        if let Some(bell) = &self.bell
+            && !bell.has_rung.swap(true, Ordering::SeqCst)
+        {
+            let _ = (&bell.pipe).write_all(b"!");
+        }
+    }
+
+    /// Says that something could not be done.
+    pub(crate) fn complain(&self, error: &dyn std::fmt::Display) {
+        self.say(Heard::Lines(Line::all_of(&error.to_string(), Look::Alarm)));
+    }
+}
+
+impl BellEnd {
+    /// Makes the bell ready to ring again. What was said before is to be read after this.
+    pub(crate) fn reset(&mut self) {
+        // At most one byte is in it.
+        let _ = self.pipe.read(&mut [0; 8]);
+        self.bell.has_rung.store(false, Ordering::SeqCst);
+    }
+}
+
+impl Audience for Voice {
+    fn hear(&mut self, event: &TableEvent<'_>) {
+        self.say(match *event {
+            TableEvent::Stored(entry) => Heard::Stored(Box::new(entry.clone())),
+            TableEvent::Text { text, .. } => Heard::Text(text.to_owned()),
+            TableEvent::TextEnd { .. } => Heard::TextEnd,
+            TableEvent::TextWithdrawn { .. } => Heard::TextWithdrawn,
+            // That an answer was cut off is seen where it ends.
+            TableEvent::Note(Note::Late { .. } | Note::Partial { .. }) => return,
+            TableEvent::Note(note) => Heard::Note(note.to_string()),
+            TableEvent::Asked(question) => Heard::Asked(question.clone()),
+            TableEvent::Permission { member, request } => {
+                Heard::Permission { member: member.into(), request: request.clone() }
+            }
+            TableEvent::Rested => Heard::Rested,
+            TableEvent::Fed { .. } => return,
+        });
+    }
+}
+
+impl Table {
+    /// Lets a table run in its own thread.
+    pub(crate) fn start(mut driver: Driver, voice: &Voice) -> std::io::Result<Self> {
+        let (door, session) = (driver.door(), driver.session().clone());
+        let mut voice = voice.clone();
+        let thread = thread::Builder::new().name("tertulia-table".to_owned()).spawn(move || {
+            let ended = driver.attend(&mut voice);
+            drop(driver);
+            voice.say(Heard::Ended(ended));
+        })?;
+        Ok(Self { door, session, thread })
+    }
+
+    /// The session.
+    pub(crate) fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// Where people come in.
+    pub(crate) fn door(&self) -> &Door {
+        &self.door
+    }
+
+    /// Hands something in. A table that is gone has said so.
+    pub(crate) fn send(&self, command: Command) {
+        let _ = self.door.send(command);
+    }
+
+    /// Asks whether something runs.
+    pub(crate) fn ask_status(&self, voice: &Voice) {
+        let voice = voice.clone();
+        self.send(Command::Visit(Visit::new(move |driver, _| {
+            let status = driver.machine().status();
+            let runs = matches!(status, Status::Running { .. } | Status::Stopping { .. });
+            voice.say(Heard::Status { runs });
+            Ok(())
+        })));
+    }
+
+    /// Waits for the thread of a table that has ended.
+    pub(crate) fn join(self) {
+        let _ = self.thread.join();
+    }
+}

@@ -1,0 +1,351 @@
+//! The chat on a terminal: one loop that waits for keys, the table and signals at once. The line can be
+//! edited while an answer streams in above it.
+
+use std::os::fd::AsFd;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tertulia_store::SessionId;
+use tertulia_team::{Command, DriveError, PermissionAnswer};
+
+use super::act::{self, Act, Place};
+use super::commands::{self, Typed};
+use super::complete::{Completion, Known, common_beginning, complete};
+use super::editor::{Done, Editor, Want};
+use super::engine::{BellEnd, Heard, Table, Voice};
+use super::history::History;
+use super::keys::Keys;
+use super::screen::{Live, RawMode, Screen};
+use super::signals::{Signals, drain};
+use super::style::{Line, Look};
+use super::teller::{self, Teller};
+use super::{Room, unknown};
+use crate::error::CliError;
+
+/// So long after an Esc the rest of a longer key would have come.
+const ESCAPE_WAIT: Duration = Duration::from_millis(50);
+/// Of the answer's open line so many rows are shown.
+const PENDING_ROWS: usize = 6;
+/// Candidates of a completion that are shown.
+const CANDIDATES_SHOWN: usize = 30;
+const PROMPT: &str = "> ";
+
+/// A chat on a terminal.
+pub(crate) struct TerminalChat<'c> {
+    pub(crate) room: &'c Room,
+    pub(crate) screen: Screen<'c>,
+    pub(crate) teller: Teller,
+    pub(crate) voice: Voice,
+    pub(crate) heard: Receiver<Heard>,
+    pub(crate) bell: BellEnd,
+    pub(crate) history: History,
+    pub(crate) state: State,
+}
+
+/// What the person is doing.
+#[derive(Default)]
+pub(crate) struct State {
+    editor: Editor,
+    keys: Keys,
+    /// When the last key came.
+    typed_at: Option<Instant>,
+    /// What was said since the screen was drawn.
+    lines: Vec<Line>,
+    /// What the word at the cursor can become.
+    candidates: Vec<String>,
+    /// Ctrl-C was the last key: once more leaves.
+    is_armed: bool,
+    is_leaving: bool,
+    fork: Option<SessionId>,
+    ended: Option<Result<(), DriveError>>,
+}
+
+impl State {
+    /// Somebody sits down; this is to be said first.
+    pub(crate) fn new(editor: Editor, lines: Vec<Line>) -> Self {
+        Self { editor, lines, ..Self::default() }
+    }
+}
+
+/// What became ready.
+struct Ready {
+    keys: bool,
+    table: bool,
+    resized: bool,
+    continued: bool,
+    ending: bool,
+}
+
+impl TerminalChat<'_> {
+    /// Talks until somebody leaves.
+    pub(crate) fn run(mut self, mut table: Table) -> Result<SessionId, CliError> {
+        let mode = RawMode::enter().map_err(CliError::Input)?;
+        let signals = Signals::catch().map_err(CliError::Input)?;
+        let outcome = loop {
+            match self.turn_of_loop(&mut table, &mode, &signals) {
+                Ok(None) => {}
+                Ok(Some(ended)) => break ended.map_err(CliError::from),
+                Err(error) => {
+                    // A terminal that is gone: the table is left in good order.
+                    table.send(Command::Close);
+                    self.wait_for_end();
+                    break Err(error);
+                }
+            }
+        };
+        let lines = std::mem::take(&mut self.state.lines);
+        let closed = self.screen.close(&lines).map_err(CliError::output);
+        drop(mode);
+        let session = table.session().clone();
+        table.join();
+        outcome.and(closed).map(|()| session)
+    }
+
+    /// Draws, waits, and does what follows.
+    fn turn_of_loop(
+        &mut self,
+        table: &mut Table,
+        mode: &RawMode,
+        signals: &Signals,
+    ) -> Result<Option<Result<(), DriveError>>, CliError> {
+        self.draw()?;
+        let ready = self.wait(signals).map_err(CliError::Input)?;
+        if ready.table {
+            self.bell.reset();
+            self.listen();
+        }
+        if ready.resized || ready.continued {
+            drain(&signals.resized);
+            drain(&signals.continued);
+            if ready.continued {
+                mode.set().map_err(CliError::Input)?;
+            }
+            self.screen.measure();
+            self.teller.set_columns(self.screen.size().1);
+        }
+        if ready.ending {
+            drain(&signals.ending);
+            self.leave(table);
+        }
+        if ready.keys {
+            self.read_keys(table)?;
+        } else if self.state.typed_at.is_none_or(|at| at.elapsed() >= ESCAPE_WAIT)
+            && let Some(escape) = self.state.keys.take_escape()
+        {
+            self.press(escape, table)?;
+        }
+        self.follow_fork(table)
+    }
+
+    fn wait(&self, signals: &Signals) -> std::io::Result<Ready> {
+        let stdin = std::io::stdin();
+        let watch = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
+        let mut fds = [
+            watch(stdin.as_fd()),
+            watch(self.bell.pipe.as_fd()),
+            watch(signals.resized.as_fd()),
+            watch(signals.continued.as_fd()),
+            watch(signals.ending.as_fd()),
+        ];
+        // Looked at a few times, since the table may wake us in between.
+        let moment = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+        let timeout = self.state.keys.is_escape_waiting().then_some(&moment);
+        match poll(&mut fds, timeout) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let [keys, table, resized, continued, ending] =
+            fds.each_ref().map(|fd| !fd.revents().is_empty());
+        Ok(Ready { keys, table, resized, continued, ending })
+    }
+
+    fn listen(&mut self) {
+        while let Ok(heard) = self.heard.try_recv() {
+            match heard {
+                Heard::Ended(how) => self.state.ended = Some(how),
+                Heard::Forked(session) => self.state.fork = Some(session),
+                heard => {
+                    let lines = self.teller.hear(heard, Instant::now());
+                    self.state.lines.extend(lines);
+                }
+            }
+        }
+    }
+
+    fn wait_for_end(&mut self) {
+        while self.state.ended.is_none() {
+            match self.heard.recv() {
+                Ok(Heard::Ended(how)) => self.state.ended = Some(how),
+                Ok(heard) => {
+                    let lines = self.teller.hear(heard, Instant::now());
+                    self.state.lines.extend(lines);
+                }
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Moves to the session that was forked, or says that the table has ended.
+    fn follow_fork(
+        &mut self,
+        table: &mut Table,
+    ) -> Result<Option<Result<(), DriveError>>, CliError> {
+        if let Some(session) = self.state.fork.take() {
+            table.send(Command::Close);
+            self.wait_for_end();
+            if let Some(Err(error)) = self.state.ended.take() {
+                return Ok(Some(Err(error)));
+            }
+            self.say(&format!("this goes on in session {session}"), Look::Dim);
+            let new = self.room.reopen(&session, &self.voice)?;
+            std::mem::replace(table, new).join();
+        }
+        Ok(self.state.ended.take())
+    }
+
+    fn read_keys(&mut self, table: &Table) -> Result<(), CliError> {
+        let mut bytes = [0; 4096];
+        let count = match rustix::io::read(std::io::stdin(), &mut bytes) {
+            Ok(count) => count,
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => return Ok(()),
+            // The terminal is gone.
+            Err(_) => 0,
+        };
+        if count == 0 {
+            return Err(CliError::ReaderDone);
+        }
+        self.state.typed_at = Some(Instant::now());
+        for key in self.state.keys.push(bytes.get(..count).unwrap_or_default()) {
+            self.press(key, table)?;
+        }
+        Ok(())
+    }
+
+    fn press(&mut self, key: super::keys::Key, table: &Table) -> Result<(), CliError> {
+        let done = self.state.editor.press(key);
+        let was_armed = std::mem::take(&mut self.state.is_armed);
+        self.state.candidates.clear();
+        match done {
+            Done::Edited => {}
+            Done::Entered(text) => self.entered(&text, table),
+            Done::Wants(Want::Complete) => self.complete(),
+            Done::Wants(Want::Redraw) => self.screen.clear().map_err(CliError::output)?,
+            Done::Wants(Want::Leave) => self.leave(table),
+            Done::Wants(Want::Stop) => self.stop(table),
+            Done::Wants(Want::Interrupt) if was_armed => self.leave(table),
+            Done::Wants(Want::Interrupt) => {
+                self.state.is_armed = true;
+                if self.teller.running().is_some() {
+                    self.stop(table);
+                } else {
+                    self.state.editor.clear();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops the turn that runs. What was typed stays.
+    fn stop(&mut self, table: &Table) {
+        if self.teller.running().is_some() {
+            table.send(Command::CancelRunning);
+        }
+    }
+
+    fn leave(&mut self, table: &Table) {
+        if !self.state.is_leaving {
+            self.state.is_leaving = true;
+            table.send(Command::Close);
+        }
+    }
+
+    fn entered(&mut self, text: &str, table: &Table) {
+        self.history.add(text);
+        if let Some(answer) = self.teller.wish().and_then(|wish| teller::answer(wish, text)) {
+            let said = match &answer {
+                PermissionAnswer::Choose(_) => format!("({} was chosen)", text.trim()),
+                _ => "(no)".to_owned(),
+            };
+            self.say(&said, Look::Dim);
+            self.teller.wish_is_answered();
+            table.send(Command::Permit(answer));
+            return;
+        }
+        let place =
+            Place { voice: &self.voice, store: &self.room.store, members: &self.room.members };
+        let act = match commands::read(text) {
+            Typed::Nothing => return,
+            Typed::Words(words) => act::say(&place, words.to_owned()),
+            Typed::Command(slash, given) => act::act(slash, given, &place),
+            Typed::Unknown { name, nearest } => Act::Tell(vec![unknown(name, nearest)]),
+        };
+        if text.trim_start().starts_with('/') {
+            self.say(&format!("{PROMPT}{}", text.trim()), Look::Dim);
+        }
+        match act {
+            Act::Send(command) => table.send(command),
+            Act::Tell(lines) => self.state.lines.extend(lines),
+            Act::Leave => self.leave(table),
+        }
+    }
+
+    fn complete(&mut self) {
+        let known = Known { members: &self.room.members, folder: &self.room.folder };
+        let Completion { from, candidates } = complete(self.state.editor.before(), &known);
+        match candidates.as_slice() {
+            [] => {}
+            [one] => {
+                let blank = if one.ends_with('/') { "" } else { " " };
+                self.state.editor.replace_from(from, &format!("{one}{blank}"));
+            }
+            several => {
+                let begun = self.state.editor.before().len() - from;
+                let common = common_beginning(several);
+                if common.len() > begun {
+                    self.state.editor.replace_from(from, common);
+                } else {
+                    self.state.candidates = candidates;
+                }
+            }
+        }
+    }
+
+    fn say(&mut self, text: &str, look: Look) {
+        self.state.lines.extend(Line::all_of(text, look));
+    }
+
+    fn draw(&mut self) -> Result<(), CliError> {
+        let mut above = self.teller.pending(PENDING_ROWS);
+        above.extend(self.status());
+        if !self.state.candidates.is_empty() {
+            above.push(self.offered());
+        }
+        let (text, cursor) = (self.state.editor.text(), self.state.editor.cursor());
+        let live = Live { above, prompt: PROMPT, text, cursor };
+        let lines = std::mem::take(&mut self.state.lines);
+        self.screen.show(&lines, &live).map_err(CliError::output)
+    }
+
+    /// What the table does now, if that has to be known.
+    fn status(&self) -> Option<Line> {
+        let text = match (self.state.is_leaving, self.teller.running()) {
+            (true, _) => "leaving…".to_owned(),
+            (false, Some((member, true))) => format!("{member} is being stopped…"),
+            (false, Some(_)) if self.teller.wish().is_some() => return None,
+            (false, Some((member, false))) => format!("{member} answers… Esc stops"),
+            (false, None) if self.state.is_armed => "Ctrl-C once more leaves".to_owned(),
+            (false, None) => return None,
+        };
+        Some(Line::of(&text, Look::Dim))
+    }
+
+    fn offered(&self) -> Line {
+        let all = &self.state.candidates;
+        let shown: Vec<&str> = all.iter().take(CANDIDATES_SHOWN).map(String::as_str).collect();
+        let more = if all.len() > shown.len() { " …" } else { "" };
+        let columns = self.screen.size().1.saturating_sub(1);
+        let text = crate::terminal::excerpt(&format!("{}{more}", shown.join("  ")), columns);
+        Line::of(&text, Look::Dim)
+    }
+}

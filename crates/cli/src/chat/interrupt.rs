@@ -1,0 +1,78 @@
+//! Ctrl-C, or a request to end, while a chat without a terminal works: the table is left, so that what was
+//! said so far is stored and no agent stays behind. Somebody who asks again is heard at once.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::{Handle, Signals};
+use tertulia_team::{Command, Door};
+
+/// The exit code of a process that somebody interrupted.
+const INTERRUPTED: i32 = 130;
+const MOMENT: Duration = Duration::from_millis(20);
+/// How long the chat has to end by itself once its table is gone. It cannot while it reads a line.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// Waits for signals until it is dropped.
+pub(super) struct Interrupt {
+    happened: Arc<AtomicBool>,
+    /// The table that is left.
+    door: Arc<Mutex<Door>>,
+    handle: Option<Handle>,
+}
+
+impl Interrupt {
+    /// Begins to wait. Where that is impossible a signal ends the process as usual.
+    pub(super) fn watch(door: Door) -> Self {
+        let happened = Arc::new(AtomicBool::new(false));
+        let door = Arc::new(Mutex::new(door));
+        let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else {
+            return Self { happened, door, handle: None };
+        };
+        let handle = signals.handle();
+        let (flag, shared) = (Arc::clone(&happened), Arc::clone(&door));
+        let listen = move || {
+            for _ in &mut signals {
+                if flag.swap(true, Ordering::SeqCst) {
+                    std::process::exit(INTERRUPTED);
+                }
+                let door = shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                thread::spawn(move || leave(&door));
+            }
+        };
+        let thread = thread::Builder::new().name("tertulia-signals".to_owned()).spawn(listen);
+        Self { happened, door, handle: thread.is_ok().then_some(handle) }
+    }
+
+    /// Another table is left from now on.
+    pub(super) fn follow(&self, door: Door) {
+        *self.door.lock().unwrap_or_else(PoisonError::into_inner) = door;
+    }
+
+    /// Whether somebody interrupted.
+    pub(super) fn happened(&self) -> bool {
+        self.happened.load(Ordering::SeqCst)
+    }
+}
+
+/// Leaves the table, and the process once the table is gone.
+fn leave(door: &Door) {
+    door.send(Command::Close);
+    // The door is shut when the turn that ran has ended and is stored.
+    while door.send(Command::CancelRunning) {
+        thread::sleep(MOMENT);
+    }
+    thread::sleep(GRACE);
+    std::process::exit(INTERRUPTED);
+}
+
+impl Drop for Interrupt {
+    fn drop(&mut self) {
+        if let Some(handle) = &self.handle {
+            handle.close();
+        }
+    }
+}

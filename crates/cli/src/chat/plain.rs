@@ -1,0 +1,177 @@
+//! The chat without a terminal: lines in, plain text out, no escape sequence. A line is read when the
+//! table has come to rest, so a script gets the same talk every time.
+
+use std::io::{BufRead, Write};
+use std::sync::mpsc::Receiver;
+use std::time::Instant;
+
+use tertulia_store::SessionId;
+use tertulia_team::{Command, DriveError};
+
+use super::act::{self, Act, Place};
+use super::commands::{self, Typed};
+use super::engine::{Heard, Table, Voice};
+use super::interrupt::Interrupt;
+use super::style::{Line, Look};
+use super::teller::Teller;
+use super::{Ended, Room, unknown};
+use crate::error::CliError;
+use crate::lines::LINE_BYTES_MAX;
+
+/// A chat without a terminal.
+pub(crate) struct PlainChat<'c> {
+    pub(crate) room: &'c Room,
+    pub(crate) teller: Teller,
+    pub(crate) voice: Voice,
+    pub(crate) heard: Receiver<Heard>,
+    pub(crate) stdin: &'c mut dyn BufRead,
+    pub(crate) stdout: &'c mut dyn Write,
+    /// Whether a person types the lines.
+    pub(crate) prompts: bool,
+    /// What an agent wanted to be allowed that nobody here could allow.
+    pub(crate) refused: Option<String>,
+}
+
+/// Why nothing runs.
+enum Rest {
+    Quiet,
+    Forked(SessionId),
+    Ended(Result<(), DriveError>),
+}
+
+impl PlainChat<'_> {
+    /// Talks until the input ends or somebody leaves.
+    pub(crate) fn run(mut self, mut table: Table) -> Result<Ended, CliError> {
+        let interrupt = Interrupt::watch(table.door().clone());
+        let talked = self.talk(&mut table, &interrupt);
+        let talked = match talked {
+            Ok(Some(ended)) => ended.map_err(CliError::from),
+            // Also where nobody reads any more: the table is left in good order.
+            other => {
+                table.send(Command::Close);
+                let ended = self.until_ended();
+                other.and(ended.map_err(CliError::from))
+            }
+        };
+        let is_interrupted = interrupt.happened();
+        drop(interrupt);
+        table.join();
+        talked?;
+        Ok(match self.refused {
+            Some(refused) if !is_interrupted => Ended::NeedsPerson(refused),
+            _ => Ended::of(&self.teller, is_interrupted),
+        })
+    }
+
+    /// Line after line; how the table ended, if it did.
+    fn talk(
+        &mut self,
+        table: &mut Table,
+        interrupt: &Interrupt,
+    ) -> Result<Option<Result<(), DriveError>>, CliError> {
+        loop {
+            match self.settle(table)? {
+                Rest::Ended(how) => return Ok(Some(how)),
+                Rest::Forked(session) => {
+                    self.move_to(table, &session)?;
+                    interrupt.follow(table.door().clone());
+                }
+                Rest::Quiet if !self.read_and_act(table)? => return Ok(None),
+                Rest::Quiet => {}
+            }
+        }
+    }
+
+    /// Reads a line and does what it says; `false` if there is none, or somebody leaves.
+    fn read_and_act(&mut self, table: &Table) -> Result<bool, CliError> {
+        if self.prompts {
+            write!(self.stdout, "> ").map_err(CliError::output)?;
+            self.stdout.flush().map_err(CliError::output)?;
+        }
+        let mut line = Vec::new();
+        let limited = &mut std::io::Read::take(&mut *self.stdin, LINE_BYTES_MAX);
+        limited.read_until(b'\n', &mut line).map_err(CliError::Input)?;
+        if line.is_empty() {
+            return Ok(false);
+        }
+        let line = String::from_utf8_lossy(&line);
+        self.refused = None;
+        let place =
+            Place { voice: &self.voice, store: &self.room.store, members: &self.room.members };
+        let act = match commands::read(&line) {
+            Typed::Nothing => return Ok(true),
+            Typed::Words(words) => act::say(&place, words.to_owned()),
+            Typed::Command(slash, given) => act::act(slash, given, &place),
+            Typed::Unknown { name, nearest } => Act::Tell(vec![unknown(name, nearest)]),
+        };
+        match act {
+            Act::Send(command) => table.send(command),
+            Act::Tell(lines) => self.print(&lines)?,
+            Act::Leave => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Shows what happens until nothing runs.
+    fn settle(&mut self, table: &Table) -> Result<Rest, CliError> {
+        table.ask_status(&self.voice);
+        let mut rest = Rest::Quiet;
+        while let Ok(heard) = self.heard.recv() {
+            match heard {
+                Heard::Ended(how) => return Ok(Rest::Ended(how)),
+                Heard::Forked(session) => rest = Rest::Forked(session),
+                Heard::Status { runs: false } => break,
+                // Asked again when the turn has ended.
+                Heard::Status { runs: true } => {}
+                heard => {
+                    let was_running = self.teller.running().is_some();
+                    self.tell(heard)?;
+                    if was_running && self.teller.running().is_none() {
+                        table.ask_status(&self.voice);
+                    }
+                }
+            }
+        }
+        Ok(rest)
+    }
+
+    fn until_ended(&mut self) -> Result<(), DriveError> {
+        while let Ok(heard) = self.heard.recv() {
+            match heard {
+                Heard::Ended(how) => return how,
+                // With nobody left to read it is in the log.
+                heard => drop(self.tell(heard)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves a session for the one that was forked from it.
+    fn move_to(&mut self, table: &mut Table, session: &SessionId) -> Result<(), CliError> {
+        table.send(Command::Close);
+        self.until_ended()?;
+        self.print(&[Line::of(&format!("this goes on in session {session}"), Look::Dim)])?;
+        let new = self.room.reopen(session, &self.voice)?;
+        std::mem::replace(table, new).join();
+        Ok(())
+    }
+
+    fn tell(&mut self, heard: Heard) -> Result<(), CliError> {
+        if let Heard::Permission { member, request } = &heard {
+            let wish = format!("{member} wants to be allowed: {}", request.title);
+            let line = format!("{wish}; nobody can be asked here, so the turn ends");
+            self.refused = Some(format!("{wish}; open the table on a terminal to be asked"));
+            return self.print(&[Line::of(&line, Look::Alarm)]);
+        }
+        let lines = self.teller.hear(heard, Instant::now());
+        self.print(&lines)
+    }
+
+    /// Prints lines.
+    pub(crate) fn print(&mut self, lines: &[Line]) -> Result<(), CliError> {
+        for line in lines {
+            writeln!(self.stdout, "{}", line.painted(false)).map_err(CliError::output)?;
+        }
+        self.stdout.flush().map_err(CliError::output)
+    }
+}

@@ -1,0 +1,155 @@
+//! The terminal, by lines: what was said scrolls up and stays; below it lies what changes, the answer's
+//! last line and the line that is typed. Owns the terminal's mode and gives it back whatever happens.
+
+use std::io::{self, Write, stdin, stdout};
+use std::os::fd::AsFd;
+
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+
+use super::layout::lay_out;
+use super::style::{Line, Look};
+use crate::terminal::excerpt;
+
+/// What a screen is taken to be that does not say how large it is.
+const USUAL_SIZE: (usize, usize) = (24, 80);
+/// So that a paste comes as one, and is taken for what it is.
+const PASTES_ON: &str = "\x1b[?2004h";
+const PASTES_OFF: &str = "\x1b[?2004l";
+
+/// The mode of the terminal while keys are read one by one; the old one comes back with the drop, also
+/// when a panic unwinds.
+pub(crate) struct RawMode {
+    before: Termios,
+}
+
+impl RawMode {
+    /// Lets every key through at once, and shows none.
+    pub(crate) fn enter() -> io::Result<Self> {
+        let mode = Self { before: tcgetattr(stdin())? };
+        mode.set()?;
+        Ok(mode)
+    }
+
+    /// Sets the mode again, as after the process was stopped and goes on.
+    pub(crate) fn set(&self) -> io::Result<()> {
+        let mut raw = self.before.clone();
+        raw.make_raw();
+        tcsetattr(stdin(), OptionalActions::Now, &raw)?;
+        let _ = rustix::io::write(stdout(), PASTES_ON.as_bytes());
+        Ok(())
+    }
+}
+
+impl Drop for RawMode {
+    fn drop(&mut self) {
+        // Past every buffer: this must get through when nothing else does.
+        let _ = rustix::io::write(stdout(), PASTES_OFF.as_bytes());
+        let _ = tcsetattr(stdin(), OptionalActions::Now, &self.before);
+    }
+}
+
+/// What lies below the talk and changes.
+pub(crate) struct Live<'l> {
+    /// Rows above the line that is typed.
+    pub(crate) above: Vec<Line>,
+    /// What stands before the line.
+    pub(crate) prompt: &'l str,
+    /// The line.
+    pub(crate) text: &'l str,
+    /// Where the cursor is in it, in bytes.
+    pub(crate) cursor: usize,
+}
+
+/// The screen.
+pub(crate) struct Screen<'s> {
+    out: &'s mut dyn Write,
+    colour: bool,
+    rows: usize,
+    columns: usize,
+    /// How many rows of what changes lie above the cursor.
+    above_cursor: usize,
+}
+
+impl<'s> Screen<'s> {
+    /// The screen of this terminal.
+    pub(crate) fn new(out: &'s mut dyn Write, colour: bool) -> Self {
+        let (rows, columns) = size();
+        Self { out, colour, rows, columns, above_cursor: 0 }
+    }
+
+    /// How many rows and columns there are.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        (self.rows, self.columns)
+    }
+
+    /// Looks again how large it is.
+    pub(crate) fn measure(&mut self) {
+        (self.rows, self.columns) = size();
+    }
+
+    /// Adds lines to the talk, and draws what lies below it anew.
+    pub(crate) fn show(&mut self, lines: &[Line], live: &Live<'_>) -> io::Result<()> {
+        let mut bytes = self.erased();
+        for line in lines {
+            bytes.push_str(&line.painted(self.colour));
+            bytes.push_str("\r\n");
+        }
+        let rows_max = self.rows.saturating_sub(1).max(1);
+        let layout = lay_out(live.prompt, live.text, live.cursor, self.columns, rows_max);
+        let room = rows_max.saturating_sub(layout.rows.len());
+        let skipped = live.above.len().saturating_sub(room);
+        let above = live.above.len() - skipped;
+        for line in live.above.iter().skip(skipped) {
+            // A row that the terminal breaks would be two when it is erased.
+            let is_too_wide = line.width() > self.columns;
+            let cut =
+                is_too_wide.then(|| Line::of(&excerpt(&line.text(), self.columns), Look::Dim));
+            bytes.push_str(&cut.as_ref().unwrap_or(line).painted(self.colour));
+            bytes.push_str("\r\n");
+        }
+        bytes.push_str(&layout.rows.join("\r\n"));
+        let below = layout.rows.len() - 1 - layout.cursor_row.min(layout.rows.len() - 1);
+        bytes.push_str(&moved(below, 'A'));
+        bytes.push('\r');
+        bytes.push_str(&moved(layout.cursor_column, 'C'));
+        self.above_cursor = above + layout.cursor_row;
+        self.out.write_all(bytes.as_bytes())?;
+        self.out.flush()
+    }
+
+    /// Adds lines to the talk for the last time: nothing lies below it any more.
+    pub(crate) fn close(&mut self, lines: &[Line]) -> io::Result<()> {
+        let mut bytes = self.erased();
+        for line in lines {
+            bytes.push_str(&line.painted(self.colour));
+            bytes.push_str("\r\n");
+        }
+        self.above_cursor = 0;
+        self.out.write_all(bytes.as_bytes())?;
+        self.out.flush()
+    }
+
+    /// Clears the whole screen; the talk is in the terminal's memory.
+    pub(crate) fn clear(&mut self) -> io::Result<()> {
+        self.above_cursor = 0;
+        self.out.write_all(b"\x1b[H\x1b[2J")
+    }
+
+    /// What changes is taken away.
+    fn erased(&self) -> String {
+        format!("\r{}\x1b[J", moved(self.above_cursor, 'A'))
+    }
+}
+
+/// The cursor goes so many places up or right.
+fn moved(count: usize, direction: char) -> String {
+    if count == 0 { String::new() } else { format!("\x1b[{count}{direction}") }
+}
+
+fn size() -> (usize, usize) {
+    let size = tcgetwinsize(stdout().as_fd()).ok();
+    match size.map(|size| (usize::from(size.ws_row), usize::from(size.ws_col))) {
+        Some((rows, columns)) if rows > 0 && columns > 0 => (rows, columns),
+        _ => USUAL_SIZE,
+    }
+}

@@ -1,0 +1,343 @@
+//! What happens at the table, as lines: who speaks in which colour, answers as Markdown, tools, figures,
+//! questions. Keeps what it needs of the turn that runs; knows neither terminal nor driver.
+
+mod asking;
+mod figures;
+mod notes;
+
+use std::time::Instant;
+
+use tertulia_session::{Entry, EntryId, EntryKind, Message, SpeakerType, Turn, TurnState};
+use tertulia_team::file::TeamFile;
+use tertulia_team::{PermissionRequest, Question, Team, TurnNote, What, is_partial};
+
+use super::engine::Heard;
+use super::markdown::Markdown;
+use super::short::short;
+use super::style::{Hue, Line, Look};
+use crate::commands::turn_of;
+pub(crate) use asking::answer;
+pub(crate) use figures::Figures;
+
+/// A note is no longer, however wide the screen is.
+const NOTE_COLUMNS: usize = 160;
+
+/// Turns events into lines.
+pub(crate) struct Teller {
+    members: Vec<Seat>,
+    columns: usize,
+    speaking: Option<Speaking>,
+    /// What an agent waits for.
+    wish: Option<(Box<str>, PermissionRequest)>,
+    /// What the table asked last and nobody answered.
+    asked: Option<Question>,
+    /// What went wrong in the last turn.
+    failure: Option<String>,
+}
+
+struct Seat {
+    name: Box<str>,
+    shown: String,
+    hue: Hue,
+    is_person: bool,
+}
+
+/// The turn that runs.
+struct Speaking {
+    turn: EntryId,
+    member: Box<str>,
+    since: Instant,
+    markdown: Markdown,
+    /// All that was streamed.
+    streamed: String,
+    /// How much of it was there at the last end of a text.
+    ended_at: usize,
+    figures: Figures,
+    is_stopping: bool,
+}
+
+impl Teller {
+    /// A teller for this team.
+    pub(crate) fn new(team: &Team, file: &TeamFile, columns: usize) -> Self {
+        let seat = |(number, one): (usize, &tertulia_team::TeamMember)| {
+            let named = file.member(&one.member.name).and_then(|member| member.color.as_deref());
+            Seat {
+                name: one.member.name.clone(),
+                shown: one.shown_name().to_owned(),
+                hue: Hue::of(number, named),
+                is_person: one.is_person(),
+            }
+        };
+        let members = team.members().iter().enumerate().map(seat).collect();
+        let (speaking, wish, asked, failure) = (None, None, None, None);
+        Self { members, columns, speaking, wish, asked, failure }
+    }
+
+    /// The screen has this width from now on.
+    pub(crate) fn set_columns(&mut self, columns: usize) {
+        self.columns = columns;
+    }
+
+    /// Whose turn runs, and whether it is being stopped.
+    pub(crate) fn running(&self) -> Option<(&str, bool)> {
+        let speaking = self.speaking.as_ref()?;
+        Some((&speaking.member, speaking.is_stopping))
+    }
+
+    /// What an agent waits for.
+    pub(crate) fn wish(&self) -> Option<&PermissionRequest> {
+        self.wish.as_ref().map(|(_, request)| request)
+    }
+
+    /// The agent has got its answer.
+    pub(crate) fn wish_is_answered(&mut self) {
+        self.wish = None;
+    }
+
+    /// What a person is to decide, and what went wrong last: for whoever leaves.
+    pub(crate) fn left_open(&self) -> (Option<String>, Option<&str>) {
+        let asked = self.asked.as_ref().map(|question| question.why.to_string());
+        (asked, self.failure.as_deref())
+    }
+
+    /// The end of the answer that is not a whole line yet.
+    pub(crate) fn pending(&self, rows_max: usize) -> Vec<Line> {
+        let markdown = self.speaking.as_ref().map(|speaking| &speaking.markdown);
+        markdown.map(|markdown| markdown.pending(self.columns, rows_max)).unwrap_or_default()
+    }
+
+    /// Takes an event in; gives the lines that it adds.
+    pub(crate) fn hear(&mut self, heard: Heard, now: Instant) -> Vec<Line> {
+        match heard {
+            Heard::Stored(entry) => self.stored(&entry, now),
+            Heard::Text(text) => self.text(&text),
+            Heard::TextEnd => self.text_end(),
+            Heard::TextWithdrawn => self.withdrawn(),
+            Heard::Note(note) => Line::all_of(&short(&note), Look::Dim),
+            Heard::Asked(question) => {
+                let lines = asking::question(&question);
+                self.asked = Some(question);
+                lines
+            }
+            Heard::Permission { member, request } => {
+                let mut lines = self.flush();
+                lines.extend(asking::permission(&member, &request));
+                self.wish = Some((member, request));
+                lines
+            }
+            Heard::Lines(lines) => lines,
+            Heard::Rested => {
+                self.asked = None;
+                // Nothing runs, whatever was heard of the turn.
+                self.end(now)
+            }
+            Heard::Status { .. } | Heard::Forked(_) | Heard::Ended(_) => Vec::new(),
+        }
+    }
+
+    fn stored(&mut self, entry: &Entry, now: Instant) -> Vec<Line> {
+        match &entry.kind {
+            EntryKind::Message(message) => self.message(entry, message, now),
+            EntryKind::Turn(turn) => self.turn(entry, turn, now),
+            EntryKind::Usage(usage) => {
+                if let Some(speaking) = &mut self.speaking {
+                    speaking.figures.add(usage);
+                }
+                Vec::new()
+            }
+            EntryKind::CompactionSummary(summary) => {
+                let count = summary.covered_count.unwrap_or_default();
+                vec![Line::of(&format!("minutes stand for {count} messages now"), Look::Dim)]
+            }
+            EntryKind::TeamTask(task) => vec![match &task.task {
+                Some(task) => Line::of("task: ", Look::Dim).with(task, Look::Plain),
+                None => Line::of("the team has no task any more", Look::Dim),
+            }],
+            EntryKind::Custom(_) => TurnNote::of(entry).map_or_else(Vec::new, |note| {
+                let mut lines = self.flush();
+                // How an agent ends that was stopped is nobody's news.
+                let is_stopped = self.running().is_some_and(|(_, is_stopping)| is_stopping)
+                    && matches!(note.what, What::Failed { .. });
+                if !is_stopped {
+                    lines.extend(notes::lines(&note, self.columns.min(NOTE_COLUMNS)));
+                }
+                lines.extend(self.failed(&note, now));
+                lines
+            }),
+            _ => Vec::new(),
+        }
+    }
+
+    fn turn(&mut self, entry: &Entry, turn: &Turn, now: Instant) -> Vec<Line> {
+        let Some(id) = turn_of(entry) else { return Vec::new() };
+        let is_ours = self.speaking.as_ref().is_some_and(|speaking| speaking.turn == id);
+        let is_person = self.members.iter().any(|seat| seat.name == turn.member && seat.is_person);
+        match turn.state {
+            // The question that follows says so.
+            TurnState::Started if is_person => Vec::new(),
+            TurnState::Started => {
+                let mut lines = self.end(now);
+                self.asked = None;
+                self.failure = None;
+                self.speaking = Some(Speaking {
+                    turn: id,
+                    member: turn.member.clone(),
+                    since: now,
+                    markdown: Markdown::default(),
+                    streamed: String::new(),
+                    ended_at: 0,
+                    figures: Figures::default(),
+                    is_stopping: false,
+                });
+                lines.push(self.name_of(&turn.member).with(":", Look::Dim));
+                lines
+            }
+            TurnState::Done | TurnState::Failed | TurnState::Interrupted if is_ours => {
+                self.end(now)
+            }
+            TurnState::Cancelled => {
+                if let Some(speaking) = self.speaking.as_mut().filter(|_| is_ours) {
+                    speaking.is_stopping = true;
+                    self.wish = None;
+                }
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// A turn that failed has said why; one that was stopped ends with that, since its state is known
+    /// already.
+    fn failed(&mut self, note: &TurnNote, now: Instant) -> Vec<Line> {
+        let What::Failed { class, message, .. } = &note.what else { return Vec::new() };
+        let Some(speaking) = self.speaking.as_ref() else { return Vec::new() };
+        if speaking.is_stopping {
+            return self.end(now);
+        }
+        self.failure = Some(format!("{} could not answer ({class}): {message}", note.member));
+        Vec::new()
+    }
+
+    fn end(&mut self, now: Instant) -> Vec<Line> {
+        let mut lines = self.flush();
+        let Some(speaking) = self.speaking.take() else { return lines };
+        self.wish = None;
+        let time = now.saturating_duration_since(speaking.since);
+        let state = if speaking.is_stopping { "cancelled · " } else { "" };
+        lines.push(Line::of(&format!("{state}{}", speaking.figures.sentence(time)), Look::Dim));
+        lines.push(Line::default());
+        lines
+    }
+
+    fn text(&mut self, text: &str) -> Vec<Line> {
+        let columns = self.columns;
+        let Some(speaking) = &mut self.speaking else { return Vec::new() };
+        speaking.streamed.push_str(text);
+        speaking.markdown.push(text, columns)
+    }
+
+    fn text_end(&mut self) -> Vec<Line> {
+        let lines = self.flush();
+        if let Some(speaking) = &mut self.speaking {
+            speaking.streamed.push('\n');
+            speaking.ended_at = speaking.streamed.len();
+        }
+        lines
+    }
+
+    fn withdrawn(&mut self) -> Vec<Line> {
+        let mut lines = self.flush();
+        if let Some(speaking) = &mut self.speaking
+            && speaking.streamed.len() > speaking.ended_at
+        {
+            speaking.streamed.truncate(speaking.ended_at);
+            lines.push(Line::of("(the agent took this back and begins again)", Look::Dim));
+        }
+        lines
+    }
+
+    /// What is left of a text that has ended.
+    fn flush(&mut self) -> Vec<Line> {
+        let columns = self.columns;
+        let speaking = self.speaking.as_mut();
+        speaking.map(|speaking| speaking.markdown.finish(columns)).unwrap_or_default()
+    }
+
+    fn message(&mut self, entry: &Entry, message: &Message, now: Instant) -> Vec<Line> {
+        let mut lines = self.flush();
+        let text = message.text();
+        let is_person = is_person(message);
+        let is_streamed = !is_person
+            && self.speaking.as_ref().is_some_and(|one| one.streamed.contains(text.trim()));
+        if !is_streamed {
+            lines.extend(self.told(message, self.speaking.is_some() && !is_person));
+        }
+        if is_partial(entry) {
+            lines.push(Line::of("(cut off here)", Look::Dim));
+        } else if !is_person && self.running().is_some_and(|(_, is_stopping)| is_stopping) {
+            // It was stopped too late and came to its end: no state follows.
+            lines.extend(self.end(now));
+        }
+        lines
+    }
+
+    /// A message as a whole; with a name before it unless it stands there already.
+    fn told(&self, message: &Message, is_named: bool) -> Vec<Line> {
+        let text = message.text();
+        let speaker = message.speaker.as_deref().map_or("?", |speaker| &speaker.role_id);
+        let name = self.name_of(speaker).with(":", Look::Dim);
+        let mut markdown = Markdown::default();
+        let mut body = markdown.push(&text, self.columns);
+        body.extend(markdown.finish(self.columns));
+        if is_named {
+            return body;
+        }
+        match body.as_slice() {
+            [one] if is_person(message) && one.width() + name.width() < self.columns => {
+                vec![name.with(" ", Look::Plain).with(&one.text(), Look::Plain)]
+            }
+            _ => std::iter::once(name).chain(body).collect(),
+        }
+    }
+
+    /// The newest messages of a session that is gone on with.
+    pub(crate) fn recap(&self, entries: &[Entry], count: usize) -> Vec<Line> {
+        let messages: Vec<(&Entry, &Message)> = entries
+            .iter()
+            .filter_map(|entry| match &entry.kind {
+                EntryKind::Message(message) if !message.text().trim().is_empty() => {
+                    Some((entry, message))
+                }
+                _ => None,
+            })
+            .collect();
+        let earlier = messages.len().saturating_sub(count);
+        let mut lines = Vec::new();
+        if earlier > 0 {
+            let text = format!("(earlier messages that are not shown: {earlier})");
+            lines.push(Line::of(&text, Look::Dim));
+        }
+        for (entry, message) in messages.into_iter().skip(earlier) {
+            lines.extend(self.told(message, false));
+            if is_partial(entry) {
+                lines.push(Line::of("(cut off here)", Look::Dim));
+            }
+            lines.push(Line::default());
+        }
+        lines
+    }
+
+    fn name_of(&self, member: &str) -> Line {
+        match self.members.iter().find(|seat| *seat.name == *member) {
+            Some(seat) => Line::of(&seat.shown, Look::Name(seat.hue)),
+            None => Line::of(member, Look::Strong),
+        }
+    }
+}
+
+fn is_person(message: &Message) -> bool {
+    message.speaker.as_deref().is_some_and(|one| one.kind == Some(SpeakerType::Human))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! Questions to the person: of the table, and of an agent that wants to be allowed something. Each says
+//! what can be answered.
+
+use tertulia_team::{PermissionAnswer, PermissionRequest, Question, Why};
+
+use crate::chat::short::short;
+use crate::chat::style::{Line, Look};
+use crate::terminal::excerpt;
+
+/// How many columns of what an agent wants are shown.
+const WISH_COLUMNS: usize = 600;
+
+/// A question of the table.
+pub(super) fn question(question: &Question) -> Vec<Line> {
+    let to = question.to.as_deref().map(|to| format!("{to}: ")).unwrap_or_default();
+    let cure = match &question.why {
+        Why::Answer { .. } => "say something, or /resume to go on without an answer".to_owned(),
+        Why::LoopGuard { .. } | Why::PairLoop { .. } | Why::Cancelled { .. } => {
+            "/resume goes on; /drop all forgets those that wait; or say something".to_owned()
+        }
+        Why::Spending { .. } => "/resume allows as much again; /drop all stops".to_owned(),
+        Why::Failed { turn, .. } => format!("/resume {turn} tries again; or say something"),
+        Why::Resumed { interrupted: Some(turn), .. } => {
+            format!("/resume {turn} repeats it; /resume goes on; or say something")
+        }
+        Why::Resumed { interrupted: None, .. } => "/resume goes on; or say something".to_owned(),
+        Why::Unresolved { .. } | Why::NobodyToAnswer { .. } => {
+            "/members shows who is there".to_owned()
+        }
+        Why::WhoSpeaks { .. } => "begin with [FROM: name]".to_owned(),
+    };
+    vec![
+        Line::of("? ", Look::Strong).with(&short(&format!("{to}{}", question.why)), Look::Strong),
+        Line::of(&short(&format!("  {cure}")), Look::Dim),
+    ]
+}
+
+/// An agent wants to be allowed something.
+pub(super) fn permission(member: &str, request: &PermissionRequest) -> Vec<Line> {
+    let title = excerpt(&request.title, WISH_COLUMNS);
+    let mut lines = vec![
+        Line::of("? ", Look::Strong).with(&format!("{member} wants to: {title}"), Look::Strong),
+    ];
+    if let Some(input) = &request.input {
+        lines.push(Line::of(&format!("  {}", excerpt(input.as_str(), WISH_COLUMNS)), Look::Plain));
+    }
+    for (number, choice) in request.choices.iter().enumerate() {
+        let name = excerpt(&choice.name, 100);
+        lines.push(Line::of(&format!("  {}  {name}", number + 1), Look::Plain));
+    }
+    lines.push(Line::of("  type a number; 0 says no, Esc ends the turn", Look::Dim));
+    lines
+}
+
+/// What a typed number means; `None` if it is no answer.
+pub(crate) fn answer(request: &PermissionRequest, typed: &str) -> Option<PermissionAnswer> {
+    let number: usize = typed.trim().parse().ok()?;
+    match number.checked_sub(1) {
+        None => Some(PermissionAnswer::Deny),
+        Some(place) => {
+            let choice = request.choices.get(place)?;
+            Some(PermissionAnswer::Choose(choice.id.clone()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tertulia_team::PermissionChoice;
+
+    use super::*;
+
+    #[test]
+    fn a_wish_is_a_numbered_question_and_only_its_numbers_answer_it() {
+        let choice = |id: &str, name: &str, allows| PermissionChoice {
+            id: id.into(),
+            name: name.into(),
+            allows,
+        };
+        let request = PermissionRequest {
+            title: "rm -r \x1b[2J/".into(),
+            tool: None,
+            input: None,
+            choices: vec![choice("a", "Allow", true), choice("r", "Reject", false)],
+        };
+        let shown: Vec<String> = permission("max", &request).iter().map(Line::text).collect();
+        assert_eq!(
+            shown,
+            [
+                "? max wants to: rm -r ␛[2J/",
+                "  1  Allow",
+                "  2  Reject",
+                "  type a number; 0 says no, Esc ends the turn",
+            ]
+        );
+        assert_eq!(answer(&request, " 1 "), Some(PermissionAnswer::Choose("a".into())));
+        assert_eq!(answer(&request, "0"), Some(PermissionAnswer::Deny));
+        for other in ["3", "-1", "yes", "", "1 2"] {
+            assert_eq!(answer(&request, other), None, "{other}");
+        }
+    }
+}

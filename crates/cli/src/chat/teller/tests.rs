@@ -1,0 +1,137 @@
+//! What is shown of a turn, from the events of the table.
+
+use std::time::Duration;
+
+use tertulia_session::{Fields, NewEntry, Speaker, Usage, Usd};
+use tertulia_team::file::{AgentFile, MemberFile};
+use tertulia_team::{Limits, Member, TeamMember};
+
+use super::*;
+
+struct Stage {
+    teller: Teller,
+    start: Instant,
+    shown: Vec<String>,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let file =
+            TeamFile::of(vec![MemberFile::human("ann"), MemberFile::ai("max", AgentFile::Scribe)]);
+        let mut max = TeamMember::scribe("max");
+        max.member = Member { display_name: Some("Max".into()), ..Member::ai("max") };
+        let members = vec![TeamMember::person("ann"), max];
+        let team = Team::new(members, Limits::default(), None).unwrap();
+        Self { teller: Teller::new(&team, &file, 60), start: Instant::now(), shown: Vec::new() }
+    }
+
+    fn hear(&mut self, heard: Heard) {
+        let lines = self.teller.hear(heard, self.start + Duration::from_millis(1_500));
+        self.shown.extend(lines.iter().map(Line::text));
+    }
+
+    fn stored(&mut self, kind: EntryKind) {
+        self.hear(Heard::Stored(Box::new(NewEntry::new(kind).with_content_id())));
+    }
+
+    fn turn(&mut self, state: TurnState, cause: &str) {
+        let turn = Turn {
+            member: "max".into(),
+            state,
+            cause: cause.into(),
+            error_class: None,
+            prompt_hash: None,
+            native_session_id: None,
+            unknown: Fields::NONE,
+        };
+        if state == TurnState::Started {
+            self.teller.hear(
+                Heard::Stored(Box::new(NewEntry::new(EntryKind::Turn(turn)).with_content_id())),
+                self.start,
+            );
+        } else {
+            self.stored(EntryKind::Turn(turn));
+        }
+    }
+
+    fn says(&mut self, name: &str, kind: SpeakerType, text: &str) {
+        self.stored(EntryKind::Message(Message::said(Speaker::new(name, name, kind), text)));
+    }
+
+    fn text(&mut self, pieces: &[&str]) {
+        for piece in pieces {
+            self.hear(Heard::Text((*piece).to_owned()));
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_streamed_in_is_not_told_again() {
+    let mut stage = Stage::new();
+    stage.turn(TurnState::Started, "chosen turn=e-1 rule=in_turn: it is next");
+    stage.text(&["It **is", "** so.\nAnd", " more"]);
+    assert_eq!(stage.shown, ["It is so."]);
+    assert_eq!(stage.teller.pending(3)[0].text(), "And more");
+    stage.stored(EntryKind::Usage(Usage {
+        member: "max".into(),
+        model: None,
+        input_tokens: 1_234,
+        cached_tokens: Some(1_000),
+        output_tokens: 56,
+        cost_usd: Usd::new(0.0125),
+        unknown: Fields::NONE,
+    }));
+    stage.says("max", SpeakerType::Ai, "It **is** so.\nAnd more");
+    stage.turn(TurnState::Done, "answered turn=e-1 entry=m2: max said m2");
+    let figures = "1,234 in (1,000 cached), 56 out · $0.012500 · 1.5 s";
+    assert_eq!(stage.shown, ["It is so.", "And more", figures, ""]);
+    assert_eq!(stage.teller.running(), None);
+}
+
+#[test]
+fn an_answer_that_differs_from_what_streamed_in_is_told_whole() {
+    let mut stage = Stage::new();
+    stage.turn(TurnState::Started, "chosen turn=e-1 rule=in_turn: it is next");
+    stage.text(&["wrong"]);
+    stage.hear(Heard::TextWithdrawn);
+    stage.says("max", SpeakerType::Ai, "right");
+    stage.turn(TurnState::Done, "answered turn=e-1 entry=m2: max said m2");
+    let taken_back = "(the agent took this back and begins again)";
+    assert_eq!(stage.shown, ["wrong", taken_back, "right", "1.5 s", ""]);
+}
+
+#[test]
+fn a_turn_that_was_stopped_ends_with_what_there_is_of_it() {
+    let mut stage = Stage::new();
+    stage.turn(TurnState::Started, "chosen turn=e-1 rule=in_turn: it is next");
+    stage.text(&["half"]);
+    stage.turn(TurnState::Cancelled, "cancelled turn=e-1: the person cancelled it");
+    assert_eq!(stage.teller.running(), Some(("max", true)));
+    stage.turn(TurnState::Cancelled, "dropped turn=e-9 entry=m1 by=ann: another one");
+    stage.hear(Heard::Rested);
+    assert_eq!(stage.shown, ["half", "cancelled · 1.5 s", ""]);
+    assert_eq!(stage.teller.running(), None);
+}
+
+#[test]
+fn people_are_shown_with_their_words_and_members_with_their_display_names() {
+    let mut stage = Stage::new();
+    stage.says("ann", SpeakerType::Human, "hello\x1b[2J");
+    stage.says("max", SpeakerType::Ai, "said before");
+    assert_eq!(stage.shown, ["ann: hello␛[2J", "Max:", "said before"]);
+}
+
+#[test]
+fn a_session_that_is_gone_on_with_shows_its_newest_messages() {
+    let stage = Stage::new();
+    let said = |text: &str| {
+        let speaker = Speaker::new("ann", "ann", SpeakerType::Human);
+        NewEntry::new(EntryKind::Message(Message::said(speaker, text))).with_content_id()
+    };
+    let entries = ["one", "two", "three"].map(said);
+    let lines: Vec<String> = stage.teller.recap(&entries, 2).iter().map(Line::text).collect();
+    assert_eq!(
+        lines,
+        ["(earlier messages that are not shown: 1)", "ann: two", "", "ann: three", ""]
+    );
+}

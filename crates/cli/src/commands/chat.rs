@@ -1,0 +1,40 @@
+//! `tertulia chat`: finds the team and the session, and opens the room; on a terminal with a line editor,
+//! else by plain lines.
+
+use tertulia_team::Audience;
+
+use crate::Streams;
+use crate::args::ChatArgs;
+use crate::chat::{Ended, Room};
+use crate::error::CliError;
+use crate::open_table;
+use crate::store_place::{self, StorePlace};
+use crate::team_place::{TeamPlace, working_folder};
+
+pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+    let TeamPlace { team, file, .. } = TeamPlace::trusted(&args.team, streams)?;
+    let place = StorePlace::read(&args.store)?;
+    let store = if args.session.go_on { place.need()? } else { place.open()? };
+    let is_terminal = streams.stdin_is_terminal && streams.stdout_is_terminal && !is_dumb();
+    let home = store_place::home().ok();
+    let room = Room::new(store, team, file, working_folder()?, home, is_terminal);
+    let open = |audience: &mut dyn Audience| {
+        open_table::open(&args.session, room.store(), room.team().clone(), is_terminal, audience)
+    };
+    if is_terminal {
+        return room.on_terminal(streams, open);
+    }
+    match room.by_lines(streams, open)? {
+        Ended::Well => Ok(()),
+        Ended::Interrupted => Err(CliError::Interrupted(
+            "interrupted; what was said is kept, `tertulia chat --continue` goes on".to_owned(),
+        )),
+        Ended::NeedsPerson(why) => Err(CliError::NeedsPerson(why)),
+        Ended::AgentFailed(why) => Err(CliError::AgentFailed(why)),
+    }
+}
+
+/// A terminal that cannot move its cursor.
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}

@@ -1,0 +1,163 @@
+//! `tertulia context --member`: what a member of the team would get from the table now, put together as
+//! for its next turn. Nothing is written to the session.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use tertulia_context::{PromptStatus, SectionBytes};
+use tertulia_team::{Driver, TurnPrompt};
+
+use crate::Streams;
+use crate::args::ContextArgs;
+use crate::commands::drawing::{Paint, bar, share};
+use crate::commands::find_session;
+use crate::commands::sessions::{tell, write_json};
+use crate::error::CliError;
+use crate::open_table::newest_table;
+use crate::store_place::StorePlace;
+use crate::team_place::TeamPlace;
+use crate::terminal::{grouped, visible};
+
+pub(super) fn run(
+    args: &ContextArgs,
+    name: &str,
+    streams: &mut Streams<'_>,
+) -> Result<(), CliError> {
+    let team = TeamPlace::read(&args.team, streams)?.team;
+    let member = team
+        .named(name)
+        .map_err(|error| CliError::UnknownMember { flag: "--member", error })?
+        .clone();
+    let store = StorePlace::read(&args.store)?.need()?;
+    let session = match &args.session {
+        Some(given) => find_session(&store, given)?,
+        None => newest_table(&store)?,
+    };
+    let mut driver = Driver::peek(&store, &session, team)?.driver;
+    let name = &*member.member.name;
+    let Some(prompt) = driver.prompt_for(name) else {
+        tell(streams, &format!("nothing was said yet in session {session}"));
+        return Ok(());
+    };
+    if args.json {
+        return write_json(streams, &record(name, session.as_str(), member.budget_bytes, &prompt));
+    }
+    if args.explain {
+        let paint = Paint::new(streams.stdout_has_colour);
+        let title = format!("{name} in session {session}");
+        return explain(streams.stdout, &title, Some(member.budget_bytes), &prompt, &paint)
+            .map_err(CliError::output);
+    }
+    if let Some(system) = &prompt.system {
+        let line = format!(
+            "the system text ({} bytes) travels apart from this prompt; --json shows it",
+            system.len()
+        );
+        tell(streams, &line);
+    }
+    let written = if streams.stdout_is_terminal {
+        writeln!(streams.stdout, "{}", visible(&prompt.text))
+    } else {
+        streams.stdout.write_all(prompt.text.as_bytes())
+    };
+    written.map_err(CliError::output)
+}
+
+/// How large the parts are, and what stands for the rest. Also for the demo.
+pub(in crate::commands) fn explain(
+    out: &mut dyn Write,
+    title: &str,
+    budget: Option<u64>,
+    prompt: &TurnPrompt,
+    paint: &Paint,
+) -> io::Result<()> {
+    let SectionBytes { system, team_task, context, message, separators } = prompt.bytes;
+    let total = prompt.bytes.total();
+    let of = budget.map(|budget| format!(" of {}", grouped(budget))).unwrap_or_default();
+    let used = grouped(total as u64);
+    writeln!(out, "{}  {used}{of} bytes  {}\n", paint.strong(title), status(prompt, paint))?;
+    writeln!(out, "{}", paint.faint(&format!("{:<14} {:>12}", "section", "bytes")))?;
+    let rows = [
+        (if prompt.system.is_some() { "system (apart)" } else { "system" }, system),
+        ("team task", team_task),
+        ("context", context),
+        ("message", message),
+        ("blank lines", separators),
+    ];
+    for (name, size) in rows {
+        let bar = bar(size, total);
+        writeln!(out, "{name:<14} {:>12}  {:>5}  {bar}", grouped(size as u64), share(size, total))?;
+    }
+    let lines = [
+        (prompt.kept, "messages word for word, the newest one aside"),
+        (prompt.dropped, "messages of the window left out"),
+        (prompt.covered, "messages covered by minutes"),
+        (prompt.recalled.len(), "earlier passages recalled"),
+    ];
+    writeln!(out)?;
+    for (count, what) in lines {
+        writeln!(out, "{:>6}  {what}", grouped(count as u64))?;
+    }
+    Ok(())
+}
+
+fn status(prompt: &TurnPrompt, paint: &Paint) -> String {
+    match prompt.status {
+        PromptStatus::Fits => paint.good("everything fits"),
+        PromptStatus::ContextTrimmed => paint.warning("older messages left out"),
+        PromptStatus::MessageTruncated => paint.bad("the newest message is cut"),
+        PromptStatus::MessageDropped => paint.bad("the newest message does not fit"),
+        PromptStatus::OverBudget => {
+            paint.bad("system text and team task alone are over the budget")
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MemberRecord<'a> {
+    session_id: &'a str,
+    member: &'a str,
+    prompt: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_flag: Option<&'a str>,
+    budget_bytes: u64,
+    bytes: BytesRecord,
+    kept_context: usize,
+    dropped_context: usize,
+    covered_by_minutes: usize,
+    recalled: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct BytesRecord {
+    system: usize,
+    team_task: usize,
+    context: usize,
+    message: usize,
+    separators: usize,
+    total: usize,
+}
+
+fn record<'a>(
+    member: &'a str,
+    session_id: &'a str,
+    budget_bytes: u64,
+    prompt: &'a TurnPrompt,
+) -> MemberRecord<'a> {
+    let SectionBytes { system, team_task, context, message, separators } = prompt.bytes;
+    let total = prompt.bytes.total();
+    MemberRecord {
+        session_id,
+        member,
+        prompt: &prompt.text,
+        system_flag: prompt.system.as_deref(),
+        budget_bytes,
+        bytes: BytesRecord { system, team_task, context, message, separators, total },
+        kept_context: prompt.kept,
+        dropped_context: prompt.dropped,
+        covered_by_minutes: prompt.covered,
+        recalled: prompt.recalled.iter().map(|id| id.as_str()).collect(),
+    }
+}

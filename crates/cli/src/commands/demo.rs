@@ -1,0 +1,104 @@
+//! `tertulia demo`: a bundled conversation, two turns of house members, and what each of them received. All
+//! of it in memory: no key, no network, no file.
+
+use std::io::{self, Write};
+
+use tertulia_session::record::EntryLines;
+use tertulia_store::{Import, NewSession, SessionId, SessionStore, StoreError};
+use tertulia_team::file::TeamFile;
+use tertulia_team::{Audience, Driver, TableEvent, Team, TurnPrompt};
+
+use super::context::explain;
+use super::drawing::Paint;
+use crate::Streams;
+use crate::args::DemoArgs;
+use crate::error::CliError;
+use crate::terminal::visible;
+
+/// The conversation: how an import became fast enough.
+const SESSION: &str = include_str!("demo/session.jsonl");
+/// A past one, for the librarian.
+const PAST: &str = include_str!("demo/past.jsonl");
+
+const FOR_SCRIBE: &str = "@scribe what did we decide so far, and what is open?";
+const FOR_LIBRARIAN: &str = "@librarian did we have trouble with E-2041 or the ledger lock before?";
+
+const NEXT: &str = "\
+That was in memory; nothing of yours was touched. Try next:
+
+  tertulia run \"@scribe what did we decide?\"   the same with a session of your own
+  tertulia init                                a team file with the agents on this machine
+  tertulia doctor                              what is there and what is missing
+  tertulia context --member scribe --explain   what a member would get now
+";
+
+/// Nobody needs to see every entry here.
+struct Silence;
+
+impl Audience for Silence {
+    fn hear(&mut self, _: &TableEvent<'_>) {}
+}
+
+pub(crate) fn run(_: &DemoArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+    let store = SessionStore::memory();
+    bring_in(&store, "ledger-lock", PAST)?;
+    let session = bring_in(&store, "import-speed", SESSION)?;
+    let team = Team::from_file(&TeamFile::house(), "/".as_ref())
+        .map_err(|error| CliError::Team { path: "the house".into(), error })?;
+    let mut driver = Driver::reopen(&store, &session, team, false, &mut Silence)?.driver;
+    let paint = Paint::new(streams.stdout_has_colour);
+    let messages = SESSION.lines().filter(|line| line.contains("\"type\":\"message\"")).count();
+    writeln!(
+        streams.stdout,
+        "A team of four talked about a slow import: {messages} messages, in a session that is only in \
+         memory.\nTwo house members are asked now. They need no key and no network."
+    )
+    .map_err(CliError::output)?;
+    for (member, request) in [("scribe", FOR_SCRIBE), ("librarian", FOR_LIBRARIAN)] {
+        let said = driver.say(None, request, &mut Silence)?;
+        // What it gets is what it would get for the newest message, which this is.
+        let prompt = driver.prompt_for(member);
+        driver.run(&mut Silence)?;
+        let answer = driver.entries().iter().rev().find_map(|entry| match &entry.kind {
+            tertulia_session::EntryKind::Message(message) if entry.id != said => {
+                Some(message.text().into_owned())
+            }
+            _ => None,
+        });
+        let answer = answer.unwrap_or_default();
+        show(streams.stdout, member, request, &answer, prompt.as_ref(), &paint)
+            .map_err(CliError::output)?;
+    }
+    write!(streams.stdout, "\n{NEXT}").map_err(CliError::output)
+}
+
+fn show(
+    out: &mut dyn Write,
+    member: &str,
+    request: &str,
+    answer: &str,
+    prompt: Option<&TurnPrompt>,
+    paint: &Paint,
+) -> io::Result<()> {
+    writeln!(out, "\n{} {request}\n", paint.strong("you:"))?;
+    writeln!(out, "{}\n{}\n", paint.strong(&format!("{member}:")), visible(answer.trim_end()))?;
+    match prompt {
+        Some(prompt) => explain(out, &format!("what {member} received"), None, prompt, paint),
+        None => Ok(()),
+    }
+}
+
+/// Puts a bundled log into the store.
+fn bring_in(store: &SessionStore, id: &str, log: &str) -> Result<SessionId, CliError> {
+    let mut import = Import::begin(store)?;
+    let mut lines = EntryLines::new();
+    for line in log.lines() {
+        let read = lines.read(line);
+        let entry = read.map_err(|error| CliError::Log { path: "the demo".into(), error })?;
+        if let Some(entry) = entry {
+            import.push(entry)?;
+        }
+    }
+    let id = SessionId::parse(id).map_err(StoreError::from)?;
+    Ok(import.finish(&NewSession { id: Some(id) })?.id)
+}

@@ -1,0 +1,79 @@
+//! `tertulia init`: a team file from the agents found on this machine. Never replaces a file unasked.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::Path;
+
+use tertulia_team::file::{self, AgentFile, FILE_NAME, FoundAgent};
+use tertulia_team::{Probe, ProbeKind, SignIn, probe};
+
+use super::sessions::tell;
+use crate::Streams;
+use crate::args::InitArgs;
+use crate::error::CliError;
+use crate::team_place::working_folder;
+
+pub(crate) fn run(args: &InitArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+    let path = working_folder()?.join(FILE_NAME);
+    if !args.print && !args.force && path.symlink_metadata().is_ok() {
+        return Err(CliError::FileExists { path });
+    }
+    let mut found = Vec::new();
+    for kind in ProbeKind::ALL {
+        let probe = probe(kind, None);
+        tell(streams, &about(kind, &probe));
+        if probe.path.is_some() {
+            let agent = agent_of(kind);
+            let version = probe.version.map(Into::into);
+            found.push(FoundAgent { agent, command: Vec::new(), version });
+        }
+    }
+    let text = file::write_new(&found, &user());
+    if args.print {
+        return streams.stdout.write_all(text.as_bytes()).map_err(CliError::output);
+    }
+    write(&path, &text, args.force)?;
+    tell(streams, &format!("{} is written", path.display()));
+    if found.is_empty() {
+        tell(streams, "no coding agent was found; the scribe answers meanwhile");
+    }
+    tell(streams, "next: read the file, then `tertulia run \"…\"`; `tertulia doctor` checks it");
+    Ok(())
+}
+
+/// A file that is there is replaced only when that was asked for.
+fn write(path: &Path, text: &str, force: bool) -> Result<(), CliError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(force).create_new(!force);
+    let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|source| match source.kind() {
+        io::ErrorKind::AlreadyExists => CliError::FileExists { path: path.to_owned() },
+        _ => CliError::WriteFile { path: path.to_owned(), source },
+    })
+}
+
+fn about(kind: ProbeKind, probe: &Probe) -> String {
+    let name = kind.name();
+    let Some(path) = &probe.path else { return format!("{name}: not found") };
+    let version = probe.version.as_deref().unwrap_or("version unknown");
+    let signed_in = match &probe.sign_in {
+        SignIn::Yes(_) => "signed in",
+        SignIn::No(_) => "not signed in",
+        SignIn::Unknown(_) => "whether it is signed in is not known",
+    };
+    let advice = probe.advice.as_deref().map(|advice| format!("; {advice}")).unwrap_or_default();
+    format!("{name}: {version} at {}, {signed_in}{advice}", path.display())
+}
+
+fn agent_of(kind: ProbeKind) -> AgentFile {
+    match kind {
+        ProbeKind::Claude => AgentFile::Claude,
+        ProbeKind::Codex => AgentFile::Codex,
+        ProbeKind::Gemini => AgentFile::Gemini,
+    }
+}
+
+fn user() -> String {
+    let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
+    variable("USER").or_else(|| variable("LOGNAME")).unwrap_or_default()
+}

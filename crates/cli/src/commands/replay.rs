@@ -1,0 +1,79 @@
+//! `tertulia replay`: a session decided again, with the recorded answers in place of the agents.
+
+use serde::Serialize;
+use tertulia_session::{EntryKind, TurnState};
+use tertulia_store::Range;
+use tertulia_team::{Difference, Machine};
+
+use super::find_session;
+use super::sessions::{counted, tell, write_json};
+use crate::Streams;
+use crate::args::ReplayArgs;
+use crate::error::CliError;
+use crate::store_place::StorePlace;
+use crate::team_place::TeamPlace;
+use crate::terminal::visible;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReplayRecord<'a> {
+    session_id: &'a str,
+    entries: usize,
+    turns: usize,
+    equal: bool,
+    differences: Vec<DifferenceRecord<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DifferenceRecord<'a> {
+    kind: &'static str,
+    entry_id: &'a str,
+    text: String,
+}
+
+pub(crate) fn run(args: &ReplayArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+    let team = TeamPlace::read(&args.team, streams)?.team;
+    let team = match args.max_turns {
+        Some(turns) => team.with_turns_max(turns),
+        None => team,
+    };
+    let store = StorePlace::read(&args.store)?.need()?;
+    let session = find_session(&store, &args.session)?;
+    let stored = store.load(&session, &Range::Branch { tail: None, limit: None })?;
+    let entries = stored.iter().map(|stored| &stored.entry);
+    let is_start = |kind: &EntryKind| matches!(kind, EntryKind::Turn(turn) if turn.state == TurnState::Started);
+    let turns = entries.clone().filter(|entry| is_start(&entry.kind)).count();
+    let differences = Machine::replay(team.table().clone(), entries).differences;
+    let equal = differences.is_empty();
+    if args.json {
+        let differences = differences.iter().map(DifferenceRecord::of).collect();
+        let (session_id, entries) = (session.as_str(), stored.len());
+        write_json(streams, &ReplayRecord { session_id, entries, turns, equal, differences })?;
+    } else {
+        for difference in &differences {
+            let line = difference.to_string();
+            writeln!(streams.stdout, "{}", visible(&line)).map_err(CliError::output)?;
+        }
+    }
+    let turns = counted(turns as u64, "turn", "turns");
+    if equal {
+        tell(streams, &format!("{turns}, every decision as before"));
+        return Ok(());
+    }
+    let count = counted(differences.len() as u64, "difference", "differences");
+    Err(CliError::Different(format!("{turns}, {count}; the log counts, nothing was changed")))
+}
+
+impl<'a> DifferenceRecord<'a> {
+    fn of(difference: &'a Difference) -> Self {
+        let (kind, entry) = match difference {
+            Difference::Decision { at, .. } => ("decision", at),
+            Difference::Missing { before, .. } => ("missing", before),
+            Difference::Unreadable { at, .. } => ("unreadable", at),
+            Difference::Stranger { at, .. } => ("stranger", at),
+            Difference::TextGone { at } => ("textGone", at),
+        };
+        Self { kind, entry_id: entry.as_str(), text: difference.to_string() }
+    }
+}

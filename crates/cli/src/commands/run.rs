@@ -1,0 +1,229 @@
+//! `tertulia run`: one request, until the table needs a person. Says it, drives, shows what happens, and
+//! turns how it ended into an exit code.
+
+mod events;
+mod interrupt;
+mod outcome;
+mod talk;
+
+use tertulia_session::EntryId;
+use tertulia_store::SessionId;
+use tertulia_team::{
+    Audience, Command, DriveError, Driver, Effect, Event, How, Machine, Pause, SpeakerError,
+    TableEvent, Team,
+};
+
+use super::entry_name::{find_entry, turn_of};
+use super::files::read_text;
+use crate::Streams;
+use crate::args::{RunArgs, SessionArg};
+use crate::error::CliError;
+use crate::open_table::{self, OpenTable};
+use crate::store_place::StorePlace;
+use crate::team_place::TeamPlace;
+use events::JsonLines;
+use interrupt::Interrupt;
+use talk::Talk;
+
+/// What the table is asked for.
+enum Wish {
+    /// Something is said.
+    Say(String),
+    /// The table is to go on.
+    GoOn,
+    /// A turn is wanted again.
+    Repeat(String),
+}
+
+/// Who is told what happens.
+enum Watcher<'a, 's> {
+    Talk(Talk<'a, 's>),
+    Json(JsonLines<'a, 's>),
+}
+
+pub(crate) fn run(args: &RunArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+    let wish = read_wish(args, streams)?;
+    let place = TeamPlace::trusted(&args.team, streams)?;
+    let team = match args.max_turns {
+        Some(turns) => place.team.with_turns_max(turns),
+        None => place.team,
+    };
+    let addressee = match &args.member {
+        Some(name) => Some(addressee(&team, name)?),
+        None => None,
+    };
+    let session = session_arg(args);
+    let store = StorePlace::read(&args.store)?;
+    let is_fresh = !session.go_on && session.session.is_none();
+    if let (Wish::Say(text), true) = (&wish, is_fresh) {
+        // Nothing is begun for a message that nobody may say.
+        check_speaker(&Machine::new(team.table().clone()), args, text)?;
+    }
+    let store = if is_fresh { store.open()? } else { open_store(&store, &session)? };
+    let mut watcher = Watcher::new(args, streams, &team);
+    if let Some(id) = open_table::existing(&session, &store)? {
+        watcher.opened(&id, false);
+    }
+    let OpenTable { mut driver, is_new, differences } =
+        open_table::open(&session, &store, team, false, &mut watcher)?;
+    if is_new {
+        watcher.opened(driver.session(), true);
+    }
+    watcher.differ(driver.session(), differences.len());
+    let interrupt = Interrupt::watch(driver.door());
+    let asked = ask(&mut driver, wish, args, addressee.as_deref(), &mut watcher);
+    let pause = asked.and_then(|()| driver.run(&mut watcher).map_err(CliError::from))?;
+    let is_interrupted = interrupt.happened();
+    drop(interrupt);
+    watcher.close(&pause, is_interrupted)?;
+    outcome::of(&pause, is_interrupted, driver.session())
+}
+
+/// A session that is named may be begun; one to go on with must be there.
+fn open_store(
+    place: &StorePlace,
+    session: &SessionArg,
+) -> Result<tertulia_store::SessionStore, CliError> {
+    if session.go_on { place.need() } else { place.open() }
+}
+
+fn session_arg(args: &RunArgs) -> SessionArg {
+    let SessionArg { session, go_on } = &args.session;
+    // A turn that is repeated is one of a table that is there.
+    SessionArg { session: session.clone(), go_on: *go_on || args.repeat.is_some() }
+}
+
+fn read_wish(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Wish, CliError> {
+    let text = match (&args.text, &args.repeat) {
+        (_, Some(turn)) => return Ok(Wish::Repeat(turn.clone())),
+        (None, None) if args.session.go_on => return Ok(Wish::GoOn),
+        (None, None) => {
+            return Err(CliError::Usage(
+                "there is nothing to say; write a text, - for standard input, or --continue",
+            ));
+        }
+        (Some(dash), None) if dash == "-" => read_text("-".as_ref(), streams)?,
+        (Some(text), None) => text.clone(),
+    };
+    if text.trim().is_empty() {
+        return Err(CliError::Usage("there is nothing to say: the text is empty"));
+    }
+    Ok(Wish::Say(text))
+}
+
+/// The exact name of the agent that is meant.
+fn addressee(team: &Team, name: &str) -> Result<Box<str>, CliError> {
+    let member = team.named(name);
+    let member = member.map_err(|error| CliError::UnknownMember { flag: "--member", error })?;
+    Ok(member.member.name.clone())
+}
+
+fn check_speaker(machine: &Machine, args: &RunArgs, text: &str) -> Result<(), CliError> {
+    match machine.speaker_of(args.speaker.as_deref(), text) {
+        Ok(_) => Ok(()),
+        Err(error @ SpeakerError::Several { .. }) => {
+            Err(CliError::NeedsPerson(format!("{error}; or name the person with --as")))
+        }
+        Err(error) => Err(DriveError::Speaker(error).into()),
+    }
+}
+
+/// Tells the table what is wanted of it.
+fn ask(
+    driver: &mut Driver,
+    wish: Wish,
+    args: &RunArgs,
+    addressee: Option<&str>,
+    watcher: &mut Watcher<'_, '_>,
+) -> Result<(), CliError> {
+    match wish {
+        Wish::Say(text) => {
+            check_speaker(driver.machine(), args, &text)?;
+            let text = match addressee {
+                Some(name) if addresses_nobody(driver.machine(), args, &text) => {
+                    addressed(name, &text)
+                }
+                _ => text,
+            };
+            driver.say(args.speaker.as_deref(), &text, watcher)?;
+        }
+        Wish::GoOn => driver.obey(Command::Continue, watcher)?,
+        Wish::Repeat(given) => {
+            let turn = turn_to_repeat(driver, &given)?;
+            driver.obey(Command::Repeat(turn), watcher)?;
+        }
+    }
+    Ok(())
+}
+
+fn turn_to_repeat(driver: &Driver, given: &str) -> Result<EntryId, CliError> {
+    let entry = find_entry(driver.entries().iter(), given)?;
+    turn_of(entry).ok_or_else(|| CliError::NoTurn { given: entry.id.to_string() })
+}
+
+/// Whether the table would have to find somebody for this text. Tried on a copy of the machine.
+fn addresses_nobody(machine: &Machine, args: &RunArgs, text: &str) -> bool {
+    let member = machine.speaker_of(args.speaker.as_deref(), text).ok().flatten();
+    let entry = EntryId::from("trial");
+    let said = Event::PersonSaid { entry, member: member.map(Into::into), text: text.to_owned() };
+    let mut trial = machine.clone();
+    let effects = trial.step(said);
+    let found = trial.why("trial").into_iter().any(|decision| {
+        use tertulia_team::{Cause, Decision};
+        matches!(decision, Decision::Turn { cause: Cause::Asked { how, .. }, .. }
+            if matches!(how, How::Default | How::FirstAgent))
+    });
+    let nobody = effects.iter().any(|effect| {
+        use tertulia_team::Why;
+        matches!(effect, Effect::AskPerson(question)
+            if matches!(question.why, Why::NobodyToAnswer { .. }))
+    });
+    found || nobody
+}
+
+/// The text with its addressee in front. The log alone must tell who was meant, so the name is part of
+/// what is stored.
+fn addressed(name: &str, text: &str) -> String {
+    let is_word = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
+    if is_word { format!("@{name} {text}") } else { format!("[NEXT: {name}] {text}") }
+}
+
+impl<'a, 's> Watcher<'a, 's> {
+    fn new(args: &RunArgs, streams: &'a mut Streams<'s>, team: &Team) -> Self {
+        match args.json {
+            true => Self::Json(JsonLines::new(streams)),
+            false => Self::Talk(Talk::new(streams, team, args.quiet)),
+        }
+    }
+
+    fn opened(&mut self, session: &SessionId, is_new: bool) {
+        match self {
+            Self::Talk(talk) => talk.opened(session, is_new),
+            Self::Json(lines) => lines.opened(session, is_new),
+        }
+    }
+
+    fn differ(&mut self, session: &SessionId, differences: usize) {
+        if let (Self::Talk(talk), 1..) = (self, differences) {
+            talk.differ(session, differences);
+        }
+    }
+
+    /// The last word; what could not be written is told now.
+    fn close(self, pause: &Pause, is_interrupted: bool) -> Result<(), CliError> {
+        let written = match self {
+            Self::Talk(talk) => talk.close(),
+            Self::Json(lines) => lines.close(pause, is_interrupted),
+        };
+        written.map_err(CliError::output)
+    }
+}
+
+impl Audience for Watcher<'_, '_> {
+    fn hear(&mut self, event: &TableEvent<'_>) {
+        match self {
+            Self::Talk(talk) => talk.hear(event),
+            Self::Json(lines) => lines.hear(event),
+        }
+    }
+}

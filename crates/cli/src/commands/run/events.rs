@@ -1,0 +1,179 @@
+//! What happens, as JSON for programs: one object per line, each with a `type`. docs/table.md lists them.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use tertulia_session::EntryId;
+use tertulia_session::json::Json;
+use tertulia_session::record::EntryRecord;
+use tertulia_store::SessionId;
+use tertulia_team::{Pause, PermissionRequest, Question, TableEvent, Why};
+
+use crate::Streams;
+use crate::terminal::visible;
+
+/// Writes events as they come.
+pub(super) struct JsonLines<'a, 's> {
+    streams: &'a mut Streams<'s>,
+    /// Why nothing more can be written.
+    failed: Option<io::Error>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum EventRecord<'a> {
+    Session { session_id: &'a str, is_new: bool },
+    Stored { entry: EntryRecord<'a> },
+    Fed { turn: &'a str, member: &'a str },
+    Text { turn: &'a str, member: &'a str, text: &'a str },
+    TextEnd { turn: &'a str, member: &'a str },
+    TextWithdrawn { turn: &'a str, member: &'a str },
+    Note { text: String, entries: Vec<&'a str> },
+    Asked { question: QuestionRecord<'a> },
+    Permission { member: &'a str, request: RequestRecord<'a> },
+    Rested,
+    End { pause: PauseRecord<'a> },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "why", rename_all = "camelCase")]
+enum PauseRecord<'a> {
+    Rested,
+    Asked { question: QuestionRecord<'a> },
+    PermissionNeeded { member: &'a str, title: &'a str },
+    Closed,
+    Interrupted,
+}
+
+#[derive(Serialize)]
+struct QuestionRecord<'a> {
+    to: Option<&'a str>,
+    why: &'static str,
+    text: String,
+    entries: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct RequestRecord<'a> {
+    title: &'a str,
+    tool: Option<&'a str>,
+    input: Option<&'a Json>,
+    choices: Vec<ChoiceRecord<'a>>,
+}
+
+#[derive(Serialize)]
+struct ChoiceRecord<'a> {
+    id: &'a str,
+    name: &'a str,
+    allows: bool,
+}
+
+impl<'a, 's> JsonLines<'a, 's> {
+    pub(super) fn new(streams: &'a mut Streams<'s>) -> Self {
+        Self { streams, failed: None }
+    }
+
+    pub(super) fn opened(&mut self, session: &SessionId, is_new: bool) {
+        self.write(&EventRecord::Session { session_id: session.as_str(), is_new });
+    }
+
+    pub(super) fn hear(&mut self, event: &TableEvent<'_>) {
+        self.write(&EventRecord::of(event));
+    }
+
+    pub(super) fn close(mut self, pause: &Pause, is_interrupted: bool) -> io::Result<()> {
+        let pause = if is_interrupted { PauseRecord::Interrupted } else { PauseRecord::of(pause) };
+        self.write(&EventRecord::End { pause });
+        self.failed.map_or(Ok(()), Err)
+    }
+
+    /// A line for every event, at once: whoever reads waits for it.
+    fn write(&mut self, record: &EventRecord<'_>) {
+        if self.failed.is_some() {
+            return;
+        }
+        let written = serde_json::to_string(record).map_err(io::Error::from).and_then(|line| {
+            let out = &mut self.streams.stdout;
+            match self.streams.stdout_is_terminal {
+                true => writeln!(out, "{}", visible(&line))?,
+                false => writeln!(out, "{line}")?,
+            }
+            out.flush()
+        });
+        self.failed = written.err();
+    }
+}
+
+impl<'a> EventRecord<'a> {
+    fn of(event: &TableEvent<'a>) -> Self {
+        match *event {
+            TableEvent::Stored(entry) => Self::Stored { entry: EntryRecord::new(entry) },
+            TableEvent::Fed { turn, member } => Self::Fed { turn: turn.as_str(), member },
+            TableEvent::Text { turn, member, text } => {
+                Self::Text { turn: turn.as_str(), member, text }
+            }
+            TableEvent::TextEnd { turn, member } => Self::TextEnd { turn: turn.as_str(), member },
+            TableEvent::TextWithdrawn { turn, member } => {
+                Self::TextWithdrawn { turn: turn.as_str(), member }
+            }
+            TableEvent::Note(note) => {
+                Self::Note { text: note.to_string(), entries: texts(note.ids()) }
+            }
+            TableEvent::Asked(question) => Self::Asked { question: QuestionRecord::of(question) },
+            TableEvent::Permission { member, request } => {
+                Self::Permission { member, request: RequestRecord::of(request) }
+            }
+            TableEvent::Rested => Self::Rested,
+        }
+    }
+}
+
+impl<'a> PauseRecord<'a> {
+    fn of(pause: &'a Pause) -> Self {
+        match pause {
+            Pause::Rested => Self::Rested,
+            Pause::Asked(question) => Self::Asked { question: QuestionRecord::of(question) },
+            Pause::PermissionNeeded { member, title } => Self::PermissionNeeded { member, title },
+            Pause::Closed => Self::Closed,
+        }
+    }
+}
+
+impl<'a> QuestionRecord<'a> {
+    fn of(question: &'a Question) -> Self {
+        let Question { to, why } = question;
+        let word = match why {
+            Why::Answer { .. } => "answer",
+            Why::LoopGuard { .. } => "loopGuard",
+            Why::PairLoop { .. } => "pairLoop",
+            Why::Spending { .. } => "spending",
+            Why::Unresolved { .. } => "unresolved",
+            Why::NobodyToAnswer { .. } => "nobodyToAnswer",
+            Why::WhoSpeaks { .. } => "whoSpeaks",
+            Why::Failed { .. } => "failed",
+            Why::Cancelled { .. } => "cancelled",
+            Why::Resumed { .. } => "resumed",
+        };
+        Self { to: to.as_deref(), why: word, text: why.to_string(), entries: texts(why.ids()) }
+    }
+}
+
+impl<'a> RequestRecord<'a> {
+    fn of(request: &'a PermissionRequest) -> Self {
+        let choices = request.choices.iter().map(|choice| ChoiceRecord {
+            id: &choice.id,
+            name: &choice.name,
+            allows: choice.allows,
+        });
+        Self {
+            title: &request.title,
+            tool: request.tool.as_deref(),
+            input: request.input.as_ref(),
+            choices: choices.collect(),
+        }
+    }
+}
+
+fn texts(ids: Vec<&EntryId>) -> Vec<&str> {
+    ids.into_iter().map(EntryId::as_str).collect()
+}

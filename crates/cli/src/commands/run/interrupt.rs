@@ -1,0 +1,55 @@
+//! Ctrl-C while the table works: the first one stops the turn that runs, so that what was said so far is
+//! kept; the second one ends the process at once. The same for a request to terminate.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::{Handle, Signals};
+use tertulia_team::{Command, Door};
+
+/// The exit code of a process that a person interrupted.
+const INTERRUPTED: i32 = 130;
+
+/// Waits for signals until it is dropped.
+pub(super) struct Interrupt {
+    happened: Arc<AtomicBool>,
+    handle: Option<Handle>,
+}
+
+impl Interrupt {
+    /// Begins to wait. Where that is impossible a signal ends the process as usual.
+    pub(super) fn watch(door: Door) -> Self {
+        let happened = Arc::new(AtomicBool::new(false));
+        let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else {
+            return Self { happened, handle: None };
+        };
+        let handle = signals.handle();
+        let flag = Arc::clone(&happened);
+        let listen = move || {
+            for _ in &mut signals {
+                if flag.swap(true, Ordering::SeqCst) {
+                    std::process::exit(INTERRUPTED);
+                }
+                // The inbox may be full; whoever interrupts again is heard meanwhile.
+                let door = door.clone();
+                std::thread::spawn(move || door.send(Command::CancelRunning));
+            }
+        };
+        let thread = std::thread::Builder::new().name("tertulia-signals".to_owned()).spawn(listen);
+        Self { happened, handle: thread.is_ok().then_some(handle) }
+    }
+
+    /// Whether somebody interrupted.
+    pub(super) fn happened(&self) -> bool {
+        self.happened.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for Interrupt {
+    fn drop(&mut self) {
+        if let Some(handle) = &self.handle {
+            handle.close();
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! What happens, for people: progress on standard error, answers on standard output. All of it comes from
+//! agents, so nothing goes to a terminal as it is.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::time::Instant;
+
+use tertulia_session::{Entry, EntryKind, Message, Turn, TurnState, Usage};
+use tertulia_store::SessionId;
+use tertulia_team::{Question, TableEvent, Team, TurnNote, What, Why, is_partial};
+
+use crate::Streams;
+use crate::terminal::{excerpt, grouped, visible};
+
+/// How much of a tool's input is shown.
+const INPUT_COLUMNS: usize = 72;
+/// How much of what went wrong is shown.
+const TROUBLE_COLUMNS: usize = 400;
+
+/// Shows what happens.
+pub(super) struct Talk<'a, 's> {
+    streams: &'a mut Streams<'s>,
+    is_quiet: bool,
+    /// The agents, each with the name that is shown.
+    agents: BTreeMap<Box<str>, Box<str>>,
+    /// When the turn that runs began.
+    began: Instant,
+    /// The figures of the turn that ends.
+    usage: Option<Usage>,
+    answers: usize,
+    /// What was asked last. If it ends the run, the end tells it.
+    asked: Option<String>,
+    /// Why nothing more can be written.
+    failed: Option<io::Error>,
+}
+
+impl<'a, 's> Talk<'a, 's> {
+    pub(super) fn new(streams: &'a mut Streams<'s>, team: &Team, is_quiet: bool) -> Self {
+        let agents = team.members().iter().filter(|one| !one.is_person());
+        let agents = agents.map(|one| (one.member.name.clone(), one.shown_name().into())).collect();
+        let (began, usage) = (Instant::now(), None);
+        Self { streams, is_quiet, agents, began, usage, answers: 0, asked: None, failed: None }
+    }
+
+    pub(super) fn opened(&mut self, session: &SessionId, is_new: bool) {
+        match is_new {
+            true => self.say(&format!("session {session}")),
+            false => self.say(&format!("going on with session {session}")),
+        }
+    }
+
+    pub(super) fn differ(&mut self, session: &SessionId, differences: usize) {
+        let what = if differences == 1 { "decision" } else { "decisions" };
+        self.say(&format!(
+            "{differences} {what} of this session would be others with this team; the log counts. \
+             `tertulia replay {session}` lists them"
+        ));
+    }
+
+    pub(super) fn close(self) -> io::Result<()> {
+        self.failed.map_or(Ok(()), Err)
+    }
+
+    pub(super) fn hear(&mut self, event: &TableEvent<'_>) {
+        match event {
+            TableEvent::Stored(entry) => self.stored(entry),
+            TableEvent::Note(note) => self.say(&note.to_string()),
+            TableEvent::Asked(question) => self.asked(question),
+            TableEvent::Permission { member, request } => {
+                self.say(&format!("{member} asks to be allowed: {}", request.title));
+            }
+            TableEvent::Fed { .. }
+            | TableEvent::Text { .. }
+            | TableEvent::TextEnd { .. }
+            | TableEvent::TextWithdrawn { .. }
+            | TableEvent::Rested => {}
+        }
+    }
+
+    fn asked(&mut self, question: &Question) {
+        match (&question.why, &question.to) {
+            (Why::Answer { .. }, Some(name)) => {
+                self.say(&format!("it is {name}'s turn: {}", question.why));
+            }
+            (Why::Resumed { .. }, _) => {}
+            (why, _) => self.asked = Some(why.to_string()),
+        }
+    }
+
+    fn stored(&mut self, entry: &Entry) {
+        match &entry.kind {
+            EntryKind::Message(message) => self.message(entry, message),
+            EntryKind::Turn(turn) => self.turn(turn),
+            EntryKind::Usage(usage) => self.usage = Some(usage.clone()),
+            EntryKind::Custom(_) => {
+                if let Some(note) = TurnNote::of(entry) {
+                    self.turn_note(&note);
+                }
+            }
+            EntryKind::CompactionSummary(minutes) => {
+                let count = minutes.covered_count.unwrap_or_default();
+                self.say(&format!("the minutes now cover {} messages", grouped(count)));
+            }
+            _ => {}
+        }
+    }
+
+    fn message(&mut self, entry: &Entry, message: &Message) {
+        let Some(speaker) = message.speaker.as_deref().filter(|speaker| speaker.is_ai()) else {
+            return;
+        };
+        let blank = if self.answers > 0 { "\n" } else { "" };
+        let cut = if is_partial(entry) { " (cut off)" } else { "" };
+        let name = visible(&speaker.role_name).into_owned();
+        let text = message.text();
+        let text = if self.streams.stdout_is_terminal { visible(&text) } else { text };
+        self.answers += 1;
+        if self.failed.is_none() {
+            let out = &mut self.streams.stdout;
+            let end = if text.ends_with('\n') { "" } else { "\n" };
+            let written =
+                write!(out, "{blank}{name}{cut}:\n{text}{end}").and_then(|()| out.flush());
+            self.failed = written.err();
+        }
+    }
+
+    fn turn(&mut self, turn: &Turn) {
+        let Some(name) = self.agents.get(&turn.member).cloned() else { return };
+        match turn.state {
+            TurnState::Started => {
+                if let Some(question) = self.asked.take() {
+                    self.say(&question);
+                }
+                self.began = Instant::now();
+                self.usage = None;
+                self.say(&format!("{name} is working"));
+            }
+            TurnState::Done => self.figures(&name, "is done"),
+            TurnState::Failed => self.figures(&name, "failed"),
+            TurnState::Cancelled => self.say(&format!("{name}'s turn is cancelled")),
+            TurnState::Interrupted => self.say(&format!("{name}'s turn was interrupted")),
+            TurnState::Queued => {}
+        }
+    }
+
+    /// The end of a turn, with what it took.
+    fn figures(&mut self, name: &str, what: &str) {
+        let seconds = self.began.elapsed().as_secs_f64();
+        let mut line = format!("{name} {what} after {seconds:.1} s");
+        if let Some(usage) = self.usage.take() {
+            line.push_str(&format!(", {} tokens in", grouped(usage.input_tokens)));
+            if let Some(cached) = usage.cached_tokens.filter(|cached| *cached > 0) {
+                line.push_str(&format!(" ({} of them cached)", grouped(cached)));
+            }
+            line.push_str(&format!(", {} out", grouped(usage.output_tokens)));
+            if let Some(cost) = &usage.cost_usd {
+                line.push_str(&format!(", ${:.4}", cost.amount()));
+            }
+        }
+        self.say(&line);
+    }
+
+    fn turn_note(&mut self, note: &TurnNote) {
+        let member = &note.member;
+        let line = match &note.what {
+            What::ToolStarted { name, input, .. } => {
+                format!("{member}: {name} {}", excerpt(input, INPUT_COLUMNS))
+            }
+            What::ToolFinished { name, output, is_error: true, .. } => {
+                let name = name.as_deref().unwrap_or("a tool");
+                let output = excerpt(output.as_deref().unwrap_or_default(), INPUT_COLUMNS);
+                format!("{member}: {name} failed: {output}")
+            }
+            What::ToolDenied { name, reason } => {
+                let reason = reason.as_deref().map(|reason| format!(": {reason}"));
+                format!("{member} may not use {name}{}", reason.unwrap_or_default())
+            }
+            What::Warned { message, .. } => {
+                format!("{member}: {}", excerpt(message, TROUBLE_COLUMNS))
+            }
+            What::Failed { class, message, cure } => {
+                let message = excerpt(message, TROUBLE_COLUMNS);
+                format!("{member}: {message} ({class}); {cure}")
+            }
+            What::Retried { budget } => {
+                format!("{member} found it too long; again with {} bytes", grouped(*budget))
+            }
+            What::ToolFinished { .. } | What::Thought { .. } => return,
+        };
+        self.say(&line);
+    }
+
+    fn say(&mut self, line: &str) {
+        if !self.is_quiet {
+            // With standard error gone there is nobody left to tell.
+            let _ = writeln!(self.streams.stderr, "tertulia: {}", visible(line));
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! `tertulia why`: all that was decided because of an entry. The log is decided again with the team that
+//! sits there now; what it says counts.
+
+use serde::Serialize;
+use tertulia_session::EntryId;
+use tertulia_store::Range;
+use tertulia_team::{Decision, Machine};
+
+use super::entry_name::find_entry;
+use super::find_session;
+use super::sessions::{tell, write_json};
+use crate::Streams;
+use crate::args::WhyArgs;
+use crate::error::CliError;
+use crate::open_table::newest_table;
+use crate::store_place::StorePlace;
+use crate::team_place::TeamPlace;
+use crate::terminal::visible;
+
+/// One decision.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DecisionRecord<'a> {
+    entry_id: &'a str,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    member: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<&'a str>,
+    text: String,
+    entries: Vec<&'a str>,
+}
+
+pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+    let team = TeamPlace::read(&args.team, streams)?.team;
+    let store = StorePlace::read(&args.store)?.need()?;
+    let session = match &args.session {
+        Some(given) => find_session(&store, given)?,
+        None => newest_table(&store)?,
+    };
+    let stored = store.load(&session, &Range::Branch { tail: None, limit: None })?;
+    let entries = stored.iter().map(|stored| &stored.entry);
+    let entry = find_entry(entries.clone(), &args.entry)?;
+    let machine = Machine::replay(team.table().clone(), entries).machine;
+    let decisions = machine.why(entry.id.as_str());
+    if args.json {
+        for decision in &decisions {
+            write_json(streams, &DecisionRecord::of(&entry.id, decision))?;
+        }
+        return Ok(());
+    }
+    if decisions.is_empty() {
+        tell(streams, &format!("nothing was decided because of {}", entry.id));
+    }
+    for decision in decisions {
+        let line = decision.to_string();
+        writeln!(streams.stdout, "{}", visible(&line)).map_err(CliError::output)?;
+    }
+    Ok(())
+}
+
+impl<'a> DecisionRecord<'a> {
+    fn of(entry: &'a EntryId, decision: &'a Decision) -> Self {
+        let (kind, turn, member, state) = match decision {
+            Decision::Turn { turn, member, state, .. } => {
+                ("turn", Some(turn.as_str()), Some(&**member), Some(state.as_str()))
+            }
+            Decision::Note(_) => ("note", None, None, None),
+            Decision::Asked(question) => ("asked", None, question.to.as_deref(), None),
+        };
+        let entries = decision.ids().into_iter().map(EntryId::as_str).collect();
+        let (entry_id, text) = (entry.as_str(), decision.to_string());
+        Self { entry_id, kind, turn, member, state, text, entries }
+    }
+}

@@ -1,0 +1,111 @@
+//! Opens the table for `run` and `chat`: a session is begun, or one that is there is gone on with.
+
+use tertulia_session::{Entry, EntryKind, Routing, SpeakerType};
+use tertulia_store::{ListFilter, Range, SessionId, SessionStore, StoreError};
+use tertulia_team::{Audience, Difference, Driver, Opened, Team};
+
+use crate::args::SessionArg;
+use crate::commands::find_session;
+use crate::error::CliError;
+
+/// So many of the sessions that changed last are looked at for a table.
+const SESSIONS_LOOKED_AT: usize = 200;
+/// So many entries from either end of a session tell whether it is a table's.
+const ENTRIES_LOOKED_AT: usize = 256;
+
+/// A table that is open.
+pub(crate) struct OpenTable {
+    /// It.
+    pub(crate) driver: Driver,
+    /// Whether its session was begun just now.
+    pub(crate) is_new: bool,
+    /// Where the recorded decisions are not the ones that this team would have made.
+    pub(crate) differences: Vec<Difference>,
+}
+
+/// Opens the session that is meant, or begins one. `attended`: somebody can be asked for permissions.
+pub(crate) fn open(
+    arg: &SessionArg,
+    store: &SessionStore,
+    team: Team,
+    attended: bool,
+    audience: &mut dyn Audience,
+) -> Result<OpenTable, CliError> {
+    let id = wanted(arg, store)?;
+    let there = if_there(store, id.clone())?;
+    match there {
+        Some(id) => {
+            let Opened { driver, differences } =
+                Driver::reopen(store, &id, team, attended, audience)?;
+            Ok(OpenTable { driver, is_new: false, differences })
+        }
+        None => {
+            let driver = Driver::begin(store, id, team, attended)?;
+            Ok(OpenTable { driver, is_new: true, differences: Vec::new() })
+        }
+    }
+}
+
+/// The session that is meant, if it is there already.
+pub(crate) fn existing(
+    arg: &SessionArg,
+    store: &SessionStore,
+) -> Result<Option<SessionId>, CliError> {
+    if_there(store, wanted(arg, store)?)
+}
+
+/// The id that is meant; none for a session that gets one when it is begun.
+fn wanted(arg: &SessionArg, store: &SessionStore) -> Result<Option<SessionId>, CliError> {
+    match &arg.session {
+        Some(given) if arg.go_on => find_session(store, given).map(Some),
+        Some(given) => Ok(Some(SessionId::parse(given).map_err(StoreError::from)?)),
+        None if arg.go_on => newest_table(store).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn if_there(store: &SessionStore, id: Option<SessionId>) -> Result<Option<SessionId>, CliError> {
+    match id {
+        Some(id) => Ok(store.has(&id)?.then_some(id)),
+        None => Ok(None),
+    }
+}
+
+/// The session of the table that changed last.
+pub(crate) fn newest_table(store: &SessionStore) -> Result<SessionId, CliError> {
+    let filter = ListFilter { limit: Some(SESSIONS_LOOKED_AT), ..ListFilter::default() };
+    for info in store.list(&filter)? {
+        if is_table(store, &info.id)? {
+            return Ok(info.id);
+        }
+    }
+    Err(CliError::NoTable { place: store.place() })
+}
+
+/// Whether agents took turns in a session, or a person spoke to a table in it.
+fn is_table(store: &SessionStore, id: &SessionId) -> Result<bool, CliError> {
+    for stored in store.entries(id, &Range::All)?.take(ENTRIES_LOOKED_AT) {
+        if is_of_table(&stored?.entry) {
+            return Ok(true);
+        }
+    }
+    let newest = store.load(id, &Range::Tail(ENTRIES_LOOKED_AT))?;
+    Ok(newest.iter().any(|stored| is_of_table(&stored.entry)))
+}
+
+/// A turn, or what a person said to a table that found nobody: the driver notes whom a message reached,
+/// while an import notes what was written in it.
+fn is_of_table(entry: &Entry) -> bool {
+    match &entry.kind {
+        EntryKind::Turn(_) => true,
+        EntryKind::Message(message) => {
+            let is_person = message
+                .speaker
+                .as_ref()
+                .is_some_and(|speaker| speaker.kind == Some(SpeakerType::Human));
+            let nobody = Routing::to::<&str>([]);
+            is_person && message.routing.as_deref() == Some(&nobody)
+        }
+        _ => false,
+    }
+}

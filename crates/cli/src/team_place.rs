@@ -1,0 +1,137 @@
+//! Who sits at the table: finds the team file, asks for trust where it is needed, and makes the team.
+//! Called by the commands of the table. Starts nothing.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use tertulia_team::Team;
+use tertulia_team::file::{self, Found, Opened, Origin, Places, TeamFile, Trust, TrustReason};
+
+use crate::Streams;
+use crate::args::{TeamArg, TeamFileArg};
+use crate::error::CliError;
+use crate::store_place;
+use crate::terminal::visible;
+
+/// A team, and where it came from.
+pub(crate) struct TeamPlace {
+    /// The team.
+    pub(crate) team: Team,
+    /// The team as its file describes it: colours and other things of a screen.
+    pub(crate) file: TeamFile,
+}
+
+/// Whether a team file may start what it names.
+pub(crate) enum Standing {
+    /// It wants nothing that has to be allowed.
+    Harmless,
+    /// The person has allowed it, or it is the person's own.
+    Trusted,
+    /// Nobody has allowed this yet.
+    Untrusted(Vec<TrustReason>),
+}
+
+impl TeamPlace {
+    /// The team for a command that lets agents answer: its file must be trusted if it wants anything.
+    pub(crate) fn trusted(arg: &TeamArg, streams: &mut Streams<'_>) -> Result<Self, CliError> {
+        let Some(found) = find(&arg.file)? else { return Self::house() };
+        let opened = file::open(&found.path)?;
+        allow(arg, &found, &opened, streams)?;
+        Self::of(opened, streams)
+    }
+
+    /// The team for a command that only reads. Nothing is started, so nothing has to be trusted.
+    pub(crate) fn read(arg: &TeamFileArg, streams: &mut Streams<'_>) -> Result<Self, CliError> {
+        let Some(found) = find(arg)? else { return Self::house() };
+        let opened = file::open(&found.path)?;
+        Self::of(opened, streams)
+    }
+
+    /// The members that need no file.
+    fn house() -> Result<Self, CliError> {
+        let base = working_folder()?;
+        let file = TeamFile::house();
+        let team = make(&file, &base, &base)?;
+        Ok(Self { team, file })
+    }
+
+    fn of(opened: Opened, streams: &mut Streams<'_>) -> Result<Self, CliError> {
+        let Opened { team: file, folder: base, path, .. } = opened;
+        for warning in &file.warnings {
+            // With standard error gone there is nobody left to tell.
+            let _ = writeln!(streams.stderr, "tertulia: {}", visible(&warning.to_string()));
+        }
+        let team = make(&file, &base, &path)?;
+        Ok(Self { team, file })
+    }
+}
+
+fn make(file: &TeamFile, base: &Path, path: &Path) -> Result<Team, CliError> {
+    Team::from_file(file, base).map_err(|error| CliError::Team { path: path.to_owned(), error })
+}
+
+/// Finds the team file; `None` if there is none.
+pub(crate) fn find(arg: &TeamFileArg) -> Result<Option<Found>, CliError> {
+    let path = |name: &str| env::var_os(name).filter(|text| !text.is_empty()).map(PathBuf::from);
+    let (variable, home) = (path("TERTULIA_TEAM"), path("HOME"));
+    let (config_home, start) = (path("XDG_CONFIG_HOME"), working_folder()?);
+    Ok(file::find(&Places {
+        flag: arg.team.as_deref(),
+        variable: variable.as_deref(),
+        start: &start,
+        home: home.as_deref(),
+        config_home: config_home.as_deref(),
+    }))
+}
+
+/// The folder where the command runs.
+pub(crate) fn working_folder() -> Result<PathBuf, CliError> {
+    env::current_dir().map_err(|source| CliError::ReadFile { path: ".".into(), source })
+}
+
+/// Whether a team file that was read may start what it names.
+pub(crate) fn standing(origin: Origin, opened: &Opened) -> Result<Standing, CliError> {
+    let reasons = file::needs_trust(&opened.team);
+    if reasons.is_empty() {
+        return Ok(Standing::Harmless);
+    }
+    let known = Trust::open(&store_place::home()?)?;
+    match !origin.needs_trust() || known.is_trusted(&opened.path, opened.hash) {
+        true => Ok(Standing::Trusted),
+        false => Ok(Standing::Untrusted(reasons)),
+    }
+}
+
+/// Goes on if the file is trusted, or becomes so now.
+fn allow(
+    arg: &TeamArg,
+    found: &Found,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<(), CliError> {
+    let Standing::Untrusted(reasons) = standing(found.origin, opened)? else { return Ok(()) };
+    if !arg.trust && !is_agreed(&opened.path, &reasons, streams)? {
+        return Err(CliError::Untrusted { path: opened.path.clone(), reasons });
+    }
+    Trust::open(&store_place::home()?)?.trust(&opened.path, opened.hash)?;
+    let line = format!("{} is trusted as it is now", opened.path.display());
+    let _ = writeln!(streams.stderr, "tertulia: {}", visible(&line));
+    Ok(())
+}
+
+/// Asks the person, if there is one.
+fn is_agreed(
+    path: &Path,
+    reasons: &[TrustReason],
+    streams: &mut Streams<'_>,
+) -> Result<bool, CliError> {
+    if !streams.stdin_is_terminal {
+        return Ok(false);
+    }
+    let mut question = format!("{} is not trusted yet. It says:\n", path.display());
+    for reason in reasons {
+        question.push_str(&format!("  {reason}\n"));
+    }
+    question.push_str("Trust it as it is now? [y/N] ");
+    streams.agree(&question)
+}

@@ -1,0 +1,51 @@
+//! `tertulia chat` as a process: by plain lines through pipes, and on a pseudo-terminal with an emulator
+//! that shows what a person would see.
+
+mod escapes;
+mod plain;
+mod terminal;
+mod terminal_tests;
+
+use std::path::{Path, PathBuf};
+
+/// A folder with a team in it.
+pub(crate) struct Parlour {
+    folder: tempfile::TempDir,
+}
+
+impl Parlour {
+    /// A person, `max` who plays these answers, and `slow` who counts for a minute.
+    pub(crate) fn new(answers: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let script: Vec<String> =
+            answers.iter().map(|text| serde_json::to_string(text).unwrap()).collect();
+        std::fs::write(folder.path().join("script.jsonl"), script.join("\n")).unwrap();
+        let slow = "cat >/dev/null\ni=0\nwhile [ $i -lt 600 ]; do\n  i=$((i+1))\n  \
+                    echo \"count $i of many\"\n  sleep 0.1\ndone\n";
+        std::fs::write(folder.path().join("slow.sh"), slow).unwrap();
+        let team = "[[member]]\nname = \"ann\"\nkind = \"human\"\n\n\
+                    [[member]]\nname = \"max\"\nagent = \"script\"\nscript_file = \"script.jsonl\"\n\n\
+                    [[member]]\nname = \"slow\"\nagent = \"command\"\ncommand = [\"sh\", \"slow.sh\"]\n";
+        std::fs::write(folder.path().join("tertulia.toml"), team).unwrap();
+        Self { folder }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The arguments of a chat in it.
+    pub(crate) fn arguments(&self, more: &[&str]) -> Vec<String> {
+        let store = format!("sqlite:{}", self.path().join("home/sessions.db").display());
+        let team = self.path().join("tertulia.toml").display().to_string();
+        let fixed = ["chat", "--trust", "--team", &team, "--store", &store];
+        fixed.iter().chain(more).map(|&text| text.to_owned()).collect()
+    }
+
+    /// The variables of a chat in it.
+    pub(crate) fn variables(&self) -> Vec<(&'static str, PathBuf)> {
+        let home = self.path().join("home");
+        std::fs::create_dir_all(&home).unwrap();
+        vec![("HOME", home.clone()), ("TERTULIA_HOME", home)]
+    }
+}

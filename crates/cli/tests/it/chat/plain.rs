@@ -1,0 +1,114 @@
+//! Without a terminal: lines in, plain text out.
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+use super::Parlour;
+
+fn chat(parlour: &Parlour, more: &[&str], input: &str) -> Output {
+    let mut child = Command::new(std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap())
+        .args(parlour.arguments(more))
+        .envs(parlour.variables())
+        .current_dir(parlour.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+/// What a chat prints, without what differs from run to run.
+#[track_caller]
+fn talk(parlour: &Parlour, more: &[&str], input: &str) -> String {
+    let output = chat(parlour, more, input);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{:?} {told}", output.status);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(!text.contains('\x1b'), "{text:?}");
+    text.lines().filter(|line| !is_time(line)).collect::<Vec<_>>().join("\n")
+}
+
+fn is_time(line: &str) -> bool {
+    line.strip_suffix(" s").is_some_and(|number| number.parse::<f64>().is_ok())
+}
+
+#[test]
+fn lines_are_said_in_turn_and_answered_in_plain_text() {
+    let parlour = Parlour::new(&["It is **done**.\n```sh\n  ls\n```", "Twice."]);
+    let shown = talk(&parlour, &["--session", "talk"], "hello\n\nagain\n");
+    let expected = "session talk · @ann @max @slow · /help\nann: hello\nmax:\nIt is done.\n```sh\n  ls\n\
+                    ```\n\nann: again\nmax:\nTwice.\n";
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn commands_work_without_a_terminal_too() {
+    let parlour = Parlour::new(&["One.", "Two."]);
+    let input = "/members\n/nxt\n/cost\n/next max: go\n/queue\n/why\n/context max\n/task Build it\n\
+                 /drop all\n/export log.jsonl\n/export log.jsonl\n/compact\n/resume nothing\n/quit\n\
+                 never said\n";
+    let shown = talk(&parlour, &["--session", "talk"], input);
+    for part in [
+        "@ann  a person",
+        "there is no command /nxt; did you mean /next?",
+        "no agent has told what its answers cost",
+        "ann:\ngo\n[NEXT: max]",
+        "nobody speaks, and nobody waits",
+        "max would get ",
+        "task: Build it",
+        " entries are in log.jsonl",
+        "log.jsonl is there already",
+        "there is no entry nothing",
+    ] {
+        assert!(shown.contains(part), "{part:?} is not in:\n{shown}");
+    }
+    assert!(!shown.contains("never said"));
+    let log = std::fs::read_to_string(parlour.path().join("log.jsonl")).unwrap();
+    assert!(log.lines().count() > 5 && log.contains("[NEXT: max]"));
+}
+
+#[test]
+fn a_fork_goes_on_in_a_session_of_its_own() {
+    let parlour = Parlour::new(&["One.", "Two."]);
+    let shown = talk(&parlour, &["--session", "talk"], "first\n/fork\nsecond\n");
+    assert!(shown.contains("this goes on in session "), "{shown}");
+    let first = talk(&parlour, &["--session", "talk"], "");
+    assert!(first.contains("ann: first") && !first.contains("second"), "{first}");
+    let newest = talk(&parlour, &["--continue"], "");
+    assert!(newest.contains("ann: first") && newest.contains("ann: second"), "{newest}");
+}
+
+#[test]
+fn the_exit_code_says_that_an_agent_failed() {
+    let parlour = Parlour::new(&[" "]);
+    let output = chat(&parlour, &[], "hello\n");
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("max could not answer (empty)"), "{told}");
+}
+
+#[test]
+fn a_chat_that_is_asked_to_end_stores_what_was_said() {
+    let parlour = Parlour::new(&["One."]);
+    let mut child = Command::new(std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap())
+        .args(parlour.arguments(&["--session", "talk"]))
+        .envs(parlour.variables())
+        .current_dir(parlour.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"@slow count\n").unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+    assert!(lines.by_ref().any(|line| line.unwrap().contains("count 3")));
+    let kill = Command::new("kill").arg(child.id().to_string()).status().unwrap();
+    assert!(kill.success());
+    assert!(lines.count() > 0, "what was said until the end is shown");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let shown = talk(&parlour, &["--session", "talk"], "");
+    assert!(shown.contains("count 2 of many") && shown.contains("(cut off here)"), "{shown}");
+}

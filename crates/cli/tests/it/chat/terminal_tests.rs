@@ -1,0 +1,226 @@
+//! The chat as a person sees it.
+
+use super::Parlour;
+use super::escapes::{corpus, foreign};
+use super::terminal::Terminal;
+
+const CTRL_C: &str = "\x03";
+const CTRL_D: &str = "\x04";
+const ESC: &str = "\x1b";
+const TAB: &str = "\t";
+
+/// The screen without what differs from run to run.
+fn masked(screen: &str) -> String {
+    let line = |line: &str| match line.strip_suffix(" s").map(str::parse::<f64>) {
+        Some(Ok(_)) => "TIME s".to_owned(),
+        _ => line.trim_end().to_owned(),
+    };
+    let told = |line: &&str| !line.ends_with("is trusted as it is now");
+    screen.lines().filter(told).map(line).collect::<Vec<_>>().join("\n").trim_end().to_owned()
+}
+
+#[test]
+fn a_typed_line_is_answered_above_the_next_one() {
+    let parlour =
+        Parlour::new(&["# Plan\n\n- **one** of `two`\n- three\n\n```rust\n    let a = 1;\n```"]);
+    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    terminal.shows("> ");
+    terminal.types("helo\x1b[Dl");
+    terminal.shows("> hello");
+    terminal.types("\r");
+    let screen = terminal.until("the answer and its figures", |screen| {
+        screen.contains("let a") && screen.trim_end().ends_with(" s\n\n>")
+    });
+    let expected = "session talk · @ann @max @slow · /help\nann: hello\nmax:\nPlan\n\n• one of two\n\
+                    • three\n\n```rust\n    let a = 1;\n```\nTIME s\n\n>";
+    assert_eq!(masked(&screen), expected);
+    terminal.types(CTRL_D);
+    let (code, screen, _) = terminal.ends();
+    assert_eq!(code, 0, "{screen}");
+    assert!(screen.contains("tertulia chat --session talk"), "{screen}");
+}
+
+#[test]
+fn members_files_and_commands_are_completed() {
+    let parlour = Parlour::new(&["One."]);
+    let mut terminal = Terminal::chat(&parlour, &[]);
+    terminal.shows("> ");
+    terminal.types(&format!("@m{TAB}"));
+    terminal.has_typed("> @max ");
+    terminal.types(&format!("see @scr{TAB}"));
+    terminal.shows("> @max see @script.jsonl ");
+    terminal.types(&format!("\x15/co{TAB}"));
+    terminal.shows("/context  /compact  /cost");
+    terminal.types(&format!("n{TAB}"));
+    terminal.has_typed("> /context ");
+    terminal.types("\x15/memebrs\r");
+    terminal.shows("there is no command /memebrs; did you mean /members?");
+    terminal.types("\x1b[A");
+    terminal.shows("\n> /memebrs");
+    terminal.types(&format!("{CTRL_C}{CTRL_C}"));
+    assert_eq!(terminal.ends().0, 0);
+}
+
+/// Stops an answer in the middle; what was typed meanwhile stays.
+fn stops_with(key: &str) {
+    let parlour = Parlour::new(&["One."]);
+    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    terminal.shows("> ");
+    terminal.types("@slow count\r");
+    terminal.shows("count 3 of many");
+    terminal.shows("slow answers… Esc stops");
+    terminal.types("next thought");
+    terminal.shows("> next thought");
+    terminal.types(key);
+    let screen = terminal.until("that it was cancelled", |screen| screen.contains("cancelled · "));
+    assert!(screen.contains("(cut off here)"), "{screen}");
+    terminal.until("what was typed", |screen| screen.trim_end().ends_with("\n> next thought"));
+    terminal.types("\x15@max hello\r");
+    terminal.shows("One.");
+    terminal.types("/quit\r");
+    assert_eq!(terminal.ends().0, 0);
+}
+
+#[test]
+fn ctrl_c_stops_an_answer_in_the_middle() {
+    stops_with(CTRL_C);
+}
+
+#[test]
+fn esc_stops_an_answer_in_the_middle() {
+    stops_with(ESC);
+}
+
+#[test]
+fn what_is_said_meanwhile_waits_and_goes_on_when_the_person_wants_it() {
+    let parlour = Parlour::new(&["One."]);
+    let mut terminal = Terminal::chat(&parlour, &[]);
+    terminal.shows("> ");
+    terminal.types("@slow count\r");
+    terminal.shows("count 2 of many");
+    terminal.types("@max your turn\r");
+    terminal.shows("ann: @max your turn");
+    terminal.types("/queue\r");
+    terminal.shows("max waits  ann wrote @max in e-");
+    terminal.types(ESC);
+    terminal.shows("shall the 1 that wait go on?");
+    terminal.shows("/resume goes on");
+    terminal.types("/resume\r");
+    terminal.shows("max:\nOne.");
+    terminal.types(CTRL_D);
+    assert_eq!(terminal.ends().0, 0);
+}
+
+#[test]
+fn ctrl_c_twice_leaves_and_what_was_said_is_there_again() {
+    let parlour = Parlour::new(&["One."]);
+    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    terminal.shows("> ");
+    terminal.types("first word\r");
+    terminal.shows("One.");
+    terminal.types("half a line");
+    terminal.shows("> half a line");
+    terminal.types(CTRL_C);
+    terminal.shows("Ctrl-C once more leaves\n>");
+    terminal.types(CTRL_C);
+    assert_eq!(terminal.ends().0, 0);
+
+    let mut again = Terminal::chat(&parlour, &["--continue"]);
+    let screen = again.shows("One.");
+    assert!(screen.contains("session talk") && screen.contains("ann: first word"), "{screen}");
+    again.types("\x1b[A");
+    again.shows("> first word");
+    again.types("\x15/quit\r");
+    assert_eq!(again.ends().0, 0);
+}
+
+#[test]
+fn leaving_in_the_middle_of_an_answer_keeps_what_came() {
+    let parlour = Parlour::new(&["One."]);
+    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    terminal.shows("> ");
+    terminal.types("@slow count\r");
+    terminal.shows("count 3 of many");
+    let kill = std::process::Command::new("kill").arg(terminal.process().to_string()).status();
+    assert!(kill.unwrap().success());
+    let (code, screen, raw) = terminal.ends();
+    assert_eq!(code, 0, "{screen}");
+    assert!(String::from_utf8_lossy(&raw).contains("\x1b[?2004l"), "the terminal is given back");
+    let again = Terminal::chat(&parlour, &["--continue"]);
+    let screen = again.shows("(cut off here)");
+    assert!(screen.contains("count 2 of many"), "{screen}");
+}
+
+#[test]
+fn the_screen_may_change_its_size_while_an_answer_streams_in() {
+    let parlour = Parlour::new(&["One."]);
+    let mut terminal = Terminal::chat(&parlour, &[]);
+    terminal.shows("> ");
+    terminal.types("@slow count\r");
+    terminal.shows("count 2 of many");
+    terminal.types("a line that is typed while the screen becomes narrow");
+    terminal.shows("becomes narrow");
+    terminal.resize(12, 40);
+    terminal.until("a wrapped line", |screen| {
+        screen.contains("> a line that is typed while the screen") && screen.contains("\n  ")
+    });
+    terminal.resize(30, 100);
+    terminal.until("one line again", |screen| {
+        screen.trim_end().ends_with("> a line that is typed while the screen becomes narrow")
+    });
+    terminal.types(ESC);
+    terminal.shows("cancelled");
+    terminal.types(&format!("\x15{CTRL_D}"));
+    assert_eq!(terminal.ends().0, 0);
+}
+
+#[test]
+fn no_escape_sequence_of_an_answer_reaches_the_terminal() {
+    let sequences = corpus();
+    let prose = sequences.iter().map(|one| format!("a{one}b")).collect::<Vec<_>>().join("\n");
+    let code = format!("```sh{}\n{prose}\n```\n# {prose}\n[x]({prose})", sequences[0]);
+    let answer = format!("{prose}\n{code}\nthe end");
+    let parlour = Parlour::new(&[&answer]);
+    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    terminal.shows("> ");
+    terminal.types("hello\r");
+    terminal.shows("the end");
+    terminal.types(&format!("\x1b[200~pasted {}{}\x1b[201~", sequences[0], sequences[60]));
+    terminal.shows("> pasted ␛");
+    terminal.types("\x15/why\r");
+    terminal.shows("max's turn");
+    terminal.types("/quit\r");
+    let (code, _, raw) = terminal.ends();
+    assert_eq!(code, 0);
+    assert_eq!(foreign(&String::from_utf8(raw).unwrap()), "");
+
+    let again = Terminal::chat(&parlour, &["--continue"]);
+    again.shows("the end");
+    again.until("the line to type", |screen| screen.trim_end().ends_with('>'));
+}
+
+#[test]
+fn with_no_color_there_are_no_colours_and_a_dumb_terminal_gets_plain_lines() {
+    let parlour = Parlour::new(&["**One.**"]);
+    let env = [("TERM", "xterm-256color"), ("NO_COLOR", "1")];
+    let mut terminal = Terminal::chat_with(&parlour, &[], &env);
+    terminal.shows("> ");
+    terminal.types("hello\r");
+    terminal.shows("One.");
+    terminal.types(CTRL_D);
+    let (_, _, raw) = terminal.ends();
+    let raw = String::from_utf8(raw).unwrap();
+    let coded = raw
+        .split("\x1b[")
+        .skip(1)
+        .any(|code| code.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('m'));
+    assert!(!coded, "{raw:?}");
+
+    let mut dumb = Terminal::chat_with(&parlour, &[], &[("TERM", "dumb")]);
+    dumb.shows("> ");
+    dumb.types("hello\r");
+    dumb.shows("One.");
+    dumb.types("/quit\r");
+    let (_, _, raw) = dumb.ends();
+    assert!(!raw.contains(&0x1b));
+}

@@ -1,0 +1,76 @@
+//! `tertulia doctor`: what is there, what is missing, and what would stop a run.
+
+use serde_json::Value;
+
+use crate::room::Room;
+
+/// The finding about something.
+fn finding(room: &Room, code: i32, about: &str) -> Value {
+    let left = room.exits(code, &["doctor", "--json"]);
+    let record = left.json().remove(0);
+    let findings = record["findings"].as_array().unwrap();
+    let found = findings.iter().find(|one| one["about"] == about);
+    found.unwrap_or_else(|| panic!("{about}: {record}")).clone()
+}
+
+#[test]
+fn a_fresh_machine_is_good_enough() {
+    let room = Room::empty();
+    let left = room.exits(0, &["doctor"]);
+    for text in ["claude: not found", "containment: ", "team file: none", "store: ", "terminal: "] {
+        assert!(left.stdout.contains(text), "{text}: {}", left.stdout);
+    }
+    assert!(!room.root().join("data/sessions.db").exists());
+    let store = finding(&room, 0, "store");
+    assert!(store["text"].as_str().unwrap().contains("MiB free"), "{store}");
+    assert_eq!(finding(&room, 0, "terminal")["health"], "good");
+}
+
+#[test]
+fn an_agent_is_told_with_place_version_and_sign_in() {
+    let room = Room::empty();
+    room.program("claude", "echo '9.8.7 (Claude Code)'");
+    let claude = finding(&room, 0, "claude");
+    let text = claude["text"].as_str().unwrap();
+    assert!(text.starts_with("9.8.7 at ") && text.contains("not signed in"), "{text}");
+    assert_eq!(claude["health"], "lacking");
+    assert!(claude["advice"].as_str().unwrap().contains("/login"), "{claude}");
+}
+
+#[test]
+fn a_team_file_that_cannot_be_read_would_stop_a_run() {
+    let room = Room::new("[[member]]\nname = \"max\"\nagent = \"clod\"\n");
+    let team = finding(&room, 1, "team file");
+    assert_eq!(team["health"], "broken");
+    assert!(team["text"].as_str().unwrap().contains("tertulia.toml:3:"), "{team}");
+}
+
+#[test]
+fn a_file_without_trust_would_stop_a_run() {
+    let command =
+        "[[member]]\nname = \"max\"\nagent = \"command\"\ncommand = [\"sh\", \"-c\", \"cat\"]\n";
+    let room = Room::new(command);
+    let team = finding(&room, 1, "team file");
+    assert!(team["text"].as_str().unwrap().contains("max starts sh -c cat"), "{team}");
+    room.exits(0, &["run", "hello", "--trust"]);
+    assert_eq!(finding(&room, 0, "team file")["health"], "good");
+    assert!(finding(&room, 0, "store")["text"].as_str().unwrap().contains("schema as expected"));
+}
+
+#[test]
+fn a_missing_program_stops_a_run_only_if_everybody_needs_it() {
+    let claude = "[[member]]\nname = \"max\"\nagent = \"claude\"\n";
+    let scribe = "[[member]]\nname = \"scribe\"\nagent = \"scribe\"\n";
+    let room = Room::new(&format!("{claude}{scribe}"));
+    assert_eq!(finding(&room, 1, "member max")["health"], "broken");
+    let room = Room::new(&format!("{scribe}{claude}"));
+    assert_eq!(finding(&room, 0, "member max")["health"], "lacking");
+}
+
+#[test]
+fn a_store_that_cannot_be_opened_would_stop_a_run() {
+    let room = Room::empty();
+    room.write("sessions.db", "this is no database, and long enough to be seen as none at all");
+    let left = room.exits(1, &["doctor", "--store", "sqlite:sessions.db"]);
+    assert!(left.stdout.contains("broken   store: "), "{}", left.stdout);
+}

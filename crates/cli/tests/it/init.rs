@@ -1,0 +1,66 @@
+//! `tertulia init`, `completions` and `man`.
+
+use crate::room::Room;
+
+fn with_agents() -> Room {
+    let room = Room::empty();
+    room.program("claude", "echo '9.8.7 (Claude Code)'");
+    room.program("codex", "echo 'codex-cli 0.1.2'");
+    room
+}
+
+#[test]
+fn the_agents_of_this_machine_are_found_and_written() {
+    let room = with_agents();
+    let left = room.exits(0, &["init"]);
+    assert_eq!(left.stdout, "");
+    assert!(left.stderr.contains("claude: 9.8.7 at "), "{}", left.stderr);
+    assert!(left.stderr.contains("gemini: not found"), "{}", left.stderr);
+    assert!(left.stderr.contains("next: "), "{}", left.stderr);
+    let file = std::fs::read_to_string(room.path("tertulia.toml")).unwrap();
+    assert!(file.contains("agent = \"claude\"") && file.contains("agent = \"codex\""), "{file}");
+    assert!(!file.contains("agent = \"gemini\""), "{file}");
+    // What it writes can be used, and asks for no trust.
+    let left = room.exits(0, &["run", "@scribe We decided to ship."]);
+    assert!(left.stdout.starts_with("scribe:\n"), "{}", left.stdout);
+}
+
+#[test]
+fn a_file_that_is_there_is_replaced_only_by_force() {
+    let room = with_agents();
+    room.write("tertulia.toml", "mine");
+    let left = room.exits(1, &["init"]);
+    assert!(left.stderr.contains("is there already"), "{}", left.stderr);
+    assert_eq!(std::fs::read_to_string(room.path("tertulia.toml")).unwrap(), "mine");
+    room.exits(0, &["init", "--force"]);
+    assert_ne!(std::fs::read_to_string(room.path("tertulia.toml")).unwrap(), "mine");
+}
+
+#[test]
+fn a_file_can_be_printed_and_none_is_written() {
+    let room = Room::empty();
+    let left = room.exits(0, &["init", "--print"]);
+    assert!(left.stdout.contains("name = \"scribe\""), "{}", left.stdout);
+    assert!(!room.path("tertulia.toml").exists());
+}
+
+#[test]
+fn shells_get_what_they_need() {
+    let room = Room::empty();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let left = room.exits(0, &["completions", shell]);
+        assert!(left.stdout.contains("tertulia"), "{shell}");
+    }
+    room.exits(2, &["completions", "tcsh"]);
+}
+
+#[test]
+fn the_manual_is_a_page_or_a_folder_of_pages() {
+    let room = Room::empty();
+    let left = room.exits(0, &["man"]);
+    assert!(left.stdout.contains(".TH"), "{}", left.stdout);
+    room.exits(0, &["man", "--out", "pages"]);
+    for page in ["tertulia.1", "tertulia-run.1", "tertulia-sessions-list.1"] {
+        assert!(room.path("pages").join(page).is_file(), "{page}");
+    }
+}

@@ -1,0 +1,55 @@
+//! `tertulia replay`: the same log gives the same decisions, and another team is noticed.
+
+use crate::room::Room;
+
+const TEAM: &str = "[[member]]\nname = \"ann\"\nkind = \"human\"\n\
+    [[member]]\nname = \"max\"\nagent = \"script\"\nanswers = [\"@eva please look.\"]\n\
+    [[member]]\nname = \"eva\"\nagent = \"script\"\nanswers = [\"Fine.\"]\n";
+
+fn talked() -> Room {
+    let room = Room::new(TEAM);
+    room.exits(0, &["run", "hello", "--session", "talk"]);
+    room.exits(0, &["run", "once more", "--session", "talk"]);
+    room
+}
+
+#[test]
+fn the_same_team_decides_the_same() {
+    let room = talked();
+    let before = room.entries();
+    let left = room.exits(0, &["replay", "tal"]);
+    assert_eq!(left.stdout, "");
+    assert_eq!(left.stderr, "tertulia: 4 turns, every decision as before\n");
+    let record = &room.exits(0, &["replay", "talk", "--json"]).json()[0];
+    assert_eq!((&record["equal"], &record["turns"]), (&true.into(), &4.into()));
+    assert_eq!(record["differences"].as_array().map(Vec::len), Some(0));
+    assert_eq!(room.entries(), before);
+}
+
+#[test]
+fn another_team_decides_otherwise_and_every_difference_is_told() {
+    let room = talked();
+    room.write("other.toml", &format!("default = \"eva\"\n{TEAM}"));
+    let left = room.exits(1, &["replay", "talk", "--team", "other.toml"]);
+    assert!(left.stdout.contains("now it would be eva's turn"), "{}", left.stdout);
+    assert!(left.stderr.contains("the log counts"), "{}", left.stderr);
+}
+
+#[test]
+fn a_member_that_is_gone_is_a_stranger() {
+    let room = talked();
+    room.write("small.toml", TEAM.split("[[member]]\nname = \"eva\"").next().unwrap());
+    let left = room.exits(1, &["replay", "talk", "--team", "small.toml", "--json"]);
+    let record = &left.json()[0];
+    let kinds: Vec<_> = record["differences"].as_array().unwrap().iter().collect();
+    assert!(kinds.iter().any(|one| one["kind"] == "stranger"), "{record}");
+    let text = kinds[0]["text"].as_str().unwrap_or_default();
+    assert!(text.contains("eva does not sit at the table"), "{text}");
+}
+
+#[test]
+fn a_run_with_fewer_turns_is_replayed_with_as_many() {
+    let room = Room::new(TEAM);
+    room.exits(3, &["run", "hello", "--session", "talk", "--max-turns", "1"]);
+    room.exits(0, &["replay", "talk", "--max-turns", "1"]);
+}

@@ -1,0 +1,192 @@
+//! A folder with a team file, a store and a home of its own, where the real command runs. Nothing of the
+//! machine's user is seen or touched.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// The place of one test.
+pub(crate) struct Room {
+    folder: tempfile::TempDir,
+}
+
+/// What a command left behind.
+#[derive(Debug)]
+pub(crate) struct Left {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Room {
+    /// A room with this team file.
+    pub(crate) fn new(team: &str) -> Self {
+        let room = Self::empty();
+        room.write("tertulia.toml", team);
+        room
+    }
+
+    /// A room without a team file.
+    pub(crate) fn empty() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["work", "home", "data", "bin"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        Self { folder }
+    }
+
+    /// The working folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join("work").join(name)
+    }
+
+    /// The folder of all.
+    pub(crate) fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    /// A program that is found in `PATH`.
+    pub(crate) fn program(&self, name: &str, script: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.root().join("bin").join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command =
+            Command::new(std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap());
+        let bin = self.root().join("bin");
+        command
+            .args(arguments)
+            .env_clear()
+            .env("PATH", format!("{}:/usr/bin:/bin", bin.display()))
+            .env("HOME", self.root().join("home"))
+            .env("TERTULIA_HOME", self.root().join("data"))
+            .env("LANG", "C.UTF-8")
+            .current_dir(self.path(""))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
+        self.command(arguments).spawn().unwrap()
+    }
+
+    /// Runs the command with this standard input.
+    pub(crate) fn tertulia_with(&self, arguments: &[&str], stdin: &[u8]) -> Left {
+        let mut child = self.start(arguments);
+        // It may end before it has read all.
+        let _ = child.stdin.take().unwrap().write_all(stdin);
+        Left::of(child)
+    }
+
+    pub(crate) fn tertulia(&self, arguments: &[&str]) -> Left {
+        self.tertulia_with(arguments, b"")
+    }
+
+    /// The same, with this exit code.
+    #[track_caller]
+    pub(crate) fn exits(&self, code: i32, arguments: &[&str]) -> Left {
+        let left = self.tertulia(arguments);
+        assert_eq!(left.code, Some(code), "{left:#?}");
+        left
+    }
+
+    /// The newest session's id.
+    pub(crate) fn session(&self) -> String {
+        let listed = self.exits(0, &["sessions", "list", "--json"]).stdout;
+        let first: Value = serde_json::from_str(listed.lines().next().unwrap()).unwrap();
+        first["sessionId"].as_str().unwrap().to_owned()
+    }
+
+    /// All entries of the newest session.
+    pub(crate) fn entries(&self) -> Vec<Value> {
+        let log = self.exits(0, &["sessions", "export", &self.session()]).stdout;
+        log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Who said what in the newest session.
+    pub(crate) fn said(&self) -> Vec<(String, String)> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let entries = self.entries();
+        let messages = entries.iter().filter(|entry| entry["type"] == "message");
+        messages
+            .map(|entry| {
+                let payload = &entry["payload"];
+                let parts = payload["parts"].as_array().unwrap();
+                let words = parts.iter().map(|part| text(&part["payload"]["text"]));
+                (text(&payload["speaker"]["roleId"]), words.collect())
+            })
+            .collect()
+    }
+
+    /// The states of all turns, in order: member and state.
+    pub(crate) fn turns(&self) -> Vec<String> {
+        let entries = self.entries();
+        let turns = entries.iter().filter(|entry| entry["type"] == "turn");
+        turns
+            .map(|entry| {
+                let payload = &entry["payload"];
+                let word = |name: &str| payload[name].as_str().unwrap_or_default().to_owned();
+                format!("{} {}", word("member"), word("state"))
+            })
+            .collect()
+    }
+}
+
+impl Left {
+    pub(crate) fn of(child: Child) -> Self {
+        let output = child.wait_with_output().unwrap();
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// The lines of standard output as JSON.
+    pub(crate) fn json(&self) -> Vec<Value> {
+        self.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+/// Waits until something is true; fails if that takes too long.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, mut is_true: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_true() {
+        assert!(began.elapsed() < Duration::from_secs(60), "waited too long for: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The id of a process that a script has written, once it has.
+#[track_caller]
+pub(crate) fn pid_in(path: &Path) -> String {
+    let read = || std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
+    wait_until("the agent's process id", || !read().is_empty());
+    read()
+}
+
+/// Whether a process of this id is there and no zombie.
+pub(crate) fn is_alive(pid: &str) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = status.rsplit(") ").next().and_then(|rest| rest.chars().next());
+    state.is_some_and(|state| state != 'Z' && state != 'X')
+}
+
+/// Sends a signal.
+pub(crate) fn signal(name: &str, pid: u32) {
+    let status = Command::new("kill").args([name, &pid.to_string()]).status().unwrap();
+    assert!(status.success());
+}

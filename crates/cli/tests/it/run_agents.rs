@@ -1,0 +1,141 @@
+//! `tertulia run` with programs as agents: trust, failures, floods, Ctrl-C and crashes.
+
+use crate::room::{Left, Room, is_alive, pid_in, signal, wait_until};
+
+/// A person, and an agent that is this script.
+fn team(script: &str) -> String {
+    let words = serde_json::json!(["sh", "-c", script]);
+    format!(
+        "[[member]]\nname = \"ann\"\nkind = \"human\"\n\
+         [[member]]\nname = \"max\"\nagent = \"command\"\ncommand = {words}\n"
+    )
+}
+
+/// Says how it goes and waits; its process id is in a file.
+const SLOW: &str = "cat > /dev/null; echo one; echo two; sleep 300 & echo $$ > pid; wait";
+
+#[test]
+fn a_project_that_starts_programs_is_trusted_once_and_by_its_content() {
+    let room = Room::new(&team("cat > /dev/null; echo hi"));
+    let left = room.exits(2, &["run", "hello"]);
+    assert!(left.stderr.contains("max starts sh -c"), "{}", left.stderr);
+    assert!(left.stderr.contains("run again with --trust"), "{}", left.stderr);
+    assert!(!room.root().join("data/sessions.db").exists());
+    let left = room.exits(0, &["run", "hello", "--trust"]);
+    assert_eq!(left.stdout, "max:\nhi\n");
+    room.exits(0, &["run", "hello"]);
+    room.write("tertulia.toml", &team("cat > /dev/null; echo other"));
+    room.exits(2, &["run", "hello"]);
+}
+
+#[test]
+fn the_answer_of_a_program_is_what_it_wrote() {
+    let room = Room::new(&team(r"cat > /dev/null; printf 'a\033[31m  b\n\n\tc'"));
+    let left = room.exits(0, &["run", "hello", "--trust"]);
+    assert_eq!(left.stdout, "max:\na\u{1b}[31m  b\n\n\tc\n");
+}
+
+#[test]
+fn a_program_that_is_not_there_fails_with_its_cure() {
+    let room = Room::new(&team("true").replace("\"sh\"", "\"no-such-program-here\""));
+    let left = room.exits(1, &["run", "hello", "--trust"]);
+    assert!(left.stderr.contains("no-such-program-here"), "{}", left.stderr);
+    assert!(left.stderr.contains("max could not answer (setup)"), "{}", left.stderr);
+    assert!(left.stderr.contains("--repeat e-"), "{}", left.stderr);
+    assert_eq!(left.stdout, "");
+}
+
+#[test]
+fn a_failed_turn_is_repeated_by_the_beginning_of_its_id() {
+    let room = Room::new(&team("cat > /dev/null; test -e mended && echo fine || exit 7"));
+    let left = room.exits(1, &["run", "hello", "--trust"]);
+    let turn = left.stderr.split("--repeat ").nth(1).unwrap();
+    let turn = turn.split('`').next().unwrap().to_owned();
+    room.write("mended", "");
+    let left = room.exits(0, &["run", "--repeat", &turn[..turn.len() - 4]]);
+    assert_eq!(left.stdout, "max:\nfine\n");
+    let left = room.exits(1, &["run", "--repeat", "nothing-like-it"]);
+    assert!(left.stderr.contains("there is no entry"), "{}", left.stderr);
+}
+
+#[test]
+fn a_failure_does_not_keep_the_others_from_answering() {
+    let eva = "[[member]]\nname = \"eva\"\nagent = \"script\"\nanswers = [\"Here.\"]\n";
+    let room = Room::new(&(team("exit 3") + eva));
+    let left = room.exits(0, &["run", "[NEXT: max, eva] hello", "--trust"]);
+    assert_eq!(left.stdout, "eva:\nHere.\n");
+    assert!(left.stderr.contains("max failed after"), "{}", left.stderr);
+}
+
+#[test]
+fn a_flood_is_cut_off_and_told() {
+    let room = Room::new(&team("cat > /dev/null; yes tertulia | head -c 300000000"));
+    let left = room.tertulia(&["run", "hello", "--trust"]);
+    assert_eq!(left.code, Some(1), "{}", left.stderr);
+    assert!(left.stdout.len() < 100_000_000, "{}", left.stdout.len());
+    assert!(left.stderr.contains("max could not answer"), "{}", left.stderr);
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_said_and_ends_the_agent() {
+    let room = Room::new(&team(SLOW));
+    let child = room.start(&["run", "hello", "--trust"]);
+    let pid = pid_in(&room.path("pid"));
+    signal("-INT", child.id());
+    let left = Left::of(child);
+    assert_eq!(left.code, Some(130), "{left:?}");
+    assert_eq!(left.stdout, "max (cut off):\none\ntwo\n");
+    assert!(left.stderr.contains("interrupted; what was said is kept"), "{}", left.stderr);
+    wait_until("the agent's end", || !is_alive(&pid));
+    assert_eq!(room.turns(), ["max queued", "max started", "max cancelled"]);
+    assert_eq!(room.said()[1], ("max".to_owned(), "one\ntwo\n".to_owned()));
+}
+
+#[test]
+fn a_second_interrupt_ends_at_once() {
+    // The agent does not mind being asked to end.
+    let script = "trap '' TERM INT; cat > /dev/null; echo $$ > pid; while :; do sleep 1; done";
+    let room = Room::new(&team(script));
+    let child = room.start(&["run", "hello", "--trust"]);
+    let pid = pid_in(&room.path("pid"));
+    signal("-INT", child.id());
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    signal("-INT", child.id());
+    let left = Left::of(child);
+    assert_eq!(left.code, Some(130), "{left:?}");
+    // Whatever is left is ended by whoever opens the table next.
+    room.tertulia(&["run", "--continue"]);
+    wait_until("the agent's end", || !is_alive(&pid));
+}
+
+#[test]
+fn after_a_crash_nothing_is_lost_nothing_repeated_and_no_process_left() {
+    let room = Room::new(
+        &(team(SLOW) + "[[member]]\nname = \"eva\"\nagent = \"script\"\nanswers = [\"Here.\"]\n"),
+    );
+    let mut child = room.start(&["run", "[NEXT: max, eva] hello", "--trust"]);
+    let pid = pid_in(&room.path("pid"));
+    signal("-KILL", child.id());
+    child.wait().unwrap();
+    let before = room.entries();
+    std::fs::remove_file(room.path("pid")).unwrap();
+    let left = room.exits(0, &["run", "--continue"]);
+    assert_eq!(left.stdout, "eva:\nHere.\n");
+    assert!(left.stderr.contains("max's turn was interrupted"), "{}", left.stderr);
+    wait_until("the agent's end", || !is_alive(&pid));
+    assert!(!room.path("pid").exists(), "the turn was not repeated");
+    assert_eq!(room.entries()[..before.len()], before);
+    let states =
+        ["max queued", "eva queued", "max started", "max interrupted", "eva started", "eva done"];
+    assert_eq!(room.turns(), states);
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_failure() {
+    let room = Room::new(&team("cat > /dev/null; echo hi"));
+    let mut child = room.start(&["run", "hello", "--trust", "--json"]);
+    drop(child.stdout.take());
+    let left = Left::of(child);
+    assert_eq!(left.code, Some(0), "{left:?}");
+    assert_eq!(room.turns(), ["max queued", "max started", "max done"]);
+}

@@ -1,0 +1,116 @@
+//! What `tertulia run` prints: nothing that a terminal obeys, and events for programs.
+
+use crate::harness::{tertulia, tertulia_on_terminal};
+use crate::room::Room;
+
+/// What a hostile answer may hold: moves, titles, clipboards, modes, queries, and ways to hide them.
+const SEQUENCES: [&str; 40] = [
+    "\x1b[2J",
+    "\x1b[H",
+    "\x1b[31m",
+    "\x1b[1;1H",
+    "\x1b[?1049h",
+    "\x1b[?25l",
+    "\x1b[6n",
+    "\x1b[c",
+    "\x1b[>c",
+    "\x1b[5n",
+    "\x1b]0;t\x07",
+    "\x1b]0;t\x1b\\",
+    "\x1b]2;t\x07",
+    "\x1b]52;c;eA==\x07",
+    "\x1b]8;;http://x\x07l\x1b]8;;\x07",
+    "\x1b]1337;File=x\x07",
+    "\x1b]9;n\x07",
+    "\x1b]777;notify;a;b\x07",
+    "\x1bP+q544e\x1b\\",
+    "\x1bPq#0\x1b\\",
+    "\x1b_Gf=1\x1b\\",
+    "\x1b^p\x1b\\",
+    "\x1bX\x1b\\",
+    "\x1bc",
+    "\x1b7",
+    "\x1b8",
+    "\x1bM",
+    "\x1b(0",
+    "\x1b#8",
+    "\x1b[?1000h",
+    "\x1b[?2004h",
+    "\x1b[20t",
+    "\u{9b}2J",
+    "\u{9d}0;t\u{9c}",
+    "\u{90}q\u{9c}",
+    "\x08\x08\x08",
+    "\r over",
+    "\x07",
+    "\x7f\x0e\x0f",
+    "\u{202e}txt.exe",
+];
+
+#[test]
+fn no_control_sequence_of_an_answer_reaches_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let team = folder.path().join("team.toml");
+    for (index, sequence) in SEQUENCES.iter().enumerate() {
+        let answer = serde_json::to_string(&format!("a{sequence}b")).unwrap();
+        let answer = answer.replace('\u{7f}', "\\u007F");
+        let mut written = String::new();
+        for c in answer.chars() {
+            match u32::from(c) {
+                code @ 0x80..0xa0 => written.push_str(&format!("\\u00{code:02X}")),
+                _ => written.push(c),
+            }
+        }
+        let text =
+            format!("[[member]]\nname = \"max\"\nagent = \"script\"\nanswers = [{written}]\n");
+        std::fs::write(&team, text).unwrap();
+        let (team, store) = (team.to_str().unwrap(), "memory");
+        let arguments = ["run", "hello", "--team", team, "--store", store];
+        let shown = tertulia_on_terminal(&arguments, "");
+        assert!(shown.exits_with(0), "{index}: {}", shown.stderr);
+        for text in [&shown.stdout, &shown.stderr] {
+            let hidden =
+                |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c);
+            assert!(!text.contains(hidden), "{index}: {text:?}");
+        }
+        // In a pipe every byte is as it was.
+        let piped = tertulia(&arguments, "");
+        assert_eq!(piped.stdout, format!("max:\na{sequence}b\n"), "{index}");
+    }
+}
+
+#[test]
+fn events_are_one_json_object_per_line_and_the_last_one_is_the_end() {
+    let room = Room::new(
+        "[[member]]\nname = \"ann\"\nkind = \"human\"\n\
+         [[member]]\nname = \"max\"\nagent = \"script\"\nanswers = [\"Yes. [NEXT: nobody]\"]\n",
+    );
+    let left = room.exits(3, &["run", "hello", "--json", "--session", "talk"]);
+    let events = left.json();
+    let types: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    assert_eq!(
+        types,
+        [
+            "session", "stored", "stored", "stored", "fed", "text", "textEnd", "stored", "stored",
+            "note", "asked", "end"
+        ]
+    );
+    assert_eq!(events[0].to_string(), r#"{"isNew":true,"sessionId":"talk","type":"session"}"#);
+    assert_eq!(events[1]["entry"]["payload"]["parts"][0]["payload"]["text"], "hello");
+    assert_eq!(events[2]["entry"]["payload"]["state"], "queued");
+    assert_eq!(events[5]["text"], "Yes. [NEXT: nobody]");
+    assert_eq!(events[5]["member"], "max");
+    assert_eq!(events[5]["turn"], events[2]["entry"]["id"]);
+    let end = &events[11]["pause"];
+    assert_eq!((&end["why"], &end["question"]["why"]), (&"asked".into(), &"unresolved".into()));
+    assert_eq!(end["question"]["to"], "ann");
+    assert_eq!(end["question"]["entries"][0], events[7]["entry"]["id"]);
+    // Talk is for people.
+    assert_eq!(left.stderr.lines().filter(|line| line.contains("working")).count(), 0);
+    let entries: Vec<_> = events.iter().filter(|event| event["type"] == "stored").collect();
+    let stored = room.entries();
+    assert_eq!(entries.len() + 1, stored.len(), "all but the header");
+    for (event, entry) in entries.iter().zip(&stored[1..]) {
+        assert_eq!(event["entry"], *entry);
+    }
+}

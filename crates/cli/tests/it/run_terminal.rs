@@ -1,0 +1,88 @@
+//! `tertulia run` where a person sits: trust that is asked for, and what an agent wants to be allowed.
+
+use std::io::{Read, Write};
+
+use portable_pty::{CommandBuilder, NativePtySystem, PtySize, PtySystem};
+
+use crate::room::{Room, wait_until};
+
+/// Runs the command on a terminal, answers its first question, and gives its exit code and all it showed.
+fn on_terminal(room: &Room, arguments: &[&str], answer: &str) -> (u32, String) {
+    let size = PtySize { rows: 24, cols: 100, pixel_width: 0, pixel_height: 0 };
+    let pair = NativePtySystem::default().openpty(size).unwrap();
+    let mut command =
+        CommandBuilder::new(std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap());
+    command.args(arguments);
+    command.cwd(room.path(""));
+    command.env("HOME", room.root().join("home"));
+    command.env("TERTULIA_HOME", room.root().join("data"));
+    command.env_remove("TERTULIA_TEAM");
+    let mut child = pair.slave.spawn_command(command).unwrap();
+    drop(pair.slave);
+    let mut reader = pair.master.try_clone_reader().unwrap();
+    let mut keyboard = pair.master.take_writer().unwrap();
+    write!(keyboard, "{answer}\r").unwrap();
+    keyboard.flush().unwrap();
+    let shown = std::thread::spawn(move || {
+        let mut shown = Vec::new();
+        // The end of a terminal is an error on some systems.
+        let _ = reader.read_to_end(&mut shown);
+        String::from_utf8_lossy(&shown).into_owned()
+    });
+    let mut status = None;
+    wait_until("the command's end", || {
+        status = child.try_wait().unwrap();
+        status.is_some()
+    });
+    drop(keyboard);
+    (status.unwrap().exit_code(), shown.join().unwrap())
+}
+
+const TEAM: &str = r#"
+[[member]]
+name = "max"
+agent = "command"
+command = ["sh", "-c", "cat > /dev/null; printf 'a\\033[2Jb'"]
+"#;
+
+#[test]
+fn a_person_is_asked_for_trust_once_and_may_say_no() {
+    let room = Room::new(TEAM);
+    let (code, shown) = on_terminal(&room, &["run", "hello"], "n");
+    assert_eq!(code, 2, "{shown}");
+    assert!(shown.contains("max starts sh -c") && shown.contains("[y/N]"), "{shown}");
+    let (code, shown) = on_terminal(&room, &["run", "hello"], "y");
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains("a␛[2Jb") && !shown.contains("\u{1b}[2J"), "{shown:?}");
+    let (code, shown) = on_terminal(&room, &["run", "hello"], "");
+    assert_eq!(code, 0, "{shown}");
+    assert!(!shown.contains("[y/N]"), "{shown}");
+}
+
+/// An agent that speaks ACP and wants to write a file.
+const ASKING: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
+  case "$line" in
+    *'"session/new"'*) answer "$id" '{"sessionId":"s1"}' ;;
+    *'"initialize"'*) answer "$id" '{"protocolVersion":1,"agentCapabilities":{}}' ;;
+    *'"session/prompt"'*) prompt=$id
+      printf '%s\n' '{"jsonrpc":"2.0","id":900,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"c1","title":"Write notes.txt","kind":"edit"},"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}}' ;;
+    *'"id":900'*) answer "$prompt" '{"stopReason":"cancelled"}' ;;
+  esac
+done
+"#;
+
+#[test]
+fn an_agent_that_wants_to_be_allowed_something_needs_a_person() {
+    let room = Room::new("[[member]]\nname = \"max\"\nagent = \"acp\"\ncommand = [\"asking\"]\n");
+    room.program("asking", ASKING);
+    let left = room.exits(3, &["run", "hello", "--trust"]);
+    assert!(left.stderr.contains("max asks to be allowed: Write notes.txt"), "{}", left.stderr);
+    assert!(left.stderr.contains("tertulia chat --session"), "{}", left.stderr);
+    let events = room.exits(3, &["run", "hello", "--json"]).json();
+    let asked = events.iter().find(|event| event["type"] == "permission").unwrap();
+    assert_eq!(asked["request"]["choices"][0]["allows"], true);
+    assert_eq!(events.last().unwrap()["pause"]["why"], "permissionNeeded");
+}

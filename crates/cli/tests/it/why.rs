@@ -1,0 +1,98 @@
+//! `tertulia why` and `tertulia context --member`: what the log tells about its decisions, and what a member
+//! would get.
+
+use crate::room::Room;
+
+const TEAM: &str = "[[member]]\nname = \"ann\"\nkind = \"human\"\n\
+    [[member]]\nname = \"max\"\nagent = \"script\"\nanswers = [\"Done.\"]\n\
+    instruction = \"You are Max.\"\nwindow = 4\n\
+    [[member]]\nname = \"eva\"\nagent = \"claude\"\ninstruction = \"You are Eva.\"\n";
+
+fn talked() -> Room {
+    let room = Room::new(TEAM);
+    room.exits(0, &["run", "@max hello [NEXT: mex]", "--session", "talk"]);
+    room
+}
+
+fn id_of(room: &Room, kind: &str) -> String {
+    let entries = room.entries();
+    let entry = entries.iter().find(|entry| entry["type"] == kind).unwrap();
+    entry["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_message_tells_whom_it_queued_and_whom_not() {
+    let room = talked();
+    let message = id_of(&room, "message");
+    let left = room.exits(0, &["why", &message]);
+    assert!(left.stdout.contains("ann wrote @max in"), "{}", left.stdout);
+    assert!(left.stdout.contains("'mex'"), "{}", left.stdout);
+    let cut = &message[..message.len() - 3];
+    assert_eq!(room.exits(0, &["why", cut, "--session", "tal"]).stdout, left.stdout);
+}
+
+#[test]
+fn a_turn_tells_its_whole_story() {
+    let room = talked();
+    let turn = id_of(&room, "turn");
+    let left = room.exits(0, &["why", &turn, "--json"]);
+    let states: Vec<_> = left.json().iter().map(|line| line["state"].clone()).collect();
+    assert_eq!(states, ["queued", "started", "done"]);
+    assert_eq!(left.json()[0]["turn"], *turn);
+    assert_eq!(left.json()[0]["kind"], "turn");
+}
+
+#[test]
+fn an_entry_that_is_not_there_or_not_alone_is_told() {
+    let room = talked();
+    assert!(room.exits(1, &["why", "zzz"]).stderr.contains("there is no entry zzz"));
+    let left = room.exits(1, &["why", "e-"]);
+    assert!(left.stderr.contains("write more of it: e-"), "{}", left.stderr);
+    assert!(room.exits(1, &["why", "e-", "--session", "x"]).stderr.contains("no session x"));
+}
+
+#[test]
+fn a_member_gets_what_its_turn_would_begin_with_and_nothing_is_written() {
+    let room = talked();
+    let before = room.entries();
+    let left = room.exits(0, &["context", "--member", "max", "--json"]);
+    let record = &left.json()[0];
+    assert_eq!(record["sessionId"], "talk");
+    assert_eq!(record["keptContext"], 1);
+    let prompt = record["prompt"].as_str().unwrap();
+    assert!(prompt.contains("You are Max.") && prompt.contains("Done."), "{prompt}");
+    assert_eq!(record["bytes"]["total"], prompt.len());
+    assert_eq!(room.exits(0, &["context", "--member", "max"]).stdout, prompt);
+    let table = room.exits(0, &["context", "--member", "max", "--explain"]).stdout;
+    assert!(
+        table.contains("max in session talk") && table.contains("covered by minutes"),
+        "{table}"
+    );
+    // Claude's system text travels apart.
+    let left = room.exits(0, &["context", "--member", "eva", "--session", "talk", "--json"]);
+    assert_eq!(left.json()[0]["systemFlag"], "You are Eva.");
+    assert_eq!(room.entries(), before);
+}
+
+#[test]
+fn a_member_that_is_not_there_is_refused() {
+    let left = talked().exits(2, &["context", "--member", "mex"]);
+    assert!(left.stderr.contains("did you mean max?"), "{}", left.stderr);
+}
+
+#[test]
+fn a_long_session_is_carried_by_minutes_in_what_a_member_would_get() {
+    let room = Room::new(TEAM);
+    let mut log = String::new();
+    for number in 0..80 {
+        let text = format!("We decided that part {number} is done by Max.");
+        log.push_str(&crate::harness::said(&format!("m{number}"), "user", &text));
+        log.push('\n');
+    }
+    let imported = room.tertulia_with(&["sessions", "import", "-", "--as", "long"], log.as_bytes());
+    assert_eq!(imported.code, Some(0), "{imported:?}");
+    let left = room.exits(0, &["context", "--member", "max", "--session", "long", "--json"]);
+    let record = &left.json()[0];
+    assert!(record["coveredByMinutes"].as_u64().unwrap() > 30, "{record}");
+    assert_eq!(room.entries().len(), 80);
+}

@@ -1,0 +1,104 @@
+//! A whole table of the real agent programs, as a user runs it: `tertulia run` with a team file, against a
+//! model server on loopback. `cargo xtask agents` installs the programs and runs this in a network of its
+//! own; it is no part of `cargo test`.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "tests that start programs and read the folders they leave"
+)]
+
+mod house;
+
+use std::time::Duration;
+
+use house::House;
+use tertulia_fake_models::{Script, Step};
+
+const CLAUDE: &str = "claude-sonnet-4-5";
+const CODEX: &str = "gpt-5-codex";
+const GEMINI: &str = "gemini-3-pro-preview";
+/// What Gemini CLI asks for when it is told that name.
+const GEMINI_ASKED: &str = "gemini-3.1-pro-preview";
+
+#[test]
+fn a_conversation_goes_from_person_to_agent_to_agent_to_person() {
+    let house = House::new();
+    house.says(CLAUDE, "Use a queue:\n\n```rust\n    let q = Queue::new();\n```\n[NEXT: eva]");
+    house.says(CODEX, "The queue needs a limit. [NEXT: leo]");
+    house.says(GEMINI_ASKED, "Agreed, 50 is enough. [NEXT: ann]");
+    let run = house.run(&["@max how do we buffer the events?"]);
+    assert_eq!(run.code, Some(0), "{run:#?}");
+    assert_eq!(
+        house.said(),
+        [
+            "ann: @max how do we buffer the events?",
+            "max: Use a queue:\n\n```rust\n    let q = Queue::new();\n```\n[NEXT: eva]",
+            "eva: The queue needs a limit. [NEXT: leo]",
+            "leo: Agreed, 50 is enough. [NEXT: ann]",
+        ]
+    );
+    let asked = house.models.asked();
+    let of = |model: &str| asked.iter().find(|one| one.model.contains(model)).expect(model);
+    assert!(of(CLAUDE).user.contains("how do we buffer the events?"));
+    assert!(of(CLAUDE).system.contains("You are Max."), "{}", of(CLAUDE).system);
+    // Code keeps its indentation on its way to the next one, and markers stay behind.
+    assert!(of(CODEX).user.contains("    let q = Queue::new();"), "{}", of(CODEX).user);
+    assert!(!of(CODEX).user.contains("[NEXT"), "{}", of(CODEX).user);
+    assert!(of("gemini").user.contains("The queue needs a limit."), "{}", of("gemini").user);
+    assert!(house.replay_is_equal());
+    assert_eq!(house.processes(), [] as [String; 0]);
+}
+
+#[test]
+fn one_that_is_not_signed_in_does_not_stop_the_others() {
+    let house = House::new();
+    house.models.script_for(CLAUDE, Script::of([Step::Status(401)]));
+    house.says(CODEX, "I am here.");
+    let run = house.run(&["Both of you: [NEXT: max, eva]"]);
+    assert!(run.talk.contains("auth"), "{run:#?}");
+    assert!(house.said().contains(&"eva: I am here.".to_owned()), "{run:#?}");
+    assert!(house.replay_is_equal());
+}
+
+#[test]
+fn a_prompt_that_is_too_large_is_sent_once_more_and_no_more() {
+    let house = House::new();
+    house.models.script_for(CLAUDE, Script::of([Step::Overflow]));
+    let run = house.run(&["@max read this."]);
+    assert_eq!(run.code, Some(1), "{run:#?}");
+    assert!(run.talk.contains("overflow"), "{run:#?}");
+    let requests = house.models.asked().iter().filter(|one| one.model.contains(CLAUDE)).count();
+    assert_eq!(requests, 2, "{run:#?}");
+}
+
+#[test]
+fn a_message_of_700_kb_arrives_whole() {
+    let house = House::new();
+    house.says(CODEX, "Read.");
+    let words = "0123456789 abcdefghijklmnop\n".repeat(25_000);
+    let run = house.run_with_input(&["--member", "eva", "-"], &words);
+    assert_eq!(run.code, Some(0), "{}", run.talk);
+    let asked = house.models.asked();
+    assert!(asked[0].user.contains(words.trim_end()), "{} bytes", asked[0].user.len());
+}
+
+#[test]
+fn an_interrupted_turn_keeps_its_beginning_and_leaves_no_process() {
+    let house = House::new();
+    let slow = Step::Slow { text: "word ".repeat(600), pause: Duration::from_millis(50) };
+    house.models.script_for(CLAUDE, Script::of([slow]));
+    let run = house.interrupt_after_text(&["@max tell me a story."]);
+    assert_eq!(run.code, Some(130), "{run:#?}");
+    let said = house.said();
+    assert!(said.last().unwrap().starts_with("max: word word"), "{said:?}");
+    assert_eq!(house.processes(), [] as [String; 0]);
+    // The table goes on, and the turn is not repeated by itself.
+    house.says(CODEX, "Shorter, then.");
+    let run = house.run(&["--continue", "@eva you try."]);
+    assert_eq!(run.code, Some(0), "{run:#?}");
+    let stories = house.models.asked().iter().filter(|one| one.model.contains(CLAUDE)).count();
+    assert_eq!(stories, 1);
+    assert!(house.replay_is_equal());
+}
