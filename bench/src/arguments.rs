@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::{build, instructions, quality, store, suite, tokens_usage};
+use crate::table::Programs;
+use crate::{build, instructions, quality, store, suite, table, tokens_usage};
 
 /// How the program is called.
 pub(crate) const USAGE: &str = "\
@@ -19,6 +20,7 @@ Usage: tertulia-bench [--quick] [--json]
        tertulia-bench --build-times
        tertulia-bench --store <folder> [--quick]
        tertulia-bench --store-times <folder>
+       tertulia-bench --table <folder> <tertulia> <hello> [--quick]
 
   --quick                   smaller sizes and fewer rounds: whether it runs, not how fast
   --json                    one JSON object per line instead of a table
@@ -33,6 +35,9 @@ Usage: tertulia-bench [--quick] [--json]
                               bench/peers/trim_messages.py
   --store <folder>          how fast the session store is on the disk of this folder
   --store-times <folder>    times of its appends and tail reads as JSON, for bench/peers/sessions.py
+  --table <folder> <tertulia> <hello>
+                            what the table adds to a turn, with files in this folder, and how soon the
+                              first program is there against the second, which prints a line
   --help                    this text
 
 Exits with 1 if a figure is over its limit or cannot be measured, with 2 if called otherwise.";
@@ -54,6 +59,8 @@ pub(crate) enum Command {
     Store { folder: PathBuf, scale: Scale },
     /// Time it for a comparison with other programs.
     StoreTimes(PathBuf),
+    /// Measure the table in this folder, and the starts of programs.
+    Table { folder: PathBuf, programs: Programs, scale: Scale },
     /// Time builds for a comparison with another program.
     BuildTimes,
     /// Tell how it is called.
@@ -112,7 +119,7 @@ impl Command {
     /// Reads the words behind the program's name.
     pub(crate) fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, UsageError> {
         let (mut scale, mut form) = (Scale::FULL, Form::Table);
-        let (mut other, mut store) = (None, None);
+        let (mut other, mut store, mut table) = (None, None, None);
         let (mut given, mut words) = (0, words.into_iter());
         while let Some(word) = words.next() {
             given += 1;
@@ -137,6 +144,13 @@ impl Command {
                     let missing = UsageError::FolderMissing("--store");
                     store = Some(PathBuf::from(words.next().ok_or(missing)?));
                 }
+                "--table" => {
+                    let mut next = || words.next().map(PathBuf::from);
+                    let places = next().zip(next()).zip(next());
+                    let missing = UsageError::FolderMissing("--table");
+                    let ((folder, tertulia), hello) = places.ok_or(missing)?;
+                    table = Some((folder, Programs { tertulia, hello }));
+                }
                 "--store-times" => {
                     let missing = UsageError::FolderMissing("--store-times");
                     other = Some(Self::StoreTimes(words.next().ok_or(missing)?.into()));
@@ -149,9 +163,10 @@ impl Command {
         match other {
             Some(_) if given > 1 => Err(UsageError::NotTogether),
             Some(command) => Ok(command),
-            None => Ok(match store {
-                Some(folder) => Self::Store { folder, scale },
-                None => Self::Measure { scale, form },
+            None => Ok(match (store, table) {
+                (Some(folder), _) => Self::Store { folder, scale },
+                (None, Some((folder, programs))) => Self::Table { folder, programs, scale },
+                (None, None) => Self::Measure { scale, form },
             }),
         }
     }
@@ -167,6 +182,9 @@ impl Command {
             Self::Quality(folder) => return quality::run(&folder, &mut stdout),
             Self::BuildTimes => build::times(&mut stdout)?,
             Self::Store { folder, scale } => return store::run(&folder, &scale, &mut stdout),
+            Self::Table { folder, programs, scale } => {
+                return table::run(&folder, &programs, &scale, &mut stdout);
+            }
             Self::StoreTimes(folder) => return store::times(&folder, &mut stdout),
             Self::Help => writeln!(stdout, "{USAGE}")?,
         }

@@ -20,6 +20,7 @@ mod sample;
 mod store;
 mod strip;
 mod suite;
+mod table;
 mod tokens;
 mod tokens_usage;
 mod window;

@@ -63,7 +63,7 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    fn new(folder: &Path) -> Result<Self, Box<dyn Error>> {
+    pub(crate) fn new(folder: &Path) -> Result<Self, Box<dyn Error>> {
         let folder = folder.join(format!("bench-store-{}", std::process::id()));
         fs::create_dir_all(&folder)?;
         Ok(Self { folder })
@@ -81,7 +81,7 @@ impl Ground {
     }
 
     /// A store with a session of so many entries, and one of 1,000; all of it indexed.
-    fn filled(&self, name: &str, entries: usize) -> Result<PathBuf, Box<dyn Error>> {
+    pub(crate) fn filled(&self, name: &str, entries: usize) -> Result<PathBuf, Box<dyn Error>> {
         let (store, file) = self.store(name)?;
         for (session, count) in [("small", 1000), ("large", entries)] {
             let mut import = Import::begin(&store)?;

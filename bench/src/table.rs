@@ -1,0 +1,39 @@
+//! What the table adds to a turn, at few and at many stored messages, and how soon the program is there.
+//! Run by `cargo xtask bench table`.
+
+mod startup;
+mod turns;
+
+use std::error::Error;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::arguments::Scale;
+use crate::report::{all_hold, table};
+use crate::store::Ground;
+
+/// The programs whose start is compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Programs {
+    pub(crate) tertulia: std::path::PathBuf,
+    /// A program that prints a line and does nothing else.
+    pub(crate) hello: std::path::PathBuf,
+}
+
+/// Measures all of it, with files in this folder.
+pub(crate) fn run(
+    folder: &Path,
+    programs: &Programs,
+    scale: &Scale,
+    writer: &mut impl Write,
+) -> Result<ExitCode, Box<dyn Error>> {
+    let ground = Ground::new(folder)?;
+    eprintln!("measuring turns …");
+    let turns = turns::measure(&ground, scale)?;
+    eprintln!("measuring starts …");
+    let starts = startup::measure(&ground, programs, scale)?;
+    let themes = [turns, starts];
+    writer.write_all(table(&themes).as_bytes())?;
+    Ok(if all_hold(&themes) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,55 @@
+//! How soon the program is there, against one that prints a line.
+
+use std::error::Error;
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use super::Programs;
+use crate::arguments::Scale;
+use crate::report::{Figure, Theme, Unit, duration};
+use crate::store::Ground;
+
+const ROUNDS: usize = 60;
+/// What a start may take against the other program's.
+const LIMIT: f64 = 3.0;
+
+pub(crate) fn measure(
+    ground: &Ground,
+    programs: &Programs,
+    scale: &Scale,
+) -> Result<Theme, Box<dyn Error>> {
+    let file = ground.filled("starts", scale.stored_messages / 100)?;
+    let store = format!("sqlite:{}", file.display());
+    let context = ["context", "--store", &store, "--session", "large", "--type", "claude"];
+    let cases: [(&str, &[&str]); 2] = [
+        ("tertulia --version", &["--version"]),
+        ("tertulia context on a stored session", &context),
+    ];
+    let mut figures = Vec::new();
+    for (name, arguments) in cases {
+        let (mut ours, mut hello) = (f64::INFINITY, f64::INFINITY);
+        for _ in 0..ROUNDS {
+            hello = hello.min(start(&programs.hello, &[])?);
+            ours = ours.min(start(&programs.tertulia, arguments)?);
+        }
+        let detail = format!("{} against {}", duration(ours), duration(hello));
+        let name = format!("{name} against a program that prints a line");
+        figures.push(Figure::new(name, ours / hello, Unit::Times).at_most(LIMIT).of(detail));
+    }
+    Ok(Theme { title: "Starts", figures })
+}
+
+/// How long a program takes from its start to its end, in nanoseconds.
+fn start(program: &Path, arguments: &[&str]) -> Result<f64, Box<dyn Error>> {
+    let mut command = Command::new(program);
+    command.args(arguments.iter().map(OsStr::new)).stdin(Stdio::null()).stdout(Stdio::null());
+    let start = Instant::now();
+    let status = command.stderr(Stdio::null()).status()?;
+    let elapsed = start.elapsed().as_nanos() as f64;
+    if !status.success() {
+        return Err(format!("{} {arguments:?} failed", program.display()).into());
+    }
+    Ok(elapsed)
+}

@@ -1,0 +1,116 @@
+//! A turn of an agent that does nothing: what is left is the table's own. Its last word is the time at
+//! which it was said, so that the way from its last byte to the stored entry can be measured too.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use tertulia_agent::{AgentKind, AgentSpec, CommandOutput, Permissions, Timeouts};
+use tertulia_dialect::stream::Limits as StreamLimits;
+use tertulia_session::EntryKind;
+use tertulia_store::{SessionId, SessionStore, StoreUrl};
+use tertulia_team::{Audience, Driver, Limits, TableEvent, Team, TeamMember};
+
+use crate::arguments::Scale;
+use crate::report::{Figure, Theme, Unit, duration, grouped};
+use crate::store::Ground;
+
+/// Turns that are measured; the middle one counts.
+const TURNS: usize = 40;
+/// What the table may add, in milliseconds.
+const LIMIT_MS: f64 = 20.0;
+
+/// What a run of turns took.
+struct Run {
+    opening_ms: f64,
+    /// From the person's message to the first byte of the agent's input, and from the agent's last byte to
+    /// the stored answer; medians.
+    before_ms: f64,
+    after_ms: f64,
+}
+
+pub(crate) fn measure(ground: &Ground, scale: &Scale) -> Result<Theme, Box<dyn Error>> {
+    let mut figures = Vec::new();
+    for (stored, limited) in [(100, false), (scale.stored_messages / 10, true)] {
+        let run = run(ground, stored)?;
+        let count = grouped(stored);
+        let figure = |name: &str, value: f64| {
+            let figure =
+                Figure::new(format!("{count} messages: {name}"), value, Unit::Milliseconds);
+            if limited { figure.at_most(LIMIT_MS) } else { figure }
+        };
+        figures.push(figure("from the message to the agent's first byte", run.before_ms));
+        figures.push(figure("from the agent's last byte to the stored answer", run.after_ms));
+        let opening = duration(run.opening_ms * 1e6);
+        let name = format!("{count} messages: opening the table, once");
+        figures.push(Figure::new(name, run.opening_ms, Unit::Milliseconds).of(opening));
+    }
+    Ok(Theme { title: "What the table adds to a turn", figures })
+}
+
+fn run(ground: &Ground, stored: usize) -> Result<Run, Box<dyn Error>> {
+    let file = ground.filled("table", stored)?;
+    let store = SessionStore::open(&StoreUrl::Sqlite(file))?;
+    let session = SessionId::parse("large")?;
+    let mut ear = Ear::default();
+    let start = Instant::now();
+    let mut driver = Driver::reopen(&store, &session, team()?, false, &mut ear)?.driver;
+    let opening_ms = start.elapsed().as_secs_f64() * 1e3;
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    for number in 0..TURNS {
+        ear = Ear::default();
+        let start = Instant::now();
+        driver.say(None, &format!("What do we know of w{number}?"), &mut ear)?;
+        driver.run(&mut ear)?;
+        let fed = ear.fed.ok_or("the agent was not started")?;
+        before.push(fed.duration_since(start).as_secs_f64() * 1e3);
+        let (stored, said) = ear.answer.ok_or("the agent did not answer")?;
+        after.push((stored.saturating_sub(said)) as f64 / 1e6);
+    }
+    Ok(Run { opening_ms, before_ms: median(before), after_ms: median(after) })
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+fn team() -> Result<Team, Box<dyn Error>> {
+    let spec = AgentSpec {
+        kind: AgentKind::Command(CommandOutput::Text),
+        program: Some("/bin/sh".into()),
+        args: vec!["-c".into(), "cat >/dev/null; exec date +%s%N".into()],
+        env: BTreeMap::new(),
+        model: None,
+        cwd: std::env::temp_dir(),
+        permissions: Permissions::Read,
+        timeouts: Timeouts::default(),
+        limits: StreamLimits::default(),
+    };
+    let members = vec![TeamMember::person("ann"), TeamMember::agent("max", spec)];
+    Ok(Team::new(members, Limits::default(), None)?)
+}
+
+#[derive(Default)]
+struct Ear {
+    fed: Option<Instant>,
+    /// When the answer was stored, and when it was said, in nanoseconds since 1970.
+    answer: Option<(u128, u128)>,
+}
+
+impl Audience for Ear {
+    fn hear(&mut self, event: &TableEvent<'_>) {
+        match event {
+            TableEvent::Fed { .. } => self.fed = Some(Instant::now()),
+            TableEvent::Stored(entry) => {
+                if let EntryKind::Message(message) = &entry.kind
+                    && let Ok(said) = message.text().trim().parse()
+                {
+                    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                    self.answer = Some((now.as_nanos(), said));
+                }
+            }
+            _ => {}
+        }
+    }
+}
