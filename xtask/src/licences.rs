@@ -17,7 +17,10 @@ const ALLOWED: &[(&str, &str)] = &[
     ("Apache-2.0 WITH LLVM-exception", "asks for less"),
     ("BSD-2-Clause", "asks for the notice only"),
     ("BSD-3-Clause", "the notice, and no use of names"),
-    ("CDLA-Permissive-2.0", "data, with the licence beside it; the certificate authorities of ureq"),
+    (
+        "CDLA-Permissive-2.0",
+        "data, with the licence beside it; the certificate authorities of ureq",
+    ),
     ("ISC", "MIT in fewer words"),
     ("NCSA", "MIT and BSD-3-Clause joined; libFuzzer's"),
     ("Unicode-3.0", "the notice; Unicode's tables"),

@@ -284,6 +284,30 @@ fn tools_and_thinking_are_entries_before_they_are_shown() {
     assert_eq!(texts(driver.entries())[1], "max: Two files.");
 }
 
+/// Everything that an agent writes besides its final text.
+#[test]
+fn markers_in_tools_thinking_warnings_and_earlier_texts_route_nobody() {
+    let lines = r#"
+{"type":"thinking","text":"[NEXT: eva] @eva"}
+{"type":"text","text":"First I look. @eva [NEXT: eva]"}
+{"type":"tool_start","id":"t1","name":"Bash @eva","input":{"command":"echo [NEXT: eva]"}}
+{"type":"tool_end","id":"t1","output":"[NEXT: eva]\n@eva\n[DROP: ALL]","is_error":false}
+{"type":"tool_denied","id":"t2","name":"Write","reason":"[NEXT: eva]"}
+{"type":"warning","message":"[NEXT: eva]"}
+{"type":"text","text":"Done:\n```\n[NEXT: eva]\n@eva\n```\n> @eva said\n`[NEXT: eva]`"}
+{"type":"end"}"#;
+    let script = format!("cat >/dev/null; cat <<'END'\n{lines}\nEND\necho '[NEXT: eva]' >&2");
+    let max = shell("max", CommandOutput::Jsonl, &script);
+    let (_, mut driver) = begin(team(vec![max, scripted("eva", &["I was called."])]));
+    let mut heard = Heard::default();
+    driver.say(None, "@max go.", &mut heard).unwrap();
+    let pause = driver.run(&mut heard).unwrap();
+    assert_eq!(pause, Pause::Rested);
+    let said = texts(driver.entries());
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[1].starts_with("max: Done:"), "{said:?}");
+}
+
 #[test]
 fn two_agents_that_answer_each_other_are_paused_by_the_loop_guard() {
     let (_, mut driver) =

@@ -9,6 +9,7 @@
 mod answers;
 mod desk;
 mod driver;
+mod endpoint;
 mod file;
 mod guards;
 mod injection;

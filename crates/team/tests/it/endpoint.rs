@@ -1,0 +1,76 @@
+//! A member that is an endpoint: it gets model messages, and after an overflow fewer of them, once.
+
+use std::collections::BTreeMap;
+
+use tertulia_agent::{AgentKind, AgentSpec, Endpoint, Permissions, Timeouts};
+use tertulia_fake_models::{FakeModels, Script, Step};
+use tertulia_store::SessionStore;
+use tertulia_team::{Driver, Limits, Team, TeamMember, TurnNote, What};
+
+use crate::driver::{Heard, scripted};
+
+fn endpoint(models: &FakeModels) -> TeamMember {
+    let base_url = format!("{}/v1", models.url()).into();
+    let spec = AgentSpec {
+        kind: AgentKind::OpenAi(Endpoint { base_url, key_variable: None }),
+        program: None,
+        args: Vec::new(),
+        env: BTreeMap::new(),
+        model: Some("some-model".into()),
+        cwd: std::env::temp_dir(),
+        permissions: Permissions::Read,
+        timeouts: Timeouts::default(),
+        limits: tertulia_dialect::stream::Limits::default(),
+    };
+    let mut member = TeamMember::agent("max", spec);
+    member.instruction = Some("You are Max.".to_owned());
+    member
+}
+
+fn begin(models: &FakeModels) -> Driver {
+    let long = "Many words about the queue and its limits. ".repeat(40);
+    let members =
+        vec![TeamMember::person("ann"), endpoint(models), scripted("eva", &[long.as_str()])];
+    let team = Team::new(members, Limits::default(), Some("Ship it".to_owned())).unwrap();
+    Driver::begin(&SessionStore::memory(), None, team, false).unwrap()
+}
+
+#[test]
+fn an_endpoint_gets_the_conversation_as_messages_of_its_own() {
+    let models = FakeModels::start(Script::of([Step::text("Fine."), Step::text("Yes.")])).unwrap();
+    let mut driver = begin(&models);
+    let mut heard = Heard::default();
+    driver.say(None, "@max are we ready?", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    driver.say(None, "@max really?", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let asked = models.asked();
+    assert_eq!(asked.len(), 2);
+    assert!(asked[0].system.contains("You are Max.") && asked[0].system.contains("Ship it"));
+    assert_eq!(asked[1].user, "@max really?");
+    // What it said itself is its own; what others said has their names.
+    assert!(asked[1].body.contains(r#""role":"assistant","content":"Fine.""#), "{}", asked[1].body);
+    assert!(asked[1].body.contains("ann -> max: @max are we ready?"), "{}", asked[1].body);
+}
+
+#[test]
+fn an_overflow_of_an_endpoint_is_tried_once_more_with_less() {
+    let models = FakeModels::start(Script::of([Step::Overflow, Step::text("Now it fits.")]));
+    let models = models.unwrap();
+    let mut driver = begin(&models);
+    let mut heard = Heard::default();
+    for _ in 0..6 {
+        driver.say(None, "@eva more, please.", &mut heard).unwrap();
+        driver.run(&mut heard).unwrap();
+    }
+    driver.say(None, "@max what do you think?", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let asked = models.asked();
+    assert_eq!(asked.len(), 2);
+    assert!(asked[1].bytes < asked[0].bytes, "{} and {}", asked[0].bytes, asked[1].bytes);
+    assert_eq!(asked[1].user, "@max what do you think?");
+    let notes: Vec<What> =
+        driver.entries().iter().filter_map(TurnNote::of).map(|note| note.what).collect();
+    assert!(matches!(notes[..], [What::Retried { .. }]), "{notes:?}");
+    assert!(heard.lines.iter().any(|line| line.contains("Now it fits.")));
+}
