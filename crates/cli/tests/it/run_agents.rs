@@ -36,6 +36,34 @@ fn the_answer_of_a_program_is_what_it_wrote() {
 }
 
 #[test]
+fn what_an_agent_did_is_shown_and_stays_in_the_session_in_words() {
+    let lines = [
+        r#"{"type":"tool_start","id":"t","name":"Bash","input":{"command":"ls"}}"#,
+        r#"{"type":"tool_end","id":"t","output":"a b"}"#,
+        r#"{"type":"tool_denied","id":"u","name":"Write","reason":"read only"}"#,
+        r#"{"type":"usage","input":1200,"output":42}"#,
+        r#"{"type":"text","text":"Two."}"#,
+        r#"{"type":"end"}"#,
+    ];
+    let script = format!("cat > /dev/null; cat <<'END'\n{}\nEND", lines.join("\n"));
+    let room = Room::new(&(team(&script) + "output = \"jsonl\"\n"));
+    let left = room.exits(0, &["run", "hello", "--trust", "--session", "talk"]);
+    assert_eq!(left.stdout, "max:\nTwo.\n");
+    for told in ["max: Bash {\"command\":\"ls\"}", "max may not use Write: read only"] {
+        assert!(left.stderr.contains(told), "{}", left.stderr);
+    }
+    let shown = room.exits(0, &["sessions", "show", "talk"]).stdout;
+    for told in [
+        "· max: → Bash {\"command\":\"ls\"}",
+        "· max: ← a b",
+        "· max: may not use Write: read only",
+        "· usage of max: 1,200 tokens in, 42 out",
+    ] {
+        assert!(shown.contains(told), "{shown}");
+    }
+}
+
+#[test]
 fn a_program_that_is_not_there_fails_with_its_cure() {
     let room = Room::new(&team("true").replace("\"sh\"", "\"no-such-program-here\""));
     let left = room.exits(1, &["run", "hello", "--trust"]);

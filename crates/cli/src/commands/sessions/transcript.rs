@@ -3,12 +3,13 @@
 
 use std::io::{self, Write};
 
-use tertulia_session::{Entry, EntryKind, Message, Part, PartKind, Timestamp, json};
+use tertulia_session::{Entry, EntryKind, Message, Part, PartKind, Timestamp, Usage, json};
 use tertulia_store::StoredEntry;
+use tertulia_team::{TurnNote, What};
 
 use crate::commands::drawing::Paint;
 use crate::spoken::name_of;
-use crate::terminal::{excerpt, visible};
+use crate::terminal::{excerpt, grouped, visible};
 
 const NAME_COLUMNS: usize = 40;
 const ID_COLUMNS: usize = 80;
@@ -89,8 +90,40 @@ impl Transcript {
             EntryKind::Turn(turn) => {
                 line(format!("· turn of {}: {}", turn.member, turn.state.as_str()))
             }
-            kind => line(format!("· {}", kind.type_name())),
+            EntryKind::Usage(usage) => line(usage_in_words(usage)),
+            kind => match TurnNote::of(entry) {
+                Some(note) => line(format!("· {}: {}", note.member, note_in_words(&note.what))),
+                None => line(format!("· {}", kind.type_name())),
+            },
         }
+    }
+}
+
+fn usage_in_words(usage: &Usage) -> String {
+    let (read, written) = (grouped(usage.input_tokens), grouped(usage.output_tokens));
+    let cost = usage.cost_usd.as_ref().map(|cost| format!(", ${:.4}", cost.amount()));
+    format!(
+        "· usage of {}: {read} tokens in, {written} out{}",
+        usage.member,
+        cost.unwrap_or_default()
+    )
+}
+
+/// What an agent did besides answering.
+fn note_in_words(what: &What) -> String {
+    match what {
+        What::ToolStarted { name, input, .. } => format!("→ {name} {input}"),
+        What::ToolFinished { output, is_error, .. } => {
+            let failed = if *is_error { "failed: " } else { "" };
+            format!("← {failed}{}", output.as_deref().unwrap_or("done"))
+        }
+        What::ToolDenied { name, reason } => {
+            format!("may not use {name}: {}", reason.as_deref().unwrap_or("not allowed"))
+        }
+        What::Thought { text } => format!("(thinks) {text}"),
+        What::Warned { message, .. } => format!("warning: {message}"),
+        What::Failed { class, message, .. } => format!("failed ({class}): {message}"),
+        What::Retried { budget } => format!("too long; again with {} bytes", grouped(*budget)),
     }
 }
 
