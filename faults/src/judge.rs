@@ -4,10 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tertulia_session::EntryKind;
-use tertulia_store::{ListFilter, Range, SessionId, SessionStore, StoreError, StoredEntry};
+use tertulia_store::{
+    ListFilter, Range, SessionId, SessionStore, StoreError, StoredEntry, Verified,
+};
 
 use crate::batch::Batch;
 use crate::ledger::Ledger;
+
+/// How often a session is read that changes meanwhile.
+const READS_MAX: u32 = 20;
 
 /// What a judge found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,17 +61,29 @@ pub(crate) fn judge(store: &SessionStore, ledger: &Ledger) -> Result<Verdict, St
     Ok(verdict)
 }
 
+/// A session and what verifying says. A server may still store what a writer had asked for that is gone by
+/// now; then it is read again.
+fn read(store: &SessionStore, id: &SessionId) -> Result<(Vec<StoredEntry>, Verified), StoreError> {
+    let mut tries = 0;
+    loop {
+        let read = (store.load(id, &Range::All)?, store.verify(id)?);
+        tries += 1;
+        if read.0.len() as u64 == read.1.entries || read.1.damage.is_some() || tries == READS_MAX {
+            return Ok(read);
+        }
+    }
+}
+
 fn judge_session(
     store: &SessionStore,
     id: &SessionId,
     acknowledged: &BTreeSet<Batch>,
     verdict: &mut Verdict,
 ) -> Result<(), StoreError> {
-    let log = store.load(id, &Range::All)?;
+    let (log, verified) = read(store, id)?;
     verdict.entries += log.len() as u64;
     // A session begins with its header; one without was made by half.
     verdict.half += u64::from(log.is_empty());
-    let verified = store.verify(id)?;
     if let Some(damage) = &verified.damage {
         let reason = &damage.reason;
         verdict.wrong.push(format!("verify of {id}: entry {}: {reason}", damage.place));

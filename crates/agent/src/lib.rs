@@ -56,6 +56,11 @@ pub fn end_strays(turn: &str) -> usize {
     process::end_strays(turn)
 }
 
+/// Whether a table that lives, of this process or another, has processes of this turn.
+pub fn is_held(turn: &str) -> bool {
+    process::is_held(turn)
+}
+
 /// [`run`] for an agent that is a program, in a weaker containment than this machine allows. For tests.
 #[doc(hidden)]
 pub fn run_held_by(

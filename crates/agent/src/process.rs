@@ -27,7 +27,7 @@ pub(crate) mod verdict;
 
 pub(crate) use holder::containment;
 pub(crate) use start::{CommandLine, Running, StartError, start};
-pub(crate) use strays::end_strays;
+pub(crate) use strays::{end_strays, is_held};
 
 use tertulia_dialect::stream::{ErrorClass, TurnError};
 

@@ -154,7 +154,7 @@ impl Driver {
 
     /// Drives until nothing runs any more.
     pub fn run(&mut self, audience: &mut dyn Audience) -> Result<Pause, DriveError> {
-        while self.running.is_some() && !self.is_closed {
+        while self.running.is_some() {
             self.next(audience)?;
         }
         Ok(self.pause())
@@ -211,6 +211,13 @@ impl Driver {
         command: Command,
         audience: &mut dyn Audience,
     ) -> Result<(), DriveError> {
+        let is_new_work = matches!(
+            command,
+            Command::Say { .. } | Command::Continue | Command::Repeat(_) | Command::Compact
+        );
+        if self.is_closed && is_new_work {
+            return Ok(());
+        }
         match command {
             Command::Say { member, text } => {
                 self.person_says(member.as_deref(), &text, audience).map(|_| ())
@@ -246,8 +253,11 @@ impl Driver {
 impl Drop for Driver {
     /// An agent does not outlive its table.
     fn drop(&mut self) {
-        let Some(running) = self.running.take() else { return };
+        let Some(mut running) = self.running.take() else { return };
         running.cancel.cancel();
+        if let Some(asks) = running.asks.take() {
+            let _ = asks.send(PermissionAnswer::EndTurn);
+        }
         if running.has_agent() {
             while let Ok(input) = self.inbox.recv_timeout(LAST_WORDS) {
                 match input {

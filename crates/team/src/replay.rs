@@ -92,8 +92,17 @@ impl<'a> Replayer<'a> {
         }
     }
 
+    /// Whether the log is only followed. Comparing on would cost a copy of the whole state for each
+    /// difference, and tell nothing new.
+    fn only_follows(&self) -> bool {
+        self.differences.len() >= DIFFERENCES_MAX
+    }
+
     fn person(&mut self, entry: &Entry, message: &Message) {
         self.expect_nothing(entry);
+        if self.only_follows() {
+            return self.recorded.person_said(&entry.id);
+        }
         let member = message.speaker.as_ref().map(|speaker| speaker.role_id.clone());
         let text = message.text().into_owned();
         let effects =
@@ -112,12 +121,18 @@ impl<'a> Replayer<'a> {
         let usd = cost.amount();
         let seat = self.machine.table.seat_of(&usage.member);
         self.recorded.guard.paid(seat, Dollars::from_usd(usd));
+        if self.only_follows() {
+            return;
+        }
         self.machine.step(Event::UsageSeen { member: usage.member.clone(), usd });
     }
 
     fn go_on(&mut self, entry: &Entry) {
         self.expect_nothing(entry);
         self.recorded.go_on();
+        if self.only_follows() {
+            return;
+        }
         self.expected = self.machine.step(Event::Continue).into();
         // The first effect is the entry itself.
         self.expected.pop_front();
@@ -136,6 +151,9 @@ impl<'a> Replayer<'a> {
         };
         let id = cause.turn().unwrap_or(&entry.id).clone();
         let change = TurnChange { turn: id, seat, state: turn.state, cause };
+        if self.only_follows() {
+            return self.recorded.apply(&self.machine.table, &change);
+        }
         if !self.has_decision() {
             self.happen(&change);
         }
@@ -229,7 +247,10 @@ impl<'a> Replayer<'a> {
 
     fn follow_log(&mut self) {
         self.expected.clear();
-        self.machine.state.clone_from(&self.recorded);
+        // Once the log is only followed, the machine takes over its state at the end.
+        if !self.only_follows() {
+            self.machine.state.clone_from(&self.recorded);
+        }
     }
 
     fn finish(mut self) -> Replay {

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use tertulia_session::{Entry, EntryId, EntryKind, Message, SpeakerType, Turn, TurnState};
 use tertulia_team::file::TeamFile;
-use tertulia_team::{PermissionRequest, Question, Team, TurnNote, What, is_partial};
+use tertulia_team::{PermissionRequest, Question, Team, TurnNote, What, Why, is_partial};
 
 use super::engine::Heard;
 use super::markdown::Markdown;
@@ -96,7 +96,9 @@ impl Teller {
 
     /// What a person is to decide, and what went wrong last: for whoever leaves.
     pub(crate) fn left_open(&self) -> (Option<String>, Option<&str>) {
-        let asked = self.asked.as_ref().map(|question| question.why.to_string());
+        // That it is a person's turn is no question left open: it is how a talk goes.
+        let asked = self.asked.as_ref().filter(|one| !matches!(one.why, Why::Answer { .. }));
+        let asked = asked.map(|question| question.why.to_string());
         (asked, self.failure.as_deref())
     }
 

@@ -71,12 +71,37 @@ pub(crate) fn run(args: &RunArgs, streams: &mut Streams<'_>) -> Result<(), CliEr
     }
     watcher.differ(driver.session(), differences.len());
     let interrupt = Interrupt::watch(driver.door());
+    let only_goes_on = matches!(wish, Wish::GoOn);
     let asked = ask(&mut driver, wish, args, addressee.as_deref(), &mut watcher);
     let pause = asked.and_then(|()| driver.run(&mut watcher).map_err(CliError::from))?;
     let is_interrupted = interrupt.happened();
     drop(interrupt);
     watcher.close(&pause, is_interrupted)?;
-    outcome::of(&pause, is_interrupted, driver.session())
+    let unfinished = unfinished(&driver);
+    let (session, again) = (driver.session(), command(args, driver.session()));
+    let unfinished = unfinished.as_ref();
+    let end = outcome::End { session, again, is_interrupted, only_goes_on, unfinished };
+    outcome::of(&pause, &end)
+}
+
+/// The command that opens this table again, with the same team.
+fn command(args: &RunArgs, session: &SessionId) -> String {
+    let team = args.team.file.team.as_ref();
+    let team = team.map(|path| format!(" --team {}", path.display())).unwrap_or_default();
+    format!("tertulia run{team} --session {session}")
+}
+
+/// The last turn of an agent, if it did not come to its end.
+fn unfinished(driver: &Driver) -> Option<EntryId> {
+    use tertulia_session::{EntryKind, TurnState};
+    let ended = driver.entries().iter().rev().find_map(|entry| match &entry.kind {
+        EntryKind::Turn(turn) if turn.state != TurnState::Queued => Some((entry, turn.state)),
+        _ => None,
+    });
+    let (entry, state) = ended?;
+    let is_open =
+        matches!(state, TurnState::Cancelled | TurnState::Interrupted | TurnState::Failed);
+    is_open.then(|| turn_of(entry)).flatten()
 }
 
 /// A session that is named may be begun; one to go on with must be there.
@@ -150,7 +175,12 @@ fn ask(
         Wish::GoOn => driver.obey(Command::Continue, watcher)?,
         Wish::Repeat(given) => {
             let turn = turn_to_repeat(driver, &given)?;
+            let before = driver.entries().len();
             driver.obey(Command::Repeat(turn), watcher)?;
+            if driver.entries().len() == before {
+                // A note has told why.
+                return Err(CliError::AgentFailed(format!("{given} was not repeated")));
+            }
         }
     }
     Ok(())

@@ -135,8 +135,10 @@ impl TableLog {
         if let Some(last) = staged.last() {
             let mut append = Append::of(staged.iter().cloned());
             append.expected_tail.clone_from(&self.tail);
-            self.tail = Some(last.id.clone());
+            let tail = Some(last.id.clone());
+            // What could not be stored stays staged: trying again with the same entries is safe.
             self.store.append(&self.session, append)?;
+            self.tail = tail;
             self.stored = self.entries.len();
         }
         Ok(self.entries.get(first..).unwrap_or_default())

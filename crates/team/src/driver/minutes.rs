@@ -9,7 +9,7 @@ use tertulia_session::{CompactionSummary, EntryKind, Fields};
 use super::log::TableLog;
 
 /// So many messages beyond the window are gathered before they are covered.
-const GATHERED: usize = 32;
+const GATHERED: usize = 16;
 /// How long the minutes may be.
 const MINUTES_TOKENS: u64 = 1_500;
 /// Who writes them, as the entry says.

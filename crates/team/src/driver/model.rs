@@ -23,7 +23,7 @@ pub(super) fn body(
 ) -> Result<String, ContextError> {
     let system = system_text(team_task, member);
     let system_prompt = (!system.is_empty()).then_some(&*system);
-    let mut entries = entries(pieces, member);
+    let mut entries = entries(pieces);
     let config = ContextConfig::new(member.budget_tokens.max(1));
     let builder = ContextBuilder::new(config)?.with_compactor(Compactor::Extractive);
     if after_overflow {
@@ -58,7 +58,7 @@ fn system_text(team_task: Option<&str>, member: &TeamMember) -> String {
 }
 
 /// What the member said itself is an assistant's; all else is a user's, with who said it.
-fn entries(pieces: &Pieces<'_>, member: &TeamMember) -> Vec<Entry> {
+fn entries(pieces: &Pieces<'_>) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::with_capacity(pieces.context.len() + 1);
     let mut add = |role: Role, text: String| {
         let message = Message::of_role(role, Parts::from([Part::text(text)]));
@@ -69,8 +69,8 @@ fn entries(pieces: &Pieces<'_>, member: &TeamMember) -> Vec<Entry> {
         };
         entries.push(new.with_content_id());
     };
-    for one in &pieces.context {
-        if one.from == member.shown_name() {
+    for (one, is_own) in pieces.context.iter().zip(&pieces.own) {
+        if *is_own {
             add(Role::Assistant, one.content.to_string());
         } else {
             let to = one.to.as_deref().unwrap_or("all");

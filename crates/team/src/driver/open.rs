@@ -7,10 +7,10 @@ use super::error::DriveError;
 use super::event::Audience;
 use super::log::TableLog;
 use super::{Driver, minutes};
-use crate::Machine;
 use crate::event::Event;
 use crate::replay::Difference;
 use crate::team::Team;
+use crate::{Machine, Status};
 
 /// A table that was opened again.
 pub struct Opened {
@@ -52,7 +52,7 @@ impl Driver {
         let differences = std::mem::take(&mut replay.differences);
         // The steps of this log are stored whole: nothing is half decided.
         let mut driver = Self::new(team, replay.into_recorded(), log, attended);
-        driver.end_strays();
+        driver.end_strays()?;
         driver.step(Event::Resume, audience)?;
         driver.catch_up_minutes(audience)?;
         Ok(Opened { driver, differences })
@@ -84,11 +84,15 @@ impl Driver {
         Ok(())
     }
 
-    /// Ends what is left of agents whose driver was killed.
-    fn end_strays(&self) {
-        use crate::Status;
+    /// Ends what is left of agents whose driver was killed. One whose driver lives is left alone, and so
+    /// is its table.
+    fn end_strays(&self) -> Result<(), DriveError> {
         if let Status::Running { turn } | Status::Stopping { turn } = self.machine.status() {
+            if tertulia_agent::is_held(turn.as_str()) {
+                return Err(DriveError::SomebodyElse);
+            }
             tertulia_agent::end_strays(turn.as_str());
         }
+        Ok(())
     }
 }

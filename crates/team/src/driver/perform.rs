@@ -56,6 +56,12 @@ impl Driver {
         }
         let mut start = None;
         for effect in &effects {
+            // Before the prompt is made: it is for this turn already.
+            if let Effect::SetTeamTask { task, .. } = effect {
+                let task = task.as_deref().map(Into::into);
+                let task = TeamTask { task, unknown: Fields::NONE };
+                self.log.stage(EntryKind::TeamTask(task), false);
+            }
             if let Effect::StartTurn { turn, member, parent, .. } = effect {
                 start = Some(self.prepare(turn, member, parent, None));
             }
@@ -72,26 +78,24 @@ impl Driver {
                     }
                     self.log.stage_as(id, kind);
                 }
-                Effect::SetTeamTask { task, .. } => {
-                    let task = task.map(String::into_boxed_str);
-                    let task = TeamTask { task, unknown: Fields::NONE };
-                    self.log.stage(EntryKind::TeamTask(task), false);
-                }
                 Effect::CancelTurn { turn, .. } => self.stop(&turn),
                 Effect::AskPerson(question) => talk.push(Talk::Asked(question)),
                 Effect::Note(note) => talk.push(Talk::Note(note)),
                 Effect::Rest => talk.push(Talk::Rested),
-                Effect::StartTurn { .. } => {}
+                Effect::StartTurn { .. } | Effect::SetTeamTask { .. } => {}
             }
         }
         self.store_staged(audience)?;
         for one in talk {
             self.say_aloud(one, audience);
         }
-        if let Some(start) = start {
-            self.launch(start);
+        match start {
+            Some(start) => {
+                self.launch(start);
+                self.store_staged(audience)
+            }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn say_aloud(&mut self, talk: Talk, audience: &mut dyn Audience) {
@@ -245,14 +249,12 @@ impl Driver {
         let Some(running) = &self.running else { return Ok(()) };
         let overflown = report.output.error.as_ref().is_some_and(is_overflow);
         if overflown && !running.is_second && !running.cancel.is_cancelled() {
-            return self.try_smaller(audience);
+            return self.try_smaller(&report.output, audience);
         }
         let Some(running) = self.running.take() else { return Ok(()) };
         let output = report.output;
         let (turn, member) = (running.turn.clone(), running.member.clone());
-        if output.usage.is_some() || output.cost.is_some() {
-            self.stage_usage(&member, &output);
-        }
+        self.stage_usage(&member, &output);
         let speaker = self.speaker_of(&member);
         let answers = running.answers.clone();
         running.join();
@@ -287,7 +289,14 @@ impl Driver {
         Speaker::new(member, shown, SpeakerType::Ai)
     }
 
-    fn stage_usage(&mut self, member: &str, output: &tertulia_dialect::stream::TurnOutput) {
+    pub(super) fn stage_usage(
+        &mut self,
+        member: &str,
+        output: &tertulia_dialect::stream::TurnOutput,
+    ) {
+        if output.usage.is_none() && output.cost.is_none() {
+            return;
+        }
         let usage = output.usage.unwrap_or_default();
         let cached = usage.cache_read;
         let read = [usage.input, cached, usage.cache_write].into_iter().flatten().sum();

@@ -23,6 +23,9 @@ const RECENT_MESSAGES: usize = 8;
 /// The most of a budget that recall may take, as a divisor.
 const RECALL_SHARE: u64 = 8;
 
+/// So many messages before the window go in word for word while no minutes cover them, at most.
+const UNCOVERED_MAX: usize = 256;
+
 const MINUTES_SPEAKER: &str = "minutes";
 const RECALL_SPEAKER: &str = "recall";
 const RECALL_HEAD: &str = "Earlier passages that may matter now, oldest first:";
@@ -111,6 +114,8 @@ impl Recall {
 /// What goes into a prompt, before it is put into a format.
 pub(super) struct Pieces<'l> {
     pub(super) context: Vec<ContextMessage<'l>>,
+    /// Which of them the member said itself.
+    pub(super) own: Vec<bool>,
     pub(super) current: Cow<'l, str>,
     pub(super) covered: usize,
     pub(super) recalled: Vec<EntryId>,
@@ -128,6 +133,9 @@ pub(super) fn pieces<'l>(
     let answered = log.number_of(answers).or(count.checked_sub(1));
     let others = count - usize::from(answered.is_some());
     let first = first_of_window(count, member.window, answered);
+    // What no minutes cover yet goes in too: nothing may fall between them and the window.
+    let until = log.minutes().map_or(0, |(_, covered)| covered);
+    let first = first.min(until).max(first.saturating_sub(UNCOVERED_MAX));
     let mut context = Vec::with_capacity(others.min(member.window) + 2);
     let minutes = log.minutes().filter(|(_, covered)| first > 0 && *covered > 0);
     let covered = minutes.map_or(0, |(_, covered)| covered);
@@ -144,13 +152,16 @@ pub(super) fn pieces<'l>(
         }
         recalled = passages.into_iter().map(|(id, _)| id).collect();
     }
+    let mut own = vec![false; context.len()];
     for number in (first..count).filter(|number| Some(*number) != answered) {
         if let Some((entry, message)) = log.said(number) {
             context.push(line(entry, message));
+            let speaker = message.speaker.as_deref();
+            own.push(speaker.is_some_and(|speaker| speaker.role_id == member.member.name));
         }
     }
     let current = request.map_or(Cow::Borrowed(""), |(entry, message)| content(entry, message));
-    Pieces { context, current, covered, recalled }
+    Pieces { context, own, current, covered, recalled }
 }
 
 /// The number of the first message that goes in word for word: the newest ones, as many as the window
@@ -171,7 +182,7 @@ pub(super) fn assemble(
     answers: &EntryId,
     budget: u64,
 ) -> TurnPrompt {
-    let Pieces { context, current, covered, recalled } =
+    let Pieces { context, current, covered, recalled, .. } =
         pieces(log, recall, member, answers, budget);
     // Minutes and recall come first and are no messages; of what does not fit the oldest goes first.
     let extras = usize::from(covered > 0) + usize::from(!recalled.is_empty());

@@ -1,17 +1,18 @@
 //! How a turn begins: what the member gets is put together, and the agent or the house answers it.
 
-use tertulia_agent::{AgentKind, CancelToken, Containment, Ended, TurnReport};
+use tertulia_agent::{AgentKind, CancelToken};
+use tertulia_context::PromptStatus;
 use tertulia_context::compact::Covered;
 use tertulia_dialect::stream::{
-    ErrorClass, FinalText, LineCounts, StreamEvent, TextOrigin, TurnError, TurnOutput,
+    ErrorClass, FinalText, StreamEvent, TextOrigin, TurnError, TurnOutput,
 };
 use tertulia_session::EntryId;
 
 use super::error::DriveError;
-use super::event::Audience;
+use super::event::{Audience, TableEvent};
 use super::record::What;
 use super::turn::{FromAgent, Input, Running, Start};
-use super::{Driver, model, prompt};
+use super::{Driver, model, prompt, turn};
 use crate::house;
 use crate::team::{Answers, TeamMember};
 
@@ -37,8 +38,10 @@ impl Driver {
         answers: &EntryId,
         second_budget: Option<u64>,
     ) -> Start {
-        let number = self.turns.get(member).copied().unwrap_or(0);
         let is_second = second_budget.is_some();
+        // A second attempt was counted as the first already.
+        let number = self.turns.get(member).copied().unwrap_or(0);
+        let number = number.saturating_sub(usize::from(is_second));
         let known = self.team.members.iter().find(|one| *one.member.name == *member);
         let stranger = TeamMember::person(member);
         let known = known.unwrap_or(&stranger);
@@ -62,6 +65,15 @@ impl Driver {
             *self.turns.entry(start.member.clone()).or_default() += 1;
         }
         let answers = self.team.member(&start.member).map(|one| one.answers.clone());
+        let takes_prompt = matches!(answers, Some(Answers::Agent(_))) && start.body.is_none();
+        let (status, budget) = (start.prompt.status, start.budget);
+        if takes_prompt && matches!(status, PromptStatus::MessageDropped | PromptStatus::OverBudget)
+        {
+            self.running = Some(Running::without_agent(&start, CancelToken::new()));
+            let reason =
+                format!("nothing of the message fits into {budget} bytes; raise budget_bytes");
+            return self.report_at_once(Err(&reason));
+        }
         let running = match answers {
             Some(Answers::Agent(spec)) => {
                 let running = Running::start(*spec, start, &self.sender);
@@ -93,6 +105,10 @@ impl Driver {
             }
         };
         self.running = Some(running);
+        if takes_prompt && status == PromptStatus::MessageTruncated {
+            let message = format!("the message is cut: it is larger than {budget} bytes");
+            self.stage_note(What::Warned { class: None, message: message.into() });
+        }
     }
 
     fn minutes_so_far(&self, asks: &EntryId) -> String {
@@ -108,43 +124,36 @@ impl Driver {
 
     /// The turn ends before anything else happens.
     fn report_at_once(&mut self, answer: Result<String, &str>) {
-        let mut output = TurnOutput {
-            final_text: None,
-            partial_text: None,
-            usage: None,
-            cost: None,
-            native_session_id: None,
-            model: None,
-            denied_tools: Vec::new(),
-            error: None,
-            lines: LineCounts::default(),
-        };
-        match answer {
+        let report = match answer {
             Ok(text) => {
                 let event = StreamEvent::TextDelta { text: text.clone() };
                 self.due.push_back(Input::Agent(FromAgent::Said(event)));
-                output.final_text = Some(FinalText { text, origin: TextOrigin::Stated });
+                let mut report = turn::report_without_agent(None);
+                let origin = TextOrigin::Stated;
+                report.output.final_text = Some(FinalText { text, origin });
+                report
             }
             Err(reason) => {
                 let message = reason.into();
-                output.error = Some(TurnError { class: ErrorClass::Setup, message });
+                let error = TurnError { class: ErrorClass::Setup, message };
+                turn::report_without_agent(Some(error))
             }
-        }
-        let report = TurnReport {
-            output,
-            ended: Ended::ByItself,
-            containment: Containment::None,
-            left_behind: 0,
         };
         self.due.push_back(Input::Agent(FromAgent::Ended(Box::new(report))));
     }
 
     /// The agent found its prompt too large: once more, with half of it.
-    pub(super) fn try_smaller(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
+    pub(super) fn try_smaller(
+        &mut self,
+        first: &TurnOutput,
+        audience: &mut dyn Audience,
+    ) -> Result<(), DriveError> {
         let Some(running) = &self.running else { return Ok(()) };
         let (turn, member, answers) =
             (running.turn.clone(), running.member.clone(), running.answers.clone());
-        let budget = running.budget / 2;
+        let budget = running.budget.min(running.prompt_bytes) / 2;
+        audience.hear(&TableEvent::TextWithdrawn { turn: &turn, member: &member });
+        self.stage_usage(&member, first);
         self.stage_note(What::Retried { budget });
         self.store_staged(audience)?;
         let start = self.prepare(&turn, &member, &answers, Some(budget));
@@ -152,6 +161,6 @@ impl Driver {
             running.join();
         }
         self.launch(start);
-        Ok(())
+        self.store_staged(audience)
     }
 }

@@ -1,13 +1,15 @@
 //! A turn that runs: the agent in a thread of its own, what it says in the driver's inbox. The inbox is
 //! short: an agent that floods has to wait.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, SyncSender};
 use std::thread::{self, JoinHandle};
 
 use tertulia_agent::{
-    AgentSpec, CancelToken, Listener, PermissionAnswer, PermissionRequest, TurnReport, TurnRequest,
+    AgentSpec, CancelToken, Containment, Ended, Listener, PermissionAnswer, PermissionRequest,
+    TurnReport, TurnRequest,
 };
-use tertulia_dialect::stream::StreamEvent;
+use tertulia_dialect::stream::{ErrorClass, LineCounts, StreamEvent, TurnError, TurnOutput};
 use tertulia_session::EntryId;
 
 use super::event::Command;
@@ -38,6 +40,8 @@ pub(super) struct Running {
     /// Whether the prompt was made smaller already.
     pub(super) is_second: bool,
     pub(super) budget: u64,
+    /// How large the prompt was.
+    pub(super) prompt_bytes: u64,
     /// Thinking that is not an entry yet.
     pub(super) thought: String,
     /// How many notes of it are entries.
@@ -74,7 +78,12 @@ impl Running {
                 body: start.body.as_deref(),
             };
             let mut ear = Ear { inbox: &inbox };
-            let report = tertulia_agent::run(&spec, &request, &cancel, &mut ear);
+            let run = || tertulia_agent::run(&spec, &request, &cancel, &mut ear);
+            // Without a report the table would wait for ever.
+            let report = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+                let message = "the turn came to a sudden end inside this program".into();
+                report_without_agent(Some(TurnError { class: ErrorClass::Crash, message }))
+            });
             // A driver that is gone wants no report.
             let _ = inbox.send(Input::Agent(FromAgent::Ended(Box::new(report))));
         });
@@ -90,6 +99,7 @@ impl Running {
             cancel,
             is_second: start.is_second,
             budget: start.budget,
+            prompt_bytes: start.prompt.text.len() as u64,
             thought: String::new(),
             notes: 0,
             asks: None,
@@ -108,6 +118,23 @@ impl Running {
             let _ = thread.join();
         }
     }
+}
+
+/// The report of a turn in which no agent took part.
+pub(super) fn report_without_agent(error: Option<TurnError>) -> TurnReport {
+    let output = TurnOutput {
+        final_text: None,
+        partial_text: None,
+        usage: None,
+        cost: None,
+        native_session_id: None,
+        model: None,
+        denied_tools: Vec::new(),
+        error,
+        lines: LineCounts::default(),
+    };
+    let (ended, containment) = (Ended::ByItself, Containment::None);
+    TurnReport { output, ended, containment, left_behind: 0 }
 }
 
 struct Ear<'i> {

@@ -1,10 +1,11 @@
 //! Ctrl-C while the table works: the first one stops the turn that runs, so that what was said so far is
-//! kept; the second one ends the process at once. The same for a request to terminate.
+//! kept; the second one ends the process at once. The same for a request to terminate and for a
+//! terminal that is closed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use tertulia_team::{Command, Door};
 
@@ -21,7 +22,7 @@ impl Interrupt {
     /// Begins to wait. Where that is impossible a signal ends the process as usual.
     pub(super) fn watch(door: Door) -> Self {
         let happened = Arc::new(AtomicBool::new(false));
-        let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else {
+        let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else {
             return Self { happened, handle: None };
         };
         let handle = signals.handle();

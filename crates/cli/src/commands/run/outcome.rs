@@ -1,17 +1,41 @@
 //! How a run ended, as an exit code and a sentence that says how to go on.
 
+use std::fmt::Display;
+
+use tertulia_session::EntryId;
 use tertulia_store::SessionId;
 use tertulia_team::{Pause, Question, Why};
 
 use crate::error::CliError;
 
+/// What is known at the end of a run.
+pub(super) struct End<'a> {
+    pub(super) session: &'a SessionId,
+    /// The command that opens this table again: `tertulia run --session …` with its team.
+    pub(super) again: String,
+    pub(super) is_interrupted: bool,
+    /// Whether the table was only asked to go on.
+    pub(super) only_goes_on: bool,
+    /// The last turn, if it was cancelled, interrupted or failed.
+    pub(super) unfinished: Option<&'a EntryId>,
+}
+
 /// The end of a run.
-pub(super) fn of(pause: &Pause, is_interrupted: bool, session: &SessionId) -> Result<(), CliError> {
-    let go_on = format!("`tertulia run --session {session} --continue`");
-    if is_interrupted {
-        return Err(CliError::Interrupted(format!(
-            "interrupted; what was said is kept, {go_on} goes on"
-        )));
+pub(super) fn of(pause: &Pause, end: &End<'_>) -> Result<(), CliError> {
+    let (again, session) = (&end.again, end.session);
+    let go_on = format!("`{again} --continue`");
+    let repeat = end.unfinished.map(|turn| format!("`{again} --repeat {turn}` does it again"));
+    if end.is_interrupted {
+        let cure = repeat.unwrap_or_else(|| format!("{go_on} goes on"));
+        return Err(CliError::Interrupted(format!("interrupted; what was said is kept, {cure}")));
+    }
+    match (pause, repeat) {
+        (Pause::Rested, Some(repeat)) if end.only_goes_on => {
+            return Err(CliError::NeedsPerson(format!(
+                "nothing waits, and the last turn did not come to its end; {repeat}"
+            )));
+        }
+        _ => {}
     }
     match pause {
         Pause::Rested | Pause::Closed => Ok(()),
@@ -20,15 +44,13 @@ pub(super) fn of(pause: &Pause, is_interrupted: bool, session: &SessionId) -> Re
              file (permissions = \"edit\"), or open the table with \
              `tertulia chat --session {session}`"
         ))),
-        Pause::Asked(Question { why, .. }) => of_question(why, session, &go_on),
+        Pause::Asked(Question { why, .. }) => of_question(why, again, &go_on),
     }
 }
 
-fn of_question(why: &Why, session: &SessionId, go_on: &str) -> Result<(), CliError> {
-    let say = format!("`tertulia run --session {session} \"…\"`");
-    let repeat = |turn: &dyn std::fmt::Display| {
-        format!("`tertulia run --session {session} --repeat {turn}` does it again")
-    };
+fn of_question(why: &Why, again: &str, go_on: &str) -> Result<(), CliError> {
+    let say = format!("`{again} \"…\"`");
+    let repeat = |turn: &dyn Display| format!("`{again} --repeat {turn}` does it again");
     let cure = match why {
         // The progress has told whose turn it is.
         Why::Answer { .. } => return Ok(()),
