@@ -9,6 +9,7 @@
 mod answers;
 mod desk;
 mod driver;
+mod driver_prompts;
 mod endpoint;
 mod file;
 mod guards;

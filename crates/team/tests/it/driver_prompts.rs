@@ -1,0 +1,174 @@
+//! What members get for their turns, and what the house members say.
+
+use tertulia_agent::CommandOutput;
+use tertulia_session::{EntryKind, TurnState};
+use tertulia_store::SessionStore;
+use tertulia_team::{Audience, Driver, Pause, TableEvent, TeamMember, What, Why};
+
+use crate::driver::{Heard, assert_stored, begin, notes, scripted, shell, team, texts};
+
+#[test]
+fn a_long_conversation_is_carried_by_minutes_and_recall() {
+    let mut max = scripted("max", &["Understood."]);
+    max.window = 4;
+    let (store, mut driver) = begin(team(vec![max]));
+    let mut heard = Heard::default();
+    driver.say(None, "We decided: the port of the gateway is 48213.", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    for number in 0..60 {
+        driver.say(None, &format!("Another matter, number {number}."), &mut heard).unwrap();
+        driver.run(&mut heard).unwrap();
+    }
+    driver.say(None, "Which port has the gateway?", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    driver.say(None, "I mean the gateway: which port?", &mut heard).unwrap();
+    let prompt = driver.prompt_for("max").unwrap();
+    assert!(prompt.covered > 60, "{}", prompt.covered);
+    assert!(!prompt.recalled.is_empty());
+    assert!(prompt.text.contains("48213"), "{}", prompt.text);
+    assert!(
+        prompt.text.contains("- recall -> ") || prompt.text.contains("recall"),
+        "{}",
+        prompt.text
+    );
+    driver.run(&mut heard).unwrap();
+    assert_stored(&store, &driver);
+    // Whoever opens it again assembles the same bytes.
+    let again = {
+        let mut max = scripted("max", &["Understood."]);
+        max.window = 4;
+        Driver::reopen(&store, driver.session(), team(vec![max]), false, &mut heard).unwrap()
+    };
+    let (mut one, mut other) = (driver, again.driver);
+    assert_eq!(one.prompt_for("max"), other.prompt_for("max"));
+}
+
+#[test]
+fn the_scribe_writes_what_was_decided_and_routes_nobody() {
+    let (_, mut driver) =
+        begin(team(vec![TeamMember::scribe("scribe"), scripted("max", &["Never said."])]));
+    let mut heard = Heard::default();
+    driver
+        .say(None, "We decided to use PostgreSQL. @max will write the schema. @scribe", &mut heard)
+        .unwrap();
+    driver.run(&mut heard).unwrap();
+    let before = said_by_max(&driver);
+    driver.say(None, "Minutes, please. @scribe", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let said = texts(driver.entries());
+    let minutes = said.last().unwrap();
+    assert!(minutes.starts_with("scribe: ") && minutes.contains("PostgreSQL"), "{minutes}");
+    assert_eq!(said_by_max(&driver), before, "{said:?}");
+}
+
+fn said_by_max(driver: &Driver) -> usize {
+    texts(driver.entries()).iter().filter(|text| text.starts_with("max: ")).count()
+}
+
+#[test]
+fn the_librarian_finds_what_another_session_says() {
+    let store = SessionStore::memory();
+    let members = || team(vec![TeamMember::librarian("librarian"), scripted("max", &["Noted."])]);
+    let mut heard = Heard::default();
+    let mut past = Driver::begin(&store, None, members(), false).unwrap();
+    past.say(None, "The gateway listens on 48213. @max", &mut heard).unwrap();
+    past.run(&mut heard).unwrap();
+    let mut driver = Driver::begin(&store, None, members(), false).unwrap();
+    driver.say(None, "Where does the gateway listen? @librarian", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let said = texts(driver.entries());
+    assert!(said[1].contains("48213"), "{said:?}");
+    assert_eq!(said.len(), 2, "what it quotes routes nobody: {said:?}");
+}
+
+#[test]
+fn a_team_task_of_a_person_reaches_the_prompts_from_then_on() {
+    let (_, mut driver) = begin(team(vec![scripted("max", &["Yes."])]));
+    let mut heard = Heard::default();
+    driver.say(None, "[TEAM_TASK: Ship the login page] Go.", &mut heard).unwrap();
+    let prompt = driver.prompt_for("max").unwrap();
+    assert!(prompt.text.contains("Ship the login page"));
+    assert_eq!(started_with(&driver), Some(prompt.hash()), "the turn that it was said for too");
+}
+
+fn started_with(driver: &Driver) -> Option<Box<str>> {
+    driver.entries().iter().rev().find_map(|entry| match &entry.kind {
+        EntryKind::Turn(turn) if turn.state == TurnState::Started => turn.prompt_hash.clone(),
+        _ => None,
+    })
+}
+
+#[test]
+fn nothing_falls_between_the_window_and_the_minutes() {
+    let mut max = scripted("max", &["Yes."]);
+    max.window = 3;
+    let (_, mut driver) = begin(team(vec![max, scripted("eva", &["No."])]));
+    let mut heard = Heard::default();
+    for number in 0..40 {
+        driver.say(None, &format!("@max matter {number}"), &mut heard).unwrap();
+        let prompt = driver.prompt_for("max").unwrap();
+        driver.run(&mut heard).unwrap();
+        let said = 1 + 2 * number;
+        assert_eq!(prompt.covered + prompt.kept + 1, said, "at message {number}");
+    }
+}
+
+#[test]
+fn a_table_that_is_open_elsewhere_keeps_its_agent() {
+    let store = SessionStore::memory();
+    let members = || team(vec![shell("max", CommandOutput::Text, "printf one; sleep 2; echo two")]);
+    let mut heard = Heard::default();
+    let mut driver = Driver::begin(&store, None, members(), false).unwrap();
+    driver.say(None, "Go.", &mut heard).unwrap();
+    // Its agent runs once it has said something.
+    let mut second = Second { store: store.clone(), session: driver.session().clone(), said: None };
+    driver.run(&mut second).unwrap();
+    let error = second.said.expect("it was tried");
+    assert!(error.contains("another program is at this table"), "{error}");
+    assert_eq!(texts(driver.entries())[1], "max: onetwo\n");
+}
+
+/// Opens the table a second time as soon as the agent speaks.
+struct Second {
+    store: SessionStore,
+    session: tertulia_store::SessionId,
+    said: Option<String>,
+}
+
+impl Audience for Second {
+    fn hear(&mut self, event: &TableEvent<'_>) {
+        if matches!(event, TableEvent::Text { .. }) && self.said.is_none() {
+            let members = team(vec![scripted("max", &["Other."])]);
+            let opened =
+                Driver::reopen(&self.store, &self.session, members, false, &mut Heard::default());
+            self.said =
+                Some(opened.err().map_or("it opened".to_owned(), |error| error.to_string()));
+        }
+    }
+}
+
+#[test]
+fn the_log_says_what_the_member_got_by_its_hash() {
+    let (_, mut driver) = begin(team(vec![scripted("max", &["Yes."])]));
+    let mut heard = Heard::default();
+    driver.say(None, "Ready?", &mut heard).unwrap();
+    let expected = driver.prompt_for("max").unwrap().hash();
+    assert_eq!(started_with(&driver), Some(expected));
+}
+
+#[test]
+fn a_program_that_is_not_there_is_told_with_its_cure() {
+    let mut max = shell("max", CommandOutput::Text, "true");
+    if let tertulia_team::Answers::Agent(spec) = &mut max.answers {
+        spec.program = Some("no-such-program-anywhere".into());
+    }
+    let (_, mut driver) = begin(team(vec![max]));
+    let mut heard = Heard::default();
+    driver.say(None, "Hello?", &mut heard).unwrap();
+    let pause = driver.run(&mut heard).unwrap();
+    assert!(matches!(&pause, Pause::Asked(question) if matches!(question.why, Why::Failed { .. })));
+    let notes = notes(driver.entries());
+    let [What::Failed { class, message, .. }] = &notes[..] else { panic!("{notes:?}") };
+    assert_eq!(&**class, "setup");
+    assert!(message.contains("no-such-program-anywhere"), "{message}");
+}
