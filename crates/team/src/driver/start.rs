@@ -16,6 +16,9 @@ use super::{Driver, model, prompt, turn};
 use crate::house;
 use crate::team::{Answers, TeamMember};
 
+/// A prompt is not made shorter than this because an agent found it too long.
+const SHORT_BYTES: u64 = 4096;
+
 impl Start {
     /// Stands for all that the member gets.
     pub(super) fn hash(&self) -> Box<str> {
@@ -151,7 +154,8 @@ impl Driver {
         let Some(running) = &self.running else { return Ok(()) };
         let (turn, member, answers) =
             (running.turn.clone(), running.member.clone(), running.answers.clone());
-        let budget = running.budget.min(running.prompt_bytes) / 2;
+        // Half of what was sent, where that is less; a short prompt is not what was too long.
+        let budget = (running.budget / 2).min((running.prompt_bytes / 2).max(SHORT_BYTES));
         audience.hear(&TableEvent::TextWithdrawn { turn: &turn, member: &member });
         self.stage_usage(&member, first);
         self.stage_note(What::Retried { budget });
