@@ -6,6 +6,7 @@ pub(crate) mod quality;
 pub(crate) mod store;
 pub(crate) mod table;
 
+use crate::command::UsageError;
 use crate::process::{self, ProcessError};
 use crate::workspace::Workspace;
 use cargo_metadata::Message;
@@ -30,6 +31,17 @@ pub(crate) enum BenchError {
     NoData(PathBuf),
     #[error("{counter} gives no count for `{case}`; its output was:\n{output}")]
     NoCount { counter: &'static str, case: String, output: String },
+}
+
+/// Reads the words behind the bench of this name; says whether it is to be quick.
+pub(crate) fn is_quick(command: &'static str, arguments: &[String]) -> Result<bool, UsageError> {
+    match arguments {
+        [] => Ok(false),
+        [option] if option == "--quick" => Ok(true),
+        [argument, ..] => {
+            Err(UsageError::UnexpectedArgument { command, argument: argument.clone() })
+        }
+    }
 }
 
 /// Runs the benches with the given arguments, then counts instructions if the machine can.

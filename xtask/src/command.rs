@@ -1,7 +1,7 @@
 //! The command line: what was asked for, which file does it, and what its failure says.
 //! `main` calls it; the commands know nothing of it.
 
-use crate::bench::{quality, store, table};
+use crate::bench::{is_quick, quality, store, table};
 use crate::workspace::{Workspace, WorkspaceError};
 use crate::{agents, bench, faults, fuzz, licences, process, test, tidy};
 use std::ffi::OsString;
@@ -126,10 +126,10 @@ pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command
             quality::parse(&rest[1..]).map(Command::Quality)
         }
         "bench" if rest.first().is_some_and(|word| word == "table") => {
-            table::parse(&rest[1..]).map(|quick| Command::Table { quick })
+            is_quick("bench table", &rest[1..]).map(|quick| Command::Table { quick })
         }
         "bench" if rest.first().is_some_and(|word| word == "store") => {
-            store::parse(&rest[1..]).map(|quick| Command::Store { quick })
+            is_quick("bench store", &rest[1..]).map(|quick| Command::Store { quick })
         }
         "bench" => Ok(Command::Bench(rest.to_vec())),
         unknown => Err(UsageError::UnknownCommand(unknown.to_owned())),

@@ -5,7 +5,6 @@
 //! The protocol knows no system text: it goes at the head of the prompt. The turn is over with the answer
 //! to the prompt; the agent ends when its stdin closes, and is ended where it does not.
 
-mod last_words;
 mod talk;
 
 use std::time::{Duration, Instant};
@@ -15,10 +14,10 @@ use tertulia_dialect::stream::{AcpClient, AcpPrompt, ErrorClass, Exit, TurnError
 use crate::clock::{self, Clock};
 use crate::flood::Flood;
 use crate::process::environment::{Environment, Keys};
+use crate::process::pipes::Tail;
 use crate::process::verdict::{self, CANCELLED};
 use crate::process::{self, CommandLine, Running, StartError, pipes, program};
 use crate::{AgentSpec, CancelToken, Ended, Listener, TurnReport, TurnRequest};
-use last_words::LastWords;
 use talk::{Talk, Writer};
 
 /// How long an agent may take to answer that it was cancelled, before it is ended.
@@ -65,7 +64,7 @@ fn prompt_text(request: &TurnRequest<'_>) -> String {
 /// One turn, with its process.
 struct Turn {
     running: Running,
-    stderr: LastWords,
+    stderr: Tail,
     talk: Talk,
     clock: Clock,
 }
@@ -97,7 +96,7 @@ impl Turn {
             events: Vec::new(),
             is_fed: false,
         };
-        let stderr = LastWords::of(running.stderr.take());
+        let stderr = running.stderr.take().map(pipes::tail).unwrap_or_default();
         Self { running, stderr, talk, clock: Clock::start(spec.timeouts) }
     }
 

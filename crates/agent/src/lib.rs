@@ -51,9 +51,9 @@ pub fn containment() -> Containment {
     process::containment()
 }
 
-/// Ends what is left of a turn whose table was killed; says how many processes that were.
-pub fn end_strays(turn: &str) -> usize {
-    process::end_strays(turn)
+/// Ends what is left of turns whose tables were killed.
+pub fn end_strays() {
+    process::end_strays();
 }
 
 /// Whether a table that lives, of this process or another, has processes of this turn.

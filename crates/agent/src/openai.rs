@@ -20,9 +20,7 @@ use tertulia_dialect::stream::{
 use crate::clock::{self, Clock, POLL};
 use crate::flood::Flood;
 use crate::process::verdict::CANCELLED;
-use crate::{
-    AgentSpec, CancelToken, Containment, Ended, Endpoint, Listener, TurnReport, TurnRequest,
-};
+use crate::{AgentSpec, CancelToken, Ended, Endpoint, Listener, TurnReport, TurnRequest};
 use scrub::Scrub;
 use wire::{Wire, Word};
 
@@ -57,7 +55,7 @@ pub(crate) fn run(
 }
 
 fn report(output: TurnOutput, ended: Ended) -> TurnReport {
-    TurnReport { output, ended, containment: Containment::None, left_behind: 0 }
+    TurnReport::without_process(output, ended)
 }
 
 fn tell(events: &mut Vec<StreamEvent>, listener: &mut dyn Listener) {

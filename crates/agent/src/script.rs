@@ -3,12 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use tertulia_dialect::stream::{
-    ErrorClass, FinalText, LineCounts, StreamEvent, TextOrigin, TurnError, TurnOutput,
-};
+use tertulia_dialect::stream::{ErrorClass, StreamEvent, TextOrigin, TurnError, TurnOutput};
 
 use crate::process::verdict::{CANCELLED, not_started};
-use crate::{CancelToken, Containment, Ended, Listener, ScriptLine, TurnReport, TurnRequest};
+use crate::{CancelToken, Ended, Listener, ScriptLine, TurnReport, TurnRequest};
 
 /// How often the cancel token is looked at.
 const TICK: Duration = Duration::from_millis(20);
@@ -37,18 +35,7 @@ pub(crate) fn run(
     listener.event(StreamEvent::TextDelta { text: text.clone() });
     listener.event(StreamEvent::TextEnd);
     listener.event(StreamEvent::FinalText { text: text.clone(), origin });
-    let output = TurnOutput {
-        final_text: Some(FinalText { text, origin }),
-        partial_text: None,
-        usage: None,
-        cost: None,
-        native_session_id: None,
-        model: None,
-        denied_tools: Vec::new(),
-        error: None,
-        lines: LineCounts::default(),
-    };
-    TurnReport { output, ended: Ended::ByItself, containment: Containment::None, left_behind: 0 }
+    TurnReport::without_process(TurnOutput::answered(text), Ended::ByItself)
 }
 
 fn failed(

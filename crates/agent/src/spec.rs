@@ -156,6 +156,13 @@ pub struct TurnReport {
     pub left_behind: usize,
 }
 
+impl TurnReport {
+    /// Of a turn without a process.
+    pub fn without_process(output: TurnOutput, ended: Ended) -> Self {
+        Self { output, ended, containment: Containment::None, left_behind: 0 }
+    }
+}
+
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
@@ -190,8 +197,6 @@ pub enum Timeout {
 pub enum Containment {
     /// A control group of its own: nothing gets out.
     ControlGroup,
-    /// A process id namespace: nothing gets out.
-    PidNamespace,
     /// Descendants are looked for, orphans come to us, and a variable marks them. What clears its
     /// environment and leaves its parents in one moment may get out.
     Descendants,

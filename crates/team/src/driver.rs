@@ -21,7 +21,7 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::time::Duration;
 
 use tertulia_agent::PermissionAnswer;
-use tertulia_session::{Entry, EntryId, TurnState};
+use tertulia_session::{Entry, TurnState};
 use tertulia_store::SessionId;
 
 pub use error::DriveError;
@@ -139,17 +139,8 @@ impl Driver {
         let newest = self.log.said_count().checked_sub(1)?;
         let answers = self.log.said(newest)?.0.id.clone();
         let budget = member.budget_bytes;
-        Some(prompt::assemble(&self.log, &mut self.recall, member, &answers, budget))
-    }
-
-    /// Somebody says something: stored and routed, and what follows from it begins.
-    pub fn say(
-        &mut self,
-        member: Option<&str>,
-        text: &str,
-        audience: &mut dyn Audience,
-    ) -> Result<EntryId, DriveError> {
-        self.person_says(member, text, audience)
+        let pieces = prompt::pieces(&self.log, &mut self.recall, member, &answers, budget);
+        Some(prompt::assemble(pieces, self.log.team_task(), member, budget))
     }
 
     /// Drives until nothing runs any more.
@@ -220,7 +211,7 @@ impl Driver {
         }
         match command {
             Command::Say { member, text } => {
-                self.person_says(member.as_deref(), &text, audience).map(|_| ())
+                self.say(member.as_deref(), &text, audience).map(|_| ())
             }
             Command::Cancel(cancel) => self.step(Event::Cancel(cancel), audience),
             Command::CancelRunning => match self.machine.status() {

@@ -30,10 +30,8 @@ pub struct TeamMember {
     pub member: Member,
     /// How it answers.
     pub answers: Answers,
-    /// Its own instruction.
+    /// Its instruction, with the text of its instruction file.
     pub instruction: Option<String>,
-    /// The text of its instruction file.
-    pub instruction_file_text: Option<String>,
     /// How many messages it gets word for word.
     pub window: usize,
     /// How many bytes its prompt may have.
@@ -199,7 +197,6 @@ impl TeamMember {
             member,
             answers,
             instruction: None,
-            instruction_file_text: None,
             window: DEFAULT_WINDOW,
             budget_bytes: DEFAULT_MAX_BYTES,
             budget_tokens: DEFAULT_BUDGET_TOKENS,

@@ -2,21 +2,8 @@
 //! memory would not tell what a sync costs.
 
 use super::{BenchError, PACKAGE};
-use crate::command::UsageError;
 use crate::process;
 use crate::workspace::Workspace;
-
-/// Reads the words behind `bench store`; says whether it is to be quick.
-pub(crate) fn parse(arguments: &[String]) -> Result<bool, UsageError> {
-    match arguments {
-        [] => Ok(false),
-        [option] if option == "--quick" => Ok(true),
-        [argument, ..] => {
-            let (command, argument) = ("bench store", argument.clone());
-            Err(UsageError::UnexpectedArgument { command, argument })
-        }
-    }
-}
 
 /// Runs the bench.
 pub(crate) fn run(workspace: &Workspace, quick: bool) -> Result<(), BenchError> {

@@ -2,23 +2,10 @@
 //! prints a line is compiled beside it, for the comparison.
 
 use super::{BenchError, PACKAGE};
-use crate::command::UsageError;
 use crate::process;
 use crate::workspace::Workspace;
 
 const HELLO: &str = "fn main() { println!(\"hello\"); }";
-
-/// Reads the words behind `bench table`; says whether it is to be quick.
-pub(crate) fn parse(arguments: &[String]) -> Result<bool, UsageError> {
-    match arguments {
-        [] => Ok(false),
-        [option] if option == "--quick" => Ok(true),
-        [argument, ..] => {
-            let (command, argument) = ("bench table", argument.clone());
-            Err(UsageError::UnexpectedArgument { command, argument })
-        }
-    }
-}
 
 /// Builds the programs and runs the bench.
 pub(crate) fn run(workspace: &Workspace, quick: bool) -> Result<(), BenchError> {

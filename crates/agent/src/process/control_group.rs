@@ -113,6 +113,13 @@ fn folder_of(mounts: &str, groups: &str) -> Option<PathBuf> {
     })
 }
 
+/// The same where ours would be made.
+pub(super) fn sweep_own() {
+    if let Some(parent) = own_folder() {
+        sweep(&parent);
+    }
+}
+
 /// Kills and takes away groups whose owner is gone. The name says who that was.
 fn sweep(parent: &Path) {
     let Ok(entries) = std::fs::read_dir(parent) else { return };

@@ -12,6 +12,7 @@ use rustix::process::Signal;
 
 use super::holder::MARK;
 use super::proc_table::{self, Identity, Row};
+use super::strays;
 
 /// The time between two looks while the program runs. Each reads a line for every process there is; the
 /// marks, which cost another read each, are only looked at when the turn ends.
@@ -30,7 +31,7 @@ pub(super) struct Descendants {
 impl Descendants {
     /// Begins to hold. What an earlier run of ours left behind when it was killed is ended first.
     pub(super) fn new(mark: &str) -> Self {
-        sweep();
+        strays::sweep();
         // Orphans of our descendants become our children, not those of the first process.
         #[cfg(target_os = "linux")]
         if let Err(error) = rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
@@ -92,16 +93,6 @@ impl Descendants {
         self.looked = Some(Instant::now());
         let is_living = |row: &&Row| !row.is_zombie && found.contains(&row.identity);
         rows.iter().filter(is_living).map(|row| row.identity).collect()
-    }
-}
-
-/// Ends what carries the mark of an owner that is gone.
-fn sweep() {
-    for row in proc_table::rows().iter().filter(|row| !row.is_zombie) {
-        let mark = proc_table::variable(row.identity.pid, MARK);
-        if mark.is_some_and(|mark| proc_table::is_orphaned(&mark)) {
-            proc_table::signal(row.identity, Signal::KILL);
-        }
     }
 }
 

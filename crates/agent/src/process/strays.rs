@@ -1,12 +1,12 @@
-//! What is left of a turn whose table was killed: its processes are found by their mark and ended. Called
-//! when a session is opened again, before anything else runs. A table that lives keeps its own.
+//! What is left of turns whose tables were killed: groups and marks whose owner is gone. Ended when a session
+//! is opened again, and before a program is started. What a table that lives has is left alone.
 
-use std::collections::BTreeSet;
 use std::thread;
 use std::time::Duration;
 
 use rustix::process::Signal;
 
+use super::control_group;
 use super::holder::MARK;
 use super::proc_table::{self, Identity};
 
@@ -14,37 +14,38 @@ use super::proc_table::{self, Identity};
 const ROUNDS: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// Whether a table that lives has processes of this turn.
-pub(crate) fn is_held(turn: &str) -> bool {
-    !marked(turn, false).is_empty()
-}
-
-/// Ends the processes of this turn whose table is gone; says how many there were.
-pub(crate) fn end_strays(turn: &str) -> usize {
-    let mut ended = BTreeSet::new();
+/// Ends all of it, and waits until it is gone.
+pub(crate) fn end_strays() {
+    control_group::sweep_own();
     for _ in 0..ROUNDS {
-        let living = marked(turn, true);
-        if living.is_empty() {
-            break;
-        }
-        for identity in living {
-            proc_table::signal(identity, Signal::KILL);
-            ended.insert(identity);
+        if sweep() == 0 {
+            return;
         }
         thread::sleep(PAUSE);
     }
-    ended.len()
 }
 
-/// The processes of a turn, of tables that are gone or of those that live.
-fn marked(turn: &str, is_orphaned: bool) -> Vec<Identity> {
-    let own = std::process::id();
+/// Ends what carries the mark of an owner that is gone; says how many there were.
+pub(super) fn sweep() -> usize {
+    let strays = marked(proc_table::is_orphaned);
+    for identity in &strays {
+        proc_table::signal(*identity, Signal::KILL);
+    }
+    strays.len()
+}
+
+/// Whether a table that lives has processes of this turn.
+pub(crate) fn is_held(turn: &str) -> bool {
     let end = format!("/{turn}");
-    let is_wanted = |pid: u32| {
-        proc_table::variable(pid, MARK).is_some_and(|mark| {
-            mark.ends_with(&end) && proc_table::is_orphaned(&mark) == is_orphaned
-        })
-    };
+    !marked(|mark| mark.ends_with(&end) && !proc_table::is_orphaned(mark)).is_empty()
+}
+
+/// The living processes with a mark of this kind, but for our own.
+fn marked(is_wanted: impl Fn(&str) -> bool) -> Vec<Identity> {
+    let own = std::process::id();
     let rows = proc_table::rows().into_iter().filter(|row| !row.is_zombie);
-    rows.map(|row| row.identity).filter(|one| one.pid != own && is_wanted(one.pid)).collect()
+    rows.map(|row| row.identity)
+        .filter(|one| one.pid != own)
+        .filter(|one| proc_table::variable(one.pid, MARK).is_some_and(|mark| is_wanted(&mark)))
+        .collect()
 }

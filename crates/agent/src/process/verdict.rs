@@ -4,28 +4,13 @@
 
 use std::time::Duration;
 
-use tertulia_dialect::stream::{AgentStream, ErrorClass, Exit, LineCounts, TurnError, TurnOutput};
+use tertulia_dialect::stream::{AgentStream, ErrorClass, Exit, TurnError, TurnOutput};
 
-use crate::{Containment, Ended, Timeout, Timeouts, TurnReport};
+use crate::{Ended, Timeout, Timeouts, TurnReport};
 
 /// The report of a turn of which nothing was started.
 pub(crate) fn not_started(error: TurnError, ended: Ended) -> TurnReport {
-    TurnReport { output: failed(error), ended, containment: Containment::None, left_behind: 0 }
-}
-
-/// The output of a turn that failed before it said anything.
-pub(crate) fn failed(error: TurnError) -> TurnOutput {
-    TurnOutput {
-        final_text: None,
-        partial_text: None,
-        usage: None,
-        cost: None,
-        native_session_id: None,
-        model: None,
-        denied_tools: Vec::new(),
-        error: Some(error),
-        lines: LineCounts::default(),
-    }
+    TurnReport::without_process(TurnOutput::failed(error), ended)
 }
 
 /// Adds to a failure what was done to the program, and what it means.

@@ -122,9 +122,6 @@ fn held_by(containment: Containment) -> Finding {
         Containment::ControlGroup => {
             (Health::Good, "a control group per turn: no process of an agent survives it")
         }
-        Containment::PidNamespace => {
-            (Health::Good, "a process namespace per turn: no process of an agent survives it")
-        }
         Containment::Descendants => (
             Health::Lacking,
             "descendants are looked for; a process that hides on purpose may survive its turn",

@@ -38,6 +38,33 @@ pub struct TurnOutput {
     pub lines: LineCounts,
 }
 
+impl TurnOutput {
+    /// Of a turn in which no stream was read: it gave this text.
+    pub fn answered(text: String) -> Self {
+        let final_text = Some(FinalText { text, origin: TextOrigin::Stated });
+        Self { final_text, ..Self::empty() }
+    }
+
+    /// Of a turn that failed before it said anything.
+    pub fn failed(error: TurnError) -> Self {
+        Self { error: Some(error), ..Self::empty() }
+    }
+
+    fn empty() -> Self {
+        Self {
+            final_text: None,
+            partial_text: None,
+            usage: None,
+            cost: None,
+            native_session_id: None,
+            model: None,
+            denied_tools: Vec::new(),
+            error: None,
+            lines: LineCounts::default(),
+        }
+    }
+}
+
 /// The answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinalText {

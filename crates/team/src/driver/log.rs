@@ -108,11 +108,6 @@ impl TableLog {
         self.follow(kind).with_content_id()
     }
 
-    /// Stages a draft.
-    pub(super) fn add(&mut self, draft: Entry) {
-        self.take(draft);
-    }
-
     /// The same under an id that the machine gave.
     pub(super) fn stage_as(&mut self, id: EntryId, kind: EntryKind) {
         let entry = self.follow(kind).with_id(id);
@@ -144,7 +139,8 @@ impl TableLog {
         Ok(self.entries.get(first..).unwrap_or_default())
     }
 
-    fn take(&mut self, entry: Entry) {
+    /// Stages a draft.
+    pub(super) fn take(&mut self, entry: Entry) {
         let place = self.entries.len();
         match &entry.kind {
             EntryKind::Message(message) if !message.text().trim().is_empty() => {

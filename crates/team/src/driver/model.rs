@@ -47,11 +47,7 @@ pub(super) fn body(
 
 fn system_text(team_task: Option<&str>, member: &TeamMember) -> String {
     let task = team_task.map(|task| format!("The team's task: {task}"));
-    let texts = [
-        member.instruction.as_deref().map(Cow::Borrowed),
-        member.instruction_file_text.as_deref().map(Cow::Borrowed),
-        task.map(Cow::Owned),
-    ];
+    let texts = [member.instruction.as_deref().map(Cow::Borrowed), task.map(Cow::Owned)];
     let texts: Vec<Cow<'_, str>> =
         texts.into_iter().flatten().filter(|text| !text.trim().is_empty()).collect();
     texts.join("\n\n")

@@ -91,7 +91,7 @@ impl Driver {
             if tertulia_agent::is_held(turn.as_str()) {
                 return Err(DriveError::SomebodyElse);
             }
-            tertulia_agent::end_strays(turn.as_str());
+            tertulia_agent::end_strays();
         }
         Ok(())
     }

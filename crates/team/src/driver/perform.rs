@@ -117,7 +117,8 @@ impl Driver {
         Ok(())
     }
 
-    pub(super) fn person_says(
+    /// Somebody says something: stored and routed, and what follows from it begins.
+    pub fn say(
         &mut self,
         member: Option<&str>,
         text: &str,
@@ -125,7 +126,7 @@ impl Driver {
     ) -> Result<EntryId, DriveError> {
         let name: Option<Box<str>> = self.machine.speaker_of(member, text)?.map(Into::into);
         let speaker = match name.as_deref().and_then(|name| self.team.member(name)) {
-            Some(one) => Speaker::new(name_of(one), one.shown_name(), SpeakerType::Human),
+            Some(one) => Speaker::new(&*one.member.name, one.shown_name(), SpeakerType::Human),
             // Nobody sits there as a person: whoever holds the keyboard speaks.
             None => Speaker::new("you", "you", SpeakerType::Human),
         };
@@ -154,7 +155,7 @@ impl Driver {
             routing.parent_message_id = answers.map(|id| id.as_str().into());
             message.routing = Some(Box::new(routing));
         }
-        self.log.add(draft);
+        self.log.take(draft);
         self.perform(effects, audience)?;
         Ok(id)
     }
@@ -326,10 +327,6 @@ impl Driver {
         }
         self.store_staged(audience)
     }
-}
-
-fn name_of(member: &crate::team::TeamMember) -> Box<str> {
-    member.member.name.clone()
 }
 
 fn is_overflow(error: &tertulia_dialect::stream::TurnError) -> bool {

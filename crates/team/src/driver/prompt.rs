@@ -55,14 +55,19 @@ pub struct TurnPrompt {
 impl TurnPrompt {
     /// Stands for all that the member gets.
     pub fn hash(&self) -> Box<str> {
-        let mut hasher = blake3::Hasher::new();
-        for text in [self.system.as_deref().unwrap_or_default(), &self.text] {
-            hasher.update(&(text.len() as u64).to_le_bytes());
-            hasher.update(text.as_bytes());
-        }
-        let hex = hasher.finalize().to_hex();
-        format!("b3-{}", hex.get(..32).unwrap_or(&hex)).into()
+        hash_of(self.system.as_deref(), &self.text)
     }
+}
+
+/// Stands for a system text and what goes with it.
+pub(super) fn hash_of(system: Option<&str>, text: &str) -> Box<str> {
+    let mut hasher = blake3::Hasher::new();
+    for text in [system.unwrap_or_default(), text] {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    }
+    let hex = hasher.finalize().to_hex();
+    format!("b3-{}", hex.get(..32).unwrap_or(&hex)).into()
 }
 
 /// Finds what is no longer in a window. Kept from turn to turn; takes new messages in as they come.
@@ -176,23 +181,22 @@ fn first_of_window(count: usize, window: usize, answered: Option<usize>) -> usiz
 
 /// Assembles the prompt in the member's format.
 pub(super) fn assemble(
-    log: &TableLog,
-    recall: &mut Recall,
+    pieces: Pieces<'_>,
+    team_task: Option<&str>,
     member: &TeamMember,
-    answers: &EntryId,
     budget: u64,
 ) -> TurnPrompt {
-    let Pieces { context, current, covered, recalled, .. } =
-        pieces(log, recall, member, answers, budget);
+    let Pieces { context, current, covered, recalled, .. } = pieces;
     // Minutes and recall come first and are no messages; of what does not fit the oldest goes first.
     let extras = usize::from(covered > 0) + usize::from(!recalled.is_empty());
     let messages = context.len().saturating_sub(extras);
     let input = AssemblerInput {
         context_messages: context,
         current_message: current,
-        team_task: log.team_task().map(Cow::Borrowed),
+        team_task: team_task.map(Cow::Borrowed),
         system_instruction: member.instruction.as_deref().map(Cow::Borrowed),
-        instruction_file_text: member.instruction_file_text.as_deref().map(Cow::Borrowed),
+        // A team file's instruction holds the text of its file already.
+        instruction_file_text: None,
         max_bytes: budget,
     };
     let output = member.assembler().assemble(&input);

@@ -1,18 +1,16 @@
 //! How a turn begins: what the member gets is put together, and the agent or the house answers it.
 
-use tertulia_agent::{AgentKind, CancelToken};
+use tertulia_agent::{AgentKind, CancelToken, Ended, TurnReport};
 use tertulia_context::PromptStatus;
 use tertulia_context::compact::Covered;
-use tertulia_dialect::stream::{
-    ErrorClass, FinalText, StreamEvent, TextOrigin, TurnError, TurnOutput,
-};
+use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError, TurnOutput};
 use tertulia_session::EntryId;
 
 use super::error::DriveError;
 use super::event::{Audience, TableEvent};
 use super::record::What;
 use super::turn::{FromAgent, Input, Running, Start};
-use super::{Driver, model, prompt, turn};
+use super::{Driver, model, prompt};
 use crate::house;
 use crate::team::{Answers, TeamMember};
 
@@ -22,13 +20,8 @@ const SHORT_BYTES: u64 = 4096;
 impl Start {
     /// Stands for all that the member gets.
     pub(super) fn hash(&self) -> Box<str> {
-        match &self.body {
-            Some(body) => {
-                let whole = prompt::TurnPrompt { text: body.clone(), ..self.prompt.clone() };
-                whole.hash()
-            }
-            None => self.prompt.hash(),
-        }
+        let text = self.body.as_deref().unwrap_or(&self.prompt.text);
+        prompt::hash_of(self.prompt.system.as_deref(), text)
     }
 }
 
@@ -49,15 +42,16 @@ impl Driver {
         let stranger = TeamMember::person(member);
         let known = known.unwrap_or(&stranger);
         let budget = second_budget.unwrap_or(known.budget_bytes);
-        let prompt = prompt::assemble(&self.log, &mut self.recall, known, answers, budget);
+        let pieces = prompt::pieces(&self.log, &mut self.recall, known, answers, budget);
+        let team_task = self.log.team_task();
         let body = match &known.answers {
+            // Where it does not fit, the endpoint is sent the prompt and says so itself.
             Answers::Agent(spec) if matches!(spec.kind, AgentKind::OpenAi(_)) => {
-                let pieces = prompt::pieces(&self.log, &mut self.recall, known, answers, budget);
-                // Where it does not fit, the endpoint is sent the prompt and says so itself.
-                model::body(&pieces, self.log.team_task(), known, is_second).ok()
+                model::body(&pieces, team_task, known, is_second).ok()
             }
             _ => None,
         };
+        let prompt = prompt::assemble(pieces, team_task, known, budget);
         let (turn, member, answers) = (turn.clone(), member.into(), answers.clone());
         Start { turn, member, answers, number, budget, is_second, prompt, body }
     }
@@ -70,48 +64,38 @@ impl Driver {
         let answers = self.team.member(&start.member).map(|one| one.answers.clone());
         let takes_prompt = matches!(answers, Some(Answers::Agent(_))) && start.body.is_none();
         let (status, budget) = (start.prompt.status, start.budget);
-        if takes_prompt && matches!(status, PromptStatus::MessageDropped | PromptStatus::OverBudget)
-        {
-            self.running = Some(Running::without_agent(&start, CancelToken::new()));
-            let reason =
-                format!("nothing of the message fits into {budget} bytes; raise budget_bytes");
-            return self.report_at_once(Err(&reason));
-        }
-        let running = match answers {
-            Some(Answers::Agent(spec)) => {
-                let running = Running::start(*spec, start, &self.sender);
-                if !running.has_agent() {
-                    self.report_at_once(Err("no thread could be started for it"));
-                }
-                running
+        let is_lost = takes_prompt
+            && matches!(status, PromptStatus::MessageDropped | PromptStatus::OverBudget);
+        let running = match &answers {
+            Some(Answers::Agent(spec)) if !is_lost => {
+                Running::start((**spec).clone(), start, &self.sender)
             }
-            Some(Answers::Scribe) => {
-                let minutes = self.minutes_so_far(&start.answers);
-                self.report_at_once(Ok(minutes));
-                Running::without_agent(&start, CancelToken::new())
-            }
-            Some(Answers::Librarian) => {
-                let request = self.log.number_of(&start.answers).and_then(|number| {
-                    self.log.said(number).map(|(_, message)| message.text().into_owned())
-                });
-                let request = request.unwrap_or_default();
-                let found = house::look_up(self.log.store(), self.log.session(), &request);
-                match found {
-                    Ok(text) => self.report_at_once(Ok(text)),
-                    Err(error) => self.report_at_once(Err(&error.to_string())),
-                }
-                Running::without_agent(&start, CancelToken::new())
-            }
-            Some(Answers::Person) | None => {
-                self.report_at_once(Err("it is not at the table any more"));
-                Running::without_agent(&start, CancelToken::new())
-            }
+            _ => Running::without_agent(&start, CancelToken::new()),
         };
+        if !running.has_agent() {
+            let answer = match answers {
+                Some(Answers::Scribe) => Ok(self.minutes_so_far(&running.answers)),
+                Some(Answers::Librarian) => self.past_sessions(&running.answers),
+                Some(Answers::Agent(_)) if is_lost => Err(format!(
+                    "nothing of the message fits into {budget} bytes; raise budget_bytes"
+                )),
+                Some(Answers::Agent(_)) => Err("no thread could be started for it".to_owned()),
+                Some(Answers::Person) | None => Err("it is not at the table any more".to_owned()),
+            };
+            self.report_at_once(answer);
+        }
         self.running = Some(running);
         if takes_prompt && status == PromptStatus::MessageTruncated {
             let message = format!("the message is cut: it is larger than {budget} bytes");
             self.stage_note(What::Warned { class: None, message: message.into() });
         }
+    }
+
+    fn past_sessions(&self, asks: &EntryId) -> Result<String, String> {
+        let asked = self.log.number_of(asks).and_then(|number| self.log.said(number));
+        let request = asked.map(|(_, message)| message.text()).unwrap_or_default();
+        house::look_up(self.log.store(), self.log.session(), &request)
+            .map_err(|error| error.to_string())
     }
 
     fn minutes_so_far(&self, asks: &EntryId) -> String {
@@ -126,22 +110,19 @@ impl Driver {
     }
 
     /// The turn ends before anything else happens.
-    fn report_at_once(&mut self, answer: Result<String, &str>) {
-        let report = match answer {
+    fn report_at_once(&mut self, answer: Result<String, String>) {
+        let output = match answer {
             Ok(text) => {
                 let event = StreamEvent::TextDelta { text: text.clone() };
                 self.due.push_back(Input::Agent(FromAgent::Said(event)));
-                let mut report = turn::report_without_agent(None);
-                let origin = TextOrigin::Stated;
-                report.output.final_text = Some(FinalText { text, origin });
-                report
+                TurnOutput::answered(text)
             }
             Err(reason) => {
-                let message = reason.into();
-                let error = TurnError { class: ErrorClass::Setup, message };
-                turn::report_without_agent(Some(error))
+                let (class, message) = (ErrorClass::Setup, reason.into());
+                TurnOutput::failed(TurnError { class, message })
             }
         };
+        let report = TurnReport::without_process(output, Ended::ByItself);
         self.due.push_back(Input::Agent(FromAgent::Ended(Box::new(report))));
     }
 

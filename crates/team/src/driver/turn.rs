@@ -6,10 +6,10 @@ use std::sync::mpsc::{self, SyncSender};
 use std::thread::{self, JoinHandle};
 
 use tertulia_agent::{
-    AgentSpec, CancelToken, Containment, Ended, Listener, PermissionAnswer, PermissionRequest,
-    TurnReport, TurnRequest,
+    AgentSpec, CancelToken, Ended, Listener, PermissionAnswer, PermissionRequest, TurnReport,
+    TurnRequest,
 };
-use tertulia_dialect::stream::{ErrorClass, LineCounts, StreamEvent, TurnError, TurnOutput};
+use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError, TurnOutput};
 use tertulia_session::EntryId;
 
 use super::event::Command;
@@ -82,7 +82,8 @@ impl Running {
             // Without a report the table would wait for ever.
             let report = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
                 let message = "the turn came to a sudden end inside this program".into();
-                report_without_agent(Some(TurnError { class: ErrorClass::Crash, message }))
+                let error = TurnError { class: ErrorClass::Crash, message };
+                TurnReport::without_process(TurnOutput::failed(error), Ended::ByItself)
             });
             // A driver that is gone wants no report.
             let _ = inbox.send(Input::Agent(FromAgent::Ended(Box::new(report))));
@@ -118,23 +119,6 @@ impl Running {
             let _ = thread.join();
         }
     }
-}
-
-/// The report of a turn in which no agent took part.
-pub(super) fn report_without_agent(error: Option<TurnError>) -> TurnReport {
-    let output = TurnOutput {
-        final_text: None,
-        partial_text: None,
-        usage: None,
-        cost: None,
-        native_session_id: None,
-        model: None,
-        denied_tools: Vec::new(),
-        error,
-        lines: LineCounts::default(),
-    };
-    let (ended, containment) = (Ended::ByItself, Containment::None);
-    TurnReport { output, ended, containment, left_behind: 0 }
 }
 
 struct Ear<'i> {
