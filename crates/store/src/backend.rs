@@ -54,6 +54,20 @@ impl Candidates {
     }
 }
 
+/// An entry that ends a walk along a branch, or turns it: a team's task, or an entry whose parent is not
+/// the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Landmark {
+    pub(crate) seq: Seq,
+    pub(crate) parent: Option<Seq>,
+    pub(crate) is_task: bool,
+}
+
+impl Landmark {
+    /// The type of the entries that are looked for.
+    pub(crate) const TASK: &str = "team_task";
+}
+
 /// How far the search index has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Indexed {
@@ -91,6 +105,15 @@ pub(crate) trait Backend: Send + Sync {
 
     /// The entries up to a number and that one, newest first, at most so many.
     fn rows_back(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Row>, StoreError>;
+
+    /// The landmarks up to a number and that one, newest first, at most so many. Found by an index: the
+    /// cost does not follow the session.
+    fn landmarks(
+        &self,
+        id: &SessionId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<Landmark>, StoreError>;
 
     /// The number of an entry.
     fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>, StoreError>;

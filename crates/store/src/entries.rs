@@ -10,6 +10,9 @@ use crate::{Problem, SessionId, SessionStore, StoreError};
 /// How many entries are read at once, at most; fewer where they are large would cost more calls.
 const PAGE: usize = 256;
 
+/// How many landmarks are read at once: most sessions have a handful.
+const LANDMARKS: usize = 64;
+
 /// The entries of a range, oldest first. Ends after the first error, so what comes before a damaged
 /// entry can be read.
 pub struct Entries<'s> {
@@ -120,6 +123,35 @@ fn walk(
         }
     }
     Ok(branch)
+}
+
+/// The number of the newest task of the team on the branch that ends here.
+pub(crate) fn task_before(
+    store: &SessionStore,
+    session: &SessionId,
+    from: Seq,
+) -> Result<Option<Seq>, StoreError> {
+    let mut next = from;
+    loop {
+        let marks = store.backend.landmarks(session, next, LANDMARKS)?;
+        let is_last = marks.len() < LANDMARKS;
+        for mark in marks {
+            // Landmarks of other branches lie between those of this one.
+            if mark.seq > next {
+                continue;
+            }
+            if mark.is_task {
+                return Ok(Some(mark.seq));
+            }
+            match mark.parent.filter(|parent| *parent < mark.seq) {
+                Some(parent) => next = parent,
+                None => return Ok(None),
+            }
+        }
+        if is_last {
+            return Ok(None);
+        }
+    }
 }
 
 fn missing(session: &SessionId, place: Seq) -> StoreError {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tertulia_session::{ChainLink, EntryId};
 
-use crate::backend::{Backend, Candidates, Head, Indexed, State, newest_first};
+use crate::backend::{Backend, Candidates, Head, Indexed, Landmark, State, newest_first};
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::{Batch, Known, Tail, plan, what_is_left};
 use crate::row::{Encoding, Row};
@@ -173,6 +173,22 @@ impl Backend for MemoryStore {
         let wanted = usize::try_from(from).unwrap_or(usize::MAX);
         let rows = &kept.get(id)?.rows;
         Ok(rows.iter().take(wanted).rev().take(limit).cloned().collect())
+    }
+
+    fn landmarks(
+        &self,
+        id: &SessionId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<Landmark>, StoreError> {
+        let kept = self.kept();
+        let wanted = usize::try_from(from).unwrap_or(usize::MAX);
+        let marks = kept.get(id)?.rows.iter().take(wanted).rev().filter_map(|row| {
+            let Row { seq, parent, .. } = *row;
+            let is_task = &*row.record.type_name == Landmark::TASK;
+            (is_task || parent != seq.checked_sub(1)).then_some(Landmark { seq, parent, is_task })
+        });
+        Ok(marks.take(limit).collect())
     }
 
     fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>, StoreError> {

@@ -37,7 +37,7 @@ use std::time::Duration;
 
 use tertulia_session::EntryId;
 
-use crate::backend::{Backend, Candidates, Head, Indexed, State};
+use crate::backend::{Backend, Candidates, Head, Indexed, Landmark, State};
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::Batch;
 use crate::row::Row;
@@ -154,6 +154,18 @@ impl Backend for PostgresStore {
 
     fn rows_back(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Row>, StoreError> {
         self.page(id, Way::Back, from, limit)
+    }
+
+    fn landmarks(
+        &self,
+        id: &SessionId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<Landmark>, StoreError> {
+        let name = id.clone();
+        self.read(Some(id), async move |link: &mut Link| {
+            read::landmarks(link, &name, from, limit).await
+        })
     }
 
     fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>, StoreError> {

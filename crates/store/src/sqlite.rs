@@ -20,7 +20,7 @@ use std::time::Duration;
 use rusqlite::{Connection, params};
 use tertulia_session::{ChainLink, EntryId};
 
-use crate::backend::{Backend, Candidates, Head, Indexed, State, newest_first};
+use crate::backend::{Backend, Candidates, Head, Indexed, Landmark, State, newest_first};
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::Batch;
 use crate::row::Row;
@@ -188,6 +188,19 @@ impl Backend for SqliteStore {
             let key = self.session(connection, id)?.key;
             let before = from.saturating_sub(1);
             self.page(id, before, read::rows_back(connection, key, from, limit))
+        })
+    }
+
+    fn landmarks(
+        &self,
+        id: &SessionId,
+        from: Seq,
+        limit: usize,
+    ) -> Result<Vec<Landmark>, StoreError> {
+        self.read(|connection| {
+            let key = self.session(connection, id)?.key;
+            let found = read::landmarks(connection, key, from, limit);
+            found.map_err(|error| connection::unreadable(&self.path, id, &error))
         })
     }
 

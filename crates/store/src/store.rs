@@ -16,7 +16,7 @@ use crate::model::{
 };
 use crate::plan::Batch;
 use crate::search::{self, Question, text_of};
-use crate::{Entries, Follow, Import, Problem, SessionId, StoreError, StoreUrl, verify};
+use crate::{Entries, Follow, Import, Problem, SessionId, StoreError, StoreUrl, entries, verify};
 
 /// How many entries are indexed at once while somebody waits for a search.
 const INDEX_CHUNK: usize = 512;
@@ -107,6 +107,22 @@ impl SessionStore {
         let row = self.backend.rows(id, seq - 1, 1)?.into_iter().next();
         let missing = || StoreError::EntryNotFound { session: id.clone(), entry: entry.clone() };
         row.ok_or_else(missing)?.decode().map_err(|damage| damage.into_error(id))
+    }
+
+    /// The entry that says what the team's task is on the branch that ends in the newest entry.
+    pub fn team_task(&self, id: &SessionId) -> Result<Option<StoredEntry>, StoreError> {
+        let mut from = Some(self.backend.head(id)?.seq);
+        while let Some(end) = from {
+            let Some(seq) = entries::task_before(self, id, end)? else { break };
+            let Some(row) = self.backend.rows(id, seq - 1, 1)?.into_iter().next() else { break };
+            from = row.parent.filter(|parent| *parent < seq);
+            let stored = row.decode().map_err(|damage| damage.into_error(id))?;
+            // One that was purged says nothing any more.
+            if matches!(stored.entry.kind, EntryKind::TeamTask(_)) {
+                return Ok(Some(stored));
+            }
+        }
+        Ok(None)
     }
 
     pub(crate) fn place_of(&self, id: &SessionId, entry: &EntryId) -> Result<Seq, StoreError> {

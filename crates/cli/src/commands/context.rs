@@ -134,14 +134,6 @@ fn read_conversation(
     if ending.is_cut && args.explain {
         let _ = writeln!(streams.stderr, "tertulia: messages before the window were not looked at");
     }
-    if ending.is_task_open {
-        let _ = writeln!(
-            streams.stderr,
-            "tertulia: no team task in the newest {} entries of the branch; an older one is not seen, \
-             append it again",
-            stored::TASK_ENTRIES_MAX
-        );
-    }
     Ok((PathBuf::from(format!("session {session}")), ending.snapshot))
 }
 

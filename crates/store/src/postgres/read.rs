@@ -5,7 +5,7 @@ use tokio_postgres::Row as Answer;
 
 use super::link::Link;
 use super::trouble::Trouble;
-use crate::backend::{Head, State};
+use crate::backend::{Head, Landmark, State};
 use crate::model::{ListFilter, Seq, TokenCount};
 use crate::row::{Encoding, Record, Row, Speaker};
 use crate::{SessionId, StoreError};
@@ -40,6 +40,11 @@ const ROWS_BACK: &str = concat!(
     " FROM tertulia.entry e WHERE e.session = (SELECT key FROM tertulia.session \
       WHERE id = $1 AND state <> 2) AND e.seq <= $2 ORDER BY e.seq DESC LIMIT $3"
 );
+/// The condition is that of the index.
+const LANDMARKS: &str = "SELECT e.seq, e.parent, e.type FROM tertulia.entry e \
+    WHERE e.session = (SELECT key FROM tertulia.session WHERE id = $1 AND state <> 2) \
+    AND (e.type = '\\x7465616d5f7461736b'::bytea OR e.parent IS DISTINCT FROM e.seq - 1) \
+    AND e.seq <= $2 ORDER BY e.seq DESC LIMIT $3";
 const FIND: &str = "SELECT e.seq FROM tertulia.entry e WHERE e.session = (SELECT key \
     FROM tertulia.session WHERE id = $1 AND state <> 2) AND e.id = $2";
 
@@ -125,6 +130,26 @@ pub(super) async fn rows(
         head(link, id).await?;
     }
     found.iter().map(|one| row(one, 0)).collect()
+}
+
+/// The landmarks up to a number, newest first.
+pub(super) async fn landmarks(
+    link: &mut Link,
+    id: &SessionId,
+    from: Seq,
+    limit: usize,
+) -> Result<Vec<Landmark>, Trouble> {
+    let found =
+        link.query(LANDMARKS, &[&id.as_str(), &signed(from), &signed(limit as u64)]).await?;
+    let mut marks = Vec::with_capacity(found.len());
+    for row in &found {
+        marks.push(Landmark {
+            seq: row.try_get::<_, i64>(0)?.unsigned_abs(),
+            parent: row.try_get::<_, Option<i64>>(1)?.map(i64::unsigned_abs),
+            is_task: row.try_get::<_, &[u8]>(2)? == Landmark::TASK.as_bytes(),
+        });
+    }
+    Ok(marks)
 }
 
 /// The number of an entry.

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use tertulia_session::{ChainLink, EntryId, RecordHash};
 
 use crate::SessionId;
-use crate::backend::State;
+use crate::backend::{Landmark, State};
 use crate::model::{Seq, TokenCount};
 use crate::plan::{Known, Tail};
 use crate::row::{Encoding, Record, Row, Speaker};
@@ -145,6 +145,30 @@ pub(super) fn rows_back(connection: &Connection, key: i64, from: Seq, limit: usi
     page(connection, &sql, (place(key, 0), place(key, from), signed(limit)), Ordering::Greater)
 }
 
+/// The condition is that of the index, word for word: else the whole session would be read.
+const LANDMARKS: &str = "SELECT place, parent, type FROM entry \
+    WHERE (type = 'team_task' OR parent IS NOT (place & 4294967295) - 1) \
+    AND place > ?1 AND place <= ?2 ORDER BY place DESC LIMIT ?3";
+
+/// The landmarks up to a number, newest first.
+pub(super) fn landmarks(
+    connection: &Connection,
+    key: i64,
+    from: Seq,
+    limit: usize,
+) -> Result<Vec<Landmark>> {
+    let mut statement = connection.prepare_cached(LANDMARKS)?;
+    let read = |row: &rusqlite::Row<'_>| {
+        Ok(Landmark {
+            seq: seq_of(row.get(0)?),
+            parent: row.get::<_, Option<i64>>(1)?.map(i64::unsigned_abs),
+            is_task: text(row, 2)? == Landmark::TASK,
+        })
+    };
+    let found = statement.query_map((place(key, 0), place(key, from), signed(limit)), read)?;
+    found.collect()
+}
+
 /// Rows up to the first that the database could not give, and its error.
 pub(super) struct Page {
     pub(super) rows: Vec<Row>,
@@ -243,4 +267,21 @@ fn bytes(row: &rusqlite::Row<'_>, column: usize) -> Result<[u8; 32]> {
 
 pub(super) fn signed(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::schema::STEPS;
+
+    #[test]
+    fn landmarks_are_found_by_their_index() {
+        let connection = Connection::open_in_memory().unwrap();
+        STEPS.iter().for_each(|step| connection.execute_batch(step).unwrap());
+        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {LANDMARKS}")).unwrap();
+        let plan: Vec<String> =
+            plan.query_map((0, 9, 1), |row| row.get(3)).unwrap().map(Result::unwrap).collect();
+        assert_eq!(plan.len(), 1, "{plan:?}");
+        assert!(plan[0].contains("USING INDEX landmark (place>? AND place<?)"), "{plan:?}");
+    }
 }

@@ -14,16 +14,12 @@ use crate::spoken::Spoken;
 const ENTRIES_FIRST: usize = 64;
 /// How many times as many are read when that was not enough.
 const GROWTH: usize = 4;
-/// How far back the team's task is looked for once there are enough messages.
-pub(super) const TASK_ENTRIES_MAX: usize = 65_536;
 
 /// The end of a session.
 pub(super) struct Ending {
     pub(super) snapshot: ContextSnapshot,
     /// Whether there are older entries that were not read.
     pub(super) is_cut: bool,
-    /// Whether an older entry may say what the team's task is.
-    pub(super) is_task_open: bool,
 }
 
 /// The newest messages with words on the current branch, the newest and as many before it as the window
@@ -40,26 +36,32 @@ pub(super) fn read_ending(
         let range = Range::Branch { tail: tail.clone(), limit: Some(limit) };
         let entries = store.load(session, &range)?;
         let is_whole = entries.len() < limit;
-        let (mut messages, mut task, mut is_cut) = (Vec::new(), None, !is_whole);
+        let (mut messages, mut is_cut) = (Vec::new(), !is_whole);
         for stored in entries.into_iter().rev() {
             match Spoken::of(stored.entry) {
                 Spoken::Said(message, _) if messages.len() < wanted => {
                     messages.push(Arc::new(*message));
                 }
                 Spoken::Said(..) => is_cut = true,
-                Spoken::Task(newest) if task.is_none() => task = Some(newest),
                 _ => {}
             }
         }
-        let has_enough = messages.len() >= wanted;
-        let is_task_open = task.is_none() && !is_whole;
-        if is_whole || has_enough && (!is_task_open || limit >= TASK_ENTRIES_MAX) {
+        if is_whole || messages.len() >= wanted {
             messages.reverse();
-            let team_task = task.flatten().map(String::from);
+            let team_task = team_task(store, session)?;
             let snapshot =
                 ContextSnapshot { messages, team_task, timestamp: None, unknown: Fields::NONE };
-            return Ok(Ending { snapshot, is_cut, is_task_open });
+            return Ok(Ending { snapshot, is_cut });
         }
         limit = limit.saturating_mul(GROWTH);
     }
+}
+
+/// The store finds it without reading the log.
+fn team_task(store: &SessionStore, session: &SessionId) -> Result<Option<String>, CliError> {
+    let newest = store.team_task(session)?.map(|stored| Spoken::of(stored.entry));
+    Ok(match newest {
+        Some(Spoken::Task(task)) => task.map(String::from),
+        _ => None,
+    })
 }

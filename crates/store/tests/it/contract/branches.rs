@@ -3,7 +3,7 @@
 use tertulia_session::{BranchView, Entry, EntryKind};
 use tertulia_store::{NewSession, Range, SessionStore, StoreError};
 
-use crate::notation::{append, chain, filled, id, ids, redaction, said};
+use crate::notation::{append, chain, filled, id, ids, redaction, said, task};
 use crate::places::Place;
 
 super::promises! {
@@ -11,6 +11,8 @@ super::promises! {
     a_fork_copies_the_branch_and_says_where_it_came_from
     a_fork_under_a_taken_id_leaves_nothing_behind
     a_fork_does_not_bring_redacted_text_back
+    the_task_of_a_branch_is_the_newest_on_its_way_back
+    a_task_behind_many_branches_is_found
 }
 
 fn view(store: &SessionStore, session: &str) -> String {
@@ -63,4 +65,41 @@ fn a_fork_does_not_bring_redacted_text_back(place: &Place) {
     let copied = place.again().load(&id("copy"), &Range::All).unwrap();
     assert_eq!(ids(copied.iter().take(3).map(|stored| &stored.entry)), "e1 e2 e3");
     assert!(matches!(copied[1].entry.kind, EntryKind::Purged(_)), "{:?}", copied[1]);
+}
+
+fn task_of(place: &Place) -> Option<String> {
+    let found = place.again().team_task(&id("talk")).unwrap();
+    found.map(|stored| stored.entry.id.to_string())
+}
+
+fn the_task_of_a_branch_is_the_newest_on_its_way_back(place: &Place) {
+    let session = filled(&place.store, "talk", chain(3));
+    assert_eq!(task_of(place), None);
+    append(&place.store, &session, vec![task("t1", Some("e3"), "one")]);
+    append(&place.store, &session, vec![said("a", Some("t1"), "on"), task("t2", Some("a"), "two")]);
+    assert_eq!(task_of(place).as_deref(), Some("t2"));
+    // On another branch the second task was never set, and before the first there was none.
+    append(&place.store, &session, vec![said("b", Some("a"), "side"), said("c", Some("b"), "on")]);
+    assert_eq!(task_of(place).as_deref(), Some("t1"));
+    append(&place.store, &session, vec![said("d", Some("e2"), "early")]);
+    assert_eq!(task_of(place), None);
+    append(&place.store, &session, vec![said("f", Some("t2"), "late")]);
+    assert_eq!(task_of(place).as_deref(), Some("t2"));
+    place.store.redact(&session, &"t2".into(), None).unwrap();
+    assert_eq!(task_of(place).as_deref(), Some("t1"));
+}
+
+fn a_task_behind_many_branches_is_found(place: &Place) {
+    let mut entries = vec![said("e1", None, "one"), task("t", Some("e1"), "task")];
+    let mut before = "t".to_owned();
+    for number in 0..200 {
+        // A step on the way, and one beside it.
+        let (on, beside) = (format!("on{number}"), format!("beside{number}"));
+        entries.push(said(&on, Some(&before), "on"));
+        entries.push(said(&beside, Some(&before), "beside"));
+        before = on;
+    }
+    entries.push(said("end", Some(&before), "end"));
+    filled(&place.store, "talk", entries);
+    assert_eq!(task_of(place).as_deref(), Some("t"));
 }
