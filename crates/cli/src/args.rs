@@ -1,5 +1,6 @@
 //! What can be typed. Declares arguments and checks their form; touches nothing.
 
+mod alone;
 mod chat;
 mod sessions;
 mod setup;
@@ -24,12 +25,15 @@ pub(crate) use table::{ReplayArgs, RunArgs, SessionArg, TeamArg, TeamFileArg, Wh
 pub(crate) use values::When;
 use values::{byte_count, dialect, token_count, tokenizer, whole_number};
 
+/// The widest that help is.
+const WIDTH_MAX: usize = 100;
+
 /// One conversation in, each agent's prompt out.
 ///
 /// Several coding agents and people share one conversation; each agent gets the context that it needs,
 /// in its own format and inside its budget, and tertulia can always say why.
 #[derive(Debug, Parser)]
-#[command(name = "tertulia", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "tertulia", version, max_term_width = WIDTH_MAX, arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -31,8 +31,6 @@ use std::ffi::OsString;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use args::Cli;
 use error::CliError;
 
@@ -73,7 +71,7 @@ pub fn main_with(
     arguments: impl IntoIterator<Item = OsString>,
     streams: &mut Streams<'_>,
 ) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
+    let cli = match Cli::read(arguments) {
         Ok(cli) => cli,
         Err(usage) => return tell_usage(&usage, streams),
     };

@@ -48,6 +48,8 @@ pub(super) fn open(path: &Path, purpose: Purpose) -> Result<Connection, StoreErr
     // A file may come from anywhere: nothing in it is run, and its pages are looked at with care.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(failed)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(failed)?;
+    // A plan does not follow from the values, so nothing is prepared a second time for them.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(failed)?;
     let settings = match purpose {
         Purpose::Reading => {
             "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA query_only = ON;"

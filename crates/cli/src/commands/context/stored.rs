@@ -30,10 +30,9 @@ pub(super) fn read_ending(
     window: usize,
 ) -> Result<Ending, CliError> {
     let wanted = window.saturating_add(1);
-    let tail = store.info(session)?.tail;
     let mut limit = wanted.saturating_mul(2).max(ENTRIES_FIRST);
     loop {
-        let range = Range::Branch { tail: tail.clone(), limit: Some(limit) };
+        let range = Range::Branch { tail: None, limit: Some(limit) };
         let entries = store.load(session, &range)?;
         let is_whole = entries.len() < limit;
         let (mut messages, mut is_cut) = (Vec::new(), !is_whole);

@@ -1,0 +1,96 @@
+//! Reads the arguments of one command without declaring the others. Declaring all of them takes longer
+//! than most commands do, and the first argument nearly always says which one it is.
+
+use std::ffi::OsString;
+
+use clap::{Args, Error, FromArgMatches, Parser};
+
+use super::Cli;
+
+impl Cli {
+    /// Reads what was typed.
+    pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
+        let arguments: Vec<OsString> = arguments.into_iter().collect();
+        let name = arguments.get(1).and_then(|name| name.to_str()).unwrap_or_default();
+        match one(name) {
+            Some(command) => {
+                let mut matches = root().subcommand(command).try_get_matches_from(arguments)?;
+                Self::from_arg_matches_mut(&mut matches)
+            }
+            None => Self::try_parse_from(arguments),
+        }
+    }
+}
+
+/// The program without its commands, as [`Cli`] declares it.
+fn root() -> clap::Command {
+    clap::Command::new("tertulia")
+        .version(env!("CARGO_PKG_VERSION"))
+        .max_term_width(super::WIDTH_MAX)
+}
+
+/// The command of this name.
+fn one(name: &str) -> Option<clap::Command> {
+    Some(match name {
+        "init" => declared::<super::InitArgs>("init"),
+        "chat" => declared::<super::ChatArgs>("chat"),
+        "run" => declared::<super::RunArgs>("run"),
+        "demo" => declared::<super::DemoArgs>("demo"),
+        "why" => declared::<super::WhyArgs>("why"),
+        "replay" => declared::<super::ReplayArgs>("replay"),
+        "context" => declared::<super::ContextArgs>("context"),
+        "build" => declared::<super::BuildArgs>("build"),
+        "assemble" => declared::<super::AssembleArgs>("assemble"),
+        "rpc" => declared::<super::RpcArgs>("rpc"),
+        "sessions" => declared::<super::SessionsArgs>("sessions"),
+        "tokens" => declared::<super::TokensArgs>("tokens"),
+        "doctor" => declared::<super::DoctorArgs>("doctor"),
+        "completions" => declared::<super::CompletionsArgs>("completions"),
+        "man" => declared::<super::ManArgs>("man"),
+        _ => return None,
+    })
+}
+
+fn declared<A: Args>(name: &'static str) -> clap::Command {
+    A::augment_args(clap::Command::new(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn a_command_alone_is_the_command_among_all() {
+        for among_all in Cli::command().get_subcommands() {
+            let name = among_all.get_name();
+            if name == "help" {
+                continue;
+            }
+            let typed = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+            for words in [
+                typed(&["tertulia", name, "--help"]),
+                typed(&["tertulia", name, "-h"]),
+                typed(&["tertulia", name, "--no-such-thing"]),
+                typed(&["tertulia", name, "too", "many", "words"]),
+                typed(&["tertulia", name, "--version"]),
+            ] {
+                assert!(one(name).is_some(), "{name}");
+                let alone = Cli::read(words.clone()).map(|_| ()).map_err(|error| error.to_string());
+                let all = Cli::try_parse_from(words.clone());
+                let all = all.map(|_| ()).map_err(|error| error.to_string());
+                assert_eq!(alone, all, "{words:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_names_no_command_is_read_as_a_whole() {
+        for words in [vec!["tertulia"], vec!["tertulia", "--version"], vec!["tertulia", "contxt"]] {
+            let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+            let read = Cli::read(words.clone()).unwrap_err().to_string();
+            assert_eq!(read, Cli::try_parse_from(words).unwrap_err().to_string());
+        }
+    }
+}
