@@ -116,8 +116,11 @@ pub(crate) enum CliError {
     #[error("{0}")]
     Drive(#[from] DriveError),
     /// There is no table to go on with.
-    #[error("there is no table to go on with at {place}; `tertulia run \"…\"` begins one")]
-    NoTable { place: String },
+    #[error(
+        "there is no table of {folder} to go on with at {place}; `tertulia run \"…\"` begins one\
+         {elsewhere}"
+    )]
+    NoTable { place: String, folder: String, elsewhere: String },
     /// No entry has this id, nor begins with it.
     #[error("there is no entry {given} in this session; `tertulia sessions show` lists them")]
     UnknownEntry { given: String },

@@ -2,7 +2,7 @@
 
 use tertulia_session::{Entry, EntryKind, Routing, SpeakerType};
 use tertulia_store::{ListFilter, Range, SessionId, SessionStore, StoreError};
-use tertulia_team::{Audience, Difference, Driver, Opened, Team};
+use tertulia_team::{Audience, Difference, Driver, Opened, Team, table_folder};
 
 use crate::args::SessionArg;
 use crate::commands::find_session;
@@ -28,10 +28,11 @@ pub(crate) fn open(
     arg: &SessionArg,
     store: &SessionStore,
     team: Team,
+    folder: &str,
     attended: bool,
     audience: &mut dyn Audience,
 ) -> Result<OpenTable, CliError> {
-    let id = wanted(arg, store)?;
+    let id = wanted(arg, store, folder)?;
     let there = if_there(store, id.clone())?;
     match there {
         Some(id) => {
@@ -50,16 +51,21 @@ pub(crate) fn open(
 pub(crate) fn existing(
     arg: &SessionArg,
     store: &SessionStore,
+    folder: &str,
 ) -> Result<Option<SessionId>, CliError> {
-    if_there(store, wanted(arg, store)?)
+    if_there(store, wanted(arg, store, folder)?)
 }
 
 /// The id that is meant; none for a session that gets one when it is begun.
-fn wanted(arg: &SessionArg, store: &SessionStore) -> Result<Option<SessionId>, CliError> {
+fn wanted(
+    arg: &SessionArg,
+    store: &SessionStore,
+    folder: &str,
+) -> Result<Option<SessionId>, CliError> {
     match &arg.session {
         Some(given) if arg.go_on => find_session(store, given).map(Some),
         Some(given) => Ok(Some(SessionId::parse(given).map_err(StoreError::from)?)),
-        None if arg.go_on => newest_table(store).map(Some),
+        None if arg.go_on => newest_table(store, folder).map(Some),
         None => Ok(None),
     }
 }
@@ -71,26 +77,46 @@ fn if_there(store: &SessionStore, id: Option<SessionId>) -> Result<Option<Sessio
     }
 }
 
-/// The session of the table that changed last.
-pub(crate) fn newest_table(store: &SessionStore) -> Result<SessionId, CliError> {
+/// The session of the table of this folder that changed last.
+pub(crate) fn newest_table(store: &SessionStore, folder: &str) -> Result<SessionId, CliError> {
     let filter = ListFilter { limit: Some(SESSIONS_LOOKED_AT), ..ListFilter::default() };
+    let mut elsewhere = None;
     for info in store.list(&filter)? {
-        if is_table(store, &info.id)? {
-            return Ok(info.id);
+        match look_at(store, &info.id)? {
+            Seen::Table(Some(there)) if *there == *folder => return Ok(info.id),
+            Seen::Table(there) => {
+                elsewhere.get_or_insert((info.id, there));
+            }
+            Seen::Other => {}
         }
     }
-    Err(CliError::NoTable { place: store.place() })
+    let elsewhere = elsewhere.map(|(session, there)| {
+        let there = there.map(|there| format!(" in {there}")).unwrap_or_default();
+        format!("; the newest one{there} is --session {session}")
+    });
+    let (place, folder) = (store.place(), folder.to_owned());
+    Err(CliError::NoTable { place, folder, elsewhere: elsewhere.unwrap_or_default() })
+}
+
+/// What a session is.
+enum Seen {
+    /// A table, and the folder where it stands, as far as it is known.
+    Table(Option<Box<str>>),
+    Other,
 }
 
 /// Whether agents took turns in a session, or a person spoke to a table in it.
-fn is_table(store: &SessionStore, id: &SessionId) -> Result<bool, CliError> {
+fn look_at(store: &SessionStore, id: &SessionId) -> Result<Seen, CliError> {
+    let (mut is_table, mut folder) = (false, None);
+    let mut look = |entry: &Entry| {
+        is_table |= is_of_table(entry);
+        folder = table_folder(entry).or(folder.take());
+    };
     for stored in store.entries(id, &Range::All)?.take(ENTRIES_LOOKED_AT) {
-        if is_of_table(&stored?.entry) {
-            return Ok(true);
-        }
+        look(&stored?.entry);
     }
-    let newest = store.load(id, &Range::Tail(ENTRIES_LOOKED_AT))?;
-    Ok(newest.iter().any(|stored| is_of_table(&stored.entry)))
+    store.load(id, &Range::Tail(ENTRIES_LOOKED_AT))?.iter().for_each(|stored| look(&stored.entry));
+    Ok(if is_table { Seen::Table(folder) } else { Seen::Other })
 }
 
 /// A turn, or what a person said to a table that found nobody: the driver notes whom a message reached,

@@ -19,6 +19,9 @@ pub(crate) struct TeamPlace {
     pub(crate) team: Team,
     /// The team as its file describes it: colours and other things of a screen.
     pub(crate) file: TeamFile,
+    /// The folder that the table belongs to: that of the project's team file, else the repository, else
+    /// where the command runs.
+    pub(crate) folder: String,
 }
 
 /// Whether a team file may start what it names.
@@ -37,14 +40,14 @@ impl TeamPlace {
         let Some(found) = find(&arg.file)? else { return Self::house() };
         let opened = file::open(&found.path)?;
         allow(arg, &found, &opened, streams)?;
-        Self::of(opened, streams)
+        Self::of(found.origin, opened, streams)
     }
 
     /// The team for a command that only reads. Nothing is started, so nothing has to be trusted.
     pub(crate) fn read(arg: &TeamFileArg, streams: &mut Streams<'_>) -> Result<Self, CliError> {
         let Some(found) = find(arg)? else { return Self::house() };
         let opened = file::open(&found.path)?;
-        Self::of(opened, streams)
+        Self::of(found.origin, opened, streams)
     }
 
     /// The members that need no file.
@@ -52,18 +55,32 @@ impl TeamPlace {
         let base = working_folder()?;
         let file = TeamFile::house();
         let team = make(&file, &base, &base)?;
-        Ok(Self { team, file })
+        Ok(Self { team, file, folder: shown(project(&base)) })
     }
 
-    fn of(opened: Opened, streams: &mut Streams<'_>) -> Result<Self, CliError> {
+    fn of(origin: Origin, opened: Opened, streams: &mut Streams<'_>) -> Result<Self, CliError> {
         let Opened { team: file, folder: base, path, .. } = opened;
         for warning in &file.warnings {
             // With standard error gone there is nobody left to tell.
             let _ = writeln!(streams.stderr, "tertulia: {}", visible(&warning.to_string()));
         }
         let team = make(&file, &base, &path)?;
-        Ok(Self { team, file })
+        let folder = match origin {
+            Origin::Project => shown(&base),
+            Origin::Flag | Origin::Variable | Origin::User => shown(project(&working_folder()?)),
+        };
+        Ok(Self { team, file, folder })
     }
+}
+
+/// The repository that a folder lies in, or the folder.
+fn project(folder: &Path) -> &Path {
+    let is_repository = |folder: &&Path| folder.join(".git").exists();
+    folder.ancestors().find(is_repository).unwrap_or(folder)
+}
+
+fn shown(folder: &Path) -> String {
+    folder.display().to_string()
 }
 
 fn make(file: &TeamFile, base: &Path, path: &Path) -> Result<Team, CliError> {

@@ -6,6 +6,7 @@
 
 mod error;
 mod event;
+mod hearing;
 mod log;
 mod minutes;
 mod model;
@@ -13,6 +14,7 @@ mod open;
 mod perform;
 mod prompt;
 mod record;
+mod rejoin;
 mod start;
 mod turn;
 
@@ -21,11 +23,11 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::time::Duration;
 
 use tertulia_agent::PermissionAnswer;
-use tertulia_session::{Entry, TurnState};
+use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
 use tertulia_store::SessionId;
 
 pub use error::DriveError;
-pub use event::{Audience, Command, Pause, TableEvent, Visit};
+pub use event::{Audience, Command, Pause, PermissionNumber, TableEvent, Visit};
 pub use open::Opened;
 pub use prompt::TurnPrompt;
 pub use record::{TurnNote, What, is_partial};
@@ -53,12 +55,16 @@ pub struct Driver {
     /// What happens before anything else: answers of the house.
     due: VecDeque<Input>,
     running: Option<Running>,
+    /// The turn that was begun here last.
+    begun: Option<EntryId>,
     /// How many turns each member had.
     turns: HashMap<Box<str>, usize>,
     /// What was asked last and not answered.
     asked: Option<Question>,
     /// Whether somebody is there who can be asked for a permission.
     attended: bool,
+    /// How many permissions were asked for.
+    permissions: u64,
     /// What an agent wanted that nobody could allow.
     refused: Option<(Box<str>, Box<str>)>,
     is_closed: bool,
@@ -75,22 +81,15 @@ impl Door {
     }
 
     /// Answers what an agent asked.
-    pub fn permit(&self, answer: PermissionAnswer) -> bool {
-        self.send(Command::Permit(answer))
+    pub fn permit(&self, number: PermissionNumber, answer: PermissionAnswer) -> bool {
+        self.send(Command::Permit(number, answer))
     }
 }
 
 impl Driver {
     fn new(team: Team, machine: Machine, log: TableLog, attended: bool) -> Self {
         let (sender, inbox) = mpsc::sync_channel(INBOX);
-        let mut turns: HashMap<Box<str>, usize> = HashMap::new();
-        for entry in log.entries() {
-            if let tertulia_session::EntryKind::Turn(turn) = &entry.kind
-                && turn.state == TurnState::Started
-            {
-                *turns.entry(turn.member.clone()).or_default() += 1;
-            }
-        }
+        let turns = turns_in(log.entries());
         Self {
             team,
             machine,
@@ -100,9 +99,11 @@ impl Driver {
             sender,
             due: VecDeque::new(),
             running: None,
+            begun: None,
             turns,
             asked: None,
             attended,
+            permissions: 0,
             refused: None,
             is_closed: false,
         }
@@ -164,6 +165,9 @@ impl Driver {
         if self.is_closed {
             return Pause::Closed;
         }
+        if self.runs_elsewhere().is_some() {
+            return Pause::Elsewhere;
+        }
         if let Some((member, title)) = self.refused.take() {
             return Pause::PermissionNeeded { member, title };
         }
@@ -179,7 +183,13 @@ impl Driver {
         let next = self.due.pop_front().map_or_else(|| self.inbox.recv(), Ok);
         let Ok(input) = next else { return Ok(()) };
         match input {
-            Input::Command(command) => self.obey(command, audience),
+            Input::Command(command) => match self.obey(command, audience) {
+                Err(error @ (DriveError::Speaker(_) | DriveError::SomebodyElse)) => {
+                    audience.hear(&TableEvent::Refused(&error));
+                    Ok(())
+                }
+                obeyed => obeyed,
+            },
             Input::Agent(FromAgent::Fed) => {
                 if let Some(running) = &self.running {
                     let (turn, member) = (&running.turn, &*running.member);
@@ -189,8 +199,7 @@ impl Driver {
             }
             Input::Agent(FromAgent::Said(event)) => self.agent_says(&event, audience),
             Input::Agent(FromAgent::Asks(request, answer)) => {
-                self.agent_asks(&request, answer, audience);
-                Ok(())
+                self.agent_asks(&request, answer, audience)
             }
             Input::Agent(FromAgent::Ended(report)) => self.agent_ended(*report, audience),
         }
@@ -213,32 +222,38 @@ impl Driver {
             Command::Say { member, text } => {
                 self.say(member.as_deref(), &text, audience).map(|_| ())
             }
-            Command::Cancel(cancel) => self.step(Event::Cancel(cancel), audience),
+            Command::Cancel(cancel) => self.step(&Event::Cancel(cancel), audience),
             Command::CancelRunning => match self.machine.status() {
-                Status::Running { turn } => self.step(Event::Cancel(Cancel::Turn(turn)), audience),
+                Status::Running { turn } => self.step(&Event::Cancel(Cancel::Turn(turn)), audience),
                 _ => Ok(()),
             },
-            Command::Continue => self.step(Event::Continue, audience),
-            Command::Repeat(turn) => self.step(Event::Repeat { turn }, audience),
-            Command::Permit(answer) => {
-                let asks = self.running.as_mut().and_then(|running| running.asks.take());
-                if let Some(asks) = asks {
-                    // An agent that is gone needs no answer.
-                    let _ = asks.send(answer);
-                }
-                Ok(())
-            }
+            Command::Continue => self.step(&Event::Continue, audience),
+            Command::Repeat(turn) => self.step(&Event::Repeat { turn }, audience),
+            Command::Permit(number, answer) => self.permit(number, &answer, audience),
             Command::Compact => self.compact(audience),
             Command::Visit(visit) => (visit.0)(self, audience),
             Command::Close => {
                 self.is_closed = true;
                 match self.running {
-                    Some(_) => self.step(Event::Cancel(Cancel::All), audience),
+                    Some(_) => self.step(&Event::Cancel(Cancel::All), audience),
                     None => Ok(()),
                 }
             }
         }
     }
+}
+
+/// How many turns each member had.
+fn turns_in(entries: &[Entry]) -> HashMap<Box<str>, usize> {
+    let mut turns: HashMap<Box<str>, usize> = HashMap::new();
+    for entry in entries {
+        if let EntryKind::Turn(turn) = &entry.kind
+            && turn.state == TurnState::Started
+        {
+            *turns.entry(turn.member.clone()).or_default() += 1;
+        }
+    }
+    turns
 }
 
 impl Drop for Driver {
@@ -247,7 +262,7 @@ impl Drop for Driver {
         let Some(mut running) = self.running.take() else { return };
         running.cancel.cancel();
         if let Some(asks) = running.asks.take() {
-            let _ = asks.send(PermissionAnswer::EndTurn);
+            let _ = asks.answer.send(PermissionAnswer::EndTurn);
         }
         if running.has_agent() {
             while let Ok(input) = self.inbox.recv_timeout(LAST_WORDS) {

@@ -50,6 +50,11 @@ pub enum Event {
         /// The price in dollars.
         usd: f64,
     },
+    /// A person is to be asked after so many turns at the latest; `None`: as the team says.
+    TurnsLimited {
+        /// How many.
+        turns: Option<u32>,
+    },
     /// The person says: go on.
     Continue,
     /// The table was opened again after its process had ended; see [`crate::Machine::replay`].

@@ -10,6 +10,8 @@ use crate::table::{Seat, Table};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Guard {
     turns: u32,
+    /// What the person allows, if less than the team does.
+    turns_max: Option<u32>,
     pairs: Pairs,
     session: Purse,
     members: Vec<Purse>,
@@ -28,10 +30,21 @@ impl Guard {
     pub(crate) fn new(table: &Table) -> Self {
         Self {
             turns: 0,
+            turns_max: None,
             pairs: Pairs::new(),
             session: Purse::new(table.limits().budget_usd),
             members: table.members().iter().map(|member| Purse::new(member.budget_usd)).collect(),
         }
+    }
+
+    /// After how many turns the person wants to be asked.
+    pub(crate) fn turns_max(&self) -> Option<u32> {
+        self.turns_max
+    }
+
+    /// The person wants to be asked after so many turns.
+    pub(crate) fn limit_turns(&mut self, turns: Option<u32>) {
+        self.turns_max = turns;
     }
 
     /// An agent starts, asked for by somebody.
@@ -70,7 +83,7 @@ impl Guard {
     /// Why this agent may not start now, asked for by somebody.
     pub(crate) fn stops(&self, table: &Table, by: Option<Seat>, seat: Seat) -> Option<Why> {
         let limits = table.limits();
-        if self.turns >= limits.turns {
+        if self.turns >= self.turns_max.unwrap_or(u32::MAX).min(limits.turns) {
             return Some(Why::LoopGuard { turns: self.turns });
         }
         // A person and an agent may talk as long as they like.

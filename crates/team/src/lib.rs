@@ -47,12 +47,13 @@ mod replay;
 mod speaker;
 mod state;
 mod table;
+mod table_note;
 mod team;
 
 pub use cause::{Cause, How, Rule};
 pub use driver::{
-    Audience, Command, Door, DriveError, Driver, Opened, Pause, TableEvent, TurnNote, TurnPrompt,
-    Visit, What, is_partial,
+    Audience, Command, Door, DriveError, Driver, Opened, Pause, PermissionNumber, TableEvent,
+    TurnNote, TurnPrompt, Visit, What, is_partial,
 };
 pub use effect::{Effect, Question, Why};
 pub use event::{Cancel, Event};
@@ -63,6 +64,7 @@ pub use note::Note;
 pub use replay::{Difference, Replay};
 pub use speaker::SpeakerError;
 pub use table::{Limits, Member, MemberKind, Table, TableError};
+pub use table_note::table_folder;
 pub use team::{
     Answers, DEFAULT_BUDGET_TOKENS, DEFAULT_WINDOW, Team, TeamError, TeamMember, UnknownMember,
 };

@@ -9,8 +9,7 @@ mod said;
 mod turns;
 
 use tertulia_context::Intent;
-use tertulia_session::json::Json;
-use tertulia_session::{EntryId, EntryKind, Fields, NewEntry, Turn, TurnState};
+use tertulia_session::{EntryId, EntryKind, Fields, Turn, TurnState};
 
 use crate::cause::Cause;
 use crate::effect::{Effect, Question, Why};
@@ -105,6 +104,10 @@ impl Machine {
             Event::Resume => step.resume(),
             Event::Repeat { turn } => step.repeat(&turn),
             // These decide nothing, so nothing follows from them.
+            Event::TurnsLimited { turns } => {
+                step.state.guard.limit_turns(turns);
+                return step.effects;
+            }
             Event::TurnStarted { turn } => {
                 step.turn_started(turn);
                 return step.effects;
@@ -155,6 +158,11 @@ impl Machine {
         }
     }
 
+    /// After how many turns a person is asked at the latest, where the team's own limit does not count.
+    pub fn turns_max(&self) -> Option<u32> {
+        self.state.guard.turns_max()
+    }
+
     /// The turns that wait, oldest first.
     pub fn waiting(&self) -> impl Iterator<Item = WaitingTurn<'_>> {
         self.state.queue.iter().map(|item| WaitingTurn {
@@ -182,7 +190,7 @@ impl Step<'_> {
         let member = self.table.name(seat);
         let id = match state {
             TurnState::Queued => turn.clone(),
-            _ => turn_entry_id(member, state, &cause, turn),
+            _ => self.entry_id(member, state, &cause, turn),
         };
         let payload = turn_payload(member, state, &cause, cause.text(member));
         self.ledger.add(Decision::Turn {
@@ -194,6 +202,14 @@ impl Step<'_> {
         });
         self.effects.push(Effect::Append { id, kind: EntryKind::Turn(payload) });
         self.state.apply(self.table, &TurnChange { turn: turn.clone(), seat, state, cause });
+    }
+
+    /// The id of a turn's entry. It follows from the decision and what it is about, not from the wording
+    /// of its sentence and not from its place in the log; what is decided again on another branch of the
+    /// session is another entry.
+    fn entry_id(&self, member: &str, state: TurnState, cause: &Cause, about: &EntryId) -> EntryId {
+        let turn = turn_payload(member, state, cause, cause.head());
+        self.state.content_id(EntryKind::Turn(turn), Some(about))
     }
 
     fn note(&mut self, note: Note) {
@@ -218,13 +234,6 @@ impl Step<'_> {
     }
 }
 
-/// The id of a turn's entry. It follows from the decision and what it is about, not from the wording of
-/// its sentence and not from its place in the log.
-fn turn_entry_id(member: &str, state: TurnState, cause: &Cause, about: &EntryId) -> EntryId {
-    let turn = turn_payload(member, state, cause, cause.head());
-    NewEntry::new(EntryKind::Turn(turn)).with_parent(about.clone()).with_content_id().id
-}
-
 fn turn_payload(member: &str, state: TurnState, cause: &Cause, text: String) -> Turn {
     let error_class = match cause {
         Cause::Failed { class, .. } => Some(class.clone()),
@@ -239,13 +248,4 @@ fn turn_payload(member: &str, state: TurnState, cause: &Cause, text: String) -> 
         native_session_id: None,
         unknown: Fields::NONE,
     }
-}
-
-/// The first field of what stands in the log for the person's "go on"; the count behind it tells one
-/// from the next.
-const CONTINUE: &str = r#"{"table":"continue","count":"#;
-
-/// Whether a custom entry is the person's "go on".
-pub(crate) fn is_continue(payload: Option<&Json>) -> bool {
-    payload.is_some_and(|payload| payload.as_str().starts_with(CONTINUE))
 }

@@ -10,6 +10,7 @@ use crate::cause::How;
 use crate::table::Table;
 
 pub(crate) use look_alike::{LookAlike, plain};
+pub(crate) use mention::Stranger;
 
 /// How much of a name is shown in notes.
 const EXCERPT_CHARS_MAX: usize = 80;
@@ -27,6 +28,8 @@ pub(crate) struct Wishes {
     pub(crate) team_task: Option<String>,
     /// What looks like a marker or a mention and is none.
     pub(crate) look_alikes: Vec<LookAlike>,
+    /// What may have been meant as a mention.
+    pub(crate) strangers: Vec<Stranger>,
     /// Whether there is anything but markers.
     pub(crate) has_words: bool,
 }
@@ -42,7 +45,7 @@ pub(crate) struct Wish {
 /// Reads a message. Linear in its length, times the number of members for every `@`.
 pub(crate) fn read(text: &str, table: &Table) -> Wishes {
     let markers = parse_markers(text);
-    let mentions = mention::find(text, &mention::Names::of(table));
+    let (mentions, strangers) = mention::find_all(text, table);
     let look_alikes = look_alike::find(text, &markers, &mentions, table);
     let Markers { next, drop, from, team_task, clean_text } = markers;
     let marked =
@@ -54,7 +57,7 @@ pub(crate) fn read(text: &str, table: &Table) -> Wishes {
     });
     let has_words = !trim(&clean_text).is_empty();
     let next = marked.chain(mentioned).collect();
-    Wishes { next, drop, from, team_task, look_alikes, has_words }
+    Wishes { next, drop, from, team_task, look_alikes, strangers, has_words }
 }
 
 /// The beginning of a text, for a note.

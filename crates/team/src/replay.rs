@@ -13,10 +13,11 @@ use tertulia_session::{Entry, EntryId, EntryKind, Message, SpeakerType, Turn, Tu
 use crate::cause::Cause;
 use crate::effect::{Effect, Why};
 use crate::event::{Cancel, Event};
-use crate::machine::{Machine, is_continue};
+use crate::machine::Machine;
 use crate::money::Dollars;
 use crate::state::{State, TurnChange};
 use crate::table::Table;
+use crate::table_note::TableNote;
 
 pub use difference::Difference;
 
@@ -87,7 +88,11 @@ impl<'a> Replayer<'a> {
             }
             EntryKind::Turn(turn) => self.turn(entry, turn),
             EntryKind::Usage(usage) => self.usage(usage),
-            EntryKind::Custom(payload) if is_continue(payload.as_ref()) => self.go_on(entry),
+            EntryKind::Custom(_) => self.about_table(entry),
+            EntryKind::BranchSummary(_) => {
+                self.recorded.branch = Some(entry.id.clone());
+                self.machine.state.branch = Some(entry.id.clone());
+            }
             _ => {}
         }
     }
@@ -125,6 +130,17 @@ impl<'a> Replayer<'a> {
             return;
         }
         self.machine.step(Event::UsageSeen { member: usage.member.clone(), usd });
+    }
+
+    fn about_table(&mut self, entry: &Entry) {
+        match TableNote::of(&entry.kind) {
+            Some(TableNote::Continue { .. }) => self.go_on(entry),
+            Some(TableNote::TurnsMax { turns }) => {
+                self.recorded.guard.limit_turns(turns);
+                self.machine.step(Event::TurnsLimited { turns });
+            }
+            Some(TableNote::Folder { .. }) | None => {}
+        }
     }
 
     fn go_on(&mut self, entry: &Entry) {

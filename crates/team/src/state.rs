@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use tertulia_session::{EntryId, TurnState};
+use tertulia_session::{EntryId, EntryKind, NewEntry, TurnState};
 
 use crate::cause::Cause;
 use crate::guard::Guard;
@@ -23,6 +23,8 @@ pub(crate) struct State {
     pub(crate) guard: Guard,
     /// How often the person said "go on".
     pub(crate) times_gone_on: u64,
+    /// The entry with which the current branch of the session began, if it was ever branched.
+    pub(crate) branch: Option<EntryId>,
     /// All turns there ever were.
     turns: HashMap<EntryId, Past>,
 }
@@ -76,12 +78,24 @@ impl State {
             last_said: None,
             guard: Guard::new(table),
             times_gone_on: 0,
+            branch: None,
             turns: HashMap::new(),
         }
     }
 
     pub(crate) fn turn(&self, turn: &EntryId) -> Option<&Past> {
         self.turns.get(turn)
+    }
+
+    /// The id of an entry that follows from what it says and from what it is about. What is decided
+    /// again on another branch is another entry of the same log, so the branch is part of it.
+    pub(crate) fn content_id(&self, kind: EntryKind, about: Option<&EntryId>) -> EntryId {
+        let mut entry = NewEntry::new(kind);
+        entry.parent_id = match (about, &self.branch) {
+            (Some(about), Some(branch)) => Some(format!("{about} {branch}").as_str().into()),
+            (about, branch) => about.or(branch.as_ref()).cloned(),
+        };
+        entry.with_content_id().id
     }
 
     /// The person that the table waits for.

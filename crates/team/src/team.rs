@@ -75,15 +75,6 @@ impl Team {
         Ok(Self { table, members, task: file.task.as_deref().map(str::to_owned) })
     }
 
-    /// The same team, which asks a person after so many turns of agents at the latest.
-    #[must_use]
-    pub fn with_turns_max(mut self, turns: u32) -> Self {
-        let limits = self.table.limits();
-        let limits = Limits { turns: limits.turns.min(turns), ..limits.clone() };
-        self.table = self.table.with_limits(limits);
-        self
-    }
-
     /// The members, in order.
     pub fn members(&self) -> &[TeamMember] {
         &self.members

@@ -30,7 +30,7 @@ pub(crate) struct SessionArg {
     /// The session to go on with; one of this id is begun if there is none
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// Go on with the session, or with the newest table of this store
+    /// Go on with the session, or with the newest table of this folder
     #[arg(long = "continue")]
     pub(crate) go_on: bool,
 }
@@ -92,7 +92,7 @@ pub(crate) struct WhyArgs {
     /// The entry; a unique beginning of its id is enough
     #[arg(value_name = "ENTRY")]
     pub(crate) entry: String,
-    /// The session; without it, the newest table of this store
+    /// The session; without it, the newest table of this folder
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// Print one JSON object per decision
@@ -116,9 +116,6 @@ pub(crate) struct ReplayArgs {
     /// The session; a unique beginning of its id is enough
     #[arg(value_name = "SESSION")]
     pub(crate) session: String,
-    /// The --max-turns that the session was run with
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) max_turns: Option<u32>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

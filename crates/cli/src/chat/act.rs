@@ -8,7 +8,7 @@ use std::path::Path;
 use tertulia_session::EntryId;
 use tertulia_session::record::EntryRecord;
 use tertulia_store::{NewSession, Range, SessionId, SessionStore};
-use tertulia_team::{Command, DriveError, Driver, Status, Visit};
+use tertulia_team::{Command, Driver, Status, Visit};
 
 use super::commands::{self, Slash};
 use super::engine::{Heard, Voice};
@@ -44,9 +44,9 @@ pub(crate) fn act(slash: Slash, given: &str, place: &Place<'_>) -> Act {
     match slash {
         Slash::Next => next(&given, place),
         Slash::Drop if given.is_empty() => tell("say whose turns: /drop NAME, or /drop all"),
-        Slash::Drop => say(place, format!("[DROP: {}]", given.trim_start_matches('@'))),
+        Slash::Drop => say(format!("[DROP: {}]", given.trim_start_matches('@'))),
         Slash::Task if given.contains([']', '\n']) => tell("a task is one line without ]"),
-        Slash::Task => say(place, format!("[TEAM_TASK: {given}]")),
+        Slash::Task => say(format!("[TEAM_TASK: {given}]")),
         Slash::Context => visit(place, move |driver| report::context(driver, &given)),
         Slash::Why => visit(place, move |driver| report::why(driver, &given)),
         Slash::Compact => Act::Send(Command::Compact),
@@ -70,16 +70,9 @@ fn tell(text: &str) -> Act {
     Act::Tell(Line::all_of(text, Look::Alarm))
 }
 
-/// Somebody says something. Where it is not clear who, that is told and the table stays.
-pub(crate) fn say(place: &Place<'_>, text: String) -> Act {
-    let voice = place.voice.clone();
-    Act::Send(Command::Visit(Visit::new(move |driver, audience| {
-        match driver.say(None, &text, audience) {
-            Err(DriveError::Speaker(error)) => voice.complain(&error),
-            other => drop(other?),
-        }
-        Ok(())
-    })))
+/// Somebody says something.
+pub(crate) fn say(text: String) -> Act {
+    Act::Send(Command::Say { member: None, text })
 }
 
 /// A look at the table.
@@ -99,7 +92,7 @@ fn next(given: &str, place: &Place<'_>) -> Act {
         return tell("say who: /next NAME… [TEXT]; /members shows who is there");
     }
     let marker = format!("[NEXT: {}]", names.join(", "));
-    say(place, if text.is_empty() { marker } else { format!("{text}\n{marker}") })
+    say(if text.is_empty() { marker } else { format!("{text}\n{marker}") })
 }
 
 fn repeat(place: &Place<'_>, given: String) -> Act {

@@ -10,8 +10,8 @@ use std::thread::{self, JoinHandle};
 use tertulia_session::Entry;
 use tertulia_store::SessionId;
 use tertulia_team::{
-    Audience, Command, Door, DriveError, Driver, Note, PermissionRequest, Question, Status,
-    TableEvent, Visit,
+    Audience, Command, Door, DriveError, Driver, Note, PermissionNumber, PermissionRequest,
+    Question, Status, TableEvent, Visit,
 };
 
 use super::style::{Line, Look};
@@ -31,7 +31,7 @@ pub(crate) enum Heard {
     /// A person is asked.
     Asked(Question),
     /// An agent wants to be allowed something.
-    Permission { member: Box<str>, request: PermissionRequest },
+    Permission { number: PermissionNumber, member: Box<str>, request: PermissionRequest },
     /// Nothing runs and nothing waits.
     Rested,
     /// The answer to a command.
@@ -122,8 +122,11 @@ impl Audience for Voice {
             TableEvent::Note(Note::Late { .. } | Note::Partial { .. }) => return,
             TableEvent::Note(note) => Heard::Note(note.to_string()),
             TableEvent::Asked(question) => Heard::Asked(question.clone()),
-            TableEvent::Permission { member, request } => {
-                Heard::Permission { member: member.into(), request: request.clone() }
+            TableEvent::Refused(error) => {
+                Heard::Lines(Line::all_of(&error.to_string(), Look::Alarm))
+            }
+            TableEvent::Permission { number, member, request } => {
+                Heard::Permission { number, member: member.into(), request: request.clone() }
             }
             TableEvent::Rested => Heard::Rested,
             TableEvent::Fed { .. } => return,

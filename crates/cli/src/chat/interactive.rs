@@ -262,21 +262,22 @@ impl TerminalChat<'_> {
 
     fn entered(&mut self, text: &str, table: &Table) {
         self.history.add(text);
-        if let Some(answer) = self.teller.wish().and_then(|wish| teller::answer(wish, text)) {
+        let answer = |(number, wish)| Some((number, teller::answer(wish, text)?));
+        if let Some((number, answer)) = self.teller.wish().and_then(answer) {
             let said = match &answer {
                 PermissionAnswer::Choose(_) => format!("({} was chosen)", text.trim()),
                 _ => "(no)".to_owned(),
             };
             self.say(&said, Look::Dim);
             self.teller.wish_is_answered();
-            table.send(Command::Permit(answer));
+            table.send(Command::Permit(number, answer));
             return;
         }
         let place =
             Place { voice: &self.voice, store: &self.room.store, members: &self.room.members };
         let act = match commands::read(text) {
             Typed::Nothing => return,
-            Typed::Words(words) => act::say(&place, words.to_owned()),
+            Typed::Words(words) => act::say(words.to_owned()),
             Typed::Command(slash, given) => act::act(slash, given, &place),
             Typed::Unknown { name, nearest } => Act::Tell(vec![unknown(name, nearest)]),
         };

@@ -100,7 +100,7 @@ impl PlainChat<'_> {
             Place { voice: &self.voice, store: &self.room.store, members: &self.room.members };
         let act = match commands::read(&line) {
             Typed::Nothing => return Ok(true),
-            Typed::Words(words) => act::say(&place, words.to_owned()),
+            Typed::Words(words) => act::say(words.to_owned()),
             Typed::Command(slash, given) => act::act(slash, given, &place),
             Typed::Unknown { name, nearest } => Act::Tell(vec![unknown(name, nearest)]),
         };
@@ -157,7 +157,7 @@ impl PlainChat<'_> {
     }
 
     fn tell(&mut self, heard: Heard) -> Result<(), CliError> {
-        if let Heard::Permission { member, request } = &heard {
+        if let Heard::Permission { member, request, .. } = &heard {
             let wish = format!("{member} wants to be allowed: {}", request.title);
             let line = format!("{wish}; nobody can be asked here, so the turn ends");
             self.refused = Some(format!("{wish}; open the table on a terminal to be asked"));

@@ -9,7 +9,9 @@ use std::time::Instant;
 
 use tertulia_session::{Entry, EntryId, EntryKind, Message, SpeakerType, Turn, TurnState};
 use tertulia_team::file::TeamFile;
-use tertulia_team::{PermissionRequest, Question, Team, TurnNote, What, Why, is_partial};
+use tertulia_team::{
+    PermissionNumber, PermissionRequest, Question, Team, TurnNote, What, Why, is_partial,
+};
 
 use super::engine::Heard;
 use super::markdown::Markdown;
@@ -28,7 +30,7 @@ pub(crate) struct Teller {
     columns: usize,
     speaking: Option<Speaking>,
     /// What an agent waits for.
-    wish: Option<(Box<str>, PermissionRequest)>,
+    wish: Option<(PermissionNumber, PermissionRequest)>,
     /// What the table asked last and nobody answered.
     asked: Option<Question>,
     /// What went wrong in the last turn.
@@ -85,8 +87,8 @@ impl Teller {
     }
 
     /// What an agent waits for.
-    pub(crate) fn wish(&self) -> Option<&PermissionRequest> {
-        self.wish.as_ref().map(|(_, request)| request)
+    pub(crate) fn wish(&self) -> Option<(PermissionNumber, &PermissionRequest)> {
+        self.wish.as_ref().map(|(number, request)| (*number, request))
     }
 
     /// The agent has got its answer.
@@ -121,10 +123,10 @@ impl Teller {
                 self.asked = Some(question);
                 lines
             }
-            Heard::Permission { member, request } => {
+            Heard::Permission { number, member, request } => {
                 let mut lines = self.flush();
                 lines.extend(asking::permission(&member, &request));
-                self.wish = Some((member, request));
+                self.wish = Some((number, request));
                 lines
             }
             Heard::Lines(lines) => lines,

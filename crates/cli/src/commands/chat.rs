@@ -12,14 +12,19 @@ use crate::store_place::{self, StorePlace};
 use crate::team_place::{TeamPlace, working_folder};
 
 pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
-    let TeamPlace { team, file, .. } = TeamPlace::trusted(&args.team, streams)?;
+    let TeamPlace { team, file, folder } = TeamPlace::trusted(&args.team, streams)?;
     let place = StorePlace::read(&args.store)?;
     let store = if args.session.go_on { place.need()? } else { place.open()? };
     let is_terminal = streams.stdin_is_terminal && streams.stdout_is_terminal && !is_dumb();
     let home = store_place::home().ok();
     let room = Room::new(store, team, file, working_folder()?, home, is_terminal);
     let open = |audience: &mut dyn Audience| {
-        open_table::open(&args.session, room.store(), room.team().clone(), is_terminal, audience)
+        let team = room.team().clone();
+        let store = room.store();
+        let mut table =
+            open_table::open(&args.session, store, team, &folder, is_terminal, audience)?;
+        table.driver.set_terms(Some(&folder), None);
+        Ok(table)
     };
     if is_terminal {
         return room.on_terminal(streams, open);

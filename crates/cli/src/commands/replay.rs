@@ -34,10 +34,6 @@ struct DifferenceRecord<'a> {
 
 pub(crate) fn run(args: &ReplayArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let team = TeamPlace::read(&args.team, streams)?.team;
-    let team = match args.max_turns {
-        Some(turns) => team.with_turns_max(turns),
-        None => team,
-    };
     let store = StorePlace::read(&args.store)?.need()?;
     let session = find_session(&store, &args.session)?;
     let stored = store.load(&session, &Range::Branch { tail: None, limit: None })?;

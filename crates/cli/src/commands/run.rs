@@ -44,10 +44,7 @@ enum Watcher<'a, 's> {
 pub(crate) fn run(args: &RunArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let wish = read_wish(args, streams)?;
     let place = TeamPlace::trusted(&args.team, streams)?;
-    let team = match args.max_turns {
-        Some(turns) => place.team.with_turns_max(turns),
-        None => place.team,
-    };
+    let TeamPlace { team, folder, .. } = place;
     let addressee = match &args.member {
         Some(name) => Some(addressee(&team, name)?),
         None => None,
@@ -61,11 +58,12 @@ pub(crate) fn run(args: &RunArgs, streams: &mut Streams<'_>) -> Result<(), CliEr
     }
     let store = if is_fresh { store.open()? } else { open_store(&store, &session)? };
     let mut watcher = Watcher::new(args, streams, &team);
-    if let Some(id) = open_table::existing(&session, &store)? {
+    if let Some(id) = open_table::existing(&session, &store, &folder)? {
         watcher.opened(&id, false);
     }
     let OpenTable { mut driver, is_new, differences } =
-        open_table::open(&session, &store, team, false, &mut watcher)?;
+        open_table::open(&session, &store, team, &folder, false, &mut watcher)?;
+    driver.set_terms(Some(&folder), args.max_turns);
     if is_new {
         watcher.opened(driver.session(), true);
     }

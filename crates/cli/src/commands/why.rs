@@ -34,11 +34,11 @@ struct DecisionRecord<'a> {
 }
 
 pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
-    let team = TeamPlace::read(&args.team, streams)?.team;
+    let TeamPlace { team, folder, .. } = TeamPlace::read(&args.team, streams)?;
     let store = StorePlace::read(&args.store)?.need()?;
     let session = match &args.session {
         Some(given) => find_session(&store, given)?,
-        None => newest_table(&store)?,
+        None => newest_table(&store, &folder)?,
     };
     let stored = store.load(&session, &Range::Branch { tail: None, limit: None })?;
     let entries = stored.iter().map(|stored| &stored.entry);

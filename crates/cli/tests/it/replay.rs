@@ -48,8 +48,11 @@ fn a_member_that_is_gone_is_a_stranger() {
 }
 
 #[test]
-fn a_run_with_fewer_turns_is_replayed_with_as_many() {
+fn a_run_with_fewer_turns_is_replayed_with_as_many_and_the_next_one_with_all() {
     let room = Room::new(TEAM);
     room.exits(3, &["run", "hello", "--session", "talk", "--max-turns", "1"]);
-    room.exits(0, &["replay", "talk", "--max-turns", "1"]);
+    room.exits(0, &["replay", "talk"]);
+    let left = room.exits(0, &["run", "--continue"]);
+    assert!(!left.stderr.contains("would be"), "{}", left.stderr);
+    room.exits(0, &["replay", "talk"]);
 }

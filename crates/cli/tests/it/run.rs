@@ -156,12 +156,45 @@ fn the_newest_table_is_gone_on_with_and_no_import() {
     let imported = room.tertulia_with(&["sessions", "import", "-", "--as", "old"], log.as_bytes());
     assert_eq!(imported.code, Some(0), "{imported:?}");
     let left = room.exits(1, &["run", "--continue", "hello"]);
-    assert!(left.stderr.contains("there is no table to go on with"), "{}", left.stderr);
+    assert!(left.stderr.contains("there is no table of /"), "{}", left.stderr);
     room.exits(0, &["run", "one", "--session", "talk"]);
     let again = room.tertulia_with(&["sessions", "import", "-", "--as", "new"], log.as_bytes());
     assert_eq!(again.code, Some(0), "{again:?}");
     let left = room.exits(0, &["run", "--continue", "two"]);
     assert!(left.stderr.contains("going on with session talk\n"), "{}", left.stderr);
+}
+
+#[test]
+fn the_newest_table_is_that_of_the_folder() {
+    let room = Room::new(TEAM);
+    room.exits(0, &["run", "one", "--session", "here"]);
+    let other = room.root().join("home/other");
+    std::fs::create_dir_all(other.join("deep")).unwrap();
+    std::fs::create_dir(other.join(".git")).unwrap();
+    let team = room.path("tertulia.toml");
+    let there = |folder: &str, words: &[&str]| {
+        let mut words = words.to_vec();
+        words.extend(["--team", team.to_str().unwrap()]);
+        let mut command = room.command(&words);
+        let output = command.current_dir(other.join(folder)).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, told) = there("", &["run", "--continue", "two"]);
+    assert_eq!(code, Some(1), "{told}");
+    assert!(told.contains("other to go on with"), "{told}");
+    assert!(told.contains("the newest one in ") && told.contains("--session here"), "{told}");
+    let (code, told) = there("", &["run", "two", "--session", "there"]);
+    assert_eq!(code, Some(0), "{told}");
+    // Within a repository it is all one folder.
+    let (_, told) = there("deep", &["run", "--continue", "three"]);
+    assert!(told.contains("going on with session there\n"), "{told}");
+    let left = room.exits(0, &["run", "--continue", "four"]);
+    assert!(left.stderr.contains("going on with session here\n"), "{}", left.stderr);
+    // A table that moves is found where it stands now.
+    let (code, told) = there("", &["run", "five", "--session", "here"]);
+    assert_eq!(code, Some(0), "{told}");
+    let (_, told) = there("", &["run", "--continue", "six"]);
+    assert!(told.contains("going on with session here\n"), "{told}");
 }
 
 #[test]

@@ -91,20 +91,21 @@ fn events_are_one_json_object_per_line_and_the_last_one_is_the_end() {
     assert_eq!(
         types,
         [
-            "session", "stored", "stored", "stored", "fed", "text", "textEnd", "stored", "stored",
-            "note", "asked", "end"
+            "session", "stored", "stored", "stored", "stored", "fed", "text", "textEnd", "stored",
+            "stored", "note", "asked", "end"
         ]
     );
     assert_eq!(events[0].to_string(), r#"{"isNew":true,"sessionId":"talk","type":"session"}"#);
-    assert_eq!(events[1]["entry"]["payload"]["parts"][0]["payload"]["text"], "hello");
-    assert_eq!(events[2]["entry"]["payload"]["state"], "queued");
-    assert_eq!(events[5]["text"], "Yes. [NEXT: nobody]");
-    assert_eq!(events[5]["member"], "max");
-    assert_eq!(events[5]["turn"], events[2]["entry"]["id"]);
-    let end = &events[11]["pause"];
+    assert_eq!(events[1]["entry"]["payload"]["table"], "folder");
+    assert_eq!(events[2]["entry"]["payload"]["parts"][0]["payload"]["text"], "hello");
+    assert_eq!(events[3]["entry"]["payload"]["state"], "queued");
+    assert_eq!(events[6]["text"], "Yes. [NEXT: nobody]");
+    assert_eq!(events[6]["member"], "max");
+    assert_eq!(events[6]["turn"], events[3]["entry"]["id"]);
+    let end = &events[12]["pause"];
     assert_eq!((&end["why"], &end["question"]["why"]), (&"asked".into(), &"unresolved".into()));
     assert_eq!(end["question"]["to"], "ann");
-    assert_eq!(end["question"]["entries"][0], events[7]["entry"]["id"]);
+    assert_eq!(end["question"]["entries"][0], events[8]["entry"]["id"]);
     // Talk is for people.
     assert_eq!(left.stderr.lines().filter(|line| line.contains("working")).count(), 0);
     let entries: Vec<_> = events.iter().filter(|event| event["type"] == "stored").collect();

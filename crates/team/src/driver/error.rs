@@ -1,6 +1,6 @@
 //! Why a table cannot go on. What goes wrong in a turn is no error of the table: it is an entry.
 
-use tertulia_store::StoreError;
+use tertulia_store::{Problem, StoreError};
 
 use crate::SpeakerError;
 
@@ -12,8 +12,8 @@ pub enum DriveError {
     Store(#[from] StoreError),
     /// Somebody else writes to this session.
     #[error(
-        "another program is at this table and has written to the session; leave one of them, then \
-         open it again"
+        "another program is at this table, so nothing was stored; leave it there, or wait until it \
+         is done, then try again"
     )]
     SomebodyElse,
     /// It is not clear who speaks.
@@ -25,6 +25,10 @@ impl DriveError {
     pub(super) fn of(error: StoreError) -> Self {
         match error {
             StoreError::SessionConcurrentWrite { .. } => Self::SomebodyElse,
+            // The ids of decisions follow from the decisions: somebody else has made the same one.
+            StoreError::SessionWriteFailed { problem: Problem::OtherContent(_), .. } => {
+                Self::SomebodyElse
+            }
             other => Self::Store(other),
         }
     }

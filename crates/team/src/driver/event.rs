@@ -49,8 +49,12 @@ pub enum TableEvent<'a> {
     Note(&'a Note),
     /// A person is asked.
     Asked(&'a Question),
+    /// What somebody wanted was not done; the table goes on.
+    Refused(&'a DriveError),
     /// An agent wants to be allowed something; [`super::Door::permit`] answers.
     Permission {
+        /// Which question this is.
+        number: PermissionNumber,
         /// Whose turn it is.
         member: &'a str,
         /// What it wants.
@@ -59,6 +63,10 @@ pub enum TableEvent<'a> {
     /// Nothing runs, nothing waits and nobody is asked.
     Rested,
 }
+
+/// Tells one question of an agent from the next, so that no answer reaches another question.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PermissionNumber(pub(super) u64);
 
 /// Who is told.
 pub trait Audience {
@@ -84,8 +92,8 @@ pub enum Command {
     Continue,
     /// A turn is wanted again.
     Repeat(EntryId),
-    /// An agent gets its answer.
-    Permit(PermissionAnswer),
+    /// An agent gets its answer. One to a question that is not open any more is dropped.
+    Permit(PermissionNumber, PermissionAnswer),
     /// What was said so far is to be covered by minutes now.
     Compact,
     /// Somebody wants to look around, or to do what needs the driver itself.
@@ -129,6 +137,8 @@ pub enum Pause {
         /// What it wanted.
         title: Box<str>,
     },
+    /// Another program at this table lets an agent answer, and goes on with what waits here.
+    Elsewhere,
     /// The table was left.
     Closed,
 }

@@ -9,6 +9,8 @@ use tertulia_session::{
 };
 use tertulia_store::{Append, Range, SessionId, SessionStore, StoreError};
 
+use crate::table_folder;
+
 /// The current branch of a session.
 pub(super) struct TableLog {
     store: SessionStore,
@@ -22,6 +24,8 @@ pub(super) struct TableLog {
     said: Vec<usize>,
     places: HashMap<EntryId, usize>,
     team_task: Option<Box<str>>,
+    /// The folder that the table stands in.
+    folder: Option<Box<str>>,
     /// The newest minutes.
     minutes: Option<usize>,
 }
@@ -39,6 +43,7 @@ impl TableLog {
             said: Vec::new(),
             places: HashMap::new(),
             team_task: None,
+            folder: None,
             minutes: None,
         };
         for stored in store.load(session, &range)? {
@@ -62,6 +67,26 @@ impl TableLog {
 
     pub(super) fn team_task(&self) -> Option<&str> {
         self.team_task.as_deref()
+    }
+
+    pub(super) fn folder(&self) -> Option<&str> {
+        self.folder.as_deref()
+    }
+
+    /// Reads the session again, because somebody else has written to it. Gives back what was staged, and
+    /// the number of the first entry that is new here.
+    pub(super) fn reload(&mut self) -> Result<(Vec<Entry>, usize), StoreError> {
+        let read = Self::open(&self.store, &self.session)?;
+        let mut before = std::mem::replace(self, read);
+        let staged = before.entries.split_off(before.stored);
+        let same = before.entries.iter().zip(&self.entries).take_while(|(a, b)| a.id == b.id);
+        let first_new = same.count();
+        Ok((staged, first_new))
+    }
+
+    /// How many entries are staged.
+    pub(super) fn staged_count(&self) -> usize {
+        self.entries.len() - self.stored
     }
 
     /// How many messages with words there are.
@@ -148,6 +173,7 @@ impl TableLog {
             }
             EntryKind::TeamTask(task) => self.team_task.clone_from(&task.task),
             EntryKind::CompactionSummary(_) => self.minutes = Some(place),
+            EntryKind::Custom(_) => self.folder = table_folder(&entry).or(self.folder.take()),
             _ => {}
         }
         self.places.insert(entry.id.clone(), place);

@@ -9,6 +9,7 @@ use super::log::TableLog;
 use super::{Driver, minutes};
 use crate::event::Event;
 use crate::replay::Difference;
+use crate::table_note::TableNote;
 use crate::team::Team;
 use crate::{Machine, Status};
 
@@ -53,9 +54,22 @@ impl Driver {
         // The steps of this log are stored whole: nothing is half decided.
         let mut driver = Self::new(team, replay.into_recorded(), log, attended);
         driver.end_strays()?;
-        driver.step(Event::Resume, audience)?;
+        driver.step(&Event::Resume, audience)?;
         driver.catch_up_minutes(audience)?;
         Ok(Opened { driver, differences })
+    }
+
+    /// Notes where the table stands and how many turns it may take from now on, where that is not what
+    /// the log says. Stored with what happens next.
+    pub fn set_terms(&mut self, folder: Option<&str>, turns_max: Option<u32>) {
+        if let Some(folder) = folder.filter(|folder| self.log.folder() != Some(folder)) {
+            let note = TableNote::Folder { path: folder.into() };
+            self.log.stage(note.to_kind(), false);
+        }
+        if turns_max != self.machine.turns_max() {
+            self.log.stage(TableNote::TurnsMax { turns: turns_max }.to_kind(), false);
+            self.machine.step(Event::TurnsLimited { turns: turns_max });
+        }
     }
 
     /// Looks at a session and writes nothing: what waits, and what a member would get now.

@@ -1,27 +1,18 @@
 //! What the driver does: a step of the machine becomes entries of one append, then what has to begin
-//! begins; what agents say becomes entries and events.
+//! begins.
 
-use std::sync::mpsc::SyncSender;
-
-use tertulia_agent::{PermissionAnswer, PermissionRequest, TurnReport};
-use tertulia_dialect::stream::{ErrorClass, StreamEvent};
 use tertulia_session::{
-    EntryId, EntryKind, Fields, Message, Routing, Speaker, SpeakerType, TeamTask, TurnState, Usage,
-    Usd,
+    Entry, EntryId, EntryKind, Fields, Message, Routing, Speaker, SpeakerType, TeamTask, TurnState,
 };
 
 use super::error::DriveError;
 use super::event::{Audience, TableEvent};
-use super::record::{TurnNote, What};
+use super::log::TableLog;
 use super::{Driver, minutes};
 use crate::effect::Effect;
 use crate::event::Event;
 use crate::{Note, Question};
 
-/// So many notes of one turn become entries; a flood of them says nothing new.
-const NOTES_MAX: usize = 2_000;
-/// Of longer thinking the beginning is kept.
-const THOUGHT_BYTES_MAX: usize = 64 * 1024;
 /// How many messages stay word for word when a person asks for minutes.
 const COMPACT_KEEPS: usize = 4;
 
@@ -36,11 +27,31 @@ impl Driver {
     /// Lets the machine take a step, and does what follows from it.
     pub(super) fn step(
         &mut self,
+        event: &Event,
+        audience: &mut dyn Audience,
+    ) -> Result<(), DriveError> {
+        self.attempt(|_| ((), None, event.clone()), audience)
+    }
+
+    /// One step. A message is stored together with what it leads to.
+    pub(super) fn try_step(
+        &mut self,
+        draft: Option<Entry>,
         event: Event,
         audience: &mut dyn Audience,
     ) -> Result<(), DriveError> {
-        self.asked = None;
         let effects = self.machine.step(event);
+        if let Some(mut draft) = draft {
+            if let EntryKind::Message(message) = &mut draft.kind {
+                let routing = message.routing.get_or_insert_default();
+                routing.resolved_addressees = Routing::to(queued(&effects)).resolved_addressees;
+            }
+            self.log.take(draft);
+        }
+        // What changes nothing answers nothing.
+        if !effects.iter().all(|effect| matches!(effect, Effect::Note(_) | Effect::Rest)) {
+            self.asked = None;
+        }
         self.perform(effects, audience)
     }
 
@@ -85,14 +96,18 @@ impl Driver {
                 Effect::StartTurn { .. } | Effect::SetTeamTask { .. } => {}
             }
         }
-        self.store_staged(audience)?;
+        self.try_store(audience)?;
         for one in talk {
             self.say_aloud(one, audience);
         }
         match start {
             Some(start) => {
                 self.launch(start);
-                self.store_staged(audience)
+                match self.store_staged(audience) {
+                    // The step itself is stored; what is left goes in with what comes next.
+                    Err(DriveError::SomebodyElse) => Ok(()),
+                    stored => stored,
+                }
             }
             None => Ok(()),
         }
@@ -109,14 +124,6 @@ impl Driver {
         }
     }
 
-    /// Stores what was staged, then shows it.
-    pub(super) fn store_staged(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
-        for entry in self.log.commit().map_err(DriveError::of)? {
-            audience.hear(&TableEvent::Stored(entry));
-        }
-        Ok(())
-    }
-
     /// Somebody says something: stored and routed, and what follows from it begins.
     pub fn say(
         &mut self,
@@ -130,194 +137,29 @@ impl Driver {
             // Nobody sits there as a person: whoever holds the keyboard speaks.
             None => Speaker::new("you", "you", SpeakerType::Human),
         };
-        let draft = Message::said(speaker, text);
-        self.message(draft, None, audience, |entry| Event::PersonSaid {
+        // What runs elsewhere may have been left there.
+        self.end_what_nobody_holds(audience)?;
+        let message = Message::said(speaker, text);
+        self.message(&message, audience, |entry| Event::PersonSaid {
             entry,
-            member: name,
+            member: name.clone(),
             text: text.to_owned(),
         })
     }
 
     /// Stores a message together with what it leads to.
-    fn message(
+    pub(super) fn message(
         &mut self,
-        message: Message,
-        answers: Option<&EntryId>,
+        message: &Message,
         audience: &mut dyn Audience,
-        event: impl FnOnce(EntryId) -> Event,
+        event: impl Fn(EntryId) -> Event,
     ) -> Result<EntryId, DriveError> {
-        let mut draft = self.log.draft(EntryKind::Message(message));
-        let id = draft.id.clone();
-        self.asked = None;
-        let effects = self.machine.step(event(id.clone()));
-        if let EntryKind::Message(message) = &mut draft.kind {
-            let mut routing = Routing::to(queued(&effects));
-            routing.parent_message_id = answers.map(|id| id.as_str().into());
-            message.routing = Some(Box::new(routing));
-        }
-        self.log.take(draft);
-        self.perform(effects, audience)?;
-        Ok(id)
-    }
-
-    pub(super) fn agent_says(
-        &mut self,
-        event: &StreamEvent,
-        audience: &mut dyn Audience,
-    ) -> Result<(), DriveError> {
-        let Some(running) = &mut self.running else { return Ok(()) };
-        let (turn, member) = (&running.turn, &*running.member);
-        match event {
-            StreamEvent::TextDelta { text } => {
-                audience.hear(&TableEvent::Text { turn, member, text });
-                return Ok(());
-            }
-            StreamEvent::TextEnd => audience.hear(&TableEvent::TextEnd { turn, member }),
-            StreamEvent::TextWithdrawn => {
-                audience.hear(&TableEvent::TextWithdrawn { turn, member });
-            }
-            StreamEvent::Thinking { text } => {
-                let room = THOUGHT_BYTES_MAX.saturating_sub(running.thought.len());
-                let piece = text.get(..text.floor_char_boundary(room)).unwrap_or_default();
-                running.thought.push_str(piece);
-                return Ok(());
-            }
-            _ => {}
-        }
-        self.stage_thought();
-        if let Some(what) = What::of(event) {
-            self.stage_note(what);
-        }
-        self.store_staged(audience)
-    }
-
-    fn stage_thought(&mut self) {
-        let Some(running) = &mut self.running else { return };
-        let thought = std::mem::take(&mut running.thought);
-        if !thought.trim().is_empty() {
-            self.stage_note(What::Thought { text: thought.into() });
-        }
-    }
-
-    pub(super) fn stage_note(&mut self, what: What) {
-        let Some(running) = &mut self.running else { return };
-        running.notes += 1;
-        let what = match running.notes.cmp(&NOTES_MAX) {
-            std::cmp::Ordering::Less => what,
-            std::cmp::Ordering::Equal => {
-                let message = "more was noted in this turn than is kept".into();
-                What::Warned { class: None, message }
-            }
-            std::cmp::Ordering::Greater => return,
+        let said = |log: &mut TableLog| {
+            let draft = log.draft(EntryKind::Message(message.clone()));
+            let event = event(draft.id.clone());
+            (draft.id.clone(), Some(draft), event)
         };
-        let note = TurnNote::new(&running.turn, &running.member, what);
-        self.log.stage(note.to_kind(), false);
-    }
-
-    pub(super) fn agent_asks(
-        &mut self,
-        request: &PermissionRequest,
-        answer: SyncSender<PermissionAnswer>,
-        audience: &mut dyn Audience,
-    ) {
-        let Some(running) = &mut self.running else { return };
-        audience.hear(&TableEvent::Permission { member: &running.member, request });
-        if self.attended && !running.cancel.is_cancelled() {
-            running.asks = Some(answer);
-        } else {
-            self.refused = Some((running.member.clone(), request.title.clone()));
-            let _ = answer.send(PermissionAnswer::EndTurn);
-        }
-    }
-
-    /// Stops the agent of a turn. Whoever it waits for says no.
-    fn stop(&mut self, turn: &EntryId) {
-        let Some(running) = self.running.as_mut().filter(|running| running.turn == *turn) else {
-            return;
-        };
-        running.cancel.cancel();
-        if let Some(asks) = running.asks.take() {
-            let _ = asks.send(PermissionAnswer::EndTurn);
-        }
-    }
-
-    pub(super) fn agent_ended(
-        &mut self,
-        report: TurnReport,
-        audience: &mut dyn Audience,
-    ) -> Result<(), DriveError> {
-        self.stage_thought();
-        let Some(running) = &self.running else { return Ok(()) };
-        let overflown = report.output.error.as_ref().is_some_and(is_overflow);
-        if overflown && !running.is_second && !running.cancel.is_cancelled() {
-            return self.try_smaller(&report.output, audience);
-        }
-        let Some(running) = self.running.take() else { return Ok(()) };
-        let output = report.output;
-        let (turn, member) = (running.turn.clone(), running.member.clone());
-        self.stage_usage(&member, &output);
-        let speaker = self.speaker_of(&member);
-        let answers = running.answers.clone();
-        running.join();
-        if let Some(answer) = output.final_text {
-            let message = Message::said(speaker, answer.text.clone());
-            let said =
-                |entry| Event::AgentSaid { turn, entry, text: answer.text, interrupted: false };
-            self.message(message, Some(&answers), audience, said)?;
-            return Ok(());
-        }
-        let what = match &output.error {
-            Some(error) => What::failed(error),
-            None => What::failure(ErrorClass::Empty, "it ended without an answer"),
-        };
-        let What::Failed { class, .. } = &what else { return Ok(()) };
-        let class = class.clone();
-        let note = TurnNote::new(&turn, &member, what);
-        let partial = output.partial_text.filter(|text| !text.trim().is_empty());
-        let entry = partial.map(|text| {
-            let mut message = Message::said(speaker, text);
-            let parent_message_id = Some(answers.as_str().into());
-            let routing = Routing { parent_message_id, ..Routing::default() };
-            message.routing = Some(Box::new(routing));
-            self.log.stage(EntryKind::Message(message), true)
-        });
-        self.log.stage(note.to_kind(), false);
-        self.step(Event::AgentFailed { turn, class, entry }, audience)
-    }
-
-    fn speaker_of(&self, member: &str) -> Speaker {
-        let shown = self.team.member(member).map_or(member, |one| one.shown_name());
-        Speaker::new(member, shown, SpeakerType::Ai)
-    }
-
-    pub(super) fn stage_usage(
-        &mut self,
-        member: &str,
-        output: &tertulia_dialect::stream::TurnOutput,
-    ) {
-        if output.usage.is_none() && output.cost.is_none() {
-            return;
-        }
-        let usage = output.usage.unwrap_or_default();
-        let cached = usage.cache_read;
-        let read = [usage.input, cached, usage.cache_write].into_iter().flatten().sum();
-        let cost = output.cost.and_then(|cost| Usd::new(cost.usd));
-        if let Some(cost) = &cost {
-            // Before the answer, as a replay will read it.
-            self.machine.step(Event::UsageSeen { member: member.into(), usd: cost.amount() });
-        }
-        self.log.stage(
-            EntryKind::Usage(Usage {
-                member: member.into(),
-                model: output.model.clone(),
-                input_tokens: read,
-                cached_tokens: cached,
-                output_tokens: usage.output.unwrap_or(0),
-                cost_usd: cost,
-                unknown: Fields::NONE,
-            }),
-            false,
-        );
+        self.attempt(said, audience)
     }
 
     /// Covers what was said so far by minutes, because a person wants it.
@@ -327,10 +169,6 @@ impl Driver {
         }
         self.store_staged(audience)
     }
-}
-
-fn is_overflow(error: &tertulia_dialect::stream::TurnError) -> bool {
-    error.class == ErrorClass::Overflow
 }
 
 /// The members whose turns these effects queue, in order.

@@ -2,6 +2,7 @@
 //! entries, so that no prompt and no model sees them; whoever shows a session reads them back here.
 
 use serde_json::{Value, json};
+use tertulia_agent::{PermissionAnswer, PermissionRequest};
 use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError};
 use tertulia_session::json::Json;
 use tertulia_session::{Entry, EntryId, EntryKind};
@@ -52,6 +53,18 @@ pub enum What {
         /// Why.
         reason: Option<Box<str>>,
     },
+    /// The agent asked to be allowed something.
+    PermissionAsked {
+        /// What it wanted, in its words.
+        title: Box<str>,
+    },
+    /// What it was told.
+    PermissionAnswered {
+        /// What it wanted.
+        title: Box<str>,
+        /// The words of the choice; none for a no.
+        choice: Option<Box<str>>,
+    },
     /// The model thought.
     Thought {
         /// What it thought.
@@ -96,6 +109,10 @@ impl TurnNote {
                 json!({"id": id, "name": name, "output": output, "isError": is_error})
             }
             What::ToolDenied { name, reason } => json!({"name": name, "reason": reason}),
+            What::PermissionAsked { title } => json!({"title": title}),
+            What::PermissionAnswered { title, choice } => {
+                json!({"title": title, "choice": choice})
+            }
             What::Thought { text } => json!({"text": text}),
             What::Warned { class, message } => json!({"class": class, "message": message}),
             What::Failed { class, message, cure } => {
@@ -129,6 +146,10 @@ impl TurnNote {
                 is_error: fields.get("isError")?.as_bool()?,
             },
             "tool_denied" => What::ToolDenied { name: text("name")?, reason: text("reason") },
+            "permission_asked" => What::PermissionAsked { title: text("title")? },
+            "permission_answered" => {
+                What::PermissionAnswered { title: text("title")?, choice: text("choice") }
+            }
             "thought" => What::Thought { text: text("text")? },
             "warned" => What::Warned { class: text("class"), message: text("message")? },
             "failed" => What::Failed {
@@ -149,6 +170,8 @@ impl What {
             Self::ToolStarted { .. } => "tool_started",
             Self::ToolFinished { .. } => "tool_finished",
             Self::ToolDenied { .. } => "tool_denied",
+            Self::PermissionAsked { .. } => "permission_asked",
+            Self::PermissionAnswered { .. } => "permission_answered",
             Self::Thought { .. } => "thought",
             Self::Warned { .. } => "warned",
             Self::Failed { .. } => "failed",
@@ -183,6 +206,22 @@ impl What {
             StreamEvent::Oversize { head, .. } => Self::odd("that is too long", head),
             _ => return None,
         })
+    }
+
+    pub(super) fn permission_asked(request: &PermissionRequest) -> Self {
+        Self::PermissionAsked { title: cut(&request.title, TEXT_BYTES_MAX) }
+    }
+
+    pub(super) fn permission_answered(
+        request: &PermissionRequest,
+        answer: &PermissionAnswer,
+    ) -> Self {
+        let title = cut(&request.title, TEXT_BYTES_MAX);
+        let chosen = match answer {
+            PermissionAnswer::Choose(id) => request.choices.iter().find(|one| one.id == *id),
+            PermissionAnswer::Deny | PermissionAnswer::EndTurn => None,
+        };
+        Self::PermissionAnswered { title, choice: chosen.map(|one| one.name.clone()) }
     }
 
     pub(super) fn failed(error: &TurnError) -> Self {

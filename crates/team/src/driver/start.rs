@@ -84,6 +84,7 @@ impl Driver {
             };
             self.report_at_once(answer);
         }
+        self.begun = Some(running.turn.clone());
         self.running = Some(running);
         if takes_prompt && status == PromptStatus::MessageTruncated {
             let message = format!("the message is cut: it is larger than {budget} bytes");

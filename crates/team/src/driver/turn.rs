@@ -12,7 +12,7 @@ use tertulia_agent::{
 use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError, TurnOutput};
 use tertulia_session::EntryId;
 
-use super::event::Command;
+use super::event::{Command, PermissionNumber};
 use super::prompt::TurnPrompt;
 
 /// What the driver waits for.
@@ -28,6 +28,13 @@ pub(super) enum FromAgent {
     Said(StreamEvent),
     Asks(PermissionRequest, SyncSender<PermissionAnswer>),
     Ended(Box<TurnReport>),
+}
+
+/// A permission that an agent waits for.
+pub(super) struct Asks {
+    pub(super) number: PermissionNumber,
+    pub(super) request: PermissionRequest,
+    pub(super) answer: SyncSender<PermissionAnswer>,
 }
 
 /// The turn that runs.
@@ -47,7 +54,7 @@ pub(super) struct Running {
     /// How many notes of it are entries.
     pub(super) notes: usize,
     /// Where the agent waits for an answer of the person.
-    pub(super) asks: Option<SyncSender<PermissionAnswer>>,
+    pub(super) asks: Option<Asks>,
     thread: Option<JoinHandle<()>>,
 }
 

@@ -2,10 +2,10 @@
 
 use tertulia_session::{EntryId, TurnState};
 
-use super::{Step, turn_entry_id};
+use super::Step;
 use crate::cause::{Cause, How};
 use crate::effect::{Effect, Why};
-use crate::message::{self, Wish, Wishes, excerpt};
+use crate::message::{self, Stranger, Wish, Wishes, excerpt};
 use crate::note::Note;
 use crate::queue::Admission;
 use crate::speaker::speaker;
@@ -41,8 +41,16 @@ impl Step<'_> {
         self.route(said, &wishes);
         let is_command =
             !wishes.has_words && (!wishes.drop.is_empty() || wishes.team_task.is_some());
-        if wishes.next.is_empty() && !is_command {
-            self.queue_default(said);
+        if !wishes.next.is_empty() || is_command {
+            return;
+        }
+        match wishes.strangers.first().filter(|stranger| stranger.is_first) {
+            // Better asked than answered by somebody who was not meant.
+            Some(Stranger { name, nearest, .. }) => {
+                let names = vec![(excerpt(name), Some(nearest.clone()))];
+                self.ask(by, Why::Unresolved { entry: entry.clone(), names });
+            }
+            None => self.queue_default(said),
         }
     }
 
@@ -74,6 +82,10 @@ impl Step<'_> {
         for look_alike in &wishes.look_alikes {
             let (marker, name) = (look_alike.marker, look_alike.name.clone());
             self.note(Note::LookAlike { entry: said.entry.clone(), marker, name });
+        }
+        for Stranger { name, nearest, .. } in &wishes.strangers {
+            let (name, nearest) = (excerpt(name), Some(nearest.clone()));
+            self.note(Note::UnknownName { entry: said.entry.clone(), name, nearest });
         }
         let names_max = self.table.limits().names;
         let ignored = wishes.next.len().saturating_sub(names_max)
@@ -157,7 +169,7 @@ impl Step<'_> {
         };
         let by = said.by.map(|by| self.table.name(by).into());
         let cause = Cause::Asked { entry: entry.clone(), by, how: wish.how, intent };
-        let turn = turn_entry_id(&member, TurnState::Queued, &cause, &entry);
+        let turn = self.entry_id(&member, TurnState::Queued, &cause, &entry);
         if self.state.turn(&turn).is_some() {
             // The same message came twice, and the turn may have ended already.
             return self.note(Note::Duplicate { entry, member, turn });

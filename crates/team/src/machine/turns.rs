@@ -1,10 +1,9 @@
 //! What else becomes of turns: failures, cancelling, going on, opening again, repeating; and costs.
 
-use tertulia_session::json::Json;
-use tertulia_session::{EntryId, EntryKind, NewEntry, TurnState};
+use tertulia_session::{EntryId, TurnState};
 
+use super::Step;
 use super::advance::{Next, next};
-use super::{CONTINUE, Step, turn_entry_id};
 use crate::cause::Cause;
 use crate::effect::{Effect, Why};
 use crate::event::Cancel;
@@ -12,6 +11,7 @@ use crate::money::Dollars;
 use crate::note::Note;
 use crate::queue::Item;
 use crate::state::{Hold, Slot};
+use crate::table_note::TableNote;
 
 impl Step<'_> {
     pub(super) fn turn_started(&mut self, turn: EntryId) {
@@ -80,12 +80,9 @@ impl Step<'_> {
     /// An answer that is waited for is given up, whatever holds the table is let go, and whoever has
     /// spent all may spend as much again.
     pub(super) fn go_on(&mut self) {
-        if let Ok(payload) = Json::parse(&format!("{CONTINUE}{}}}", self.state.times_gone_on + 1)) {
-            let kind = EntryKind::Custom(Some(payload));
-            let mut entry = NewEntry::new(kind.clone());
-            entry.parent_id = self.state.last_said.clone();
-            self.effects.push(Effect::Append { id: entry.with_content_id().id, kind });
-        }
+        let kind = TableNote::Continue { count: self.state.times_gone_on + 1 }.to_kind();
+        let id = self.state.content_id(kind.clone(), self.state.last_said.as_ref());
+        self.effects.push(Effect::Append { id, kind });
         self.state.go_on();
         if let Some(item) = self.state.awaited().cloned() {
             let cause = Cause::PassedOver { turn: item.turn.clone() };
@@ -137,7 +134,7 @@ impl Step<'_> {
         let Item { seat, parent, intent, by, .. } = past.item;
         let by = by.map(|by| self.table.name(by).into());
         let cause = Cause::Repeated { turn: turn.clone(), entry: parent, by, intent };
-        let again = turn_entry_id(self.table.name(seat), TurnState::Queued, &cause, turn);
+        let again = self.entry_id(self.table.name(seat), TurnState::Queued, &cause, turn);
         self.state.hold = None;
         self.record(&again, seat, TurnState::Queued, cause);
     }

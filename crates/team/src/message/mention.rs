@@ -1,5 +1,6 @@
 //! `@name`, the short form of `[NEXT: name]`: at the start of a line or after a blank, outside code and
-//! quotes, a member's exact name (case aside). Everything else behind an `@` is text.
+//! quotes, a member's exact name (case aside). Everything else behind an `@` is text; where it is nearly
+//! a member's name, that is told.
 //!
 //! What is code and what is a quote is not decided here: each candidate is put to `parse_markers` as a
 //! marker in its place, and counts if it is read.
@@ -8,7 +9,7 @@ use std::ops::Range;
 
 use tertulia_context::{Intent, parse_markers};
 
-use crate::table::{Seat, Table};
+use crate::table::{Resolved, Seat, Table};
 
 /// A member who was mentioned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,10 +21,30 @@ pub(super) struct Mention {
 /// The names that can be mentioned, longest first.
 pub(super) struct Names(Vec<(Box<str>, Seat)>);
 
+/// A word behind an `@` that is nearly a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stranger {
+    /// The word.
+    pub(crate) name: Box<str>,
+    /// The name that it is near to.
+    pub(crate) nearest: Box<str>,
+    /// Whether the message begins with it.
+    pub(crate) is_first: bool,
+}
+
+#[derive(Clone)]
+enum Found {
+    Mention(Mention),
+    Stranger(Stranger),
+}
+
 struct Candidate {
     place: Range<usize>,
-    mention: Mention,
+    found: Found,
 }
+
+/// So many words that are no names are compared with names: more are no slip of the pen.
+const STRANGERS_MAX: usize = 20;
 
 impl Names {
     pub(super) fn of(table: &Table) -> Self {
@@ -65,18 +86,49 @@ impl Names {
 
 /// The mentions in a message, in order.
 pub(super) fn find(text: &str, names: &Names) -> Vec<Mention> {
-    let candidates = candidates(text, names);
+    let found = read(text, &candidates(text, names, |_| None));
+    found.into_iter().filter_map(Found::mention).collect()
+}
+
+/// The mentions in a message, and what may have been meant as one.
+pub(super) fn find_all(text: &str, table: &Table) -> (Vec<Mention>, Vec<Stranger>) {
+    let nearest = |word: &str| match table.resolve(word) {
+        Resolved::Member(seat) => Some(table.name(seat).into()),
+        Resolved::Several(_) => None,
+        Resolved::Unknown { nearest } => nearest,
+    };
+    let (mut mentions, mut strangers) = (Vec::new(), Vec::new());
+    for found in read(text, &candidates(text, &Names::of(table), nearest)) {
+        match found {
+            Found::Mention(mention) => mentions.push(mention),
+            Found::Stranger(stranger) => strangers.push(stranger),
+        }
+    }
+    (mentions, strangers)
+}
+
+impl Found {
+    fn mention(self) -> Option<Mention> {
+        match self {
+            Self::Mention(mention) => Some(mention),
+            Self::Stranger(_) => None,
+        }
+    }
+}
+
+/// Those that stand neither in code nor in a quote.
+fn read(text: &str, candidates: &[Candidate]) -> Vec<Found> {
     if candidates.is_empty() {
         return Vec::new();
     }
     // What stands in a marker goes with it, and removal joins nothing to a mention.
     let tokens: Vec<String> = (0..candidates.len()).map(|i| format!("{OPEN}{i}{CLOSE}")).collect();
-    let outside_markers = parse_markers(&rewrite(text, &candidates, &tokens)).clean_text;
+    let outside_markers = parse_markers(&rewrite(text, candidates, &tokens)).clean_text;
     // No other bracket is left, so whatever is read is one of ours.
     let probe = outside_markers.replace('[', "(").replace(OPEN, "[NEXT: ").replace(CLOSE, "]");
     let read = parse_markers(&probe).next;
     let indexes = read.iter().filter_map(|next| next.name.parse::<usize>().ok());
-    indexes.filter_map(|index| Some(candidates.get(index)?.mention.clone())).collect()
+    indexes.filter_map(|index| Some(candidates.get(index)?.found.clone())).collect()
 }
 
 /// Stand around the number of a candidate. No alphabet has them; where a text does, they are changed.
@@ -99,23 +151,46 @@ fn rewrite(text: &str, candidates: &[Candidate], tokens: &[String]) -> String {
     rewritten
 }
 
-fn candidates(text: &str, names: &Names) -> Vec<Candidate> {
+fn candidates(
+    text: &str,
+    names: &Names,
+    nearest: impl Fn(&str) -> Option<Box<str>>,
+) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
+    let mut compared = 0;
     for (at, _) in text.match_indices('@') {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
         if before.is_some_and(|c| !c.is_whitespace()) {
             continue;
         }
-        let Some((length, seat)) = text.get(at + 1..).and_then(|rest| names.begin(rest)) else {
+        let rest = text.get(at + 1..).unwrap_or_default();
+        let Some((length, seat)) = names.begin(rest) else {
+            let Some(word) = word_at(rest).filter(|_| compared < STRANGERS_MAX) else { continue };
+            compared += 1;
+            let Some(nearest) = nearest(word) else { continue };
+            let is_first = text.get(..at).is_some_and(|before| before.trim().is_empty());
+            let stranger = Stranger { name: word.into(), nearest, is_first };
+            let place = at..at + 1 + word.len();
+            found.push(Candidate { place, found: Found::Stranger(stranger) });
             continue;
         };
         let end = at + 1 + length;
         let intent = intent_at(text.get(end..).unwrap_or_default());
         let end = if intent.is_some() { end + 3 } else { end };
         let intent = intent.unwrap_or_default();
-        found.push(Candidate { place: at..end, mention: Mention { seat, intent } });
+        let found_here = Found::Mention(Mention { seat, intent });
+        found.push(Candidate { place: at..end, found: found_here });
     }
     found
+}
+
+/// The word that may have been meant as a name: letters, digits, `-` and `_`, and nothing that makes it
+/// a path, an address or a possessive.
+fn word_at(rest: &str) -> Option<&str> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    let end = rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
+    let (word, behind) = rest.split_at_checked(end)?;
+    (!word.is_empty() && ends_name(behind)).then_some(word)
 }
 
 /// `!P1`, `!P2` or `!P3`, and nothing that goes on behind it.

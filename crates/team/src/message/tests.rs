@@ -122,3 +122,25 @@ fn an_excerpt_is_cut_between_characters() {
     assert_eq!(&*excerpt("kurz"), "kurz");
     assert_eq!(excerpt(&"ä".repeat(100)).chars().count(), 81);
 }
+
+#[test]
+fn a_word_that_is_nearly_a_name_is_told_with_the_name() {
+    let strangers = |text: &str| {
+        let found = read(text, &table()).strangers;
+        found.iter().map(|one| format!("{}~{} {}", one.name, one.nearest, one.is_first)).collect()
+    };
+    let check = |text: &str, expected: &[&str]| {
+        let found: Vec<String> = strangers(text);
+        assert_eq!(found, expected, "{text:?}");
+    };
+    check("@mxx please", &["mxx~max true"]);
+    check("  @evaa: go", &["evaa~eva true"]);
+    check("ask @mex!P1, then @max", &["mex~max false"]);
+    check("@gpt_5-5 go", &["gpt_5-5~gpt-5.5 true"]);
+    // Another word, a path, an address, code and a quote are what they are.
+    for text in ["@nobody", "@mxx/node", "@mxx.com", "a@mxx", "`@mxx`", "> @mxx", "@mxx's", "@"] {
+        check(text, &[]);
+    }
+    let many = "@mxx ".repeat(1000);
+    assert_eq!(read(&many, &table()).strangers.len(), 20);
+}

@@ -37,6 +37,7 @@ impl Audience for Heard {
             TableEvent::TextWithdrawn { .. } => "text withdrawn".to_owned(),
             TableEvent::Note(note) => format!("note {note}"),
             TableEvent::Asked(question) => format!("asked {}", question.why),
+            TableEvent::Refused(error) => format!("refused: {error}"),
             TableEvent::Permission { member, .. } => format!("{member} asks"),
             TableEvent::Rested => "rested".to_owned(),
         };
@@ -374,17 +375,4 @@ fn a_table_that_was_left_in_the_middle_goes_on_without_repeating_a_turn() {
     driver.run(&mut heard).unwrap();
     assert_eq!(texts(driver.entries()), ["ann: Both: [NEXT: max, eva]", "eva: Twice."]);
     assert_stored(&store, &driver);
-}
-
-#[test]
-fn two_programs_at_one_session_are_noticed() {
-    let store = SessionStore::memory();
-    let members = || team(vec![scripted("max", &["Yes."])]);
-    let mut heard = Heard::default();
-    let mut one = Driver::begin(&store, None, members(), false).unwrap();
-    let session = one.session().clone();
-    let mut other = Driver::reopen(&store, &session, members(), false, &mut heard).unwrap().driver;
-    one.say(None, "Me first.", &mut heard).unwrap();
-    let error = other.say(None, "No, me.", &mut heard).unwrap_err();
-    assert!(error.to_string().contains("another program is at this table"), "{error}");
 }

@@ -19,3 +19,4 @@ mod properties;
 mod replay;
 mod routing;
 mod simulation;
+mod two_programs;

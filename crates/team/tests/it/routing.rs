@@ -208,3 +208,27 @@ fn answers_to_the_last_message_go_first_but_not_for_ever() {
     assert_eq!(desk.started(), ["max", "eva", "max", "eva", "max", "eva", "leo", "max", "eva"]);
     desk.replays();
 }
+
+#[test]
+fn a_message_that_begins_with_a_mistyped_name_is_asked_about() {
+    let mut desk = Desk::new();
+    assert_eq!(
+        desk.person("@evaa have a look"),
+        [
+            "note: m1 names 'evaa', who is not at the table; did you mean eva?",
+            "ask ann: m1 reached nobody: 'evaa' is not at the table (did you mean eva?)",
+        ]
+    );
+    // Further inside it may be anything, so the message goes where it would have gone.
+    let effects = desk.person("Ask @evaa about this.");
+    assert_eq!(
+        effects,
+        [
+            "note: m2 names 'evaa', who is not at the table; did you mean eva?",
+            "max queued",
+            "max started",
+            "start max P2",
+        ]
+    );
+    desk.replays();
+}

@@ -29,6 +29,8 @@ pub(super) fn lines(note: &TurnNote, columns: usize) -> Vec<Line> {
                 Look::Alarm,
             )]
         }
+        // Asked and answered on the screen.
+        What::PermissionAsked { .. } | What::PermissionAnswered { .. } => Vec::new(),
         What::Thought { text } => dim(&format!("… {text}")),
         What::Warned { message, .. } => dim(&format!("! {message}")),
         What::Failed { class, message, cure } => {

@@ -23,7 +23,7 @@ pub(super) fn run(
     name: &str,
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
-    let team = TeamPlace::read(&args.team, streams)?.team;
+    let TeamPlace { team, folder, .. } = TeamPlace::read(&args.team, streams)?;
     let member = team
         .named(name)
         .map_err(|error| CliError::UnknownMember { flag: "--member", error })?
@@ -31,7 +31,7 @@ pub(super) fn run(
     let store = StorePlace::read(&args.store)?.need()?;
     let session = match &args.session {
         Some(given) => find_session(&store, given)?,
-        None => newest_table(&store)?,
+        None => newest_table(&store, &folder)?,
     };
     let mut driver = Driver::peek(&store, &session, team)?.driver;
     let name = &*member.member.name;

@@ -41,6 +41,7 @@ enum PauseRecord<'a> {
     Rested,
     Asked { question: QuestionRecord<'a> },
     PermissionNeeded { member: &'a str, title: &'a str },
+    Elsewhere,
     Closed,
     Interrupted,
 }
@@ -120,7 +121,10 @@ impl<'a> EventRecord<'a> {
                 Self::Note { text: note.to_string(), entries: texts(note.ids()) }
             }
             TableEvent::Asked(question) => Self::Asked { question: QuestionRecord::of(question) },
-            TableEvent::Permission { member, request } => {
+            TableEvent::Refused(error) => {
+                Self::Note { text: error.to_string(), entries: Vec::new() }
+            }
+            TableEvent::Permission { member, request, .. } => {
                 Self::Permission { member, request: RequestRecord::of(request) }
             }
             TableEvent::Rested => Self::Rested,
@@ -134,6 +138,7 @@ impl<'a> PauseRecord<'a> {
             Pause::Rested => Self::Rested,
             Pause::Asked(question) => Self::Asked { question: QuestionRecord::of(question) },
             Pause::PermissionNeeded { member, title } => Self::PermissionNeeded { member, title },
+            Pause::Elsewhere => Self::Elsewhere,
             Pause::Closed => Self::Closed,
         }
     }

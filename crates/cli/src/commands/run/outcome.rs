@@ -39,6 +39,10 @@ pub(super) fn of(pause: &Pause, end: &End<'_>) -> Result<(), CliError> {
     }
     match pause {
         Pause::Rested | Pause::Closed => Ok(()),
+        Pause::Elsewhere => Err(CliError::NeedsPerson(format!(
+            "another program is at this table; what was said is stored and waits there. `tertulia \
+             sessions show {session}` shows what becomes of it"
+        ))),
         Pause::PermissionNeeded { member, title } => Err(CliError::NeedsPerson(format!(
             "{member} wants to be allowed: {title}. Nobody can be asked here; allow it in the team \
              file (permissions = \"edit\"), or open the table with \

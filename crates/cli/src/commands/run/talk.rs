@@ -66,7 +66,8 @@ impl<'a, 's> Talk<'a, 's> {
             TableEvent::Stored(entry) => self.stored(entry),
             TableEvent::Note(note) => self.say(&note.to_string()),
             TableEvent::Asked(question) => self.asked(question),
-            TableEvent::Permission { member, request } => {
+            TableEvent::Refused(error) => self.say(&error.to_string()),
+            TableEvent::Permission { member, request, .. } => {
                 self.say(&format!("{member} asks to be allowed: {}", request.title));
             }
             TableEvent::Fed { .. }
@@ -185,7 +186,11 @@ impl<'a, 's> Talk<'a, 's> {
             What::Retried { budget } => {
                 format!("{member} found it too long; again with {} bytes", grouped(*budget))
             }
-            What::ToolFinished { .. } | What::Thought { .. } => return,
+            // That it asks was told already.
+            What::PermissionAsked { .. }
+            | What::PermissionAnswered { .. }
+            | What::ToolFinished { .. }
+            | What::Thought { .. } => return,
         };
         self.say(&line);
     }

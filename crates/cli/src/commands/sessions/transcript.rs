@@ -120,6 +120,11 @@ fn note_in_words(what: &What) -> String {
         What::ToolDenied { name, reason } => {
             format!("may not use {name}: {}", reason.as_deref().unwrap_or("not allowed"))
         }
+        What::PermissionAsked { title } => format!("asks to be allowed: {title}"),
+        What::PermissionAnswered { title, choice: Some(choice) } => {
+            format!("was told \"{choice}\" for: {title}")
+        }
+        What::PermissionAnswered { title, choice: None } => format!("was told no for: {title}"),
         What::Thought { text } => format!("(thinks) {text}"),
         What::Warned { message, .. } => format!("warning: {message}"),
         What::Failed { class, message, .. } => format!("failed ({class}): {message}"),

@@ -1,0 +1,137 @@
+//! Somebody else has written to the session: the log is read again, and what was about to happen
+//! happens behind it. So two programs may sit at one table, and neither loses a word.
+
+use tertulia_session::{Entry, EntryId, EntryKind};
+
+use super::error::DriveError;
+use super::event::{Audience, TableEvent};
+use super::log::TableLog;
+use super::prompt::Recall;
+use super::{Driver, turns_in};
+use crate::event::Event;
+use crate::table_note::TableNote;
+use crate::{Machine, Status};
+
+/// So often something is tried again. Somebody who writes all the time will not be overtaken.
+const ATTEMPTS: usize = 8;
+
+impl Driver {
+    /// Lets the machine take a step, and once more if somebody else has written to the session
+    /// meanwhile. `make` stages what belongs to the step; an entry that it gives is a message, whose
+    /// addressees are noted in it. What it gives first comes back when all is stored.
+    pub(super) fn attempt<T>(
+        &mut self,
+        make: impl Fn(&mut TableLog) -> (T, Option<Entry>, Event),
+        audience: &mut dyn Audience,
+    ) -> Result<T, DriveError> {
+        let mut attempts = 1;
+        loop {
+            let staged_before = self.log.staged_count();
+            let (made, draft, event) = make(&mut self.log);
+            let is_decided_anew = decides_anew(&event);
+            match self.try_step(draft, event, audience) {
+                Err(DriveError::SomebodyElse) => {
+                    self.rejoin(staged_before, audience)?;
+                    if is_decided_anew || attempts == ATTEMPTS {
+                        return Err(DriveError::SomebodyElse);
+                    }
+                    attempts += 1;
+                }
+                done => return done.map(|()| made),
+            }
+        }
+    }
+
+    /// Stores what was staged, then shows it.
+    pub(super) fn store_staged(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
+        let mut attempts = 1;
+        loop {
+            match self.try_store(audience) {
+                Err(DriveError::SomebodyElse) if attempts < ATTEMPTS => {
+                    self.rejoin(self.log.staged_count(), audience)?;
+                }
+                done => return done,
+            }
+            attempts += 1;
+        }
+    }
+
+    pub(super) fn try_store(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
+        for entry in self.log.commit().map_err(DriveError::of)? {
+            audience.hear(&TableEvent::Stored(entry));
+        }
+        Ok(())
+    }
+
+    /// Takes in what others wrote. Of what was staged so many entries are staged again, if they tell what
+    /// an agent did or cost; what belonged to a step is not, for it may be decided otherwise now.
+    fn rejoin(
+        &mut self,
+        staged_before: usize,
+        audience: &mut dyn Audience,
+    ) -> Result<(), DriveError> {
+        let (staged, first_new) = self.log.reload()?;
+        let replay = Machine::replay(self.team.table.clone(), self.log.entries());
+        self.machine = replay.into_recorded();
+        self.recall = Recall::default();
+        self.turns = turns_in(self.log.entries());
+        for entry in self.log.entries().get(first_new..).unwrap_or_default() {
+            audience.hear(&TableEvent::Stored(entry));
+        }
+        for entry in staged.into_iter().take(staged_before) {
+            self.stage_again(entry.kind);
+        }
+        match self.end_what_nobody_holds(audience) {
+            // Somebody was faster again, which the next attempt finds out.
+            Err(DriveError::SomebodyElse) => Ok(()),
+            ended => ended,
+        }
+    }
+
+    fn stage_again(&mut self, kind: EntryKind) {
+        match &kind {
+            EntryKind::Usage(usage) => {
+                if let Some(cost) = &usage.cost_usd {
+                    let (member, usd) = (usage.member.clone(), cost.amount());
+                    self.machine.step(Event::UsageSeen { member, usd });
+                }
+            }
+            EntryKind::Custom(_) => match TableNote::of(&kind) {
+                Some(TableNote::Continue { .. }) => return,
+                Some(TableNote::TurnsMax { turns }) => {
+                    self.machine.step(Event::TurnsLimited { turns });
+                }
+                Some(TableNote::Folder { .. }) | None => {}
+            },
+            _ => return,
+        }
+        self.log.stage(kind, false);
+    }
+
+    /// The turn that another program has running at this table.
+    pub(super) fn runs_elsewhere(&self) -> Option<EntryId> {
+        let (Status::Running { turn } | Status::Stopping { turn }) = self.machine.status() else {
+            return None;
+        };
+        (self.begun.as_ref() != Some(&turn)).then_some(turn)
+    }
+
+    /// A turn whose program is gone has ended.
+    pub(super) fn end_what_nobody_holds(
+        &mut self,
+        audience: &mut dyn Audience,
+    ) -> Result<(), DriveError> {
+        match self.runs_elsewhere() {
+            Some(turn) if !tertulia_agent::is_held(turn.as_str()) => {
+                let effects = self.machine.step(Event::Resume);
+                self.perform(effects, audience)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether somebody has to decide this again when the table is another one than was seen.
+fn decides_anew(event: &Event) -> bool {
+    matches!(event, Event::Continue | Event::Resume | Event::Repeat { .. })
+}

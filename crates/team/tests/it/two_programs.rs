@@ -1,0 +1,197 @@
+//! Two programs at one table, branches and terms: nobody loses a word, and the log tells it all.
+
+use std::time::Duration;
+
+use tertulia_agent::CommandOutput;
+use tertulia_session::{EntryId, EntryKind, TurnState};
+use tertulia_store::{SessionId, SessionStore, StoreUrl};
+use tertulia_team::{Cancel, Command, DriveError, Driver, Machine, Pause, Team, Why, table_folder};
+
+use crate::driver::{Heard, assert_stored, begin, scripted, shell, team, texts};
+
+fn reopen(store: &SessionStore, session: &SessionId, team: Team) -> Driver {
+    Driver::reopen(store, session, team, false, &mut Heard::default()).unwrap().driver
+}
+
+fn members() -> Team {
+    team(vec![scripted("max", &["Yes.", "Again.", "Still."])])
+}
+
+#[test]
+fn what_two_programs_say_stands_in_one_log() {
+    let (store, mut one) = begin(members());
+    let mut other = reopen(&store, one.session(), members());
+    let mut heard = Heard::default();
+    one.say(None, "Me first.", &mut Heard::default()).unwrap();
+    one.run(&mut Heard::default()).unwrap();
+    other.say(None, "And me.", &mut heard).unwrap();
+    other.run(&mut heard).unwrap();
+    let said = ["ann: Me first.", "max: Yes.", "ann: And me.", "max: Again."];
+    assert_eq!(texts(other.entries()), said);
+    assert_stored(&store, &other);
+    // What the other program wrote is shown before one's own words.
+    let shown = heard.lines.iter().filter(|line| *line == "stored message").count();
+    assert_eq!(shown, 4, "{:?}", heard.lines);
+    one.say(None, "Back to me.", &mut Heard::default()).unwrap();
+    one.run(&mut Heard::default()).unwrap();
+    assert_eq!(texts(one.entries()).len(), 6);
+    assert_stored(&store, &one);
+}
+
+#[test]
+fn an_answer_is_stored_though_somebody_wrote_meanwhile() {
+    let slow = "cat >/dev/null; echo started; sleep 0.5; echo done";
+    let members = || team(vec![shell("max", CommandOutput::Text, slow)]);
+    let (store, mut one) = begin(members());
+    one.say(None, "Go.", &mut Heard::default()).unwrap();
+    let is_said = |kind: &EntryKind| matches!(kind, EntryKind::Message(_));
+    let said = one.entries().iter().find(|entry| is_said(&entry.kind)).unwrap().id.clone();
+    store.redact(one.session(), &said, None).unwrap();
+    one.run(&mut Heard::default()).unwrap();
+    let last = texts(one.entries()).pop().unwrap();
+    assert!(last.starts_with("max: started"), "{last}");
+    assert!(!texts(one.entries()).iter().any(|text| text.contains("Go.")), "it was redacted");
+    let turns = one.entries().iter().filter_map(|entry| match &entry.kind {
+        EntryKind::Turn(turn) => Some(turn.state),
+        _ => None,
+    });
+    let states: Vec<TurnState> = turns.collect();
+    assert_eq!(states, [TurnState::Queued, TurnState::Started, TurnState::Done]);
+}
+
+#[test]
+fn a_message_to_a_table_that_runs_elsewhere_is_queued_and_answered_there() {
+    // A turn is held by the process of its agent, so the store must be one that processes share.
+    let folder = tempfile::tempdir().unwrap();
+    let url = StoreUrl::Sqlite(folder.path().join("sessions.db"));
+    let store = SessionStore::open(&url).unwrap();
+    let slow = "cat >/dev/null; sleep 1; echo done";
+    let members = || team(vec![shell("max", CommandOutput::Text, slow)]);
+    let mut one = Driver::begin(&store, None, members(), false).unwrap();
+    let mut other = reopen(&store, one.session(), members());
+    one.say(None, "Go.", &mut Heard::default()).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let mut heard = Heard::default();
+    other.say(None, "And this?", &mut heard).unwrap();
+    assert_eq!(other.run(&mut heard).unwrap(), Pause::Elsewhere);
+    one.run(&mut Heard::default()).unwrap();
+    assert_eq!(texts(one.entries()), ["ann: Go.", "ann: And this?", "max: done\n", "max: done\n"]);
+    assert_stored(&store, &one);
+    let error = Driver::reopen(&store, one.session(), members(), false, &mut heard);
+    assert!(error.is_ok(), "nothing runs any more");
+}
+
+#[test]
+fn who_wanted_to_go_on_decides_anew_when_somebody_was_faster() {
+    let members = || team(vec![scripted("max", &["One."]), scripted("eva", &["Two."])]);
+    let (store, mut one) = begin(members());
+    let mut heard = Heard::default();
+    one.say(None, "[NEXT: max, eva]", &mut heard).unwrap();
+    one.obey(Command::Cancel(Cancel::All), &mut heard).unwrap();
+    one.run(&mut heard).unwrap();
+    let turn = one.entries().iter().find_map(|entry| match &entry.kind {
+        EntryKind::Turn(turn) if turn.state == TurnState::Queued => Some(entry.id.clone()),
+        _ => None,
+    });
+    let turn: EntryId = turn.unwrap();
+    let mut other = reopen(&store, one.session(), members());
+    one.obey(Command::Repeat(turn.clone()), &mut heard).unwrap();
+    one.run(&mut heard).unwrap();
+    // What is decided in the same millisecond is the same entry.
+    std::thread::sleep(Duration::from_millis(5));
+    let error = other.obey(Command::Repeat(turn), &mut heard).unwrap_err();
+    assert!(matches!(error, DriveError::SomebodyElse), "{error}");
+    assert!(error.to_string().contains("another program is at this table"), "{error}");
+    // It has seen what happened, and the table can be used.
+    assert_eq!(texts(other.entries()), texts(one.entries()));
+    other.say(None, "@eva and you?", &mut heard).unwrap();
+    other.run(&mut heard).unwrap();
+    assert_stored(&store, &other);
+}
+
+#[test]
+fn what_is_refused_at_the_door_ends_no_table() {
+    let two = vec![tertulia_team::TeamMember::person("bob"), scripted("max", &["Yes."])];
+    let (store, mut driver) = begin(team(two));
+    let door = driver.door();
+    let mut heard = Heard::default();
+    let say = |text: &str| Command::Say { member: None, text: text.to_owned() };
+    assert!(door.send(say("Who am I?")));
+    assert!(door.send(say("[FROM: bob] It is me.")));
+    assert!(door.send(Command::Close));
+    driver.attend(&mut heard).unwrap();
+    assert!(heard.lines[0].starts_with("refused: "), "{:?}", heard.lines);
+    assert_eq!(texts(driver.entries())[0], "bob: [FROM: bob] It is me.");
+    assert_stored(&store, &driver);
+}
+
+#[test]
+fn the_same_decision_on_another_branch_is_another_entry() {
+    let failing = || team(vec![shell("max", CommandOutput::Text, "cat >/dev/null; exit 1")]);
+    let (store, mut driver) = begin(failing());
+    let mut heard = Heard::default();
+    driver.say(None, "Go.", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let turn = |driver: &Driver, state| {
+        let found = driver
+            .entries()
+            .iter()
+            .rev()
+            .find(|entry| matches!(&entry.kind, EntryKind::Turn(turn) if turn.state == state));
+        found.unwrap().id.clone()
+    };
+    let (queued, failed) = (turn(&driver, TurnState::Queued), turn(&driver, TurnState::Failed));
+    let started = turn(&driver, TurnState::Started);
+    driver.obey(Command::Repeat(queued.clone()), &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    driver.obey(Command::Continue, &mut heard).unwrap();
+    // Repeated and gone on with once more, on another branch, and on one within the turn.
+    for from in [failed, started] {
+        store.branch(driver.session(), &from).unwrap();
+        let mut again = reopen(&store, driver.session(), failing());
+        again.obey(Command::Repeat(queued.clone()), &mut heard).unwrap();
+        again.run(&mut heard).unwrap();
+        again.obey(Command::Continue, &mut heard).unwrap();
+        assert_stored(&store, &again);
+    }
+    assert_eq!(store.verify(driver.session()).unwrap().damage, None);
+}
+
+#[test]
+fn the_log_tells_how_many_turns_were_allowed() {
+    let members = || team(vec![scripted("max", &["@eva"; 9]), scripted("eva", &["@max"; 9])]);
+    let (store, mut driver) = begin(members());
+    let mut heard = Heard::default();
+    driver.set_terms(Some("/home/ann/project"), Some(2));
+    driver.say(None, "Go.", &mut heard).unwrap();
+    let pause = driver.run(&mut heard).unwrap();
+    let Pause::Asked(question) = &pause else { panic!("{pause:?}") };
+    assert_eq!(question.why, Why::LoopGuard { turns: 2 });
+    assert_stored(&store, &driver);
+    let folder = driver.entries().iter().find_map(table_folder);
+    assert_eq!(folder.as_deref(), Some("/home/ann/project"));
+    // The next time nothing is said of it: the team's own limit counts again.
+    let mut again = reopen(&store, driver.session(), members());
+    assert_eq!(again.machine().turns_max(), Some(2));
+    again.set_terms(Some("/home/ann/project"), None);
+    again.obey(Command::Continue, &mut heard).unwrap();
+    let pause = again.run(&mut heard).unwrap();
+    assert!(
+        matches!(&pause, Pause::Asked(question) if !matches!(question.why, Why::LoopGuard { turns: 2 })),
+        "{pause:?}"
+    );
+    assert_eq!(again.entries().iter().filter_map(table_folder).count(), 1);
+    let replay = Machine::replay(again.team().table().clone(), again.entries());
+    assert_eq!(replay.differences, []);
+}
+
+#[test]
+fn a_question_stays_asked_when_nothing_was_changed() {
+    let (_store, mut driver) = begin(team(vec![scripted("max", &["@ann your turn"])]));
+    let mut heard = Heard::default();
+    driver.say(None, "Go.", &mut heard).unwrap();
+    let asked = driver.run(&mut heard).unwrap();
+    assert!(matches!(asked, Pause::Asked(_)), "{asked:?}");
+    driver.obey(Command::Cancel(Cancel::Turn("nothing".into())), &mut heard).unwrap();
+    assert_eq!(driver.run(&mut heard).unwrap(), asked);
+}
