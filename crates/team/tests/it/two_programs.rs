@@ -5,9 +5,11 @@ use std::time::Duration;
 use tertulia_agent::CommandOutput;
 use tertulia_session::{EntryId, EntryKind, TurnState};
 use tertulia_store::{SessionId, SessionStore, StoreUrl};
-use tertulia_team::{Cancel, Command, DriveError, Driver, Machine, Pause, Team, Why, table_folder};
+use tertulia_team::{
+    Cancel, Command, DriveError, Driver, Machine, Pause, Team, What, Why, table_folder,
+};
 
-use crate::driver::{Heard, assert_stored, begin, scripted, shell, team, texts};
+use crate::driver::{Heard, assert_stored, begin, notes, scripted, shell, team, texts};
 
 fn reopen(store: &SessionStore, session: &SessionId, team: Team) -> Driver {
     Driver::reopen(store, session, team, false, &mut Heard::default()).unwrap().driver
@@ -194,4 +196,49 @@ fn a_question_stays_asked_when_nothing_was_changed() {
     assert!(matches!(asked, Pause::Asked(_)), "{asked:?}");
     driver.obey(Command::Cancel(Cancel::Turn("nothing".into())), &mut heard).unwrap();
     assert_eq!(driver.run(&mut heard).unwrap(), asked);
+}
+
+#[test]
+fn a_failure_is_told_once_though_somebody_wrote_meanwhile() {
+    let failing = "cat >/dev/null; echo half; sleep 0.5; exit 3";
+    let (store, mut one) = begin(team(vec![shell("max", CommandOutput::Text, failing)]));
+    one.say(None, "Go.", &mut Heard::default()).unwrap();
+    store.redact(one.session(), &one.entries()[0].id.clone(), None).unwrap();
+    one.run(&mut Heard::default()).unwrap();
+    let failed = |what: &What| matches!(what, What::Failed { .. });
+    assert_eq!(notes(one.entries()).iter().filter(|what| failed(what)).count(), 1);
+    assert_eq!(texts(one.entries()), ["ann: Go.", "max: half\n"]);
+    assert_stored(&store, &one);
+}
+
+#[test]
+fn nothing_that_is_said_at_the_same_time_is_lost() {
+    const EACH: usize = 20;
+    let folder = tempfile::tempdir().unwrap();
+    let url = StoreUrl::Sqlite(folder.path().join("sessions.db"));
+    let store = SessionStore::open(&url).unwrap();
+    let session = Driver::begin(&store, None, members(), false).unwrap().session().clone();
+    std::thread::scope(|scope| {
+        for name in ["one", "two", "three"] {
+            let (session, url) = (&session, &url);
+            scope.spawn(move || {
+                let store = SessionStore::open(url).unwrap();
+                let mut driver = reopen(&store, session, members());
+                for number in 0..EACH {
+                    let text = format!("{name} {number}");
+                    // Somebody who is always slower than the others is told so, and tries again.
+                    while driver.say(None, &text, &mut Heard::default()).is_err() {}
+                    while driver.run(&mut Heard::default()).is_err() {}
+                }
+            });
+        }
+    });
+    let driver = reopen(&store, &session, members());
+    let mut said: Vec<String> = texts(driver.entries());
+    said.retain(|text| text.starts_with("ann: "));
+    assert_eq!(said.len(), 3 * EACH);
+    said.sort();
+    said.dedup();
+    assert_eq!(said.len(), 3 * EACH);
+    assert_eq!(store.verify(&session).unwrap().damage, None);
 }
