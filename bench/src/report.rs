@@ -38,6 +38,7 @@ pub(crate) enum Unit {
     Milliseconds,
     Percent,
     TokensPerStep,
+    MegabytesPerSecond,
 }
 
 /// The figures of one theme.
@@ -135,6 +136,7 @@ impl Unit {
             Self::Milliseconds => "ms",
             Self::Percent => "%",
             Self::TokensPerStep => "tokens/step",
+            Self::MegabytesPerSecond => "MB/s",
         }
     }
 
@@ -145,7 +147,7 @@ impl Unit {
                 format!("{value:.2} {sign}")
             }
             Self::Bytes => format!("{} {sign}", grouped(value as usize)),
-            Self::BytesPerMessage => format!("{value:.0} {sign}"),
+            Self::BytesPerMessage | Self::MegabytesPerSecond => format!("{value:.0} {sign}"),
             Self::Percent => format!("{value:.1} {sign}"),
             Self::TokensPerStep => format!("{} {sign}", grouped(value as usize)),
         }

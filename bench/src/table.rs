@@ -2,6 +2,7 @@
 //! Run by `cargo xtask bench table`.
 
 mod startup;
+mod streams;
 mod turns;
 
 use std::error::Error;
@@ -33,7 +34,9 @@ pub(crate) fn run(
     let turns = turns::measure(&ground, scale)?;
     eprintln!("measuring starts …");
     let starts = startup::measure(&ground, programs, scale)?;
-    let themes = [turns, starts];
+    eprintln!("measuring streams …");
+    let streams = streams::measure()?;
+    let themes = [turns, starts, streams];
     writer.write_all(table(&themes).as_bytes())?;
     Ok(if all_hold(&themes) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -30,6 +30,7 @@ mod lines;
 mod outcome;
 mod pick;
 mod plain_text;
+mod shape;
 mod turn;
 
 pub use acp::{AcpAsk, AcpChoice, AcpClient, AcpPermission, AcpPrompt};

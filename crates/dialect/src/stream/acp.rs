@@ -5,6 +5,7 @@
 //! Each of our requests is sent when the one before it was answered: `initialize`, `session/new`, the model
 //! if one is asked for, `session/prompt`. What the agent says before the last of them is no answer.
 
+mod chunk;
 mod client;
 mod ending;
 mod lines;
@@ -19,6 +20,7 @@ use super::event::{Cost, Scope, StreamEvent, Unparsed, ViolationKind};
 use super::pick::{Refusal, amount, count, each, is, message, pick, pick_line, plain, text, word};
 use super::turn::Turn;
 use super::{Fate, Reading};
+use chunk::Chunk;
 use tool::Tools;
 
 /// What has to be remembered from line to line.
@@ -61,6 +63,9 @@ impl Acp {
         turn: &mut Turn,
         out: &mut Vec<StreamEvent>,
     ) -> Reading {
+        if let Some(chunk) = Chunk::of(line) {
+            return self.read_chunk(&chunk, turn, out);
+        }
         const NAMES: [&str; 5] = ["id", "method", "params", "result", "error"];
         let [id, method, params, result, error] = pick_line(line, &NAMES)?.values();
         match (text(method).as_deref(), id) {
@@ -222,9 +227,8 @@ impl Acp {
         }
         turn.admit(word(session).as_deref())?;
         match kind {
-            "agent_message_chunk" => self.read_chunk(update, turn, out)?,
-            "agent_thought_chunk" => {
-                Turn::thinking(text_of_chunk(update)?.unwrap_or_default(), out);
+            "agent_message_chunk" | "agent_thought_chunk" => {
+                return self.read_chunk(&Chunk::of_update(update, kind, session)?, turn, out);
             }
             "tool_call" | "tool_call_update" => self.tools.read(update, turn, out)?,
             "user_message_chunk" => return Ok(Fate::Echo),
@@ -242,17 +246,31 @@ impl Acp {
         Ok(Fate::Known)
     }
 
-    /// A piece of a message. Another message begins another text.
+    /// A piece of a message or of a thought. Another message begins another text.
     fn read_chunk(
         &mut self,
-        update: &RawValue,
+        chunk: &Chunk<'_>,
         turn: &mut Turn,
         out: &mut Vec<StreamEvent>,
-    ) -> Result<(), Refusal> {
-        let Some(piece) = text_of_chunk(update)?.filter(|piece| !piece.is_empty()) else {
-            return Ok(());
+    ) -> Reading {
+        if self.is_before_prompt() {
+            // The first id that is named binds, and it is not the agent's to name one here.
+            return Err(ViolationKind::BeforeStart.into());
+        }
+        turn.admit(word(chunk.session).as_deref())?;
+        // A picture and the like has no text.
+        let piece = match is(chunk.content_type, "text") {
+            true => text(chunk.text).ok_or(Unparsed::WrongShape)?,
+            false => String::new(),
         };
-        let message_id = word(pick(update, &["messageId"])?.values()[0]);
+        if chunk.is_thought {
+            Turn::thinking(piece, out);
+            return Ok(Fate::Known);
+        }
+        if piece.is_empty() {
+            return Ok(Fate::Known);
+        }
+        let message_id = word(chunk.message_id);
         if message_id.is_some() {
             let before = std::mem::replace(&mut self.message_id, message_id);
             if before.is_some() && before != self.message_id {
@@ -260,18 +278,8 @@ impl Acp {
             }
         }
         turn.delta(piece, out);
-        Ok(())
+        Ok(Fate::Known)
     }
-}
-
-/// The text of a chunk; `None` for a picture and the like.
-fn text_of_chunk(update: &RawValue) -> Result<Option<String>, Refusal> {
-    let [content] = pick(update, &["content"])?.values();
-    let [kind, words] = pick(content.ok_or(Unparsed::WrongShape)?, &["type", "text"])?.values();
-    if !is(kind, "text") {
-        return Ok(None);
-    }
-    Ok(Some(text(words).ok_or(Unparsed::WrongShape)?))
 }
 
 /// The session is as old as the turn, so its cost is the turn's.

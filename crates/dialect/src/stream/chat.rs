@@ -12,10 +12,10 @@ pub use request::{BodyError, chat_request};
 
 use super::class::{ErrorClass, TurnError};
 use super::event::{StreamEvent, Unparsed, Usage};
-use super::pick::{Refusal, each, is, pick_line};
+use super::pick::{each, is};
 use super::turn::Turn;
 use super::{Fate, Reading};
-use completion::Finish;
+use completion::{Choice, Choices, Chunk, Finish};
 
 pub(super) use complaint::of_reply;
 
@@ -150,8 +150,7 @@ impl Chat {
         turn: &mut Turn,
         out: &mut Vec<StreamEvent>,
     ) -> Reading {
-        const NAMES: [&str; 5] = ["object", "model", "choices", "usage", "error"];
-        let [object, model, choices, usage, error] = pick_line(json, &NAMES)?.values();
+        let Chunk { object, model, usage, error, choices } = Chunk::of(json)?;
         let usage = usage.and_then(completion::usage);
         let is_counted = usage.is_some();
         self.usage = usage.or(self.usage);
@@ -161,15 +160,21 @@ impl Chat {
             return Ok(Fate::Known);
         }
         // Filters and counts come in chunks without a choice.
-        let Some(choices) = choices.filter(|choices| !is_empty_list(choices)) else {
+        if matches!(&choices, Choices::Raw(raw) if raw.is_none_or(is_empty_list)) {
             return Ok(if is_counted { Fate::Known } else { Fate::Ignored });
-        };
+        }
         if !self.is_started {
             self.is_started = true;
             let model = super::pick::word(model).filter(|model| !model.is_empty());
             turn.start(None, model, out)?;
         }
-        each(choices, |choice| self.read_choice(choice, turn, out))?;
+        match choices {
+            Choices::One(choice) => choice.tell(self, turn, out)?,
+            Choices::Raw(Some(list)) => {
+                each(list, |choice| Choice::of(choice)?.tell(self, turn, out))?;
+            }
+            Choices::Raw(None) => {}
+        }
         Ok(Fate::Known)
     }
 
@@ -217,16 +222,6 @@ impl Chat {
         if let Some(usage) = self.usage.take() {
             turn.usage(usage, out);
         }
-    }
-
-    /// Reads the one choice that was asked for.
-    fn read_choice(
-        &mut self,
-        choice: &RawValue,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), Refusal> {
-        completion::Choice::of(choice)?.tell(self, turn, out)
     }
 }
 

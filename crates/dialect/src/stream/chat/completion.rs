@@ -5,7 +5,8 @@ use serde_json::value::RawValue;
 
 use crate::stream::class::{ErrorClass, TurnError};
 use crate::stream::event::{DeniedTool, Scope, StreamEvent, Usage, ViolationKind};
-use crate::stream::pick::{Refusal, count, each, pick, plain, text, word};
+use crate::stream::pick::{Refusal, count, each, pick, pick_line, plain, text, word};
+use crate::stream::shape::{Field, shaped};
 use crate::stream::turn::Turn;
 
 use super::{Chat, complaint};
@@ -20,11 +21,79 @@ pub(super) enum Finish {
     Failed(TurnError),
 }
 
+/// A chunk that holds a piece of the one answer, as nearly all of them do.
+const PIECE: [Field; 5] = [
+    Field::Value("object", 0),
+    Field::Value("model", 1),
+    Field::Value("usage", 2),
+    Field::Value("error", 3),
+    Field::Only(
+        "choices",
+        &[
+            Field::Value("index", 4),
+            Field::Value("finish_reason", 5),
+            Field::Value("error", 6),
+            Field::Value("message", 7),
+            Field::Object(
+                "delta",
+                &[
+                    Field::Value("content", 8),
+                    Field::Value("reasoning_content", 9),
+                    Field::Value("reasoning", 10),
+                    Field::Value("refusal", 11),
+                    Field::Value("tool_calls", 12),
+                ],
+            ),
+        ],
+    ),
+];
+
+/// The fields of a chunk.
+pub(super) struct Chunk<'a> {
+    pub(super) object: Option<&'a RawValue>,
+    pub(super) model: Option<&'a RawValue>,
+    pub(super) usage: Option<&'a RawValue>,
+    pub(super) error: Option<&'a RawValue>,
+    pub(super) choices: Choices<'a>,
+}
+
+/// What a chunk holds of answers.
+pub(super) enum Choices<'a> {
+    /// One choice, read already.
+    One(Choice<'a>),
+    /// A list, or nothing.
+    Raw(Option<&'a RawValue>),
+}
+
+impl<'a> Chunk<'a> {
+    pub(super) fn of(json: &'a str) -> Result<Self, Refusal> {
+        if let Some(chunk) = Self::of_piece(json) {
+            return Ok(chunk);
+        }
+        const NAMES: [&str; 5] = ["object", "model", "choices", "usage", "error"];
+        let [object, model, choices, usage, error] = pick_line(json, &NAMES)?.values();
+        Ok(Self { object, model, usage, error, choices: Choices::Raw(choices) })
+    }
+
+    /// In one pass: what a chunk says is not read again for every level.
+    fn of_piece(json: &'a str) -> Option<Self> {
+        let [object, model, usage, error, index, finish_reason, wrong, message, said @ ..] =
+            shaped::<13>(json, &PIECE)?;
+        let [content, reasoning_content, reasoning, refusal, calls] = said;
+        if message.is_some() || said.iter().all(Option::is_none) {
+            return None;
+        }
+        let said = Some(Said { content, reasoning_content, reasoning, refusal, calls });
+        let choice = Choice { index, said, finish_reason, error: wrong };
+        Some(Self { object, model, usage, error, choices: Choices::One(choice) })
+    }
+}
+
 /// The fields of a choice.
 pub(super) struct Choice<'a> {
     index: Option<&'a RawValue>,
     /// A piece, or the whole message.
-    said: Option<&'a RawValue>,
+    said: Option<Said<'a>>,
     finish_reason: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
 }
@@ -33,7 +102,11 @@ impl<'a> Choice<'a> {
     pub(super) fn of(choice: &'a RawValue) -> Result<Self, Refusal> {
         const NAMES: [&str; 5] = ["index", "delta", "message", "finish_reason", "error"];
         let [index, delta, message, finish_reason, error] = pick(choice, &NAMES)?.values();
-        Ok(Self { index, said: delta.or(message), finish_reason, error })
+        let said = match delta.or(message) {
+            Some(said) if !is_other(index) => Some(Said::of(said)?),
+            _ => None,
+        };
+        Ok(Self { index, said, finish_reason, error })
     }
 
     /// Tells what the choice says. One answer was asked for; others are not read.
@@ -43,11 +116,11 @@ impl<'a> Choice<'a> {
         turn: &mut Turn,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), Refusal> {
-        if count(self.index).unwrap_or(0) > 0 {
+        if is_other(self.index) {
             return Ok(());
         }
         if let Some(said) = self.said {
-            read_said(said, chat, turn, out)?;
+            said.tell(chat, turn, out)?;
         }
         let reason = plain(self.finish_reason).filter(|reason| !reason.is_empty());
         if let (Some(reason), None) = (reason, &chat.finish) {
@@ -57,27 +130,49 @@ impl<'a> Choice<'a> {
     }
 }
 
-fn read_said(
-    said: &RawValue,
-    chat: &mut Chat,
-    turn: &mut Turn,
-    out: &mut Vec<StreamEvent>,
-) -> Result<(), Refusal> {
-    const NAMES: [&str; 5] = ["content", "reasoning_content", "reasoning", "refusal", "tool_calls"];
-    let [content, reasoning_content, reasoning, refusal, calls] = pick(said, &NAMES)?.values();
-    if let Some(thinking) = text(reasoning_content).or_else(|| text(reasoning)) {
-        Turn::thinking(thinking, out);
+/// One answer was asked for; this is another.
+fn is_other(index: Option<&RawValue>) -> bool {
+    count(index).unwrap_or(0) > 0
+}
+
+/// The fields of what was said.
+struct Said<'a> {
+    content: Option<&'a RawValue>,
+    reasoning_content: Option<&'a RawValue>,
+    reasoning: Option<&'a RawValue>,
+    refusal: Option<&'a RawValue>,
+    calls: Option<&'a RawValue>,
+}
+
+impl<'a> Said<'a> {
+    fn of(said: &'a RawValue) -> Result<Self, Refusal> {
+        const NAMES: [&str; 5] =
+            ["content", "reasoning_content", "reasoning", "refusal", "tool_calls"];
+        let [content, reasoning_content, reasoning, refusal, calls] = pick(said, &NAMES)?.values();
+        Ok(Self { content, reasoning_content, reasoning, refusal, calls })
     }
-    if let Some(content) = content {
-        read_content(content, chat, turn, out)?;
-    }
-    if let Some(refusal) = text(refusal) {
-        let room = REFUSAL_BYTES_MAX.saturating_sub(chat.refusal.len());
-        chat.refusal.push_str(refusal.get(..refusal.floor_char_boundary(room)).unwrap_or_default());
-    }
-    match calls {
-        Some(calls) => each(calls, |call| deny(call, turn, out)),
-        None => Ok(()),
+
+    fn tell(
+        self,
+        chat: &mut Chat,
+        turn: &mut Turn,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), Refusal> {
+        if let Some(thinking) = text(self.reasoning_content).or_else(|| text(self.reasoning)) {
+            Turn::thinking(thinking, out);
+        }
+        if let Some(content) = self.content {
+            read_content(content, chat, turn, out)?;
+        }
+        if let Some(refusal) = text(self.refusal) {
+            let room = REFUSAL_BYTES_MAX.saturating_sub(chat.refusal.len());
+            let kept = refusal.get(..refusal.floor_char_boundary(room)).unwrap_or_default();
+            chat.refusal.push_str(kept);
+        }
+        match self.calls {
+            Some(calls) => each(calls, |call| deny(call, turn, out)),
+            None => Ok(()),
+        }
     }
 }
 
