@@ -4,10 +4,12 @@
 //! the command `chat`.
 
 mod act;
+mod addressing;
 mod commands;
 mod complete;
 mod editor;
 mod engine;
+mod export;
 mod history;
 mod interactive;
 mod interrupt;
@@ -15,6 +17,7 @@ mod keys;
 mod layout;
 mod markdown;
 mod plain;
+mod refusal;
 mod report;
 mod screen;
 mod short;
@@ -30,7 +33,9 @@ use tertulia_team::{Audience, Driver, Opened, Team};
 
 use crate::Streams;
 use crate::error::CliError;
+use crate::lines::{LINE_BYTES_MAX, Lines};
 use crate::open_table::OpenTable;
+use act::Place;
 use editor::Editor;
 use engine::{Table, Voice};
 use history::History;
@@ -103,6 +108,11 @@ impl Room {
         &self.team
     }
 
+    /// What commands need.
+    fn place<'p>(&'p self, voice: &'p Voice) -> Place<'p> {
+        Place { voice, store: &self.store, team: &self.team, file: &self.file }
+    }
+
     /// Sits down at another session.
     fn reopen(&self, session: &SessionId, voice: &Voice) -> Result<Table, CliError> {
         let mut voice = voice.clone();
@@ -119,10 +129,10 @@ impl Room {
     ) -> Result<(), CliError> {
         let (mut voice, heard, bell) = engine::with_bell().map_err(CliError::Input)?;
         let screen = Screen::new(streams.stdout, streams.stdout_has_colour);
-        let teller = Teller::new(&self.team, &self.file, screen.size().1);
+        let mut teller = Teller::new(&self.team, &self.file, screen.size().1);
         let table = open(&mut voice)?;
         let history = History::in_folder(self.home.clone());
-        let lines = self.greeting(&table, &teller);
+        let lines = self.greeting(&table, &mut teller);
         let state = State::new(Editor::new(history.load()), lines);
         let table = Table::start(table.driver, &voice).map_err(CliError::Input)?;
         let chat = TerminalChat { room: self, screen, teller, voice, heard, bell, history, state };
@@ -140,30 +150,39 @@ impl Room {
         open: impl FnOnce(&mut dyn Audience) -> Result<OpenTable, CliError>,
     ) -> Result<Ended, CliError> {
         let (mut voice, heard) = engine::without_bell();
-        let teller = Teller::new(&self.team, &self.file, ANY_WIDTH);
+        let mut teller = Teller::new(&self.team, &self.file, ANY_WIDTH);
         let table = open(&mut voice)?;
-        let lines = self.greeting(&table, &teller);
+        let lines = self.greeting(&table, &mut teller);
         let table = Table::start(table.driver, &voice).map_err(CliError::Input)?;
         let prompts = streams.stdin_is_terminal;
-        let (stdin, stdout) = (&mut *streams.stdin, &mut *streams.stdout);
-        let mut chat =
-            PlainChat { room: self, teller, voice, heard, stdin, stdout, prompts, refused: None };
+        let lines_in = Lines::new(&mut *streams.stdin, LINE_BYTES_MAX);
+        let stdout = &mut *streams.stdout;
+        let mut chat = PlainChat {
+            room: self,
+            teller,
+            voice,
+            heard,
+            lines_in,
+            stdout,
+            prompts,
+            refused: None,
+        };
         chat.print(&lines)?;
         chat.run(table)
     }
 
-    fn greeting(&self, table: &OpenTable, teller: &Teller) -> Vec<Line> {
+    fn greeting(&self, table: &OpenTable, teller: &mut Teller) -> Vec<Line> {
         let OpenTable { driver, is_new, differences } = table;
         let names: Vec<String> = self.members.iter().map(|name| format!("@{name}")).collect();
         let names = names.join(" ");
         let text = format!("session {} · {names} · /help", driver.session());
-        let mut lines = vec![Line::of(&text, Look::Dim)];
+        let mut lines = teller.fitted(&[Line::of(&text, Look::Dim)]);
         if !is_new {
             lines.extend(teller.recap(driver.entries(), RECAP));
         }
         if !differences.is_empty() {
             let text = "this team would have decided otherwise in places; the log counts";
-            lines.push(Line::of(text, Look::Dim));
+            lines.extend(teller.fitted(&[Line::of(text, Look::Dim)]));
         }
         lines
     }

@@ -64,6 +64,11 @@ fn sign(c: char) -> char {
     }
 }
 
+/// A count with its noun.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,5 +95,11 @@ mod tests {
             ["0", "999", "1,000", "786,432"],
             [0, 999, 1000, 786_432].map(grouped).each_ref().map(String::as_str)
         );
+    }
+
+    #[test]
+    fn one_of_a_thing_is_not_many() {
+        let shown = [0, 1, 2, 1_000].map(|count| counted(count, "message", "messages"));
+        assert_eq!(shown, ["0 messages", "1 message", "2 messages", "1,000 messages"]);
     }
 }

@@ -157,8 +157,14 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Answer { entry, .. } => write!(f, "{entry} is for you to answer"),
+            Self::LoopGuard { turns: 1 } => {
+                f.write_str("the agents had a turn since a person spoke; shall they go on?")
+            }
             Self::LoopGuard { turns } => {
                 write!(f, "the agents had {turns} turns since a person spoke; shall they go on?")
+            }
+            Self::PairLoop { pair: [a, b], turns: 1 } => {
+                write!(f, "{a} and {b} had a turn with each other; shall they go on?")
             }
             Self::PairLoop { pair: [a, b], turns } => {
                 write!(f, "{a} and {b} had {turns} turns with each other; shall they go on?")
@@ -179,15 +185,32 @@ impl fmt::Display for Why {
                 )
             }
             Self::Cancelled { turn, waiting } => {
-                write!(f, "turn {turn} was cancelled; shall the {waiting} that wait go on?")
+                let those = Waiting(*waiting);
+                write!(f, "turn {turn} was cancelled; shall {those} go on?")
             }
-            Self::Resumed { interrupted: Some(turn), waiting } => write!(
-                f,
-                "turn {turn} was interrupted; repeat it, or go on with the {waiting} that wait?"
-            ),
+            Self::Resumed { interrupted: Some(turn), waiting: 0 } => {
+                write!(f, "turn {turn} was interrupted; shall it be repeated?")
+            }
+            Self::Resumed { interrupted: Some(turn), waiting } => {
+                let those = Waiting(*waiting);
+                write!(f, "turn {turn} was interrupted; repeat it, or go on with {those}?")
+            }
             Self::Resumed { interrupted: None, waiting } => {
-                write!(f, "the table was opened again; shall the {waiting} that wait go on?")
+                let those = Waiting(*waiting);
+                write!(f, "the table was opened again; shall {those} go on?")
             }
+        }
+    }
+}
+
+/// The turns that wait, in words.
+struct Waiting(usize);
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            1 => f.write_str("the one that waits"),
+            count => write!(f, "the {count} that wait"),
         }
     }
 }
@@ -206,4 +229,28 @@ fn write_unresolved(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_a_thing_is_not_many() {
+        let turn = || EntryId::from("e-1");
+        let pair = || ["max".into(), "eva".into()];
+        for why in [
+            Why::Cancelled { turn: turn(), waiting: 1 },
+            Why::Resumed { interrupted: Some(turn()), waiting: 0 },
+            Why::Resumed { interrupted: Some(turn()), waiting: 1 },
+            Why::Resumed { interrupted: None, waiting: 1 },
+            Why::LoopGuard { turns: 1 },
+            Why::PairLoop { pair: pair(), turns: 1 },
+        ] {
+            let told = why.to_string();
+            assert!(!told.split(' ').any(|word| ["0", "1"].contains(&word)), "{told}");
+        }
+        let two = Why::Cancelled { turn: turn(), waiting: 2 }.to_string();
+        assert_eq!(two, "turn e-1 was cancelled; shall the 2 that wait go on?");
+    }
 }

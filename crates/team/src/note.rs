@@ -175,12 +175,18 @@ impl fmt::Display for Note {
             Self::Adjacent { entry, member, turn } => {
                 write!(f, "{member} is last in the queue with turn {turn} and will see {entry} too")
             }
+            Self::Overflow { entry, member, limit: 1 } => {
+                write!(f, "a turn waits, and no more may, so {member} was not queued for {entry}")
+            }
             Self::Overflow { entry, member, limit } => {
                 write!(f, "{limit} turns wait, so {member} was not queued for {entry}")
             }
             Self::Demoted { entry, turn, member, asked } => {
                 let asked = asked.as_str();
                 write!(f, "many wait to answer {entry}: {member}'s turn {turn} is P3, not {asked}")
+            }
+            Self::TooManyNames { entry, ignored: 1 } => {
+                write!(f, "{entry} has too many names; the last one was not looked at")
             }
             Self::TooManyNames { entry, ignored } => {
                 write!(f, "{entry} has too many names; {ignored} were not looked at")

@@ -1,21 +1,16 @@
 //! What commands do. Each becomes something to hand in at the table's door, or lines that can be said at
-//! once. Used by every way of showing a chat.
+//! once. A command that would do nothing says so. Used by every way of showing a chat.
 
-use std::fs::OpenOptions;
-use std::io::{BufWriter, Write};
-use std::path::Path;
-
-use tertulia_session::EntryId;
-use tertulia_session::record::EntryRecord;
-use tertulia_store::{NewSession, Range, SessionId, SessionStore};
-use tertulia_team::{Command, Driver, Status, Visit};
+use tertulia_session::{EntryId, EntryKind};
+use tertulia_store::{NewSession, SessionId, SessionStore};
+use tertulia_team::file::TeamFile;
+use tertulia_team::{Audience, Command, DriveError, Driver, Status, Team, Visit};
 
 use super::commands::{self, Slash};
 use super::engine::{Heard, Voice};
-use super::report;
+use super::refusal::Refusal;
 use super::style::{Line, Look};
-use crate::commands::find_entry;
-use crate::error::CliError;
+use super::{addressing, export, report};
 
 /// What follows from a command.
 pub(crate) enum Act {
@@ -33,8 +28,10 @@ pub(crate) struct Place<'p> {
     pub(crate) voice: &'p Voice,
     /// The store.
     pub(crate) store: &'p SessionStore,
-    /// The names of the members.
-    pub(crate) members: &'p [String],
+    /// Who sits at the table.
+    pub(crate) team: &'p Team,
+    /// The same as the team file has it.
+    pub(crate) file: &'p TeamFile,
 }
 
 /// What a command does.
@@ -43,20 +40,21 @@ pub(crate) fn act(slash: Slash, given: &str, place: &Place<'_>) -> Act {
     let given = given.to_owned();
     match slash {
         Slash::Next => next(&given, place),
-        Slash::Drop if given.is_empty() => tell("say whose turns: /drop NAME, or /drop all"),
-        Slash::Drop => say(format!("[DROP: {}]", given.trim_start_matches('@'))),
-        Slash::Task if given.contains([']', '\n']) => tell("a task is one line without ]"),
-        Slash::Task => say(format!("[TEAM_TASK: {given}]")),
+        Slash::Drop => drop_turns(&given, place),
+        Slash::Task => task(given, place),
         Slash::Context => visit(place, move |driver| report::context(driver, &given)),
         Slash::Why => visit(place, move |driver| report::why(driver, &given)),
-        Slash::Compact => Act::Send(Command::Compact),
-        Slash::Resume if given.is_empty() => Act::Send(Command::Continue),
+        Slash::Compact => compact(place),
+        Slash::Resume if given.is_empty() => go_on(place),
         Slash::Resume => repeat(place, given),
         Slash::Fork => fork(place, given),
         Slash::Export if given.is_empty() => tell("say where to: /export FILE"),
-        Slash::Export => export(place, given),
-        Slash::Cancel => Act::Send(Command::CancelRunning),
-        Slash::Members => look(report::members),
+        Slash::Export => {
+            let store = place.store.clone();
+            visit(place, move |driver| export::export(&store, driver.session(), &given))
+        }
+        Slash::Cancel => cancel(place),
+        Slash::Members => Act::Tell(report::members(place.team, place.file)),
         Slash::Queue => look(report::queue),
         Slash::Cost => look(report::cost),
         Slash::Help => {
@@ -71,95 +69,168 @@ fn tell(text: &str) -> Act {
 }
 
 /// Somebody says something.
-pub(crate) fn say(text: String) -> Act {
-    Act::Send(Command::Say { member: None, text })
+pub(crate) fn say(text: &str) -> Act {
+    Act::Send(Command::Say { member: None, text: text.to_owned() })
+}
+
+/// Says something at the table itself.
+fn say_now(driver: &mut Driver, text: &str, audience: &mut dyn Audience) -> Result<(), DriveError> {
+    driver.say(None, text, audience).map(drop)
+}
+
+/// Something to be done at the table itself.
+fn at_table(
+    place: &Place<'_>,
+    errand: impl FnOnce(&mut Driver, &mut dyn Audience, &Voice) -> Result<(), DriveError>
+    + Send
+    + 'static,
+) -> Act {
+    let voice = place.voice.clone();
+    Act::Send(Command::Visit(Visit::new(move |driver, audience| errand(driver, audience, &voice))))
 }
 
 /// A look at the table.
 fn visit(place: &Place<'_>, lines: impl FnOnce(&mut Driver) -> Vec<Line> + Send + 'static) -> Act {
-    let voice = place.voice.clone();
-    Act::Send(Command::Visit(Visit::new(move |driver, _| {
+    at_table(place, move |driver, _, voice| {
         voice.say(Heard::Lines(lines(driver)));
         Ok(())
-    })))
+    })
+}
+
+/// Does what the command is for, or tells why there is nothing to do.
+fn obey_if(
+    place: &Place<'_>,
+    command: Command,
+    idle: impl FnOnce(&Driver) -> Option<String> + Send + 'static,
+) -> Act {
+    at_table(place, move |driver, audience, voice| match idle(driver) {
+        Some(why) => {
+            voice.remark(&why);
+            Ok(())
+        }
+        None => driver.obey(command, audience),
+    })
 }
 
 fn next(given: &str, place: &Place<'_>) -> Act {
-    let is_member =
-        |name: &str| place.members.iter().any(|member| member.eq_ignore_ascii_case(name));
-    let (names, text) = commands::names_and_text(given, is_member);
-    if names.is_empty() {
-        return tell("say who: /next NAME… [TEXT]; /members shows who is there");
+    match addressing::read(given, place.team) {
+        Ok(to) if to.names.is_empty() => {
+            tell("say who: /next NAME… [TEXT]; /members shows who is there")
+        }
+        // Before the text: an open code block would take the marker in.
+        Ok(to) => {
+            let said = format!("[NEXT: {}]\n{}", to.names.join(", "), to.text);
+            say(said.trim_end())
+        }
+        Err(why) => tell(&why.to_string()),
     }
-    let marker = format!("[NEXT: {}]", names.join(", "));
-    say(if text.is_empty() { marker } else { format!("{text}\n{marker}") })
+}
+
+fn drop_turns(given: &str, place: &Place<'_>) -> Act {
+    if given.trim_start_matches('@').eq_ignore_ascii_case("all") {
+        return at_table(place, |driver, audience, voice| {
+            if driver.machine().waiting().next().is_some() {
+                return say_now(driver, "[DROP: ALL]", audience);
+            }
+            voice.remark("nobody waits; Esc or /cancel stops the turn that runs");
+            Ok(())
+        });
+    }
+    let names = match addressing::names(given, place.team) {
+        Ok(names) if names.is_empty() => return tell("say whose turns: /drop NAME, or /drop all"),
+        Ok(names) => names,
+        Err(why) => return tell(&why.to_string()),
+    };
+    at_table(place, move |driver, audience, voice| {
+        let waits = |name: &String| driver.machine().waiting().any(|turn| turn.member == name);
+        let (waiting, idle): (Vec<String>, Vec<String>) = names.into_iter().partition(waits);
+        for name in idle {
+            voice.remark(&report::no_turn_waits(driver, &name));
+        }
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        say_now(driver, &format!("[DROP: {}]", waiting.join(", ")), audience)
+    })
+}
+
+fn task(given: String, place: &Place<'_>) -> Act {
+    if given.contains([']', '\n']) {
+        return tell("a task is one line without ]");
+    }
+    at_table(place, move |driver, audience, voice| {
+        match report::task(driver) {
+            None if given.is_empty() => {
+                voice.remark("the team has no task; /task TEXT sets one");
+                return Ok(());
+            }
+            // So that it can be set again by whoever only wanted to see it.
+            Some(task) if given.is_empty() => voice.remark(&format!("the task was: {task}")),
+            _ => {}
+        }
+        say_now(driver, &format!("[TEAM_TASK: {given}]"), audience)
+    })
+}
+
+fn compact(place: &Place<'_>) -> Act {
+    at_table(place, |driver, audience, voice| {
+        let before = driver.entries().len();
+        driver.obey(Command::Compact, audience)?;
+        if driver.entries().len() == before {
+            voice.remark("there is nothing yet to write minutes of");
+        }
+        Ok(())
+    })
+}
+
+fn cancel(place: &Place<'_>) -> Act {
+    obey_if(place, Command::CancelRunning, |driver| match driver.machine().status() {
+        Status::Running { .. } => None,
+        Status::Stopping { .. } => Some("it is being stopped already".to_owned()),
+        _ => Some("nobody speaks, so there is nothing to stop".to_owned()),
+    })
+}
+
+fn go_on(place: &Place<'_>) -> Act {
+    obey_if(place, Command::Continue, report::nothing_to_resume)
 }
 
 fn repeat(place: &Place<'_>, given: String) -> Act {
-    let voice = place.voice.clone();
-    Act::Send(Command::Visit(Visit::new(move |driver, audience| {
-        match report::turn_named(driver, &given) {
-            Ok(turn) => driver.obey(Command::Repeat(turn), audience),
-            Err(lines) => {
-                voice.say(Heard::Lines(lines));
-                Ok(())
-            }
+    at_table(place, move |driver, audience, voice| match report::turn_named(driver, &given) {
+        Ok(turn) => driver.obey(Command::Repeat(turn), audience),
+        Err(why) => {
+            voice.complain(&why);
+            Ok(())
         }
-    })))
+    })
 }
 
 fn fork(place: &Place<'_>, given: String) -> Act {
-    let (voice, store) = (place.voice.clone(), place.store.clone());
-    Act::Send(Command::Visit(Visit::new(move |driver, _| {
+    let store = place.store.clone();
+    at_table(place, move |driver, _, voice| {
         match forked(driver, &store, &given) {
             Ok(session) => voice.say(Heard::Forked(session)),
-            Err(error) => voice.complain(&error),
+            Err(why) => voice.complain(&why),
         }
         Ok(())
-    })))
+    })
 }
 
-fn forked(driver: &Driver, store: &SessionStore, given: &str) -> Result<SessionId, CliError> {
+fn forked(driver: &Driver, store: &SessionStore, given: &str) -> Result<SessionId, Refusal> {
     if matches!(driver.machine().status(), Status::Running { .. } | Status::Stopping { .. }) {
-        return Err(CliError::Usage("a turn runs; wait for it, or /cancel it, then fork"));
+        return Err(Refusal::TurnRuns);
     }
     let from = fork_point(driver, given)?;
     Ok(store.fork(driver.session(), &from, &NewSession::default())?.id)
 }
 
 /// The entry that is meant; without one, the newest.
-fn fork_point(driver: &Driver, given: &str) -> Result<EntryId, CliError> {
+fn fork_point(driver: &Driver, given: &str) -> Result<EntryId, Refusal> {
+    if !given.is_empty() {
+        return report::named(driver, given).map(|entry| entry.id.clone());
+    }
     let entries = driver.entries();
-    if given.is_empty() {
-        let last = entries.last().map(|entry| entry.id.clone());
-        return last.ok_or(CliError::Usage("nothing was said yet; there is nothing to fork"));
-    }
-    Ok(find_entry(entries.iter(), given)?.id.clone())
-}
-
-fn export(place: &Place<'_>, given: String) -> Act {
-    let store = place.store.clone();
-    visit(place, move |driver| match write_log(&store, driver.session(), Path::new(&given)) {
-        Ok(count) => {
-            vec![Line::of(&format!("{count} entries are in {given}"), Look::Dim)]
-        }
-        Err(error) => Line::all_of(&error.to_string(), Look::Alarm),
-    })
-}
-
-/// Writes all entries of a session, one per line. A file that is there stays as it is.
-fn write_log(store: &SessionStore, session: &SessionId, path: &Path) -> Result<u64, CliError> {
-    let failed = |source: std::io::Error| match source.kind() {
-        std::io::ErrorKind::AlreadyExists => CliError::FileExists { path: path.to_owned() },
-        _ => CliError::WriteFile { path: path.to_owned(), source },
-    };
-    let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(failed)?;
-    let mut file = BufWriter::new(file);
-    let mut count = 0;
-    for stored in store.entries(session, &Range::All)? {
-        writeln!(file, "{}", EntryRecord::new(&stored?.entry).to_json()).map_err(failed)?;
-        count += 1;
-    }
-    file.flush().map_err(failed)?;
-    Ok(count)
+    let was_said = entries.iter().any(|entry| matches!(entry.kind, EntryKind::Message(_)));
+    let last = entries.last().filter(|_| was_said).ok_or(Refusal::NothingSaid)?;
+    Ok(last.id.clone())
 }

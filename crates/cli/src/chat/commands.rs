@@ -37,12 +37,12 @@ pub(crate) enum Slash {
 /// All commands: the name, what may follow it, what it does.
 pub(crate) const COMMANDS: [(Slash, &str, &str, &str); 15] = [
     (Slash::Next, "next", "NAME… [TEXT]", "say something to these members, or let them speak"),
-    (Slash::Drop, "drop", "NAME|all", "cancel turns that wait"),
+    (Slash::Drop, "drop", "NAME…|all", "cancel turns that wait"),
     (Slash::Task, "task", "[TEXT]", "set the team's task; without a text, take it away"),
     (Slash::Context, "context", "[NAME]", "what a member would get now"),
     (Slash::Why, "why", "[ENTRY]", "why the newest message, or this entry, led where it did"),
     (Slash::Compact, "compact", "", "let minutes stand for what was said so far"),
-    (Slash::Resume, "resume", "[TURN]", "go on; or let a turn be repeated"),
+    (Slash::Resume, "resume", "[TURN|NAME]", "go on; or let a turn be repeated"),
     (Slash::Fork, "fork", "[ENTRY]", "go on in a new session, from here or from an earlier entry"),
     (Slash::Export, "export", "FILE", "write the session to a file, one entry per line"),
     (Slash::Cancel, "cancel", "", "stop the turn that runs"),
@@ -51,6 +51,15 @@ pub(crate) const COMMANDS: [(Slash, &str, &str, &str); 15] = [
     (Slash::Cost, "cost", "", "tokens and dollars of every member and of all"),
     (Slash::Help, "help", "", "these commands and the keys"),
     (Slash::Quit, "quit", "", "leave; the session is kept"),
+];
+
+/// What these are called elsewhere.
+const ALIASES: [(&str, Slash); 5] = [
+    ("exit", Slash::Quit),
+    ("q", Slash::Quit),
+    ("?", Slash::Help),
+    ("who", Slash::Members),
+    ("stop", Slash::Cancel),
 ];
 
 /// How alike a typo and a name must be.
@@ -65,13 +74,29 @@ pub(crate) fn read(text: &str) -> Typed<'_> {
     let Some(rest) = text.strip_prefix('/') else { return Typed::Words(text) };
     let (name, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     // A path is no command, and neither is a text that only begins with a slash.
-    if name.is_empty() || name.contains('/') {
+    if name.contains('/') || (name.is_empty() && !rest.is_empty()) {
         return Typed::Words(text);
     }
-    match COMMANDS.iter().find(|(_, known, ..)| known.eq_ignore_ascii_case(name)) {
-        Some((slash, ..)) => Typed::Command(*slash, rest.trim()),
+    match named(name) {
+        Some(slash) => Typed::Command(slash, rest.trim()),
         None => Typed::Unknown { name, nearest: nearest(name) },
     }
+}
+
+fn named(name: &str) -> Option<Slash> {
+    let known = COMMANDS.iter().find(|(_, known, ..)| known.eq_ignore_ascii_case(name));
+    let alias = || ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name));
+    known.map(|(slash, ..)| *slash).or_else(|| alias().map(|(_, slash)| *slash))
+}
+
+/// What a line means that is only the name of a command, as other programs take it: nobody says `exit` to
+/// a table. The name with its slash.
+pub(crate) fn without_slash(words: &str) -> Option<String> {
+    let is_elsewhere = |name: &&&str| words.eq_ignore_ascii_case(name);
+    let name = ["help", "?", "quit", "exit", ":q"].iter().find(is_elsewhere)?;
+    let slash = if matches!(*name, "help" | "?") { Slash::Help } else { Slash::Quit };
+    let (_, name, ..) = COMMANDS.iter().find(|(known, ..)| *known == slash)?;
+    Some(format!("/{name}"))
 }
 
 fn nearest(name: &str) -> Option<&'static str> {
@@ -102,20 +127,6 @@ pub(crate) fn help() -> Vec<String> {
     lines
 }
 
-/// Members that are named at the beginning, and the text behind them.
-pub(crate) fn names_and_text(text: &str, is_member: impl Fn(&str) -> bool) -> (Vec<&str>, &str) {
-    let (mut names, mut rest) = (Vec::new(), text.trim());
-    loop {
-        let (word, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        let name = word.trim_start_matches('@').trim_end_matches([',', ':']);
-        if name.is_empty() || !is_member(name) {
-            return (names, rest);
-        }
-        names.push(name);
-        rest = after.trim_start();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,8 +137,23 @@ mod tests {
         assert_eq!(read("/queue"), Typed::Command(Slash::Queue, ""));
         assert_eq!(read("/Next max  go "), Typed::Command(Slash::Next, "max  go"));
         assert_eq!(read("/usr/bin is a path"), Typed::Words("/usr/bin is a path"));
-        assert_eq!(read(" / "), Typed::Words("/"));
+        assert_eq!(read("/ or not"), Typed::Words("/ or not"));
+        assert_eq!(read(" / "), Typed::Unknown { name: "", nearest: None });
         assert_eq!(read("\n"), Typed::Nothing);
+    }
+
+    #[test]
+    fn names_that_other_programs_have_are_known() {
+        assert_eq!(read("/exit"), Typed::Command(Slash::Quit, ""));
+        assert_eq!(read("/?"), Typed::Command(Slash::Help, ""));
+        for (words, meant) in
+            [("exit", "/quit"), ("Quit", "/quit"), (":q", "/quit"), ("?", "/help")]
+        {
+            assert_eq!(without_slash(words).as_deref(), Some(meant), "{words}");
+        }
+        for words in ["exit now", "cost", "", "help me"] {
+            assert_eq!(without_slash(words), None, "{words}");
+        }
     }
 
     #[test]
@@ -143,17 +169,5 @@ mod tests {
         }
         let long = format!("/{}", "q".repeat(100_000));
         assert!(matches!(read(&long), Typed::Unknown { nearest: None, .. }));
-    }
-
-    #[test]
-    fn names_at_the_beginning_are_told_from_the_text() {
-        let is_member = |name: &str| ["max", "eva"].contains(&name);
-        let check = |text, names: &[&str], rest| {
-            assert_eq!(names_and_text(text, is_member), (names.to_vec(), rest), "{text}");
-        };
-        check("max, eva: look at this", &["max", "eva"], "look at this");
-        check("@max", &["max"], "");
-        check("bob look", &[], "bob look");
-        check("", &[], "");
     }
 }

@@ -100,6 +100,11 @@ impl Voice {
     pub(crate) fn complain(&self, error: &dyn std::fmt::Display) {
         self.say(Heard::Lines(Line::all_of(&error.to_string(), Look::Alarm)));
     }
+
+    /// Says something that is no error.
+    pub(crate) fn remark(&self, text: &str) {
+        self.say(Heard::Lines(Line::all_of(&super::short::short(text), Look::Dim)));
+    }
 }
 
 impl BellEnd {

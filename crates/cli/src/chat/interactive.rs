@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tertulia_store::SessionId;
 use tertulia_team::{Command, DriveError, PermissionAnswer};
 
-use super::act::{self, Act, Place};
+use super::act::{self, Act};
 use super::commands::{self, Typed};
 use super::complete::{Completion, Known, common_beginning, complete};
 use super::editor::{Done, Editor, Want};
@@ -19,9 +19,10 @@ use super::keys::Keys;
 use super::screen::{Live, RawMode, Screen};
 use super::signals::{Signals, drain};
 use super::style::{Line, Look};
-use super::teller::{self, Teller};
+use super::teller::{self, Meant, Teller};
 use super::{Room, unknown};
 use crate::error::CliError;
+use crate::terminal::excerpt;
 
 /// So long after an Esc the rest of a longer key would have come.
 const ESCAPE_WAIT: Duration = Duration::from_millis(50);
@@ -29,6 +30,8 @@ const ESCAPE_WAIT: Duration = Duration::from_millis(50);
 const PENDING_ROWS: usize = 6;
 /// Candidates of a completion that are shown.
 const CANDIDATES_SHOWN: usize = 30;
+/// How much of the name of a choice is said again.
+const CHOICE_COLUMNS: usize = 60;
 const PROMPT: &str = "> ";
 
 /// A chat on a terminal.
@@ -151,9 +154,12 @@ impl TerminalChat<'_> {
         // Looked at a few times, since the table may wake us in between.
         let moment = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
         let timeout = self.state.keys.is_escape_waiting().then_some(&moment);
-        match poll(&mut fds, timeout) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+        // A signal that interrupts is in its pipe: whoever drew before reading it would draw for a screen
+        // that has another size now.
+        while let Err(error) = poll(&mut fds, timeout) {
+            if error != rustix::io::Errno::INTR {
+                return Err(error.into());
+            }
         }
         let [keys, table, resized, continued, ending] =
             fds.each_ref().map(|fd| !fd.revents().is_empty());
@@ -262,22 +268,16 @@ impl TerminalChat<'_> {
 
     fn entered(&mut self, text: &str, table: &Table) {
         self.history.add(text);
-        let answer = |(number, wish)| Some((number, teller::answer(wish, text)?));
-        if let Some((number, answer)) = self.teller.wish().and_then(answer) {
-            let said = match &answer {
-                PermissionAnswer::Choose(_) => format!("({} was chosen)", text.trim()),
-                _ => "(no)".to_owned(),
-            };
-            self.say(&said, Look::Dim);
-            self.teller.wish_is_answered();
-            table.send(Command::Permit(number, answer));
+        if self.is_answer(text, table) {
             return;
         }
-        let place =
-            Place { voice: &self.voice, store: &self.room.store, members: &self.room.members };
+        let place = self.room.place(&self.voice);
         let act = match commands::read(text) {
             Typed::Nothing => return,
-            Typed::Words(words) => act::say(words.to_owned()),
+            Typed::Words(words) => match commands::without_slash(words) {
+                Some(meant) => Act::Tell(vec![not_said(words, &meant)]),
+                None => act::say(words),
+            },
             Typed::Command(slash, given) => act::act(slash, given, &place),
             Typed::Unknown { name, nearest } => Act::Tell(vec![unknown(name, nearest)]),
         };
@@ -286,9 +286,37 @@ impl TerminalChat<'_> {
         }
         match act {
             Act::Send(command) => table.send(command),
-            Act::Tell(lines) => self.state.lines.extend(lines),
+            Act::Tell(lines) => self.state.lines.extend(self.teller.fitted(&lines)),
             Act::Leave => self.leave(table),
         }
+    }
+
+    /// Whether a line answers what an agent waits for, or tries to. Then it is not said.
+    fn is_answer(&mut self, text: &str, table: &Table) -> bool {
+        let Some((number, wish)) = self.teller.wish() else { return false };
+        match teller::meant(wish, text) {
+            Meant::Else => return false,
+            Meant::Unclear => {
+                let count = wish.choices.len();
+                let typed = excerpt(text, CHOICE_COLUMNS);
+                let text = format!("{typed}? type a number from 0 to {count}; 0 says no");
+                self.say(&text, Look::Alarm);
+            }
+            Meant::Answer(answer) => {
+                let said = match &answer {
+                    PermissionAnswer::Choose(id) => {
+                        let chosen = wish.choices.iter().find(|choice| choice.id == *id);
+                        let name = chosen.map_or(text.trim(), |choice| &choice.name);
+                        format!("({})", excerpt(name, CHOICE_COLUMNS))
+                    }
+                    _ => "(no)".to_owned(),
+                };
+                self.say(&said, Look::Dim);
+                self.teller.wish_is_answered();
+                table.send(Command::Permit(number, answer));
+            }
+        }
+        true
     }
 
     fn complete(&mut self) {
@@ -313,7 +341,7 @@ impl TerminalChat<'_> {
     }
 
     fn say(&mut self, text: &str, look: Look) {
-        self.state.lines.extend(Line::all_of(text, look));
+        self.state.lines.extend(self.teller.fitted(&Line::all_of(text, look)));
     }
 
     fn draw(&mut self) -> Result<(), CliError> {
@@ -333,10 +361,12 @@ impl TerminalChat<'_> {
         let text = match (self.state.is_leaving, self.teller.running()) {
             (true, _) => "leaving…".to_owned(),
             (false, Some((member, true))) => format!("{member} is being stopped…"),
-            (false, Some(_)) if self.teller.wish().is_some() => return None,
-            (false, Some((member, false))) => format!("{member} answers… Esc stops"),
             (false, None) if self.state.is_armed => "Ctrl-C once more leaves".to_owned(),
-            (false, None) => return None,
+            (false, running) => match (self.teller.waits_for(), running) {
+                (Some(waits), _) => waits,
+                (None, Some((member, _))) => format!("{member} answers… Esc stops"),
+                (None, None) => return None,
+            },
         };
         Some(Line::of(&text, Look::Dim))
     }
@@ -346,7 +376,15 @@ impl TerminalChat<'_> {
         let shown: Vec<&str> = all.iter().take(CANDIDATES_SHOWN).map(String::as_str).collect();
         let more = if all.len() > shown.len() { " …" } else { "" };
         let columns = self.screen.size().1.saturating_sub(1);
-        let text = crate::terminal::excerpt(&format!("{}{more}", shown.join("  ")), columns);
+        let text = excerpt(&format!("{}{more}", shown.join("  ")), columns);
         Line::of(&text, Look::Dim)
     }
+}
+
+/// What is said of a word that other programs take for a command.
+fn not_said(words: &str, meant: &str) -> Line {
+    let text = format!(
+        "'{words}' was not said; did you mean {meant}? To say it, address somebody: @name {words}"
+    );
+    Line::of(&text, Look::Alarm)
 }

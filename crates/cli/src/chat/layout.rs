@@ -1,5 +1,7 @@
 //! How the line that is typed lies on the screen: its rows and where the cursor is. Pure.
 
+use std::borrow::Cow;
+
 use unicode_width::UnicodeWidthChar;
 
 use crate::terminal::visible;
@@ -31,7 +33,8 @@ pub(crate) fn lay_out(
     let mut width = prompt.chars().filter_map(UnicodeWidthChar::width).sum::<usize>();
     let mut at = None;
     for (place, c) in text.char_indices().chain([(text.len(), '\n')]) {
-        let shown = shown(c);
+        let bytes = &mut [0; 4];
+        let shown = shown(c, bytes);
         let needed: usize = shown.chars().filter_map(UnicodeWidthChar::width).sum();
         if width + needed > columns {
             rows.push(CONTINUED.to_owned());
@@ -54,12 +57,13 @@ pub(crate) fn lay_out(
     Layout { rows, cursor_row: cursor_row - from, cursor_column }
 }
 
-/// How a character that was typed or pasted is shown.
-fn shown(c: char) -> String {
+/// How a character that was typed or pasted is shown. Most of them as they are: a long paste is laid out
+/// anew with every key.
+fn shown(c: char, bytes: &mut [u8; 4]) -> Cow<'_, str> {
     match c {
-        '\n' => String::new(),
-        '\t' => "    ".to_owned(),
-        c => visible(c.encode_utf8(&mut [0; 4])).into_owned(),
+        '\n' => Cow::Borrowed(""),
+        '\t' => Cow::Borrowed("    "),
+        c => visible(c.encode_utf8(bytes)),
     }
 }
 

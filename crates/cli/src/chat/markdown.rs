@@ -7,6 +7,8 @@ mod wrap;
 
 use super::style::{Line, Look};
 
+pub(crate) use wrap::wrap;
+
 /// Nobody writes a longer line of prose; what is longer is cut into lines of this size.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 
@@ -65,7 +67,7 @@ impl Markdown {
         }
         let look = if self.fence.is_some() { Look::Code } else { Look::Plain };
         // Code too: this is not what stays on the screen.
-        let rows = wrap::wrap(&Line::of(&text, look), "", columns);
+        let rows = wrap(&Line::of(&text, look), "", columns);
         let skipped = rows.len().saturating_sub(rows_max);
         rows.into_iter().skip(skipped).collect()
     }
@@ -138,7 +140,7 @@ fn prose(text: &str, columns: usize, depth: usize) -> Vec<Line> {
         return vec![Line::of(text, Look::Plain)];
     }
     if let Some(heading) = heading(body) {
-        return wrap::wrap(&inline::styled(heading, Look::Strong), "", columns);
+        return wrap(&inline::styled(heading, Look::Strong), "", columns);
     }
     if let Some(quoted) = body.strip_prefix('>').filter(|_| depth < QUOTES_MAX) {
         let quoted = quoted.strip_prefix(' ').unwrap_or(quoted);
@@ -154,7 +156,7 @@ fn prose(text: &str, columns: usize, depth: usize) -> Vec<Line> {
     let mut line = Line::of(&indent, Look::Plain);
     line.push(shown.as_deref().unwrap_or(mark), Look::Plain);
     inline::add(&mut line, rest, Look::Plain);
-    wrap::wrap(&line, &hanging, columns)
+    wrap(&line, &hanging, columns)
 }
 
 fn heading(body: &str) -> Option<&str> {

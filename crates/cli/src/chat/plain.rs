@@ -1,14 +1,14 @@
 //! The chat without a terminal: lines in, plain text out, no escape sequence. A line is read when the
 //! table has come to rest, so a script gets the same talk every time.
 
-use std::io::{BufRead, Write};
+use std::io::Write;
 use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
 use tertulia_store::SessionId;
 use tertulia_team::{Command, DriveError};
 
-use super::act::{self, Act, Place};
+use super::act::{self, Act};
 use super::commands::{self, Typed};
 use super::engine::{Heard, Table, Voice};
 use super::interrupt::Interrupt;
@@ -16,7 +16,8 @@ use super::style::{Line, Look};
 use super::teller::Teller;
 use super::{Ended, Room, unknown};
 use crate::error::CliError;
-use crate::lines::LINE_BYTES_MAX;
+use crate::lines::{LineError, Lines};
+use crate::terminal::grouped;
 
 /// A chat without a terminal.
 pub(crate) struct PlainChat<'c> {
@@ -24,7 +25,8 @@ pub(crate) struct PlainChat<'c> {
     pub(crate) teller: Teller,
     pub(crate) voice: Voice,
     pub(crate) heard: Receiver<Heard>,
-    pub(crate) stdin: &'c mut dyn BufRead,
+    /// The input.
+    pub(crate) lines_in: Lines<'c>,
     pub(crate) stdout: &'c mut dyn Write,
     /// Whether a person types the lines.
     pub(crate) prompts: bool,
@@ -88,21 +90,15 @@ impl PlainChat<'_> {
             write!(self.stdout, "> ").map_err(CliError::output)?;
             self.stdout.flush().map_err(CliError::output)?;
         }
-        let mut line = Vec::new();
-        let limited = &mut std::io::Read::take(&mut *self.stdin, LINE_BYTES_MAX);
-        limited.read_until(b'\n', &mut line).map_err(CliError::Input)?;
-        if line.is_empty() {
-            return Ok(false);
-        }
-        let line = String::from_utf8_lossy(&line);
+        let Some(line) = self.lines_in.next().map_err(CliError::Input)? else { return Ok(false) };
         self.refused = None;
-        let place =
-            Place { voice: &self.voice, store: &self.room.store, members: &self.room.members };
-        let act = match commands::read(&line) {
-            Typed::Nothing => return Ok(true),
-            Typed::Words(words) => act::say(words.to_owned()),
-            Typed::Command(slash, given) => act::act(slash, given, &place),
-            Typed::Unknown { name, nearest } => Act::Tell(vec![unknown(name, nearest)]),
+        let place = self.room.place(&self.voice);
+        let act = match line.text.map(commands::read) {
+            Ok(Typed::Nothing) => return Ok(true),
+            Ok(Typed::Words(words)) => act::say(words),
+            Ok(Typed::Command(slash, given)) => act::act(slash, given, &place),
+            Ok(Typed::Unknown { name, nearest }) => Act::Tell(vec![unknown(name, nearest)]),
+            Err(error) => Act::Tell(vec![unreadable(&error)]),
         };
         match act {
             Act::Send(command) => table.send(command),
@@ -174,4 +170,17 @@ impl PlainChat<'_> {
         }
         self.stdout.flush().map_err(CliError::output)
     }
+}
+
+/// What is said of a line that is no text.
+fn unreadable(error: &LineError) -> Line {
+    let what = match error {
+        LineError::NotUtf8 { number, offset } => {
+            format!("line {number} is not UTF-8: byte {offset} of it begins no character")
+        }
+        LineError::TooLong { number, bytes_max } => {
+            format!("line {number} is longer than {} bytes", grouped(*bytes_max))
+        }
+    };
+    Line::of(&format!("{what}; it was not said"), Look::Alarm)
 }

@@ -1,38 +1,29 @@
-//! What the commands answer that look at the table: members, queue, causes, cost, context. Each takes the
-//! driver and gives lines; called in the driver's thread by visits.
+//! What the commands answer that look at the table: queue, causes, cost; members and contexts have files
+//! of their own. Each takes the driver and gives lines; called in the driver's thread by visits.
+
+mod context;
+mod members;
 
 use std::collections::BTreeMap;
 
-use tertulia_session::{EntryId, EntryKind};
-use tertulia_team::{Answers, Driver, Status, TurnPrompt};
+use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
+use tertulia_team::{Driver, Status, TeamMember};
 
+use super::refusal::Refusal;
 use super::short::short;
 use super::style::{Line, Look};
 use super::teller::Figures;
 use crate::commands::{find_entry, turn_of};
-use crate::terminal::{excerpt, grouped};
+use crate::terminal::counted;
+use crate::terminal::excerpt;
+pub(crate) use context::context;
+pub(crate) use members::members;
 
 /// How much of a message is shown beside its id.
 const EXCERPT_COLUMNS: usize = 50;
 
 fn plain(text: &str) -> Line {
     Line::of(&short(text), Look::Plain)
-}
-
-/// Who sits at the table.
-pub(crate) fn members(driver: &Driver) -> Vec<Line> {
-    let rows = driver.team().members().iter().map(|one| {
-        let what = match &one.answers {
-            Answers::Person => "a person".to_owned(),
-            Answers::Scribe => "writes the minutes".to_owned(),
-            Answers::Librarian => "looks into past sessions".to_owned(),
-            Answers::Agent(spec) => format!("{}, window {}", spec.kind.format_name(), one.window),
-        };
-        let default = if one.member.is_default { ", answers what addresses nobody" } else { "" };
-        let shown = one.member.display_name.as_deref().map(|name| format!(" \"{name}\""));
-        plain(&format!("@{}{}  {what}{default}", one.member.name, shown.unwrap_or_default()))
-    });
-    rows.collect()
 }
 
 /// Who speaks, who waits, and why.
@@ -72,9 +63,9 @@ pub(crate) fn why(driver: &Driver, given: &str) -> Vec<Line> {
         let mut messages = entries.iter().rev();
         messages.find(|entry| matches!(entry.kind, EntryKind::Message(_)))
     } else {
-        match find_entry(entries.iter(), given) {
+        match named(driver, given) {
             Ok(entry) => Some(entry),
-            Err(error) => return Line::all_of(&error.to_string(), Look::Alarm),
+            Err(why) => return Line::all_of(&why.to_string(), Look::Alarm),
         }
     };
     let Some(entry) = entry else { return vec![plain("nothing was said yet")] };
@@ -102,11 +93,10 @@ pub(crate) fn cost(driver: &Driver) -> Vec<Line> {
         }
     }
     let row = |name: &str, figures: &Figures| {
-        let counted = figures.counted().unwrap_or_default();
-        let answers = if figures.answers == 1 { "answer" } else { "answers" };
-        plain(&format!("{name}: {counted} · {} {answers}", figures.answers))
+        let took = figures.counted().unwrap_or_else(|| "nothing told".to_owned());
+        plain(&format!("{name}: {took} · {}", counted(figures.answers, "answer", "answers")))
     };
-    if all.answers == 0 {
+    if all.counted().is_none() {
         return vec![plain("no agent has told what its answers cost")];
     }
     let mut lines: Vec<Line> = members.iter().map(|(name, figures)| row(name, figures)).collect();
@@ -116,66 +106,77 @@ pub(crate) fn cost(driver: &Driver) -> Vec<Line> {
     lines
 }
 
-/// What a member would get now; without a name, the one that answers what addresses nobody.
-pub(crate) fn context(driver: &mut Driver, given: &str) -> Vec<Line> {
-    let given = given.trim_start_matches('@');
-    let members = driver.team().members();
-    let found = if given.is_empty() {
-        let default = members.iter().find(|one| one.member.is_default);
-        default.or_else(|| members.iter().find(|one| !one.is_person()))
-    } else {
-        members.iter().find(|one| one.member.name.eq_ignore_ascii_case(given))
-    };
-    let Some(member) = found else {
-        return vec![Line::of(
-            "nobody of this name answers; /members shows who is there",
-            Look::Alarm,
-        )];
-    };
-    let (name, window, budget) = (member.member.name.clone(), member.window, member.budget_bytes);
-    match driver.prompt_for(&name) {
-        Some(prompt) => context_lines(&name, window, budget, &prompt),
-        None => vec![plain("nothing was said yet")],
+/// The task that the team has.
+pub(crate) fn task(driver: &Driver) -> Option<&str> {
+    let newest = driver.entries().iter().rev().find_map(|entry| match &entry.kind {
+        EntryKind::TeamTask(task) => Some(task.task.as_deref()),
+        _ => None,
+    });
+    newest.flatten()
+}
+
+/// Why nothing goes on when somebody says so; `None` if something does.
+pub(crate) fn nothing_to_resume(driver: &Driver) -> Option<String> {
+    let machine = driver.machine();
+    match machine.status() {
+        Status::Waiting { .. } | Status::Paused(_) => None,
+        Status::Stopping { .. } if machine.waiting().next().is_some() => None,
+        Status::Running { turn } => {
+            let member = member_of(driver, &turn).unwrap_or("somebody");
+            Some(format!("{member} speaks; nothing waits for a word of yours"))
+        }
+        Status::Resting | Status::Stopping { .. } => Some(match stopped_turn(driver) {
+            Some((turn, member)) => {
+                format!("nothing waits; /resume {turn} lets {member} try again")
+            }
+            None => "nothing waits".to_owned(),
+        }),
     }
 }
 
-fn context_lines(name: &str, window: usize, budget: u64, prompt: &TurnPrompt) -> Vec<Line> {
-    let system = prompt.system.as_deref().map_or(0, str::len) as u64;
-    let bytes = prompt.text.len() as u64;
-    let mut lines = vec![plain(&format!(
-        "{name} would get {} of {} bytes ({})",
-        grouped(bytes + system),
-        grouped(budget),
-        prompt.status.as_str(),
-    ))];
-    if system > 0 {
-        lines.push(plain(&format!("  system text  {} bytes", grouped(system))));
-    }
-    lines.push(plain(&format!("  prompt       {} bytes", grouped(bytes))));
-    let dropped = match prompt.dropped {
-        0 => String::new(),
-        dropped => format!(", {dropped} did not fit"),
-    };
-    lines.push(plain(&format!(
-        "  word for word  the message to answer and {} before it, of a window of {window}{dropped}",
-        prompt.kept,
-    )));
-    lines.push(match prompt.covered {
-        0 => plain("  minutes      none"),
-        covered => plain(&format!("  minutes      for {covered} earlier messages")),
+/// The turn that ended last, if it was not answered, and whose it is.
+fn stopped_turn(driver: &Driver) -> Option<(EntryId, &str)> {
+    let newest = driver.entries().iter().rev().find_map(|entry| match &entry.kind {
+        EntryKind::Turn(turn) => Some((entry, turn)),
+        _ => None,
     });
-    let recalled: Vec<&str> = prompt.recalled.iter().map(EntryId::as_str).collect();
-    lines.push(match recalled.as_slice() {
-        [] => plain("  recalled     nothing"),
-        ids => plain(&format!("  recalled     from {}", ids.join(", "))),
-    });
-    lines
+    let (entry, turn) = newest?;
+    let is_stopped =
+        matches!(turn.state, TurnState::Failed | TurnState::Cancelled | TurnState::Interrupted);
+    let is_person = driver.team().member(&turn.member).is_none_or(TeamMember::is_person);
+    (is_stopped && !is_person).then(|| Some((turn_of(entry)?, &*turn.member))).flatten()
 }
 
-/// The turn that is to be repeated.
-pub(crate) fn turn_named(driver: &Driver, given: &str) -> Result<EntryId, Vec<Line>> {
-    let complain = |text: &str| Line::all_of(text, Look::Alarm);
-    let entry = find_entry(driver.entries().iter(), given);
-    let entry = entry.map_err(|error| complain(&error.to_string()))?;
-    turn_of(entry).ok_or_else(|| complain("this entry is no turn; /queue and /why name them"))
+/// That there is nothing to drop of a member.
+pub(crate) fn no_turn_waits(driver: &Driver, member: &str) -> String {
+    match driver.machine().status() {
+        Status::Running { turn } if member_of(driver, &turn) == Some(member) => {
+            format!("{member} speaks already; Esc or /cancel stops that")
+        }
+        _ => format!("no turn of {member} waits; /queue shows who does"),
+    }
+}
+
+/// Whose turn it is.
+fn member_of<'d>(driver: &'d Driver, turn: &EntryId) -> Option<&'d str> {
+    let entry = driver.entries().iter().rev().find(|entry| entry.id == *turn)?;
+    let EntryKind::Turn(turn) = &entry.kind else { return None };
+    Some(&turn.member)
+}
+
+/// The entry that is meant, by its id or a beginning of it.
+pub(crate) fn named<'d>(driver: &'d Driver, given: &str) -> Result<&'d Entry, Refusal> {
+    find_entry(driver.entries().iter(), given).map_err(Refusal::of)
+}
+
+/// The turn that is to be repeated: by its id, or the newest one of a member.
+pub(crate) fn turn_named(driver: &Driver, given: &str) -> Result<EntryId, Refusal> {
+    let Ok(member) = driver.team().named(given) else {
+        return turn_of(named(driver, given)?).ok_or(Refusal::NoTurn);
+    };
+    let member = &member.member.name;
+    let is_theirs =
+        |entry: &&Entry| matches!(&entry.kind, EntryKind::Turn(turn) if turn.member == *member);
+    let newest = driver.entries().iter().rev().find(is_theirs);
+    newest.and_then(turn_of).ok_or_else(|| Refusal::NoTurnYet { member: member.clone() })
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write, stdin, stdout};
 use std::os::fd::AsFd;
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+use unicode_width::UnicodeWidthStr;
 
 use super::layout::lay_out;
 use super::style::{Line, Look};
@@ -68,13 +69,15 @@ pub(crate) struct Screen<'s> {
     columns: usize,
     /// How many rows of what changes lie above the cursor.
     above_cursor: usize,
+    /// How wide what changes is, row by row down to the cursor.
+    widths: Vec<usize>,
 }
 
 impl<'s> Screen<'s> {
     /// The screen of this terminal.
     pub(crate) fn new(out: &'s mut dyn Write, colour: bool) -> Self {
         let (rows, columns) = size();
-        Self { out, colour, rows, columns, above_cursor: 0 }
+        Self { out, colour, rows, columns, above_cursor: 0, widths: Vec::new() }
     }
 
     /// How many rows and columns there are.
@@ -82,9 +85,10 @@ impl<'s> Screen<'s> {
         (self.rows, self.columns)
     }
 
-    /// Looks again how large it is.
+    /// Looks again how large it is. Where it has become narrow, the terminal has broken what lies there.
     pub(crate) fn measure(&mut self) {
         (self.rows, self.columns) = size();
+        self.above_cursor = rows_above(&self.widths, self.columns).min(self.rows.saturating_sub(1));
     }
 
     /// Adds lines to the talk, and draws what lies below it anew.
@@ -99,7 +103,9 @@ impl<'s> Screen<'s> {
         let room = rows_max.saturating_sub(layout.rows.len());
         let skipped = live.above.len().saturating_sub(room);
         let above = live.above.len() - skipped;
+        self.widths.clear();
         for line in live.above.iter().skip(skipped) {
+            self.widths.push(line.width().min(self.columns));
             // A row that the terminal breaks would be two when it is erased.
             let is_too_wide = line.width() > self.columns;
             let cut =
@@ -113,6 +119,9 @@ impl<'s> Screen<'s> {
         bytes.push('\r');
         bytes.push_str(&moved(layout.cursor_column, 'C'));
         self.above_cursor = above + layout.cursor_row;
+        let before = layout.rows.iter().take(layout.cursor_row);
+        self.widths.extend(before.map(|row| row.width()));
+        self.widths.push(layout.cursor_column);
         self.out.write_all(bytes.as_bytes())?;
         self.out.flush()
     }
@@ -124,20 +133,39 @@ impl<'s> Screen<'s> {
             bytes.push_str(&line.painted(self.colour));
             bytes.push_str("\r\n");
         }
-        self.above_cursor = 0;
+        self.forget();
         self.out.write_all(bytes.as_bytes())?;
         self.out.flush()
     }
 
     /// Clears the whole screen; the talk is in the terminal's memory.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
-        self.above_cursor = 0;
+        self.forget();
         self.out.write_all(b"\x1b[H\x1b[2J")
+    }
+
+    /// Nothing that changes lies there any more.
+    fn forget(&mut self) {
+        self.above_cursor = 0;
+        self.widths.clear();
     }
 
     /// What changes is taken away.
     fn erased(&self) -> String {
         format!("\r{}\x1b[J", moved(self.above_cursor, 'A'))
+    }
+}
+
+/// How many rows lie above the cursor once rows of these widths are broken at so many columns. The last
+/// is the one up to the cursor.
+fn rows_above(widths: &[usize], columns: usize) -> usize {
+    let columns = columns.max(1);
+    match widths.split_last() {
+        Some((cursor, before)) => {
+            let rows = before.iter().map(|width| width.div_ceil(columns).max(1));
+            rows.sum::<usize>() + cursor / columns
+        }
+        None => 0,
     }
 }
 
@@ -151,5 +179,19 @@ fn size() -> (usize, usize) {
     match size.map(|size| (usize::from(size.ws_row), usize::from(size.ws_col))) {
         Some((rows, columns)) if rows > 0 && columns > 0 => (rows, columns),
         _ => USUAL_SIZE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_a_narrow_screen_breaks_are_counted() {
+        assert_eq!(rows_above(&[], 40), 0);
+        assert_eq!(rows_above(&[0, 30, 10], 40), 2);
+        assert_eq!(rows_above(&[80, 41, 40], 40), 5);
+        assert_eq!(rows_above(&[80, 41, 40], 100), 2);
+        assert_eq!(rows_above(&[3], 0), 3);
     }
 }

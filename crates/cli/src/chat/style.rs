@@ -136,6 +136,14 @@ impl Line {
         }
     }
 
+    /// Adds a character that stood in a line before: it is harmless already, and most are added one by one.
+    pub(crate) fn push_again(&mut self, c: char, look: Look) {
+        match self.spans.last_mut() {
+            Some(last) if last.look == look => last.text.push(c),
+            _ => self.spans.push(Span { text: String::from(c), look }),
+        }
+    }
+
     /// The same line with more text behind it.
     #[must_use]
     pub(crate) fn with(mut self, text: &str, look: Look) -> Self {
@@ -151,6 +159,11 @@ impl Line {
     /// Its characters with their looks.
     pub(crate) fn chars(&self) -> impl Iterator<Item = (char, Look)> {
         self.spans.iter().flat_map(|span| span.text.chars().map(|c| (c, span.look)))
+    }
+
+    /// The blanks that it begins with.
+    pub(crate) fn indent(&self) -> String {
+        self.chars().map_while(|(c, _)| (c == ' ').then_some(c)).collect()
     }
 
     /// How many columns it takes.

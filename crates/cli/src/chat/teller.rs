@@ -1,9 +1,11 @@
 //! What happens at the table, as lines: who speaks in which colour, answers as Markdown, tools, figures,
 //! questions. Keeps what it needs of the turn that runs; knows neither terminal nor driver.
 
+mod answering;
 mod asking;
 mod figures;
 mod notes;
+mod recap;
 
 use std::time::Instant;
 
@@ -14,11 +16,12 @@ use tertulia_team::{
 };
 
 use super::engine::Heard;
-use super::markdown::Markdown;
+use super::markdown::{Markdown, wrap};
 use super::short::short;
 use super::style::{Hue, Line, Look};
 use crate::commands::turn_of;
-pub(crate) use asking::answer;
+use crate::terminal::counted;
+pub(crate) use answering::{Meant, meant};
 pub(crate) use figures::Figures;
 
 /// A note is no longer, however wide the screen is.
@@ -30,11 +33,13 @@ pub(crate) struct Teller {
     columns: usize,
     speaking: Option<Speaking>,
     /// What an agent waits for.
-    wish: Option<(PermissionNumber, PermissionRequest)>,
+    wish: Option<(PermissionNumber, Box<str>, PermissionRequest)>,
     /// What the table asked last and nobody answered.
     asked: Option<Question>,
     /// What went wrong in the last turn.
     failure: Option<String>,
+    /// The newest message, and who said it.
+    newest: Option<(EntryId, Box<str>)>,
 }
 
 struct Seat {
@@ -71,13 +76,23 @@ impl Teller {
             }
         };
         let members = team.members().iter().enumerate().map(seat).collect();
-        let (speaking, wish, asked, failure) = (None, None, None, None);
-        Self { members, columns, speaking, wish, asked, failure }
+        let (speaking, wish, asked, failure, newest) = (None, None, None, None, None);
+        Self { members, columns, speaking, wish, asked, failure, newest }
     }
 
     /// The screen has this width from now on.
     pub(crate) fn set_columns(&mut self, columns: usize) {
         self.columns = columns;
+    }
+
+    /// Our own sentences, wrapped: a terminal would break them inside a word.
+    pub(crate) fn fitted(&self, lines: &[Line]) -> Vec<Line> {
+        let rows = |line: &Line| {
+            let indent = line.indent();
+            let indent = indent.get(..indent.len().min(self.columns / 2)).unwrap_or_default();
+            wrap(line, indent, self.columns)
+        };
+        lines.iter().flat_map(rows).collect()
     }
 
     /// Whose turn runs, and whether it is being stopped.
@@ -88,7 +103,7 @@ impl Teller {
 
     /// What an agent waits for.
     pub(crate) fn wish(&self) -> Option<(PermissionNumber, &PermissionRequest)> {
-        self.wish.as_ref().map(|(number, request)| (*number, request))
+        self.wish.as_ref().map(|(number, _, request)| (*number, request))
     }
 
     /// The agent has got its answer.
@@ -100,8 +115,26 @@ impl Teller {
     pub(crate) fn left_open(&self) -> (Option<String>, Option<&str>) {
         // That it is a person's turn is no question left open: it is how a talk goes.
         let asked = self.asked.as_ref().filter(|one| !matches!(one.why, Why::Answer { .. }));
-        let asked = asked.map(|question| question.why.to_string());
+        let asked = asked.map(|question| self.why(&question.why));
         (asked, self.failure.as_deref())
+    }
+
+    /// What the person can do while the table waits for them; `None` if it does not.
+    pub(crate) fn waits_for(&self) -> Option<String> {
+        if let Some((_, member, request)) = &self.wish {
+            return Some(asking::reminder(member, request));
+        }
+        asking::waits(self.asked.as_ref()?)
+    }
+
+    /// Why a person is asked, as it reads here: what they are to answer stands above.
+    fn why(&self, why: &Why) -> String {
+        match (why, &self.newest) {
+            (Why::Answer { entry, .. }, Some((newest, speaker))) if entry == newest => {
+                format!("{speaker} waits for your answer")
+            }
+            _ => why.to_string(),
+        }
     }
 
     /// The end of the answer that is not a whole line yet.
@@ -117,19 +150,19 @@ impl Teller {
             Heard::Text(text) => self.text(&text),
             Heard::TextEnd => self.text_end(),
             Heard::TextWithdrawn => self.withdrawn(),
-            Heard::Note(note) => Line::all_of(&short(&note), Look::Dim),
+            Heard::Note(note) => self.fitted(&Line::all_of(&short(&note), Look::Dim)),
             Heard::Asked(question) => {
-                let lines = asking::question(&question);
+                let lines = asking::question(&question, &self.why(&question.why));
                 self.asked = Some(question);
-                lines
+                self.fitted(&lines)
             }
             Heard::Permission { number, member, request } => {
                 let mut lines = self.flush();
-                lines.extend(asking::permission(&member, &request));
-                self.wish = Some((number, request));
+                lines.extend(self.fitted(&asking::permission(&member, &request)));
+                self.wish = Some((number, member, request));
                 lines
             }
-            Heard::Lines(lines) => lines,
+            Heard::Lines(lines) => self.fitted(&lines),
             Heard::Rested => {
                 self.asked = None;
                 // Nothing runs, whatever was heard of the turn.
@@ -151,19 +184,21 @@ impl Teller {
             }
             EntryKind::CompactionSummary(summary) => {
                 let count = summary.covered_count.unwrap_or_default();
-                vec![Line::of(&format!("minutes stand for {count} messages now"), Look::Dim)]
+                let messages = counted(count, "message", "messages");
+                vec![Line::of(&format!("minutes stand for {messages} now"), Look::Dim)]
             }
-            EntryKind::TeamTask(task) => vec![match &task.task {
+            EntryKind::TeamTask(task) => self.fitted(&[match &task.task {
                 Some(task) => Line::of("task: ", Look::Dim).with(task, Look::Plain),
                 None => Line::of("the team has no task any more", Look::Dim),
-            }],
+            }]),
             EntryKind::Custom(_) => TurnNote::of(entry).map_or_else(Vec::new, |note| {
                 let mut lines = self.flush();
                 // How an agent ends that was stopped is nobody's news.
                 let is_stopped = self.running().is_some_and(|(_, is_stopping)| is_stopping)
                     && matches!(note.what, What::Failed { .. });
                 if !is_stopped {
-                    lines.extend(notes::lines(&note, self.columns.min(NOTE_COLUMNS)));
+                    let told = notes::lines(&note, self.columns.min(NOTE_COLUMNS));
+                    lines.extend(self.fitted(&told));
                 }
                 lines.extend(self.failed(&note, now));
                 lines
@@ -269,12 +304,13 @@ impl Teller {
 
     fn message(&mut self, entry: &Entry, message: &Message, now: Instant) -> Vec<Line> {
         let mut lines = self.flush();
+        self.remember(entry, message);
         let text = message.text();
         let is_person = is_person(message);
         let is_streamed = !is_person
             && self.speaking.as_ref().is_some_and(|one| one.streamed.contains(text.trim()));
         if !is_streamed {
-            lines.extend(self.told(message, self.speaking.is_some() && !is_person));
+            lines.extend(self.told(message, &text, self.speaking.is_some() && !is_person));
         }
         if is_partial(entry) {
             lines.push(Line::of("(cut off here)", Look::Dim));
@@ -285,13 +321,17 @@ impl Teller {
         lines
     }
 
-    /// A message as a whole; with a name before it unless it stands there already.
-    fn told(&self, message: &Message, is_named: bool) -> Vec<Line> {
-        let text = message.text();
+    fn remember(&mut self, entry: &Entry, message: &Message) {
+        let speaker = message.speaker.as_deref().map_or("somebody", |speaker| &speaker.role_name);
+        self.newest = Some((entry.id.clone(), speaker.into()));
+    }
+
+    /// A message with this text of it; with a name before it unless it stands there already.
+    fn told(&self, message: &Message, text: &str, is_named: bool) -> Vec<Line> {
         let speaker = message.speaker.as_deref().map_or("?", |speaker| &speaker.role_id);
         let name = self.name_of(speaker).with(":", Look::Dim);
         let mut markdown = Markdown::default();
-        let mut body = markdown.push(&text, self.columns);
+        let mut body = markdown.push(text, self.columns);
         body.extend(markdown.finish(self.columns));
         if is_named {
             return body;
@@ -302,33 +342,6 @@ impl Teller {
             }
             _ => std::iter::once(name).chain(body).collect(),
         }
-    }
-
-    /// The newest messages of a session that is gone on with.
-    pub(crate) fn recap(&self, entries: &[Entry], count: usize) -> Vec<Line> {
-        let messages: Vec<(&Entry, &Message)> = entries
-            .iter()
-            .filter_map(|entry| match &entry.kind {
-                EntryKind::Message(message) if !message.text().trim().is_empty() => {
-                    Some((entry, message))
-                }
-                _ => None,
-            })
-            .collect();
-        let earlier = messages.len().saturating_sub(count);
-        let mut lines = Vec::new();
-        if earlier > 0 {
-            let text = format!("(earlier messages that are not shown: {earlier})");
-            lines.push(Line::of(&text, Look::Dim));
-        }
-        for (entry, message) in messages.into_iter().skip(earlier) {
-            lines.extend(self.told(message, false));
-            if is_partial(entry) {
-                lines.push(Line::of("(cut off here)", Look::Dim));
-            }
-            lines.push(Line::default());
-        }
-        lines
     }
 
     fn name_of(&self, member: &str) -> Line {

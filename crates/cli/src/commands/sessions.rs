@@ -21,6 +21,7 @@ use crate::Streams;
 use crate::args::{SessionsArgs, SessionsCommand};
 use crate::error::CliError;
 use crate::store_place::StorePlace;
+pub(super) use crate::terminal::counted;
 use crate::terminal::visible;
 
 pub(crate) use names::find_session;
@@ -68,9 +69,4 @@ fn open_or_tell(
 pub(super) fn tell(streams: &mut Streams<'_>, line: &str) {
     // With standard error gone there is nobody left to tell.
     let _ = writeln!(streams.stderr, "tertulia: {}", visible(line));
-}
-
-/// A count with its noun.
-pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{} {}", crate::terminal::grouped(count), if count == 1 { one } else { many })
 }

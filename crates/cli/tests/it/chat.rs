@@ -1,10 +1,13 @@
 //! `tertulia chat` as a process: by plain lines through pipes, and on a pseudo-terminal with an emulator
 //! that shows what a person would see.
 
+mod commands;
 mod escapes;
+mod permissions;
 mod plain;
 mod terminal;
 mod terminal_tests;
+mod waiting;
 
 use std::path::{Path, PathBuf};
 
@@ -16,17 +19,22 @@ pub(crate) struct Parlour {
 impl Parlour {
     /// A person, `max` who plays these answers, and `slow` who counts for a minute.
     pub(crate) fn new(answers: &[&str]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
         let script: Vec<String> =
             answers.iter().map(|text| serde_json::to_string(text).unwrap()).collect();
-        std::fs::write(folder.path().join("script.jsonl"), script.join("\n")).unwrap();
         let slow = "cat >/dev/null\ni=0\nwhile [ $i -lt 600 ]; do\n  i=$((i+1))\n  \
                     echo \"count $i of many\"\n  sleep 0.1\ndone\n";
-        std::fs::write(folder.path().join("slow.sh"), slow).unwrap();
         let team = "[[member]]\nname = \"ann\"\nkind = \"human\"\n\n\
                     [[member]]\nname = \"max\"\nagent = \"script\"\nscript_file = \"script.jsonl\"\n\n\
                     [[member]]\nname = \"slow\"\nagent = \"command\"\ncommand = [\"sh\", \"slow.sh\"]\n";
-        std::fs::write(folder.path().join("tertulia.toml"), team).unwrap();
+        Self::with(team, &[("script.jsonl", &script.join("\n")), ("slow.sh", slow)])
+    }
+
+    /// This team, and files beside its file.
+    pub(crate) fn with(team: &str, files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files.iter().chain([&("tertulia.toml", team)]) {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
         Self { folder }
     }
 

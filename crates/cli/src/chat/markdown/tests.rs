@@ -105,6 +105,40 @@ fn a_line_without_an_end_is_cut_and_many_marks_cost_little() {
     }
 }
 
+#[test]
+fn twice_the_text_is_looked_at_twice_at_most() {
+    let runs: String = (1..360).map(|length| format!("{} ", "`".repeat(length))).collect();
+    let hostile =
+        ["[", "*", "**a ", "`", "_a ", "[a](", "[a](b ", "[[a](b c)", "a]( ", "[a] ", "*a _b "];
+    for piece in hostile.into_iter().chain([runs.as_str()]) {
+        let text = piece.repeat(1 + LINE_BYTES_MAX / piece.len());
+        let bytes = inline::search(&mut Line::default(), &text, Look::Plain);
+        assert!(bytes <= 3 * text.len(), "{bytes} of {} for {:.20}", text.len(), piece);
+    }
+}
+
+#[test]
+fn a_huge_text_in_pieces_gives_as_many_bytes_as_it_has() {
+    const SIZE: usize = 1024 * 1024;
+    for line in ["a word ", "x", "- item of a list\n", "设", "> > q "] {
+        let mut markdown = Markdown::default();
+        let (mut bytes, mut rows, mut seen) = (0, 0, 0);
+        let piece = line.repeat(1 + 4096 / line.len());
+        let mut sent = 0;
+        while sent < SIZE {
+            sent += piece.len();
+            let lines = markdown.push(&piece, 80);
+            bytes += lines.iter().map(|line| line.text().len()).sum::<usize>();
+            rows += lines.len();
+            seen += markdown.pending(80, 6).iter().map(|line| line.text().len()).sum::<usize>();
+            assert!(markdown.open.len() <= LINE_BYTES_MAX);
+        }
+        assert!(bytes <= sent + sent / 8, "{bytes} bytes of {sent} for {line:?}");
+        assert!(rows <= sent / 16, "{rows} rows of {sent} for {line:?}");
+        assert!(seen <= sent / 4, "{seen} bytes were drawn before their line was whole");
+    }
+}
+
 proptest! {
     #[test]
     fn the_pieces_do_not_matter(

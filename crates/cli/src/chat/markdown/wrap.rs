@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthChar;
 use crate::chat::style::{Line, Look};
 
 /// The rows of a line; all but the first begin with `hanging`.
-pub(super) fn wrap(line: &Line, hanging: &str, columns: usize) -> Vec<Line> {
+pub(crate) fn wrap(line: &Line, hanging: &str, columns: usize) -> Vec<Line> {
     let columns = columns.max(8);
     if line.width() <= columns {
         return vec![line.clone()];
@@ -76,7 +76,7 @@ impl Wrapped<'_> {
             if self.width + wide > self.columns {
                 self.next_row();
             }
-            self.row.push(c.encode_utf8(&mut [0; 4]), *look);
+            self.row.push_again(*c, *look);
             self.width += wide;
         }
     }

@@ -10,8 +10,8 @@ use crate::terminal::excerpt;
 /// How many columns of what an agent wants are shown.
 const WISH_COLUMNS: usize = 600;
 
-/// A question of the table.
-pub(super) fn question(question: &Question) -> Vec<Line> {
+/// A question of the table, with its reason in words.
+pub(super) fn question(question: &Question, why: &str) -> Vec<Line> {
     let to = question.to.as_deref().map(|to| format!("{to}: ")).unwrap_or_default();
     let cure = match &question.why {
         Why::Answer { .. } => "say something, or /resume to go on without an answer".to_owned(),
@@ -20,6 +20,9 @@ pub(super) fn question(question: &Question) -> Vec<Line> {
         }
         Why::Spending { .. } => "/resume allows as much again; /drop all stops".to_owned(),
         Why::Failed { turn, .. } => format!("/resume {turn} tries again; or say something"),
+        Why::Resumed { interrupted: Some(turn), waiting: 0 } => {
+            format!("/resume {turn} repeats it; or say something")
+        }
         Why::Resumed { interrupted: Some(turn), .. } => {
             format!("/resume {turn} repeats it; /resume goes on; or say something")
         }
@@ -30,9 +33,34 @@ pub(super) fn question(question: &Question) -> Vec<Line> {
         Why::WhoSpeaks { .. } => "begin with [FROM: name]".to_owned(),
     };
     vec![
-        Line::of("? ", Look::Strong).with(&short(&format!("{to}{}", question.why)), Look::Strong),
+        Line::of("? ", Look::Strong).with(&short(&format!("{to}{why}")), Look::Strong),
         Line::of(&short(&format!("  {cure}")), Look::Dim),
     ]
+}
+
+/// What can be done while the table waits for a person; `None` if it does not.
+pub(super) fn waits(question: &Question) -> Option<String> {
+    let to = question.to.as_deref().unwrap_or("you");
+    match &question.why {
+        Why::Answer { .. } => Some(format!("{to} is asked… say something, or /resume goes on")),
+        Why::LoopGuard { .. } | Why::PairLoop { .. } | Why::Spending { .. } => {
+            Some("the table waits… /resume goes on, /drop all stops".to_owned())
+        }
+        Why::Cancelled { .. } | Why::Resumed { waiting: 1.., .. } => {
+            Some("the table waits… /resume goes on, /drop all forgets".to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// What an agent waits for, in a line.
+pub(super) fn reminder(member: &str, request: &PermissionRequest) -> String {
+    let numbers = match request.choices.len() {
+        0 => String::new(),
+        1 => "1, ".to_owned(),
+        count => format!("1 to {count}, "),
+    };
+    format!("{member} asks… {numbers}0 says no, Esc ends the turn")
 }
 
 /// An agent wants to be allowed something.
@@ -53,7 +81,7 @@ pub(super) fn permission(member: &str, request: &PermissionRequest) -> Vec<Line>
 }
 
 /// What a typed number means; `None` if it is no answer.
-pub(crate) fn answer(request: &PermissionRequest, typed: &str) -> Option<PermissionAnswer> {
+pub(super) fn answer(request: &PermissionRequest, typed: &str) -> Option<PermissionAnswer> {
     let number: usize = typed.trim().parse().ok()?;
     match number.checked_sub(1) {
         None => Some(PermissionAnswer::Deny),

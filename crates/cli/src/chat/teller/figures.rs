@@ -31,20 +31,19 @@ impl Figures {
         }
     }
 
-    /// The tokens and dollars in words; `None` if nobody counted.
+    /// The tokens and dollars in words; `None` if nobody counted. An agent that tells only its price has
+    /// counted no tokens.
     pub(crate) fn counted(&self) -> Option<String> {
-        if self.answers == 0 {
-            return None;
+        let mut told = Vec::new();
+        if self.input > 0 || self.output > 0 {
+            let cached = match self.cached {
+                0 => String::new(),
+                cached => format!(" ({} cached)", grouped(cached)),
+            };
+            told.push(format!("{} in{cached}, {} out", grouped(self.input), grouped(self.output)));
         }
-        let mut text = format!("{} in", grouped(self.input));
-        if self.cached > 0 {
-            text.push_str(&format!(" ({} cached)", grouped(self.cached)));
-        }
-        text.push_str(&format!(", {} out", grouped(self.output)));
-        if let Some(cost) = self.cost {
-            text.push_str(&format!(" · ${cost}"));
-        }
-        Some(text)
+        told.extend(self.cost.map(|cost| format!("${cost}")));
+        (!told.is_empty()).then(|| told.join(" · "))
     }
 
     /// The same with the time that it took.
@@ -58,5 +57,35 @@ impl Figures {
             Some(counted) => format!("{counted} · {time}"),
             None => time,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tertulia_session::{Fields, Usd};
+
+    use super::*;
+
+    fn figures(tokens: (u64, u64), cost: Option<f64>) -> Figures {
+        let mut figures = Figures::default();
+        figures.add(&Usage {
+            member: "max".into(),
+            model: None,
+            input_tokens: tokens.0,
+            cached_tokens: None,
+            output_tokens: tokens.1,
+            cost_usd: cost.and_then(Usd::new),
+            unknown: Fields::NONE,
+        });
+        figures
+    }
+
+    #[test]
+    fn what_nobody_told_is_not_shown_as_nothing() {
+        let time = Duration::from_millis(1_500);
+        assert_eq!(Figures::default().sentence(time), "1.5 s");
+        assert_eq!(figures((0, 0), None).sentence(time), "1.5 s");
+        assert_eq!(figures((0, 0), Some(0.5)).sentence(time), "$0.50 · 1.5 s");
+        assert_eq!(figures((0, 7), None).sentence(time), "0 in, 7 out · 1.5 s");
     }
 }

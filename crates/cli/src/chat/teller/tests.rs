@@ -123,7 +123,7 @@ fn people_are_shown_with_their_words_and_members_with_their_display_names() {
 
 #[test]
 fn a_session_that_is_gone_on_with_shows_its_newest_messages() {
-    let stage = Stage::new();
+    let mut stage = Stage::new();
     let said = |text: &str| {
         let speaker = Speaker::new("ann", "ann", SpeakerType::Human);
         NewEntry::new(EntryKind::Message(Message::said(speaker, text))).with_content_id()

@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use super::Parlour;
 
-fn chat(parlour: &Parlour, more: &[&str], input: &str) -> Output {
+pub(super) fn chat(parlour: &Parlour, more: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap())
         .args(parlour.arguments(more))
         .envs(parlour.variables())
@@ -15,14 +15,14 @@ fn chat(parlour: &Parlour, more: &[&str], input: &str) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
     child.wait_with_output().unwrap()
 }
 
 /// What a chat prints, without what differs from run to run.
 #[track_caller]
-fn talk(parlour: &Parlour, more: &[&str], input: &str) -> String {
-    let output = chat(parlour, more, input);
+pub(super) fn talk(parlour: &Parlour, more: &[&str], input: &str) -> String {
+    let output = chat(parlour, more, input.as_bytes());
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{:?} {told}", output.status);
     let text = String::from_utf8(output.stdout).unwrap();
@@ -44,6 +44,23 @@ fn lines_are_said_in_turn_and_answered_in_plain_text() {
 }
 
 #[test]
+fn a_line_that_is_not_utf8_is_named_and_not_said() {
+    let parlour = Parlour::new(&["One.", "Two."]);
+    let output = chat(&parlour, &["--session", "talk"], b"first\n\ncaf\xe9 now\n\xff\nlast\n");
+    assert!(output.status.success());
+    let shown = String::from_utf8(output.stdout).unwrap();
+    for part in [
+        "ann: first\nmax:\nOne.",
+        "line 3 is not UTF-8: byte 4 of it begins no character; it was not said\n",
+        "line 4 is not UTF-8: byte 1 of it begins no character; it was not said\n",
+        "ann: last\nmax:\nTwo.",
+    ] {
+        assert!(shown.contains(part), "{part:?} is not in:\n{shown}");
+    }
+    assert!(!shown.contains('\u{fffd}') && !shown.contains("caf"), "{shown}");
+}
+
+#[test]
 fn commands_work_without_a_terminal_too() {
     let parlour = Parlour::new(&["One.", "Two."]);
     let input = "/members\n/nxt\n/cost\n/next max: go\n/queue\n/why\n/context max\n/task Build it\n\
@@ -54,12 +71,12 @@ fn commands_work_without_a_terminal_too() {
         "@ann  a person",
         "there is no command /nxt; did you mean /next?",
         "no agent has told what its answers cost",
-        "ann:\ngo\n[NEXT: max]",
+        "ann:\n[NEXT: max]\ngo",
         "nobody speaks, and nobody waits",
         "max would get ",
         "task: Build it",
         " entries are in log.jsonl",
-        "log.jsonl is there already",
+        "log.jsonl is there already and stays as it is; name another file",
         "there is no entry nothing",
     ] {
         assert!(shown.contains(part), "{part:?} is not in:\n{shown}");
@@ -83,7 +100,7 @@ fn a_fork_goes_on_in_a_session_of_its_own() {
 #[test]
 fn the_exit_code_says_that_an_agent_failed() {
     let parlour = Parlour::new(&[" "]);
-    let output = chat(&parlour, &[], "hello\n");
+    let output = chat(&parlour, &[], b"hello\n");
     assert_eq!(output.status.code(), Some(1));
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(told.contains("max could not answer (empty)"), "{told}");

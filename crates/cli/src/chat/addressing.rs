@@ -1,0 +1,217 @@
+//! Names of members as a person writes them behind `/next` and `/drop`: with or without `@`, apart by
+//! commas or blanks, as markers take them. Pure: knows the team, says who is meant and what is text.
+
+use tertulia_team::{Team, TeamMember, UnknownMember};
+
+use super::refusal::Refusal;
+use crate::terminal::excerpt;
+
+/// How much of a name that nobody has is said again.
+const NAME_COLUMNS: usize = 40;
+
+/// A name has no more words than this.
+const WORDS_MAX: usize = 4;
+
+/// Who is meant, and what is said to them.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Addressed<'t> {
+    /// The names as a marker takes them, with an intent where one was written.
+    pub(crate) names: Vec<String>,
+    /// What stands behind them.
+    pub(crate) text: &'t str,
+}
+
+/// Reads names at the beginning, and the text behind them. A word that has to be a name and is none is
+/// an error, which says what to do. Where names end and words begin, a colon makes it clear.
+pub(crate) fn read<'t>(given: &'t str, team: &Team) -> Result<Addressed<'t>, Refusal> {
+    let (mut names, mut rest) = (Vec::new(), given.trim().trim_start_matches(is_separator).trim());
+    let mut is_listed = false;
+    while !rest.is_empty() {
+        let Some((name, after)) = member(rest, team) else {
+            let Some(error) = stranger(rest, names.is_empty(), is_listed, team) else { break };
+            return Err(match names.is_empty() {
+                true => error.into(),
+                false => Refusal::NotAName { error, names },
+            });
+        };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+        let after = after.trim_start();
+        if let Some(text) = after.strip_prefix(':') {
+            return Ok(Addressed { names, text: text.trim() });
+        }
+        rest = after.trim_start_matches(|c: char| c == ',' || c.is_whitespace());
+        is_listed = after.starts_with(',');
+    }
+    Ok(Addressed { names, text: rest })
+}
+
+/// Reads names and nothing else; an intent behind one does not count.
+pub(crate) fn names(given: &str, team: &Team) -> Result<Vec<String>, Refusal> {
+    let is_between = |c: char| c.is_whitespace() || is_separator(c);
+    let (mut names, mut rest) = (Vec::new(), given.trim_matches(is_between));
+    while !rest.is_empty() {
+        let Some((name, after)) = member(rest, team) else {
+            return Err(unknown(word(rest), team).into());
+        };
+        names.push(without_intent(&name).0.to_owned());
+        rest = after.trim_start_matches(is_between);
+    }
+    Ok(names)
+}
+
+/// The member at the beginning, and what follows.
+fn member<'t>(rest: &'t str, team: &Team) -> Option<(String, &'t str)> {
+    word_ends(rest).iter().enumerate().rev().find_map(|(number, end)| {
+        let (written, after) = rest.split_at_checked(*end)?;
+        let (bare, intent) = without_intent(written);
+        let found = team.named(bare).ok()?;
+        // Blanks do not count in a name; two words are one only if they are written as two.
+        (number == 0 || has_blank(found)).then(|| (format!("{}{intent}", found.member.name), after))
+    })
+}
+
+/// Where the first words end, shortest first. A comma or a colon ends the last one.
+fn word_ends(rest: &str) -> Vec<usize> {
+    let (mut ends, mut is_inside) = (Vec::new(), false);
+    for (place, c) in rest.char_indices().chain([(rest.len(), '\n')]) {
+        let is_last = is_separator(c) || c == '\n';
+        let is_end = is_last || c.is_whitespace();
+        if is_end && is_inside {
+            ends.push(place);
+        }
+        if is_last || ends.len() == WORDS_MAX {
+            break;
+        }
+        is_inside = !is_end;
+    }
+    ends
+}
+
+fn is_separator(c: char) -> bool {
+    matches!(c, ',' | ':')
+}
+
+fn has_blank(one: &TeamMember) -> bool {
+    let has = |name: &str| name.contains(char::is_whitespace);
+    has(&one.member.name) || one.member.display_name.as_deref().is_some_and(has)
+}
+
+/// A name without the `!P1` behind it, and that.
+fn without_intent(written: &str) -> (&str, &str) {
+    let place = written.len().saturating_sub(3);
+    match written.split_at_checked(place) {
+        Some((name, intent @ ("!P1" | "!P2" | "!P3" | "!p1" | "!p2" | "!p3"))) => (name, intent),
+        _ => (written, ""),
+    }
+}
+
+/// What is wrong with a word that is no member's name; `None` if it is the beginning of a text.
+fn stranger(rest: &str, is_first: bool, is_listed: bool, team: &Team) -> Option<UnknownMember> {
+    let word = word(rest);
+    let after = rest.get(word.len()..).unwrap_or_default().trim_start();
+    let is_alone = after.is_empty() || after.starts_with(is_separator);
+    let is_near = team.named(word).is_err_and(|error| error.nearest.is_some());
+    // `@src/main.rs` is a file.
+    let is_called = word.starts_with('@') && !word.contains(['/', '.']);
+    let is_meant = match is_listed {
+        true => is_alone || is_near,
+        false => is_alone && is_near,
+    };
+    (is_first || is_called || is_meant).then(|| unknown(word, team))
+}
+
+fn word(rest: &str) -> &str {
+    let end = rest.find(|c: char| c.is_whitespace() || is_separator(c));
+    rest.get(..end.unwrap_or(rest.len())).unwrap_or(rest)
+}
+
+fn unknown(word: &str, team: &Team) -> UnknownMember {
+    let shown = excerpt(word.trim_start_matches('@'), NAME_COLUMNS);
+    let named = team.named(&shown).err();
+    named.unwrap_or_else(|| UnknownMember {
+        name: shown.into(),
+        nearest: None,
+        members: Vec::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use tertulia_team::Limits;
+
+    use super::*;
+
+    fn team() -> Team {
+        let mut eva = TeamMember::scribe("eva");
+        eva.member.display_name = Some("Eva Maria".into());
+        let members = vec![
+            TeamMember::person("ann"),
+            TeamMember::scribe("max"),
+            eva,
+            TeamMember::scribe("code-reviewer"),
+        ];
+        Team::new(members, Limits::default(), None).unwrap()
+    }
+
+    #[track_caller]
+    fn check(given: &str, names: &[&str], text: &str) {
+        let read = read(given, &team()).unwrap();
+        assert_eq!((read.names, read.text), (names.iter().map(|&n| n.to_owned()).collect(), text));
+    }
+
+    #[test]
+    fn names_may_be_apart_by_commas_or_blanks_and_have_a_sign() {
+        for given in ["max eva", "max,eva", "@max, @eva", "@max @eva", "max , eva", ", max eva"] {
+            check(given, &["max", "eva"], "");
+        }
+        check("max,eva,max", &["max", "eva"], "");
+        check("max,", &["max"], "");
+        check("Eva Maria, code_reviewer", &["eva", "code-reviewer"], "");
+        check("max!P1 eva!p3", &["max!P1", "eva!p3"], "");
+        check("", &[], "");
+    }
+
+    #[test]
+    fn the_text_begins_behind_the_names() {
+        check("max, eva: look at this", &["max", "eva"], "look at this");
+        check("max: eva is wrong", &["max"], "eva is wrong");
+        check("@max look, then go", &["max"], "look, then go");
+        check("max, please look", &["max"], "please look");
+        check("max @src/main.rs is odd", &["max"], "@src/main.rs is odd");
+        check("max https://example.org: look", &["max"], "https://example.org: look");
+        check("max ```\ncode", &["max"], "```\ncode");
+    }
+
+    #[test]
+    fn a_word_that_has_to_be_a_name_is_refused_with_the_nearest_one() {
+        for (given, part) in [
+            ("evva look", "'evva' is not at the table (did you mean eva?)"),
+            ("@nobody", "'nobody' is not at the table; there are: ann, max, eva, code-reviewer"),
+            ("max, evva", "did you mean eva?"),
+            ("max, zoe", "'zoe' is not at the table"),
+            ("max maxx", "before words put a colon: /next max: …"),
+            ("max @zoe look", "'zoe' is not at the table"),
+        ] {
+            let error = read(given, &team()).unwrap_err().to_string();
+            assert!(error.contains(part), "{given}: {error}");
+        }
+        assert_eq!(names("@max, eva!P1", &team()).unwrap(), ["max", "eva"]);
+        assert!(
+            names("max or so", &team())
+                .unwrap_err()
+                .to_string()
+                .contains("'or' is not at the table")
+        );
+    }
+
+    #[test]
+    fn a_long_text_costs_little() {
+        let text = "x ".repeat(1_000_000);
+        let given = format!("max {text}");
+        assert_eq!(read(&given, &team()).unwrap().text, text.trim());
+        check(&"max ".repeat(100_000), &["max"], "");
+        assert!(read(&"q".repeat(1_000_000), &team()).unwrap_err().to_string().len() < 200);
+    }
+}

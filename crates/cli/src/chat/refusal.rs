@@ -1,0 +1,65 @@
+//! Why a command of the chat cannot be done, with a cure that can be typed here: the advice of the command
+//! line would name options that a chat does not have.
+
+use tertulia_store::StoreError;
+use tertulia_team::UnknownMember;
+
+use crate::error::CliError;
+use crate::terminal::excerpt;
+
+/// How much of what was typed is said again.
+const GIVEN_COLUMNS: usize = 50;
+
+/// Why a command cannot be done.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refusal {
+    /// A name that nobody has.
+    #[error(transparent)]
+    Unknown(#[from] UnknownMember),
+    /// A word among names that is nearly one.
+    #[error("{error}; before words put a colon: /next {}: …", .names.join(", "))]
+    NotAName { error: UnknownMember, names: Vec<String> },
+    /// Nobody here gets prompts.
+    #[error("only people sit at this table, and they get no prompt")]
+    OnlyPeople,
+    /// No entry has this id, nor begins with it.
+    #[error(
+        "there is no entry {} in this session; /why and /queue name some",
+        excerpt(.given, GIVEN_COLUMNS)
+    )]
+    UnknownEntry { given: String },
+    /// Several entries begin with this.
+    #[error("{given} is the beginning of several ids; write more of it: {candidates}")]
+    AmbiguousEntry { given: String, candidates: String },
+    /// An entry that is no turn.
+    #[error("this entry is no turn; /queue and /why name them")]
+    NoTurn,
+    /// A member that has not spoken.
+    #[error("{member} had no turn yet; /next {member} lets it speak")]
+    NoTurnYet { member: Box<str> },
+    /// A turn would be torn apart.
+    #[error("a turn runs; wait for it, or /cancel it, then fork")]
+    TurnRuns,
+    /// An empty session.
+    #[error("nothing was said yet; there is nothing to fork")]
+    NothingSaid,
+    /// The store said no.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Something else.
+    #[error(transparent)]
+    Other(CliError),
+}
+
+impl Refusal {
+    /// Why an entry was not found.
+    pub(crate) fn of(error: CliError) -> Self {
+        match error {
+            CliError::UnknownEntry { given } => Self::UnknownEntry { given },
+            CliError::AmbiguousEntry { given, candidates } => {
+                Self::AmbiguousEntry { given, candidates }
+            }
+            other => Self::Other(other),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! `/context`: what a member would get now, by sizes. People and house members get no prompt.
+
+use tertulia_session::{EntryId, EntryKind};
+use tertulia_team::{Answers, Driver, TeamMember, TurnPrompt};
+
+use super::plain;
+use crate::chat::refusal::Refusal;
+use crate::chat::style::{Line, Look};
+use crate::terminal::counted;
+use crate::terminal::grouped;
+
+/// What a member would get now; without a name, the one that answers what addresses nobody.
+pub(crate) fn context(driver: &mut Driver, given: &str) -> Vec<Line> {
+    let member = match meant(driver, given) {
+        Ok(member) => member,
+        Err(why) => return Line::all_of(&why.to_string(), Look::Alarm),
+    };
+    let name = member.member.name.clone();
+    if let Some(why) = gets_none(member) {
+        return vec![plain(&format!("{name} {why}"))];
+    }
+    let (window, budget) = (member.window, member.budget_bytes);
+    let own = own_newest(driver, &name);
+    match driver.prompt_for(&name) {
+        Some(prompt) => context_lines(&name, window, budget, own.as_ref(), &prompt),
+        None => vec![plain("nothing was said yet")],
+    }
+}
+
+fn meant<'d>(driver: &'d Driver, given: &str) -> Result<&'d TeamMember, Refusal> {
+    let team = driver.team();
+    if !given.is_empty() {
+        return Ok(team.named(given)?);
+    }
+    let members = team.members();
+    let default = members.iter().find(|one| one.member.is_default);
+    let found = default.or_else(|| members.iter().find(|one| !one.is_person()));
+    found.ok_or(Refusal::OnlyPeople)
+}
+
+/// Why a member gets no prompt; `None` if it gets one.
+fn gets_none(member: &TeamMember) -> Option<&'static str> {
+    match &member.answers {
+        Answers::Person => Some("is a person and gets no prompt: it is all on this screen"),
+        Answers::Scribe => Some("gets no prompt: it writes the minutes from the log"),
+        Answers::Librarian => {
+            Some("gets no prompt: it looks the newest message up in past sessions")
+        }
+        Answers::Agent(_) => None,
+    }
+}
+
+/// The newest message, if the member said it itself.
+fn own_newest(driver: &Driver, name: &str) -> Option<EntryId> {
+    let mut said = driver.entries().iter().rev().filter_map(|entry| match &entry.kind {
+        EntryKind::Message(message) if !message.text().trim().is_empty() => Some((entry, message)),
+        _ => None,
+    });
+    let (entry, message) = said.next()?;
+    let speaker = message.speaker.as_deref()?;
+    (*speaker.role_id == *name).then(|| entry.id.clone())
+}
+
+fn context_lines(
+    name: &str,
+    window: usize,
+    budget: u64,
+    own: Option<&EntryId>,
+    prompt: &TurnPrompt,
+) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if let Some(own) = own {
+        lines.push(plain(&format!(
+            "the newest message, {own}, is {name}'s own: it waits for the next one. Asked to go on now,"
+        )));
+    }
+    let system = prompt.system.as_deref().map_or(0, str::len) as u64;
+    let bytes = prompt.text.len() as u64;
+    lines.push(plain(&format!(
+        "{name} would get {} of {} bytes ({})",
+        grouped(bytes + system),
+        grouped(budget),
+        prompt.status.as_str(),
+    )));
+    if system > 0 {
+        lines.push(plain(&format!("  system text  {}", counted(system, "byte", "bytes"))));
+    }
+    lines.push(plain(&format!("  prompt       {}", counted(bytes, "byte", "bytes"))));
+    lines
+        .push(plain(&format!("  word for word  {}", word_for_word(window, own.is_some(), prompt))));
+    lines.push(match prompt.covered as u64 {
+        0 => plain("  minutes      none"),
+        covered => {
+            let messages = counted(covered, "earlier message", "earlier messages");
+            plain(&format!("  minutes      for {messages}"))
+        }
+    });
+    let recalled: Vec<&str> = prompt.recalled.iter().map(EntryId::as_str).collect();
+    lines.push(match recalled.as_slice() {
+        [] => plain("  recalled     nothing"),
+        ids => plain(&format!("  recalled     from {}", ids.join(", "))),
+    });
+    lines
+}
+
+fn word_for_word(window: usize, is_own: bool, prompt: &TurnPrompt) -> String {
+    let newest = if is_own { "its own newest message" } else { "the message to answer" };
+    let before = match prompt.kept {
+        0 => "nothing before it".to_owned(),
+        kept => format!("{kept} before it"),
+    };
+    let dropped = match prompt.dropped {
+        0 => String::new(),
+        dropped => format!("; {dropped} did not fit"),
+    };
+    format!("{newest} and {before}, of a window of {window}{dropped}")
+}

@@ -1,0 +1,166 @@
+//! Commands that would do nothing say so, and none of them gives advice for the command line.
+
+use super::Parlour;
+use super::plain::talk;
+
+const TEAM: &str = r#"
+[[member]]
+name = "ann"
+kind = "human"
+
+[[member]]
+name = "max"
+agent = "script"
+answers = ["Max here."]
+
+[[member]]
+name = "eva"
+display_name = "Eva"
+agent = "script"
+answers = ["Eva here."]
+
+[[member]]
+name = "tests"
+agent = "command"
+command = ["sh", "-c", "echo all good"]
+cwd = "src"
+"#;
+
+fn parlour() -> Parlour {
+    let parlour = Parlour::with(TEAM, &[]);
+    std::fs::create_dir(parlour.path().join("src")).unwrap();
+    parlour
+}
+
+/// What is shown between the greeting and the end.
+#[track_caller]
+fn shown(input: &str) -> String {
+    let shown = talk(&parlour(), &["--session", "talk"], input);
+    shown.split_once('\n').map_or("", |(_, rest)| rest).trim_end().to_owned()
+}
+
+#[test]
+fn a_command_with_nothing_to_do_says_so_and_says_nothing_to_the_table() {
+    for (command, answer) in [
+        ("/resume", "nothing waits"),
+        ("/cancel", "nobody speaks, so there is nothing to stop"),
+        ("/drop max", "no turn of max waits; /queue shows who does"),
+        ("/drop all", "nobody waits; Esc or /cancel stops the turn that runs"),
+        (
+            "/drop mex",
+            "'mex' is not at the table (did you mean max?); there are: ann, max, eva, tests",
+        ),
+        ("/task", "the team has no task; /task TEXT sets one"),
+        ("/compact", "there is nothing yet to write minutes of"),
+        ("/resume max", "max had no turn yet; /next max lets it speak"),
+        ("/drop ,", "say whose turns: /drop NAME, or /drop all"),
+        ("/cost", "no agent has told what its answers cost"),
+        ("/why", "nothing was said yet"),
+        ("/fork", "nothing was said yet; there is nothing to fork"),
+    ] {
+        assert_eq!(shown(&format!("{command}\n")), answer, "{command}");
+    }
+}
+
+#[test]
+fn a_task_that_is_taken_away_is_told_once_more() {
+    let shown = shown("/task Build it\n/task\n/task\n");
+    let expected = "the task was: Build it\nann: [TEAM_TASK: ]\nthe team has no task any more\n\
+                    the team has no task; /task TEXT sets one";
+    assert!(shown.ends_with(expected), "{shown}");
+}
+
+#[test]
+fn next_takes_names_apart_by_commas_or_blanks_with_a_sign_or_without() {
+    for given in ["max,eva", "max eva", "@max, @eva", "@Max @Eva", "max,eva: go", "max eva go on"] {
+        let shown = shown(&format!("/next {given}\n"));
+        assert!(shown.contains("[NEXT: max, eva]"), "{given}: {shown}");
+        assert!(shown.contains("max:\nMax here.") && shown.contains("Eva:\nEva here."), "{shown}");
+    }
+    let code = shown("/next max: see `this\n");
+    assert!(code.contains("ann:\n[NEXT: max]\nsee `this\nmax:\nMax here."), "{code}");
+}
+
+#[test]
+fn next_with_an_unknown_name_offers_the_nearest_and_says_nothing() {
+    let there = "there are: ann, max, eva, tests";
+    for (given, expected) in [
+        ("evva look", format!("'evva' is not at the table (did you mean eva?); {there}")),
+        ("@nobody", format!("'nobody' is not at the table; {there}")),
+        (
+            "max, evva",
+            format!(
+                "'evva' is not at the table (did you mean eva?); {there}; before words put a colon: \
+                 /next max: …"
+            ),
+        ),
+        ("", "say who: /next NAME… [TEXT]; /members shows who is there".to_owned()),
+    ] {
+        assert_eq!(shown(&format!("/next {given}\n")), expected, "{given}");
+    }
+}
+
+#[test]
+fn a_slip_in_a_mention_is_told_with_the_name_that_is_near() {
+    let asked = shown("@evva please look\n@eva I mean you\n");
+    assert!(asked.contains("'evva' is not at the table (did you mean eva?)"), "{asked}");
+    assert!(!asked.contains("Max here."), "nobody else answers: {asked}");
+    let told = shown("Please ask @evva.\n");
+    assert!(told.contains("names 'evva', who is not at the table; did you mean eva?"), "{told}");
+    assert!(told.ends_with("Max here."), "{told}");
+}
+
+#[test]
+fn members_are_told_as_what_they_are() {
+    let expected = "@ann  a person\n\
+                    @max  script, window 20\n\
+                    @eva \"Eva\"  script, window 20\n\
+                    @tests  command `sh -c echo all good`, window 20, works in src";
+    assert_eq!(shown("/members\n"), expected);
+}
+
+#[test]
+fn a_context_is_for_agents_and_says_when_the_newest_message_is_their_own() {
+    assert_eq!(
+        shown("/context ann\n"),
+        "ann is a person and gets no prompt: it is all on this screen"
+    );
+    assert_eq!(shown("/context max\n"), "nothing was said yet");
+    let wrong = shown("/context mex\n");
+    assert!(wrong.starts_with("'mex' is not at the table (did you mean max?)"), "{wrong}");
+    let own = shown("hello\n/context max\n");
+    let (_, own) = own.split_once("\n\n").unwrap();
+    assert!(own.starts_with("the newest message, e-"), "{own}");
+    assert!(
+        own.contains(", is max's own: it waits for the next one. Asked to go on now,\n"),
+        "{own}"
+    );
+    assert!(own.contains("its own newest message and 1 before it"), "{own}");
+    let other = shown("hello\n/context eva\n");
+    assert!(other.contains("\neva would get ") && !other.contains("own"), "{other}");
+}
+
+#[test]
+fn no_command_advises_what_only_the_command_line_has() {
+    let input = "hello\n/export log.jsonl\n/export log.jsonl\n/export no/such/folder/x\n/why zzz\n\
+                 /fork zzz\n/resume zzz\n/context zzz\n/next zzz\n/drop zzz\n/help\n/members\n/queue\n\
+                 /cost\n/why\n/resume\n/nonsense\n";
+    let shown = shown(input);
+    assert!(
+        shown.contains("log.jsonl is there already and stays as it is; name another file"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("there is no entry zzz in this session; /why and /queue name some"),
+        "{shown}"
+    );
+    for word in ["--", "`tertulia", "tertulia "] {
+        assert!(!shown.contains(word), "{word} is in:\n{shown}");
+    }
+}
+
+#[test]
+fn one_thing_is_told_as_one() {
+    let shown = shown("Decision: we keep the tokens in SQLite.\nagain\n/task Build it\n/compact\n");
+    assert!(shown.ends_with("\nminutes stand for 1 message now"), "{shown}");
+}

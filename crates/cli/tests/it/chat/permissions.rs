@@ -1,0 +1,160 @@
+//! An agent that asks to be allowed something, as a person at a terminal sees it: a numbered question,
+//! answered by typing, or ended with Esc. The agent is a shell that speaks the Agent Client Protocol.
+
+use super::Parlour;
+use super::terminal::Terminal;
+
+const TEAM: &str = r#"
+[[member]]
+name = "ann"
+kind = "human"
+
+[[member]]
+name = "asker"
+agent = "acp"
+command = ["sh", "asker.sh"]
+"#;
+
+/// Greets, takes the prompt, asks, and says what came of it.
+const ASKER: &str = r#"
+hear() { IFS= read -r line || exit 0; }
+say() { printf '%s\n' "$1"; }
+chunk() { say '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"'"$1"'"}}}}'; }
+hear; say '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentInfo":{"name":"fake"}}}'
+hear; say '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s-1"}}'
+hear
+chunk 'I will tidy up.'
+say '{"jsonrpc":"2.0","id":"p-1","method":"session/request_permission","params":{"sessionId":"s-1","toolCall":{"toolCallId":"c-1","title":"rm -r build","kind":"execute","rawInput":{"command":"rm -r build"}},"options":[{"optionId":"always","name":"Always allow","kind":"allow_always"},{"optionId":"once","name":"Allow once","kind":"allow_once"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}}'
+hear
+echo "$line" >>told
+case "$line" in
+  *'"optionId":"no"'*) chunk ' So it stays.' ;;
+  *'"optionId"'*) chunk ' It is gone.' ;;
+  *) hear; say '{"jsonrpc":"2.0","id":4,"result":{"stopReason":"cancelled"}}'; exit 0 ;;
+esac
+say '{"jsonrpc":"2.0","id":4,"result":{"stopReason":"end_turn"}}'
+hear
+"#;
+
+const ASKED: &str = "\
+session talk · @ann @asker · /help
+ann: please tidy up
+asker:
+I will tidy up.
+→ execute rm -r build
+? asker wants to: rm -r build
+  {\"command\":\"rm -r build\"}
+  1  Always allow
+  2  Allow once
+  3  Reject
+  type a number; 0 says no, Esc ends the turn
+";
+
+const REMINDER: &str = "asker asks… 1 to 3, 0 says no, Esc ends the turn";
+
+/// A chat in which the agent has asked.
+fn asked() -> (Parlour, Terminal) {
+    let parlour = Parlour::with(TEAM, &[("asker.sh", ASKER)]);
+    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    terminal.shows("> ");
+    terminal.types("please tidy up\r");
+    let screen = terminal.until("the question", |screen| is_at_rest(screen, REMINDER));
+    assert_eq!(told(&screen), format!("{ASKED}{REMINDER}\n>"));
+    (parlour, terminal)
+}
+
+/// Whether this stands above an empty line to type.
+fn is_at_rest(screen: &str, above: &str) -> bool {
+    screen.trim_end().ends_with(&format!("{above}\n>"))
+}
+
+/// The screen without the line about the team file, and without times.
+fn told(screen: &str) -> String {
+    let lines = screen.lines().map(str::trim_end).filter(|line| !line.ends_with("as it is now"));
+    let timeless = lines.map(|line| match line.strip_suffix(" s") {
+        Some(time) if time.ends_with(|c: char| c.is_ascii_digit()) => {
+            let words = time.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+            format!("{words}TIME")
+        }
+        _ => line.to_owned(),
+    });
+    timeless.collect::<Vec<_>>().join("\n").trim_end().to_owned()
+}
+
+/// What the agent was answered.
+fn answered(parlour: &Parlour) -> String {
+    std::fs::read_to_string(parlour.path().join("told")).unwrap()
+}
+
+/// Types, waits for the end of the turn, and compares what stands below the question.
+#[track_caller]
+fn check(keys: &str, is_over: &str, below: &str, outcome: &str) {
+    let (parlour, mut terminal) = asked();
+    terminal.types(keys);
+    let screen = terminal.until("the end of the turn", |screen| {
+        screen.contains(is_over) && screen.trim_end().ends_with(" s\n\n>")
+    });
+    assert_eq!(told(&screen), format!("{ASKED}{below}\n\n>"));
+    assert!(answered(&parlour).contains(outcome), "{}", answered(&parlour));
+    terminal.types("/queue\r");
+    terminal.shows("nobody speaks, and nobody waits");
+    terminal.types("/quit\r");
+    assert_eq!(terminal.ends().0, 0);
+}
+
+#[test]
+fn a_typed_number_allows_it() {
+    check("2\r", "It is gone.", "(Allow once)\n It is gone.\nTIME", r#""optionId":"once""#);
+}
+
+#[test]
+fn the_name_of_a_choice_allows_it_too() {
+    check("always allow\r", "It is gone.", "(Always allow)\n It is gone.\nTIME", r#""always""#);
+}
+
+#[test]
+fn a_typed_nought_refuses_it() {
+    let below = "(no)\n✗ execute was not allowed: not permitted\n So it stays.\nTIME";
+    check("0\r", "So it stays.", below, r#""optionId":"no""#);
+}
+
+#[test]
+fn esc_ends_the_turn_that_asks() {
+    let below = "✗ execute was not allowed: not permitted\n(cut off here)\ncancelled · TIME";
+    check("\x1b", "cancelled", below, r#"{"outcome":"cancelled"}"#);
+}
+
+#[test]
+fn a_yes_that_may_mean_two_things_and_a_wrong_number_are_no_answers_and_not_said() {
+    let (parlour, mut terminal) = asked();
+    terminal.types("yes\r");
+    terminal.shows("yes? type a number from 0 to 3; 0 says no");
+    terminal.types("4\r");
+    let screen = terminal.shows("4? type a number from 0 to 3; 0 says no");
+    assert!(!screen.contains("ann: yes") && screen.contains(REMINDER), "{screen}");
+    terminal.types("/queue\r");
+    terminal.shows("asker speaks  e-");
+    assert!(!parlour.path().join("told").exists(), "the agent waits");
+    terminal.types("no\r");
+    terminal.shows("So it stays.");
+    terminal.types("/quit\r");
+    assert_eq!(terminal.ends().0, 0);
+}
+
+#[test]
+fn words_are_said_meanwhile_and_the_agent_still_waits() {
+    let (_parlour, mut terminal) = asked();
+    terminal.types("tell me why first\r");
+    terminal.until("the words and the reminder", |screen| {
+        screen.contains("ann: tell me why first") && is_at_rest(screen, REMINDER)
+    });
+    terminal.types("\x1b");
+    terminal.shows("shall the one that waits go on?");
+    terminal.until("the hint", |screen| {
+        is_at_rest(screen, "the table waits… /resume goes on, /drop all forgets")
+    });
+    terminal.types("/drop all\r");
+    terminal.until("nothing waits", |screen| screen.trim_end().ends_with("ann: [DROP: ALL]\n>"));
+    terminal.types("/quit\r");
+    assert_eq!(terminal.ends().0, 0);
+}

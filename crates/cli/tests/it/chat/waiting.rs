@@ -1,0 +1,87 @@
+//! Whose turn it is, as a person at a terminal sees it: what the table waits for stands above the line.
+
+use super::Parlour;
+use super::terminal::Terminal;
+
+const TEAM: &str = r#"
+[limits]
+turns = 1
+
+[[member]]
+name = "ann"
+kind = "human"
+
+[[member]]
+name = "max"
+agent = "script"
+answers = ["@ann which one?", "@eva please look.", "Done."]
+
+[[member]]
+name = "eva"
+agent = "script"
+answers = ["It is fine."]
+"#;
+
+fn ends_with(screen: &str, end: &str) -> bool {
+    screen.trim_end().ends_with(end)
+}
+
+#[test]
+fn a_person_is_told_who_waits_for_them_and_how_to_go_on() {
+    let parlour = Parlour::with(TEAM, &[]);
+    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    terminal.shows("> ");
+    terminal.types("hello\r");
+    let hint = "ann is asked… say something, or /resume goes on\n>";
+    let screen = terminal.until("the hint", |screen| ends_with(screen, hint));
+    assert!(screen.contains("? ann: max waits for your answer"), "{screen}");
+    terminal.types("/resume\r");
+    terminal.until("no hint", |screen| ends_with(screen, "> /resume\n>"));
+    terminal.types("/resume\r");
+    terminal.until("that nothing waits", |screen| ends_with(screen, "nothing waits\n>"));
+
+    terminal.types("go on\r");
+    let hint = "the table waits… /resume goes on, /drop all stops\n>";
+    let screen = terminal.until("the hint", |screen| ends_with(screen, hint));
+    assert!(screen.contains("the agents had a turn since a person spoke"), "{screen}");
+    terminal.types("/queue\r");
+    terminal.shows("eva waits  max wrote @eva in e-");
+    terminal.types("/resume\r");
+    terminal.shows("eva:\nIt is fine.");
+    terminal.types("/quit\r");
+    assert_eq!(terminal.ends().0, 0);
+}
+
+#[test]
+fn a_session_that_is_opened_again_says_who_waits() {
+    let parlour = Parlour::with(TEAM, &[]);
+    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    terminal.shows("> ");
+    terminal.types("hello\r");
+    terminal.shows("? ann: max waits for your answer");
+    terminal.types("\x04");
+    assert_eq!(terminal.ends().0, 0);
+
+    let mut again = Terminal::chat(&parlour, &["--continue"]);
+    again.until("the question and the hint", |screen| {
+        screen.contains("max:\n@ann which one?\n\n? ann: max waits for your answer")
+            && ends_with(screen, "ann is asked… say something, or /resume goes on\n>")
+    });
+    again.types("/quit\r");
+    assert_eq!(again.ends().0, 0);
+}
+
+#[test]
+fn our_own_sentences_are_not_broken_inside_a_word() {
+    let parlour = Parlour::with(TEAM, &[]);
+    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    terminal.shows("> ");
+    terminal.types("/fork with a name that nobody knows and that goes on");
+    terminal.resize(40, 44);
+    terminal.until("the narrow line", |screen| screen.contains("\n  hat goes on"));
+    terminal.types("\r");
+    let screen = terminal.shows("name some");
+    assert!(screen.contains("there is no entry with a name that nobody\nknows"), "{screen}");
+    terminal.types("/quit\r");
+    assert_eq!(terminal.ends().0, 0);
+}
