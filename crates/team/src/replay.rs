@@ -58,6 +58,8 @@ struct Replayer<'a> {
     texts: HashMap<&'a str, &'a Message>,
     /// Messages whose text is gone, so that what follows from them cannot be checked.
     gone: HashSet<EntryId>,
+    /// Messages that were purged. Whether a person said them shows in what they led to.
+    purged: HashSet<EntryId>,
 }
 
 impl Machine {
@@ -71,6 +73,7 @@ impl Machine {
             differences: Vec::new(),
             texts: HashMap::new(),
             gone: HashSet::new(),
+            purged: HashSet::new(),
         };
         for entry in entries {
             replayer.read(entry);
@@ -89,6 +92,10 @@ impl<'a> Replayer<'a> {
             EntryKind::Turn(turn) => self.turn(entry, turn),
             EntryKind::Usage(usage) => self.usage(usage),
             EntryKind::Custom(_) => self.about_table(entry),
+            EntryKind::Purged(purged) if &*purged.type_name == "message" => {
+                self.expect_nothing(entry);
+                self.purged.insert(entry.id.clone());
+            }
             EntryKind::BranchSummary(_) => {
                 self.recorded.branch = Some(entry.id.clone());
                 self.machine.state.branch = Some(entry.id.clone());
@@ -167,6 +174,7 @@ impl<'a> Replayer<'a> {
         };
         let id = cause.turn().unwrap_or(&entry.id).clone();
         let change = TurnChange { turn: id, seat, state: turn.state, cause };
+        self.hear_purged(&change);
         if self.only_follows() {
             return self.recorded.apply(&self.machine.table, &change);
         }
@@ -185,6 +193,21 @@ impl<'a> Replayer<'a> {
             }
             self.follow_log();
         }
+    }
+
+    /// A turn that a person asked for by a message that was purged: the person spoke, whatever was said.
+    fn hear_purged(&mut self, change: &TurnChange) {
+        let Cause::Asked { entry, by, .. } = &change.cause else { return };
+        let table = &self.machine.table;
+        let seat = by.as_deref().and_then(|by| table.seat_of(by));
+        if seat.is_some_and(|seat| !table.is_human(seat)) || !self.purged.remove(entry) {
+            return;
+        }
+        self.recorded.person_said(entry);
+        if self.gone.insert(entry.clone()) {
+            self.differences_push(Difference::TextGone { at: entry.clone() });
+        }
+        self.follow_log();
     }
 
     /// Feeds the event that led to this entry.

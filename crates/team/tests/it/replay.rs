@@ -2,7 +2,7 @@
 
 use crate::desk::{Desk, members, show};
 use tertulia_session::{EntryId, EntryKind, NewEntry, Redaction, Turn};
-use tertulia_team::{Difference, Event, Machine, Member, Table};
+use tertulia_team::{Difference, Event, Limits, Machine, Member, Table};
 
 fn conversation() -> Desk {
     let mut desk = Desk::new();
@@ -114,6 +114,30 @@ fn what_follows_from_a_text_that_is_gone_is_taken_as_recorded() {
     let again = replay(&desk);
     assert_eq!(again.differences, [Difference::TextGone { at: EntryId::from("m2") }]);
     assert!(again.machine.waiting().eq(desk.machine.waiting()));
+}
+
+#[test]
+fn a_message_of_a_person_that_was_purged_is_the_only_difference() {
+    let mut desk = Desk::with_limits(Limits { turns: 2, ..Limits::default() });
+    desk.person("@max one");
+    desk.answer("@eva two");
+    desk.answer("three");
+    // Without it the agents would have had too many turns.
+    desk.person("@eva four");
+    desk.answer("@max five");
+    desk.answer("six");
+    let place = desk.log.iter().position(|entry| entry.id.as_str() == "m4").unwrap();
+    let purged = tertulia_session::Purged {
+        type_name: "message".into(),
+        hash: tertulia_session::RecordHash::of(&desk.log[place]),
+        by: "r1".into(),
+        unknown: tertulia_session::Fields::NONE,
+    };
+    desk.log[place].kind = EntryKind::Purged(purged);
+    let again = replay(&desk);
+    assert_eq!(again.differences, [Difference::TextGone { at: EntryId::from("m4") }]);
+    assert!(again.machine.waiting().eq(desk.machine.waiting()));
+    assert_eq!(again.machine.status(), desk.machine.status());
 }
 
 #[test]
