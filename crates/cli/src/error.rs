@@ -9,7 +9,7 @@ use tertulia_session::json::SyntaxError;
 use tertulia_session::record;
 use tertulia_store::{InvalidStoreUrl, Problem, SessionId, StoreError};
 use tertulia_team::file::{FileErrors, TrustError, TrustReason};
-use tertulia_team::{DriveError, TeamError, UnknownMember};
+use tertulia_team::{DriveError, SpeakerError, TeamError, UnknownMember};
 
 use crate::lines;
 use crate::model_context::BuildError;
@@ -59,11 +59,23 @@ pub(crate) enum CliError {
     )]
     TooLarge { path: PathBuf, bytes_max: u64 },
     /// A folder, a pipe or a device where a file is needed.
-    #[error("{} is no file; name one, or - for standard input", .path.display())]
+    #[error("{} is no file; name one", .path.display())]
     NotAFile { path: PathBuf },
+    /// The same where standard input would do.
+    #[error("{} is no file; name one, or - for standard input", .path.display())]
+    NoFileToRead { path: PathBuf },
     /// A file would be overwritten.
-    #[error("{} is there already; name another file, or replace it with --force", .path.display())]
+    #[error("{} is there already; name another file", .path.display())]
     FileExists { path: PathBuf },
+    /// An export would be overwritten.
+    #[error("{} is there already; name another file, or replace it with --force", .path.display())]
+    ExportExists { path: PathBuf },
+    /// A team file would be overwritten.
+    #[error(
+        "{} is there already; --force replaces it, --print shows what would be written",
+        .path.display()
+    )]
+    TeamFileExists { path: PathBuf },
     /// A file cannot be written.
     #[error("cannot write {}: {source}", .path.display())]
     WriteFile { path: PathBuf, source: io::Error },
@@ -76,8 +88,18 @@ pub(crate) enum CliError {
     /// There is no folder for the store.
     #[error("no home folder is known; name a store with --store sqlite:PATH, or set TERTULIA_HOME")]
     NoHome,
+    /// The folder of this program's data is none, or is not to be written to.
+    #[error(
+        "the data folder {} (from {variable}) cannot be used: {why}; set TERTULIA_HOME to a folder that \
+         you may write to, it is made if it is not there",
+        .folder.display()
+    )]
+    HomeUnusable { folder: PathBuf, variable: &'static str, why: String },
     /// There is no store yet.
-    #[error("there are no sessions yet at {place}; `tertulia sessions import` brings one in")]
+    #[error(
+        "there are no sessions yet at {place}; `tertulia run \"…\"` begins one, \
+         `tertulia sessions import` brings one in"
+    )]
     NoSessions { place: String },
     /// No session has this id, nor begins with it.
     #[error("there is no session {given}; {}", nearest_hint(.nearest.as_deref()))]
@@ -100,6 +122,12 @@ pub(crate) enum CliError {
     /// The team file says what it must not.
     #[error("{0}")]
     TeamFile(#[from] FileErrors),
+    /// A team file that was named and is not there.
+    #[error(
+        "there is no file {} ({by} names it as the team file); `tertulia init` writes one",
+        .path.display()
+    )]
+    NoTeamFile { path: PathBuf, by: &'static str },
     /// A team cannot be made of its file.
     #[error("{}: {error}", .path.display())]
     Team { path: PathBuf, error: TeamError },
@@ -112,6 +140,20 @@ pub(crate) enum CliError {
     /// A name that nobody at the table has.
     #[error("{flag}: {error}")]
     UnknownMember { flag: &'static str, error: UnknownMember },
+    /// A person who gets no prompt.
+    #[error("--member: {name} is a person and gets no prompt; {}", agents_hint(.agents))]
+    NoPrompt { name: Box<str>, agents: Vec<Box<str>> },
+    /// Whoever speaks is to answer.
+    #[error("--member: {name} is who speaks; {}", agents_hint(.agents))]
+    OwnAnswer { name: Box<str>, agents: Vec<Box<str>> },
+    /// `--as` names nobody who can speak.
+    #[error("--as: {}", wrong_speaker(.0))]
+    Speaker(SpeakerError),
+    /// `--as` and the text name two people.
+    #[error(
+        "--as {flag} and [FROM: {marker}] in the text name two speakers; leave one of them out"
+    )]
+    TwoSpeakers { flag: String, marker: String },
     /// The table cannot go on.
     #[error("{0}")]
     Drive(#[from] DriveError),
@@ -122,14 +164,14 @@ pub(crate) enum CliError {
     )]
     NoTable { place: String, folder: String, elsewhere: String },
     /// No entry has this id, nor begins with it.
-    #[error("there is no entry {given} in this session; `tertulia sessions show` lists them")]
-    UnknownEntry { given: String },
+    #[error("there is no entry {given} {}", entries_hint(.session.as_ref()))]
+    UnknownEntry { given: String, session: Option<SessionId> },
     /// Several entries begin with this.
     #[error("{given} is the beginning of several ids; write more of it: {candidates}")]
     AmbiguousEntry { given: String, candidates: String },
     /// An entry that is no turn.
-    #[error("{given} is no turn; `tertulia why {given}` names the turns it led to")]
-    NoTurn { given: String },
+    #[error("{given} is no turn; `{why}` names the turns it led to")]
+    NoTurn { given: String, why: String },
     /// A decision of the log is not what would be decided now; each was told already.
     #[error("{0}")]
     Different(String),
@@ -172,23 +214,42 @@ impl CliError {
         }
     }
 
+    /// The same error, where it is known in which session something was looked for.
+    pub(crate) fn in_session(self, id: &SessionId) -> Self {
+        match self {
+            Self::UnknownEntry { given, .. } => {
+                Self::UnknownEntry { given, session: Some(id.clone()) }
+            }
+            other => other,
+        }
+    }
+
     /// Tells the person and gives the exit code.
     pub(crate) fn tell(&self, stderr: &mut dyn Write) -> ExitCode {
-        if let Self::ReaderDone = self {
-            return ExitCode::SUCCESS;
+        if !matches!(self, Self::ReaderDone) {
+            // With standard error gone too there is nobody left to tell.
+            let _ = writeln!(stderr, "tertulia: {}", visible(&self.to_string()));
         }
-        // With standard error gone too there is nobody left to tell.
-        let _ = writeln!(stderr, "tertulia: {}", visible(&self.to_string()));
+        ExitCode::from(self.code())
+    }
+
+    /// The exit code.
+    pub(crate) fn code(&self) -> u8 {
         match self {
+            Self::ReaderDone => 0,
             Self::Usage(_)
             | Self::StoreUrl(_)
             | Self::Untrusted { .. }
             | Self::UnknownMember { .. }
+            | Self::NoPrompt { .. }
+            | Self::OwnAnswer { .. }
+            | Self::Speaker(_)
+            | Self::TwoSpeakers { .. }
             | Self::Drive(DriveError::Speaker(_))
-            | Self::Store(StoreError::InvalidSessionId(_)) => ExitCode::from(2),
-            Self::NeedsPerson(_) => ExitCode::from(3),
-            Self::Interrupted(_) => ExitCode::from(130),
-            _ => ExitCode::FAILURE,
+            | Self::Store(StoreError::InvalidSessionId(_)) => 2,
+            Self::NeedsPerson(_) => 3,
+            Self::Interrupted(_) => 130,
+            _ => 1,
         }
     }
 }
@@ -197,6 +258,43 @@ fn nearest_hint(nearest: Option<&str>) -> String {
     match nearest {
         Some(nearest) => format!("did you mean {nearest}?"),
         None => "`tertulia sessions list` shows those that are there".to_owned(),
+    }
+}
+
+fn entries_hint(session: Option<&SessionId>) -> String {
+    match session {
+        Some(id) => format!("in session {id}; `tertulia sessions show {id}` lists them"),
+        None => "in this session".to_owned(),
+    }
+}
+
+/// Who does get a prompt.
+fn agents_hint(agents: &[Box<str>]) -> String {
+    match agents {
+        [] => "no agent sits at the table; `tertulia init` writes a team file with some".to_owned(),
+        some => format!("name an agent: {}", some.join(", ")),
+    }
+}
+
+/// What is wrong with `--as`, with its own cure: whoever wrote a flag is told of the flag.
+fn wrong_speaker(error: &SpeakerError) -> String {
+    match error {
+        SpeakerError::Unknown { name, nearest, people } => {
+            let nearest = nearest.as_ref().map(|name| format!(" (did you mean --as {name}?)"));
+            let (nearest, people) = (nearest.unwrap_or_default(), people.join(", "));
+            format!(
+                "no person at this table is called '{name}'{nearest}; name one with --as: {people}"
+            )
+        }
+        SpeakerError::Agent { name, people } => {
+            let people = people.join(", ");
+            format!(
+                "'{name}' is an agent and cannot speak for a person; name one with --as: {people}"
+            )
+        }
+        SpeakerError::Several { people } => {
+            format!("several people sit at this table; name one with --as: {}", people.join(", "))
+        }
     }
 }
 

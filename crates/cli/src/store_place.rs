@@ -5,6 +5,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access, access};
 use tertulia_store::{SessionStore, StoreUrl};
 
 use crate::args::StoreArg;
@@ -16,6 +17,15 @@ const FILE: &str = "sessions.db";
 /// Where the sessions are.
 pub(crate) struct StorePlace {
     url: StoreUrl,
+    /// The folder of this program's data, if the store is there because nobody named one.
+    home: Option<Home>,
+}
+
+/// The folder of this program's data.
+struct Home {
+    folder: PathBuf,
+    /// The variable that leads there.
+    variable: &'static str,
 }
 
 impl StorePlace {
@@ -23,14 +33,20 @@ impl StorePlace {
     pub(crate) fn read(arg: &StoreArg) -> Result<Self, CliError> {
         // A variable that is set to nothing says nothing.
         match arg.store.as_deref().filter(|text| !text.is_empty()) {
-            Some(text) => Ok(Self { url: StoreUrl::parse(text)? }),
-            None => Ok(Self { url: StoreUrl::Sqlite(home()?.join(FILE)) }),
+            Some(text) => Ok(Self { url: StoreUrl::parse(text)?, home: None }),
+            None => {
+                let home = Home::read()?;
+                Ok(Self { url: StoreUrl::Sqlite(home.folder.join(FILE)), home: Some(home) })
+            }
         }
     }
 
     /// The store; a file is made if it is not there.
     pub(crate) fn open(&self) -> Result<SessionStore, CliError> {
-        Ok(SessionStore::open(&self.url)?)
+        SessionStore::open(&self.url).map_err(|error| {
+            let unusable = self.home.as_ref().and_then(Home::problem);
+            unusable.unwrap_or_else(|| error.into())
+        })
     }
 
     /// The store, or none if there is no file yet: whoever only reads makes none.
@@ -69,15 +85,48 @@ impl StorePlace {
     }
 }
 
-/// The folder of this program's data.
+/// The folder of this program's data. It may not be there.
 pub(crate) fn home() -> Result<PathBuf, CliError> {
-    let folder =
-        |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    if let Some(own) = folder("TERTULIA_HOME") {
-        return Ok(own);
+    Home::read().map(|home| home.folder)
+}
+
+/// Does something in that folder. If it fails because the folder is none, the folder is told.
+pub(crate) fn in_home<T, E: Into<CliError>>(
+    work: impl FnOnce(&Path) -> Result<T, E>,
+) -> Result<T, CliError> {
+    let home = Home::read()?;
+    work(&home.folder).map_err(|error| home.problem().unwrap_or_else(|| error.into()))
+}
+
+impl Home {
+    fn read() -> Result<Self, CliError> {
+        let folder =
+            |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        if let Some(folder) = folder("TERTULIA_HOME") {
+            return Ok(Self { folder, variable: "TERTULIA_HOME" });
+        }
+        // The rule of that variable: a relative path counts as none.
+        if let Some(data) = folder("XDG_DATA_HOME").filter(|path| path.is_absolute()) {
+            return Ok(Self { folder: data.join("tertulia"), variable: "XDG_DATA_HOME" });
+        }
+        let home = folder("HOME").ok_or(CliError::NoHome)?;
+        Ok(Self { folder: home.join(".local/share/tertulia"), variable: "HOME" })
     }
-    // The rule of that variable: a relative path counts as none.
-    let data = folder("XDG_DATA_HOME").filter(|path| path.is_absolute());
-    let data = data.or_else(|| Some(folder("HOME")?.join(".local/share")));
-    data.map(|data| data.join("tertulia")).ok_or(CliError::NoHome)
+
+    /// Why something just failed here, if the folder is to blame.
+    fn problem(&self) -> Option<CliError> {
+        let near = self.folder.ancestors().find(|path| path.symlink_metadata().is_ok());
+        // A relative path begins in the working folder.
+        let near = near.filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let why = match near.is_dir() {
+            false => format!("{} is no folder", near.display()),
+            true if access(near, Access::WRITE_OK | Access::EXEC_OK).is_err() => {
+                format!("{} is not yours to write to", near.display())
+            }
+            true if !self.folder.is_dir() => "it cannot be made".to_owned(),
+            true => return None,
+        };
+        let (folder, variable) = (self.folder.clone(), self.variable);
+        Some(CliError::HomeUnusable { folder, variable, why })
+    }
 }

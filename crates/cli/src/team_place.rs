@@ -92,13 +92,39 @@ pub(crate) fn find(arg: &TeamFileArg) -> Result<Option<Found>, CliError> {
     let path = |name: &str| env::var_os(name).filter(|text| !text.is_empty()).map(PathBuf::from);
     let (variable, home) = (path("TERTULIA_TEAM"), path("HOME"));
     let (config_home, start) = (path("XDG_CONFIG_HOME"), working_folder()?);
-    Ok(file::find(&Places {
+    let found = file::find(&Places {
         flag: arg.team.as_deref(),
         variable: variable.as_deref(),
         start: &start,
         home: home.as_deref(),
         config_home: config_home.as_deref(),
-    }))
+    });
+    match found {
+        Some(Found { path, origin }) if is_missing(&path) => {
+            Err(CliError::NoTeamFile { path, by: name_of(origin) })
+        }
+        found => Ok(found),
+    }
+}
+
+fn is_missing(path: &Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+}
+
+/// What led to a team file, for people.
+pub(crate) fn name_of(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Flag => "--team",
+        Origin::Variable => "TERTULIA_TEAM",
+        Origin::Project => "the project's",
+        Origin::User => "the user's own",
+    }
+}
+
+/// The agents of a team, for whoever named somebody else.
+pub(crate) fn agents_of(team: &Team) -> Vec<Box<str>> {
+    let agents = team.members().iter().filter(|one| !one.is_person());
+    agents.map(|one| one.member.name.clone()).collect()
 }
 
 /// The folder where the command runs.
@@ -112,7 +138,7 @@ pub(crate) fn standing(origin: Origin, opened: &Opened) -> Result<Standing, CliE
     if reasons.is_empty() {
         return Ok(Standing::Harmless);
     }
-    let known = Trust::open(&store_place::home()?)?;
+    let known = store_place::in_home(Trust::open)?;
     match !origin.needs_trust() || known.is_trusted(&opened.path, opened.hash) {
         true => Ok(Standing::Trusted),
         false => Ok(Standing::Untrusted(reasons)),
@@ -130,7 +156,7 @@ fn allow(
     if !arg.trust && !is_agreed(&opened.path, &reasons, streams)? {
         return Err(CliError::Untrusted { path: opened.path.clone(), reasons });
     }
-    Trust::open(&store_place::home()?)?.trust(&opened.path, opened.hash)?;
+    store_place::in_home(|home| Trust::open(home)?.trust(&opened.path, opened.hash))?;
     let line = format!("{} is trusted as it is now", opened.path.display());
     let _ = writeln!(streams.stderr, "tertulia: {}", visible(&line));
     Ok(())

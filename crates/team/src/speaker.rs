@@ -1,16 +1,23 @@
 //! Which person speaks: as the door says, as `[FROM: …]` says, the one that is waited for, or the only
 //! one. Called by the machine, and by doors before they store a message. No agent gets in here.
 
+use crate::names::{Nearest, fold, nearest};
 use crate::table::{Resolved, Seat, Table};
 
 /// It is not clear which person speaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpeakerError {
     /// Nobody has this name.
-    #[error("no person at this table is called '{name}'; say [FROM: name] with one of: {}", people.join(", "))]
+    #[error(
+        "no person at this table is called '{name}'{}; say [FROM: name] with one of: {}",
+        nearest.as_ref().map(|name| format!(" (did you mean {name}?)")).unwrap_or_default(),
+        people.join(", ")
+    )]
     Unknown {
         /// The name as it was written.
         name: Box<str>,
+        /// The person whose name is nearest to it.
+        nearest: Option<Box<str>>,
         /// The people at the table.
         people: Vec<Box<str>>,
     },
@@ -46,6 +53,7 @@ pub(crate) fn speaker(
             }
             Resolved::Several(_) | Resolved::Unknown { .. } => Err(SpeakerError::Unknown {
                 name: crate::message::excerpt(name),
+                nearest: nearest_person(table, name),
                 people: names(table),
             }),
         };
@@ -55,6 +63,17 @@ pub(crate) fn speaker(
         (None, None) => Ok(Some(first)),
         (None, Some(_)) => Err(SpeakerError::Several { people: names(table) }),
     }
+}
+
+/// An agent with a name that is nearer still cannot be meant.
+fn nearest_person(table: &Table, written: &str) -> Option<Box<str>> {
+    let mut search = Nearest::to(&fold(written))?;
+    for (_, member) in table.humans() {
+        for name in [Some(&member.name), member.display_name.as_ref()].into_iter().flatten() {
+            nearest(&mut search, &fold(name), &member.name);
+        }
+    }
+    search.name()
 }
 
 fn names(table: &Table) -> Vec<Box<str>> {
@@ -93,5 +112,14 @@ mod tests {
             let error = speaker(&table, None, named).unwrap_err().to_string();
             assert!(error.contains(word) && error.ends_with("ann, bob"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_slip_of_the_pen_names_the_nearest_person_and_never_an_agent() {
+        let table = Table::new([Member::ai("bub"), Member::human("ann"), Member::human("bob")]);
+        let error = speaker(&table.unwrap(), None, Some("bubb")).unwrap_err().to_string();
+        assert!(!error.contains("did you mean bub?"), "{error}");
+        let error = speaker(&two_people(), None, Some("bub")).unwrap_err().to_string();
+        assert!(error.contains("did you mean bob?"), "{error}");
     }
 }

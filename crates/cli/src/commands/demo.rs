@@ -51,7 +51,8 @@ pub(crate) fn run(_: &DemoArgs, streams: &mut Streams<'_>) -> Result<(), CliErro
     writeln!(
         streams.stdout,
         "A team of four talked about a slow import: {messages} messages, in a session that is only in \
-         memory.\nTwo house members are asked now. They need no key and no network."
+         memory.\nTwo house members are asked now. They need no key and no network. What stands in brackets \
+         before a line\nis the message that it comes from."
     )
     .map_err(CliError::output)?;
     for (member, request) in [("scribe", FOR_SCRIBE), ("librarian", FOR_LIBRARIAN)] {

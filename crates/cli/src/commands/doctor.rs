@@ -14,6 +14,9 @@ use crate::args::DoctorArgs;
 use crate::error::CliError;
 use crate::terminal::visible;
 
+/// What is told of a program that is not there.
+const NOT_FOUND: &str = "not found";
+
 /// How well something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -50,10 +53,16 @@ struct DoctorRecord<'a> {
 
 pub(crate) fn run(args: &DoctorArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let mut findings: Vec<Finding> = ProbeKind::ALL.into_iter().map(agent).collect();
+    let is_missing = findings.iter().any(|one| one.text == NOT_FOUND);
     findings.push(held_by(containment()));
     findings.extend(places::team(&args.team));
     findings.push(places::store(&args.store));
     findings.push(terminal(streams));
+    if is_missing {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        let text = format!("programs are looked for in {}", folders.display());
+        findings.push(Finding::new("PATH", Health::Good, text));
+    }
     let broken = findings.iter().filter(|one| one.health == Health::Broken).count();
     if args.json {
         let version = env!("CARGO_PKG_VERSION");
@@ -102,8 +111,8 @@ impl Finding {
 fn agent(kind: ProbeKind) -> Finding {
     let probe = probe(kind, None);
     let Some(path) = &probe.path else {
-        let missing = Finding::new(kind.name(), Health::Lacking, "not found");
-        return Finding { advice: probe.advice, ..missing };
+        let missing = Finding::new(kind.name(), Health::Lacking, NOT_FOUND);
+        return Finding { advice: probe.advice.as_deref().map(without_folders), ..missing };
     };
     let version = probe.version.as_deref().unwrap_or("version unknown");
     let signed_in = match &probe.sign_in {
@@ -114,6 +123,15 @@ fn agent(kind: ProbeKind) -> Finding {
     let health = if probe.advice.is_some() { Health::Lacking } else { Health::Good };
     let text = format!("{version} at {}, {signed_in}", path.display());
     Finding { advice: probe.advice, ..Finding::new(kind.name(), health, text) }
+}
+
+/// An advice without all the folders of `PATH`: they are told once for all programs.
+fn without_folders(advice: &str) -> String {
+    let Some((before, rest)) = advice.split_once(" in PATH (") else { return advice.to_owned() };
+    match rest.rsplit_once("); ") {
+        Some((_, cure)) if !cure.is_empty() => format!("{before} in PATH; {cure}"),
+        _ => advice.to_owned(),
+    }
 }
 
 /// What holds the processes of a turn together.

@@ -22,7 +22,7 @@ pub(crate) fn find_entry<'e>(
         .collect();
     match alike.as_slice() {
         [one] => Ok(one),
-        [] => Err(CliError::UnknownEntry { given: given.to_owned() }),
+        [] => Err(CliError::UnknownEntry { given: given.to_owned(), session: None }),
         several => {
             let more = if several.len() > CANDIDATES_SHOWN { ", …" } else { "" };
             let ids = several.iter().take(CANDIDATES_SHOWN).map(|entry| entry.id.as_str());

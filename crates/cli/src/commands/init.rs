@@ -16,7 +16,7 @@ use crate::team_place::working_folder;
 pub(crate) fn run(args: &InitArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let path = working_folder()?.join(FILE_NAME);
     if !args.print && !args.force && path.symlink_metadata().is_ok() {
-        return Err(CliError::FileExists { path });
+        return Err(CliError::TeamFileExists { path });
     }
     let mut found = Vec::new();
     for kind in ProbeKind::ALL {
@@ -47,7 +47,7 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), CliError> {
     options.write(true).create(true).truncate(force).create_new(!force);
     let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|source| match source.kind() {
-        io::ErrorKind::AlreadyExists => CliError::FileExists { path: path.to_owned() },
+        io::ErrorKind::AlreadyExists => CliError::TeamFileExists { path: path.to_owned() },
         _ => CliError::WriteFile { path: path.to_owned(), source },
     })
 }

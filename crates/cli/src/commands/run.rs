@@ -20,7 +20,7 @@ use crate::args::{RunArgs, SessionArg};
 use crate::error::CliError;
 use crate::open_table::{self, OpenTable};
 use crate::store_place::StorePlace;
-use crate::team_place::TeamPlace;
+use crate::team_place::{TeamPlace, agents_of};
 use events::JsonLines;
 use interrupt::Interrupt;
 use talk::Talk;
@@ -37,16 +37,33 @@ enum Wish {
 
 /// Who is told what happens.
 enum Watcher<'a, 's> {
-    Talk(Talk<'a, 's>),
+    Talk(Box<Talk<'a, 's>>),
     Json(JsonLines<'a, 's>),
 }
 
+/// How far a run came.
+struct Ended {
+    pause: Pause,
+    is_interrupted: bool,
+    outcome: Result<(), CliError>,
+}
+
 pub(crate) fn run(args: &RunArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+    let ended = converse(args, streams);
+    if args.json {
+        // Whatever went wrong, whoever reads the events is told that no more will come.
+        events::write_end(&ended, streams)?;
+    }
+    ended.and_then(|ended| ended.outcome)
+}
+
+/// Asks the table and waits. An error means that it did not come to a pause.
+fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError> {
     let wish = read_wish(args, streams)?;
     let place = TeamPlace::trusted(&args.team, streams)?;
     let TeamPlace { team, folder, .. } = place;
     let addressee = match &args.member {
-        Some(name) => Some(addressee(&team, name)?),
+        Some(name) => Some(addressee(&team, name, args.speaker.as_deref())?),
         None => None,
     };
     let session = session_arg(args);
@@ -74,19 +91,13 @@ pub(crate) fn run(args: &RunArgs, streams: &mut Streams<'_>) -> Result<(), CliEr
     let pause = asked.and_then(|()| driver.run(&mut watcher).map_err(CliError::from))?;
     let is_interrupted = interrupt.happened();
     drop(interrupt);
-    watcher.close(&pause, is_interrupted)?;
+    watcher.close()?;
     let unfinished = unfinished(&driver);
-    let (session, again) = (driver.session(), command(args, driver.session()));
+    let (session, again) = (driver.session(), outcome::again(args, driver.session()));
     let unfinished = unfinished.as_ref();
     let end = outcome::End { session, again, is_interrupted, only_goes_on, unfinished };
-    outcome::of(&pause, &end)
-}
-
-/// The command that opens this table again, with the same team.
-fn command(args: &RunArgs, session: &SessionId) -> String {
-    let team = args.team.file.team.as_ref();
-    let team = team.map(|path| format!(" --team {}", path.display())).unwrap_or_default();
-    format!("tertulia run{team} --session {session}")
+    let outcome = outcome::of(&pause, &end);
+    Ok(Ended { pause, is_interrupted, outcome })
 }
 
 /// The last turn of an agent, if it did not come to its end.
@@ -134,20 +145,39 @@ fn read_wish(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Wish, CliError
     Ok(Wish::Say(text))
 }
 
-/// The exact name of the agent that is meant.
-fn addressee(team: &Team, name: &str) -> Result<Box<str>, CliError> {
+/// The exact name of who is to answer: anybody but the one who speaks.
+fn addressee(team: &Team, name: &str, speaker: Option<&str>) -> Result<Box<str>, CliError> {
     let member = team.named(name);
     let member = member.map_err(|error| CliError::UnknownMember { flag: "--member", error })?;
-    Ok(member.member.name.clone())
+    let name = member.member.name.clone();
+    let people = team.members().iter().filter(|one| one.is_person()).count();
+    let speaks = match speaker {
+        Some(speaker) => team.named(speaker).is_ok_and(|one| one.member.name == name),
+        None => people == 1 && member.is_person(),
+    };
+    match speaks {
+        true => Err(CliError::OwnAnswer { name, agents: agents_of(team) }),
+        false => Ok(name),
+    }
 }
 
 fn check_speaker(machine: &Machine, args: &RunArgs, text: &str) -> Result<(), CliError> {
-    match machine.speaker_of(args.speaker.as_deref(), text) {
-        Ok(_) => Ok(()),
-        Err(error @ SpeakerError::Several { .. }) => {
-            Err(CliError::NeedsPerson(format!("{error}; or name the person with --as")))
+    let Some(flag) = args.speaker.as_deref() else {
+        return match machine.speaker_of(None, text) {
+            Ok(_) => Ok(()),
+            Err(SpeakerError::Several { people }) => Err(CliError::NeedsPerson(format!(
+                "several people sit at this table; say who speaks with --as: {}",
+                people.join(", ")
+            ))),
+            Err(error) => Err(DriveError::Speaker(error).into()),
+        };
+    };
+    let named = machine.speaker_of(Some(flag), text).map_err(CliError::Speaker)?;
+    match tertulia_context::parse_markers(text).from {
+        Some(marker) if machine.speaker_of(Some(&marker), text) != Ok(named) => {
+            Err(CliError::TwoSpeakers { flag: flag.to_owned(), marker })
         }
-        Err(error) => Err(DriveError::Speaker(error).into()),
+        _ => Ok(()),
     }
 }
 
@@ -172,7 +202,7 @@ fn ask(
         }
         Wish::GoOn => driver.obey(Command::Continue, watcher)?,
         Wish::Repeat(given) => {
-            let turn = turn_to_repeat(driver, &given)?;
+            let turn = turn_to_repeat(driver, args, &given)?;
             let before = driver.entries().len();
             driver.obey(Command::Repeat(turn), watcher)?;
             if driver.entries().len() == before {
@@ -184,9 +214,15 @@ fn ask(
     Ok(())
 }
 
-fn turn_to_repeat(driver: &Driver, given: &str) -> Result<EntryId, CliError> {
-    let entry = find_entry(driver.entries().iter(), given)?;
-    turn_of(entry).ok_or_else(|| CliError::NoTurn { given: entry.id.to_string() })
+fn turn_to_repeat(driver: &Driver, args: &RunArgs, given: &str) -> Result<EntryId, CliError> {
+    let session = driver.session();
+    let found = find_entry(driver.entries().iter(), given);
+    let entry = found.map_err(|error| error.in_session(session))?;
+    turn_of(entry).ok_or_else(|| {
+        let given = entry.id.to_string();
+        let why = format!("tertulia why {given}{} --session {session}", outcome::same_place(args));
+        CliError::NoTurn { given, why }
+    })
 }
 
 /// Whether the table would have to find somebody for this text. Tried on a copy of the machine.
@@ -220,7 +256,7 @@ impl<'a, 's> Watcher<'a, 's> {
     fn new(args: &RunArgs, streams: &'a mut Streams<'s>, team: &Team) -> Self {
         match args.json {
             true => Self::Json(JsonLines::new(streams)),
-            false => Self::Talk(Talk::new(streams, team, args.quiet)),
+            false => Self::Talk(Box::new(Talk::new(streams, team, args.quiet))),
         }
     }
 
@@ -237,11 +273,11 @@ impl<'a, 's> Watcher<'a, 's> {
         }
     }
 
-    /// The last word; what could not be written is told now.
-    fn close(self, pause: &Pause, is_interrupted: bool) -> Result<(), CliError> {
+    /// What could not be written is told now.
+    fn close(self) -> Result<(), CliError> {
         let written = match self {
             Self::Talk(talk) => talk.close(),
-            Self::Json(lines) => lines.close(pause, is_interrupted),
+            Self::Json(lines) => lines.close(),
         };
         written.map_err(CliError::output)
     }

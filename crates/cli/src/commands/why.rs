@@ -1,10 +1,10 @@
 //! `tertulia why`: all that was decided because of an entry. The log is decided again with the team that
-//! sits there now; what it says counts.
+//! sits there now; where that comes to something else, only what the log says is told.
 
 use serde::Serialize;
-use tertulia_session::EntryId;
+use tertulia_session::{Entry, EntryId, EntryKind, Routing};
 use tertulia_store::Range;
-use tertulia_team::{Decision, Machine};
+use tertulia_team::{Cause, Decision, Machine, Question};
 
 use super::entry_name::find_entry;
 use super::find_session;
@@ -42,9 +42,21 @@ pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result<(), CliEr
     };
     let stored = store.load(&session, &Range::Branch { tail: None, limit: None })?;
     let entries = stored.iter().map(|stored| &stored.entry);
-    let entry = find_entry(entries.clone(), &args.entry)?;
+    let entry = find_entry(entries.clone(), &args.entry);
+    let entry = entry.map_err(|error| error.in_session(&session))?;
+    let recorded = recorded(entries.clone(), &entry.id);
     let machine = Machine::replay(team.table().clone(), entries).machine;
-    let decisions = machine.why(entry.id.as_str());
+    let decided = machine.why(entry.id.as_str());
+    let is_same = turns(decided.iter().copied()).eq(turns(&recorded));
+    let was_heard = !recorded.is_empty() || reached_nobody(entry);
+    let decisions = if is_same && was_heard { decided } else { recorded.iter().collect() };
+    if !is_same && !recorded.is_empty() {
+        let line = format!(
+            "with the team that sits there now this would be decided otherwise; \
+             `tertulia replay {session}` tells how"
+        );
+        tell(streams, &line);
+    }
     if args.json {
         for decision in &decisions {
             write_json(streams, &DecisionRecord::of(&entry.id, decision))?;
@@ -55,10 +67,55 @@ pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result<(), CliEr
         tell(streams, &format!("nothing was decided because of {}", entry.id));
     }
     for decision in decisions {
-        let line = decision.to_string();
+        let line = in_words(decision);
         writeln!(streams.stdout, "{}", visible(&line)).map_err(CliError::output)?;
     }
     Ok(())
+}
+
+/// A decision for people.
+fn in_words(decision: &Decision) -> String {
+    match decision {
+        // The person of the house has this name.
+        Decision::Asked(Question { to: Some(name), why }) if **name == *"you" => {
+            format!("you were asked: {why}")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The states of turns in the log that rest on this entry.
+fn recorded<'e>(entries: impl Iterator<Item = &'e Entry>, about: &EntryId) -> Vec<Decision> {
+    let decisions = entries.filter_map(|entry| {
+        let EntryKind::Turn(turn) = &entry.kind else { return None };
+        let cause = Cause::parse(&turn.cause)?;
+        Some(Decision::Turn {
+            turn: cause.turn().unwrap_or(&entry.id).clone(),
+            entry: entry.id.clone(),
+            member: turn.member.clone(),
+            state: turn.state,
+            cause,
+        })
+    });
+    decisions.filter(|decision| decision.ids().contains(&about)).collect()
+}
+
+/// The entries of turns among decisions.
+fn turns<'d>(
+    decisions: impl IntoIterator<Item = &'d Decision>,
+) -> impl Iterator<Item = &'d EntryId> {
+    decisions.into_iter().filter_map(|decision| match decision {
+        Decision::Turn { entry, .. } => Some(entry),
+        _ => None,
+    })
+}
+
+/// Whether the table heard a message and found nobody for it: the driver notes whom a message reached,
+/// while one that was imported was never decided about.
+fn reached_nobody(entry: &Entry) -> bool {
+    let EntryKind::Message(message) = &entry.kind else { return false };
+    let nobody = Routing::to::<&str>([]);
+    message.routing.as_deref() == Some(&nobody)
 }
 
 impl<'a> DecisionRecord<'a> {
@@ -71,7 +128,7 @@ impl<'a> DecisionRecord<'a> {
             Decision::Asked(question) => ("asked", None, question.to.as_deref(), None),
         };
         let entries = decision.ids().into_iter().map(EntryId::as_str).collect();
-        let (entry_id, text) = (entry.as_str(), decision.to_string());
+        let (entry_id, text) = (entry.as_str(), in_words(decision));
         Self { entry_id, kind, turn, member, state, text, entries }
     }
 }

@@ -25,6 +25,20 @@ fn the_demo_shows_two_answers_and_what_each_member_received() {
         assert!(left.stdout.contains(text), "{text}:\n{}", left.stdout);
     }
     assert_eq!(left.stderr, "");
+    // What was decided and what is open are told apart, and nothing else is among them.
+    let lines_of = |heading: &str| {
+        let lines = left.stdout.lines().skip_while(|line| *line != heading).skip(1);
+        lines.take_while(|line| line.starts_with("- ")).collect::<Vec<_>>()
+    };
+    let decisions = lines_of("## Decisions");
+    assert_eq!(decisions.len(), 5, "{decisions:#?}");
+    for line in &decisions {
+        assert!(line.contains("Decision: ") || line.contains("Agreed: "), "{line}");
+    }
+    let open = lines_of("## Open");
+    assert_eq!(open.len(), 3, "{open:#?}");
+    assert!(!left.stdout.contains("## Names"), "{}", left.stdout);
+    assert!(left.stdout.contains("About E-2041, ledger, lock, past sessions say:"));
     // The minutes stand for more than nothing, and something is recalled.
     let covered = left.stdout.lines().find(|line| line.contains("covered by minutes")).unwrap();
     assert!(!covered.trim().starts_with("0 "), "{covered}");

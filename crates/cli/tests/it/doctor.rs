@@ -68,6 +68,33 @@ fn a_missing_program_stops_a_run_only_if_everybody_needs_it() {
 }
 
 #[test]
+fn a_folder_to_work_in_that_is_not_there_is_told() {
+    let team =
+        "[[member]]\nname = \"max\"\nagent = \"command\"\ncommand = [\"cat\"]\ncwd = \"api\"\n";
+    let room = Room::new(team);
+    room.exits(1, &["run", "hello", "--trust"]);
+    let max = finding(&room, 1, "member max");
+    assert_eq!(max["health"], "broken");
+    assert!(max["text"].as_str().unwrap().ends_with("api is not there"), "{max}");
+    room.write("api", "");
+    let max = finding(&room, 1, "member max");
+    assert!(max["text"].as_str().unwrap().ends_with("api is no folder"), "{max}");
+    std::fs::remove_file(room.path("api")).unwrap();
+    std::fs::create_dir(room.path("api")).unwrap();
+    room.exits(0, &["doctor"]);
+    room.exits(0, &["run", "hello"]);
+}
+
+#[test]
+fn the_folders_of_programs_are_told_once() {
+    let room = Room::empty();
+    let left = room.exits(0, &["doctor"]);
+    let bin = room.root().join("bin").display().to_string();
+    assert_eq!(left.stdout.matches(&bin).count(), 1, "{}", left.stdout);
+    assert_eq!(left.stdout.matches("in PATH; install").count(), 3, "{}", left.stdout);
+}
+
+#[test]
 fn a_store_that_cannot_be_opened_would_stop_a_run() {
     let room = Room::empty();
     room.write("sessions.db", "this is no database, and long enough to be seen as none at all");

@@ -30,7 +30,8 @@ fn a_file_that_is_there_is_replaced_only_by_force() {
     let room = with_agents();
     room.write("tertulia.toml", "mine");
     let left = room.exits(1, &["init"]);
-    assert!(left.stderr.contains("is there already"), "{}", left.stderr);
+    assert!(left.stderr.contains("is there already; --force replaces it"), "{}", left.stderr);
+    assert!(!left.stderr.contains("name another"), "{}", left.stderr);
     assert_eq!(std::fs::read_to_string(room.path("tertulia.toml")).unwrap(), "mine");
     room.exits(0, &["init", "--force"]);
     assert_ne!(std::fs::read_to_string(room.path("tertulia.toml")).unwrap(), "mine");

@@ -48,6 +48,18 @@ fn a_member_that_is_gone_is_a_stranger() {
 }
 
 #[test]
+fn one_difference_is_told_as_one() {
+    let room = Room::new(&TEAM.replace("@eva please look.", "Fine too."));
+    room.exits(0, &["run", "hello", "--session", "talk"]);
+    room.write("tertulia.toml", &format!("default = \"eva\"\n{TEAM}"));
+    let left = room.exits(1, &["replay", "talk"]);
+    assert!(left.stderr.contains("1 turn, 1 difference; the log counts"), "{}", left.stderr);
+    let left = room.exits(0, &["run", "@eva hello", "--session", "talk"]);
+    let told = "one decision of this session would be another with this team";
+    assert!(left.stderr.contains(told), "{}", left.stderr);
+}
+
+#[test]
 fn a_run_with_fewer_turns_is_replayed_with_as_many_and_the_next_one_with_all() {
     let room = Room::new(TEAM);
     room.exits(3, &["run", "hello", "--session", "talk", "--max-turns", "1"]);

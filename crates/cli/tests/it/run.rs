@@ -102,9 +102,124 @@ fn where_several_people_sit_one_of_them_speaks() {
     assert!(left.stderr.contains("ann, bob") && left.stderr.contains("--as"), "{}", left.stderr);
     let left = room.exits(2, &["run", "hello", "--as", "max"]);
     assert!(left.stderr.contains("is an agent"), "{}", left.stderr);
+    assert!(left.stderr.contains("name one with --as: ann, bob"), "{}", left.stderr);
+    let left = room.exits(2, &["run", "hello", "--as", "bub"]);
+    assert!(left.stderr.contains("did you mean --as bob?"), "{}", left.stderr);
     assert!(!room.root().join("data/sessions.db").exists());
     room.exits(0, &["run", "hello", "--as", "bob"]);
     assert_eq!(room.said()[0].0, "bob");
+}
+
+#[test]
+fn a_speaker_who_is_named_twice_is_one_and_the_same() {
+    let room = Room::new(&format!("[[member]]\nname = \"bob\"\nkind = \"human\"\n{TEAM}"));
+    for text in ["[FROM: bob] @eva hello", "[FROM: max] @eva hello", "[FROM: eve] @eva hello"] {
+        let left = room.exits(2, &["run", text, "--as", "ann"]);
+        let name = &text[..text.find(']').unwrap() + 1];
+        let told = format!("--as ann and {name} in the text name two speakers");
+        assert!(left.stderr.contains(&told), "{}", left.stderr);
+    }
+    assert!(!room.root().join("data/sessions.db").exists());
+    room.exits(0, &["run", "[FROM: Ann] @eva hello", "--as", "ann"]);
+    assert_eq!(room.said()[0].0, "ann");
+}
+
+#[test]
+fn what_is_no_turn_is_not_repeated_and_the_cure_is_a_whole_command() {
+    let room = Room::new(TEAM);
+    room.write("other team.toml", TEAM);
+    let place = ["--team", "other team.toml", "--store", "sqlite:here.db"];
+    room.exits(0, &[&["run", "hello", "--session", "talk"], &place[..]].concat());
+    let log = [&["sessions", "export", "talk"], &place[2..]].concat();
+    let log = room.exits(0, &log).stdout;
+    let message = log.lines().find(|line| line.contains("\"type\":\"message\"")).unwrap();
+    let message: serde_json::Value = serde_json::from_str(message).unwrap();
+    let id = message["id"].as_str().unwrap();
+    let left = room.exits(1, &[&["run", "--repeat", id, "--session", "talk"], &place[..]].concat());
+    let why = format!("why {id} --team 'other team.toml' --store sqlite:here.db --session talk");
+    assert!(left.stderr.contains(&format!("`tertulia {why}`")), "{}", left.stderr);
+    let words = [&["why", id, "--session", "talk"], &place[..]].concat();
+    assert!(room.exits(0, &words).stdout.contains("max's turn"));
+    let left = room.exits(1, &[&["run", "--repeat", "zzz"], &place[..]].concat());
+    assert!(left.stderr.contains("`tertulia sessions show talk` lists them"), "{}", left.stderr);
+}
+
+#[test]
+fn whoever_speaks_is_not_the_one_to_answer() {
+    let room = Room::new(TEAM);
+    for arguments in
+        [&["run", "hello", "--member", "ann"][..], &["run", "x", "--member", "Ann", "--as", "ann"]]
+    {
+        let left = room.exits(2, arguments);
+        assert!(left.stderr.contains("name an agent: max, eva"), "{}", left.stderr);
+    }
+    let room = Room::new(&format!("[[member]]\nname = \"bob\"\nkind = \"human\"\n{TEAM}"));
+    let left = room.exits(0, &["run", "hello", "--member", "bob", "--as", "ann"]);
+    assert!(left.stderr.contains("it is bob's turn"), "{}", left.stderr);
+}
+
+#[test]
+fn the_person_of_the_house_is_spoken_to_in_good_english() {
+    let room = Room::empty();
+    let left = room.exits(0, &["run", "@you hello"]);
+    assert!(left.stderr.contains("it is your turn"), "{}", left.stderr);
+    let left = room.exits(3, &["run", "[NEXT: scibe] hello"]);
+    let id = left.stderr.split("tertulia: e-").nth(1).and_then(|rest| rest.split(' ').next());
+    let left = room.exits(0, &["why", &format!("e-{}", id.unwrap())]);
+    assert!(left.stdout.contains("you were asked: "), "{}", left.stdout);
+}
+
+#[test]
+fn a_team_file_that_is_named_and_not_there_is_told_with_who_named_it() {
+    let room = Room::new(TEAM);
+    let left = room.exits(1, &["run", "hello", "--team", "other.toml"]);
+    assert!(left.stderr.contains("other.toml (--team names it"), "{}", left.stderr);
+    assert!(left.stderr.contains("`tertulia init` writes one"), "{}", left.stderr);
+    let output = room.command(&["doctor"]).env("TERTULIA_TEAM", "gone.toml").output().unwrap();
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        told.contains("broken   team file: ") && told.contains("(TERTULIA_TEAM names"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_home_that_is_no_folder_is_told_with_its_variable() {
+    let room = Room::new(TEAM);
+    room.write("file", "");
+    let file = room.path("file");
+    let below = file.join("below");
+    let nowhere = std::path::PathBuf::from("/proc/no-such-folder");
+    for (home, why) in [
+        (&file, "file is no folder"),
+        (&below, "file is no folder"),
+        (&nowhere, "it cannot be made"),
+    ] {
+        let run = |arguments: &[&str]| {
+            let output = room.command(arguments).env("TERTULIA_HOME", home).output().unwrap();
+            (output.status.code(), String::from_utf8(output.stderr).unwrap())
+        };
+        let (code, told) = run(&["run", "hello"]);
+        assert_eq!(code, Some(1), "{told}");
+        assert!(told.contains("(from TERTULIA_HOME)") && told.contains(why), "{told}");
+        assert!(told.contains("set TERTULIA_HOME to a folder"), "{told}");
+        let (_, told) = run(&["run", "hello", "--store", "memory"]);
+        assert!(!told.contains("TERTULIA_HOME"), "{told}");
+    }
+    // A list of trusted files is kept there too.
+    room.write(
+        "program.toml",
+        "[[member]]\nname = \"max\"\nagent = \"command\"\ncommand = [\"cat\"]\n",
+    );
+    let run = ["run", "hello", "--team", "program.toml", "--store", "memory", "--trust"];
+    let output = room.command(&run).env("TERTULIA_HOME", &file).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("file is no folder; set TERTULIA_HOME"), "{told}");
+    // Without that variable the one that counts is named.
+    let mut command = room.command(&["run", "hello"]);
+    let output = command.env_remove("TERTULIA_HOME").env("HOME", &file).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("(from HOME)") && told.contains("set TERTULIA_HOME"), "{told}");
 }
 
 #[test]
@@ -227,6 +342,7 @@ fn a_number_of_turns_ends_the_run_and_the_rest_goes_on_later() {
     let room = Room::new(TEAM);
     let left = room.exits(3, &["run", "[NEXT: eva, max] go", "--max-turns", "1"]);
     assert_eq!(left.stdout, "eva:\nLooks good.\n");
+    assert!(left.stderr.contains("had one turn since a person spoke"), "{}", left.stderr);
     let left = room.exits(0, &["run", "--continue"]);
     assert!(left.stdout.starts_with("max:\n"), "{}", left.stdout);
     let ended = ["eva done", "max started", "max done"];

@@ -64,6 +64,22 @@ fn what_an_agent_did_is_shown_and_stays_in_the_session_in_words() {
 }
 
 #[test]
+fn figures_that_were_not_told_are_not_shown() {
+    let script = |input: u64| {
+        let usage = format!(r#"{{"type":"usage","input":{input},"output":{input}}}"#);
+        format!(
+            "cat > /dev/null; cat <<'END'\n{usage}\n{{\"type\":\"text\",\"text\":\"Hi.\"}}\n{{\"type\":\"end\"}}\nEND"
+        )
+    };
+    let run = |input| {
+        let room = Room::new(&(team(&script(input)) + "output = \"jsonl\"\n"));
+        room.exits(0, &["run", "hello", "--trust"]).stderr
+    };
+    assert!(!run(0).contains("token"), "{}", run(0));
+    assert!(run(1).contains(", 1 token in, 1 out\n"), "{}", run(1));
+}
+
+#[test]
 fn a_program_that_is_not_there_fails_with_its_cure() {
     let room = Room::new(&team("true").replace("\"sh\"", "\"no-such-program-here\""));
     let left = room.exits(1, &["run", "hello", "--trust"]);
@@ -116,7 +132,16 @@ fn an_interrupt_keeps_what_was_said_and_ends_the_agent() {
     assert_eq!(left.code, Some(130), "{left:?}");
     assert_eq!(left.stdout, "max (cut off):\none\ntwo\n");
     assert!(left.stderr.contains("interrupted; what was said is kept"), "{}", left.stderr);
+    assert!(left.stderr.contains("cancelled: the person cancelled it"), "{}", left.stderr);
+    assert!(left.stderr.contains("--repeat e-"), "{}", left.stderr);
+    for wrong in ["crash", "stderr", "had ended"] {
+        assert!(!left.stderr.contains(wrong), "{wrong}: {}", left.stderr);
+    }
     wait_until("the agent's end", || !is_alive(&pid));
+    let shown = room.exits(0, &["sessions", "show", &room.session()]).stdout;
+    assert!(shown.contains(" max (cut off)  e-"), "{shown}");
+    assert!(shown.contains("· max: ended, since its turn was cancelled"), "{shown}");
+    assert!(!shown.contains("crash"), "{shown}");
     assert_eq!(room.turns(), ["max queued", "max started", "max cancelled"]);
     assert_eq!(room.said()[1], ("max".to_owned(), "one\ntwo\n".to_owned()));
 }

@@ -105,6 +105,8 @@ fn events_are_one_json_object_per_line_and_the_last_one_is_the_end() {
     let end = &events[12]["pause"];
     assert_eq!((&end["why"], &end["question"]["why"]), (&"asked".into(), &"unresolved".into()));
     assert_eq!(end["question"]["to"], "ann");
+    assert_eq!(events[12]["exitCode"], 3);
+    assert!(events[12]["error"].as_str().unwrap().contains("reached nobody"), "{}", events[12]);
     assert_eq!(end["question"]["entries"][0], events[8]["entry"]["id"]);
     // Talk is for people.
     assert_eq!(left.stderr.lines().filter(|line| line.contains("working")).count(), 0);
@@ -114,4 +116,34 @@ fn events_are_one_json_object_per_line_and_the_last_one_is_the_end() {
     for (event, entry) in entries.iter().zip(&stored[1..]) {
         assert_eq!(event["entry"], *entry);
     }
+}
+
+#[test]
+fn a_run_that_fails_early_ends_with_an_event_too() {
+    let team = "[[member]]\nname = \"max\"\nagent = \"script\"\nanswers = [\"Hi.\"]\n";
+    let room = Room::new(team);
+    room.write("broken.toml", "[[member]]\nname = \"max\"\nagent = \"clod\"\n");
+    room.write("sessions.db", "this is no database, and long enough to be seen as none at all");
+    for (code, arguments, word) in [
+        (1, &["hello", "--team", "broken.toml"][..], "broken.toml:3:"),
+        (2, &["hello", "--member", "mex"], "did you mean max?"),
+        (1, &["hello", "--store", "sqlite:sessions.db"], "sessions.db"),
+        (2, &[], "there is nothing to say"),
+        (1, &["--continue"], "there are no sessions yet"),
+    ] {
+        let left = room.exits(code, &[&["run", "--json"], arguments].concat());
+        let events = left.json();
+        assert_eq!(events.len(), 1, "{left:?}");
+        assert_eq!((&events[0]["type"], &events[0]["exitCode"]), (&"end".into(), &code.into()));
+        assert_eq!(events[0]["pause"]["why"], "failed");
+        let error = events[0]["error"].as_str().unwrap();
+        assert!(error.contains(word), "{error}");
+        assert!(left.stderr.contains(word), "people are told too: {}", left.stderr);
+    }
+    let left = room.exits(0, &["run", "--json", "hello"]);
+    let end = left.json().pop().unwrap();
+    assert_eq!((&end["exitCode"], end.get("error")), (&0.into(), None));
+    let left = room.exits(1, &["run", "--json", "--continue", "--repeat", "zzz"]);
+    let ends = left.json().iter().filter(|event| event["type"] == "end").count();
+    assert_eq!((ends, &left.json().last().unwrap()["exitCode"]), (1, &1.into()));
 }

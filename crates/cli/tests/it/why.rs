@@ -45,7 +45,8 @@ fn a_turn_tells_its_whole_story() {
 #[test]
 fn an_entry_that_is_not_there_or_not_alone_is_told() {
     let room = talked();
-    assert!(room.exits(1, &["why", "zzz"]).stderr.contains("there is no entry zzz"));
+    let left = room.exits(1, &["why", "zzz"]);
+    assert!(left.stderr.contains("no entry zzz in session talk; `tertulia sessions show talk`"));
     let left = room.exits(1, &["why", "e-"]);
     assert!(left.stderr.contains("write more of it: e-"), "{}", left.stderr);
     assert!(room.exits(1, &["why", "e-", "--session", "x"]).stderr.contains("no session x"));
@@ -72,6 +73,45 @@ fn a_member_gets_what_its_turn_would_begin_with_and_nothing_is_written() {
     let left = room.exits(0, &["context", "--member", "eva", "--session", "talk", "--json"]);
     assert_eq!(left.json()[0]["systemFlag"], "You are Eva.");
     assert_eq!(room.entries(), before);
+}
+
+#[test]
+fn nothing_is_told_that_was_never_decided() {
+    let room = Room::new(TEAM);
+    for (id, text) in [("old", "hello @max"), ("lost", "hello [NEXT: mex]")] {
+        let log = crate::harness::said("m1", "user", text);
+        let import = ["sessions", "import", "-", "--as", id];
+        assert_eq!(room.tertulia_with(&import, log.as_bytes()).code, Some(0));
+        let left = room.exits(0, &["why", "m1", "--session", id]);
+        assert_eq!(left.stdout, "");
+        assert!(left.stderr.contains("nothing was decided because of m1"), "{}", left.stderr);
+    }
+    // What a table did not find anybody for, it did decide about.
+    room.exits(3, &["run", "hello [NEXT: mex]", "--session", "new"]);
+    let left = room.exits(0, &["why", &id_of(&room, "message"), "--session", "new"]);
+    assert!(left.stdout.contains("'mex'"), "{}", left.stdout);
+}
+
+#[test]
+fn another_team_changes_nothing_in_what_was_decided() {
+    let room = talked();
+    let message = id_of(&room, "message");
+    room.write("tertulia.toml", &TEAM.replace("\"max\"", "\"tom\""));
+    let left = room.exits(0, &["why", &message]);
+    assert!(left.stdout.contains("max's turn") && !left.stdout.contains("tom"), "{}", left.stdout);
+    assert!(left.stderr.contains("`tertulia replay talk` tells how"), "{}", left.stderr);
+}
+
+#[test]
+fn a_person_gets_no_prompt_and_an_own_message_is_told() {
+    let room = talked();
+    let left = room.exits(2, &["context", "--member", "ann"]);
+    assert!(left.stderr.contains("ann is a person and gets no prompt"), "{}", left.stderr);
+    assert!(left.stderr.contains("name an agent: max, eva"), "{}", left.stderr);
+    let left = room.exits(0, &["context", "--member", "max", "--explain"]);
+    assert!(left.stderr.contains("the newest message is max's own"), "{}", left.stderr);
+    assert!(left.stdout.contains("     1  message word for word"), "{}", left.stdout);
+    assert_eq!(room.exits(0, &["context", "--member", "eva", "--explain"]).stderr, "");
 }
 
 #[test]

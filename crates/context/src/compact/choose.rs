@@ -183,7 +183,7 @@ impl<'t, 'a> Draft<'t, 'a> {
         let fits = cost <= self.left.min(budget.saturating_sub(spent));
         if fits {
             self.known.add(name.text);
-            self.spend(Section::Names, Chosen { text, cost, place: (rank, 0) });
+            self.spend(Section::Names, Chosen { text, cost, place: (rank, 0, 0) });
         }
         fits
     }

@@ -1,8 +1,8 @@
 //! The words by which a sentence tells what it is: a constraint, a decision, something done, something
 //! open, a finding. Small tables for six languages; data, no judgement.
 //!
-//! Cues are in small letters, `|` between them. A `^` asks for the start of the sentence. Cues of letters with blanks
-//! between words match whole words only.
+//! Cues are in small letters, `|` between them. A `^` asks for the start of the sentence, `…` stands for words between
+//! two parts. Cues of letters with blanks between words match whole words only.
 
 use memchr::memmem::Finder;
 
@@ -49,12 +49,13 @@ const TABLES: [(Cue, [&str; 6]); 7] = [
     (
         Cue::Decision,
         [
-            "decided|decision|we'll use|i'll use|let's use|let's go|go with|going with|instead of\
-             |agreed|settled on|chose|the plan is",
+            "decided|decision|we'll use|i'll use|let's use|let's go|go with|going with|use…instead of\
+             |using…instead of|do…instead of|take…instead of|agreed|we settled on|i settled on|chose\
+             |the plan is",
             "决定|采用|选择|改用|方案|同意",
             "entschieden|stattdessen|wir nehmen|einigen uns",
-            "decidimos|decidido|en lugar de|acordado",
-            "décidé|au lieu de|on va utiliser|d'accord",
+            "decidimos|decidido|usar…en lugar de|usamos…en lugar de|acordado",
+            "décidé|utiliser…au lieu de|on prend…au lieu de|on va utiliser|d'accord",
             "に決め|ことにし|採用|代わりに",
         ],
     ),
@@ -74,12 +75,13 @@ const TABLES: [(Cue, [&str; 6]); 7] = [
         Cue::Open,
         [
             "todo|fixme|next step|next steps|next:|remaining:|remaining work|remains to|still need\
-             |still needs|not yet|left to do|follow-up|pending|unresolved",
-            "待办|下一步|接下来|还需要|尚未|未完成",
-            "als nächstes|noch offen|fehlt noch|noch nicht",
-            "falta|pendiente|siguiente paso|todavía no",
-            "reste à|prochaine étape|pas encore",
-            "次に|残り|未対応|これから",
+             |still needs|not yet|left to do|follow-up|pending|unresolved|still open|^open:|^open from\
+             |open question|open questions|to be settled|to be decided",
+            "待办|下一步|接下来|还需要|尚未|未完成|待定",
+            "als nächstes|noch offen|fehlt noch|noch nicht|zu klären",
+            "falta|pendiente|siguiente paso|todavía no|por decidir",
+            "reste à|prochaine étape|pas encore|à décider",
+            "次に|残り|未対応|これから|未定",
         ],
     ),
     (
@@ -132,6 +134,8 @@ const EARLY: usize = 24;
 /// The tables, made ready to search.
 pub(super) struct Cues {
     finders: Vec<(Cue, Finder<'static>, Place)>,
+    /// Cues of two parts.
+    pairs: Vec<(Cue, Finder<'static>, Finder<'static>)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -148,7 +152,13 @@ impl Cues {
         let cues = TABLES.iter().flat_map(|(cue, languages)| {
             languages.iter().flat_map(|words| words.split('|')).map(|word| (*cue, word))
         });
+        let pairs = cues.clone().filter_map(|(cue, word)| {
+            let (first, second) = word.split_once('…')?;
+            Some((cue, Finder::new(first), Finder::new(second)))
+        });
+        let pairs = pairs.collect();
         let finders = cues
+            .filter(|(_, word)| !word.contains('…'))
             .map(|(cue, word)| match word.strip_prefix('^') {
                 Some(start) => (cue, Finder::new(start), Place::Start),
                 // What was done is told at the start; further on it is mostly about something else.
@@ -157,7 +167,7 @@ impl Cues {
                 None => (cue, Finder::new(word), Place::Anywhere),
             })
             .collect();
-        Self { finders }
+        Self { finders, pairs }
     }
 
     /// What this sentence may be; `small` is the sentence in small letters, cut to a bound.
@@ -166,6 +176,12 @@ impl Cues {
         for (cue, finder, place) in &self.finders {
             let bit = 1 << *cue as u8;
             if found.0 & bit == 0 && matches(small, finder, *place) {
+                found.0 |= bit;
+            }
+        }
+        for (cue, first, second) in &self.pairs {
+            let bit = 1 << *cue as u8;
+            if found.0 & bit == 0 && matches_both(small, first, second) {
                 found.0 |= bit;
             }
         }
@@ -198,6 +214,16 @@ fn matches(small: &str, finder: &Finder<'_>, place: Place) -> bool {
         Place::Start => text.starts_with(needle),
         Place::WholeWord => finder.find(text).is_some_and(|at| is_whole(text, at, needle.len())),
     }
+}
+
+/// Whether both parts stand there as whole words, the first one before the second.
+fn matches_both(small: &str, first: &Finder<'_>, second: &Finder<'_>) -> bool {
+    let text = small.as_bytes();
+    // The second part is rarer: most sentences are done with here.
+    let Some(until) = second.find(text) else { return false };
+    let is_second = is_whole(text, until, second.needle().len());
+    let before = text.get(..until).unwrap_or_default();
+    is_second && first.find_iter(before).any(|at| is_whole(text, at, first.needle().len()))
 }
 
 /// Whether no word goes on at either end of this piece.
@@ -249,6 +275,26 @@ mod tests {
         assert_eq!(cues.of("mustard and nevermore"), Found::default());
         assert!(!cues.of("well, i don't know").has(Cue::Rule));
         assert!(cues.of("don't push").has(Cue::Rule));
+    }
+
+    #[test]
+    fn a_comparison_is_no_decision_and_what_is_to_be_settled_is_open() {
+        let cues = Cues::new();
+        for sentence in [
+            "the files grew: 412,000 lines instead of 309,000.",
+            "it returns none instead of an error",
+            "because of it we do that",
+            "to be settled on friday: the size",
+        ] {
+            assert!(!cues.of(sentence).has(Cue::Decision), "{sentence}");
+        }
+        for sentence in ["we use a clock instead of a timer", "we settled on batches of 500"] {
+            assert!(cues.of(sentence).has(Cue::Decision), "{sentence}");
+        }
+        for sentence in ["to be settled on friday: the size", "one thing is still open: the disks"]
+        {
+            assert!(cues.of(sentence).has(Cue::Open), "{sentence}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::names::Names;
 use super::order::{self, Lists};
 use super::previous::Carried;
 use super::read::{Reading, Said, Source};
-use super::sections::{cut, short_id};
+use super::sections::{Section, cut, short_id};
 use super::sentences::sentences;
 use super::work;
 
@@ -69,27 +69,36 @@ impl<'a> Gatherer<'_, 'a> {
         {
             return;
         }
+        // A decision that says so stands whole among the decisions, and is no request.
+        let is_decision = said.source == Source::User
+            && !self.found.goal.is_empty()
+            && text.len() <= Section::Decisions.line_max()
+            && is_labelled_decision(text);
         if said.source == Source::User && !is_machine_made(text) {
             // Whoever answers has read the question before.
             self.found.asked = None;
             let request = candidate(self.task, said.message, place, text);
             if self.found.goal.is_empty() {
                 self.found.goal.push(request);
+            } else if is_decision {
+                self.found.decisions.push(request);
             } else {
                 self.found.requests.push(request);
             }
         }
         let mut small = String::new();
-        for sentence in sentences(text).filter(|sentence| SENTENCE.contains(&sentence.len())) {
-            if is_label(sentence) {
+        for (number, sentence) in sentences(text).enumerate() {
+            if !SENTENCE.contains(&sentence.len()) || is_label(sentence) {
                 continue;
             }
             small.clear();
             small.push_str(cut(sentence, JUDGED_MAX));
             small.make_ascii_lowercase();
             let found = self.cues.of(&small);
-            let candidate = candidate(self.task, said.message, place, sentence);
+            let mut candidate = candidate(self.task, said.message, place, sentence);
+            candidate.place.2 = number;
             match said.source {
+                _ if is_decision && !found.has(Cue::Rule) => {}
                 Source::Assistant => self.by_assistant(candidate, found),
                 // A long text is mostly pasted: what it asks for binds less than what users write.
                 Source::User if text.len() > PASTED => {
@@ -149,7 +158,24 @@ pub(super) fn candidate<'a>(
     text: &'a str,
 ) -> Candidate<'a> {
     let id = task.covered.get(message).map(|covered| short_id(covered.entry)).unwrap_or_default();
-    Candidate { id, lead: "", text, tail: String::new(), place: (message + 1, place) }
+    Candidate { id, lead: "", text, tail: String::new(), place: (message + 1, place, 0) }
+}
+
+/// How a text begins that is a decision by its own word, in small letters.
+const DECISION_LABELS: [&str; 8] = [
+    "decision:",
+    "decided:",
+    "决定：",
+    "决定:",
+    "entscheidung:",
+    "decisión:",
+    "décision :",
+    "決定：",
+];
+
+fn is_labelled_decision(text: &str) -> bool {
+    let start = cut(text, 24).to_lowercase();
+    DECISION_LABELS.iter().any(|label| start.starts_with(label))
 }
 
 /// Whether a sentence only announces others, or is the row of a table.

@@ -16,8 +16,8 @@ pub(super) struct Candidate<'a> {
     pub(super) text: &'a str,
     /// What stands behind it: how it ended.
     pub(super) tail: String,
-    /// Its place in the section: by message, carried lines first.
-    pub(super) place: (usize, usize),
+    /// Its place in the section: by message, carried lines first; then by part and by sentence.
+    pub(super) place: (usize, usize, usize),
 }
 
 impl<'a> Candidate<'a> {

@@ -126,8 +126,15 @@ impl Name<'_> {
         used * self.lately(messages) / 64
     }
 
-    /// Tools number their lines; a number is telling where somebody said it.
+    /// Tools number their lines; a number is telling where somebody said it. A short one, or a time of day,
+    /// says nothing without its sentence.
     fn number_value(&self, messages: usize) -> u64 {
+        let digits = self.text.bytes().filter(u8::is_ascii_digit).count();
+        let is_time = self.text.contains(':') && digits <= 6;
+        let is_short = digits < 4 && !self.text.contains('.');
+        if self.carried == 0 && (is_short || is_time) {
+            return 0;
+        }
         let used = 3 * damped(self.assistant) + 4 * damped(self.user) + self.carried * 4;
         used * self.lately(messages) / 64
     }

@@ -102,7 +102,7 @@ fn carried_lines<'a>(
         .enumerate()
         .map(|(at, line)| {
             let tail = String::new();
-            Candidate { id: line.id, lead: "", text: line.text, tail, place: (0, at) }
+            Candidate { id: line.id, lead: "", text: line.text, tail, place: (0, at, 0) }
         })
         .collect()
 }

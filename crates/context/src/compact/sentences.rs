@@ -59,14 +59,24 @@ fn end(text: &str) -> usize {
                 }
             }
             // The first byte of the wide marks; what follows it decides.
-            0xE3 if bytes.get(at..at + 2) == Some(&[0x80, 0x82]) => return at + 2,
+            0xE3 if bytes.get(at..at + 2) == Some(&[0x80, 0x82]) => {
+                return behind_closing(text, at + 2);
+            }
             0xEF if matches!(bytes.get(at..at + 2), Some([0xBC, 0x81 | 0x9F | 0x9B])) => {
-                return at + 2;
+                return behind_closing(text, at + 2);
             }
             _ => {}
         }
     }
     text.len()
+}
+
+/// Marks that close what the sentence has opened: they belong to it.
+const CLOSING: [char; 10] = ['」', '』', '”', '’', '）', '】', '》', '〉', '"', ')'];
+
+fn behind_closing(text: &str, at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    text.len() - rest.trim_start_matches(CLOSING).len()
 }
 
 #[cfg(test)]
@@ -82,6 +92,12 @@ mod tests {
     fn sentences_end_at_their_marks() {
         check("One, e.g. this. Two v1.2! Three?", &["One, e.g. this.", "Two v1.2!", "Three?"]);
         check("先改。再测！好吗？是；", &["先改。", "再测！", "好吗？", "是；"]);
+    }
+
+    #[test]
+    fn a_quotation_is_closed_by_the_sentence_that_opened_it() {
+        check("他说：「好了。」 They are content.", &["他说：「好了。」", "They are content."]);
+        check("（先改。）『好！』”再测", &["（先改。）", "『好！』”", "再测"]);
     }
 
     #[test]

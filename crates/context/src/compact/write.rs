@@ -11,7 +11,7 @@ pub(super) struct Chosen {
     /// What it costs on its own.
     pub(super) cost: u64,
     /// Where it stands in its section.
-    pub(super) place: (usize, usize),
+    pub(super) place: (usize, usize, usize),
 }
 
 /// What is chosen, by section. In each, what was taken last is wanted least.

@@ -98,8 +98,8 @@ fn an_english_session_is_told_by_its_goal_rules_deeds_and_names() {
     ## Errors
     - [e8] error[E0499]: cannot borrow `self.pool` as mutable
     ## Open
-    - [e13] Shall I push to feature/login?
     - [e13] Next step: write docs/login.md.
+    - [e13] Shall I push to feature/login?
     ## Names
     refresh_token
     ");
@@ -133,6 +133,41 @@ fn a_chinese_session_is_told_without_blanks_between_words() {
     - [e6] Error: ENOENT: no such file config.json
     ## Open
     - [e8] 接下来还需要补充单元测试。
+    ");
+}
+
+/// How people talk at a table: decisions that say so, comparisons, quotations, numbers.
+const MEETING: [&str; 7] = [
+    "u Make the import faster.",
+    "a The files grew: 412,000 lines instead of 309,000. We killed it at 200 places since 02:10.",
+    "u Decision: we sort first. `E-2041` stays as it is.",
+    "a Told them: 「不受影響，會比以前更早完成。」 They are content.",
+    "u Yes, do that. To be settled on Friday: the size of a batch.",
+    "a One thing is still open: nobody has measured it on the real disks.",
+    "a First the sort. Then the batches of 500.",
+];
+
+#[test]
+fn a_meeting_is_told_by_its_decisions_and_open_points_in_the_order_of_the_talk() {
+    insta::assert_snapshot!(summary(&session(0, &MEETING), None, 400), @r"
+    ## Goal
+    - [e0] Make the import faster.
+    ## Requests
+    - [e4] Yes, do that. To be settled on Friday: the size of a batch.
+    ## Decisions
+    - [e2] Decision: we sort first. `E-2041` stays as it is.
+    ## Open
+    - [e4] To be settled on Friday: the size of a batch.
+    - [e5] One thing is still open: nobody has measured it on the real disks.
+    ## Names
+    412,000 309,000
+    ## Notes
+    - [e1] The files grew: 412,000 lines instead of 309,000.
+    - [e1] We killed it at 200 places since 02:10.
+    - [e3] Told them: 「不受影響，會比以前更早完成。」
+    - [e3] They are content.
+    - [e6] First the sort.
+    - [e6] Then the batches of 500.
     ");
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, FileControl, MAIN_DB, OpenFlags};
 
 use crate::{Outcome, Problem, SessionId, StoreError};
 
@@ -50,9 +50,13 @@ pub(super) fn open(path: &Path, purpose: Purpose) -> Result<Connection, StoreErr
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(failed)?;
     // A plan does not follow from the values, so nothing is prepared a second time for them.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(failed)?;
+    // Making the journal and taking it away again is most of what a short command costs. It stays, and is
+    // emptied by whoever leaves last.
+    connection.file_control(Some(MAIN_DB), FileControl::PersistWal(&mut 1)).map_err(failed)?;
     let settings = match purpose {
         Purpose::Reading => {
-            "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA query_only = ON;"
+            "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA query_only = ON; \
+             PRAGMA journal_size_limit = 16777216;"
         }
         // FULL: every commit is synced. Checkpoints are ours, so that their errors are heard.
         Purpose::Writing => {
@@ -84,11 +88,19 @@ pub(super) fn run_pragma(connection: &Connection, sql: &str) -> rusqlite::Result
 /// Whether nobody can write beside the file, so that SQLite finds no place for what readers share. A
 /// journal that lies there already is enough for reading.
 fn is_frozen(path: &Path) -> bool {
-    let mut journal = path.as_os_str().to_owned();
-    journal.push("-wal");
     let folder = path.parent().unwrap_or(Path::new("."));
     let closed = rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_err();
-    closed && !Path::new(&journal).exists()
+    closed && is_journal_empty(path)
+}
+
+/// Whether nothing lies beside the file that is not in it yet.
+pub(super) fn is_journal_empty(path: &Path) -> bool {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-wal");
+    match std::fs::metadata(&journal) {
+        Ok(journal) => journal.len() == 0,
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
 }
 
 /// Opens a file that nobody changes meanwhile, because nobody can.

@@ -1,13 +1,16 @@
 //! The tables, and how a file of an earlier version is brought to this one: step by step, each in one
 //! transaction, after a copy of the file was made.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::connection::{BUSY_SECONDS, cannot_open, is_busy, not_a_store, problem, run_pragma};
+use super::connection::{
+    self, BUSY_SECONDS, cannot_open, is_busy, not_a_store, problem, run_pragma,
+};
 use super::place;
 use crate::StoreError;
 
@@ -73,6 +76,9 @@ enum Found {
 
 /// Whether a file can be used as it is.
 pub(super) fn is_current(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
+    if is_stamped(path).unwrap_or(false) {
+        return Ok(true);
+    }
     let is_current = matches!(look(connection, path)?, Found::Current);
     let is_readonly = connection.is_readonly("main").unwrap_or(false);
     Ok(is_current && (is_readonly || is_wal(connection, path)?))
@@ -94,6 +100,27 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), St
             migrate(connection, path, VERSION)
         }
     }
+}
+
+/// Whether the beginning of the file says that it is a store of this version in WAL mode, and no journal
+/// may say otherwise. Asking the database is what a short command would spend its time on; in every
+/// other case it is asked.
+fn is_stamped(path: &Path) -> std::io::Result<bool> {
+    if !connection::is_journal_empty(path) {
+        return Ok(false);
+    }
+    let mut header = [0_u8; 72];
+    std::fs::File::open(path)?.read_exact(&mut header)?;
+    let number = |at: usize| {
+        let bytes = header.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
+        bytes.map(u32::from_be_bytes)
+    };
+    // The places are those of the file format: versions for writing and reading, 2 for WAL; what
+    // `user_version` and `application_id` set.
+    let is_wal = header.starts_with(b"SQLite format 3\0") && header.get(18..20) == Some(&[2, 2]);
+    let version = u32::try_from(VERSION).ok();
+    let is_ours = number(68) == u32::try_from(APPLICATION_ID).ok();
+    Ok(is_wal && is_ours && number(60) == version)
 }
 
 fn look(connection: &Connection, path: &Path) -> Result<Found, StoreError> {

@@ -1,14 +1,29 @@
 //! The librarian: what past sessions say about a request, found by search, with where it stands.
 
 use tertulia_context::{Strip, strip_markers};
-use tertulia_store::{SearchQuery, SessionId, SessionStore, StoreError};
+use tertulia_store::{Hit, SearchQuery, SessionId, SessionStore, StoreError};
 
 /// How many places it names.
 const HITS_MAX: usize = 8;
+/// So many are looked at: many of them may be of the session where it is asked.
+const HITS_LOOKED_AT: usize = 64;
 /// How many words of a request it looks for.
 const WORDS_MAX: usize = 12;
 /// Shorter words say little, unless they hold a digit or are not Latin.
 const WORD_CHARACTERS_MIN: usize = 4;
+/// Words of a request that are about no matter.
+const EMPTY_WORDS: &str = "about after again been before could does ever from have here into just more much \
+    said same should some than that their them then there these they this those were what when where \
+    which will with would your";
+
+/// A word of a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Word<'r> {
+    /// What is looked for.
+    text: &'r str,
+    /// What it is a piece of, as it was written: `E-2041` for `2041`.
+    written: &'r str,
+}
 
 /// Answers a request from all sessions but the one it is asked in.
 pub(crate) fn look_up(
@@ -17,60 +32,94 @@ pub(crate) fn look_up(
     request: &str,
 ) -> Result<String, StoreError> {
     let request = strip_markers(request, Strip::Preserve).text;
-    let words = words(&request);
-    for text in questions(&words) {
-        let query = SearchQuery { text, limit: Some(HITS_MAX * 2), ..SearchQuery::default() };
-        if !query.has_words() {
-            continue;
+    // A request holds words that no answer has: only those count that are somewhere.
+    let mut known = Vec::new();
+    for word in words(&request) {
+        if !search(store, here, &[word])?.is_empty() {
+            known.push(word);
         }
-        let found = store.search(&query)?;
-        let hits: Vec<_> =
-            found.hits.into_iter().filter(|hit| hit.session != *here).take(HITS_MAX).collect();
-        if hits.is_empty() {
-            continue;
+    }
+    for count in (1..=known.len()).rev() {
+        let asked = known.get(..count).unwrap_or_default();
+        let hits = search(store, here, asked)?;
+        if !hits.is_empty() {
+            return Ok(super::quiet(&told(asked, &hits)));
         }
-        let about = query.text.replace('*', "");
-        let mut answer = format!("About {about}, past sessions say:\n");
-        for hit in hits {
-            let speaker = hit.speaker.as_deref().unwrap_or("somebody");
-            let when = hit.timestamp.map(|time| time.to_iso()).unwrap_or_default();
-            let day = when.get(..10).unwrap_or_default();
-            let said = strip_markers(&hit.snippet.text, Strip::Preserve).text.into_owned();
-            let place = format!("{} {}", hit.session, hit.entry_id);
-            answer.push_str(&format!("\n{speaker}, {day} ({place}):\n> {}\n", said.trim()));
-        }
-        return Ok(super::quiet(&answer));
     }
     Ok("Past sessions say nothing about this.".to_owned())
 }
 
-/// All words; then fewer, since a request holds words that no answer has; then each alone. A word may go
-/// on: who asks where something listens finds that it is listening.
-fn questions(words: &[&str]) -> Vec<String> {
-    let asked = |words: &[&str]| {
-        let words: Vec<String> = words.iter().map(|word| format!("{word}*")).collect();
-        words.join(" ")
-    };
-    let fewer = (1..=words.len()).rev().filter_map(|take| words.get(..take)).map(asked);
-    let alone = words.iter().skip(1).map(|word| asked(&[word]));
-    fewer.chain(alone).collect()
+/// What other sessions say with all of these words. A word may go on: who asks where something listens
+/// finds that it is listening.
+fn search(
+    store: &SessionStore,
+    here: &SessionId,
+    words: &[Word<'_>],
+) -> Result<Vec<Hit>, StoreError> {
+    let text: Vec<String> = words.iter().map(|word| format!("{}*", word.text)).collect();
+    let (text, limit) = (text.join(" "), Some(HITS_LOOKED_AT));
+    let query = SearchQuery { text, limit, ..SearchQuery::default() };
+    if !query.has_words() {
+        return Ok(Vec::new());
+    }
+    let hits = store.search(&query)?.hits.into_iter();
+    Ok(hits.filter(|hit| hit.session != *here).take(HITS_MAX).collect())
 }
 
-/// The words that tell most: the longest first, in the order of the request among equals.
-fn words(request: &str) -> Vec<&str> {
-    let mut words: Vec<&str> = Vec::new();
-    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
-    // A name behind an @ is a member's, no matter of the request.
-    let said = request.split_whitespace().filter(|word| !word.starts_with('@'));
-    let said = said.flat_map(|word| word.split(|letter| !is_part(letter)));
-    for word in said.filter(|word| !word.is_empty()) {
-        let tells = word.chars().count() >= WORD_CHARACTERS_MIN
-            || word.chars().any(|letter| letter.is_numeric() || !letter.is_ascii());
-        if tells && !words.contains(&word) {
-            words.push(word);
+fn told(words: &[Word<'_>], hits: &[Hit]) -> String {
+    let mut about: Vec<&str> = Vec::new();
+    for word in words {
+        if !about.contains(&word.written) {
+            about.push(word.written);
         }
     }
-    words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+    let mut answer = format!("About {}, past sessions say:\n", about.join(", "));
+    for hit in hits {
+        let speaker = hit.speaker.as_deref().unwrap_or("somebody");
+        let when = hit.timestamp.as_ref().map(|time| time.to_iso()).unwrap_or_default();
+        let day = when.get(..10).map(|day| format!(", {day}")).unwrap_or_default();
+        let said = strip_markers(&hit.snippet.text, Strip::Preserve).text.into_owned();
+        let place = format!("{} {}", hit.session, hit.entry_id);
+        answer.push_str(&format!("\n{speaker}{day} ({place}):\n> {}\n", said.trim()));
+    }
+    answer
+}
+
+/// The words that tell most: codes first, then the longest, in the order of the request among equals.
+fn words(request: &str) -> Vec<Word<'_>> {
+    let mut words: Vec<Word<'_>> = Vec::new();
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    // A name behind an @ is a member's, no matter of the request.
+    for written in request.split_whitespace().filter(|word| !word.starts_with('@')) {
+        let written = written.trim_matches(|letter| !is_part(letter));
+        for text in written.split(|letter| !is_part(letter)).filter(|word| !word.is_empty()) {
+            let tells = text.chars().count() >= WORD_CHARACTERS_MIN
+                || text.chars().any(|letter| letter.is_numeric() || !letter.is_ascii());
+            let small = text.to_ascii_lowercase();
+            let is_empty = EMPTY_WORDS.split_whitespace().any(|empty| empty == small);
+            if tells && !is_empty && words.iter().all(|word| word.text != text) {
+                words.push(Word { text, written });
+            }
+        }
+        // A request may be a whole file.
+        if words.len() > WORDS_MAX * 16 {
+            break;
+        }
+    }
+    let is_code = |word: &Word<'_>| word.text.contains(|letter: char| letter.is_numeric());
+    words.sort_by_key(|word| (!is_code(word), std::cmp::Reverse(word.text.len())));
     words.truncate(WORDS_MAX);
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_come_first_and_words_about_nothing_not_at_all() {
+        let found = words("@librarian did we have trouble with E-2041 or the ledger before?");
+        let texts: Vec<_> = found.iter().map(|word| (word.text, word.written)).collect();
+        assert_eq!(texts, [("2041", "E-2041"), ("trouble", "trouble"), ("ledger", "ledger")]);
+    }
 }

@@ -7,6 +7,15 @@ use tertulia_session::{Message, Part, Parts};
 
 /// How long the minutes may be.
 const TOKENS_MAX: u64 = 2_000;
+/// So long they may be however little was said.
+const TOKENS_MIN: u64 = 400;
+/// They have no more than so many hundredths of what was said, the list of names included: minutes as long
+/// as the talk help nobody.
+const SHARE: u64 = 70;
+/// The section that a model looks things up in. People read minutes, and a list of names tells them nothing.
+const NAMES: &str = "## Names";
+/// About so many bytes are a token.
+const TOKEN_BYTES: u64 = 4;
 
 /// Writes minutes of these messages, oldest first, the one that asks for them aside.
 pub(crate) fn write_minutes(said: &[Covered<'_>]) -> String {
@@ -21,14 +30,31 @@ pub(crate) fn write_minutes(said: &[Covered<'_>]) -> String {
     let task = SummaryTask {
         previous: None,
         covered: &covered,
-        max_tokens: TOKENS_MAX,
+        max_tokens: tokens_for(&clean),
         tokenizer: &tokenizer,
     };
-    let minutes = extract(&task);
+    let minutes = without_names(&extract(&task));
     if minutes.trim().is_empty() {
         return "Nothing was said yet that minutes could hold.".to_owned();
     }
     super::quiet(&minutes)
+}
+
+/// The minutes without the list of names. Every line of a section is one line, so a heading is one.
+fn without_names(minutes: &str) -> String {
+    let mut is_names = false;
+    let kept = minutes.split_inclusive('\n').filter(|line| {
+        if line.starts_with("## ") {
+            is_names = line.trim_end() == NAMES;
+        }
+        !is_names
+    });
+    kept.collect()
+}
+
+fn tokens_for(said: &[Message]) -> u64 {
+    let bytes: u64 = said.iter().map(|message| message.text().len() as u64).sum();
+    (bytes / TOKEN_BYTES * SHARE / 100).clamp(TOKENS_MIN, TOKENS_MAX)
 }
 
 fn without_markers(message: &Message) -> Message {

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use tertulia_context::{PromptStatus, SectionBytes};
+use tertulia_session::EntryKind;
 use tertulia_team::{Driver, TurnPrompt};
 
 use crate::Streams;
@@ -15,7 +16,7 @@ use crate::commands::sessions::{tell, write_json};
 use crate::error::CliError;
 use crate::open_table::newest_table;
 use crate::store_place::StorePlace;
-use crate::team_place::TeamPlace;
+use crate::team_place::{TeamPlace, agents_of};
 use crate::terminal::{grouped, visible};
 
 pub(super) fn run(
@@ -28,6 +29,10 @@ pub(super) fn run(
         .named(name)
         .map_err(|error| CliError::UnknownMember { flag: "--member", error })?
         .clone();
+    if member.is_person() {
+        let agents = agents_of(&team);
+        return Err(CliError::NoPrompt { name: member.member.name, agents });
+    }
     let store = StorePlace::read(&args.store)?.need()?;
     let session = match &args.session {
         Some(given) => find_session(&store, given)?,
@@ -39,6 +44,13 @@ pub(super) fn run(
         tell(streams, &format!("nothing was said yet in session {session}"));
         return Ok(());
     };
+    if newest_speaker(&driver) == Some(name) {
+        let line = format!(
+            "the newest message is {name}'s own; shown is what {name} would get if it were to answer \
+             it. The next message takes its place"
+        );
+        tell(streams, &line);
+    }
     if args.json {
         return write_json(streams, &record(name, session.as_str(), member.budget_bytes, &prompt));
     }
@@ -61,6 +73,15 @@ pub(super) fn run(
         streams.stdout.write_all(prompt.text.as_bytes())
     };
     written.map_err(CliError::output)
+}
+
+/// Who said the newest message.
+fn newest_speaker(driver: &Driver) -> Option<&str> {
+    let newest = driver.entries().iter().rev().find_map(|entry| match &entry.kind {
+        EntryKind::Message(message) => Some(message),
+        _ => None,
+    });
+    newest?.speaker.as_deref().map(|speaker| &*speaker.role_id)
 }
 
 /// How large the parts are, and what stands for the rest. Also for the demo.
@@ -89,14 +110,15 @@ pub(in crate::commands) fn explain(
         writeln!(out, "{name:<14} {:>12}  {:>5}  {bar}", grouped(size as u64), share(size, total))?;
     }
     let lines = [
-        (prompt.kept, "messages word for word, the newest one aside"),
-        (prompt.dropped, "messages of the window left out"),
-        (prompt.covered, "messages covered by minutes"),
-        (prompt.recalled.len(), "earlier passages recalled"),
+        (prompt.kept, ["message", "messages"], "word for word, the newest one aside"),
+        (prompt.dropped, ["message", "messages"], "of the window left out"),
+        (prompt.covered, ["message", "messages"], "covered by minutes"),
+        (prompt.recalled.len(), ["earlier passage", "earlier passages"], "recalled"),
     ];
     writeln!(out)?;
-    for (count, what) in lines {
-        writeln!(out, "{:>6}  {what}", grouped(count as u64))?;
+    for (count, [one, many], what) in lines {
+        let noun = if count == 1 { one } else { many };
+        writeln!(out, "{:>6}  {noun} {what}", grouped(count as u64))?;
     }
     Ok(())
 }

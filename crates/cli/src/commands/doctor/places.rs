@@ -44,13 +44,7 @@ pub(super) fn team(arg: &TeamFileArg) -> Vec<Finding> {
 }
 
 fn standing(origin: Origin, opened: &Opened) -> Finding {
-    let by = match origin {
-        Origin::Flag => "--team",
-        Origin::Variable => "TERTULIA_TEAM",
-        Origin::Project => "the project's",
-        Origin::User => "the user's own",
-    };
-    let place = format!("{} ({by})", opened.path.display());
+    let place = format!("{} ({})", opened.path.display(), team_place::name_of(origin));
     match team_place::standing(origin, opened) {
         Ok(Standing::Harmless) => Finding::new("team file", Health::Good, place),
         Ok(Standing::Trusted) => {

@@ -9,7 +9,10 @@ use tertulia_session::record::EntryRecord;
 use tertulia_store::SessionId;
 use tertulia_team::{Pause, PermissionRequest, Question, TableEvent, Why};
 
+use super::Ended;
+use super::outcome::in_words;
 use crate::Streams;
+use crate::error::CliError;
 use crate::terminal::visible;
 
 /// Writes events as they come.
@@ -22,28 +25,66 @@ pub(super) struct JsonLines<'a, 's> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum EventRecord<'a> {
-    Session { session_id: &'a str, is_new: bool },
-    Stored { entry: EntryRecord<'a> },
-    Fed { turn: &'a str, member: &'a str },
-    Text { turn: &'a str, member: &'a str, text: &'a str },
-    TextEnd { turn: &'a str, member: &'a str },
-    TextWithdrawn { turn: &'a str, member: &'a str },
-    Note { text: String, entries: Vec<&'a str> },
-    Asked { question: QuestionRecord<'a> },
-    Permission { member: &'a str, request: RequestRecord<'a> },
+    Session {
+        session_id: &'a str,
+        is_new: bool,
+    },
+    Stored {
+        entry: EntryRecord<'a>,
+    },
+    Fed {
+        turn: &'a str,
+        member: &'a str,
+    },
+    Text {
+        turn: &'a str,
+        member: &'a str,
+        text: &'a str,
+    },
+    TextEnd {
+        turn: &'a str,
+        member: &'a str,
+    },
+    TextWithdrawn {
+        turn: &'a str,
+        member: &'a str,
+    },
+    Note {
+        text: String,
+        entries: Vec<&'a str>,
+    },
+    Asked {
+        question: QuestionRecord<'a>,
+    },
+    Permission {
+        member: &'a str,
+        request: RequestRecord<'a>,
+    },
     Rested,
-    End { pause: PauseRecord<'a> },
+    End {
+        pause: PauseRecord<'a>,
+        exit_code: u8,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
 }
 
 #[derive(Serialize)]
 #[serde(tag = "why", rename_all = "camelCase")]
 enum PauseRecord<'a> {
     Rested,
-    Asked { question: QuestionRecord<'a> },
-    PermissionNeeded { member: &'a str, title: &'a str },
+    Asked {
+        question: QuestionRecord<'a>,
+    },
+    PermissionNeeded {
+        member: &'a str,
+        title: &'a str,
+    },
     Elsewhere,
     Closed,
     Interrupted,
+    /// It did not come to a pause.
+    Failed,
 }
 
 #[derive(Serialize)]
@@ -82,9 +123,7 @@ impl<'a, 's> JsonLines<'a, 's> {
         self.write(&EventRecord::of(event));
     }
 
-    pub(super) fn close(mut self, pause: &Pause, is_interrupted: bool) -> io::Result<()> {
-        let pause = if is_interrupted { PauseRecord::Interrupted } else { PauseRecord::of(pause) };
-        self.write(&EventRecord::End { pause });
+    pub(super) fn close(self) -> io::Result<()> {
         self.failed.map_or(Ok(()), Err)
     }
 
@@ -103,6 +142,27 @@ impl<'a, 's> JsonLines<'a, 's> {
         });
         self.failed = written.err();
     }
+}
+
+/// The last event: how the run ended, as the exit code and standard error tell it too.
+pub(super) fn write_end(
+    ended: &Result<Ended, CliError>,
+    streams: &mut Streams<'_>,
+) -> Result<(), CliError> {
+    let (pause, error) = match ended {
+        // There is nobody to write to.
+        Err(CliError::ReaderDone | CliError::Output(_)) => return Ok(()),
+        Err(error) => (PauseRecord::Failed, Some(error)),
+        Ok(Ended { is_interrupted: true, outcome, .. }) => {
+            (PauseRecord::Interrupted, outcome.as_ref().err())
+        }
+        Ok(Ended { pause, outcome, .. }) => (PauseRecord::of(pause), outcome.as_ref().err()),
+    };
+    let exit_code = error.map_or(0, CliError::code);
+    let error = error.map(ToString::to_string);
+    let mut lines = JsonLines::new(streams);
+    lines.write(&EventRecord::End { pause, exit_code, error });
+    lines.close().map_err(CliError::output)
 }
 
 impl<'a> EventRecord<'a> {
@@ -159,7 +219,7 @@ impl<'a> QuestionRecord<'a> {
             Why::Cancelled { .. } => "cancelled",
             Why::Resumed { .. } => "resumed",
         };
-        Self { to: to.as_deref(), why: word, text: why.to_string(), entries: texts(why.ids()) }
+        Self { to: to.as_deref(), why: word, text: in_words(why), entries: texts(why.ids()) }
     }
 }
 

@@ -6,6 +6,7 @@ use tertulia_session::EntryId;
 use tertulia_store::SessionId;
 use tertulia_team::{Pause, Question, Why};
 
+use crate::args::RunArgs;
 use crate::error::CliError;
 
 /// What is known at the end of a run.
@@ -78,5 +79,58 @@ fn of_question(why: &Why, again: &str, go_on: &str) -> Result<(), CliError> {
         }
         Why::WhoSpeaks { .. } => "say who speaks with --as".to_owned(),
     };
-    Err(CliError::NeedsPerson(format!("{why}\n{cure}")))
+    Err(CliError::NeedsPerson(format!("{}\n{cure}", in_words(why))))
+}
+
+/// A question for people, where a count would not be one.
+pub(super) fn in_words(why: &Why) -> String {
+    match why {
+        Why::LoopGuard { turns: 1 } => {
+            "the agents had one turn since a person spoke; shall they go on?".to_owned()
+        }
+        Why::Cancelled { turn, waiting: 1 } => {
+            format!("turn {turn} was cancelled; shall the one that waits go on?")
+        }
+        Why::Resumed { interrupted: Some(turn), waiting: 0 } => {
+            format!("turn {turn} was interrupted; shall it be repeated?")
+        }
+        Why::Resumed { interrupted: Some(turn), waiting: 1 } => {
+            format!("turn {turn} was interrupted; repeat it, or go on with the one that waits?")
+        }
+        Why::Resumed { interrupted: None, waiting: 1 } => {
+            "the table was opened again; shall the one that waits go on?".to_owned()
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The command that opens this table again.
+pub(super) fn again(args: &RunArgs, session: &SessionId) -> String {
+    format!("tertulia run{} --session {session}", same_place(args))
+}
+
+/// The flags that lead to the same team and the same store. A variable is still set the next time, and an
+/// address may hold a password.
+pub(super) fn same_place(args: &RunArgs) -> String {
+    let mut flags = String::new();
+    if let Some(team) = &args.team.file.team {
+        flags.push_str(&format!(" --team {}", as_word(&team.display().to_string())));
+    }
+    let is_set = |store: &str| std::env::var("TERTULIA_STORE").is_ok_and(|set| set == store);
+    if let Some(store) = args.store.store.as_deref()
+        && store.starts_with("sqlite:")
+        && !is_set(store)
+    {
+        flags.push_str(&format!(" --store {}", as_word(store)));
+    }
+    flags
+}
+
+/// A word that a shell takes as one.
+fn as_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=+,@%".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
 }

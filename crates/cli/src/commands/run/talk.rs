@@ -1,15 +1,18 @@
 //! What happens, for people: progress on standard error, answers on standard output. All of it comes from
 //! agents, so nothing goes to a terminal as it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 use std::time::Instant;
 
-use tertulia_session::{Entry, EntryKind, Message, Turn, TurnState, Usage};
+use tertulia_session::{Entry, EntryId, EntryKind, Message, Turn, TurnState, Usage};
 use tertulia_store::SessionId;
-use tertulia_team::{Question, TableEvent, Team, TurnNote, What, Why, is_partial};
+use tertulia_team::{Cause, Note, Question, TableEvent, Team, TurnNote, What, Why, is_partial};
 
+use super::outcome::in_words;
 use crate::Streams;
+use crate::commands::sessions::counted;
+use crate::commands::turn_of;
 use crate::terminal::{excerpt, grouped, visible};
 
 /// How much of a tool's input is shown.
@@ -28,6 +31,8 @@ pub(super) struct Talk<'a, 's> {
     /// The figures of the turn that ends.
     usage: Option<Usage>,
     answers: usize,
+    /// The turns that a person cancelled. What an agent says of its own end is no failure then.
+    cancelled: HashSet<EntryId>,
     /// What was asked last. If it ends the run, the end tells it.
     asked: Option<String>,
     /// Why nothing more can be written.
@@ -38,8 +43,17 @@ impl<'a, 's> Talk<'a, 's> {
     pub(super) fn new(streams: &'a mut Streams<'s>, team: &Team, is_quiet: bool) -> Self {
         let agents = team.members().iter().filter(|one| !one.is_person());
         let agents = agents.map(|one| (one.member.name.clone(), one.shown_name().into())).collect();
-        let (began, usage) = (Instant::now(), None);
-        Self { streams, is_quiet, agents, began, usage, answers: 0, asked: None, failed: None }
+        Self {
+            streams,
+            is_quiet,
+            agents,
+            began: Instant::now(),
+            usage: None,
+            answers: 0,
+            cancelled: HashSet::new(),
+            asked: None,
+            failed: None,
+        }
     }
 
     pub(super) fn opened(&mut self, session: &SessionId, is_new: bool) {
@@ -50,10 +64,12 @@ impl<'a, 's> Talk<'a, 's> {
     }
 
     pub(super) fn differ(&mut self, session: &SessionId, differences: usize) {
-        let what = if differences == 1 { "decision" } else { "decisions" };
+        let what = match differences {
+            1 => "one decision of this session would be another".to_owned(),
+            many => format!("{many} decisions of this session would be others"),
+        };
         self.say(&format!(
-            "{differences} {what} of this session would be others with this team; the log counts. \
-             `tertulia replay {session}` lists them"
+            "{what} with this team; the log counts. `tertulia replay {session}` tells which"
         ));
     }
 
@@ -64,7 +80,7 @@ impl<'a, 's> Talk<'a, 's> {
     pub(super) fn hear(&mut self, event: &TableEvent<'_>) {
         match event {
             TableEvent::Stored(entry) => self.stored(entry),
-            TableEvent::Note(note) => self.say(&note.to_string()),
+            TableEvent::Note(note) => self.note(note),
             TableEvent::Asked(question) => self.asked(question),
             TableEvent::Refused(error) => self.say(&error.to_string()),
             TableEvent::Permission { member, request, .. } => {
@@ -81,17 +97,27 @@ impl<'a, 's> Talk<'a, 's> {
     fn asked(&mut self, question: &Question) {
         match (&question.why, &question.to) {
             (Why::Answer { .. }, Some(name)) => {
-                self.say(&format!("it is {name}'s turn: {}", question.why));
+                // The person of the house has this name.
+                let whose = if **name == *"you" { "your".to_owned() } else { format!("{name}'s") };
+                self.say(&format!("it is {whose} turn: {}", question.why));
             }
             (Why::Resumed { .. }, _) => {}
-            (why, _) => self.asked = Some(why.to_string()),
+            (why, _) => self.asked = Some(in_words(why)),
+        }
+    }
+
+    fn note(&mut self, note: &Note) {
+        match note {
+            // What it had said until then, and no late answer.
+            Note::Late { turn, entry: Some(_) } if self.cancelled.contains(turn) => {}
+            other => self.say(&other.to_string()),
         }
     }
 
     fn stored(&mut self, entry: &Entry) {
         match &entry.kind {
             EntryKind::Message(message) => self.message(entry, message),
-            EntryKind::Turn(turn) => self.turn(turn),
+            EntryKind::Turn(turn) => self.turn(entry, turn),
             EntryKind::Usage(usage) => self.usage = Some(usage.clone()),
             EntryKind::Custom(_) => {
                 if let Some(note) = TurnNote::of(entry) {
@@ -100,7 +126,8 @@ impl<'a, 's> Talk<'a, 's> {
             }
             EntryKind::CompactionSummary(minutes) => {
                 let count = minutes.covered_count.unwrap_or_default();
-                self.say(&format!("the minutes now cover {} messages", grouped(count)));
+                let messages = counted(count, "message", "messages");
+                self.say(&format!("the minutes now cover {messages}"));
             }
             _ => {}
         }
@@ -125,7 +152,7 @@ impl<'a, 's> Talk<'a, 's> {
         }
     }
 
-    fn turn(&mut self, turn: &Turn) {
+    fn turn(&mut self, entry: &Entry, turn: &Turn) {
         let Some(name) = self.agents.get(&turn.member).cloned() else { return };
         match turn.state {
             TurnState::Started => {
@@ -138,8 +165,13 @@ impl<'a, 's> Talk<'a, 's> {
             }
             TurnState::Done => self.figures(&name, "is done"),
             TurnState::Failed => self.figures(&name, "failed"),
-            TurnState::Cancelled => self.say(&format!("{name}'s turn is cancelled")),
-            TurnState::Interrupted => self.say(&format!("{name}'s turn was interrupted")),
+            TurnState::Cancelled => {
+                self.cancelled.extend(turn_of(entry));
+                self.say(&format!("{name}'s turn is cancelled{}", why(turn)));
+            }
+            TurnState::Interrupted => {
+                self.say(&format!("{name}'s turn was interrupted{}", why(turn)));
+            }
             TurnState::Queued => {}
         }
     }
@@ -149,11 +181,15 @@ impl<'a, 's> Talk<'a, 's> {
         let seconds = self.began.elapsed().as_secs_f64();
         let mut line = format!("{name} {what} after {seconds:.1} s");
         if let Some(usage) = self.usage.take() {
-            line.push_str(&format!(", {} tokens in", grouped(usage.input_tokens)));
-            if let Some(cached) = usage.cached_tokens.filter(|cached| *cached > 0) {
-                line.push_str(&format!(" ({} of them cached)", grouped(cached)));
+            // An agent that tells no figures has used some all the same.
+            if usage.input_tokens > 0 || usage.output_tokens > 0 {
+                let read = counted(usage.input_tokens, "token", "tokens");
+                line.push_str(&format!(", {read} in"));
+                if let Some(cached) = usage.cached_tokens.filter(|cached| *cached > 0) {
+                    line.push_str(&format!(" ({} of them cached)", grouped(cached)));
+                }
+                line.push_str(&format!(", {} out", grouped(usage.output_tokens)));
             }
-            line.push_str(&format!(", {} out", grouped(usage.output_tokens)));
             if let Some(cost) = &usage.cost_usd {
                 line.push_str(&format!(", ${:.4}", cost.amount()));
             }
@@ -179,6 +215,8 @@ impl<'a, 's> Talk<'a, 's> {
             What::Warned { message, .. } => {
                 format!("{member}: {}", excerpt(message, TROUBLE_COLUMNS))
             }
+            // That it is over was told, and nothing of the agent's is wrong.
+            What::Failed { .. } if self.cancelled.contains(&note.turn) => return,
             What::Failed { class, message, cure } => {
                 let message = excerpt(message, TROUBLE_COLUMNS);
                 format!("{member}: {message} ({class}); {cure}")
@@ -201,4 +239,10 @@ impl<'a, 's> Talk<'a, 's> {
             let _ = writeln!(self.streams.stderr, "tertulia: {}", visible(line));
         }
     }
+}
+
+/// Why a turn is over, as the log says it.
+fn why(turn: &Turn) -> String {
+    let cause = Cause::parse(&turn.cause).map(|cause| cause.sentence(&turn.member));
+    cause.map(|sentence| format!(": {sentence}")).unwrap_or_default()
 }

@@ -33,7 +33,7 @@ fn open_file(path: &Path) -> Result<File, CliError> {
     let file = OpenOptions::new().read(true).custom_flags(not_blocking).open(path);
     let file = file.map_err(failed)?;
     if !file.metadata().map_err(failed)?.is_file() {
-        return Err(CliError::NotAFile { path: path.into() });
+        return Err(CliError::NoFileToRead { path: path.into() });
     }
     Ok(file)
 }

@@ -1,13 +1,18 @@
 //! Entries for people: the day, the time, who, and what was said. Every text passes through
 //! [`crate::terminal`], so nothing that an agent wrote can steer the terminal.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
-use tertulia_session::{Entry, EntryKind, Message, Part, PartKind, Timestamp, Usage, json};
+use tertulia_session::{
+    Entry, EntryId, EntryKind, Message, Part, PartKind, Timestamp, TurnState, Usage, json,
+};
 use tertulia_store::StoredEntry;
-use tertulia_team::{TurnNote, What};
+use tertulia_team::{TurnNote, What, is_partial};
 
+use super::counted;
 use crate::commands::drawing::Paint;
+use crate::commands::turn_of;
 use crate::spoken::name_of;
 use crate::terminal::{excerpt, grouped, visible};
 
@@ -20,11 +25,13 @@ const LINE_COLUMNS: usize = 88;
 pub(super) struct Transcript {
     paint: Paint,
     day: String,
+    /// The turns that were cancelled: what their agents say of their end is no failure.
+    cancelled: HashSet<EntryId>,
 }
 
 impl Transcript {
     pub(super) fn new(paint: Paint) -> Self {
-        Self { paint, day: String::new() }
+        Self { paint, day: String::new(), cancelled: HashSet::new() }
     }
 
     pub(super) fn write(&mut self, out: &mut dyn Write, stored: &StoredEntry) -> io::Result<()> {
@@ -42,7 +49,8 @@ impl Transcript {
             return writeln!(out, "{time} {}  {id}", self.said(entry));
         };
         let name = self.paint.strong(&excerpt(name_of(message), NAME_COLUMNS));
-        writeln!(out, "{time} {name}  {id}")?;
+        let cut = if is_partial(entry) { " (cut off)" } else { "" };
+        writeln!(out, "{time} {name}{cut}  {id}")?;
         self.write_parts(out, message)
     }
 
@@ -60,7 +68,7 @@ impl Transcript {
     }
 
     /// What an entry that is no message says, on one line.
-    fn said(&self, entry: &Entry) -> String {
+    fn said(&mut self, entry: &Entry) -> String {
         let line = |text: String| excerpt(&text, LINE_COLUMNS);
         match &entry.kind {
             EntryKind::Purged(purged) => {
@@ -88,10 +96,18 @@ impl Transcript {
             }
             EntryKind::ModelChange(change) => line(format!("· model: {}", change.model)),
             EntryKind::Turn(turn) => {
+                if turn.state == TurnState::Cancelled {
+                    self.cancelled.extend(turn_of(entry));
+                }
                 line(format!("· turn of {}: {}", turn.member, turn.state.as_str()))
             }
             EntryKind::Usage(usage) => line(usage_in_words(usage)),
             kind => match TurnNote::of(entry) {
+                Some(TurnNote { turn, member, what: What::Failed { .. } })
+                    if self.cancelled.contains(&turn) =>
+                {
+                    line(format!("· {member}: ended, since its turn was cancelled"))
+                }
                 Some(note) => line(format!("· {}: {}", note.member, note_in_words(&note.what))),
                 None => line(format!("· {}", kind.type_name())),
             },
@@ -100,13 +116,15 @@ impl Transcript {
 }
 
 fn usage_in_words(usage: &Usage) -> String {
-    let (read, written) = (grouped(usage.input_tokens), grouped(usage.output_tokens));
     let cost = usage.cost_usd.as_ref().map(|cost| format!(", ${:.4}", cost.amount()));
-    format!(
-        "· usage of {}: {read} tokens in, {written} out{}",
-        usage.member,
-        cost.unwrap_or_default()
-    )
+    let cost = cost.unwrap_or_default();
+    let figures = match (usage.input_tokens, usage.output_tokens) {
+        (0, 0) => "no tokens told".to_owned(),
+        (read, written) => {
+            format!("{} in, {} out", counted(read, "token", "tokens"), grouped(written))
+        }
+    };
+    format!("· usage of {}: {figures}{cost}", usage.member)
 }
 
 /// What an agent did besides answering.

@@ -57,7 +57,7 @@ impl<'a> Target<'a> {
 impl NewFile {
     fn open(path: &Path, may_replace: bool) -> Result<Self, CliError> {
         match path.symlink_metadata() {
-            Ok(_) if !may_replace => return Err(CliError::FileExists { path: path.into() }),
+            Ok(_) if !may_replace => return Err(CliError::ExportExists { path: path.into() }),
             // A device or a folder is never replaced.
             Ok(about) if !about.is_file() => return Err(CliError::NotAFile { path: path.into() }),
             _ => {}
@@ -82,7 +82,7 @@ impl NewFile {
         // Unlike a rename, a link never takes the place of a file that came meanwhile.
         match fs::hard_link(&self.part, &self.path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                Err(CliError::FileExists { path: self.path.clone() })
+                Err(CliError::ExportExists { path: self.path.clone() })
             }
             linked => linked.map_err(|error| self.failed(error)),
         }
