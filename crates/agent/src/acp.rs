@@ -159,7 +159,7 @@ impl Turn {
                 return if is_ended { Stop::Answered } else { Stop::Exited(exit) };
             }
             if cancel.is_cancelled() {
-                return Stop::Ended(Ended::Cancelled, failed(ErrorClass::Crash, CANCELLED));
+                return Stop::Ended(Ended::Cancelled, failed(ErrorClass::Cancelled, CANCELLED));
             }
             if self.talk.flood.is_over() {
                 return Stop::Ended(Ended::OverLimit, failed(ErrorClass::Limit, OVER_LIMIT));

@@ -186,7 +186,7 @@ impl Exchange {
                 let error = match ended {
                     Ended::TimedOut(timeout) => clock::failure(timeout, &spec.timeouts),
                     Ended::OverLimit => failure(ErrorClass::Limit, OVER_LIMIT),
-                    _ => failure(ErrorClass::Crash, CANCELLED),
+                    _ => failure(ErrorClass::Cancelled, CANCELLED),
                 };
                 (parser.failed(error), ended)
             }

@@ -42,7 +42,7 @@ pub(crate) fn run(
     forced: Option<Containment>,
 ) -> TurnReport {
     if cancel.is_cancelled() {
-        let error = TurnError { class: ErrorClass::Crash, message: verdict::CANCELLED.into() };
+        let error = TurnError { class: ErrorClass::Cancelled, message: verdict::CANCELLED.into() };
         return verdict::not_started(error, Ended::Cancelled);
     }
     let prepared = prepare::prepare(spec, request);

@@ -24,7 +24,7 @@ pub(crate) fn run(
     listener.fed();
     listener.event(StreamEvent::Started { session_id: None, model: None });
     if wait(line.delay, cancel) {
-        return failed(ErrorClass::Crash, CANCELLED, Ended::Cancelled, listener);
+        return failed(ErrorClass::Cancelled, CANCELLED, Ended::Cancelled, listener);
     }
     if line.text.trim().is_empty() {
         let message = "the script's answer is empty; write one";

@@ -64,9 +64,6 @@ pub(crate) enum CliError {
     /// The same where standard input would do.
     #[error("{} is no file; name one, or - for standard input", .path.display())]
     NoFileToRead { path: PathBuf },
-    /// A file would be overwritten.
-    #[error("{} is there already; name another file", .path.display())]
-    FileExists { path: PathBuf },
     /// An export would be overwritten.
     #[error("{} is there already; name another file, or replace it with --force", .path.display())]
     ExportExists { path: PathBuf },

@@ -79,6 +79,10 @@ impl fmt::Display for Decision {
                 write!(f, "{member}'s turn {turn} is {}: {sentence}", state.as_str())
             }
             Self::Note(note) => note.fmt(f),
+            // The person of the house has this name.
+            Self::Asked(Question { to: Some(name), why }) if **name == *"you" => {
+                write!(f, "you were asked: {why}")
+            }
             Self::Asked(Question { to, why }) => {
                 write!(f, "{} was asked: {why}", to.as_deref().unwrap_or("the person"))
             }

@@ -24,7 +24,7 @@ pub(super) fn explain(
     let Some(error) = output.error.take() else { return output };
     let said = match ended {
         Ended::ByItself => by_itself(error, exit, &output),
-        Ended::Cancelled => TurnError { class: ErrorClass::Crash, message: CANCELLED.into() },
+        Ended::Cancelled => TurnError { class: ErrorClass::Cancelled, message: CANCELLED.into() },
         Ended::OverLimit => TurnError { class: ErrorClass::Limit, message: OVER_LIMIT.into() },
         // It said why it failed, and only its end was late.
         Ended::TimedOut(Timeout::AfterFinal) => error,

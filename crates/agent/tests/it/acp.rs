@@ -303,7 +303,7 @@ fn an_agent_that_is_deaf_to_a_cancel_is_ended_all_the_same() {
     let mut recorder = Recorder { cancel_on_text: Some(cancel.clone()), ..Recorder::default() };
     let report = recorder.run(&spec_of(&stage), &cancel);
     assert_eq!(report.ended, Ended::Cancelled);
-    assert_eq!(error_of(&report).0, ErrorClass::Crash);
+    assert_eq!(error_of(&report).0, ErrorClass::Cancelled);
 }
 
 #[test]

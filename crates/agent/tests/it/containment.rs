@@ -64,7 +64,7 @@ fn a_cancel_ends_the_whole_tree() {
         let stage = Stage::new(&format!("{STRAYS}\necho part\necho >\"$OUT/ready\"\nsleep 300"));
         let (report, time) = play_until("ready", &stage, &text(&stage), containment);
         assert_eq!(report.ended, Ended::Cancelled);
-        assert_eq!(stage::failure(&report), ("crash", "it was cancelled"));
+        assert_eq!(stage::failure(&report), ("cancelled", "it was cancelled"));
         assert_eq!(report.output.partial_text.as_deref(), Some("part\n"));
         assert_all_gone(&stage);
         assert!(time < Duration::from_secs(5), "{time:?}");
@@ -106,7 +106,7 @@ fn an_agent_that_hears_the_polite_word_may_tidy_up() {
         let (report, _) = play_until("ready", &stage, &spec, containment);
         assert_eq!(stage.note("tidy"), "tidy\n");
         // It ended with 0, and yet it did not answer.
-        assert_eq!(stage::failure(&report), ("crash", "it was cancelled"));
+        assert_eq!(stage::failure(&report), ("cancelled", "it was cancelled"));
     }
 }
 

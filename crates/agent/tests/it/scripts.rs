@@ -45,7 +45,7 @@ fn a_delay_ends_when_the_turn_is_cancelled() {
         cancel.cancel();
         let report = turn.join().unwrap();
         assert_eq!(report.ended, Ended::Cancelled);
-        assert_eq!(failure(&report), ("crash", "it was cancelled"));
+        assert_eq!(failure(&report), ("cancelled", "it was cancelled"));
     });
 }
 

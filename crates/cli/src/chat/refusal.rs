@@ -55,7 +55,7 @@ impl Refusal {
     /// Why an entry was not found.
     pub(crate) fn of(error: CliError) -> Self {
         match error {
-            CliError::UnknownEntry { given } => Self::UnknownEntry { given },
+            CliError::UnknownEntry { given, .. } => Self::UnknownEntry { given },
             CliError::AmbiguousEntry { given, candidates } => {
                 Self::AmbiguousEntry { given, candidates }
             }

@@ -4,7 +4,7 @@
 use serde::Serialize;
 use tertulia_session::{Entry, EntryId, EntryKind, Routing};
 use tertulia_store::Range;
-use tertulia_team::{Cause, Decision, Machine, Question};
+use tertulia_team::{Cause, Decision, Machine};
 
 use super::entry_name::find_entry;
 use super::find_session;
@@ -67,21 +67,10 @@ pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result<(), CliEr
         tell(streams, &format!("nothing was decided because of {}", entry.id));
     }
     for decision in decisions {
-        let line = in_words(decision);
+        let line = decision.to_string();
         writeln!(streams.stdout, "{}", visible(&line)).map_err(CliError::output)?;
     }
     Ok(())
-}
-
-/// A decision for people.
-fn in_words(decision: &Decision) -> String {
-    match decision {
-        // The person of the house has this name.
-        Decision::Asked(Question { to: Some(name), why }) if **name == *"you" => {
-            format!("you were asked: {why}")
-        }
-        other => other.to_string(),
-    }
 }
 
 /// The states of turns in the log that rest on this entry.
@@ -128,7 +117,7 @@ impl<'a> DecisionRecord<'a> {
             Decision::Asked(question) => ("asked", None, question.to.as_deref(), None),
         };
         let entries = decision.ids().into_iter().map(EntryId::as_str).collect();
-        let (entry_id, text) = (entry.as_str(), in_words(decision));
+        let (entry_id, text) = (entry.as_str(), decision.to_string());
         Self { entry_id, kind, turn, member, state, text, entries }
     }
 }

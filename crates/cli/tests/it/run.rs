@@ -342,7 +342,7 @@ fn a_number_of_turns_ends_the_run_and_the_rest_goes_on_later() {
     let room = Room::new(TEAM);
     let left = room.exits(3, &["run", "[NEXT: eva, max] go", "--max-turns", "1"]);
     assert_eq!(left.stdout, "eva:\nLooks good.\n");
-    assert!(left.stderr.contains("had one turn since a person spoke"), "{}", left.stderr);
+    assert!(left.stderr.contains("had a turn since a person spoke"), "{}", left.stderr);
     let left = room.exits(0, &["run", "--continue"]);
     assert!(left.stdout.starts_with("max:\n"), "{}", left.stdout);
     let ended = ["eva done", "max started", "max done"];

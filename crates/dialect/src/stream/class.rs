@@ -26,7 +26,9 @@ pub enum ErrorClass {
     Setup,
     /// The turn ended well and said nothing.
     Empty,
-    /// It ended in a way that no other class names: killed, interrupted, or with an unknown complaint.
+    /// Somebody stopped it.
+    Cancelled,
+    /// It ended in a way that no other class names: killed, or with an unknown complaint.
     Crash,
 }
 
@@ -41,7 +43,7 @@ pub struct TurnError {
 
 impl ErrorClass {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Auth,
         Self::Quota,
         Self::Overflow,
@@ -50,6 +52,7 @@ impl ErrorClass {
         Self::Limit,
         Self::Setup,
         Self::Empty,
+        Self::Cancelled,
         Self::Crash,
     ];
 
@@ -64,6 +67,7 @@ impl ErrorClass {
             Self::Limit => "limit",
             Self::Setup => "setup",
             Self::Empty => "empty",
+            Self::Cancelled => "cancelled",
             Self::Crash => "crash",
         }
     }
@@ -84,6 +88,7 @@ impl ErrorClass {
             Self::Limit => "raise the limit, or ask for less",
             Self::Setup => "see to the agent's settings: model, flags, folder, session",
             Self::Empty => "ask again",
+            Self::Cancelled => "let the turn be repeated if it is still wanted",
             Self::Crash => "look at the agent's stderr, and try again",
         }
     }

@@ -10,7 +10,6 @@ use tertulia_store::SessionId;
 use tertulia_team::{Pause, PermissionRequest, Question, TableEvent, Why};
 
 use super::Ended;
-use super::outcome::in_words;
 use crate::Streams;
 use crate::error::CliError;
 use crate::terminal::visible;
@@ -219,7 +218,7 @@ impl<'a> QuestionRecord<'a> {
             Why::Cancelled { .. } => "cancelled",
             Why::Resumed { .. } => "resumed",
         };
-        Self { to: to.as_deref(), why: word, text: in_words(why), entries: texts(why.ids()) }
+        Self { to: to.as_deref(), why: word, text: why.to_string(), entries: texts(why.ids()) }
     }
 }
 

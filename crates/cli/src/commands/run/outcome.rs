@@ -79,29 +79,7 @@ fn of_question(why: &Why, again: &str, go_on: &str) -> Result<(), CliError> {
         }
         Why::WhoSpeaks { .. } => "say who speaks with --as".to_owned(),
     };
-    Err(CliError::NeedsPerson(format!("{}\n{cure}", in_words(why))))
-}
-
-/// A question for people, where a count would not be one.
-pub(super) fn in_words(why: &Why) -> String {
-    match why {
-        Why::LoopGuard { turns: 1 } => {
-            "the agents had one turn since a person spoke; shall they go on?".to_owned()
-        }
-        Why::Cancelled { turn, waiting: 1 } => {
-            format!("turn {turn} was cancelled; shall the one that waits go on?")
-        }
-        Why::Resumed { interrupted: Some(turn), waiting: 0 } => {
-            format!("turn {turn} was interrupted; shall it be repeated?")
-        }
-        Why::Resumed { interrupted: Some(turn), waiting: 1 } => {
-            format!("turn {turn} was interrupted; repeat it, or go on with the one that waits?")
-        }
-        Why::Resumed { interrupted: None, waiting: 1 } => {
-            "the table was opened again; shall the one that waits go on?".to_owned()
-        }
-        other => other.to_string(),
-    }
+    Err(CliError::NeedsPerson(format!("{why}\n{cure}")))
 }
 
 /// The command that opens this table again.

@@ -9,7 +9,6 @@ use tertulia_session::{Entry, EntryId, EntryKind, Message, Turn, TurnState, Usag
 use tertulia_store::SessionId;
 use tertulia_team::{Cause, Note, Question, TableEvent, Team, TurnNote, What, Why, is_partial};
 
-use super::outcome::in_words;
 use crate::Streams;
 use crate::commands::sessions::counted;
 use crate::commands::turn_of;
@@ -102,7 +101,7 @@ impl<'a, 's> Talk<'a, 's> {
                 self.say(&format!("it is {whose} turn: {}", question.why));
             }
             (Why::Resumed { .. }, _) => {}
-            (why, _) => self.asked = Some(in_words(why)),
+            (why, _) => self.asked = Some(why.to_string()),
         }
     }
 
