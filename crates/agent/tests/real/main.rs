@@ -8,6 +8,7 @@
     reason = "tests that start programs and read the folders they leave"
 )]
 
+mod acp;
 mod answers;
 mod cancelling;
 mod endpoint;

@@ -87,9 +87,11 @@ impl Trial {
                     thread::sleep(LOOK);
                 }
             });
-            let containment = self.containment.unwrap_or_else(tertulia_agent::containment);
-            let report =
-                tertulia_agent::run_held_by(containment, &self.spec, &request, &cancel, &mut heard);
+            let (spec, heard) = (&self.spec, &mut heard);
+            let report = match self.containment {
+                Some(held) => tertulia_agent::run_held_by(held, spec, &request, &cancel, heard),
+                None => tertulia_agent::run(spec, &request, &cancel, heard),
+            };
             over.cancel();
             report
         });

@@ -1,0 +1,69 @@
+//! A real program that speaks the Agent Client Protocol: Gemini CLI with `--acp`.
+
+use tertulia_agent::{AgentKind, Ended, Permissions};
+use tertulia_dialect::stream::{ErrorClass, StreamEvent};
+use tertulia_fake_models::Step;
+
+use crate::program::Program;
+use crate::traces::processes_of;
+use crate::trial::Trial;
+
+const ANSWER: &str =
+    "Done:\n\n```rust\nlet 名前 = \"世界 🙂\";\n```\n\n[NEXT: nobody]\n    indented.";
+
+fn trial(steps: impl IntoIterator<Item = Step>) -> Trial {
+    let mut trial = Trial::new(Program::Gemini, steps);
+    trial.spec.kind = AgentKind::Acp;
+    trial.spec.program = Some("gemini".into());
+    let model = trial.spec.model.take();
+    trial.spec.args = vec!["--acp".into(), "--model".into(), model.expect("a model")];
+    trial
+}
+
+#[test]
+fn an_answer_arrives_byte_for_byte() {
+    let outcome = trial([Step::text(ANSWER)]).run("Show me the code.\n  And no more.");
+    assert_eq!(outcome.text(), ANSWER);
+    assert_eq!(outcome.pieces().concat(), ANSWER);
+    assert_eq!(outcome.only_request().user, "Show me the code.\n  And no more.");
+    assert!(outcome.report.output.native_session_id.is_some(), "{:#?}", outcome.report);
+    assert_eq!(outcome.report.left_behind, 0, "{:#?}", outcome.report);
+}
+
+#[test]
+fn what_is_asked_for_and_not_allowed_is_not_done() {
+    let steps = [Step::Shell("echo data > written.txt".into()), Step::text("I have tried.")];
+    let trial = trial(steps);
+    let outcome = trial.run("Write the file.");
+    assert!(!trial.work().join("written.txt").exists(), "{:#?}", outcome.events);
+    let denied = &outcome.report.output.denied_tools;
+    assert_eq!(denied.len(), 1, "{:#?}", outcome.events);
+}
+
+#[test]
+fn who_may_do_everything_is_not_asked_about() {
+    let steps = [Step::Shell("echo data > written.txt".into()), Step::text("It is written.")];
+    let mut trial = trial(steps);
+    trial.spec.permissions = Permissions::Full;
+    let outcome = trial.run("Write the file.");
+    assert_eq!(outcome.text(), "It is written.");
+    let written = std::fs::read_to_string(trial.work().join("written.txt"));
+    assert_eq!(written.ok().as_deref(), Some("data\n"), "{:#?}", outcome.events);
+    let started = |event: &&StreamEvent| matches!(event, StreamEvent::ToolStarted { .. });
+    assert_eq!(outcome.events.iter().filter(started).count(), 1, "{:#?}", outcome.events);
+}
+
+#[test]
+fn a_key_that_is_refused_is_told_as_such() {
+    let outcome = trial([Step::Status(401)]).run("Hello?");
+    assert_eq!(outcome.class(), ErrorClass::Auth, "{:#?}", outcome.report);
+}
+
+#[test]
+fn a_turn_that_is_cancelled_while_it_speaks_leaves_nothing() {
+    let trial = trial([Step::Stall("The beginning of an answer".into())]);
+    let outcome = trial.run_until("Speak.", || !trial.models.asked().is_empty());
+    assert_eq!(outcome.report.ended, Ended::Cancelled, "{:#?}", outcome.report);
+    let left = processes_of(&trial.home(), "no such word");
+    assert!(left.is_empty(), "left behind: {left:#?}");
+}
