@@ -124,7 +124,14 @@ impl Turn {
             Stop::Ended(_, error) if !client.is_ended() => client.failed(error),
             Stop::Ended(_, error) => {
                 let mut output = client.finish(Exit::Code(0), "", &mut events);
-                output.error = output.error.map(|_| error);
+                if ended == Ended::NeedsPerson {
+                    // What it says without what it asked for is no answer to what it was asked.
+                    let said = output.final_text.take().map(|answer| answer.text);
+                    output.partial_text = said.or(output.partial_text);
+                    output.error = Some(error);
+                } else {
+                    output.error = output.error.map(|_| error);
+                }
                 output
             }
             Stop::Exited(exit) => client.finish(exit, &self.stderr.text(), &mut events),

@@ -24,7 +24,7 @@ use crate::args::Command;
 use crate::error::CliError;
 
 pub(crate) use entry_name::{find_entry, turn_of};
-pub(crate) use sessions::find_session;
+pub(crate) use sessions::{NewFile, find_session};
 
 /// Runs a command.
 pub(crate) fn run(command: Command, streams: &mut Streams<'_>) -> Result<(), CliError> {

@@ -2,7 +2,7 @@
 
 use tertulia_session::{Entry, EntryKind, Routing, SpeakerType};
 use tertulia_store::{ListFilter, Range, SessionId, SessionStore, StoreError};
-use tertulia_team::{Audience, Difference, Driver, Opened, Team, table_folder};
+use tertulia_team::{Audience, Difference, DriveError, Driver, Opened, Team, table_folder};
 
 use crate::args::SessionArg;
 use crate::commands::find_session;
@@ -35,16 +35,29 @@ pub(crate) fn open(
     let id = wanted(arg, store, folder)?;
     let there = if_there(store, id.clone())?;
     match there {
-        Some(id) => {
-            let Opened { driver, differences } =
-                Driver::reopen(store, &id, team, attended, audience)?;
-            Ok(OpenTable { driver, is_new: false, differences })
-        }
+        Some(id) => reopen(&id, store, team, attended, audience),
         None => {
-            let driver = Driver::begin(store, id, team, attended)?;
+            let driver = match Driver::begin(store, id, team.clone(), attended) {
+                // Somebody else has begun it just now.
+                Err(DriveError::Store(StoreError::SessionExists(id))) => {
+                    return reopen(&id, store, team, attended, audience);
+                }
+                begun => begun?,
+            };
             Ok(OpenTable { driver, is_new: true, differences: Vec::new() })
         }
     }
+}
+
+fn reopen(
+    id: &SessionId,
+    store: &SessionStore,
+    team: Team,
+    attended: bool,
+    audience: &mut dyn Audience,
+) -> Result<OpenTable, CliError> {
+    let Opened { driver, differences } = Driver::reopen(store, id, team, attended, audience)?;
+    Ok(OpenTable { driver, is_new: false, differences })
 }
 
 /// The session that is meant, if it is there already.
@@ -82,7 +95,8 @@ pub(crate) fn newest_table(store: &SessionStore, folder: &str) -> Result<Session
     let filter = ListFilter { limit: Some(SESSIONS_LOOKED_AT), ..ListFilter::default() };
     let mut elsewhere = None;
     for info in store.list(&filter)? {
-        match look_at(store, &info.id)? {
+        // One that cannot be read is not what is meant, and no reason to find nothing.
+        match look_at(store, &info.id).unwrap_or(Seen::Other) {
             Seen::Table(Some(there)) if *there == *folder => return Ok(info.id),
             Seen::Table(there) => {
                 elsewhere.get_or_insert((info.id, there));

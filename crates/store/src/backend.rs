@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tertulia_session::{ChainLink, EntryId};
 
+use crate::hold::Hold;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::Batch;
 use crate::row::Row;
@@ -155,6 +156,12 @@ pub(crate) trait Backend: Send + Sync {
 
     /// After an error of the disk: opens the database anew, checks it, and takes entries again.
     fn reopen(&self) -> Result<(), StoreError>;
+
+    /// Holds a session for this program; `None` if another one holds it. A place that cannot tell lets
+    /// everybody hold it.
+    fn hold(&self, _id: &SessionId) -> Result<Option<Hold>, StoreError> {
+        Ok(Some(Hold::unknown()))
+    }
 
     /// Copies the database into a new file while others go on writing; `false` if it has no way of its
     /// own.

@@ -19,6 +19,7 @@ mod copy;
 mod entries;
 mod error;
 mod follow;
+mod hold;
 mod import;
 mod memory;
 mod model;
@@ -35,6 +36,7 @@ mod verify;
 pub use entries::Entries;
 pub use error::{Outcome, Problem, StoreError};
 pub use follow::Follow;
+pub use hold::Hold;
 pub use import::Import;
 pub use model::{
     Append, Appended, Damage, Hit, ListFilter, NewRecord, NewSession, Range, SearchQuery,

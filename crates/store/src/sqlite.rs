@@ -21,6 +21,7 @@ use rusqlite::{Connection, params};
 use tertulia_session::{ChainLink, EntryId};
 
 use crate::backend::{Backend, Candidates, Head, Indexed, Landmark, State, newest_first};
+use crate::hold::Hold;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::Batch;
 use crate::row::Row;
@@ -45,14 +46,40 @@ pub(crate) struct SqliteStore {
     /// Opened when something is written for the first time: who only reads needs none.
     writer: Mutex<Option<Arc<Writer>>>,
     signal: Arc<Signal>,
+    /// Dropped last, after every connection.
+    _registered: Registered,
+}
+
+/// Counts the stores that this process has open.
+static OPEN: Mutex<usize> = Mutex::new(0);
+
+/// A store that is open, or about to be.
+struct Registered;
+
+impl Registered {
+    /// Reads the beginning of a file, unless the process has any store open: closing a file takes away
+    /// the locks that the process has on it, also those of SQLite.
+    fn look_at(path: &Path) -> (Self, bool) {
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_stamped = *open == 0 && schema::is_stamped(path).unwrap_or(false);
+        *open += 1;
+        (Self, is_stamped)
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        *OPEN.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+    }
 }
 
 impl SqliteStore {
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         let path = place::prepare(path)?;
+        let (registered, is_stamped) = Registered::look_at(&path);
         // Read before it is written to, so that a file of another program is never touched.
         let mut connection = connection::open(&path, Purpose::Reading)?;
-        if !schema::is_current(&connection, &path)? {
+        if !is_stamped && !schema::is_current(&connection, &path)? {
             drop(connection);
             let mut writing = connection::open(&path, Purpose::Writing)?;
             schema::prepare(&mut writing, &path)?;
@@ -60,7 +87,8 @@ impl SqliteStore {
             connection = connection::open(&path, Purpose::Reading)?;
         }
         let readers = Mutex::new(vec![connection]);
-        Ok(Self { path, readers, writer: Mutex::new(None), signal: Arc::default() })
+        let writer = Mutex::new(None);
+        Ok(Self { path, readers, writer, signal: Arc::default(), _registered: registered })
     }
 
     fn writer(&self) -> Result<Arc<Writer>, StoreError> {
@@ -312,6 +340,15 @@ impl Backend for SqliteStore {
     fn reopen(&self) -> Result<(), StoreError> {
         self.idle_readers().clear();
         self.writer()?.run(Desk::reopen)
+    }
+
+    fn hold(&self, id: &SessionId) -> Result<Option<Hold>, StoreError> {
+        let key = self.read(|connection| Ok(self.session(connection, id)?.key))?;
+        // Keys are never used again.
+        let mut name = self.path.as_os_str().to_owned();
+        name.push(format!("-table-{key}"));
+        let held = Hold::of_file(Path::new(&name));
+        held.map_err(|error| connection::not_a_store(&self.path, error.to_string()))
     }
 
     fn copy_to(&self, file: &Path) -> Result<bool, StoreError> {

@@ -16,7 +16,9 @@ use crate::model::{
 };
 use crate::plan::Batch;
 use crate::search::{self, Question, text_of};
-use crate::{Entries, Follow, Import, Problem, SessionId, StoreError, StoreUrl, entries, verify};
+use crate::{
+    Entries, Follow, Hold, Import, Problem, SessionId, StoreError, StoreUrl, entries, verify,
+};
 
 /// How many entries are indexed at once while somebody waits for a search.
 const INDEX_CHUNK: usize = 512;
@@ -123,6 +125,12 @@ impl SessionStore {
             }
         }
         Ok(None)
+    }
+
+    /// Holds a session for as long as a program works with it; `None` if another one does. A file knows;
+    /// a server and the memory do not, and let everybody hold it.
+    pub fn hold(&self, id: &SessionId) -> Result<Option<Hold>, StoreError> {
+        self.backend.hold(id)
     }
 
     pub(crate) fn place_of(&self, id: &SessionId, entry: &EntryId) -> Result<Seq, StoreError> {

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use tertulia_agent::PermissionAnswer;
 use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
-use tertulia_store::SessionId;
+use tertulia_store::{Hold, SessionId};
 
 pub use error::DriveError;
 pub use event::{Audience, Command, Pause, PermissionNumber, TableEvent, Visit};
@@ -68,6 +68,8 @@ pub struct Driver {
     /// What an agent wanted that nobody could allow.
     refused: Option<(Box<str>, Box<str>)>,
     is_closed: bool,
+    /// Nobody else sits at this table meanwhile.
+    _hold: Option<Hold>,
 }
 
 /// Where people come in, from any thread.
@@ -87,7 +89,13 @@ impl Door {
 }
 
 impl Driver {
-    fn new(team: Team, machine: Machine, log: TableLog, attended: bool) -> Self {
+    fn new(
+        team: Team,
+        machine: Machine,
+        log: TableLog,
+        hold: Option<Hold>,
+        attended: bool,
+    ) -> Self {
         let (sender, inbox) = mpsc::sync_channel(INBOX);
         let turns = turns_in(log.entries());
         Self {
@@ -106,6 +114,7 @@ impl Driver {
             permissions: 0,
             refused: None,
             is_closed: false,
+            _hold: hold,
         }
     }
 
@@ -129,9 +138,14 @@ impl Driver {
         &self.machine
     }
 
-    /// The entries of the current branch.
+    /// The stored entries of the current branch.
     pub fn entries(&self) -> &[Entry] {
-        self.log.entries()
+        self.log.stored()
+    }
+
+    /// Whether an agent works for this program now.
+    pub fn is_running(&self) -> bool {
+        self.running.is_some()
     }
 
     /// What a member would get if it were to answer the newest message now.
@@ -184,24 +198,38 @@ impl Driver {
         let Ok(input) = next else { return Ok(()) };
         match input {
             Input::Command(command) => match self.obey(command, audience) {
-                Err(error @ (DriveError::Speaker(_) | DriveError::SomebodyElse)) => {
+                Err(error) if !error.ends_table() => {
                     audience.hear(&TableEvent::Refused(&error));
                     Ok(())
                 }
                 obeyed => obeyed,
             },
-            Input::Agent(FromAgent::Fed) => {
-                if let Some(running) = &self.running {
-                    let (turn, member) = (&running.turn, &*running.member);
-                    audience.hear(&TableEvent::Fed { turn, member });
-                }
+            Input::Agent(turn, said) => self.hear_agent(&turn, said, audience),
+        }
+    }
+
+    /// An agent says something. One whose turn is not the one that runs here is not listened to any more.
+    fn hear_agent(
+        &mut self,
+        turn: &EntryId,
+        said: FromAgent,
+        audience: &mut dyn Audience,
+    ) -> Result<(), DriveError> {
+        let Some(running) = self.running.as_ref().filter(|running| running.turn == *turn) else {
+            if let FromAgent::Asks(_, answer) = said {
+                // An agent that is gone needs no answer.
+                let _ = answer.send(PermissionAnswer::EndTurn);
+            }
+            return Ok(());
+        };
+        match said {
+            FromAgent::Fed => {
+                audience.hear(&TableEvent::Fed { turn, member: &running.member });
                 Ok(())
             }
-            Input::Agent(FromAgent::Said(event)) => self.agent_says(&event, audience),
-            Input::Agent(FromAgent::Asks(request, answer)) => {
-                self.agent_asks(&request, answer, audience)
-            }
-            Input::Agent(FromAgent::Ended(report)) => self.agent_ended(*report, audience),
+            FromAgent::Said(event) => self.agent_says(&event, audience),
+            FromAgent::Asks(request, answer) => self.agent_asks(&request, answer, audience),
+            FromAgent::Ended(report) => self.agent_ended(*report, audience),
         }
     }
 
@@ -224,6 +252,10 @@ impl Driver {
             }
             Command::Cancel(cancel) => self.step(&Event::Cancel(cancel), audience),
             Command::CancelRunning => match self.machine.status() {
+                // Whoever lets it run can stop it.
+                Status::Running { .. } if self.runs_elsewhere().is_some() => {
+                    Err(DriveError::Elsewhere)
+                }
                 Status::Running { turn } => self.step(&Event::Cancel(Cancel::Turn(turn)), audience),
                 _ => Ok(()),
             },
@@ -231,13 +263,40 @@ impl Driver {
             Command::Repeat(turn) => self.step(&Event::Repeat { turn }, audience),
             Command::Permit(number, answer) => self.permit(number, &answer, audience),
             Command::Compact => self.compact(audience),
-            Command::Visit(visit) => (visit.0)(self, audience),
+            Command::Visit(visit) => {
+                self.catch_up(audience)?;
+                (visit.0)(self, audience)
+            }
             Command::Close => {
                 self.is_closed = true;
-                match self.running {
-                    Some(_) => self.step(&Event::Cancel(Cancel::All), audience),
+                // What waits goes on waiting: another program may go on with it, or somebody who comes back.
+                match self.running.as_ref().map(|running| running.turn.clone()) {
+                    Some(turn) => self.step(&Event::Cancel(Cancel::Turn(turn)), audience),
                     None => Ok(()),
                 }
+            }
+        }
+    }
+}
+
+impl Driver {
+    /// Ends the agent that works here, and waits for its end.
+    fn let_go(&mut self) {
+        let Some(mut running) = self.running.take() else { return };
+        running.cancel.cancel();
+        if let Some(asks) = running.asks.take() {
+            let _ = asks.answer.send(PermissionAnswer::EndTurn);
+        }
+        while running.has_agent()
+            && let Ok(input) = self.inbox.recv_timeout(LAST_WORDS)
+        {
+            match input {
+                Input::Agent(turn, FromAgent::Ended(_)) if turn == running.turn => break,
+                Input::Agent(_, FromAgent::Asks(_, answer)) => {
+                    let _ = answer.send(PermissionAnswer::EndTurn);
+                }
+                Input::Agent(..) => {}
+                command @ Input::Command(_) => self.due.push_back(command),
             }
         }
     }
@@ -259,21 +318,6 @@ fn turns_in(entries: &[Entry]) -> HashMap<Box<str>, usize> {
 impl Drop for Driver {
     /// An agent does not outlive its table.
     fn drop(&mut self) {
-        let Some(mut running) = self.running.take() else { return };
-        running.cancel.cancel();
-        if let Some(asks) = running.asks.take() {
-            let _ = asks.answer.send(PermissionAnswer::EndTurn);
-        }
-        if running.has_agent() {
-            while let Ok(input) = self.inbox.recv_timeout(LAST_WORDS) {
-                match input {
-                    Input::Agent(FromAgent::Ended(_)) => break,
-                    Input::Agent(FromAgent::Asks(_, answer)) => {
-                        let _ = answer.send(PermissionAnswer::EndTurn);
-                    }
-                    _ => {}
-                }
-            }
-        }
+        self.let_go();
     }
 }

@@ -129,6 +129,11 @@ impl Machine {
         step.finish()
     }
 
+    /// The agent of a cancelled turn has ended, which no entry tells.
+    pub(crate) fn agent_is_gone(&mut self) {
+        self.state.stopped();
+    }
+
     /// Which person says this: as the door says, by `[FROM: …]`, the one that is waited for, or the only
     /// one; `None` where no person sits at the table. Asked before the message is stored.
     pub fn speaker_of(
@@ -140,6 +145,13 @@ impl Machine {
         let awaited = self.state.awaited().map(|item| item.seat);
         let seat = speaker(&self.table, awaited, member.or(from.as_deref()))?;
         Ok(seat.map(|seat| self.table.name(seat)))
+    }
+
+    /// Whether a message names nobody who is to answer, not even nearly.
+    pub fn addresses_nobody(&self, text: &str) -> bool {
+        let wishes = crate::message::read(text, &self.table);
+        let is_slip = wishes.strangers.first().is_some_and(|stranger| stranger.is_first);
+        wishes.next.is_empty() && !is_slip
     }
 
     /// What the table does now.

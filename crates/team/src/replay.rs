@@ -96,9 +96,9 @@ impl<'a> Replayer<'a> {
                 self.expect_nothing(entry);
                 self.purged.insert(entry.id.clone());
             }
-            EntryKind::BranchSummary(_) => {
-                self.recorded.branch = Some(entry.id.clone());
-                self.machine.state.branch = Some(entry.id.clone());
+            EntryKind::BranchSummary(_) => self.branch(entry),
+            EntryKind::Purged(purged) if &*purged.type_name == "branch_summary" => {
+                self.branch(entry);
             }
             _ => {}
         }
@@ -148,6 +148,12 @@ impl<'a> Replayer<'a> {
             }
             Some(TableNote::Folder { .. }) | None => {}
         }
+    }
+
+    /// What was decided for an entry that was branched at is on the other branch.
+    fn branch(&mut self, entry: &Entry) {
+        self.recorded.branch = Some(entry.id.clone());
+        self.follow_log();
     }
 
     fn go_on(&mut self, entry: &Entry) {
@@ -200,7 +206,8 @@ impl<'a> Replayer<'a> {
         let Cause::Asked { entry, by, .. } = &change.cause else { return };
         let table = &self.machine.table;
         let seat = by.as_deref().and_then(|by| table.seat_of(by));
-        if seat.is_some_and(|seat| !table.is_human(seat)) || !self.purged.remove(entry) {
+        let is_of_person = by.is_none() || seat.is_some_and(|seat| table.is_human(seat));
+        if !is_of_person || !self.purged.remove(entry) {
             return;
         }
         self.recorded.person_said(entry);

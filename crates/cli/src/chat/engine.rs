@@ -11,7 +11,7 @@ use tertulia_session::Entry;
 use tertulia_store::SessionId;
 use tertulia_team::{
     Audience, Command, Door, DriveError, Driver, Note, PermissionNumber, PermissionRequest,
-    Question, Status, TableEvent, Visit,
+    Question, TableEvent, Visit,
 };
 
 use super::style::{Line, Look};
@@ -171,9 +171,7 @@ impl Table {
     pub(crate) fn ask_status(&self, voice: &Voice) {
         let voice = voice.clone();
         self.send(Command::Visit(Visit::new(move |driver, _| {
-            let status = driver.machine().status();
-            let runs = matches!(status, Status::Running { .. } | Status::Stopping { .. });
-            voice.say(Heard::Status { runs });
+            voice.say(Heard::Status { runs: driver.is_running() });
             Ok(())
         })));
     }

@@ -1,26 +1,15 @@
 //! `/export FILE`: the session as a file, one entry per line. A file that is there stays as it is. Called
 //! in the driver's thread.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use tertulia_session::record::EntryRecord;
-use tertulia_store::{Range, SessionId, SessionStore, StoreError};
+use tertulia_store::{Range, SessionId, SessionStore};
 
 use super::style::{Line, Look};
+use crate::commands::NewFile;
+use crate::error::CliError;
 use crate::terminal::counted;
-
-/// Why there is no such file now.
-#[derive(Debug, thiserror::Error)]
-enum ExportError {
-    #[error("{} is there already and stays as it is; name another file", .0.display())]
-    Exists(PathBuf),
-    #[error("cannot write {}: {source}; name a file in a folder that is there", .path.display())]
-    Write { path: PathBuf, source: io::Error },
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
 
 /// Writes the session; says how much that was, or what went wrong.
 pub(crate) fn export(store: &SessionStore, session: &SessionId, given: &str) -> Vec<Line> {
@@ -30,7 +19,7 @@ pub(crate) fn export(store: &SessionStore, session: &SessionId, given: &str) -> 
             let entries = counted(count, "entry is", "entries are");
             vec![Line::of(&format!("{entries} in {}", path.display()), Look::Dim)]
         }
-        Err(error) => Line::all_of(&error.to_string(), Look::Alarm),
+        Err(error) => Line::all_of(&in_words(&error), Look::Alarm),
     }
 }
 
@@ -42,20 +31,29 @@ fn at_home(given: &str, home: Option<PathBuf>) -> PathBuf {
     }
 }
 
-fn write_log(store: &SessionStore, session: &SessionId, path: &Path) -> Result<u64, ExportError> {
-    let failed = |source: io::Error| match source.kind() {
-        io::ErrorKind::AlreadyExists => ExportError::Exists(path.to_owned()),
-        _ => ExportError::Write { path: path.to_owned(), source },
-    };
-    let file: File = OpenOptions::new().write(true).create_new(true).open(path).map_err(failed)?;
-    let mut file = BufWriter::new(file);
+fn write_log(store: &SessionStore, session: &SessionId, path: &Path) -> Result<u64, CliError> {
+    let mut file = NewFile::open(path, false)?;
     let mut count = 0;
     for stored in store.entries(session, &Range::All)? {
-        writeln!(file, "{}", EntryRecord::new(&stored?.entry).to_json()).map_err(failed)?;
+        file.write_line(&EntryRecord::new(&stored?.entry).to_json())?;
         count += 1;
     }
-    file.flush().map_err(failed)?;
+    file.finish()?;
     Ok(count)
+}
+
+/// What went wrong, without what only the command line has.
+fn in_words(error: &CliError) -> String {
+    match error {
+        CliError::ExportExists { path } => {
+            format!("{} is there already and stays as it is; name another file", path.display())
+        }
+        CliError::WriteFile { path, source } => {
+            let path = path.display();
+            format!("cannot write {path}: {source}; name a file in a folder that is there")
+        }
+        other => other.to_string(),
+    }
 }
 
 #[cfg(test)]

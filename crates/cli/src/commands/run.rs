@@ -9,8 +9,7 @@ mod talk;
 use tertulia_session::EntryId;
 use tertulia_store::SessionId;
 use tertulia_team::{
-    Audience, Command, DriveError, Driver, Effect, Event, How, Machine, Pause, SpeakerError,
-    TableEvent, Team,
+    Audience, Command, DriveError, Driver, Machine, Pause, SpeakerError, TableEvent, Team,
 };
 
 use super::entry_name::{find_entry, turn_of};
@@ -193,14 +192,19 @@ fn ask(
         Wish::Say(text) => {
             check_speaker(driver.machine(), args, &text)?;
             let text = match addressee {
-                Some(name) if addresses_nobody(driver.machine(), args, &text) => {
-                    addressed(name, &text)
-                }
+                Some(name) if driver.machine().addresses_nobody(&text) => addressed(name, &text),
                 _ => text,
             };
             driver.say(args.speaker.as_deref(), &text, watcher)?;
         }
-        Wish::GoOn => driver.obey(Command::Continue, watcher)?,
+        Wish::GoOn => {
+            let before = driver.entries().len();
+            driver.obey(Command::Continue, watcher)?;
+            // Nothing but that it was said.
+            if driver.entries().len() <= before + 1 {
+                watcher.idle();
+            }
+        }
         Wish::Repeat(given) => {
             let turn = turn_to_repeat(driver, args, &given)?;
             let before = driver.entries().len();
@@ -225,26 +229,6 @@ fn turn_to_repeat(driver: &Driver, args: &RunArgs, given: &str) -> Result<EntryI
     })
 }
 
-/// Whether the table would have to find somebody for this text. Tried on a copy of the machine.
-fn addresses_nobody(machine: &Machine, args: &RunArgs, text: &str) -> bool {
-    let member = machine.speaker_of(args.speaker.as_deref(), text).ok().flatten();
-    let entry = EntryId::from("trial");
-    let said = Event::PersonSaid { entry, member: member.map(Into::into), text: text.to_owned() };
-    let mut trial = machine.clone();
-    let effects = trial.step(said);
-    let found = trial.why("trial").into_iter().any(|decision| {
-        use tertulia_team::{Cause, Decision};
-        matches!(decision, Decision::Turn { cause: Cause::Asked { how, .. }, .. }
-            if matches!(how, How::Default | How::FirstAgent))
-    });
-    let nobody = effects.iter().any(|effect| {
-        use tertulia_team::Why;
-        matches!(effect, Effect::AskPerson(question)
-            if matches!(question.why, Why::NobodyToAnswer { .. }))
-    });
-    found || nobody
-}
-
 /// The text with its addressee in front. The log alone must tell who was meant, so the name is part of
 /// what is stored.
 fn addressed(name: &str, text: &str) -> String {
@@ -264,6 +248,13 @@ impl<'a, 's> Watcher<'a, 's> {
         match self {
             Self::Talk(talk) => talk.opened(session, is_new),
             Self::Json(lines) => lines.opened(session, is_new),
+        }
+    }
+
+    /// There is nothing to go on with.
+    fn idle(&mut self) {
+        if let Self::Talk(talk) = self {
+            talk.say("nothing waits at this table");
         }
     }
 

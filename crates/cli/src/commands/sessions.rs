@@ -24,6 +24,7 @@ use crate::store_place::StorePlace;
 pub(super) use crate::terminal::counted;
 use crate::terminal::visible;
 
+pub(crate) use export::NewFile;
 pub(crate) use names::find_session;
 
 pub(crate) fn run(args: &SessionsArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {

@@ -382,3 +382,50 @@ fn a_team_comes_from_the_flag_before_the_variable_before_the_project() {
     std::fs::remove_file(room.path("tertulia.toml")).unwrap();
     assert_eq!(room.exits(0, &["run", "x"]).stdout, "max:\nuser\n");
 }
+
+#[test]
+fn a_second_program_at_a_table_is_refused_and_stores_nothing() {
+    let team = "[[member]]\nname = \"ann\"\nkind = \"human\"\n\
+        [[member]]\nname = \"max\"\nagent = \"command\"\n\
+        command = [\"sh\", \"-c\", \"cat >/dev/null; touch begun; sleep 2; echo Done.\"]\n";
+    let room = Room::new(team);
+    room.exits(0, &["run", "[DROP: max]", "--session", "talk", "--trust"]);
+    let first = room.start(&["run", "one", "--session", "talk"]);
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !room.path("begun").exists() && std::time::Instant::now() < until {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    for words in [["run", "two", "--session", "talk"], ["run", "--continue", "--session", "talk"]] {
+        let left = room.exits(1, &words);
+        let told = "another program is at this table, so nothing was stored";
+        assert!(left.stderr.contains(told), "{}", left.stderr);
+    }
+    // Who only looks disturbs nobody.
+    room.exits(0, &["context", "--member", "max", "--session", "talk"]);
+    let left = crate::room::Left::of(first);
+    assert_eq!((left.code, &*left.stdout), (Some(0), "max:\nDone.\n"), "{left:?}");
+    let said = |(who, text): &(String, String)| format!("{who}: {text}");
+    let talk: Vec<String> = room.said().iter().map(said).collect();
+    assert_eq!(talk, ["ann: [DROP: max]", "ann: one", "max: Done.\n"]);
+}
+
+#[test]
+fn a_table_where_nothing_waits_says_so() {
+    let room = Room::new(TEAM);
+    room.exits(0, &["run", "hello"]);
+    let left = room.exits(0, &["run", "--continue"]);
+    assert!(left.stderr.contains("nothing waits at this table"), "{}", left.stderr);
+}
+
+#[test]
+fn a_branch_at_a_message_is_no_other_decision() {
+    let room = Room::new(TEAM);
+    room.exits(0, &["run", "hello", "--session", "talk"]);
+    let entries = room.entries();
+    let message = entries.iter().find(|entry| entry["type"] == "message").unwrap();
+    room.exits(0, &["sessions", "branch", "talk", message["id"].as_str().unwrap()]);
+    room.exits(0, &["replay", "talk"]);
+    let left = room.exits(0, &["run", "@eva and now?", "--session", "talk"]);
+    assert!(!left.stderr.contains("would be"), "{}", left.stderr);
+    room.exits(0, &["replay", "talk"]);
+}

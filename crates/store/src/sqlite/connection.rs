@@ -1,6 +1,6 @@
 //! Connections to the file, all opened alike, and SQLite's errors in our words.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -90,17 +90,21 @@ pub(super) fn run_pragma(connection: &Connection, sql: &str) -> rusqlite::Result
 fn is_frozen(path: &Path) -> bool {
     let folder = path.parent().unwrap_or(Path::new("."));
     let closed = rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_err();
-    closed && is_journal_empty(path)
+    closed && !journal_of(path).exists()
 }
 
 /// Whether nothing lies beside the file that is not in it yet.
 pub(super) fn is_journal_empty(path: &Path) -> bool {
-    let mut journal = path.as_os_str().to_owned();
-    journal.push("-wal");
-    match std::fs::metadata(&journal) {
+    match std::fs::metadata(journal_of(path)) {
         Ok(journal) => journal.len() == 0,
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     }
+}
+
+fn journal_of(path: &Path) -> PathBuf {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-wal");
+    PathBuf::from(journal)
 }
 
 /// Opens a file that nobody changes meanwhile, because nobody can.

@@ -76,9 +76,6 @@ enum Found {
 
 /// Whether a file can be used as it is.
 pub(super) fn is_current(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
-    if is_stamped(path).unwrap_or(false) {
-        return Ok(true);
-    }
     let is_current = matches!(look(connection, path)?, Found::Current);
     let is_readonly = connection.is_readonly("main").unwrap_or(false);
     Ok(is_current && (is_readonly || is_wal(connection, path)?))
@@ -105,7 +102,7 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), St
 /// Whether the beginning of the file says that it is a store of this version in WAL mode, and no journal
 /// may say otherwise. Asking the database is what a short command would spend its time on; in every
 /// other case it is asked.
-fn is_stamped(path: &Path) -> std::io::Result<bool> {
+pub(super) fn is_stamped(path: &Path) -> std::io::Result<bool> {
     if !connection::is_journal_empty(path) {
         return Ok(false);
     }

@@ -16,12 +16,20 @@ pub enum DriveError {
          is done, then try again"
     )]
     SomebodyElse,
+    /// The turn that runs does so in another program.
+    #[error("it runs in another program at this table; stop it there")]
+    Elsewhere,
     /// It is not clear who speaks.
     #[error(transparent)]
     Speaker(#[from] SpeakerError),
 }
 
 impl DriveError {
+    /// Whether the table cannot go on; else only what was wanted was not done.
+    pub(super) fn ends_table(&self) -> bool {
+        matches!(self, Self::Store(_))
+    }
+
     pub(super) fn of(error: StoreError) -> Self {
         match error {
             StoreError::SessionConcurrentWrite { .. } => Self::SomebodyElse,

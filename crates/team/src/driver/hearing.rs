@@ -35,6 +35,11 @@ impl Driver {
         let (turn, member) = (&running.turn, &*running.member);
         match event {
             StreamEvent::TextDelta { text } => {
+                // Nobody can follow a flood, and a screen that tries hears nobody.
+                running.told += text.len();
+                if running.told > PARTIAL_BYTES_MAX {
+                    return Ok(());
+                }
                 audience.hear(&TableEvent::Text { turn, member, text });
                 return Ok(());
             }
@@ -219,7 +224,8 @@ fn kept_of(mut text: String) -> (Option<String>, Option<What>) {
     let written = text.len();
     text.truncate(text.floor_char_boundary(PARTIAL_BYTES_MAX));
     let cut = (text.len() < written).then(|| {
-        let message = format!("of {written} bytes that it wrote, the beginning is kept");
+        let message =
+            format!("of {written} bytes that it wrote, the first {} are kept", text.len());
         What::Warned { class: None, message: message.into() }
     });
     (Some(text), cut)

@@ -11,6 +11,9 @@ use tertulia_store::{Append, Range, SessionId, SessionStore, StoreError};
 
 use crate::table_folder;
 
+/// Who looks for a table reads about twice as many entries of its end.
+const FOLDER_FAR: usize = 128;
+
 /// The current branch of a session.
 pub(super) struct TableLog {
     store: SessionStore,
@@ -26,8 +29,12 @@ pub(super) struct TableLog {
     team_task: Option<Box<str>>,
     /// The folder that the table stands in.
     folder: Option<Box<str>>,
+    /// Where it says so.
+    folder_place: usize,
     /// The newest minutes.
     minutes: Option<usize>,
+    /// Tells the decisions of this program from the same ones of another.
+    run: Box<str>,
 }
 
 impl TableLog {
@@ -44,7 +51,9 @@ impl TableLog {
             places: HashMap::new(),
             team_task: None,
             folder: None,
+            folder_place: 0,
             minutes: None,
+            run: run_id(),
         };
         for stored in store.load(session, &range)? {
             log.take(stored.entry);
@@ -73,6 +82,11 @@ impl TableLog {
         self.folder.as_deref()
     }
 
+    /// Whether the note of the folder is so far back that who looks for a table does not see it.
+    pub(super) fn is_folder_far(&self) -> bool {
+        self.entries.len().saturating_sub(self.folder_place) > FOLDER_FAR
+    }
+
     /// Reads the session again, because somebody else has written to it. Gives back what was staged, and
     /// the number of the first entry that is new here.
     pub(super) fn reload(&mut self) -> Result<(Vec<Entry>, usize), StoreError> {
@@ -82,6 +96,16 @@ impl TableLog {
         let same = before.entries.iter().zip(&self.entries).take_while(|(a, b)| a.id == b.id);
         let first_new = same.count();
         Ok((staged, first_new))
+    }
+
+    /// What is in the store.
+    pub(super) fn stored(&self) -> &[Entry] {
+        self.entries.get(..self.stored).unwrap_or_default()
+    }
+
+    /// Whether somebody else has written to the session.
+    pub(super) fn is_behind(&self) -> Result<bool, StoreError> {
+        Ok(self.store.info(&self.session)?.tail != self.tail)
     }
 
     /// How many entries are staged.
@@ -135,7 +159,7 @@ impl TableLog {
 
     /// The same under an id that the machine gave.
     pub(super) fn stage_as(&mut self, id: EntryId, kind: EntryKind) {
-        let entry = self.follow(kind).with_id(id);
+        let entry = self.follow(kind).in_run(self.run.clone()).with_id(id);
         self.take(entry);
     }
 
@@ -173,12 +197,22 @@ impl TableLog {
             }
             EntryKind::TeamTask(task) => self.team_task.clone_from(&task.task),
             EntryKind::CompactionSummary(_) => self.minutes = Some(place),
-            EntryKind::Custom(_) => self.folder = table_folder(&entry).or(self.folder.take()),
+            EntryKind::Custom(_) => {
+                if let Some(folder) = table_folder(&entry) {
+                    (self.folder, self.folder_place) = (Some(folder), place);
+                }
+            }
             _ => {}
         }
         self.places.insert(entry.id.clone(), place);
         self.entries.push(entry);
     }
+}
+
+/// A name for this program's time at the table.
+fn run_id() -> Box<str> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("run-{:x}-{:x}", std::process::id(), since.as_nanos()).into()
 }
 
 /// The time, as data.

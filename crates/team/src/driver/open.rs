@@ -30,13 +30,14 @@ impl Driver {
         attended: bool,
     ) -> Result<Self, DriveError> {
         let session = store.create(&NewSession { id })?;
+        let hold = store.hold(&session.id)?.ok_or(DriveError::SomebodyElse)?;
         let mut log = TableLog::open(store, &session.id)?;
         if let Some(task) = &team.task {
             log.stage(EntryKind::TeamTask(TeamTask::set(task.as_str())), false);
             log.commit().map_err(DriveError::of)?;
         }
         let machine = Machine::new(team.table.clone());
-        Ok(Self::new(team, machine, log, attended))
+        Ok(Self::new(team, machine, log, Some(hold), attended))
     }
 
     /// Opens a session again. A turn that ran is marked as interrupted, and a person is asked before
@@ -48,11 +49,12 @@ impl Driver {
         attended: bool,
         audience: &mut dyn Audience,
     ) -> Result<Opened, DriveError> {
+        let hold = store.hold(session)?.ok_or(DriveError::SomebodyElse)?;
         let log = TableLog::open(store, session)?;
         let mut replay = Machine::replay(team.table.clone(), log.entries());
         let differences = std::mem::take(&mut replay.differences);
         // The steps of this log are stored whole: nothing is half decided.
-        let mut driver = Self::new(team, replay.into_recorded(), log, attended);
+        let mut driver = Self::new(team, replay.into_recorded(), log, Some(hold), attended);
         driver.end_strays()?;
         driver.step(&Event::Resume, audience)?;
         driver.catch_up_minutes(audience)?;
@@ -62,7 +64,9 @@ impl Driver {
     /// Notes where the table stands and how many turns it may take from now on, where that is not what
     /// the log says. Stored with what happens next.
     pub fn set_terms(&mut self, folder: Option<&str>, turns_max: Option<u32>) {
-        if let Some(folder) = folder.filter(|folder| self.log.folder() != Some(folder)) {
+        let is_noted =
+            |folder: &&str| self.log.folder() == Some(folder) && !self.log.is_folder_far();
+        if let Some(folder) = folder.filter(|folder| !is_noted(folder)) {
             let note = TableNote::Folder { path: folder.into() };
             self.log.stage(note.to_kind(), false);
         }
@@ -81,7 +85,7 @@ impl Driver {
         let log = TableLog::open(store, session)?;
         let mut replay = Machine::replay(team.table.clone(), log.entries());
         let differences = std::mem::take(&mut replay.differences);
-        let mut driver = Self::new(team, replay.into_recorded(), log, false);
+        let mut driver = Self::new(team, replay.into_recorded(), log, None, false);
         // As the next turn would, but for the store.
         if let Some(minutes) = minutes::due(&driver.log, driver.team.window_max()) {
             driver.log.stage(minutes, false);

@@ -131,14 +131,14 @@ impl Driver {
         text: &str,
         audience: &mut dyn Audience,
     ) -> Result<EntryId, DriveError> {
+        // Who speaks, and who is waited for, may have changed meanwhile.
+        self.catch_up(audience)?;
         let name: Option<Box<str>> = self.machine.speaker_of(member, text)?.map(Into::into);
         let speaker = match name.as_deref().and_then(|name| self.team.member(name)) {
             Some(one) => Speaker::new(&*one.member.name, one.shown_name(), SpeakerType::Human),
             // Nobody sits there as a person: whoever holds the keyboard speaks.
             None => Speaker::new("you", "you", SpeakerType::Human),
         };
-        // What runs elsewhere may have been left there.
-        self.end_what_nobody_holds(audience)?;
         let message = Message::said(speaker, text);
         self.message(&message, audience, |entry| Event::PersonSaid {
             entry,
@@ -164,10 +164,10 @@ impl Driver {
 
     /// Covers what was said so far by minutes, because a person wants it.
     pub(super) fn compact(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
-        if let Some(minutes) = minutes::now(&self.log, COMPACT_KEEPS) {
-            self.log.stage(minutes, false);
-        }
-        self.store_staged(audience)
+        self.catch_up(audience)?;
+        let Some(minutes) = minutes::now(&self.log, COMPACT_KEEPS) else { return Ok(()) };
+        self.log.stage(minutes, false);
+        self.try_store(audience)
     }
 }
 

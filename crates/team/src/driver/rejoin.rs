@@ -1,6 +1,8 @@
 //! Somebody else has written to the session: the log is read again, and what was about to happen
 //! happens behind it. So two programs may sit at one table, and neither loses a word.
 
+use std::time::Duration;
+
 use tertulia_session::{Entry, EntryId, EntryKind};
 
 use super::error::DriveError;
@@ -13,7 +15,9 @@ use crate::table_note::TableNote;
 use crate::{Machine, Status};
 
 /// So often something is tried again. Somebody who writes all the time will not be overtaken.
-const ATTEMPTS: usize = 8;
+const ATTEMPTS: u32 = 40;
+/// How much longer the wait is each time.
+const PAUSE: Duration = Duration::from_millis(2);
 
 impl Driver {
     /// Lets the machine take a step, and once more if somebody else has written to the session
@@ -35,6 +39,7 @@ impl Driver {
                     if is_decided_anew || attempts == ATTEMPTS {
                         return Err(DriveError::SomebodyElse);
                     }
+                    wait_a_little(attempts);
                     attempts += 1;
                 }
                 done => return done.map(|()| made),
@@ -49,6 +54,7 @@ impl Driver {
             match self.try_store(audience) {
                 Err(DriveError::SomebodyElse) if attempts < ATTEMPTS => {
                     self.rejoin(self.log.staged_count(), audience)?;
+                    wait_a_little(attempts);
                 }
                 done => return done,
             }
@@ -81,10 +87,29 @@ impl Driver {
         for entry in staged.into_iter().take(staged_before) {
             self.stage_again(entry.kind);
         }
-        match self.end_what_nobody_holds(audience) {
-            // Somebody was faster again, which the next attempt finds out.
-            Err(DriveError::SomebodyElse) => Ok(()),
-            ended => ended,
+        self.follow_log();
+        Ok(())
+    }
+
+    /// What runs here does what the log says of it: somebody may have stopped it, or left its branch.
+    fn follow_log(&mut self) {
+        let here = self.running.as_ref().map(|running| running.turn.clone());
+        match (self.machine.status(), here) {
+            (Status::Running { turn }, Some(here)) if turn == here => {}
+            (_, Some(here)) => self.stop(&here),
+            // The end of a cancelled agent is in no entry.
+            (Status::Stopping { turn }, None) if self.begun.as_ref() == Some(&turn) => {
+                self.machine.agent_is_gone();
+            }
+            (_, None) => {}
+        }
+    }
+
+    /// Takes in what others wrote, if they did.
+    pub(super) fn catch_up(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
+        match self.log.is_behind()? {
+            true => self.rejoin(self.log.staged_count(), audience),
+            false => Ok(()),
         }
     }
 
@@ -115,20 +140,10 @@ impl Driver {
         };
         (self.begun.as_ref() != Some(&turn)).then_some(turn)
     }
+}
 
-    /// A turn whose program is gone has ended.
-    pub(super) fn end_what_nobody_holds(
-        &mut self,
-        audience: &mut dyn Audience,
-    ) -> Result<(), DriveError> {
-        match self.runs_elsewhere() {
-            Some(turn) if !tertulia_agent::is_held(turn.as_str()) => {
-                let effects = self.machine.step(Event::Resume);
-                self.perform(effects, audience)
-            }
-            _ => Ok(()),
-        }
-    }
+fn wait_a_little(attempts: u32) {
+    std::thread::sleep(PAUSE * attempts);
 }
 
 /// Whether somebody has to decide this again when the table is another one than was seen.

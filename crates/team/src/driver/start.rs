@@ -58,6 +58,8 @@ impl Driver {
 
     /// Lets the member answer.
     pub(super) fn launch(&mut self, start: Start) {
+        // Somebody else may have ended a turn whose agent still works here.
+        self.let_go();
         if !start.is_second {
             *self.turns.entry(start.member.clone()).or_default() += 1;
         }
@@ -82,7 +84,7 @@ impl Driver {
                 Some(Answers::Agent(_)) => Err("no thread could be started for it".to_owned()),
                 Some(Answers::Person) | None => Err("it is not at the table any more".to_owned()),
             };
-            self.report_at_once(answer);
+            self.report_at_once(&running.turn, answer);
         }
         self.begun = Some(running.turn.clone());
         self.running = Some(running);
@@ -111,11 +113,11 @@ impl Driver {
     }
 
     /// The turn ends before anything else happens.
-    fn report_at_once(&mut self, answer: Result<String, String>) {
+    fn report_at_once(&mut self, turn: &EntryId, answer: Result<String, String>) {
         let output = match answer {
             Ok(text) => {
                 let event = StreamEvent::TextDelta { text: text.clone() };
-                self.due.push_back(Input::Agent(FromAgent::Said(event)));
+                self.due.push_back(Input::Agent(turn.clone(), FromAgent::Said(event)));
                 TurnOutput::answered(text)
             }
             Err(reason) => {
@@ -124,7 +126,7 @@ impl Driver {
             }
         };
         let report = TurnReport::without_process(output, Ended::ByItself);
-        self.due.push_back(Input::Agent(FromAgent::Ended(Box::new(report))));
+        self.due.push_back(Input::Agent(turn.clone(), FromAgent::Ended(Box::new(report))));
     }
 
     /// The agent found its prompt too large: once more, with half of it.

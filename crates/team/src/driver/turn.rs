@@ -19,8 +19,8 @@ use super::prompt::TurnPrompt;
 pub(super) enum Input {
     /// People.
     Command(Command),
-    /// The agent of the turn that runs.
-    Agent(FromAgent),
+    /// The agent of this turn.
+    Agent(EntryId, FromAgent),
 }
 
 pub(super) enum FromAgent {
@@ -51,6 +51,8 @@ pub(super) struct Running {
     pub(super) prompt_bytes: u64,
     /// Thinking that is not an entry yet.
     pub(super) thought: String,
+    /// How many bytes of its text were told.
+    pub(super) told: usize,
     /// How many notes of it are entries.
     pub(super) notes: usize,
     /// Where the agent waits for an answer of the person.
@@ -84,7 +86,7 @@ impl Running {
                 system: start.prompt.system.as_deref(),
                 body: start.body.as_deref(),
             };
-            let mut ear = Ear { inbox: &inbox };
+            let mut ear = Ear { turn: &start.turn, inbox: &inbox };
             let run = || tertulia_agent::run(&spec, &request, &cancel, &mut ear);
             // Without a report the table would wait for ever.
             let report = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
@@ -93,7 +95,8 @@ impl Running {
                 TurnReport::without_process(TurnOutput::failed(error), Ended::ByItself)
             });
             // A driver that is gone wants no report.
-            let _ = inbox.send(Input::Agent(FromAgent::Ended(Box::new(report))));
+            let ended = FromAgent::Ended(Box::new(report));
+            let _ = inbox.send(Input::Agent(start.turn, ended));
         });
         Self { thread: thread.ok(), ..running }
     }
@@ -109,6 +112,7 @@ impl Running {
             budget: start.budget,
             prompt_bytes: start.prompt.text.len() as u64,
             thought: String::new(),
+            told: 0,
             notes: 0,
             asks: None,
             thread: None,
@@ -129,24 +133,30 @@ impl Running {
 }
 
 struct Ear<'i> {
+    turn: &'i EntryId,
     inbox: &'i SyncSender<Input>,
+}
+
+impl Ear<'_> {
+    fn tell(&self, said: FromAgent) -> bool {
+        self.inbox.send(Input::Agent(self.turn.clone(), said)).is_ok()
+    }
 }
 
 impl Listener for Ear<'_> {
     fn fed(&mut self) {
-        let _ = self.inbox.send(Input::Agent(FromAgent::Fed));
+        self.tell(FromAgent::Fed);
     }
 
     fn event(&mut self, event: StreamEvent) {
-        let _ = self.inbox.send(Input::Agent(FromAgent::Said(event)));
+        self.tell(FromAgent::Said(event));
     }
 
     fn permit(&mut self, request: &PermissionRequest) -> PermissionAnswer {
         let (answer, answered) = mpsc::sync_channel(1);
-        let asks = Input::Agent(FromAgent::Asks(request.clone(), answer));
-        match self.inbox.send(asks) {
-            Ok(()) => answered.recv().unwrap_or(PermissionAnswer::EndTurn),
-            Err(_) => PermissionAnswer::EndTurn,
+        match self.tell(FromAgent::Asks(request.clone(), answer)) {
+            true => answered.recv().unwrap_or(PermissionAnswer::EndTurn),
+            false => PermissionAnswer::EndTurn,
         }
     }
 }

@@ -31,7 +31,7 @@ fn cancelling_stops_the_turn_and_nothing_else_starts_until_a_word() {
     assert!(matches!(desk.machine.status(), Status::Stopping { .. }));
     let effects = desk.cut_off("half an answer [NEXT: leo]");
     assert!(effects[0].contains("came when turn") && effects[0].ends_with("do not count"));
-    assert!(effects[1].ends_with("was cancelled; shall the 1 that wait go on?"), "{effects:?}");
+    assert!(effects[1].ends_with("was cancelled; shall the one that waits go on?"), "{effects:?}");
     assert_eq!(desk.waiting(), ["eva P2"]);
     assert_eq!(desk.step(Event::Continue), ["go on", "eva started", "start eva P2"]);
     desk.replays();
@@ -104,7 +104,7 @@ fn after_a_crash_what_ran_is_interrupted_once_and_repeated_only_when_told() {
     desk.machine = Machine::replay(desk.machine.table().clone(), &desk.log).machine;
     let effects = desk.step(Event::Resume);
     assert_eq!(effects[0], "max interrupted");
-    assert!(effects[1].ends_with("repeat it, or go on with the 1 that wait?"), "{effects:?}");
+    assert!(effects[1].ends_with("repeat it, or go on with the one that waits?"), "{effects:?}");
     assert_eq!(effects.len(), 2);
     desk.machine = Machine::replay(desk.machine.table().clone(), &desk.log).machine;
     let effects = desk.step(Event::Resume);

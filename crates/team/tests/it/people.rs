@@ -101,7 +101,7 @@ fn without_people_a_person_from_outside_speaks_and_is_asked() {
     let effects = desk.answer("@eva");
     assert_eq!(
         effects[2],
-        "ask anybody: the agents had 1 turns since a person spoke; shall they go on?"
+        "ask anybody: the agents had a turn since a person spoke; shall they go on?"
     );
     desk.replays();
 }

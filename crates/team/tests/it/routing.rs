@@ -232,3 +232,14 @@ fn a_message_that_begins_with_a_mistyped_name_is_asked_about() {
     );
     desk.replays();
 }
+
+#[test]
+fn a_message_addresses_nobody_whoever_waits_already() {
+    let mut desk = Desk::new();
+    desk.person("[NEXT: eva, max]");
+    assert!(desk.machine.addresses_nobody("third thing"));
+    assert!(desk.machine.addresses_nobody("ask @somebody else"));
+    for text in ["@max third", "third [NEXT: eva]", "@evaa third"] {
+        assert!(!desk.machine.addresses_nobody(text), "{text}");
+    }
+}

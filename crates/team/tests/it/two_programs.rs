@@ -63,10 +63,7 @@ fn an_answer_is_stored_though_somebody_wrote_meanwhile() {
 
 #[test]
 fn a_message_to_a_table_that_runs_elsewhere_is_queued_and_answered_there() {
-    // A turn is held by the process of its agent, so the store must be one that processes share.
-    let folder = tempfile::tempdir().unwrap();
-    let url = StoreUrl::Sqlite(folder.path().join("sessions.db"));
-    let store = SessionStore::open(&url).unwrap();
+    let store = SessionStore::memory();
     let slow = "cat >/dev/null; sleep 1; echo done";
     let members = || team(vec![shell("max", CommandOutput::Text, slow)]);
     let mut one = Driver::begin(&store, None, members(), false).unwrap();
@@ -79,8 +76,11 @@ fn a_message_to_a_table_that_runs_elsewhere_is_queued_and_answered_there() {
     one.run(&mut Heard::default()).unwrap();
     assert_eq!(texts(one.entries()), ["ann: Go.", "ann: And this?", "max: done\n", "max: done\n"]);
     assert_stored(&store, &one);
-    let error = Driver::reopen(&store, one.session(), members(), false, &mut heard);
-    assert!(error.is_ok(), "nothing runs any more");
+    // The other one has not seen yet that it ended there.
+    other.say(None, "Once more?", &mut heard).unwrap();
+    assert_eq!(other.run(&mut heard).unwrap(), Pause::Rested);
+    assert_eq!(texts(other.entries()).len(), 6);
+    assert_stored(&store, &other);
 }
 
 #[test]
@@ -212,33 +212,100 @@ fn a_failure_is_told_once_though_somebody_wrote_meanwhile() {
 }
 
 #[test]
-fn nothing_that_is_said_at_the_same_time_is_lost() {
+fn nothing_that_is_said_at_the_same_time_is_lost_or_answered_twice() {
     const EACH: usize = 20;
-    let folder = tempfile::tempdir().unwrap();
-    let url = StoreUrl::Sqlite(folder.path().join("sessions.db"));
-    let store = SessionStore::open(&url).unwrap();
+    let store = SessionStore::memory();
     let session = Driver::begin(&store, None, members(), false).unwrap().session().clone();
+    let programs = ["one", "two", "three"].map(|name| (name, reopen(&store, &session, members())));
     std::thread::scope(|scope| {
-        for name in ["one", "two", "three"] {
-            let (session, url) = (&session, &url);
+        for (name, mut driver) in programs {
             scope.spawn(move || {
-                let store = SessionStore::open(url).unwrap();
-                let mut driver = reopen(&store, session, members());
                 for number in 0..EACH {
                     let text = format!("{name} {number}");
-                    // Somebody who is always slower than the others is told so, and tries again.
-                    while driver.say(None, &text, &mut Heard::default()).is_err() {}
-                    while driver.run(&mut Heard::default()).is_err() {}
+                    driver.say(None, &text, &mut Heard::default()).unwrap();
+                    driver.run(&mut Heard::default()).unwrap();
                 }
             });
         }
     });
     let driver = reopen(&store, &session, members());
-    let mut said: Vec<String> = texts(driver.entries());
-    said.retain(|text| text.starts_with("ann: "));
-    assert_eq!(said.len(), 3 * EACH);
-    said.sort();
-    said.dedup();
-    assert_eq!(said.len(), 3 * EACH);
+    let (mut asked, answered): (Vec<_>, Vec<_>) =
+        texts(driver.entries()).into_iter().partition(|text| text.starts_with("ann: "));
+    assert_eq!(asked.len(), 3 * EACH);
+    asked.sort();
+    asked.dedup();
+    assert_eq!(asked.len(), 3 * EACH);
+    let count = |state| {
+        let turns = driver
+            .entries()
+            .iter()
+            .filter(|entry| matches!(&entry.kind, EntryKind::Turn(turn) if turn.state == state));
+        turns.count()
+    };
+    assert_eq!(count(TurnState::Interrupted), 0);
+    assert_eq!(count(TurnState::Started), answered.len());
+    assert_eq!(count(TurnState::Done), answered.len());
     assert_eq!(store.verify(&session).unwrap().damage, None);
+}
+
+#[test]
+fn a_table_in_a_file_is_open_in_one_program_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = StoreUrl::Sqlite(folder.path().join("sessions.db"));
+    let store = SessionStore::open(&url).unwrap();
+    let mut one = Driver::begin(&store, None, members(), false).unwrap();
+    let session = one.session().clone();
+    let again = || Driver::reopen(&store, &session, members(), false, &mut Heard::default());
+    let Err(error) = again() else { panic!("two at one table") };
+    assert!(error.to_string().contains("another program is at this table"), "{error}");
+    // Who only looks disturbs nobody.
+    Driver::peek(&store, &session, members()).unwrap();
+    one.say(None, "Go.", &mut Heard::default()).unwrap();
+    one.run(&mut Heard::default()).unwrap();
+    drop(one);
+    again().unwrap();
+}
+
+#[test]
+fn a_turn_that_was_cancelled_does_not_hold_the_table_when_somebody_wrote_after() {
+    let slow = "cat >/dev/null; echo half; sleep 5";
+    let (store, mut one) =
+        begin(team(vec![shell("max", CommandOutput::Text, slow), scripted("eva", &["Here."])]));
+    one.say(None, "Go.", &mut Heard::default()).unwrap();
+    one.obey(Command::CancelRunning, &mut Heard::default()).unwrap();
+    one.run(&mut Heard::default()).unwrap();
+    store.redact(one.session(), &one.entries()[1].id.clone(), None).unwrap();
+    one.say(None, "@eva and you?", &mut Heard::default()).unwrap();
+    assert_eq!(one.run(&mut Heard::default()).unwrap(), Pause::Rested);
+    assert_eq!(texts(one.entries()).pop().as_deref(), Some("eva: Here."));
+}
+
+#[test]
+fn an_agent_whose_branch_was_left_is_ended_and_not_taken_for_another() {
+    let slow = "cat >/dev/null; echo max; sleep 5";
+    let (store, mut one) =
+        begin(team(vec![shell("max", CommandOutput::Text, slow), scripted("eva", &["Here."])]));
+    one.say(None, "Go.", &mut Heard::default()).unwrap();
+    let first = one.entries()[0].id.clone();
+    store.branch(one.session(), &first).unwrap();
+    one.say(None, "@eva and you?", &mut Heard::default()).unwrap();
+    assert_eq!(one.run(&mut Heard::default()).unwrap(), Pause::Rested);
+    assert_eq!(texts(one.entries()), ["ann: @eva and you?", "eva: Here."]);
+    assert_stored(&store, &one);
+}
+
+#[test]
+fn what_waits_stays_when_the_table_is_left() {
+    let slow = "cat >/dev/null; sleep 5";
+    let members =
+        || team(vec![shell("max", CommandOutput::Text, slow), scripted("eva", &["Here."])]);
+    let (store, mut one) = begin(members());
+    one.say(None, "[NEXT: max, eva]", &mut Heard::default()).unwrap();
+    let door = one.door();
+    assert!(door.send(Command::Close));
+    one.attend(&mut Heard::default()).unwrap();
+    let mut again = reopen(&store, one.session(), members());
+    again.obey(Command::Continue, &mut Heard::default()).unwrap();
+    again.run(&mut Heard::default()).unwrap();
+    assert_eq!(texts(again.entries()).pop().as_deref(), Some("eva: Here."));
 }

@@ -16,8 +16,9 @@ pub(crate) enum Meant {
     Else,
 }
 
-/// What is meant by a line. The number of a choice, its name, yes or no: a yes only where a single choice
-/// allows.
+/// What is meant by a line. The number of a choice, yes or no: a yes only where a single choice allows. A
+/// name counts only for a choice that does not allow: the agent gives the names, and one that is called
+/// `stop` must not be a yes.
 pub(crate) fn meant(request: &PermissionRequest, typed: &str) -> Meant {
     let typed = typed.trim();
     if let Some(answer) = answer(request, typed) {
@@ -32,12 +33,15 @@ pub(crate) fn meant(request: &PermissionRequest, typed: &str) -> Meant {
     let fitting: Vec<usize> = if is("y") || is("yes") || is("ok") {
         choices().filter(|(_, choice)| choice.allows).map(|(place, _)| place).collect()
     } else {
-        let named = choices().filter(|(_, choice)| is(&choice.name)).map(|(place, _)| place);
-        let named: Vec<usize> = named.collect();
+        let named = choices().filter(|(_, choice)| is(&choice.name));
+        let named: Vec<_> = named.collect();
         if named.is_empty() {
             return unknown(typed);
         }
-        named
+        if named.iter().any(|(_, choice)| choice.allows) {
+            return Meant::Unclear;
+        }
+        named.into_iter().map(|(place, _)| place).collect()
     };
     let only = match fitting.as_slice() {
         [place] => answer(request, &(place + 1).to_string()),
@@ -74,7 +78,7 @@ mod tests {
         let one = request(&[("Allow", true), ("Reject", false)]);
         for (typed, expected) in [
             ("1", chosen("allow")),
-            (" allow ", chosen("allow")),
+            (" allow ", Meant::Unclear),
             ("Reject", chosen("reject")),
             ("yes", chosen("allow")),
             ("n", Meant::Answer(PermissionAnswer::Deny)),

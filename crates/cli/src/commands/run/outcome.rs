@@ -46,7 +46,7 @@ pub(super) fn of(pause: &Pause, end: &End<'_>) -> Result<(), CliError> {
         ))),
         Pause::PermissionNeeded { member, title } => Err(CliError::NeedsPerson(format!(
             "{member} wants to be allowed: {title}. Nobody can be asked here; allow it in the team \
-             file (permissions = \"edit\"), or open the table with \
+             file (permissions = \"full\"), or open the table with \
              `tertulia chat --session {session}`"
         ))),
         Pause::Asked(Question { why, .. }) => of_question(why, again, &go_on),

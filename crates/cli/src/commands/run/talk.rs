@@ -232,7 +232,7 @@ impl<'a, 's> Talk<'a, 's> {
         self.say(&line);
     }
 
-    fn say(&mut self, line: &str) {
+    pub(super) fn say(&mut self, line: &str) {
         if !self.is_quiet {
             // With standard error gone there is nobody left to tell.
             let _ = writeln!(self.streams.stderr, "tertulia: {}", visible(line));

@@ -15,6 +15,7 @@ use crate::args::{ExportArgs, FileFormat};
 use crate::error::CliError;
 use crate::session_file::{AgentChatterRecord, Branch};
 use crate::store_place::StorePlace;
+pub(crate) use target::NewFile;
 use target::Target;
 
 /// How many damaged entries are named one by one.

@@ -108,8 +108,12 @@ fn a_typed_number_allows_it() {
 }
 
 #[test]
-fn the_name_of_a_choice_allows_it_too() {
-    check("always allow\r", "It is gone.", "(Always allow)\n It is gone.\nTIME", r#""always""#);
+fn the_name_of_a_choice_may_refuse_it_and_never_allows_it() {
+    let below = "(Reject)\n✗ execute was not allowed: not permitted\n So it stays.\nTIME";
+    check("reject\r", "So it stays.", below, r#""optionId":"no""#);
+    let below =
+        "always allow? type a number from 0 to 3; 0 says no\n(Allow once)\n It is gone.\nTIME";
+    check("always allow\r2\r", "It is gone.", below, r#""optionId":"once""#);
 }
 
 #[test]

@@ -46,7 +46,9 @@ impl<'a> Chunk<'a> {
             shaped::<7>(line, &SHAPE)?;
         let is_thought = is(kind, "agent_thought_chunk");
         let is_piece = is_thought || is(kind, "agent_message_chunk");
-        let fits = id.is_none() && is(method, "session/update") && is_piece;
+        // Without a content it is an odd line, and for the careful way.
+        let has_content = content_type.is_some() || text.is_some();
+        let fits = has_content && id.is_none() && is(method, "session/update") && is_piece;
         fits.then_some(Self { is_thought, session, message_id, content_type, text })
     }
 

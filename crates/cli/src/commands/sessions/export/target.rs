@@ -20,7 +20,7 @@ pub(super) enum Target<'a> {
 }
 
 /// A file that is being written under another name.
-pub(super) struct NewFile {
+pub(crate) struct NewFile {
     out: BufWriter<File>,
     part: PathBuf,
     path: PathBuf,
@@ -42,7 +42,7 @@ impl<'a> Target<'a> {
         match self {
             Self::Stream(out) => writeln!(out, "{line}").map_err(CliError::output),
             Self::Terminal(out) => writeln!(out, "{}", visible(line)).map_err(CliError::output),
-            Self::File(file) => writeln!(file.out, "{line}").map_err(|error| file.failed(error)),
+            Self::File(file) => file.write_line(line),
         }
     }
 
@@ -55,7 +55,8 @@ impl<'a> Target<'a> {
 }
 
 impl NewFile {
-    fn open(path: &Path, may_replace: bool) -> Result<Self, CliError> {
+    /// Begins a file of this path.
+    pub(crate) fn open(path: &Path, may_replace: bool) -> Result<Self, CliError> {
         match path.symlink_metadata() {
             Ok(_) if !may_replace => return Err(CliError::ExportExists { path: path.into() }),
             // A device or a folder is never replaced.
@@ -71,7 +72,13 @@ impl NewFile {
         Ok(Self { out, part, path: path.into(), may_replace, is_done: false })
     }
 
-    fn finish(&mut self) -> Result<(), CliError> {
+    /// Writes one line.
+    pub(crate) fn write_line(&mut self, line: &str) -> Result<(), CliError> {
+        writeln!(self.out, "{line}").map_err(|error| self.failed(error))
+    }
+
+    /// Gives the file its name.
+    pub(crate) fn finish(&mut self) -> Result<(), CliError> {
         self.out.flush().map_err(|error| self.failed(error))?;
         self.out.get_ref().sync_all().map_err(|error| self.failed(error))?;
         if self.may_replace {
