@@ -68,7 +68,7 @@ mod tests {
     fn what_is_written_is_read_again() {
         for note in [
             TableNote::Continue { count: 3 },
-            TableNote::Folder { path: "/home/\"ann\"\n".into() },
+            TableNote::Folder { path: "/projects/\"a\"\n".into() },
             TableNote::TurnsMax { turns: Some(7) },
             TableNote::TurnsMax { turns: None },
         ] {

@@ -164,18 +164,18 @@ fn the_log_tells_how_many_turns_were_allowed() {
     let members = || team(vec![scripted("max", &["@eva"; 9]), scripted("eva", &["@max"; 9])]);
     let (store, mut driver) = begin(members());
     let mut heard = Heard::default();
-    driver.set_terms(Some("/home/ann/project"), Some(2));
+    driver.set_terms(Some("/projects/shop"), Some(2));
     driver.say(None, "Go.", &mut heard).unwrap();
     let pause = driver.run(&mut heard).unwrap();
     let Pause::Asked(question) = &pause else { panic!("{pause:?}") };
     assert_eq!(question.why, Why::LoopGuard { turns: 2 });
     assert_stored(&store, &driver);
     let folder = driver.entries().iter().find_map(table_folder);
-    assert_eq!(folder.as_deref(), Some("/home/ann/project"));
+    assert_eq!(folder.as_deref(), Some("/projects/shop"));
     // The next time nothing is said of it: the team's own limit counts again.
     let mut again = reopen(&store, driver.session(), members());
     assert_eq!(again.machine().turns_max(), Some(2));
-    again.set_terms(Some("/home/ann/project"), None);
+    again.set_terms(Some("/projects/shop"), None);
     again.obey(Command::Continue, &mut heard).unwrap();
     let pause = again.run(&mut heard).unwrap();
     assert!(
