@@ -64,7 +64,7 @@ pub use note::Note;
 pub use replay::{Difference, Replay};
 pub use speaker::SpeakerError;
 pub use table::{Limits, Member, MemberKind, Table, TableError};
-pub use table_note::table_folder;
+pub use table_note::{table_folder, table_words};
 pub use team::{
     Answers, DEFAULT_BUDGET_TOKENS, DEFAULT_WINDOW, Team, TeamError, TeamMember, UnknownMember,
 };

@@ -52,6 +52,19 @@ impl TableNote {
     }
 }
 
+/// What an entry says of the table, in words.
+pub fn table_words(entry: &Entry) -> Option<String> {
+    Some(match TableNote::of(&entry.kind)? {
+        TableNote::Continue { .. } => "a person said: go on".to_owned(),
+        TableNote::Folder { path } => format!("the table stands in {path}"),
+        TableNote::TurnsMax { turns: None } => "turns are limited by the team alone".to_owned(),
+        TableNote::TurnsMax { turns: Some(1) } => "a person is asked after one turn".to_owned(),
+        TableNote::TurnsMax { turns: Some(turns) } => {
+            format!("a person is asked after {turns} turns")
+        }
+    })
+}
+
 /// The folder that the table stands in from this entry on, if it says so.
 pub fn table_folder(entry: &Entry) -> Option<Box<str>> {
     match TableNote::of(&entry.kind)? {

@@ -131,6 +131,8 @@ fn read_conversation(
     let store = StorePlace::read(&args.store)?.need()?;
     let session = find_session(&store, given)?;
     let ending = stored::read_ending(&store, &session, args.window)?;
+    // Nothing was written, and the process ends soon: closing the file would be for nobody.
+    std::mem::forget(store);
     if ending.is_cut && args.explain {
         let _ = writeln!(streams.stderr, "tertulia: messages before the window were not looked at");
     }

@@ -63,6 +63,9 @@ fn one_difference_is_told_as_one() {
 fn a_run_with_fewer_turns_is_replayed_with_as_many_and_the_next_one_with_all() {
     let room = Room::new(TEAM);
     room.exits(3, &["run", "hello", "--session", "talk", "--max-turns", "1"]);
+    let shown = room.exits(0, &["sessions", "show", "talk"]).stdout;
+    assert!(shown.contains("· the table stands in /"), "{shown}");
+    assert!(shown.contains("· a person is asked after one turn"), "{shown}");
     room.exits(0, &["replay", "talk"]);
     let left = room.exits(0, &["run", "--continue"]);
     assert!(!left.stderr.contains("would be"), "{}", left.stderr);

@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::spoken::Spoken;
 
 /// How many entries are read at first, at least.
-const ENTRIES_FIRST: usize = 16;
+const ENTRIES_FIRST: usize = 8;
 /// How many times as many are read when that was not enough.
 const GROWTH: usize = 4;
 

@@ -8,7 +8,7 @@ use tertulia_session::{
     Entry, EntryId, EntryKind, Message, Part, PartKind, Timestamp, TurnState, Usage, json,
 };
 use tertulia_store::StoredEntry;
-use tertulia_team::{TurnNote, What, is_partial};
+use tertulia_team::{TurnNote, What, is_partial, table_words};
 
 use super::counted;
 use crate::commands::drawing::Paint;
@@ -109,7 +109,10 @@ impl Transcript {
                     line(format!("· {member}: ended, since its turn was cancelled"))
                 }
                 Some(note) => line(format!("· {}: {}", note.member, note_in_words(&note.what))),
-                None => line(format!("· {}", kind.type_name())),
+                None => {
+                    let words = table_words(entry);
+                    line(format!("· {}", words.as_deref().unwrap_or(kind.type_name())))
+                }
             },
         }
     }
