@@ -1,8 +1,10 @@
 //! Opens the table for `run` and `chat`: a session is begun, or one that is there is gone on with.
 
-use tertulia_session::{Entry, EntryKind, Routing, SpeakerType};
+use tertulia_session::{Entry, EntryKind, SpeakerType};
 use tertulia_store::{ListFilter, Range, SessionId, SessionStore, StoreError};
-use tertulia_team::{Audience, Difference, DriveError, Driver, Opened, Team, table_folder};
+use tertulia_team::{
+    Audience, Difference, DriveError, Driver, Opened, Team, reached_nobody, table_folder,
+};
 
 use crate::args::SessionArg;
 use crate::commands::find_session;
@@ -133,8 +135,7 @@ fn look_at(store: &SessionStore, id: &SessionId) -> Result<Seen, CliError> {
     Ok(if is_table { Seen::Table(folder) } else { Seen::Other })
 }
 
-/// A turn, or what a person said to a table that found nobody: the driver notes whom a message reached,
-/// while an import notes what was written in it.
+/// A turn, or what a person said to a table that found nobody.
 fn is_of_table(entry: &Entry) -> bool {
     match &entry.kind {
         EntryKind::Turn(_) => true,
@@ -143,8 +144,7 @@ fn is_of_table(entry: &Entry) -> bool {
                 .speaker
                 .as_ref()
                 .is_some_and(|speaker| speaker.kind == Some(SpeakerType::Human));
-            let nobody = Routing::to::<&str>([]);
-            is_person && message.routing.as_deref() == Some(&nobody)
+            is_person && reached_nobody(message)
         }
         _ => false,
     }

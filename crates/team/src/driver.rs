@@ -30,7 +30,7 @@ pub use error::DriveError;
 pub use event::{Audience, Command, Pause, PermissionNumber, TableEvent, Visit};
 pub use open::Opened;
 pub use prompt::TurnPrompt;
-pub use record::{TurnNote, What, is_partial};
+pub use record::{TurnNote, What, is_partial, reached_nobody};
 
 use crate::event::{Cancel, Event};
 use crate::team::Team;
@@ -179,7 +179,7 @@ impl Driver {
         if self.is_closed {
             return Pause::Closed;
         }
-        if self.runs_elsewhere().is_some() {
+        if self.runs_elsewhere() {
             return Pause::Elsewhere;
         }
         if let Some((member, title)) = self.refused.take() {
@@ -253,9 +253,7 @@ impl Driver {
             Command::Cancel(cancel) => self.step(&Event::Cancel(cancel), audience),
             Command::CancelRunning => match self.machine.status() {
                 // Whoever lets it run can stop it.
-                Status::Running { .. } if self.runs_elsewhere().is_some() => {
-                    Err(DriveError::Elsewhere)
-                }
+                Status::Running { .. } if self.runs_elsewhere() => Err(DriveError::Elsewhere),
                 Status::Running { turn } => self.step(&Event::Cancel(Cancel::Turn(turn)), audience),
                 _ => Ok(()),
             },
@@ -277,21 +275,15 @@ impl Driver {
             }
         }
     }
-}
 
-impl Driver {
     /// Ends the agent that works here, and waits for its end.
     fn let_go(&mut self) {
-        let Some(mut running) = self.running.take() else { return };
-        running.cancel.cancel();
-        if let Some(asks) = running.asks.take() {
-            let _ = asks.answer.send(PermissionAnswer::EndTurn);
-        }
-        while running.has_agent()
-            && let Ok(input) = self.inbox.recv_timeout(LAST_WORDS)
-        {
+        let Some(turn) = self.running.as_ref().map(|running| running.turn.clone()) else { return };
+        self.stop(&turn);
+        let has_agent = self.running.take().is_some_and(|running| running.has_agent());
+        while has_agent && let Ok(input) = self.inbox.recv_timeout(LAST_WORDS) {
             match input {
-                Input::Agent(turn, FromAgent::Ended(_)) if turn == running.turn => break,
+                Input::Agent(of, FromAgent::Ended(_)) if of == turn => break,
                 Input::Agent(_, FromAgent::Asks(_, answer)) => {
                     let _ = answer.send(PermissionAnswer::EndTurn);
                 }

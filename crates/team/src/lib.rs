@@ -53,7 +53,7 @@ mod team;
 pub use cause::{Cause, How, Rule};
 pub use driver::{
     Audience, Command, Door, DriveError, Driver, Opened, Pause, PermissionNumber, TableEvent,
-    TurnNote, TurnPrompt, Visit, What, is_partial,
+    TurnNote, TurnPrompt, Visit, What, is_partial, reached_nobody,
 };
 pub use effect::{Effect, Question, Why};
 pub use event::{Cancel, Event};

@@ -2,9 +2,9 @@
 //! sits there now; where that comes to something else, only what the log says is told.
 
 use serde::Serialize;
-use tertulia_session::{Entry, EntryId, EntryKind, Routing};
+use tertulia_session::{Entry, EntryId, EntryKind};
 use tertulia_store::Range;
-use tertulia_team::{Cause, Decision, Machine};
+use tertulia_team::{Cause, Decision, Machine, reached_nobody};
 
 use super::entry_name::find_entry;
 use super::find_session;
@@ -48,7 +48,9 @@ pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result<(), CliEr
     let machine = Machine::replay(team.table().clone(), entries).machine;
     let decided = machine.why(entry.id.as_str());
     let is_same = turns(decided.iter().copied()).eq(turns(&recorded));
-    let was_heard = !recorded.is_empty() || reached_nobody(entry);
+    let found_nobody =
+        matches!(&entry.kind, EntryKind::Message(message) if reached_nobody(message));
+    let was_heard = !recorded.is_empty() || found_nobody;
     let decisions = if is_same && was_heard { decided } else { recorded.iter().collect() };
     if !is_same && !recorded.is_empty() {
         let line = format!(
@@ -97,14 +99,6 @@ fn turns<'d>(
         Decision::Turn { entry, .. } => Some(entry),
         _ => None,
     })
-}
-
-/// Whether the table heard a message and found nobody for it: the driver notes whom a message reached,
-/// while one that was imported was never decided about.
-fn reached_nobody(entry: &Entry) -> bool {
-    let EntryKind::Message(message) = &entry.kind else { return false };
-    let nobody = Routing::to::<&str>([]);
-    message.routing.as_deref() == Some(&nobody)
 }
 
 impl<'a> DecisionRecord<'a> {

@@ -174,9 +174,9 @@ impl Driver {
         let class = class.clone();
         let note = TurnNote::new(&turn, &member, what);
         let partial = output.partial_text.filter(|text| !text.trim().is_empty());
-        let (partial, cut) = partial.map(kept_of).unwrap_or_default();
+        let (partial, cut) = partial.map(kept_of).unzip();
         let partial = partial.map(|text| answer_to(&answers, speaker, &text));
-        let cut = cut.map(|what| TurnNote::new(&turn, &member, what));
+        let cut = cut.flatten().map(|what| TurnNote::new(&turn, &member, what));
         let failed = |log: &mut TableLog| {
             let entry = partial.clone().map(|message| log.stage(EntryKind::Message(message), true));
             for note in cut.iter().chain([&note]) {
@@ -220,7 +220,7 @@ impl Driver {
 }
 
 /// What is kept of an answer that did not come to its end, and what is said of the rest.
-fn kept_of(mut text: String) -> (Option<String>, Option<What>) {
+fn kept_of(mut text: String) -> (String, Option<What>) {
     let written = text.len();
     text.truncate(text.floor_char_boundary(PARTIAL_BYTES_MAX));
     let cut = (text.len() < written).then(|| {
@@ -228,7 +228,7 @@ fn kept_of(mut text: String) -> (Option<String>, Option<What>) {
             format!("of {written} bytes that it wrote, the first {} are kept", text.len());
         What::Warned { class: None, message: message.into() }
     });
-    (Some(text), cut)
+    (text, cut)
 }
 
 fn answer_to(answers: &EntryId, speaker: Speaker, text: &str) -> Message {

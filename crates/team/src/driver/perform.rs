@@ -57,7 +57,7 @@ impl Driver {
 
     /// Stores all entries of a step together with what was staged before, shows them, and begins what
     /// has to begin.
-    pub(super) fn perform(
+    fn perform(
         &mut self,
         effects: Vec<Effect>,
         audience: &mut dyn Audience,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tertulia_agent::{PermissionAnswer, PermissionRequest};
 use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError};
 use tertulia_session::json::Json;
-use tertulia_session::{Entry, EntryId, EntryKind};
+use tertulia_session::{Entry, EntryId, EntryKind, Message, Routing};
 
 /// Of a longer text the beginning is kept.
 const TEXT_BYTES_MAX: usize = 64 * 1024;
@@ -247,6 +247,12 @@ fn cut(text: &str, bytes: usize) -> Box<str> {
 /// Marks a message as the beginning of an answer that did not come to its end.
 pub(super) fn partial_mark() -> Option<Json> {
     Json::parse(r#"{"partial":true}"#).ok()
+}
+
+/// Whether a table heard a message and found nobody for it: the driver notes whom a message reached,
+/// while an import notes what was written in it.
+pub fn reached_nobody(message: &Message) -> bool {
+    message.routing.as_deref() == Some(&Routing::to::<&str>([]))
 }
 
 /// Whether a message is only the beginning of an answer.

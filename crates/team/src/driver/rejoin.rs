@@ -1,9 +1,9 @@
-//! Somebody else has written to the session: the log is read again, and what was about to happen
-//! happens behind it. So two programs may sit at one table, and neither loses a word.
+//! Somebody else has written to the session, such as a command that redacts or branches, or another
+//! program at the same server: the log is read again, and what was about to happen happens behind it.
 
 use std::time::Duration;
 
-use tertulia_session::{Entry, EntryId, EntryKind};
+use tertulia_session::{Entry, EntryKind};
 
 use super::error::DriveError;
 use super::event::{Audience, TableEvent};
@@ -133,12 +133,14 @@ impl Driver {
         self.log.stage(kind, false);
     }
 
-    /// The turn that another program has running at this table.
-    pub(super) fn runs_elsewhere(&self) -> Option<EntryId> {
-        let (Status::Running { turn } | Status::Stopping { turn }) = self.machine.status() else {
-            return None;
-        };
-        (self.begun.as_ref() != Some(&turn)).then_some(turn)
+    /// Whether a turn runs that another program began.
+    pub(super) fn runs_elsewhere(&self) -> bool {
+        match self.machine.status() {
+            Status::Running { turn } | Status::Stopping { turn } => {
+                self.begun.as_ref() != Some(&turn)
+            }
+            _ => false,
+        }
     }
 }
 

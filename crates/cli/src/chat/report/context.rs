@@ -6,8 +6,7 @@ use tertulia_team::{Answers, Driver, TeamMember, TurnPrompt};
 use super::plain;
 use crate::chat::refusal::Refusal;
 use crate::chat::style::{Line, Look};
-use crate::terminal::counted;
-use crate::terminal::grouped;
+use crate::terminal::{counted, grouped};
 
 /// What a member would get now; without a name, the one that answers what addresses nobody.
 pub(crate) fn context(driver: &mut Driver, given: &str) -> Vec<Line> {

@@ -1,18 +1,14 @@
 //! Entries for people: the day, the time, who, and what was said. Every text passes through
 //! [`crate::terminal`], so nothing that an agent wrote can steer the terminal.
 
-use std::collections::HashSet;
 use std::io::{self, Write};
 
-use tertulia_session::{
-    Entry, EntryId, EntryKind, Message, Part, PartKind, Timestamp, TurnState, Usage, json,
-};
+use tertulia_session::{Entry, EntryKind, Message, Part, PartKind, Timestamp, Usage, json};
 use tertulia_store::StoredEntry;
 use tertulia_team::{TurnNote, What, is_partial, table_words};
 
 use super::counted;
 use crate::commands::drawing::Paint;
-use crate::commands::turn_of;
 use crate::spoken::name_of;
 use crate::terminal::{excerpt, grouped, visible};
 
@@ -25,13 +21,11 @@ const LINE_COLUMNS: usize = 88;
 pub(super) struct Transcript {
     paint: Paint,
     day: String,
-    /// The turns that were cancelled: what their agents say of their end is no failure.
-    cancelled: HashSet<EntryId>,
 }
 
 impl Transcript {
     pub(super) fn new(paint: Paint) -> Self {
-        Self { paint, day: String::new(), cancelled: HashSet::new() }
+        Self { paint, day: String::new() }
     }
 
     pub(super) fn write(&mut self, out: &mut dyn Write, stored: &StoredEntry) -> io::Result<()> {
@@ -96,15 +90,13 @@ impl Transcript {
             }
             EntryKind::ModelChange(change) => line(format!("· model: {}", change.model)),
             EntryKind::Turn(turn) => {
-                if turn.state == TurnState::Cancelled {
-                    self.cancelled.extend(turn_of(entry));
-                }
                 line(format!("· turn of {}: {}", turn.member, turn.state.as_str()))
             }
             EntryKind::Usage(usage) => line(usage_in_words(usage)),
             kind => match TurnNote::of(entry) {
-                Some(TurnNote { turn, member, what: What::Failed { .. } })
-                    if self.cancelled.contains(&turn) =>
+                // That is no failure of the agent's.
+                Some(TurnNote { member, what: What::Failed { class, .. }, .. })
+                    if *class == *"cancelled" =>
                 {
                     line(format!("· {member}: ended, since its turn was cancelled"))
                 }
