@@ -1,12 +1,14 @@
 //! Codex's `exec --json`. Called by [`super::StreamParser`] line by line. Only the first event names the
 //! run, and texts come whole.
 
+mod item;
+
+use item::Item;
 use serde_json::value::RawValue;
-use tertulia_session::json::Json;
 
 use super::class::TurnError;
-use super::event::{DeniedTool, Scope, StreamEvent, Unparsed, Usage, ViolationKind};
-use super::pick::{count, is, message as message_of, pick, pick_line, plain, text, word};
+use super::event::{Scope, StreamEvent, Unparsed, Usage, ViolationKind};
+use super::pick::{count, message as message_of, pick, pick_line, plain, text, word};
 use super::turn::Turn;
 use super::{Fate, Reading};
 
@@ -23,6 +25,11 @@ impl Codex {
         turn: &mut Turn,
         out: &mut Vec<StreamEvent>,
     ) -> Reading {
+        if let Some((item, is_completed)) = Item::of_line(line) {
+            turn.admit(None)?;
+            turn.need_start()?;
+            return item.tell(is_completed, turn, out);
+        }
         const NAMES: [&str; 6] = ["type", "thread_id", "item", "message", "error", "usage"];
         let [kind, thread_id, item, message, error, usage] = pick_line(line, &NAMES)?.values();
         let kind = plain(kind).ok_or(Unparsed::WrongShape)?;
@@ -41,7 +48,7 @@ impl Codex {
             "item.started" | "item.completed" => {
                 turn.need_start()?;
                 let item = item.ok_or(Unparsed::WrongShape)?;
-                return read_item(item, kind == "item.completed", turn, out);
+                return Item::of(item)?.tell(kind == "item.completed", turn, out);
             }
             "turn.completed" => {
                 turn.need_start()?;
@@ -60,73 +67,6 @@ impl Codex {
             _ => return Ok(Fate::Ignored),
         }
         Ok(Fate::Known)
-    }
-}
-
-fn read_item(
-    item: &RawValue,
-    is_completed: bool,
-    turn: &mut Turn,
-    out: &mut Vec<StreamEvent>,
-) -> Reading {
-    const NAMES: [&str; 9] = [
-        "id",
-        "type",
-        "text",
-        "message",
-        "command",
-        "changes",
-        "aggregated_output",
-        "exit_code",
-        "status",
-    ];
-    let [id, kind, words, message, command, changes, output, exit_code, status] =
-        pick(item, &NAMES)?.values();
-    let kind = plain(kind).ok_or(Unparsed::WrongShape)?;
-    match kind {
-        "agent_message" | "reasoning" | "error" if !is_completed => return Ok(Fate::Ignored),
-        "agent_message" => {
-            turn.whole_text(text(words).ok_or(Unparsed::WrongShape)?, out);
-            turn.seal_text(out);
-        }
-        "reasoning" => Turn::thinking(text(words).ok_or(Unparsed::WrongShape)?, out),
-        "error" => turn.warn(text(message).unwrap_or_default(), out),
-        _ => {
-            let id = word(id).ok_or(Unparsed::WrongShape)?;
-            let input = command.or(changes).unwrap_or(item);
-            let tool = Tool { kind, input, output, exit_code, status };
-            tool.tell(id, is_completed, turn, out);
-        }
-    }
-    Ok(Fate::Known)
-}
-
-/// Any item that is no text: a tool at work.
-struct Tool<'a> {
-    kind: &'a str,
-    input: &'a RawValue,
-    output: Option<&'a RawValue>,
-    exit_code: Option<&'a RawValue>,
-    status: Option<&'a RawValue>,
-}
-
-impl Tool<'_> {
-    /// One that is told only when it is done is told as both.
-    fn tell(&self, id: Box<str>, is_completed: bool, turn: &mut Turn, out: &mut Vec<StreamEvent>) {
-        if !turn.is_tool_open(&id) {
-            turn.tool_started(id.clone(), self.kind.into(), Json::of(self.input), None, out);
-        }
-        if !is_completed {
-            return;
-        }
-        let is_declined = is(self.status, "declined");
-        if is_declined {
-            let name = self.kind.into();
-            turn.tool_denied(DeniedTool { id: id.clone(), name, reason: None }, out);
-        }
-        let is_bad_exit = self.exit_code.is_some_and(|code| code.get() != "0");
-        let is_error = is_bad_exit || is_declined || is(self.status, "failed");
-        turn.tool_finished(id, text(self.output), is_error, out);
     }
 }
 

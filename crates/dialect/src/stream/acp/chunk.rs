@@ -1,11 +1,17 @@
 //! A piece of a message or of a thought, which most lines of an agent are. Called by [`super::Acp`]; it knows
 //! the fields, not the talk.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use serde_json::value::RawValue;
 
 use crate::stream::event::Unparsed;
 use crate::stream::pick::{Refusal, is, pick};
 use crate::stream::shape::{Field, shaped};
+
+/// The end of the names of updates with pieces of text.
+static CHUNK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"_chunk\""));
 
 /// The fields of a piece of text.
 pub(super) struct Chunk<'a> {
@@ -41,7 +47,7 @@ impl<'a> Chunk<'a> {
                 ],
             ),
         ];
-        memchr::memmem::find(line.as_bytes(), b"_chunk\"")?;
+        CHUNK.find(line.as_bytes())?;
         let [id, method, session, kind, message_id, content_type, text] =
             shaped::<7>(line, &SHAPE)?;
         let is_thought = is(kind, "agent_thought_chunk");
