@@ -251,8 +251,10 @@ impl Backend for SqliteStore {
     fn publish(&self, imported: &SessionId, id: &SessionId) -> Result<(), StoreError> {
         let (from, to) = (imported.clone(), id.clone());
         let published = self.change(Some(id), move |connection| {
-            let sql = "UPDATE OR IGNORE session SET id = ?2, state = 0 WHERE id = ?1 AND state = 1";
-            connection.execute(sql, [from.as_str(), to.as_str()])
+            let sql =
+                "UPDATE OR IGNORE session SET id = ?2, state = ?3 WHERE id = ?1 AND state = ?4";
+            let states = (state_code(State::Open), state_code(State::Importing));
+            connection.execute(sql, params![from.as_str(), to.as_str(), states.0, states.1])
         })?;
         if published == 1 { Ok(()) } else { Err(StoreError::SessionExists(id.clone())) }
     }
@@ -379,13 +381,15 @@ fn check(connection: &Connection, path: &Path) -> Result<Vec<String>, StoreError
 }
 
 fn all_heads(connection: &Connection, state: State) -> rusqlite::Result<Vec<(Head, i64)>> {
-    let sql = "SELECT s.id, s.created_at, s.key, e.place, e.id, e.link, e.stored_at FROM session s \
-               LEFT JOIN entry e ON e.place = (SELECT n.place FROM entry n \
-                 WHERE n.place > s.key << ?2 AND n.place < (s.key + 1) << ?2 \
-                 ORDER BY n.place DESC LIMIT 1) \
-               WHERE s.state = ?1";
+    let sql = "SELECT s.id, s.created_at, s.key, e.place, e.id, e.link, e.stored_at, s.state \
+               FROM session s LEFT JOIN entry e ON e.place = (SELECT n.place FROM entry n \
+                 WHERE n.place > s.key << ?1 AND n.place < (s.key + 1) << ?1 \
+                 ORDER BY n.place DESC LIMIT 1)";
     let mut statement = connection.prepare_cached(sql)?;
-    let heads = statement.query_map(params![state_code(state), SEQ_BITS], |row| {
+    let heads = statement.query_map(params![SEQ_BITS], |row| {
+        if read::state_at(row, 7) != state {
+            return Ok(None);
+        }
         let created_at: i64 = row.get(1)?;
         let place: Option<i64> = row.get(3)?;
         let link: Option<Vec<u8>> = row.get(5)?;
@@ -405,10 +409,11 @@ fn all_heads(connection: &Connection, state: State) -> rusqlite::Result<Vec<(Hea
 
 /// Hides a session that is to be deleted and frees its name. Also finds those that were hidden before.
 fn hide(connection: &Connection, id: &SessionId) -> rusqlite::Result<Option<i64>> {
-    let sql = "UPDATE session SET state = 2, id = key || ':deleted:' || hex(randomblob(8)) \
+    let sql = "UPDATE session SET state = ?2, id = key || ':deleted:' || hex(randomblob(8)) \
                WHERE id = ?1 RETURNING key";
     let mut statement = connection.prepare_cached(sql)?;
-    let mut keys = statement.query_map([id.as_str()], |row| row.get(0))?;
+    let values = params![id.as_str(), state_code(State::Deleting)];
+    let mut keys = statement.query_map(values, |row| row.get(0))?;
     keys.next().transpose()
 }
 

@@ -46,19 +46,22 @@ pub(super) fn seq_of(place: i64) -> Seq {
     (place & i64::from(u32::MAX)).unsigned_abs()
 }
 
+/// No changed bit makes one of these codes of another: a session is never hidden by an accident, nor taken
+/// away as what an import left behind.
 pub(super) fn state_code(state: State) -> i64 {
     match state {
         State::Open => 0,
-        State::Importing => 1,
-        State::Deleting => 2,
+        State::Importing => 53,
+        State::Deleting => 90,
     }
 }
 
-fn state_of(code: i64) -> State {
-    [State::Open, State::Importing]
-        .into_iter()
-        .find(|one| state_code(*one) == code)
-        .unwrap_or(State::Deleting)
+/// The state of a session, by the column with this number. A code that nobody wrote is damage, and the
+/// session is shown.
+pub(super) fn state_at(row: &rusqlite::Row<'_>, column: usize) -> State {
+    let code = row.get::<_, i64>(column).ok();
+    let is_meant = |state: &State| code == Some(state_code(*state));
+    [State::Importing, State::Deleting].into_iter().find(is_meant).unwrap_or(State::Open)
 }
 
 pub(super) fn session(connection: &Connection, id: &SessionId) -> Result<Option<SessionRow>> {
@@ -67,7 +70,7 @@ pub(super) fn session(connection: &Connection, id: &SessionId) -> Result<Option<
     let read = |row: &rusqlite::Row<'_>| {
         Ok(SessionRow {
             key: row.get(0)?,
-            state: state_of(row.get(1)?),
+            state: state_at(row, 1),
             created_at: row.get(2)?,
             names_parents: row.get(3)?,
         })

@@ -18,7 +18,7 @@ use crate::StoreError;
 const APPLICATION_ID: i32 = 0x5465_7274;
 
 /// One step per version. A step that was published is never changed.
-pub(super) const STEPS: [&str; 3] = [
+pub(super) const STEPS: [&str; 4] = [
     // A place is the key of the session, shifted, and the number of the entry: one tree holds all
     // entries, those of a session side by side. Ids are looked up by a hash, which keeps that tree
     // small; texts are compared after. Keys are never used again, for the search index names places.
@@ -59,6 +59,8 @@ pub(super) const STEPS: [&str; 3] = [
     // Few entries are landmarks, so the index is small and most appends do not touch it.
     "CREATE INDEX landmark ON entry (place)
         WHERE type = 'team_task' OR parent IS NOT (place & 4294967295) - 1;",
+    // Codes of which a changed bit makes no other.
+    "UPDATE session SET state = CASE state WHEN 1 THEN 53 WHEN 2 THEN 90 ELSE state END;",
 ];
 
 /// The version that is read and written.

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 use tertulia_session::Entry;
 
 use super::read::{self, place, signed};
-use crate::backend::Indexed;
+use crate::backend::{Indexed, State};
 use crate::model::SearchQuery;
 use crate::row::{Encoding, Row};
 use crate::search::{CANDIDATES_MAX, Question, Term, index_terms, text_of};
@@ -101,13 +101,15 @@ pub(super) fn candidates(
 ) -> Result<Vec<(String, Row)>> {
     let mut sql = String::from(
         "SELECT w.rowid, s.id FROM words w JOIN entry e ON e.place = w.rowid \
-         JOIN session s ON s.key = w.rowid >> 32 WHERE words MATCH ?1 AND s.state = 0",
+         JOIN session s ON s.key = w.rowid >> 32 WHERE words MATCH ?1",
     );
     let mut values: Vec<rusqlite::types::Value> = vec![match_text(question.terms()).into()];
     let mut add = |condition: &str, new: Vec<rusqlite::types::Value>| {
         sql.push_str(condition);
         values.extend(new);
     };
+    let hidden = [State::Importing, State::Deleting].map(|state| read::state_code(state).into());
+    add(" AND s.state NOT IN (?, ?)", hidden.into());
     if let Some(key) = key {
         let last = place(key, u64::from(u32::MAX));
         add(" AND w.rowid > ? AND w.rowid <= ?", vec![place(key, 0).into(), last.into()]);
