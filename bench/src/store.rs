@@ -75,6 +75,13 @@ impl Ground {
         Ok(self.folder.join(format!("{name}-{number}")))
     }
 
+    /// A copy of a program.
+    pub(crate) fn installed(&self, program: &Path) -> Result<PathBuf, Box<dyn Error>> {
+        let copy = self.file("program")?;
+        fs::copy(program, &copy)?;
+        Ok(copy)
+    }
+
     fn store(&self, name: &str) -> Result<(SessionStore, PathBuf), Box<dyn Error>> {
         let file = self.file(name)?;
         Ok((SessionStore::open(&StoreUrl::Sqlite(file.clone()))?, file))
