@@ -7,6 +7,7 @@
 mod error;
 mod event;
 mod hearing;
+mod inbox;
 mod log;
 mod minutes;
 mod model;
@@ -18,16 +19,15 @@ mod rejoin;
 mod start;
 mod turn;
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::collections::HashMap;
 use std::time::Duration;
 
-use tertulia_agent::PermissionAnswer;
 use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
 use tertulia_store::{Hold, SessionId};
 
 pub use error::DriveError;
 pub use event::{Audience, Command, Pause, PermissionNumber, TableEvent, Visit};
+pub use inbox::Door;
 pub use open::Opened;
 pub use prompt::TurnPrompt;
 pub use record::{TurnNote, What, is_partial, reached_nobody};
@@ -35,12 +35,11 @@ pub use record::{TurnNote, What, is_partial, reached_nobody};
 use crate::event::{Cancel, Event};
 use crate::team::Team;
 use crate::{Machine, Question, Status};
+use inbox::{Inbox, Input};
 use log::TableLog;
 use prompt::Recall;
-use turn::{FromAgent, Input, Running};
+use turn::{FromAgent, Running};
 
-/// How much may wait in the inbox before agents have to wait.
-const INBOX: usize = 256;
 /// How long an agent that was stopped is waited for when the table is gone.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
@@ -50,10 +49,7 @@ pub struct Driver {
     machine: Machine,
     log: TableLog,
     recall: Recall,
-    inbox: Receiver<Input>,
-    sender: SyncSender<Input>,
-    /// What happens before anything else: answers of the house.
-    due: VecDeque<Input>,
+    inbox: Inbox,
     running: Option<Running>,
     /// The turn that was begun here last.
     begun: Option<EntryId>,
@@ -72,22 +68,6 @@ pub struct Driver {
     _hold: Option<Hold>,
 }
 
-/// Where people come in, from any thread.
-#[derive(Clone)]
-pub struct Door(SyncSender<Input>);
-
-impl Door {
-    /// Hands a command in; `false` if the table is gone.
-    pub fn send(&self, command: Command) -> bool {
-        self.0.send(Input::Command(command)).is_ok()
-    }
-
-    /// Answers what an agent asked.
-    pub fn permit(&self, number: PermissionNumber, answer: PermissionAnswer) -> bool {
-        self.send(Command::Permit(number, answer))
-    }
-}
-
 impl Driver {
     fn new(
         team: Team,
@@ -96,16 +76,13 @@ impl Driver {
         hold: Option<Hold>,
         attended: bool,
     ) -> Self {
-        let (sender, inbox) = mpsc::sync_channel(INBOX);
         let turns = turns_in(log.entries());
         Self {
             team,
             machine,
             log,
             recall: Recall::default(),
-            inbox,
-            sender,
-            due: VecDeque::new(),
+            inbox: Inbox::new(),
             running: None,
             begun: None,
             turns,
@@ -120,7 +97,7 @@ impl Driver {
 
     /// Where people come in.
     pub fn door(&self) -> Door {
-        Door(self.sender.clone())
+        self.inbox.door()
     }
 
     /// The session.
@@ -193,9 +170,7 @@ impl Driver {
 
     /// Waits for the next thing that happens, and does what follows.
     fn next(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
-        // The driver holds a sender itself, so the inbox never ends.
-        let next = self.due.pop_front().map_or_else(|| self.inbox.recv(), Ok);
-        let Ok(input) = next else { return Ok(()) };
+        let Some(input) = self.inbox.next() else { return Ok(()) };
         match input {
             Input::Command(command) => match self.obey(command, audience) {
                 Err(error) if !error.ends_table() => {
@@ -216,10 +191,7 @@ impl Driver {
         audience: &mut dyn Audience,
     ) -> Result<(), DriveError> {
         let Some(running) = self.running.as_ref().filter(|running| running.turn == *turn) else {
-            if let FromAgent::Asks(_, answer) = said {
-                // An agent that is gone needs no answer.
-                let _ = answer.send(PermissionAnswer::EndTurn);
-            }
+            said.decline();
             return Ok(());
         };
         match said {
@@ -281,15 +253,8 @@ impl Driver {
         let Some(turn) = self.running.as_ref().map(|running| running.turn.clone()) else { return };
         self.stop(&turn);
         let has_agent = self.running.take().is_some_and(|running| running.has_agent());
-        while has_agent && let Ok(input) = self.inbox.recv_timeout(LAST_WORDS) {
-            match input {
-                Input::Agent(of, FromAgent::Ended(_)) if of == turn => break,
-                Input::Agent(_, FromAgent::Asks(_, answer)) => {
-                    let _ = answer.send(PermissionAnswer::EndTurn);
-                }
-                Input::Agent(..) => {}
-                command @ Input::Command(_) => self.due.push_back(command),
-            }
+        if has_agent {
+            self.inbox.wait_for_end(&turn, LAST_WORDS);
         }
     }
 }

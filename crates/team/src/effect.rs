@@ -16,7 +16,7 @@ pub enum Effect {
     Append {
         /// The id. It follows from the decision, so appending twice is harmless.
         id: EntryId,
-        /// The payload. The driver may add a prompt's hash or a native session to a turn.
+        /// The payload. The driver may add a prompt's hash to a turn.
         kind: EntryKind,
     },
     /// Let an agent answer. The same step has appended that it started.

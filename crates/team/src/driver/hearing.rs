@@ -3,7 +3,9 @@
 
 use std::sync::mpsc::SyncSender;
 
-use tertulia_agent::{PermissionAnswer, PermissionRequest, TurnReport};
+use tertulia_agent::{
+    AgentKind, Ended, PermissionAnswer, PermissionRequest, Permissions, TurnReport,
+};
 use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError, TurnOutput};
 use tertulia_session::{
     EntryId, EntryKind, Fields, Message, Routing, Speaker, SpeakerType, Usage, Usd,
@@ -14,9 +16,12 @@ use super::error::DriveError;
 use super::event::{Audience, PermissionNumber, TableEvent};
 use super::log::TableLog;
 use super::record::{TurnNote, What};
-use super::turn::Asks;
+use super::turn::{Asks, FromAgent};
 use crate::event::Event;
+use crate::team::Answers;
 
+/// So many notes that wait already are stored in one go.
+const BATCH: usize = 64;
 /// So many notes of one turn become entries; a flood of them says nothing new.
 const NOTES_MAX: usize = 2_000;
 /// Of what is left of an answer the beginning is kept: who floods says nothing new, and the session has to
@@ -55,11 +60,31 @@ impl Driver {
             }
             _ => {}
         }
+        running.has_worked |= matches!(event, StreamEvent::ToolStarted { .. });
         self.stage_thought();
         if let Some(what) = What::of(event) {
             self.stage_note(what);
         }
+        if self.log.staged_count() < BATCH && self.is_more_to_note() {
+            return Ok(());
+        }
         self.store_staged(audience)
+    }
+
+    /// Whether the agent that runs has said more that becomes a note. A burst of notes is not one sync of
+    /// the disk for each: whoever wants to stop the agent would have to wait for them all.
+    fn is_more_to_note(&mut self) -> bool {
+        let Some(running) = &self.running else { return false };
+        match self.inbox.peek() {
+            Some((turn, FromAgent::Said(event))) if *turn == running.turn => !matches!(
+                event,
+                StreamEvent::TextDelta { .. }
+                    | StreamEvent::TextEnd
+                    | StreamEvent::TextWithdrawn
+                    | StreamEvent::Thinking { .. }
+            ),
+            _ => false,
+        }
     }
 
     fn stage_thought(&mut self) {
@@ -147,8 +172,23 @@ impl Driver {
         self.stage_thought();
         let Some(running) = &self.running else { return Ok(()) };
         let overflown = report.output.error.as_ref().is_some_and(is_overflow);
-        if overflown && !running.is_second && !running.cancel.is_cancelled() {
+        let is_over = running.is_second || running.cancel.is_cancelled();
+        let is_work_done = running.has_worked && !self.only_reads(&running.member);
+        if overflown && !is_over && !is_work_done {
             return self.try_smaller(&report.output, audience);
+        }
+        if overflown && !is_over {
+            let message = "it is not tried again by itself: its tools would do their work twice";
+            self.stage_note(What::Warned { class: None, message: message.into() });
+        }
+        if report.left_behind > 0 && report.ended == Ended::ByItself {
+            let what = match report.left_behind {
+                1 => "1 process that it had started was still there, and was ended".to_owned(),
+                count => format!(
+                    "{count} processes that it had started were still there, and were ended"
+                ),
+            };
+            self.stage_note(What::Warned { class: None, message: what.into() });
         }
         let Some(running) = self.running.take() else { return Ok(()) };
         let output = report.output;
@@ -187,6 +227,13 @@ impl Driver {
         self.attempt(failed, audience)
     }
 
+    /// Whether whatever a member does can be done again: its tools change nothing.
+    fn only_reads(&self, member: &str) -> bool {
+        let answers = self.team.member(member).map(|one| &one.answers);
+        matches!(answers, Some(Answers::Agent(spec)) if spec.permissions == Permissions::Read
+            && matches!(spec.kind, AgentKind::Claude | AgentKind::Codex | AgentKind::Gemini))
+    }
+
     fn speaker_of(&self, member: &str) -> Speaker {
         let shown = self.team.member(member).map_or(member, |one| one.shown_name());
         Speaker::new(member, shown, SpeakerType::Ai)
@@ -198,7 +245,8 @@ impl Driver {
         }
         let usage = output.usage.unwrap_or_default();
         let cached = usage.cache_read;
-        let read = [usage.input, cached, usage.cache_write].into_iter().flatten().sum();
+        let read = [usage.input, cached, usage.cache_write];
+        let read = read.into_iter().flatten().fold(0, u64::saturating_add);
         let cost = output.cost.and_then(|cost| Usd::new(cost.usd));
         if let Some(cost) = &cost {
             // Before the answer, as a replay will read it.

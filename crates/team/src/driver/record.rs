@@ -26,6 +26,13 @@ pub struct TurnNote {
 /// What happened during a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
+    /// The agent began a session of its own, in which its own record of the turn is kept.
+    Began {
+        /// The agent's id of that session.
+        session: Box<str>,
+        /// The model that it says it will ask.
+        model: Option<Box<str>>,
+    },
     /// A tool was called.
     ToolStarted {
         /// The agent's id of the call.
@@ -101,6 +108,7 @@ impl TurnNote {
     /// The entry's payload.
     pub(super) fn to_kind(&self) -> EntryKind {
         let mut fields = match &self.what {
+            What::Began { session, model } => json!({"session": session, "model": model}),
             What::ToolStarted { id, name, input } => {
                 let input = serde_json::from_str(input).unwrap_or(Value::Null);
                 json!({"id": id, "name": name, "input": input})
@@ -134,6 +142,7 @@ impl TurnNote {
         let fields: Value = serde_json::from_str(payload.as_str()).ok()?;
         let text = |name: &str| fields.get(name)?.as_str().map(Box::<str>::from);
         let what = match fields.get("agent")?.as_str()? {
+            "began" => What::Began { session: text("session")?, model: text("model") },
             "tool_started" => What::ToolStarted {
                 id: text("id")?,
                 name: text("name")?,
@@ -167,6 +176,7 @@ impl TurnNote {
 impl What {
     fn name(&self) -> &'static str {
         match self {
+            Self::Began { .. } => "began",
             Self::ToolStarted { .. } => "tool_started",
             Self::ToolFinished { .. } => "tool_finished",
             Self::ToolDenied { .. } => "tool_denied",
@@ -183,6 +193,9 @@ impl What {
     /// which become entries of their own.
     pub(super) fn of(event: &StreamEvent) -> Option<Self> {
         Some(match event {
+            StreamEvent::Started { session_id: Some(session), model } => {
+                Self::Began { session: cut(session, LINE_BYTES_MAX), model: model.clone() }
+            }
             StreamEvent::ToolStarted { id, name, input, .. } => {
                 let input = input.as_str();
                 let input = if input.len() > TEXT_BYTES_MAX { "\"(too long)\"" } else { input };

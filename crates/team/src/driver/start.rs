@@ -9,7 +9,7 @@ use tertulia_session::EntryId;
 use super::error::DriveError;
 use super::event::{Audience, TableEvent};
 use super::record::What;
-use super::turn::{FromAgent, Input, Running, Start};
+use super::turn::{FromAgent, Running, Start};
 use super::{Driver, model, prompt};
 use crate::house;
 use crate::team::{Answers, TeamMember};
@@ -70,7 +70,7 @@ impl Driver {
             && matches!(status, PromptStatus::MessageDropped | PromptStatus::OverBudget);
         let running = match &answers {
             Some(Answers::Agent(spec)) if !is_lost => {
-                Running::start((**spec).clone(), start, &self.sender)
+                Running::start((**spec).clone(), start, self.inbox.sender())
             }
             _ => Running::without_agent(&start, CancelToken::new()),
         };
@@ -117,7 +117,7 @@ impl Driver {
         let output = match answer {
             Ok(text) => {
                 let event = StreamEvent::TextDelta { text: text.clone() };
-                self.due.push_back(Input::Agent(turn.clone(), FromAgent::Said(event)));
+                self.inbox.put_first(turn, FromAgent::Said(event));
                 TurnOutput::answered(text)
             }
             Err(reason) => {
@@ -126,7 +126,7 @@ impl Driver {
             }
         };
         let report = TurnReport::without_process(output, Ended::ByItself);
-        self.due.push_back(Input::Agent(turn.clone(), FromAgent::Ended(Box::new(report))));
+        self.inbox.put_first(turn, FromAgent::Ended(Box::new(report)));
     }
 
     /// The agent found its prompt too large: once more, with half of it.

@@ -1,5 +1,4 @@
-//! A turn that runs: the agent in a thread of its own, what it says in the driver's inbox. The inbox is
-//! short: an agent that floods has to wait.
+//! A turn that runs: the agent in a thread of its own, what it says in the driver's inbox.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, SyncSender};
@@ -12,22 +11,26 @@ use tertulia_agent::{
 use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError, TurnOutput};
 use tertulia_session::EntryId;
 
-use super::event::{Command, PermissionNumber};
+use super::event::PermissionNumber;
+use super::inbox::Mail;
 use super::prompt::TurnPrompt;
 
-/// What the driver waits for.
-pub(super) enum Input {
-    /// People.
-    Command(Command),
-    /// The agent of this turn.
-    Agent(EntryId, FromAgent),
-}
-
+/// What an agent tells.
 pub(super) enum FromAgent {
     Fed,
     Said(StreamEvent),
     Asks(PermissionRequest, SyncSender<PermissionAnswer>),
     Ended(Box<TurnReport>),
+}
+
+impl FromAgent {
+    /// Nobody listens any more; who asks is told no.
+    pub(super) fn decline(self) {
+        if let Self::Asks(_, answer) = self {
+            // An agent that is gone needs no answer.
+            let _ = answer.send(PermissionAnswer::EndTurn);
+        }
+    }
 }
 
 /// A permission that an agent waits for.
@@ -55,6 +58,8 @@ pub(super) struct Running {
     pub(super) told: usize,
     /// How many notes of it are entries.
     pub(super) notes: usize,
+    /// Whether it has called a tool.
+    pub(super) has_worked: bool,
     /// Where the agent waits for an answer of the person.
     pub(super) asks: Option<Asks>,
     thread: Option<JoinHandle<()>>,
@@ -74,7 +79,7 @@ pub(super) struct Start {
 
 impl Running {
     /// Starts an agent.
-    pub(super) fn start(spec: AgentSpec, start: Start, inbox: &SyncSender<Input>) -> Self {
+    pub(super) fn start(spec: AgentSpec, start: Start, inbox: &SyncSender<Mail>) -> Self {
         let cancel = CancelToken::new();
         let running = Self::without_agent(&start, cancel.clone());
         let inbox = inbox.clone();
@@ -86,7 +91,7 @@ impl Running {
                 system: start.prompt.system.as_deref(),
                 body: start.body.as_deref(),
             };
-            let mut ear = Ear { turn: &start.turn, inbox: &inbox };
+            let mut ear = Ear { turn: &start.turn, inbox: &inbox, cancel: &cancel };
             let run = || tertulia_agent::run(&spec, &request, &cancel, &mut ear);
             // Without a report the table would wait for ever.
             let report = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
@@ -96,7 +101,7 @@ impl Running {
             });
             // A driver that is gone wants no report.
             let ended = FromAgent::Ended(Box::new(report));
-            let _ = inbox.send(Input::Agent(start.turn, ended));
+            let _ = inbox.send(Mail::Agent(start.turn, ended));
         });
         Self { thread: thread.ok(), ..running }
     }
@@ -114,6 +119,7 @@ impl Running {
             thought: String::new(),
             told: 0,
             notes: 0,
+            has_worked: false,
             asks: None,
             thread: None,
         }
@@ -134,12 +140,13 @@ impl Running {
 
 struct Ear<'i> {
     turn: &'i EntryId,
-    inbox: &'i SyncSender<Input>,
+    inbox: &'i SyncSender<Mail>,
+    cancel: &'i CancelToken,
 }
 
 impl Ear<'_> {
     fn tell(&self, said: FromAgent) -> bool {
-        self.inbox.send(Input::Agent(self.turn.clone(), said)).is_ok()
+        self.inbox.send(Mail::Agent(self.turn.clone(), said)).is_ok()
     }
 }
 
@@ -149,7 +156,11 @@ impl Listener for Ear<'_> {
     }
 
     fn event(&mut self, event: StreamEvent) {
-        self.tell(FromAgent::Said(event));
+        // Whoever stops an agent does not want to hear all that it had still to say first. What it wrote
+        // comes with its report.
+        if !self.cancel.is_cancelled() {
+            self.tell(FromAgent::Said(event));
+        }
     }
 
     fn permit(&mut self, request: &PermissionRequest) -> PermissionAnswer {

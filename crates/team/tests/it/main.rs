@@ -10,6 +10,7 @@ mod answers;
 mod desk;
 mod driver;
 mod driver_prompts;
+mod driver_work;
 mod endpoint;
 mod file;
 mod guards;

@@ -29,6 +29,8 @@ pub(super) fn lines(note: &TurnNote, columns: usize) -> Vec<Line> {
                 Look::Alarm,
             )]
         }
+        // For whoever looks for the agent's own record of the turn later.
+        What::Began { .. } => Vec::new(),
         // Asked and answered on the screen.
         What::PermissionAsked { .. } | What::PermissionAnswered { .. } => Vec::new(),
         What::Thought { text } => dim(&format!("… {text}")),

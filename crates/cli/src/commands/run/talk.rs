@@ -227,7 +227,9 @@ impl<'a, 's> Talk<'a, 's> {
             What::PermissionAsked { .. }
             | What::PermissionAnswered { .. }
             | What::ToolFinished { .. }
-            | What::Thought { .. } => return,
+            | What::Thought { .. }
+            // For whoever looks for the agent's own record of the turn later.
+            | What::Began { .. } => return,
         };
         self.say(&line);
     }

@@ -125,6 +125,10 @@ fn usage_in_words(usage: &Usage) -> String {
 /// What an agent did besides answering.
 fn note_in_words(what: &What) -> String {
     match what {
+        What::Began { session, model } => {
+            let model = model.as_deref().map(|model| format!(", model {model}"));
+            format!("its own session: {session}{}", model.unwrap_or_default())
+        }
         What::ToolStarted { name, input, .. } => format!("→ {name} {input}"),
         What::ToolFinished { output, is_error, .. } => {
             let failed = if *is_error { "failed: " } else { "" };

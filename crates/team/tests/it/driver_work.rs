@@ -1,0 +1,117 @@
+//! What an agent does besides answering, as the driver sees to it: tools that are not to run twice, figures
+//! that cannot be, processes that stay, and a person who wants it to end.
+
+#![expect(clippy::disallowed_methods, reason = "agents are programs, and leave files")]
+
+use std::time::Duration;
+
+use tertulia_agent::CommandOutput;
+use tertulia_session::EntryKind;
+use tertulia_store::{SessionStore, StoreUrl};
+use tertulia_team::{Audience, Command, Door, Driver, TableEvent, What};
+
+use crate::driver::{Heard, begin, notes, shell, team, texts};
+
+/// A script that reads its prompt and writes these lines.
+fn writes(lines: &str) -> String {
+    format!("cat >/dev/null; cat <<'END'\n{lines}\nEND\n")
+}
+
+#[test]
+fn a_turn_whose_tools_ran_is_not_repeated_because_its_prompt_grew_too_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let starts = folder.path().join("starts");
+    let lines = r#"{"type":"tool_start","id":"t1","name":"Bash","input":{"command":"migrate"}}
+{"type":"tool_end","id":"t1","output":"done","is_error":false}
+{"type":"error","class":"overflow","message":"ran out of room"}"#;
+    let script = format!("echo start >> {}; {}", starts.display(), writes(lines));
+    let (_, mut driver) = begin(team(vec![shell("max", CommandOutput::Jsonl, &script)]));
+    let mut heard = Heard::default();
+    driver.say(None, "Migrate.", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    assert_eq!(std::fs::read_to_string(starts).unwrap(), "start\n");
+    let notes = notes(driver.entries());
+    let [.., What::Warned { message, .. }, What::Failed { class, .. }] = &notes[..] else {
+        panic!("{notes:?}")
+    };
+    assert_eq!(&**class, "overflow");
+    assert!(message.contains("do their work twice"), "{message}");
+}
+
+#[test]
+fn the_agents_own_session_is_noted_when_it_begins() {
+    let lines = r#"{"type":"start","session_id":"native-7","model":"m-1"}
+{"type":"text","text":"Hello."}
+{"type":"end"}"#;
+    let (_, mut driver) = begin(team(vec![shell("max", CommandOutput::Jsonl, &writes(lines))]));
+    let mut heard = Heard::default();
+    driver.say(None, "Hi.", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let began = What::Began { session: "native-7".into(), model: Some("m-1".into()) };
+    assert_eq!(notes(driver.entries()), [began]);
+}
+
+#[test]
+fn figures_that_cannot_be_are_counted_to_the_end_and_no_further() {
+    let lines = r#"{"type":"usage","input":18446744073709551615,"cache_read":1,"output":2}
+{"type":"text","text":"Cheap."}
+{"type":"end"}"#;
+    let (_, mut driver) = begin(team(vec![shell("max", CommandOutput::Jsonl, &writes(lines))]));
+    let mut heard = Heard::default();
+    driver.say(None, "Hi.", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let read = driver.entries().iter().find_map(|entry| match &entry.kind {
+        EntryKind::Usage(usage) => Some(usage.input_tokens),
+        _ => None,
+    });
+    assert_eq!(read, Some(u64::MAX));
+}
+
+#[test]
+fn processes_that_a_good_turn_leaves_behind_are_ended_and_told() {
+    let script = "cat >/dev/null; sleep 600 </dev/null >/dev/null 2>&1 & echo Served.";
+    let (_, mut driver) = begin(team(vec![shell("max", CommandOutput::Text, script)]));
+    let mut heard = Heard::default();
+    driver.say(None, "Serve.", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let notes = notes(driver.entries());
+    assert!(
+        matches!(&notes[..], [What::Warned { message, .. }] if message.contains("was still there")),
+        "{notes:?}"
+    );
+    assert_eq!(texts(driver.entries())[1].trim_end(), "max: Served.");
+}
+
+/// Wants to stop the agent as soon as its first tool is told, and takes its time to hear of each.
+struct Stops {
+    door: Option<Door>,
+    tools: usize,
+}
+
+impl Audience for Stops {
+    fn hear(&mut self, event: &TableEvent<'_>) {
+        let TableEvent::Stored(entry) = event else { return };
+        if matches!(&entry.kind, EntryKind::Custom(_)) {
+            self.tools += 1;
+            if let Some(door) = self.door.take() {
+                assert!(door.send(Command::CancelRunning));
+            }
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn whoever_stops_an_agent_does_not_wait_behind_all_that_it_says() {
+    let script = r#"cat >/dev/null; i=0; while [ $i -lt 1900 ]; do
+        echo '{"type":"tool_denied","id":"t'$i'","name":"Write","reason":"no"}'; i=$((i+1)); done; sleep 600"#;
+    let folder = tempfile::tempdir().unwrap();
+    let place = StoreUrl::Sqlite(folder.path().join("sessions.db"));
+    let store = SessionStore::open(&place).unwrap();
+    let table = team(vec![shell("max", CommandOutput::Jsonl, script)]);
+    let mut driver = Driver::begin(&store, None, table, true).unwrap();
+    let mut stops = Stops { door: Some(driver.door()), tools: 0 };
+    driver.say(None, "Flood.", &mut stops).unwrap();
+    driver.run(&mut stops).unwrap();
+    assert!(stops.tools < 1_000, "{} notes were stored after the word to stop", stops.tools);
+}
