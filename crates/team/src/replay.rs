@@ -31,11 +31,19 @@ pub struct Replay {
     /// What was decided for the last event and is not in the log, as after a crash: to be performed,
     /// but for [`Effect::StartTurn`], before [`Event::Resume`].
     pub unfinished: Vec<Effect>,
+    /// Where the log ends though the machine would go on. Of a step that no table took, as for the last
+    /// message of a fork, nothing is said.
+    pub ending: Option<Difference>,
     /// What the log alone tells.
     recorded: State,
 }
 
 impl Replay {
+    /// Whether there may be more differences than are told.
+    pub fn is_cut(&self) -> bool {
+        self.differences.len() >= DIFFERENCES_MAX
+    }
+
     /// The machine as the log alone tells, for a log whose steps are stored whole: what is not in it was
     /// never decided, as in a session that was imported or had other limits.
     pub fn into_recorded(mut self) -> Machine {
@@ -53,6 +61,8 @@ struct Replayer<'a> {
     recorded: State,
     /// What the machine decided and the log has not told yet.
     expected: VecDeque<Effect>,
+    /// The last entry of the step that is being read, once it shows that a table took that step.
+    step_taken: Option<EntryId>,
     differences: Vec<Difference>,
     /// What agents said, until the entry comes that ends their turn.
     texts: HashMap<&'a str, &'a Message>,
@@ -70,6 +80,7 @@ impl Machine {
             machine: Self::new(table),
             recorded,
             expected: VecDeque::new(),
+            step_taken: None,
             differences: Vec::new(),
             texts: HashMap::new(),
             gone: HashSet::new(),
@@ -126,6 +137,7 @@ impl<'a> Replayer<'a> {
             self.recorded.person_said(&entry.id);
         }
         self.expected = effects.into();
+        self.step_taken = None;
     }
 
     fn usage(&mut self, usage: &Usage) {
@@ -165,6 +177,7 @@ impl<'a> Replayer<'a> {
         self.expected = self.machine.step(Event::Continue).into();
         // The first effect is the entry itself.
         self.expected.pop_front();
+        self.step_taken = Some(entry.id.clone());
     }
 
     fn turn(&mut self, entry: &'a Entry, turn: &Turn) {
@@ -190,6 +203,7 @@ impl<'a> Replayer<'a> {
         let decided = self.next_decision();
         self.recorded.apply(&self.machine.table, &change);
         let same = decided.as_ref().is_some_and(|effect| says(effect, turn, &change));
+        self.step_taken = Some(entry.id.clone());
         if !same {
             let unchecked = change.cause.ids().into_iter().any(|id| self.gone.contains(id));
             if !unchecked {
@@ -304,11 +318,14 @@ impl<'a> Replayer<'a> {
             true => std::mem::take(&mut self.expected).into(),
             false => Vec::new(),
         };
+        let next = unfinished.iter().find_map(as_turn).map(described);
+        let ending = self.step_taken.zip(next);
+        let ending = ending.map(|(after, expected)| Difference::Ending { after, expected });
         if unfinished.is_empty() && self.machine.state != self.recorded {
             self.machine.state.clone_from(&self.recorded);
         }
         let Self { machine, differences, recorded, .. } = self;
-        Replay { machine, differences, unfinished, recorded }
+        Replay { machine, differences, unfinished, ending, recorded }
     }
 }
 

@@ -21,6 +21,8 @@ struct ReplayRecord<'a> {
     entries: usize,
     turns: usize,
     equal: bool,
+    /// There may be more differences than these.
+    more: bool,
     differences: Vec<DifferenceRecord<'a>>,
 }
 
@@ -40,12 +42,18 @@ pub(crate) fn run(args: &ReplayArgs, streams: &mut Streams<'_>) -> Result<(), Cl
     let entries = stored.iter().map(|stored| &stored.entry);
     let is_start = |kind: &EntryKind| matches!(kind, EntryKind::Turn(turn) if turn.state == TurnState::Started);
     let turns = entries.clone().filter(|entry| is_start(&entry.kind)).count();
-    let differences = Machine::replay(team.table().clone(), entries).differences;
+    let replay = Machine::replay(team.table().clone(), entries);
+    let more = replay.is_cut();
+    let mut differences = replay.differences;
+    differences.extend(replay.ending.filter(|_| !more));
     let equal = differences.is_empty();
     if args.json {
         let differences = differences.iter().map(DifferenceRecord::of).collect();
         let (session_id, entries) = (session.as_str(), stored.len());
-        write_json(streams, &ReplayRecord { session_id, entries, turns, equal, differences })?;
+        write_json(
+            streams,
+            &ReplayRecord { session_id, entries, turns, equal, more, differences },
+        )?;
     } else {
         for difference in &differences {
             let line = difference.to_string();
@@ -58,6 +66,7 @@ pub(crate) fn run(args: &ReplayArgs, streams: &mut Streams<'_>) -> Result<(), Cl
         return Ok(());
     }
     let count = counted(differences.len() as u64, "difference", "differences");
+    let count = if more { format!("{count} and perhaps more") } else { count };
     Err(CliError::Different(format!("{turns}, {count}; the log counts, nothing was changed")))
 }
 
@@ -66,6 +75,7 @@ impl<'a> DifferenceRecord<'a> {
         let (kind, entry) = match difference {
             Difference::Decision { at, .. } => ("decision", at),
             Difference::Missing { before, .. } => ("missing", before),
+            Difference::Ending { after, .. } => ("ending", after),
             Difference::Unreadable { at, .. } => ("unreadable", at),
             Difference::Stranger { at, .. } => ("stranger", at),
             Difference::TextGone { at } => ("textGone", at),

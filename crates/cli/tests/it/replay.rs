@@ -48,6 +48,43 @@ fn a_member_that_is_gone_is_a_stranger() {
 }
 
 #[test]
+fn a_table_that_would_go_on_now_is_told() {
+    let limits = |turns: u32| format!("[limits]\nturns = {turns}\n{TEAM}");
+    let room = Room::new(&limits(1));
+    room.exits(3, &["run", "hello", "--session", "talk"]);
+    room.exits(0, &["replay", "talk"]);
+    room.write("tertulia.toml", &limits(9));
+    let left = room.exits(1, &["replay", "talk"]);
+    assert!(
+        left.stdout.contains("the log ends here; now it would go on with eva's turn is started")
+    );
+    assert!(left.stderr.contains("1 turn, 1 difference; the log counts"), "{}", left.stderr);
+    let record = &room.exits(1, &["replay", "talk", "--json"]).json()[0];
+    assert_eq!(record["differences"][0]["kind"], "ending");
+}
+
+#[test]
+fn a_log_that_ends_with_a_message_nobody_has_heard_yet_is_no_difference() {
+    let room = talked();
+    let log = room.exits(0, &["sessions", "export", "talk"]).stdout;
+    let lines: Vec<&str> = log.lines().collect();
+    let asked = lines.iter().rposition(|line| line.contains("once more")).unwrap();
+    room.write("begun.jsonl", &lines[..=asked].join("\n"));
+    room.exits(0, &["sessions", "import", "begun.jsonl", "--as", "begun"]);
+    room.exits(0, &["replay", "begun"]);
+}
+
+#[test]
+fn of_many_differences_the_first_are_told_and_that_there_may_be_more() {
+    let room = Room::new(TEAM);
+    let lines = "hello\n".repeat(55);
+    room.tertulia_with(&["chat", "--session", "talk"], lines.as_bytes());
+    room.write("other.toml", &format!("default = \"eva\"\n{TEAM}"));
+    let left = room.exits(1, &["replay", "talk", "--team", "other.toml"]);
+    assert!(left.stderr.contains("50 differences and perhaps more"), "{}", left.stderr);
+}
+
+#[test]
 fn one_difference_is_told_as_one() {
     let room = Room::new(&TEAM.replace("@eva please look.", "Fine too."));
     room.exits(0, &["run", "hello", "--session", "talk"]);

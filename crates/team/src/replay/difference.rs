@@ -23,6 +23,13 @@ pub enum Difference {
         /// The decision.
         expected: Box<str>,
     },
+    /// The last step of the log is not whole: the machine would have decided more.
+    Ending {
+        /// The last entry.
+        after: EntryId,
+        /// The decision.
+        expected: Box<str>,
+    },
     /// A cause that this version did not write.
     Unreadable {
         /// The entry.
@@ -55,6 +62,9 @@ impl fmt::Display for Difference {
             }
             Self::Missing { before, expected } => {
                 write!(f, "before {before} the log does not say {expected}")
+            }
+            Self::Ending { after, expected } => {
+                write!(f, "{after}: the log ends here; now it would go on with {expected}")
             }
             Self::Unreadable { at, cause } => write!(f, "{at}: '{cause}' is no cause known here"),
             Self::Stranger { at, member } => {
