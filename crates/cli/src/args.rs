@@ -15,6 +15,7 @@ use tertulia_dialect::Dialect;
 
 use crate::lines::LINE_BYTES_MAX;
 
+pub(crate) use alone::wants_events;
 pub(crate) use chat::ChatArgs;
 pub(crate) use sessions::{
     BackupArgs, BranchArgs, DeleteArgs, ExportArgs, FileFormat, ImportArgs, ListArgs, RedactArgs,

@@ -71,6 +71,8 @@ pub(crate) enum Ended {
     Interrupted,
     NeedsPerson(String),
     AgentFailed(String),
+    /// A line was not said.
+    NotSaid(CliError),
 }
 
 impl Ended {
@@ -110,7 +112,8 @@ impl Room {
 
     /// What commands need.
     fn place<'p>(&'p self, voice: &'p Voice) -> Place<'p> {
-        Place { voice, store: &self.store, team: &self.team, file: &self.file }
+        let (store, team, file, folder) = (&self.store, &self.team, &self.file, &self.folder);
+        Place { voice, store, team, file, folder }
     }
 
     /// Sits down at another session.
@@ -166,6 +169,7 @@ impl Room {
             stdout,
             prompts,
             refused: None,
+            not_said: None,
         };
         chat.print(&lines)?;
         chat.run(table)

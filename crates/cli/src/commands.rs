@@ -23,7 +23,9 @@ use crate::Streams;
 use crate::args::Command;
 use crate::error::CliError;
 
+pub(crate) use context::of_house;
 pub(crate) use entry_name::{find_entry, turn_of};
+pub(crate) use run::write_wrong_usage;
 pub(crate) use sessions::{NewFile, find_session};
 
 /// Runs a command.

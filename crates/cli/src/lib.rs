@@ -9,6 +9,7 @@
 )]
 
 mod args;
+mod called;
 mod chat;
 mod clock;
 mod commands;
@@ -71,9 +72,11 @@ pub fn main_with(
     arguments: impl IntoIterator<Item = OsString>,
     streams: &mut Streams<'_>,
 ) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let wants_events = args::wants_events(&arguments);
     let cli = match Cli::read(arguments) {
         Ok(cli) => cli,
-        Err(usage) => return tell_usage(&usage, streams),
+        Err(usage) => return tell_usage(&usage, wants_events, streams),
     };
     logging::start();
     let outcome = commands::run(cli.command, streams)
@@ -84,11 +87,18 @@ pub fn main_with(
     }
 }
 
-fn tell_usage(usage: &clap::Error, streams: &mut Streams<'_>) -> ExitCode {
+fn tell_usage(usage: &clap::Error, wants_events: bool, streams: &mut Streams<'_>) -> ExitCode {
     let text = usage.render();
     if usage.use_stderr() {
         // With standard error gone there is nobody left to tell.
         let _ = write!(streams.stderr, "{}", text.ansi());
+        if wants_events {
+            // What is wrong, without how it is used.
+            let text = text.to_string();
+            let text = text.split("\n\nUsage:").next().unwrap_or_default();
+            let text = text.strip_prefix("error: ").unwrap_or(text).trim_end();
+            let _ = commands::write_wrong_usage(text, streams);
+        }
         return ExitCode::from(2);
     }
     // Help and version were asked for: they are data.

@@ -94,6 +94,7 @@ impl Machine {
         match event {
             Event::PersonSaid { entry, member, text } => {
                 step.person_said(&entry, member.as_deref(), &text);
+                step.ask_again();
             }
             Event::AgentSaid { turn, entry, text, interrupted } => {
                 step.agent_said(&turn, &entry, (!interrupted).then_some(&text));

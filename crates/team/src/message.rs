@@ -10,6 +10,7 @@ use crate::cause::How;
 use crate::table::Table;
 
 pub(crate) use look_alike::{LookAlike, plain};
+use mention::Called;
 pub(crate) use mention::Stranger;
 
 /// How much of a name is shown in notes.
@@ -45,7 +46,7 @@ pub(crate) struct Wish {
 /// Reads a message. Linear in its length, times the number of members for every `@`.
 pub(crate) fn read(text: &str, table: &Table) -> Wishes {
     let markers = parse_markers(text);
-    let (mentions, strangers) = mention::find_all(text, table);
+    let Called { mentions, strangers, .. } = mention::find_all(text, table);
     let look_alikes = look_alike::find(text, &markers, &mentions, table);
     let Markers { next, drop, from, team_task, clean_text } = markers;
     let marked =
@@ -58,6 +59,14 @@ pub(crate) fn read(text: &str, table: &Table) -> Wishes {
     let has_words = !trim(&clean_text).is_empty();
     let next = marked.chain(mentioned).collect();
     Wishes { next, drop, from, team_task, look_alikes, strangers, has_words }
+}
+
+/// The name that a message begins with, as `@name`, if it is nobody's and near to nobody's.
+pub(crate) fn stranger_called<'t>(text: &'t str, table: &Table) -> Option<&'t str> {
+    // Most messages are spared the reading.
+    let begins = text.trim_start().starts_with('@');
+    let place = begins.then(|| mention::find_all(text, table).nobody).flatten()?;
+    text.get(place)
 }
 
 /// The beginning of a text, for a note.

@@ -55,6 +55,13 @@ fn declared<A: Args>(name: &'static str) -> clap::Command {
     A::augment_args(clap::Command::new(name))
 }
 
+/// Whether these are arguments of a `run` whose events a program reads, however wrong the others are.
+pub(crate) fn wants_events(arguments: &[OsString]) -> bool {
+    let mut words = arguments.iter().skip(1);
+    let is_run = words.next().is_some_and(|word| word == "run");
+    is_run && words.take_while(|word| *word != "--").any(|word| word == "--json")
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;

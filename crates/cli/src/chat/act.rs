@@ -1,6 +1,8 @@
 //! What commands do. Each becomes something to hand in at the table's door, or lines that can be said at
 //! once. A command that would do nothing says so. Used by every way of showing a chat.
 
+use std::path::Path;
+
 use tertulia_session::{EntryId, EntryKind};
 use tertulia_store::{NewSession, SessionId, SessionStore};
 use tertulia_team::file::TeamFile;
@@ -11,6 +13,7 @@ use super::engine::{Heard, Voice};
 use super::refusal::Refusal;
 use super::style::{Line, Look};
 use super::{addressing, export, report};
+use crate::called;
 
 /// What follows from a command.
 pub(crate) enum Act {
@@ -32,6 +35,8 @@ pub(crate) struct Place<'p> {
     pub(crate) team: &'p Team,
     /// The same as the team file has it.
     pub(crate) file: &'p TeamFile,
+    /// The working folder.
+    pub(crate) folder: &'p Path,
 }
 
 /// What a command does.
@@ -69,8 +74,23 @@ fn tell(text: &str) -> Act {
 }
 
 /// Somebody says something.
-pub(crate) fn say(text: &str) -> Act {
-    Act::Send(Command::Say { member: None, text: text.to_owned() })
+pub(crate) fn say(text: &str, place: &Place<'_>) -> Act {
+    let (said, folder) = (text.to_owned(), place.folder.to_owned());
+    let command = Command::Say { member: None, text: text.to_owned() };
+    if called::stranger(place.team.table(), text, &folder).is_none() {
+        return Act::Send(command);
+    }
+    at_table(place, move |driver, audience, voice| {
+        let before = driver.entries().len();
+        driver.obey(command, audience)?;
+        let new = driver.entries().get(before..).unwrap_or_default();
+        let entry = new.iter().rev().find(|entry| matches!(entry.kind, EntryKind::Message(_)));
+        let note = entry.and_then(|entry| called::nobody_called(driver, &entry.id, &said, &folder));
+        if let Some(note) = note {
+            voice.remark(&note);
+        }
+        Ok(())
+    })
 }
 
 /// Says something at the table itself.
@@ -120,7 +140,7 @@ fn next(given: &str, place: &Place<'_>) -> Act {
         // Before the text: an open code block would take the marker in.
         Ok(to) => {
             let said = format!("[NEXT: {}]\n{}", to.names.join(", "), to.text);
-            say(said.trim_end())
+            say(said.trim_end(), place)
         }
         Err(why) => tell(&why.to_string()),
     }

@@ -11,10 +11,11 @@ use tertulia_session::Entry;
 use tertulia_store::SessionId;
 use tertulia_team::{
     Audience, Command, Door, DriveError, Driver, Note, PermissionNumber, PermissionRequest,
-    Question, TableEvent, Visit,
+    Question, SpeakerError, TableEvent, Visit,
 };
 
 use super::style::{Line, Look};
+use crate::error::CliError;
 
 /// Something to be shown.
 pub(crate) enum Heard {
@@ -36,6 +37,8 @@ pub(crate) enum Heard {
     Rested,
     /// The answer to a command.
     Lines(Vec<Line>),
+    /// What somebody wanted was not done; how a line that was not said ends a chat without a terminal.
+    Refused { text: String, error: Option<CliError> },
     /// Whether something runs; the answer to [`Table::ask_status`].
     Status { runs: bool },
     /// A new session was made of this one; the talk goes on there.
@@ -128,7 +131,7 @@ impl Audience for Voice {
             TableEvent::Note(note) => Heard::Note(note.to_string()),
             TableEvent::Asked(question) => Heard::Asked(question.clone()),
             TableEvent::Refused(error) => {
-                Heard::Lines(Line::all_of(&error.to_string(), Look::Alarm))
+                Heard::Refused { text: error.to_string(), error: not_said(error) }
             }
             TableEvent::Permission { number, member, request } => {
                 Heard::Permission { number, member: member.into(), request: request.clone() }
@@ -136,6 +139,19 @@ impl Audience for Voice {
             TableEvent::Rested => Heard::Rested,
             TableEvent::Fed { .. } => return,
         });
+    }
+}
+
+/// Why a line was not said, with the exit code that `run` has for it; `None` if no line was.
+fn not_said(error: &DriveError) -> Option<CliError> {
+    match error {
+        DriveError::Speaker(why @ SpeakerError::Several { .. }) => {
+            Some(CliError::NeedsPerson(why.to_string()))
+        }
+        DriveError::Speaker(why) => Some(DriveError::Speaker(why.clone()).into()),
+        DriveError::SomebodyElse => Some(DriveError::SomebodyElse.into()),
+        // A turn was to be stopped, or the table ends anyway.
+        DriveError::Elsewhere | DriveError::Store(_) => None,
     }
 }
 

@@ -276,7 +276,7 @@ impl TerminalChat<'_> {
             Typed::Nothing => return,
             Typed::Words(words) => match commands::without_slash(words) {
                 Some(meant) => Act::Tell(vec![not_said(words, &meant)]),
-                None => act::say(words),
+                None => act::say(words, &place),
             },
             Typed::Command(slash, given) => act::act(slash, given, &place),
             Typed::Unknown { name, nearest } => Act::Tell(vec![unknown(name, nearest)]),
@@ -286,7 +286,7 @@ impl TerminalChat<'_> {
         }
         match act {
             Act::Send(command) => table.send(command),
-            Act::Tell(lines) => self.state.lines.extend(self.teller.fitted(&lines)),
+            Act::Tell(lines) => self.state.lines.extend(self.teller.aside(&lines)),
             Act::Leave => self.leave(table),
         }
     }
@@ -341,7 +341,7 @@ impl TerminalChat<'_> {
     }
 
     fn say(&mut self, text: &str, look: Look) {
-        self.state.lines.extend(self.teller.fitted(&Line::all_of(text, look)));
+        self.state.lines.extend(self.teller.aside(&Line::all_of(text, look)));
     }
 
     fn draw(&mut self) -> Result<(), CliError> {

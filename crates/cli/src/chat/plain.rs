@@ -32,6 +32,8 @@ pub(crate) struct PlainChat<'c> {
     pub(crate) prompts: bool,
     /// What an agent wanted to be allowed that nobody here could allow.
     pub(crate) refused: Option<String>,
+    /// Why a line was not said; of several, the first.
+    pub(crate) not_said: Option<CliError>,
 }
 
 /// Why nothing runs.
@@ -59,9 +61,14 @@ impl PlainChat<'_> {
         drop(interrupt);
         table.join();
         talked?;
-        Ok(match self.refused {
+        let ended = match self.refused {
             Some(refused) if !is_interrupted => Ended::NeedsPerson(refused),
             _ => Ended::of(&self.teller, is_interrupted),
+        };
+        Ok(match (ended, self.not_said) {
+            // However well the rest went, somebody was not heard.
+            (Ended::Well, Some(error)) => Ended::NotSaid(error),
+            (ended, _) => ended,
         })
     }
 
@@ -95,10 +102,15 @@ impl PlainChat<'_> {
         let place = self.room.place(&self.voice);
         let act = match line.text.map(commands::read) {
             Ok(Typed::Nothing) => return Ok(true),
-            Ok(Typed::Words(words)) => act::say(words),
+            Ok(Typed::Words(words)) => act::say(words, &place),
             Ok(Typed::Command(slash, given)) => act::act(slash, given, &place),
             Ok(Typed::Unknown { name, nearest }) => Act::Tell(vec![unknown(name, nearest)]),
-            Err(error) => Act::Tell(vec![unreadable(&error)]),
+            Err(error) => {
+                let line = unreadable(&error);
+                let path = "standard input".into();
+                self.not_said.get_or_insert(CliError::Line { path, error });
+                Act::Tell(vec![line])
+            }
         };
         match act {
             Act::Send(command) => table.send(command),
@@ -157,8 +169,16 @@ impl PlainChat<'_> {
             let wish = format!("{member} wants to be allowed: {}", request.title);
             let line = format!("{wish}; nobody can be asked here, so the turn ends");
             self.refused = Some(format!("{wish}; open the table on a terminal to be asked"));
-            return self.print(&[Line::of(&line, Look::Alarm)]);
+            let lines = self.teller.interrupts(&[Line::of(&line, Look::Alarm)]);
+            return self.print(&lines);
         }
+        let heard = match heard {
+            Heard::Refused { text, error: Some(error) } => {
+                self.not_said.get_or_insert(error);
+                Heard::Refused { text, error: None }
+            }
+            heard => heard,
+        };
         let lines = self.teller.hear(heard, Instant::now());
         self.print(&lines)
     }

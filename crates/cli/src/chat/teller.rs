@@ -38,8 +38,17 @@ pub(crate) struct Teller {
     asked: Option<Question>,
     /// What went wrong in the last turn.
     failure: Option<String>,
-    /// The newest message, and who said it.
-    newest: Option<(EntryId, Box<str>)>,
+    /// The newest message.
+    newest: Option<Newest>,
+}
+
+/// A message and who said it.
+struct Newest {
+    entry: EntryId,
+    /// The name that is shown.
+    speaker: Box<str>,
+    /// The member, if it is a person.
+    person: Option<Box<str>>,
 }
 
 struct Seat {
@@ -61,6 +70,8 @@ struct Speaking {
     ended_at: usize,
     figures: Figures,
     is_stopping: bool,
+    /// Whether what was shown last is this turn's, with the name above it.
+    is_named: bool,
 }
 
 impl Teller {
@@ -95,6 +106,44 @@ impl Teller {
         lines.iter().flat_map(rows).collect()
     }
 
+    /// Something that is no part of an answer. An open line of the answer stays open; where the answer
+    /// goes on, its speaker is named again.
+    pub(crate) fn aside(&mut self, lines: &[Line]) -> Vec<Line> {
+        if !lines.is_empty() {
+            self.somebody_else();
+        }
+        self.fitted(lines)
+    }
+
+    /// What is shown now is not of the turn that runs.
+    fn somebody_else(&mut self) {
+        if let Some(speaking) = &mut self.speaking {
+            speaking.is_named = false;
+        }
+    }
+
+    /// The same where the agent itself waits: what it said so far is said.
+    pub(crate) fn interrupts(&mut self, lines: &[Line]) -> Vec<Line> {
+        let mut all = self.flush();
+        all.extend(self.aside(lines));
+        all
+    }
+
+    /// Lines of the turn that runs, below the name of its speaker.
+    fn spoken(&mut self, lines: Vec<Line>) -> Vec<Line> {
+        let heading = self.heading().filter(|_| !lines.is_empty());
+        if let (Some(_), Some(speaking)) = (&heading, &mut self.speaking) {
+            speaking.is_named = true;
+        }
+        heading.into_iter().chain(lines).collect()
+    }
+
+    /// The name of who speaks, where it does not stand there yet.
+    fn heading(&self) -> Option<Line> {
+        let speaking = self.speaking.as_ref().filter(|speaking| !speaking.is_named)?;
+        Some(self.name_of(&speaking.member).with(":", Look::Dim))
+    }
+
     /// Whose turn runs, and whether it is being stopped.
     pub(crate) fn running(&self) -> Option<(&str, bool)> {
         let speaking = self.speaking.as_ref()?;
@@ -115,7 +164,7 @@ impl Teller {
     pub(crate) fn left_open(&self) -> (Option<String>, Option<&str>) {
         // That it is a person's turn is no question left open: it is how a talk goes.
         let asked = self.asked.as_ref().filter(|one| !matches!(one.why, Why::Answer { .. }));
-        let asked = asked.map(|question| self.why(&question.why));
+        let asked = asked.map(|question| self.why(question));
         (asked, self.failure.as_deref())
     }
 
@@ -128,10 +177,17 @@ impl Teller {
     }
 
     /// Why a person is asked, as it reads here: what they are to answer stands above.
-    fn why(&self, why: &Why) -> String {
+    fn why(&self, question: &Question) -> String {
+        let Question { to, why } = question;
         match (why, &self.newest) {
-            (Why::Answer { entry, .. }, Some((newest, speaker))) if entry == newest => {
-                format!("{speaker} waits for your answer")
+            (Why::Answer { entry, .. }, Some(newest)) if *entry == newest.entry => {
+                format!("{} waits for your answer", newest.speaker)
+            }
+            // Somebody else has spoken meanwhile.
+            (Why::Answer { entry, .. }, Some(Newest { speaker, person, .. }))
+                if person.is_some() && person != to =>
+            {
+                format!("{speaker}'s message waits until you have answered {entry}")
             }
             _ => why.to_string(),
         }
@@ -139,8 +195,10 @@ impl Teller {
 
     /// The end of the answer that is not a whole line yet.
     pub(crate) fn pending(&self, rows_max: usize) -> Vec<Line> {
-        let markdown = self.speaking.as_ref().map(|speaking| &speaking.markdown);
-        markdown.map(|markdown| markdown.pending(self.columns, rows_max)).unwrap_or_default()
+        let Some(speaking) = &self.speaking else { return Vec::new() };
+        let rows = speaking.markdown.pending(self.columns, rows_max);
+        let heading = self.heading().filter(|_| !rows.is_empty());
+        heading.into_iter().chain(rows).collect()
     }
 
     /// Takes an event in; gives the lines that it adds.
@@ -150,19 +208,19 @@ impl Teller {
             Heard::Text(text) => self.text(&text),
             Heard::TextEnd => self.text_end(),
             Heard::TextWithdrawn => self.withdrawn(),
-            Heard::Note(note) => self.fitted(&Line::all_of(&short(&note), Look::Dim)),
+            Heard::Note(note) => self.aside(&Line::all_of(&short(&note), Look::Dim)),
             Heard::Asked(question) => {
-                let lines = asking::question(&question, &self.why(&question.why));
+                let lines = asking::question(&question, &self.why(&question));
                 self.asked = Some(question);
-                self.fitted(&lines)
+                self.aside(&lines)
             }
             Heard::Permission { number, member, request } => {
-                let mut lines = self.flush();
-                lines.extend(self.fitted(&asking::permission(&member, &request)));
+                let lines = self.interrupts(&asking::permission(&member, &request));
                 self.wish = Some((number, member, request));
                 lines
             }
-            Heard::Lines(lines) => self.fitted(&lines),
+            Heard::Lines(lines) => self.aside(&lines),
+            Heard::Refused { text, .. } => self.aside(&Line::all_of(&text, Look::Alarm)),
             Heard::Rested => {
                 self.asked = None;
                 // Nothing runs, whatever was heard of the turn.
@@ -185,26 +243,37 @@ impl Teller {
             EntryKind::CompactionSummary(summary) => {
                 let count = summary.covered_count.unwrap_or_default();
                 let messages = counted(count, "message", "messages");
-                vec![Line::of(&format!("minutes stand for {messages} now"), Look::Dim)]
+                self.aside(&[Line::of(&format!("minutes stand for {messages} now"), Look::Dim)])
             }
-            EntryKind::TeamTask(task) => self.fitted(&[match &task.task {
+            EntryKind::TeamTask(task) => self.aside(&[match &task.task {
                 Some(task) => Line::of("task: ", Look::Dim).with(task, Look::Plain),
                 None => Line::of("the team has no task any more", Look::Dim),
             }]),
-            EntryKind::Custom(_) => TurnNote::of(entry).map_or_else(Vec::new, |note| {
-                let mut lines = self.flush();
-                // How an agent ends that was stopped is nobody's news.
-                let is_stopped = self.running().is_some_and(|(_, is_stopping)| is_stopping)
-                    && matches!(note.what, What::Failed { .. });
-                if !is_stopped {
-                    let told = notes::lines(&note, self.columns.min(NOTE_COLUMNS));
-                    lines.extend(self.fitted(&told));
-                }
-                lines.extend(self.failed(&note, now));
-                lines
-            }),
+            EntryKind::Custom(_) => {
+                TurnNote::of(entry).map_or_else(Vec::new, |note| self.turn_note(&note, now))
+            }
             _ => Vec::new(),
         }
+    }
+
+    fn turn_note(&mut self, note: &TurnNote, now: Instant) -> Vec<Line> {
+        let told = notes::lines(note, self.columns.min(NOTE_COLUMNS));
+        let is_end = matches!(note.what, What::Failed { .. });
+        // It may come in the middle of a word.
+        if matches!(note.what, What::Warned { .. }) {
+            return self.aside(&told);
+        }
+        let mut lines = match told.is_empty() && !is_end {
+            true => Vec::new(),
+            false => self.flush(),
+        };
+        // How an agent ends that was stopped is nobody's news.
+        if !(is_end && self.running().is_some_and(|(_, is_stopping)| is_stopping)) {
+            let told = self.fitted(&told);
+            lines.extend(self.spoken(told));
+        }
+        lines.extend(self.failed(note, now));
+        lines
     }
 
     fn turn(&mut self, entry: &Entry, turn: &Turn, now: Instant) -> Vec<Line> {
@@ -215,7 +284,7 @@ impl Teller {
             // The question that follows says so.
             TurnState::Started if is_person => Vec::new(),
             TurnState::Started => {
-                let mut lines = self.end(now);
+                let lines = self.end(now);
                 self.asked = None;
                 self.failure = None;
                 self.speaking = Some(Speaking {
@@ -227,8 +296,9 @@ impl Teller {
                     ended_at: 0,
                     figures: Figures::default(),
                     is_stopping: false,
+                    is_named: false,
                 });
-                lines.push(self.name_of(&turn.member).with(":", Look::Dim));
+                // The name waits for the first words: what is noted of the message comes before them.
                 lines
             }
             TurnState::Done | TurnState::Failed | TurnState::Interrupted if is_ours => {
@@ -259,12 +329,12 @@ impl Teller {
 
     fn end(&mut self, now: Instant) -> Vec<Line> {
         let mut lines = self.flush();
-        let Some(speaking) = self.speaking.take() else { return lines };
-        self.wish = None;
+        let Some(speaking) = &self.speaking else { return lines };
         let time = now.saturating_duration_since(speaking.since);
         let state = if speaking.is_stopping { "cancelled · " } else { "" };
-        lines.push(Line::of(&format!("{state}{}", speaking.figures.sentence(time)), Look::Dim));
-        lines.push(Line::default());
+        let figures = format!("{state}{}", speaking.figures.sentence(time));
+        lines.extend(self.spoken(vec![Line::of(&figures, Look::Dim), Line::default()]));
+        (self.speaking, self.wish) = (None, None);
         lines
     }
 
@@ -272,7 +342,8 @@ impl Teller {
         let columns = self.columns;
         let Some(speaking) = &mut self.speaking else { return Vec::new() };
         speaking.streamed.push_str(text);
-        speaking.markdown.push(text, columns)
+        let lines = speaking.markdown.push(text, columns);
+        self.spoken(lines)
     }
 
     fn text_end(&mut self) -> Vec<Line> {
@@ -290,7 +361,8 @@ impl Teller {
             && speaking.streamed.len() > speaking.ended_at
         {
             speaking.streamed.truncate(speaking.ended_at);
-            lines.push(Line::of("(the agent took this back and begins again)", Look::Dim));
+            let taken_back = Line::of("(the agent took this back and begins again)", Look::Dim);
+            lines.extend(self.spoken(vec![taken_back]));
         }
         lines
     }
@@ -298,23 +370,30 @@ impl Teller {
     /// What is left of a text that has ended.
     fn flush(&mut self) -> Vec<Line> {
         let columns = self.columns;
-        let speaking = self.speaking.as_mut();
-        speaking.map(|speaking| speaking.markdown.finish(columns)).unwrap_or_default()
+        let Some(speaking) = &mut self.speaking else { return Vec::new() };
+        let lines = speaking.markdown.finish(columns);
+        self.spoken(lines)
     }
 
     fn message(&mut self, entry: &Entry, message: &Message, now: Instant) -> Vec<Line> {
-        let mut lines = self.flush();
         self.remember(entry, message);
         let text = message.text();
-        let is_person = is_person(message);
-        let is_streamed = !is_person
-            && self.speaking.as_ref().is_some_and(|one| one.streamed.contains(text.trim()));
+        if is_person(message) {
+            // What an agent says meanwhile is not broken off for it.
+            self.somebody_else();
+            return self.told(message, &text, false);
+        }
+        let mut lines = self.flush();
+        let is_streamed =
+            self.speaking.as_ref().is_some_and(|one| one.streamed.contains(text.trim()));
         if !is_streamed {
-            lines.extend(self.told(message, &text, self.speaking.is_some() && !is_person));
+            let told = self.told(message, &text, self.speaking.is_some());
+            lines.extend(self.spoken(told));
         }
         if is_partial(entry) {
-            lines.push(Line::of("(cut off here)", Look::Dim));
-        } else if !is_person && self.running().is_some_and(|(_, is_stopping)| is_stopping) {
+            let cut_off = vec![Line::of("(cut off here)", Look::Dim)];
+            lines.extend(self.spoken(cut_off));
+        } else if self.running().is_some_and(|(_, is_stopping)| is_stopping) {
             // It was stopped too late and came to its end: no state follows.
             lines.extend(self.end(now));
         }
@@ -322,8 +401,12 @@ impl Teller {
     }
 
     fn remember(&mut self, entry: &Entry, message: &Message) {
-        let speaker = message.speaker.as_deref().map_or("somebody", |speaker| &speaker.role_name);
-        self.newest = Some((entry.id.clone(), speaker.into()));
+        let speaker = message.speaker.as_deref();
+        self.newest = Some(Newest {
+            entry: entry.id.clone(),
+            speaker: speaker.map_or("somebody", |speaker| &speaker.role_name).into(),
+            person: speaker.filter(|_| is_person(message)).map(|one| one.role_id.clone()),
+        });
     }
 
     /// A message with this text of it; with a name before it unless it stands there already.

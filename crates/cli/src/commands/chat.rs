@@ -36,6 +36,7 @@ pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result<(), CliE
         )),
         Ended::NeedsPerson(why) => Err(CliError::NeedsPerson(why)),
         Ended::AgentFailed(why) => Err(CliError::AgentFailed(why)),
+        Ended::NotSaid(error) => Err(error),
     }
 }
 

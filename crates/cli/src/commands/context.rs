@@ -23,6 +23,7 @@ use crate::error::CliError;
 use crate::store_place::StorePlace;
 use crate::terminal::visible;
 pub(super) use member::explain;
+pub(crate) use member::of_house;
 use record::ContextRecord;
 
 pub(crate) fn run(args: &ContextArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {

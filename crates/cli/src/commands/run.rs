@@ -7,20 +7,23 @@ mod outcome;
 mod talk;
 
 use tertulia_session::EntryId;
-use tertulia_store::SessionId;
+use tertulia_store::{SessionId, SessionStore};
 use tertulia_team::{
     Audience, Command, DriveError, Driver, Machine, Pause, SpeakerError, TableEvent, Team,
+    TeamMember, Why,
 };
 
 use super::entry_name::{find_entry, turn_of};
 use super::files::read_text;
 use crate::Streams;
 use crate::args::{RunArgs, SessionArg};
+use crate::called::nobody_called;
 use crate::error::CliError;
 use crate::open_table::{self, OpenTable};
 use crate::store_place::StorePlace;
-use crate::team_place::{TeamPlace, agents_of};
+use crate::team_place::{TeamPlace, agents_of, working_folder};
 use events::JsonLines;
+pub(crate) use events::write_wrong_usage;
 use interrupt::Interrupt;
 use talk::Talk;
 
@@ -39,6 +42,10 @@ enum Watcher<'a, 's> {
     Talk(Box<Talk<'a, 's>>),
     Json(JsonLines<'a, 's>),
 }
+
+/// Hears how a table is opened. Who rests there or is asked since the last time is no news: it is told when
+/// what is wanted now has changed nothing about it.
+struct Opening<'w, 'a, 's>(&'w mut Watcher<'a, 's>);
 
 /// How far a run came.
 struct Ended {
@@ -67,18 +74,18 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
     };
     let session = session_arg(args);
     let store = StorePlace::read(&args.store)?;
-    let is_fresh = !session.go_on && session.session.is_none();
-    if let (Wish::Say(text), true) = (&wish, is_fresh) {
+    let (there, id) = look_for(&session, &store, &folder)?;
+    if let (Wish::Say(text), None) = (&wish, &id) {
         // Nothing is begun for a message that nobody may say.
         check_speaker(&Machine::new(team.table().clone()), args, text)?;
     }
-    let store = if is_fresh { store.open()? } else { open_store(&store, &session)? };
+    let store = there.map_or_else(|| store.open(), Ok)?;
     let mut watcher = Watcher::new(args, streams, &team);
-    if let Some(id) = open_table::existing(&session, &store, &folder)? {
+    if let Some(id) = id {
         watcher.opened(&id, false);
     }
     let OpenTable { mut driver, is_new, differences } =
-        open_table::open(&session, &store, team, &folder, false, &mut watcher)?;
+        open_table::open(&session, &store, team, &folder, false, &mut Opening(&mut watcher))?;
     driver.set_terms(Some(&folder), args.max_turns);
     if is_new {
         watcher.opened(driver.session(), true);
@@ -93,8 +100,8 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
     watcher.close()?;
     let unfinished = unfinished(&driver);
     let (session, again) = (driver.session(), outcome::again(args, driver.session()));
-    let unfinished = unfinished.as_ref();
-    let end = outcome::End { session, again, is_interrupted, only_goes_on, unfinished };
+    let (unfinished, waiting) = (unfinished.as_ref(), waiting(&driver));
+    let end = outcome::End { session, again, is_interrupted, only_goes_on, unfinished, waiting };
     let outcome = outcome::of(&pause, &end);
     Ok(Ended { pause, is_interrupted, outcome })
 }
@@ -102,8 +109,11 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
 /// The last turn of an agent, if it did not come to its end.
 fn unfinished(driver: &Driver) -> Option<EntryId> {
     use tertulia_session::{EntryKind, TurnState};
+    let is_person = |name: &str| driver.team().member(name).is_some_and(TeamMember::is_person);
     let ended = driver.entries().iter().rev().find_map(|entry| match &entry.kind {
-        EntryKind::Turn(turn) if turn.state != TurnState::Queued => Some((entry, turn.state)),
+        EntryKind::Turn(turn) if turn.state != TurnState::Queued && !is_person(&turn.member) => {
+            Some((entry, turn.state))
+        }
         _ => None,
     });
     let (entry, state) = ended?;
@@ -112,12 +122,34 @@ fn unfinished(driver: &Driver) -> Option<EntryId> {
     is_open.then(|| turn_of(entry)).flatten()
 }
 
-/// A session that is named may be begun; one to go on with must be there.
-fn open_store(
-    place: &StorePlace,
+/// Whose turns wait, each once.
+fn waiting(driver: &Driver) -> Vec<&str> {
+    let mut names = Vec::new();
+    for turn in driver.machine().waiting() {
+        if !names.contains(&turn.member) {
+            names.push(turn.member);
+        }
+    }
+    names
+}
+
+/// The store and the session, as far as they are there. A session that is named may be begun; one to go on
+/// with must be there.
+fn look_for(
     session: &SessionArg,
-) -> Result<tertulia_store::SessionStore, CliError> {
-    if session.go_on { place.need() } else { place.open() }
+    place: &StorePlace,
+    folder: &str,
+) -> Result<(Option<SessionStore>, Option<SessionId>), CliError> {
+    let store = match (session.go_on, &session.session) {
+        (true, _) => Some(place.need()?),
+        (false, Some(_)) => place.open_existing()?,
+        (false, None) => None,
+    };
+    let id = match &store {
+        Some(store) => open_table::existing(session, store, folder)?,
+        None => None,
+    };
+    Ok((store, id))
 }
 
 fn session_arg(args: &RunArgs) -> SessionArg {
@@ -195,7 +227,10 @@ fn ask(
                 Some(name) if driver.machine().addresses_nobody(&text) => addressed(name, &text),
                 _ => text,
             };
-            driver.say(args.speaker.as_deref(), &text, watcher)?;
+            let said = driver.say(args.speaker.as_deref(), &text, watcher)?;
+            if let Some(note) = nobody_called(driver, &said, &text, &working_folder()?) {
+                watcher.note(&note, &said);
+            }
         }
         Wish::GoOn => {
             let before = driver.entries().len();
@@ -251,6 +286,14 @@ impl<'a, 's> Watcher<'a, 's> {
         }
     }
 
+    /// Something that is not as it was meant, perhaps.
+    fn note(&mut self, text: &str, entry: &EntryId) {
+        match self {
+            Self::Talk(talk) => talk.say(text),
+            Self::Json(lines) => lines.note(text, entry),
+        }
+    }
+
     /// There is nothing to go on with.
     fn idle(&mut self) {
         if let Self::Talk(talk) = self {
@@ -271,6 +314,16 @@ impl<'a, 's> Watcher<'a, 's> {
             Self::Json(lines) => lines.close(),
         };
         written.map_err(CliError::output)
+    }
+}
+
+impl Audience for Opening<'_, '_, '_> {
+    fn hear(&mut self, event: &TableEvent<'_>) {
+        match event {
+            TableEvent::Rested => {}
+            TableEvent::Asked(question) if !matches!(question.why, Why::Resumed { .. }) => {}
+            event => self.0.hear(event),
+        }
     }
 }
 

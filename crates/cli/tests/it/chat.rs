@@ -3,6 +3,7 @@
 
 mod commands;
 mod escapes;
+mod notes;
 mod permissions;
 mod plain;
 mod terminal;

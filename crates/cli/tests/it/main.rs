@@ -28,6 +28,7 @@ mod run;
 mod run_agents;
 mod run_output;
 mod run_terminal;
+mod run_told;
 mod sessions;
 mod sessions_contexts;
 mod sessions_files;

@@ -130,6 +130,9 @@ fn a_run_that_fails_early_ends_with_an_event_too() {
         (1, &["hello", "--store", "sqlite:sessions.db"], "sessions.db"),
         (2, &[], "there is nothing to say"),
         (1, &["--continue"], "there are no sessions yet"),
+        (2, &["hello", "--bogus"], "unexpected argument '--bogus' found"),
+        (2, &["hello", "--max-turns", "none"], "invalid value 'none'"),
+        (2, &["hello", "again"], "unexpected argument 'again' found"),
     ] {
         let left = room.exits(code, &[&["run", "--json"], arguments].concat());
         let events = left.json();

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use tertulia_agent::{PermissionAnswer, PermissionRequest};
-use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError};
+use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError, Unparsed};
 use tertulia_session::json::Json;
 use tertulia_session::{Entry, EntryId, EntryKind, Message, Routing};
 
@@ -215,6 +215,7 @@ impl What {
                 Self::Warned { class, message: cut(message, TEXT_BYTES_MAX) }
             }
             StreamEvent::Violation { line, .. } => Self::odd("that cannot be true", line),
+            StreamEvent::Unparsed { reason: Unparsed::NotUtf8, line } => Self::not_utf8(line),
             StreamEvent::Unparsed { line, .. } => Self::odd("that cannot be read", line),
             StreamEvent::Oversize { head, .. } => Self::odd("that is too long", head),
             _ => return None,
@@ -245,6 +246,28 @@ impl What {
     pub(super) fn failure(class: ErrorClass, message: &str) -> Self {
         let message = cut(message, TEXT_BYTES_MAX);
         Self::Failed { class: class.as_str().into(), message, cure: class.cure().into() }
+    }
+
+    /// Of a plain text only the bytes are there that are no character, of which each stretch was replaced;
+    /// else a whole line that was passed over.
+    fn not_utf8(line: &[u8]) -> Self {
+        let Err(error) = std::str::from_utf8(line) else {
+            return Self::odd("that is not UTF-8", line);
+        };
+        let wrong = line.get(error.valid_up_to()..).unwrap_or_default();
+        let wrong = wrong.get(..error.error_len().unwrap_or(wrong.len())).unwrap_or(wrong);
+        let bytes: Vec<String> = wrong.iter().map(|byte| format!("0x{byte:02X}")).collect();
+        let bytes = bytes.join(" ");
+        if wrong.len() < line.len() {
+            let place = error.valid_up_to() + 1;
+            let why = format!("that is not UTF-8, byte {place} of it ({bytes}) is no character");
+            return Self::odd(&why, line);
+        }
+        let message = format!(
+            "it wrote text that is not UTF-8: {bytes} is no character; \u{fffd} stands for it, and for \
+             any other that follows"
+        );
+        Self::Warned { class: None, message: message.into() }
     }
 
     fn odd(why: &str, line: &[u8]) -> Self {

@@ -1,5 +1,5 @@
 //! Where the team file is looked for. The environment comes in as [`Places`], so that the rules can be
-//! tested; only whether a file is there is asked of the disk. Called by the doors.
+//! tested; only whether something of that name is there is asked of the disk. Called by the doors.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub struct Places<'a> {
 /// A team file that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Where it is. One that a flag or the variable names may not be there.
+    /// Where it is. One that a flag or the variable names may not be there, and none need be a file.
     pub path: PathBuf,
     /// Why this one.
     pub origin: Origin,
@@ -63,7 +63,7 @@ pub fn find(places: &Places<'_>) -> Option<Found> {
             Some(Found { path, origin: Origin::Project })
         })
         .or_else(|| {
-            let path = user_file(places).filter(|path| path.is_file())?;
+            let path = user_file(places).filter(|path| is_there(path))?;
             Some(Found { path, origin: Origin::User })
         })
 }
@@ -75,7 +75,13 @@ pub fn find_project(start: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let below_home = || home.filter(|home| start.starts_with(home));
     let top = start.ancestors().find(is_repository).or_else(below_home).unwrap_or(start);
     let folders = start.ancestors().take_while(|folder| folder.starts_with(top));
-    folders.map(|folder| folder.join(FILE_NAME)).find(|path| path.is_file())
+    folders.map(|folder| folder.join(FILE_NAME)).find(|path| is_there(path))
+}
+
+/// Also for a folder, or a link that leads nowhere: whoever opens it is told, instead of sitting down at
+/// another table than they think.
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
 }
 
 fn user_file(places: &Places<'_>) -> Option<PathBuf> {

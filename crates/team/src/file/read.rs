@@ -34,7 +34,7 @@ pub struct Opened {
 pub fn open(path: &Path) -> Result<Opened, FileErrors> {
     let place = path.display().to_string();
     let refuse = |what: String| FileErrors::of_file(&place, what);
-    let bytes = bytes_of(path, FILE_BYTES_MAX).map_err(refuse)?;
+    let bytes = bytes_of(path, FILE_BYTES_MAX).map_err(|what| refuse(what + cure_of(path)))?;
     let hash = ContentHash::of(&bytes);
     let text = String::from_utf8(bytes).map_err(|error| {
         let line = 1 + error
@@ -52,6 +52,19 @@ pub fn open(path: &Path) -> Result<Opened, FileErrors> {
     let path = whole.unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
     Ok(Opened { team, hash, path, folder })
+}
+
+/// What can be done about a team file that cannot be read.
+fn cure_of(path: &Path) -> &'static str {
+    match std::fs::metadata(path) {
+        Ok(about) if about.is_dir() => " but a folder; move it away, or name another team file",
+        Ok(about) if !about.is_file() => "; move it away, or name another team file",
+        Ok(about) if about.len() <= FILE_BYTES_MAX as u64 => {
+            "; let your user read it, or name another team file"
+        }
+        Ok(_) => "",
+        Err(_) => "; name a team file that is there",
+    }
 }
 
 /// Refuses a text that is too long to be a team file.

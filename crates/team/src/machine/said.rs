@@ -7,7 +7,7 @@ use crate::cause::{Cause, How};
 use crate::effect::{Effect, Why};
 use crate::message::{self, Stranger, Wish, Wishes, excerpt};
 use crate::note::Note;
-use crate::queue::Admission;
+use crate::queue::{Admission, Item};
 use crate::speaker::speaker;
 use crate::state::Slot;
 use crate::table::{Resolved, Seat};
@@ -51,6 +51,15 @@ impl Step<'_> {
                 self.ask(by, Why::Unresolved { entry: entry.clone(), names });
             }
             None => self.queue_default(said),
+        }
+    }
+
+    /// Somebody spoke while another person is to answer. Whatever was said waits for that, which is told:
+    /// else the table would stand still without a word.
+    pub(super) fn ask_again(&mut self) {
+        let Some(Item { turn, seat, parent, .. }) = self.state.awaited().cloned() else { return };
+        if !self.effects.iter().any(|effect| matches!(effect, Effect::AskPerson(_))) {
+            self.ask(Some(seat), Why::Answer { turn, entry: parent });
         }
     }
 

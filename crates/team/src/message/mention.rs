@@ -36,6 +36,28 @@ pub(crate) struct Stranger {
 enum Found {
     Mention(Mention),
     Stranger(Stranger),
+    /// The message begins with a name that is nobody's, not even nearly: the place of the name.
+    Called(Range<usize>),
+}
+
+/// What a word behind an `@` is that is no member's name.
+enum Likeness {
+    /// Nearly this one's.
+    Near(Box<str>),
+    /// Nobody's.
+    Far,
+    /// That of several, or nothing to be compared.
+    Open,
+}
+
+/// What stands behind the `@`s of a message.
+pub(super) struct Called {
+    /// The mentions, in order.
+    pub(super) mentions: Vec<Mention>,
+    /// What may have been meant as one.
+    pub(super) strangers: Vec<Stranger>,
+    /// Where the name is that the message begins with, if it is nobody's.
+    pub(super) nobody: Option<Range<usize>>,
 }
 
 struct Candidate {
@@ -86,32 +108,33 @@ impl Names {
 
 /// The mentions in a message, in order.
 pub(super) fn find(text: &str, names: &Names) -> Vec<Mention> {
-    let found = read(text, &candidates(text, names, |_| None));
+    let found = read(text, &candidates(text, names, |_| Likeness::Open));
     found.into_iter().filter_map(Found::mention).collect()
 }
 
 /// The mentions in a message, and what may have been meant as one.
-pub(super) fn find_all(text: &str, table: &Table) -> (Vec<Mention>, Vec<Stranger>) {
-    let nearest = |word: &str| match table.resolve(word) {
-        Resolved::Member(seat) => Some(table.name(seat).into()),
-        Resolved::Several(_) => None,
-        Resolved::Unknown { nearest } => nearest,
+pub(super) fn find_all(text: &str, table: &Table) -> Called {
+    let likeness = |word: &str| match table.resolve(word) {
+        Resolved::Member(seat) => Likeness::Near(table.name(seat).into()),
+        Resolved::Several(_) => Likeness::Open,
+        Resolved::Unknown { nearest } => nearest.map_or(Likeness::Far, Likeness::Near),
     };
-    let (mut mentions, mut strangers) = (Vec::new(), Vec::new());
-    for found in read(text, &candidates(text, &Names::of(table), nearest)) {
+    let mut called = Called { mentions: Vec::new(), strangers: Vec::new(), nobody: None };
+    for found in read(text, &candidates(text, &Names::of(table), likeness)) {
         match found {
-            Found::Mention(mention) => mentions.push(mention),
-            Found::Stranger(stranger) => strangers.push(stranger),
+            Found::Mention(mention) => called.mentions.push(mention),
+            Found::Stranger(stranger) => called.strangers.push(stranger),
+            Found::Called(place) => called.nobody = Some(place),
         }
     }
-    (mentions, strangers)
+    called
 }
 
 impl Found {
     fn mention(self) -> Option<Mention> {
         match self {
             Self::Mention(mention) => Some(mention),
-            Self::Stranger(_) => None,
+            Self::Stranger(_) | Self::Called(_) => None,
         }
     }
 }
@@ -151,11 +174,7 @@ fn rewrite(text: &str, candidates: &[Candidate], tokens: &[String]) -> String {
     rewritten
 }
 
-fn candidates(
-    text: &str,
-    names: &Names,
-    nearest: impl Fn(&str) -> Option<Box<str>>,
-) -> Vec<Candidate> {
+fn candidates(text: &str, names: &Names, likeness: impl Fn(&str) -> Likeness) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
     let mut compared = 0;
     for (at, _) in text.match_indices('@') {
@@ -167,11 +186,16 @@ fn candidates(
         let Some((length, seat)) = names.begin(rest) else {
             let Some(word) = word_at(rest).filter(|_| compared < STRANGERS_MAX) else { continue };
             compared += 1;
-            let Some(nearest) = nearest(word) else { continue };
             let is_first = text.get(..at).is_some_and(|before| before.trim().is_empty());
-            let stranger = Stranger { name: word.into(), nearest, is_first };
             let place = at..at + 1 + word.len();
-            found.push(Candidate { place, found: Found::Stranger(stranger) });
+            let found_here = match likeness(word) {
+                Likeness::Near(nearest) => {
+                    Found::Stranger(Stranger { name: word.into(), nearest, is_first })
+                }
+                Likeness::Far if is_first => Found::Called(at + 1..place.end),
+                Likeness::Far | Likeness::Open => continue,
+            };
+            found.push(Candidate { place, found: found_here });
             continue;
         };
         let end = at + 1 + length;

@@ -144,3 +144,32 @@ fn a_word_that_is_nearly_a_name_is_told_with_the_name() {
     let many = "@mxx ".repeat(1000);
     assert_eq!(read(&many, &table()).strangers.len(), 20);
 }
+
+#[test]
+fn a_message_that_begins_with_a_name_of_nobody_is_known() {
+    let called = |text: &'static str| stranger_called(text, &table());
+    for text in ["@zzz", "@zzz look", "@zzz, look", "@zzz: look", " \n@zzz!", "@zzz!P1 @eva look"] {
+        assert_eq!(called(text), Some("zzz"), "{text:?}");
+    }
+    assert_eq!(called("@设计 look"), Some("设计"));
+    for text in [
+        "@max look",
+        "@mex is near",
+        "@Max the Great, go",
+        "look @zzz",
+        "@zzz/src look",
+        "@zzz.rs",
+        "@zzz's idea",
+        "@",
+        "@ zzz",
+        "`@zzz`",
+        "> @zzz said",
+        "[NEXT: max] @zzz",
+        "",
+    ] {
+        assert_eq!(called(text), None, "{text:?}");
+    }
+    let twins = [Member::ai("a1").shown_as("Twin"), Member::ai("b2").shown_as("Twin")];
+    let twins = Table::new(twins).unwrap();
+    assert_eq!(stranger_called("@Twin look", &twins), None, "two are called so");
+}

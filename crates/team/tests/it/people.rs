@@ -31,7 +31,11 @@ fn a_turn_of_a_person_is_a_question_and_the_rest_of_the_queue_is_kept() {
 fn another_persons_words_are_routed_and_the_table_waits_on() {
     let mut desk = two_people();
     desk.person_named(Some("ann"), "[NEXT: bob, eva]");
-    assert_eq!(desk.person_named(Some("ann"), "@max"), ["max queued"]);
+    let asked = "ask bob: m1 is for you to answer";
+    assert_eq!(desk.person_named(Some("ann"), "@max"), ["max queued", asked]);
+    let effects = desk.person_named(Some("ann"), "@max once more");
+    assert_eq!(effects.last().unwrap(), asked);
+    assert_eq!(effects.iter().filter(|effect| *effect == asked).count(), 1);
     assert!(
         matches!(desk.machine.status(), Status::Waiting { ref member, .. } if &**member == "bob")
     );

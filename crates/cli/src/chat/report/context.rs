@@ -1,11 +1,13 @@
-//! `/context`: what a member would get now, by sizes. People and house members get no prompt.
+//! `/context`: what a member would get now, by sizes, as `tertulia context --member` shows it. People get
+//! no prompt.
 
 use tertulia_session::{EntryId, EntryKind};
-use tertulia_team::{Answers, Driver, TeamMember, TurnPrompt};
+use tertulia_team::{Driver, TeamMember, TurnPrompt};
 
 use super::plain;
 use crate::chat::refusal::Refusal;
 use crate::chat::style::{Line, Look};
+use crate::commands::of_house;
 use crate::terminal::{counted, grouped};
 
 /// What a member would get now; without a name, the one that answers what addresses nobody.
@@ -15,15 +17,18 @@ pub(crate) fn context(driver: &mut Driver, given: &str) -> Vec<Line> {
         Err(why) => return Line::all_of(&why.to_string(), Look::Alarm),
     };
     let name = member.member.name.clone();
-    if let Some(why) = gets_none(member) {
+    if member.is_person() {
+        let why = "is a person and gets no prompt: it is all on this screen";
         return vec![plain(&format!("{name} {why}"))];
     }
-    let (window, budget) = (member.window, member.budget_bytes);
+    let (window, budget, house) = (member.window, member.budget_bytes, of_house(member));
     let own = own_newest(driver, &name);
-    match driver.prompt_for(&name) {
-        Some(prompt) => context_lines(&name, window, budget, own.as_ref(), &prompt),
-        None => vec![plain("nothing was said yet")],
-    }
+    let Some(prompt) = driver.prompt_for(&name) else {
+        return vec![plain("nothing was said yet")];
+    };
+    let mut lines: Vec<Line> = house.iter().map(|text| plain(text)).collect();
+    lines.extend(context_lines(&name, window, budget, own.as_ref(), &prompt));
+    lines
 }
 
 fn meant<'d>(driver: &'d Driver, given: &str) -> Result<&'d TeamMember, Refusal> {
@@ -35,18 +40,6 @@ fn meant<'d>(driver: &'d Driver, given: &str) -> Result<&'d TeamMember, Refusal>
     let default = members.iter().find(|one| one.member.is_default);
     let found = default.or_else(|| members.iter().find(|one| !one.is_person()));
     found.ok_or(Refusal::OnlyPeople)
-}
-
-/// Why a member gets no prompt; `None` if it gets one.
-fn gets_none(member: &TeamMember) -> Option<&'static str> {
-    match &member.answers {
-        Answers::Person => Some("is a person and gets no prompt: it is all on this screen"),
-        Answers::Scribe => Some("gets no prompt: it writes the minutes from the log"),
-        Answers::Librarian => {
-            Some("gets no prompt: it looks the newest message up in past sessions")
-        }
-        Answers::Agent(_) => None,
-    }
 }
 
 /// The newest message, if the member said it itself.

@@ -34,7 +34,7 @@ pub(super) fn lines(note: &TurnNote, columns: usize) -> Vec<Line> {
         // Asked and answered on the screen.
         What::PermissionAsked { .. } | What::PermissionAnswered { .. } => Vec::new(),
         What::Thought { text } => dim(&format!("… {text}")),
-        What::Warned { message, .. } => dim(&format!("! {message}")),
+        What::Warned { message, .. } => dim(&format!("! {}: {message}", note.member)),
         What::Failed { class, message, cure } => {
             let text = format!("{} could not answer ({class}): {message}", note.member);
             let text = excerpt(&text, FAILURE_COLUMNS);

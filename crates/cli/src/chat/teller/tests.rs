@@ -58,6 +58,10 @@ impl Stage {
         self.stored(EntryKind::Message(Message::said(Speaker::new(name, name, kind), text)));
     }
 
+    fn pending(&self) -> Vec<String> {
+        self.teller.pending(3).iter().map(Line::text).collect()
+    }
+
     fn text(&mut self, pieces: &[&str]) {
         for piece in pieces {
             self.hear(Heard::Text((*piece).to_owned()));
@@ -70,8 +74,8 @@ fn an_answer_that_streamed_in_is_not_told_again() {
     let mut stage = Stage::new();
     stage.turn(TurnState::Started, "chosen turn=e-1 rule=in_turn: it is next");
     stage.text(&["It **is", "** so.\nAnd", " more"]);
-    assert_eq!(stage.shown, ["It is so."]);
-    assert_eq!(stage.teller.pending(3)[0].text(), "And more");
+    assert_eq!(stage.shown, ["Max:", "It is so."]);
+    assert_eq!(stage.pending(), ["And more"]);
     stage.stored(EntryKind::Usage(Usage {
         member: "max".into(),
         model: None,
@@ -84,8 +88,40 @@ fn an_answer_that_streamed_in_is_not_told_again() {
     stage.says("max", SpeakerType::Ai, "It **is** so.\nAnd more");
     stage.turn(TurnState::Done, "answered turn=e-1 entry=m2: max said m2");
     let figures = "1,234 in (1,000 cached), 56 out · $0.012500 · 1.5 s";
-    assert_eq!(stage.shown, ["It is so.", "And more", figures, ""]);
+    assert_eq!(stage.shown, ["Max:", "It is so.", "And more", figures, ""]);
     assert_eq!(stage.teller.running(), None);
+}
+
+#[test]
+fn what_comes_between_stands_alone_and_the_answer_goes_on_under_its_name() {
+    let mut stage = Stage::new();
+    stage.turn(TurnState::Started, "chosen turn=e-1 rule=in_turn: it is next");
+    stage.hear(Heard::Note("a note".to_owned()));
+    assert_eq!(stage.shown, ["a note"], "before the name");
+    stage.text(&["one\nthe lon"]);
+    stage.says("ann", SpeakerType::Human, "hello");
+    assert_eq!(stage.pending(), ["Max:", "the lon"]);
+    stage.text(&["gest word\n"]);
+    stage.hear(Heard::Lines(vec![Line::of("nobody waits", Look::Dim)]));
+    stage.hear(Heard::Refused { text: "refused".to_owned(), error: None });
+    stage.text(&["end"]);
+    stage.turn(TurnState::Done, "answered turn=e-1 entry=m2: max said m2");
+    stage.hear(Heard::Rested);
+    let expected = [
+        "a note",
+        "Max:",
+        "one",
+        "ann: hello",
+        "Max:",
+        "the longest word",
+        "nobody waits",
+        "refused",
+        "Max:",
+        "end",
+        "1.5 s",
+        "",
+    ];
+    assert_eq!(stage.shown, expected);
 }
 
 #[test]
@@ -97,7 +133,7 @@ fn an_answer_that_differs_from_what_streamed_in_is_told_whole() {
     stage.says("max", SpeakerType::Ai, "right");
     stage.turn(TurnState::Done, "answered turn=e-1 entry=m2: max said m2");
     let taken_back = "(the agent took this back and begins again)";
-    assert_eq!(stage.shown, ["wrong", taken_back, "right", "1.5 s", ""]);
+    assert_eq!(stage.shown, ["Max:", "wrong", taken_back, "right", "1.5 s", ""]);
 }
 
 #[test]
@@ -109,7 +145,7 @@ fn a_turn_that_was_stopped_ends_with_what_there_is_of_it() {
     assert_eq!(stage.teller.running(), Some(("max", true)));
     stage.turn(TurnState::Cancelled, "dropped turn=e-9 entry=m1 by=ann: another one");
     stage.hear(Heard::Rested);
-    assert_eq!(stage.shown, ["half", "cancelled · 1.5 s", ""]);
+    assert_eq!(stage.shown, ["Max:", "half", "cancelled · 1.5 s", ""]);
     assert_eq!(stage.teller.running(), None);
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use tertulia_context::{PromptStatus, SectionBytes};
 use tertulia_session::EntryKind;
-use tertulia_team::{Driver, TurnPrompt};
+use tertulia_team::{Answers, Driver, TeamMember, TurnPrompt};
 
 use crate::Streams;
 use crate::args::ContextArgs;
@@ -51,6 +51,9 @@ pub(super) fn run(
         );
         tell(streams, &line);
     }
+    if let Some(line) = of_house(&member) {
+        tell(streams, &line);
+    }
     if args.json {
         return write_json(streams, &record(name, session.as_str(), member.budget_bytes, &prompt));
     }
@@ -73,6 +76,19 @@ pub(super) fn run(
         streams.stdout.write_all(prompt.text.as_bytes())
     };
     written.map_err(CliError::output)
+}
+
+/// What a house member answers from; `None` for everybody else. Also for `/context` of the chat.
+pub(crate) fn of_house(member: &TeamMember) -> Option<String> {
+    let name = &member.member.name;
+    let does = match &member.answers {
+        Answers::Scribe => "writes the minutes from the whole log",
+        Answers::Librarian => "looks the message up in past sessions",
+        Answers::Person | Answers::Agent(_) => return None,
+    };
+    Some(format!(
+        "{name} is of the house and {does}; shown is what an agent in its place would get"
+    ))
 }
 
 /// Who said the newest message.

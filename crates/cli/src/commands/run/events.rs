@@ -122,6 +122,11 @@ impl<'a, 's> JsonLines<'a, 's> {
         self.write(&EventRecord::of(event));
     }
 
+    /// A note of the command itself.
+    pub(super) fn note(&mut self, text: &str, entry: &EntryId) {
+        self.write(&EventRecord::Note { text: text.to_owned(), entries: vec![entry.as_str()] });
+    }
+
     pub(super) fn close(self) -> io::Result<()> {
         self.failed.map_or(Ok(()), Err)
     }
@@ -162,6 +167,14 @@ pub(super) fn write_end(
     let mut lines = JsonLines::new(streams);
     lines.write(&EventRecord::End { pause, exit_code, error });
     lines.close().map_err(CliError::output)
+}
+
+/// The only event of a run whose arguments are wrong.
+pub(crate) fn write_wrong_usage(error: &str, streams: &mut Streams<'_>) -> io::Result<()> {
+    let (pause, exit_code, error) = (PauseRecord::Failed, 2, Some(error.to_owned()));
+    let mut lines = JsonLines::new(streams);
+    lines.write(&EventRecord::End { pause, exit_code, error });
+    lines.close()
 }
 
 impl<'a> EventRecord<'a> {

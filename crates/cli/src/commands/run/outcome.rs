@@ -19,6 +19,8 @@ pub(super) struct End<'a> {
     pub(super) only_goes_on: bool,
     /// The last turn, if it was cancelled, interrupted or failed.
     pub(super) unfinished: Option<&'a EntryId>,
+    /// Whose turns wait, each once.
+    pub(super) waiting: Vec<&'a str>,
 }
 
 /// The end of a run.
@@ -26,8 +28,16 @@ pub(super) fn of(pause: &Pause, end: &End<'_>) -> Result<(), CliError> {
     let (again, session) = (&end.again, end.session);
     let go_on = format!("`{again} --continue`");
     let repeat = end.unfinished.map(|turn| format!("`{again} --repeat {turn}` does it again"));
+    let others = match end.waiting.as_slice() {
+        [] => None,
+        names => Some(format!("{go_on} goes on with {}", names.join(", "))),
+    };
     if end.is_interrupted {
-        let cure = repeat.unwrap_or_else(|| format!("{go_on} goes on"));
+        let cures: Vec<String> = repeat.into_iter().chain(others).collect();
+        let cure = match cures.as_slice() {
+            [] => format!("{go_on} goes on"),
+            some => some.join(", "),
+        };
         return Err(CliError::Interrupted(format!("interrupted; what was said is kept, {cure}")));
     }
     match (pause, repeat) {
@@ -47,7 +57,8 @@ pub(super) fn of(pause: &Pause, end: &End<'_>) -> Result<(), CliError> {
         Pause::PermissionNeeded { member, title } => Err(CliError::NeedsPerson(format!(
             "{member} wants to be allowed: {title}. Nobody can be asked here; allow it in the team \
              file (permissions = \"full\"), or open the table with \
-             `tertulia chat --session {session}`"
+             `tertulia chat --session {session}`{}",
+            others.map(|others| format!("; {others}")).unwrap_or_default()
         ))),
         Pause::Asked(Question { why, .. }) => of_question(why, again, &go_on),
     }

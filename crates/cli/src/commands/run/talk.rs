@@ -32,6 +32,10 @@ pub(super) struct Talk<'a, 's> {
     answers: usize,
     /// The turns that a person cancelled. What an agent says of its own end is no failure then.
     cancelled: HashSet<EntryId>,
+    /// The person who spoke last.
+    speaker: Option<Box<str>>,
+    /// What that person said, if nobody has said anything since.
+    newest: Option<EntryId>,
     /// What was asked last. If it ends the run, the end tells it.
     asked: Option<String>,
     /// Why nothing more can be written.
@@ -50,6 +54,8 @@ impl<'a, 's> Talk<'a, 's> {
             usage: None,
             answers: 0,
             cancelled: HashSet::new(),
+            speaker: None,
+            newest: None,
             asked: None,
             failed: None,
         }
@@ -95,6 +101,15 @@ impl<'a, 's> Talk<'a, 's> {
 
     fn asked(&mut self, question: &Question) {
         match (&question.why, &question.to) {
+            (Why::Answer { entry, .. }, Some(name)) if self.is_for_another(name) => {
+                let what = match &self.newest {
+                    Some(newest) if newest != entry => {
+                        format!("{newest} waits until {name} has answered {entry}")
+                    }
+                    _ => format!("{entry} is for {name} to answer"),
+                };
+                self.say(&format!("{name} is asked; {what}"));
+            }
             (Why::Answer { .. }, Some(name)) => {
                 // The person of the house has this name.
                 let whose = if **name == *"you" { "your".to_owned() } else { format!("{name}'s") };
@@ -103,6 +118,11 @@ impl<'a, 's> Talk<'a, 's> {
             (Why::Resumed { .. }, _) => {}
             (why, _) => self.asked = Some(why.to_string()),
         }
+    }
+
+    /// Whether somebody else than this person has spoken here.
+    fn is_for_another(&self, name: &str) -> bool {
+        self.speaker.as_deref().is_some_and(|speaker| speaker != name)
     }
 
     fn note(&mut self, note: &Note) {
@@ -133,9 +153,13 @@ impl<'a, 's> Talk<'a, 's> {
     }
 
     fn message(&mut self, entry: &Entry, message: &Message) {
-        let Some(speaker) = message.speaker.as_deref().filter(|speaker| speaker.is_ai()) else {
+        let Some(speaker) = message.speaker.as_deref() else { return };
+        if !speaker.is_ai() {
+            self.newest = Some(entry.id.clone());
+            self.speaker = Some(speaker.role_id.clone());
             return;
-        };
+        }
+        self.newest = None;
         let blank = if self.answers > 0 { "\n" } else { "" };
         let cut = if is_partial(entry) { " (cut off)" } else { "" };
         let name = visible(&speaker.role_name).into_owned();

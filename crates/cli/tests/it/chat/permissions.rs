@@ -104,27 +104,27 @@ fn check(keys: &str, is_over: &str, below: &str, outcome: &str) {
 
 #[test]
 fn a_typed_number_allows_it() {
-    check("2\r", "It is gone.", "(Allow once)\n It is gone.\nTIME", r#""optionId":"once""#);
+    check("2\r", "It is gone.", "(Allow once)\nasker:\n It is gone.\nTIME", r#""optionId":"once""#);
 }
 
 #[test]
 fn the_name_of_a_choice_may_refuse_it_and_never_allows_it() {
-    let below = "(Reject)\n✗ execute was not allowed: not permitted\n So it stays.\nTIME";
+    let below = "(Reject)\nasker:\n✗ execute was not allowed: not permitted\n So it stays.\nTIME";
     check("reject\r", "So it stays.", below, r#""optionId":"no""#);
-    let below =
-        "always allow? type a number from 0 to 3; 0 says no\n(Allow once)\n It is gone.\nTIME";
+    let below = "always allow? type a number from 0 to 3; 0 says no\n(Allow once)\nasker:\n It is gone.\nTIME";
     check("always allow\r2\r", "It is gone.", below, r#""optionId":"once""#);
 }
 
 #[test]
 fn a_typed_nought_refuses_it() {
-    let below = "(no)\n✗ execute was not allowed: not permitted\n So it stays.\nTIME";
+    let below = "(no)\nasker:\n✗ execute was not allowed: not permitted\n So it stays.\nTIME";
     check("0\r", "So it stays.", below, r#""optionId":"no""#);
 }
 
 #[test]
 fn esc_ends_the_turn_that_asks() {
-    let below = "✗ execute was not allowed: not permitted\n(cut off here)\ncancelled · TIME";
+    let below =
+        "asker:\n✗ execute was not allowed: not permitted\n(cut off here)\ncancelled · TIME";
     check("\x1b", "cancelled", below, r#"{"outcome":"cancelled"}"#);
 }
 

@@ -47,7 +47,10 @@ fn lines_are_said_in_turn_and_answered_in_plain_text() {
 fn a_line_that_is_not_utf8_is_named_and_not_said() {
     let parlour = Parlour::new(&["One.", "Two."]);
     let output = chat(&parlour, &["--session", "talk"], b"first\n\ncaf\xe9 now\n\xff\nlast\n");
-    assert!(output.status.success());
+    // As `run` would: what was not said is not forgotten over the lines that were.
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("standard input: line 3 is not UTF-8"), "{told}");
     let shown = String::from_utf8(output.stdout).unwrap();
     for part in [
         "ann: first\nmax:\nOne.",

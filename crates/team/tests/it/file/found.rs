@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use tertulia_team::file::{Found, Origin, Places, find, find_project};
+use tertulia_team::file::{Found, Origin, Places, TeamFile, find, find_project};
 
 fn touch(path: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -48,6 +48,24 @@ fn the_users_file_is_last_and_needs_no_trust() {
     assert_eq!(find(&places), None);
     assert!(!Origin::User.needs_trust());
     assert!([Origin::Flag, Origin::Variable, Origin::Project].into_iter().all(Origin::needs_trust));
+}
+
+#[test]
+fn what_is_called_like_a_team_file_and_is_none_is_not_passed_over() {
+    let home = tempfile::tempdir().unwrap();
+    let (home, start) = (home.path(), home.path().join("work"));
+    fs::create_dir_all(start.join("tertulia.toml")).unwrap();
+    touch(&home.join(".config/tertulia/tertulia.toml"));
+    assert_eq!(find(&places(&start, home)).unwrap().path, start.join("tertulia.toml"));
+    let error = TeamFile::read(&start.join("tertulia.toml")).unwrap_err().to_string();
+    let path = start.join("tertulia.toml").display().to_string();
+    assert_eq!(
+        error,
+        format!("{path}: is not a file but a folder; move it away, or name another team file")
+    );
+    fs::remove_dir(start.join("tertulia.toml")).unwrap();
+    std::os::unix::fs::symlink("nowhere", start.join("tertulia.toml")).unwrap();
+    assert_eq!(find(&places(&start, home)).unwrap().path, start.join("tertulia.toml"));
 }
 
 #[test]

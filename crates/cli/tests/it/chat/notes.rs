@@ -1,0 +1,121 @@
+//! Notes and commands while an answer streams in: each on lines of its own, none inside the answer.
+
+use super::Parlour;
+use super::plain::{chat, talk};
+use super::terminal::Terminal;
+
+const TEAM: &str = r#"
+[[member]]
+name = "ann"
+kind = "human"
+[[member]]
+name = "max"
+agent = "script"
+answers = ["It is so."]
+[[member]]
+name = "eva"
+agent = "script"
+answers = ["Fine."]
+[[member]]
+name = "scribe"
+agent = "scribe"
+[[member]]
+name = "wrong"
+agent = "command"
+command = ["sh", "-c", "cat >/dev/null; printf 'caf\\351 now\\nmore\\n'"]
+"#;
+
+#[test]
+fn a_note_of_a_message_stands_before_the_answer_and_not_in_it() {
+    let parlour = Parlour::with(TEAM, &[]);
+    let shown = talk(&parlour, &[], "Please ask @evva.\n");
+    assert!(shown.contains("did you mean eva?\nmax:\nIt is so.\n"), "{shown}");
+    let shown = talk(&parlour, &[], "@zzz hello\n");
+    let expected = "ann: @zzz hello\nnobody at the table is called zzz; it goes to max\nmax:\n";
+    assert!(shown.contains(expected), "{shown}");
+}
+
+#[test]
+fn what_is_wrong_with_an_answer_does_not_tear_its_words() {
+    let parlour = Parlour::with(TEAM, &[]);
+    let shown = talk(&parlour, &[], "@wrong hello\n");
+    let expected = "! wrong: it wrote text that is not UTF-8: 0xE9 is no character; ";
+    assert!(shown.contains(expected), "{shown}");
+    assert!(shown.contains("\nwrong:\ncaf\u{fffd} now\nmore\n"), "{shown}");
+}
+
+#[test]
+fn where_an_answer_goes_on_after_something_else_its_speaker_is_named_again() {
+    let halves = "cat >/dev/null; printf 'one\\nthe lon'\n\
+                  while [ ! -e go ]; do sleep 0.05; done; printf 'gest word\\nend\\n'\n";
+    let team = "[[member]]\nname = \"ann\"\nkind = \"human\"\n[[member]]\nname = \"max\"\n\
+                agent = \"command\"\ncommand = [\"sh\", \"halves.sh\"]\n";
+    let parlour = Parlour::with(team, &[("halves.sh", halves)]);
+    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    terminal.shows("> ");
+    terminal.types("count\r");
+    terminal.shows("max:\none\nthe lon\n");
+    terminal.types("/queue\r");
+    let told = "max:\none\n> /queue\nmax speaks  ";
+    terminal.until("the queue, and the open line below it", |screen| {
+        screen.contains(told) && screen.contains("\nmax:\nthe lon\n")
+    });
+    std::fs::write(parlour.path().join("go"), "").unwrap();
+    let screen = terminal.shows("\nmax:\nthe longest word\nend\n");
+    assert!(screen.contains(told), "{screen}");
+    terminal.types("/quit\r");
+    assert_eq!(terminal.ends().0, 0);
+}
+
+#[test]
+fn a_chat_in_which_somebody_was_not_heard_ends_as_a_run_would() {
+    let two = format!("[[member]]\nname = \"bob\"\nkind = \"human\"\n{TEAM}");
+    let parlour = Parlour::with(&two, &[]);
+    let several = "several people sit at this table; say [FROM: name] with one of: bob, ann";
+    let agent = "'max' is an agent and cannot speak for a person";
+    for (input, code, why) in [
+        ("hello\n", 3, several),
+        ("hello\n[FROM: ann] hello\n", 3, several),
+        ("[FROM: ann] hello\nhello\n", 3, several),
+        ("[FROM: max] hello\n", 2, agent),
+        ("/task Build it\n", 3, several),
+        ("[FROM: ann] hello\n", 0, ""),
+    ] {
+        let output = chat(&parlour, &[], input.as_bytes());
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{input:?}: {told}");
+        assert!(told.contains(why), "{input:?}: {told}");
+    }
+}
+
+#[test]
+fn a_person_who_is_waited_for_is_named_when_another_one_speaks() {
+    let two = format!("[[member]]\nname = \"bob\"\nkind = \"human\"\n{TEAM}");
+    let parlour = Parlour::with(&two, &[]);
+    let shown = talk(&parlour, &[], "[FROM: ann] @bob look\n[FROM: ann] @max hello\n");
+    assert!(shown.contains("? bob: ann waits for your answer\n"), "{shown}");
+    let waits = "? bob: ann's message waits until you have answered e-";
+    assert_eq!(shown.matches(waits).count(), 1, "{shown}");
+}
+
+#[test]
+fn the_context_of_a_house_member_is_the_one_that_the_command_shows() {
+    let parlour = Parlour::with(TEAM, &[]);
+    let shown = talk(&parlour, &["--session", "talk"], "hello\n/context scribe\n");
+    let house = "scribe is of the house and writes the minutes from the whole log";
+    assert!(shown.contains(house), "{shown}");
+    let numbers = shown.split_once("\nscribe would get ").unwrap().1;
+    let bytes: usize = numbers.split_once(" of ").unwrap().0.replace(',', "").parse().unwrap();
+    let team = parlour.path().join("tertulia.toml").display().to_string();
+    let store = format!("sqlite:{}", parlour.path().join("home/sessions.db").display());
+    let program = std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap();
+    let left = std::process::Command::new(program)
+        .args(["context", "--member", "scribe", "--session", "talk", "--json"])
+        .args(["--team", &team, "--store", &store])
+        .envs(parlour.variables())
+        .output()
+        .unwrap();
+    let record: serde_json::Value = serde_json::from_slice(&left.stdout).unwrap();
+    assert_eq!(record["bytes"]["total"], bytes);
+    assert!(String::from_utf8(left.stderr).unwrap().contains(house));
+}

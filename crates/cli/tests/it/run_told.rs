@@ -1,0 +1,180 @@
+//! `tertulia run`: what is told of what waits, of what is past, and of what was not meant so.
+
+use crate::room::{Left, Room, pid_in, signal};
+
+/// A table of two people and two written members.
+const TWO_PEOPLE: &str = r#"
+[[member]]
+name = "ann"
+kind = "human"
+[[member]]
+name = "bob"
+kind = "human"
+[[member]]
+name = "max"
+agent = "script"
+answers = ["Yes."]
+[[member]]
+name = "eva"
+agent = "script"
+answers = ["@ann which one?"]
+"#;
+
+fn types(left: &Left) -> Vec<String> {
+    left.json().iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn whoever_speaks_is_told_that_another_person_is_waited_for() {
+    let room = Room::new(TWO_PEOPLE);
+    let left = room.exits(0, &["run", "--as", "ann", "@bob, what do you think?"]);
+    assert_eq!(left.stderr.matches("bob is asked; e-").count(), 1, "{}", left.stderr);
+    assert!(left.stderr.contains(" is for bob to answer\n"), "{}", left.stderr);
+
+    let left = room.exits(0, &["run", "--continue", "--as", "ann", "@max hello"]);
+    assert_eq!(left.stdout, "");
+    assert_eq!(left.stderr.matches("bob is asked; e-").count(), 1, "{}", left.stderr);
+    assert!(left.stderr.contains(" waits until bob has answered e-"), "{}", left.stderr);
+
+    let left = room.exits(0, &["run", "--continue", "--as", "ann", "@max again", "--json"]);
+    let end = left.json().pop().unwrap();
+    assert_eq!(
+        (&end["pause"]["why"], &end["pause"]["question"]["to"]),
+        (&"asked".into(), &"bob".into())
+    );
+    assert_eq!(types(&left).iter().filter(|event| *event == "asked").count(), 1);
+
+    let left = room.exits(0, &["run", "--continue", "--as", "bob", "I think so too."]);
+    assert_eq!(left.stdout, "max:\nYes.\n");
+    assert!(!left.stderr.contains("is asked"), "{}", left.stderr);
+}
+
+#[test]
+fn what_was_asked_before_is_not_asked_again_by_going_on() {
+    let room = Room::new(&TWO_PEOPLE.replace("\"Yes.\"", "\"@eva look\""));
+    let left = room.exits(3, &["run", "--as", "ann", "@max go", "--max-turns", "1"]);
+    assert!(left.stderr.contains("a turn since a person spoke"), "{}", left.stderr);
+    let left = room.exits(0, &["run", "--continue"]);
+    assert_eq!(left.stdout, "eva:\n@ann which one?\n");
+    assert!(!left.stderr.contains("since a person spoke"), "{}", left.stderr);
+    // What the new answer asks is new.
+    assert!(left.stderr.contains("it is ann's turn: e-"), "{}", left.stderr);
+    let left = room.exits(0, &["run", "--continue"]);
+    assert!(!left.stderr.contains("it is ann's turn"), "{}", left.stderr);
+}
+
+#[test]
+fn a_session_that_is_gone_on_with_rests_only_after_what_is_new() {
+    let room = Room::new(TWO_PEOPLE);
+    let first = ["run", "--as", "ann", "hello", "--session", "talk", "--json"];
+    let whole = types(&room.exits(0, &first));
+    assert_eq!(whole.iter().filter(|event| *event == "rested").count(), 1);
+    let again = types(&room.exits(0, &first));
+    assert_eq!(again.first().unwrap(), "session");
+    assert_eq!(again.get(1).unwrap(), "stored", "{again:?}");
+    let rested: Vec<usize> = (0..again.len()).filter(|at| again[*at] == "rested").collect();
+    assert_eq!(rested, [again.len() - 2], "{again:?}");
+}
+
+#[test]
+fn an_interrupt_offers_to_go_on_with_those_that_wait() {
+    let script = "cat > /dev/null; echo one; echo $$ > pid; sleep 60";
+    let team = format!(
+        "[[member]]\nname = \"ann\"\nkind = \"human\"\n[[member]]\nname = \"max\"\n\
+         agent = \"command\"\ncommand = [\"sh\", \"-c\", \"{}\"]\n\
+         [[member]]\nname = \"eva\"\nagent = \"script\"\nanswers = [\"Fine.\"]\n",
+        script.replace('"', "\\\"")
+    );
+    let interrupted = |text: &str| {
+        let room = Room::new(&team);
+        let child = room.start(&["run", text, "--trust", "--session", "talk"]);
+        pid_in(&room.path("pid"));
+        signal("-INT", child.id());
+        let left = Left::of(child);
+        assert_eq!(left.code, Some(130), "{left:?}");
+        (room, left.stderr)
+    };
+    let (room, told) = interrupted("@max @eva go");
+    assert!(told.contains("--repeat e-"), "{told}");
+    let go_on = "`tertulia run --session talk --continue` goes on with eva\n";
+    assert!(told.contains(go_on), "{told}");
+    let left = room.exits(0, &["run", "--session", "talk", "--continue"]);
+    assert_eq!(left.stdout, "eva:\nFine.\n");
+    let (_, told) = interrupted("@max go");
+    assert!(told.contains("--repeat e-") && !told.contains("--continue"), "{told}");
+}
+
+#[test]
+fn a_name_that_nobody_has_is_told_and_the_message_goes_on() {
+    let room = Room::new(TWO_PEOPLE);
+    room.write("Makefile", "all:");
+    let run = |text: &str| room.exits(0, &["run", "--as", "ann", text]).stderr;
+    for text in ["@zzz hello", "@zzz, hello", "@zzz: hello", "@zzz", "\n@zzz hello"] {
+        let told = run(text);
+        let note = "tertulia: nobody at the table is called zzz; it goes to max\n";
+        assert_eq!(told.matches(note).count(), 1, "{text:?}: {told}");
+    }
+    assert!(run("@zzz and @eva, hello").contains("called zzz; it goes to eva\n"));
+    for text in ["@Makefile is odd", "@src/zzz is odd", "@zzz.rs is odd", "hello @zzz", "`@zzz`"] {
+        let told = run(text);
+        assert!(!told.contains("nobody at the table"), "{text:?}: {told}");
+    }
+    let left = room.exits(0, &["run", "--as", "ann", "@zzz hello", "--json"]);
+    let notes: Vec<_> = left.json().into_iter().filter(|event| event["type"] == "note").collect();
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert_eq!(notes[0]["text"], "nobody at the table is called zzz; it goes to max");
+    assert!(notes[0]["entries"][0].as_str().unwrap().starts_with("e-"));
+}
+
+#[test]
+fn a_line_that_nobody_may_say_begins_no_session() {
+    let room = Room::new(TWO_PEOPLE);
+    room.exits(3, &["run", "hello", "--session", "talk"]);
+    assert!(!room.root().join("data/sessions.db").exists());
+    room.exits(0, &["run", "hello", "--as", "ann", "--session", "other"]);
+    room.exits(3, &["run", "hello", "--session", "talk"]);
+    room.exits(2, &["run", "[FROM: max] hello", "--session", "talk"]);
+    let listed = room.exits(0, &["sessions", "list", "--json"]).stdout;
+    assert_eq!(listed.lines().count(), 1, "{listed}");
+}
+
+#[test]
+fn a_team_file_that_is_no_file_is_told_with_its_path_and_a_cure() {
+    let room = Room::empty();
+    std::fs::create_dir(room.path("tertulia.toml")).unwrap();
+    let told = room.exits(1, &["run", "hello"]).stderr;
+    let path = room.path("tertulia.toml").display().to_string();
+    assert!(told.contains(&path), "{told}");
+    assert!(told.contains("is not a file but a folder; move it away"), "{told}");
+    let told = room.exits(1, &["doctor"]).stdout;
+    assert!(told.contains("is not a file but a folder"), "{told}");
+
+    std::fs::remove_dir(room.path("tertulia.toml")).unwrap();
+    std::os::unix::fs::symlink("nowhere", room.path("tertulia.toml")).unwrap();
+    let told = room.exits(1, &["run", "hello"]).stderr;
+    assert!(told.contains(&path) && told.contains("name a team file that is there"), "{told}");
+
+    // Who may read everything cannot be refused.
+    std::fs::remove_file(room.path("tertulia.toml")).unwrap();
+    room.write("tertulia.toml", TWO_PEOPLE);
+    let nobody = std::os::unix::fs::PermissionsExt::from_mode(0o000);
+    std::fs::set_permissions(room.path("tertulia.toml"), nobody).unwrap();
+    if std::fs::read(room.path("tertulia.toml")).is_err() {
+        let told = room.exits(1, &["run", "hello"]).stderr;
+        assert!(told.contains(&path) && told.contains("let your user read it"), "{told}");
+    }
+}
+
+#[test]
+fn a_byte_that_is_no_character_is_named() {
+    let room = Room::new(
+        "[[member]]\nname = \"ann\"\nkind = \"human\"\n[[member]]\nname = \"max\"\n\
+         agent = \"command\"\n\
+         command = [\"sh\", \"-c\", \"cat >/dev/null; printf 'caf\\\\351 now\\\\n\\\\377'\"]\n",
+    );
+    let left = room.exits(0, &["run", "hello", "--trust"]);
+    assert_eq!(left.stdout, "max:\ncaf\u{fffd} now\n\u{fffd}\n");
+    let told = "max: it wrote text that is not UTF-8: 0xE9 is no character; \u{fffd} stands for it";
+    assert_eq!(left.stderr.matches(told).count(), 1, "{}", left.stderr);
+    assert!(!left.stderr.contains("cannot be read"), "{}", left.stderr);
+}
