@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use tertulia_context::Intent;
 use tertulia_session::{EntryId, TurnState};
 
 use crate::cause::Cause;
@@ -29,7 +30,12 @@ pub enum Decision {
     /// Something was refused or changed.
     Note(Note),
     /// A person was asked.
-    Asked(Question),
+    Asked {
+        /// What was asked.
+        question: Question,
+        /// The turns that a guard stopped by it, and the messages that they are for.
+        waiting: Vec<EntryId>,
+    },
 }
 
 #[derive(Clone, Debug, Default)]
@@ -48,7 +54,9 @@ impl Decision {
                 ids
             }
             Self::Note(note) => note.ids(),
-            Self::Asked(question) => question.why.ids(),
+            Self::Asked { question, waiting } => {
+                question.why.ids().into_iter().chain(waiting).collect()
+            }
         }
     }
 }
@@ -76,14 +84,20 @@ impl fmt::Display for Decision {
         match self {
             Self::Turn { turn, member, state, cause, .. } => {
                 let sentence = cause.sentence(member);
-                write!(f, "{member}'s turn {turn} is {}: {sentence}", state.as_str())
+                write!(f, "{member}'s turn {turn} is {}: {sentence}", state.as_str())?;
+                match cause {
+                    Cause::Asked { intent, .. } if *intent != Intent::default() => {
+                        write!(f, ", {}", intent.as_str())
+                    }
+                    _ => Ok(()),
+                }
             }
             Self::Note(note) => note.fmt(f),
             // The person of the house has this name.
-            Self::Asked(Question { to: Some(name), why }) if **name == *"you" => {
+            Self::Asked { question: Question { to: Some(name), why }, .. } if **name == *"you" => {
                 write!(f, "you were asked: {why}")
             }
-            Self::Asked(Question { to, why }) => {
+            Self::Asked { question: Question { to, why }, .. } => {
                 write!(f, "{} was asked: {why}", to.as_deref().unwrap_or("the person"))
             }
         }

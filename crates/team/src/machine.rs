@@ -234,7 +234,11 @@ impl Step<'_> {
     fn ask(&mut self, to: Option<Seat>, why: Why) {
         let to = to.filter(|seat| self.table.is_human(*seat)).or(self.table.first_human());
         let question = Question { to: to.map(|seat| self.table.name(seat).into()), why };
-        self.ledger.add(Decision::Asked(question.clone()));
+        // A question that names no entry is a guard's: it stops whatever waits.
+        let is_guard = question.why.ids().is_empty();
+        let stopped = self.state.queue.iter().filter(|_| is_guard);
+        let waiting = stopped.flat_map(|item| [item.turn.clone(), item.parent.clone()]).collect();
+        self.ledger.add(Decision::Asked { question: question.clone(), waiting });
         self.effects.push(Effect::AskPerson(question));
     }
 

@@ -6,6 +6,7 @@ mod members;
 
 use std::collections::BTreeMap;
 
+use tertulia_context::Intent;
 use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
 use tertulia_team::{Driver, Status, TeamMember};
 
@@ -37,8 +38,15 @@ pub(crate) fn queue(driver: &Driver) -> Vec<Line> {
         Status::Waiting { turn, .. } => lines.extend(turn_lines(driver, "is asked", &turn)),
         Status::Paused(why) => lines.push(plain(&format!("the table waits: {why}"))),
     }
-    for waiting in machine.waiting() {
-        lines.extend(turn_lines(driver, "waits", waiting.turn));
+    // The order in which they are called, as long as nobody else is addressed and nobody waits too long.
+    let mut waiting: Vec<_> = machine.waiting().collect();
+    waiting.sort_by_key(|waiting| waiting.intent.as_str());
+    for waiting in waiting {
+        let does = match waiting.intent {
+            Intent::Reply => "waits".to_owned(),
+            intent => format!("waits ({})", intent.as_str()),
+        };
+        lines.extend(turn_lines(driver, &does, waiting.turn));
     }
     if lines.is_empty() {
         lines.push(plain("nobody speaks, and nobody waits"));

@@ -108,7 +108,7 @@ impl<'a> DecisionRecord<'a> {
                 ("turn", Some(turn.as_str()), Some(&**member), Some(state.as_str()))
             }
             Decision::Note(_) => ("note", None, None, None),
-            Decision::Asked(question) => ("asked", None, question.to.as_deref(), None),
+            Decision::Asked { question, .. } => ("asked", None, question.to.as_deref(), None),
         };
         let entries = decision.ids().into_iter().map(EntryId::as_str).collect();
         let (entry_id, text) = (entry.as_str(), decision.to_string());

@@ -20,6 +20,13 @@ fn the_loop_guard_stops_at_its_limit_and_not_one_turn_later() {
         ]
     );
     assert_eq!(desk.machine.status(), Status::Paused(Why::LoopGuard { turns: 5 }));
+    let waiting = desk.machine.waiting().next().unwrap();
+    for stopped in [waiting.turn, waiting.parent] {
+        let told = desk.machine.why(stopped.as_str()).iter().any(|decision| {
+            decision.to_string().starts_with("ann was asked: the agents had 5 turns")
+        });
+        assert!(told, "{stopped}");
+    }
     assert_eq!(desk.step(Event::Continue), ["go on", "eva started", "start eva P2"]);
     desk.replays();
 }

@@ -106,8 +106,15 @@ fn what_is_said_meanwhile_waits_and_goes_on_when_the_person_wants_it() {
     terminal.shows("ann: @max your turn");
     terminal.types("/queue\r");
     terminal.shows("max waits  ann wrote @max in e-");
+    terminal.types("@max!P1 at once\r");
+    terminal.shows("ann: @max!P1 at once");
+    terminal.types("/queue\r");
+    terminal.until("the urgent turn above the other", |screen| {
+        let (urgent, other) = (screen.rfind("max waits (P1)  ann"), screen.rfind("max waits  ann"));
+        urgent.is_some() && urgent < other
+    });
     terminal.types(ESC);
-    terminal.shows("shall the one that waits go on?");
+    terminal.shows("shall the 2 that wait go on?");
     terminal.shows("/resume goes on");
     terminal.types("/resume\r");
     terminal.shows("max:\nOne.");
