@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use tertulia_context::parse_markers;
 
 pub(crate) use librarian::look_up;
-pub(crate) use scribe::write_minutes;
+pub(crate) use scribe::{without_markers, write_minutes};
 
 /// The words of others in the mouth of a house member must not route: names become code, and what is
 /// left of markers loses its bracket.

@@ -2,11 +2,14 @@
 //! one summary, which is an entry. So a prompt costs no more at the hundred-thousandth message than at
 //! the hundredth, and whoever opens the session again sees the same.
 
+use std::borrow::Cow;
+
 use tertulia_context::compact::{Covered, SummaryTask, extract};
 use tertulia_context::tokens::Tokenizer;
-use tertulia_session::{CompactionSummary, EntryKind, Fields};
+use tertulia_session::{CompactionSummary, EntryId, EntryKind, Fields, Message};
 
 use super::log::TableLog;
+use crate::house::without_markers;
 
 /// So many messages beyond the window are gathered before they are covered.
 const GATHERED: usize = 16;
@@ -35,10 +38,13 @@ fn write(log: &TableLog, until: usize) -> Option<EntryKind> {
         Some((minutes, covered)) => (Some(&*minutes.summary), covered),
         None => (None, 0),
     };
-    let new: Vec<Covered<'_>> = (from..until)
+    // Markers were for the router; as an open point or a decision they would only puzzle.
+    let said: Vec<(&EntryId, Cow<'_, Message>)> = (from..until)
         .filter_map(|number| log.said(number))
-        .map(|(entry, message)| Covered { entry: &entry.id, message })
+        .map(|(entry, message)| (&entry.id, without_markers(message)))
         .collect();
+    let new: Vec<Covered<'_>> =
+        said.iter().map(|(entry, message)| Covered { entry, message }).collect();
     let tokenizer = Tokenizer::Claude;
     let task =
         SummaryTask { previous, covered: &new, max_tokens: MINUTES_TOKENS, tokenizer: &tokenizer };

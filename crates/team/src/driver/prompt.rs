@@ -70,6 +70,14 @@ pub(super) fn hash_of(system: Option<&str>, text: &str) -> Box<str> {
     format!("b3-{}", hex.get(..32).unwrap_or(&hex)).into()
 }
 
+/// A passage that was recalled.
+struct Recalled {
+    entry: EntryId,
+    /// Who said it.
+    speaker: Option<Box<str>>,
+    text: String,
+}
+
 /// Finds what is no longer in a window. Kept from turn to turn; takes new messages in as they come.
 #[derive(Default)]
 pub(super) struct Recall {
@@ -95,7 +103,7 @@ impl Recall {
         first: usize,
         request: &Message,
         tokens: u64,
-    ) -> Vec<(EntryId, String)> {
+    ) -> Vec<Recalled> {
         self.catch_up(log, first);
         let count = log.said_count();
         let recent: Vec<&Message> = (count.saturating_sub(RECENT_MESSAGES)..count)
@@ -110,7 +118,9 @@ impl Recall {
             |number| log.said(number).map(|(_, message)| message),
         );
         let with_id = |passage: tertulia_context::recall::Passage| {
-            log.said(passage.place).map(|(entry, _)| (entry.id.clone(), passage.text))
+            let (entry, message) = log.said(passage.place)?;
+            let speaker = message.speaker.as_deref().map(|speaker| speaker.role_id.clone());
+            Some(Recalled { entry: entry.id.clone(), speaker, text: passage.text })
         };
         found.into_iter().filter_map(with_id).collect()
     }
@@ -155,7 +165,7 @@ pub(super) fn pieces<'l>(
         if !passages.is_empty() {
             context.push(from(RECALL_SPEAKER, Cow::Owned(recall_text(&passages))));
         }
-        recalled = passages.into_iter().map(|(id, _)| id).collect();
+        recalled = passages.into_iter().map(|passage| passage.entry).collect();
     }
     let mut own = vec![false; context.len()];
     for number in (first..count).filter(|number| Some(*number) != answered) {
@@ -234,10 +244,12 @@ fn content<'l>(entry: &Entry, message: &'l Message) -> Cow<'l, str> {
     if is_partial(entry) { Cow::Owned(text.into_owned() + CUT_OFF) } else { text }
 }
 
-fn recall_text(passages: &[(EntryId, String)]) -> String {
+fn recall_text(passages: &[Recalled]) -> String {
     let mut text = String::from(RECALL_HEAD);
-    for (id, passage) in passages {
-        text.push_str(&format!("\n({id}) {}", strip_markers(passage, Strip::Preserve).text));
+    for Recalled { entry, speaker, text: passage } in passages {
+        let speaker = speaker.as_deref().map(|name| format!("{name}: ")).unwrap_or_default();
+        let passage = strip_markers(passage, Strip::Preserve).text;
+        text.push_str(&format!("\n({entry}) {speaker}{passage}"));
     }
     text
 }

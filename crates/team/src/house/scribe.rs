@@ -1,9 +1,11 @@
 //! The scribe: the minutes of the session so far, from what was said and nothing else.
 
+use std::borrow::Cow;
+
 use tertulia_context::compact::{Covered, SummaryTask, extract};
 use tertulia_context::tokens::Tokenizer;
 use tertulia_context::{Strip, strip_markers};
-use tertulia_session::{Message, Part, Parts};
+use tertulia_session::{Message, Part, PartKind};
 
 /// How long the minutes may be.
 const TOKENS_MAX: u64 = 2_000;
@@ -20,7 +22,8 @@ const TOKEN_BYTES: u64 = 4;
 /// Writes minutes of these messages, oldest first, the one that asks for them aside.
 pub(crate) fn write_minutes(said: &[Covered<'_>]) -> String {
     // Markers are for the router, and minutes that hold one would route.
-    let clean: Vec<Message> = said.iter().map(|one| without_markers(one.message)).collect();
+    let clean: Vec<Cow<'_, Message>> =
+        said.iter().map(|one| without_markers(one.message)).collect();
     let covered: Vec<Covered<'_>> = said
         .iter()
         .zip(&clean)
@@ -52,12 +55,24 @@ fn without_names(minutes: &str) -> String {
     kept.collect()
 }
 
-fn tokens_for(said: &[Message]) -> u64 {
+fn tokens_for(said: &[Cow<'_, Message>]) -> u64 {
     let bytes: u64 = said.iter().map(|message| message.text().len() as u64).sum();
     (bytes / TOKEN_BYTES * SHARE / 100).clamp(TOKENS_MIN, TOKENS_MAX)
 }
 
-fn without_markers(message: &Message) -> Message {
-    let text = strip_markers(&message.text(), Strip::Preserve).text.into_owned();
-    Message { parts: Parts::from([Part::text(text)]), ..message.clone() }
+/// A message without what it says to the router. Whatever else it holds stays.
+pub(crate) fn without_markers(message: &Message) -> Cow<'_, Message> {
+    let is_clean = |part: &Part| match &part.kind {
+        PartKind::Text(text) => strip_markers(text, Strip::Preserve).text == *text,
+        _ => true,
+    };
+    if message.parts.iter().all(is_clean) {
+        return Cow::Borrowed(message);
+    }
+    let clean = |part: &Part| match &part.kind {
+        PartKind::Text(text) => Part::text(strip_markers(text, Strip::Preserve).text.into_owned()),
+        _ => part.clone(),
+    };
+    let parts = message.parts.iter().map(clean).collect();
+    Cow::Owned(Message { parts, ..message.clone() })
 }

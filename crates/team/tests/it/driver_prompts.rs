@@ -44,6 +44,23 @@ fn a_long_conversation_is_carried_by_minutes_and_recall() {
 }
 
 #[test]
+fn minutes_and_recalled_passages_say_who_spoke_and_nothing_to_the_router() {
+    let mut max = scripted("max", &["Shall we keep the gateway? [NEXT: ann]"]);
+    max.window = 2;
+    let (_, mut driver) = begin(team(vec![max]));
+    let mut heard = Heard::default();
+    for number in 0..24 {
+        let text = format!("What about the gateway number {number}? [NEXT: max!P1]");
+        driver.say(None, &text, &mut heard).unwrap();
+        driver.run(&mut heard).unwrap();
+    }
+    let prompt = driver.prompt_for("max").unwrap();
+    assert!(prompt.covered >= 16 && !prompt.recalled.is_empty(), "{}", prompt.text);
+    assert!(!prompt.text.contains("[NEXT"), "{}", prompt.text);
+    assert!(prompt.text.contains(") ann: What about the gateway number"), "{}", prompt.text);
+}
+
+#[test]
 fn the_scribe_writes_what_was_decided_and_routes_nobody() {
     let (_, mut driver) =
         begin(team(vec![TeamMember::scribe("scribe"), scripted("max", &["Never said."])]));
