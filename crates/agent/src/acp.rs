@@ -14,6 +14,7 @@ use tertulia_dialect::stream::{AcpClient, AcpPrompt, ErrorClass, Exit, TurnError
 use crate::clock::{self, Clock};
 use crate::flood::Flood;
 use crate::process::environment::{Environment, Keys};
+use crate::process::neutral::{Reader, neutralise};
 use crate::process::pipes::Tail;
 use crate::process::verdict::{self, CANCELLED};
 use crate::process::{self, CommandLine, Running, StartError, pipes, program};
@@ -51,14 +52,24 @@ fn start(name: &str, spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Runn
     process::start(&command, request.turn)
 }
 
-/// The system text and the prompt as one text.
-fn prompt_text(request: &TurnRequest<'_>) -> String {
-    match request.system.filter(|system| !system.trim().is_empty()) {
+/// The system text and the prompt as one text, with nothing in it that the agent would obey.
+fn prompt_text(request: &TurnRequest<'_>, reader: Reader) -> String {
+    let text = match request.system.filter(|system| !system.trim().is_empty()) {
         Some(system) => {
-            format!("<instructions>\n{}\n</instructions>\n\n{}", system.trim_end(), request.prompt)
+            let system = system.trim_end();
+            format!("<instructions>\n{system}\n</instructions>\n\n{}", request.prompt)
         }
         None => request.prompt.to_owned(),
-    }
+    };
+    neutralise(&text, reader).into_owned()
+}
+
+/// Who reads the prompt, by the program's name. Claude's adapters hand it to Claude Code, which expands
+/// `@path` there too; they may be started by another program (`npx …/claude-agent-acp`).
+fn reader_of(spec: &AgentSpec) -> Reader {
+    let mut words = spec.program.iter().chain(&spec.args);
+    let is_claude = words.any(|word| Keys::of_program(word) == Keys::Anthropic);
+    if is_claude { Reader::Claude } else { Reader::Acp }
 }
 
 /// One turn, with its process.
@@ -85,7 +96,7 @@ impl Turn {
         let prompt = AcpPrompt {
             cwd: &cwd.to_string_lossy(),
             model: spec.model.as_deref(),
-            prompt: &prompt_text(request),
+            prompt: &prompt_text(request, reader_of(spec)),
         };
         let talk = Talk {
             client: AcpClient::new(&prompt, spec.limits),
@@ -240,19 +251,58 @@ impl Listener for Deaf<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::{AgentKind, Permissions, Timeouts};
+
+    /// What an agent that is started by these words gets.
+    fn text(words: &[&str], system: Option<&str>, prompt: &str) -> String {
+        let (program, args) = words.split_first().unwrap();
+        let spec = AgentSpec {
+            kind: AgentKind::Acp,
+            program: Some((*program).into()),
+            args: args.iter().map(|word| (*word).into()).collect(),
+            env: BTreeMap::new(),
+            model: None,
+            cwd: "/".into(),
+            permissions: Permissions::Read,
+            timeouts: Timeouts::default(),
+            limits: tertulia_dialect::stream::Limits::default(),
+        };
+        let request = TurnRequest { turn: "t", number: 0, prompt, system, body: None };
+        prompt_text(&request, reader_of(&spec))
+    }
 
     #[test]
     fn the_system_text_stands_at_the_head_of_the_prompt() {
-        let mut request = TurnRequest {
-            turn: "t",
-            number: 0,
-            prompt: "Hello",
-            system: Some("Be.\n"),
-            body: None,
-        };
-        assert_eq!(prompt_text(&request), "<instructions>\nBe.\n</instructions>\n\nHello");
-        request.system = None;
-        assert_eq!(prompt_text(&request), "Hello");
+        let whole = "<instructions>\nBe.\n</instructions>\n\nHello";
+        assert_eq!(text(&["bot"], Some("Be.\n"), "Hello"), whole);
+        assert_eq!(text(&["bot"], None, "Hello"), "Hello");
+        assert_eq!(text(&["bot"], Some(" "), "Hello"), "Hello");
+    }
+
+    #[test]
+    fn a_prompt_is_no_command_of_the_agent() {
+        let gemini = ["gemini", "--acp"];
+        assert_eq!(text(&gemini, None, " /memory show"), r" \/memory show");
+        assert_eq!(text(&gemini, None, "$memory show"), r"\$memory show");
+        assert_eq!(text(&["claude-agent-acp"], None, "/compact"), r"\/compact");
+        assert!(text(&gemini, Some("Be."), "/help").ends_with("\n/help"), "it begins elsewhere");
+    }
+
+    #[test]
+    fn an_at_sign_is_escaped_only_for_adapters_of_claude() {
+        for name in ["claude-code-acp", "/opt/bin/claude-agent-acp", "./claude-acp"] {
+            assert_eq!(text(&[name], None, "see @(a)/b"), r"see \@(a)/b", "{name}");
+        }
+        let started = ["npx", "-y", "@zed-industries/claude-code-acp@1"];
+        assert_eq!(
+            text(&started, Some("Read @a."), "@b"),
+            text(&["claude-acp"], Some("Read @a."), "@b")
+        );
+        for name in ["gemini", "codex-acp", "/opt/claude/bin/bot"] {
+            assert_eq!(text(&[name, "--acp"], None, "see @(a)/b"), "see @(a)/b", "{name}");
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! Other kinds of agents that are programs, and `probe`, use the layer below: `process/start.rs` says how
 //! a program is started and ended, `process/pipes.rs` serves its pipes, `process/environment.rs` and
 //! `process/program.rs` say what it sees and where it is found, `process/verdict.rs` makes the report of a
-//! turn that never began.
+//! turn that never began, `process/neutral.rs` takes the commands out of a prompt.
 
 mod claude;
 mod codex;
@@ -14,7 +14,8 @@ pub(crate) mod environment;
 mod gemini;
 mod hearing;
 mod holder;
-mod neutral;
+mod live;
+pub(crate) mod neutral;
 pub(crate) mod pipes;
 mod prepare;
 mod proc_table;
@@ -26,6 +27,7 @@ mod turn;
 pub(crate) mod verdict;
 
 pub(crate) use holder::containment;
+pub(crate) use live::end_all_now;
 pub(crate) use start::{CommandLine, Running, StartError, start};
 pub(crate) use strays::{end_strays, is_held};
 

@@ -152,7 +152,8 @@ pub struct TurnReport {
     pub ended: Ended,
     /// What held its processes together.
     pub containment: Containment,
-    /// How many processes it had left behind, all ended now.
+    /// How many of its processes still lived when the program itself had ended: a moment later where it ended
+    /// by itself, after `grace` where it was asked to. All are ended now. 0 where it had to be killed itself.
     pub left_behind: usize,
 }
 

@@ -70,6 +70,7 @@ pub use team::{
 };
 
 // What the doors need of agents: they know the team, not the agents.
+pub use tertulia_agent::end_all_now;
 pub use tertulia_agent::{
     Containment, PermissionAnswer, PermissionChoice, PermissionRequest, Probe, ProbeKind, SignIn,
     containment, find as find_program, probe,

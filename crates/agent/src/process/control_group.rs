@@ -57,11 +57,15 @@ impl ControlGroup {
         pids.into_iter().filter_map(proc_table::identify).collect()
     }
 
-    /// Kills all of them, those being forked too.
-    pub(super) fn kill(&self) {
-        if let Err(error) = std::fs::write(self.path.join("cgroup.kill"), "1") {
+    /// Kills all of them, those being forked too. Says how many were seen in it.
+    pub(super) fn kill(&self) -> usize {
+        let seen = self.members(0).len();
+        if let Err(error) = std::fs::write(self.path.join("cgroup.kill"), "1")
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
             tracing::warn!(group = %self.path.display(), %error, "a group could not be killed");
         }
+        seen
     }
 
     /// Takes it away. The kernel refuses for a moment after the last member's death.

@@ -61,11 +61,13 @@ impl Descendants {
         living
     }
 
-    /// Kills all that live.
-    pub(super) fn kill(&mut self) {
-        for identity in self.look_now(true) {
-            proc_table::signal(identity, Signal::KILL);
+    /// Kills all that live, and says how many there were.
+    pub(super) fn kill(&mut self) -> usize {
+        let living = self.look_now(true);
+        for identity in &living {
+            proc_table::signal(*identity, Signal::KILL);
         }
+        living.len()
     }
 
     /// Takes the exit status of orphans that came to us.

@@ -2,13 +2,14 @@
 //! a watch over descendants. Called by [`super::start()`]. The two are a closed set.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
-use std::process::Command;
-use std::sync::OnceLock;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use super::control_group::{self, ControlGroup};
 use super::descendants::Descendants;
+use super::live::{self, Held, lock};
 use super::proc_table::{self, Identity};
 use super::start::new_command;
 use crate::Containment;
@@ -25,14 +26,52 @@ const SETSID: [&str; 2] = ["/usr/bin/setsid", "/bin/setsid"];
 /// The holder of one turn.
 #[derive(Debug)]
 pub(super) struct Holder {
+    number: u64,
     mark: OsString,
-    means: Means,
+    /// Where a control group holds.
+    group: Option<PathBuf>,
+    means: Held,
 }
 
+/// How a turn's processes are known.
 #[derive(Debug)]
-enum Means {
+pub(super) enum Means {
     Group { group: ControlGroup, main: u32 },
     Descendants(Descendants),
+}
+
+impl Means {
+    /// The program runs.
+    pub(super) fn hold(&mut self, pid: u32) {
+        match self {
+            Self::Group { main, .. } => *main = pid,
+            Self::Descendants(descendants) => descendants.hold(pid),
+        }
+    }
+
+    /// All that live, but for the program itself.
+    fn others(&mut self) -> Vec<Identity> {
+        match self {
+            Self::Group { group, main } => group.members(*main),
+            Self::Descendants(descendants) => descendants.others(),
+        }
+    }
+
+    /// Kills all, and says how many were seen alive.
+    pub(super) fn kill(&mut self) -> usize {
+        match self {
+            Self::Group { group, .. } => group.kill(),
+            Self::Descendants(descendants) => descendants.kill(),
+        }
+    }
+
+    /// Nothing is left to hold.
+    pub(super) fn release(&mut self) {
+        match self {
+            Self::Group { group, .. } => group.remove(),
+            Self::Descendants(descendants) => descendants.reap(),
+        }
+    }
 }
 
 /// What holds turns together here.
@@ -56,17 +95,18 @@ impl Holder {
         let is_group = forced.unwrap_or_else(containment) == Containment::ControlGroup;
         let group =
             if is_group { ControlGroup::create(&format!("{owner}-{number}")) } else { None };
+        let path = group.as_ref().map(|group| group.path().to_owned());
         let means = match group {
             Some(group) => Means::Group { group, main: 0 },
             None => Means::Descendants(Descendants::new(&mark)),
         };
-        Self { mark: mark.into(), means }
+        Self { number, mark: mark.into(), group: path, means: Arc::new(Mutex::new(means)) }
     }
 
     pub(super) fn containment(&self) -> Containment {
-        match &self.means {
-            Means::Group { .. } => Containment::ControlGroup,
-            Means::Descendants(_) => Containment::Descendants,
+        match self.group {
+            Some(_) => Containment::ControlGroup,
+            None => Containment::Descendants,
         }
     }
 
@@ -80,13 +120,13 @@ impl Holder {
         let setsid = SETSID.iter().map(Path::new).find(|path| path.is_file());
         let mut command = new_command(Path::new("/bin/sh"));
         command.arg("-c");
-        match &self.means {
+        match &self.group {
             // The shell enters the group before it becomes the program: nothing is started outside.
-            Means::Group { group, .. } => {
+            Some(group) => {
                 command.arg(format!("{CLOSE}; {}", control_group::ENTER)).arg("sh");
-                command.arg(group.path());
+                command.arg(group);
             }
-            Means::Descendants(_) => {
+            None => {
                 command.arg(format!(r#"{CLOSE}; exec "$@""#)).arg("sh");
             }
         }
@@ -97,31 +137,25 @@ impl Holder {
         command
     }
 
-    /// The program runs.
-    pub(super) fn hold(&mut self, pid: u32) {
-        match &mut self.means {
-            Means::Group { main, .. } => *main = pid,
-            Means::Descendants(descendants) => descendants.hold(pid),
-        }
+    /// Starts the command that was wrapped. From then on it is held; `None` where everything is being ended.
+    pub(super) fn spawn(&self, line: &mut Command) -> Option<std::io::Result<Child>> {
+        live::spawn(self.number, &self.means, line)
     }
 
     /// Looks for descendants, where this is how they are known.
-    pub(super) fn look(&mut self) {
-        if let Means::Descendants(descendants) = &mut self.means {
+    pub(super) fn look(&self) {
+        if let Means::Descendants(descendants) = &mut *lock(&self.means) {
             descendants.look();
         }
     }
 
     /// All that live, but for the program itself.
-    pub(super) fn others(&mut self) -> Vec<Identity> {
-        match &mut self.means {
-            Means::Group { group, main } => group.members(*main),
-            Means::Descendants(descendants) => descendants.others(),
-        }
+    pub(super) fn others(&self) -> Vec<Identity> {
+        lock(&self.means).others()
     }
 
     /// Asks all to end.
-    pub(super) fn terminate(&mut self, main: u32) {
+    pub(super) fn terminate(&self, main: u32) {
         let main = proc_table::identify(main);
         for identity in self.others().into_iter().chain(main) {
             proc_table::signal(identity, rustix::process::Signal::TERM);
@@ -129,18 +163,13 @@ impl Holder {
     }
 
     /// Ends all.
-    pub(super) fn kill(&mut self) {
-        match &mut self.means {
-            Means::Group { group, .. } => group.kill(),
-            Means::Descendants(descendants) => descendants.kill(),
-        }
+    pub(super) fn kill(&self) {
+        lock(&self.means).kill();
     }
 
     /// Nothing is left to hold.
-    pub(super) fn release(&mut self) {
-        match &mut self.means {
-            Means::Group { group, .. } => group.remove(),
-            Means::Descendants(descendants) => descendants.reap(),
-        }
+    pub(super) fn release(&self) {
+        live::forget(self.number);
+        lock(&self.means).release();
     }
 }

@@ -71,6 +71,8 @@ pub(crate) enum StartError {
     NotAllowed { message: Box<str> },
     #[error("{what}: {error}; see to the room and the rights of the temporary folder")]
     Files { what: &'static str, error: std::io::Error },
+    #[error("everything is being ended, and nothing is started any more; ask again in a new run")]
+    Ending,
     #[error("{} cannot be started: {error}; see whether it runs by hand", program.display())]
     Spawn { program: PathBuf, error: std::io::Error },
 }
@@ -82,6 +84,7 @@ impl From<StartError> for TurnError {
             StartError::Spawn { error, .. } if error.kind() == std::io::ErrorKind::WouldBlock => {
                 ErrorClass::Crash
             }
+            StartError::Ending => ErrorClass::Cancelled,
             _ => ErrorClass::Setup,
         };
         Self { class, message: error.to_string().into() }
@@ -144,20 +147,16 @@ pub(crate) fn start_held(
     forced: Option<Containment>,
 ) -> Result<Running, StartError> {
     command.check()?;
-    let mut holder = Holder::new(turn, forced);
+    let holder = Holder::new(turn, forced);
     let mut line = holder.wrap(&command.program, &command.args);
     line.env_clear().envs(command.environment.iter()).env("PWD", &command.cwd);
     let (name, value) = holder.mark();
     line.env(name, value).current_dir(&command.cwd);
     line.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = match line.spawn() {
-        Ok(child) => child,
-        Err(error) => {
-            holder.release();
-            return Err(StartError::Spawn { program: command.program.clone(), error });
-        }
-    };
-    holder.hold(child.id());
+    let spawned = holder.spawn(&mut line).ok_or(StartError::Ending).and_then(|spawned| {
+        spawned.map_err(|error| StartError::Spawn { program: command.program.clone(), error })
+    });
+    let mut child = spawned.inspect_err(|_| holder.release())?;
     if let Some(stdout) = &child.stdout {
         widen(stdout);
     }

@@ -27,7 +27,12 @@ pub(crate) fn end_strays() {
 
 /// Ends what carries the mark of an owner that is gone; says how many there were.
 pub(super) fn sweep() -> usize {
-    let strays = marked(proc_table::is_orphaned);
+    kill_marked(proc_table::is_orphaned)
+}
+
+/// Kills what carries a mark of this kind; says how many there were.
+pub(super) fn kill_marked(is_wanted: impl Fn(&str) -> bool) -> usize {
+    let strays = marked(is_wanted);
     for identity in &strays {
         proc_table::signal(*identity, Signal::KILL);
     }

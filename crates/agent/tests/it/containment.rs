@@ -72,6 +72,21 @@ fn a_cancel_ends_the_whole_tree() {
 }
 
 #[test]
+fn who_is_left_when_the_program_hears_the_polite_word_is_counted() {
+    let deaf = "trap \"\" TERM HUP; echo $$ >\"$OUT/deaf\"; while :; do sleep 0.05; done";
+    for containment in CONTAINMENTS {
+        for (main, count) in [("exec sleep 300", 1..=2), ("while :; do sleep 0.05; done", 0..=0)] {
+            let trap = if count.contains(&0) { "trap '' TERM\n" } else { "" };
+            let stage = Stage::new(&format!("{trap}setsid sh -c '{deaf}' &\n{main}"));
+            let (report, _) = play_until("deaf", &stage, &text(&stage), containment);
+            // One that had to be killed itself has left nobody behind. The deaf one may have a child.
+            assert!(count.contains(&report.left_behind), "{report:?}");
+            assert!(!is_alive(&stage.note("deaf")));
+        }
+    }
+}
+
+#[test]
 fn a_turn_that_was_cancelled_before_it_began_starts_nothing() {
     let stage = Stage::new("echo >\"$OUT/started\"; echo done");
     let cancel = CancelToken::new();
@@ -228,4 +243,76 @@ fn what_a_killed_run_of_ours_left_behind_is_ended_by_the_next() {
         stage::play_held_by(containment, &text(&stage), &CancelToken::new());
         await_that(|| !is_alive(&stray));
     }
+}
+
+/// Plays a part in a process of its own for each containment; it ends by [`tertulia_agent::end_all_now`].
+fn leaving(test: &str, part: impl Fn(Containment)) {
+    const FORCED: &str = "STAGE_CONTAINMENT";
+    let path = ("PATH", "/usr/local/bin:/usr/bin:/bin");
+    for number in ["0", "1"] {
+        if stage::is_in_own_process(test, &[path, (FORCED, number)]) {
+            let number: usize = std::env::var(FORCED).unwrap().parse().unwrap();
+            return part(CONTAINMENTS[number]);
+        }
+    }
+}
+
+#[test]
+fn who_leaves_the_process_ends_all_turns_at_once() {
+    let test = "containment::who_leaves_the_process_ends_all_turns_at_once";
+    leaving(test, |containment| {
+        let script = format!(
+            "trap '' TERM INT HUP\n{STRAYS}\necho $$ >\"$OUT/main\"\nwhile :; do sleep 0.05; done"
+        );
+        let stages = [Stage::new(&script), Stage::new(&script)];
+        std::thread::scope(|scope| {
+            let turns = stages.each_ref().map(|stage| {
+                let spec = text(stage);
+                scope.spawn(move || stage::play_held_by(containment, &spec, &CancelToken::new()))
+            });
+            let mains = stages.each_ref().map(|stage| stage.await_note("main"));
+            let since = Instant::now();
+            tertulia_agent::end_all_now();
+            let time = since.elapsed();
+            stages.iter().for_each(assert_all_gone);
+            assert!(mains.iter().all(|main| !is_alive(main)));
+            assert!(time < Duration::from_secs(1), "{time:?}");
+            for turn in turns {
+                assert_eq!(stage::failure(&turn.join().unwrap()).0, "crash");
+            }
+        });
+        let report = stage::play_held_by(containment, &text(&stages[0]), &CancelToken::new());
+        assert_eq!(stage::failure(&report).0, "cancelled");
+        assert_eq!(report.containment, Containment::None);
+        // A second time there is nothing to do.
+        tertulia_agent::end_all_now();
+    });
+}
+
+#[test]
+fn who_leaves_while_turns_are_being_started_leaves_nothing() {
+    let test = "containment::who_leaves_while_turns_are_being_started_leaves_nothing";
+    leaving(test, |containment| {
+        let stage = Stage::new("( setsid sleep 300 & )\nsleep 300");
+        let out = stage.spec(AgentKind::Acp).env["OUT"].clone();
+        let living = || {
+            let processes = std::fs::read_dir("/proc").unwrap().flatten();
+            let pids = processes.filter_map(|entry| entry.file_name().into_string().ok());
+            let is_ours = |pid: &String| {
+                let environment = std::fs::read(format!("/proc/{pid}/environ"));
+                environment.is_ok_and(|it| String::from_utf8_lossy(&it).contains(&*out))
+            };
+            pids.filter(is_ours).filter(|pid| is_alive(pid)).count()
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                let spec = text(&stage);
+                scope.spawn(move || stage::play_held_by(containment, &spec, &CancelToken::new()));
+            }
+            await_that(|| living() > 0);
+            tertulia_agent::end_all_now();
+            assert_eq!(living(), 0);
+        });
+        assert_eq!(living(), 0);
+    });
 }

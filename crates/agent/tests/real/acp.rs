@@ -31,6 +31,28 @@ fn an_answer_arrives_byte_for_byte() {
 }
 
 #[test]
+fn a_prompt_that_looks_like_a_command_is_none() {
+    for prompt in ["/memory show", "\n /help", "\u{feff}/about", "$memory show"] {
+        let outcome = trial([Step::text("It is a word.")]).run(prompt);
+        assert_eq!(outcome.text(), "It is a word.", "{prompt}");
+        let asked = outcome.only_request().user.replace('\\', "");
+        assert_eq!(asked, prompt);
+    }
+}
+
+#[test]
+fn an_at_sign_in_a_prompt_is_left_alone_and_names_no_file() {
+    let trial = trial([Step::text("No.")]);
+    std::fs::write(trial.work().join("secret.txt"), "what-is-in-the-file\n").unwrap();
+    let prompt = "Have you read @secret.txt, @(/../secret.txt or @\u{85}/../secret.txt?";
+    let outcome = trial.run(prompt);
+    assert_eq!(outcome.text(), "No.");
+    let asked = outcome.only_request();
+    assert!(!asked.body.contains("what-is-in-the-file"), "{}", asked.user);
+    assert_eq!(asked.user, prompt);
+}
+
+#[test]
 fn what_is_asked_for_and_not_allowed_is_not_done() {
     let steps = [Step::Shell("echo data > written.txt".into()), Step::text("I have tried.")];
     let trial = trial(steps);

@@ -64,19 +64,27 @@ fn a_long_prompt_arrives_byte_for_byte(program: Program) {
 }
 
 fn a_path_after_an_at_sign_is_not_replaced_by_the_file(program: Program) {
+    // Each is resolved from the folder, by its letters alone: what is before `/../` need not be there.
+    let prompt = "Have you read @secret.txt and x@secret.txt, @(/../secret.txt, @{x}/../secret.txt, \
+                  @\u{85}/../secret.txt, @\u{a0}/../secret.txt, @\u{3000}/../secret.txt, \
+                  @\"secret.txt\", 。@secret.txt or \u{feff}@secret.txt?";
     let trial = Trial::new(program, [Step::text("No.")]);
     fs::write(trial.work().join("secret.txt"), "what-is-in-the-file\n").unwrap();
-    let outcome = trial.run("Have you read @secret.txt and x@secret.txt?");
+    let outcome = trial.run(prompt);
     assert_eq!(outcome.text(), "No.");
     let asked = outcome.only_request();
     assert!(!asked.body.contains("what-is-in-the-file"), "{}", asked.user);
-    assert_eq!(asked.user.replace('\\', ""), "Have you read @secret.txt and x@secret.txt?");
+    assert_eq!(asked.user.replace('\\', ""), prompt);
 }
 
 fn a_prompt_that_looks_like_a_command_is_none(program: Program) {
-    let outcome = Trial::new(program, [Step::text("It is a path.")]).run("/context of what?");
-    assert_eq!(outcome.text(), "It is a path.");
-    assert_eq!(outcome.only_request().user.replace('\\', ""), "/context of what?");
+    // What the programs trim is more than blanks.
+    for prompt in ["/context of what?", "\u{feff} /context of what?"] {
+        let outcome = Trial::new(program, [Step::text("It is a path.")]).run(prompt);
+        assert_eq!(outcome.text(), "It is a path.");
+        let asked = outcome.only_request().user.replace('\\', "");
+        assert!(asked.ends_with("/context of what?"), "{asked}");
+    }
 }
 
 fn a_slow_answer_arrives_in_its_order(program: Program) {

@@ -1,5 +1,6 @@
 //! Ctrl-C, or a request to end, while a chat without a terminal works: the table is left, so that what was
-//! said so far is stored and no agent stays behind. Somebody who asks again is heard at once.
+//! said so far is stored and no agent stays behind. Somebody who asks again is heard at once: agents are killed
+//! then, and the process ends.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,6 +38,8 @@ impl Interrupt {
         let listen = move || {
             for _ in &mut signals {
                 if flag.swap(true, Ordering::SeqCst) {
+                    // Nobody unwinds the turn that runs, and its agent has a session of its own.
+                    tertulia_team::end_all_now();
                     std::process::exit(INTERRUPTED);
                 }
                 let door = shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -66,6 +69,8 @@ fn leave(door: &Door) {
         thread::sleep(MOMENT);
     }
     thread::sleep(GRACE);
+    // Nothing is left to end, unless the table went away with its turn still running.
+    tertulia_team::end_all_now();
     std::process::exit(INTERRUPTED);
 }
 

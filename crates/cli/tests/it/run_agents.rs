@@ -150,21 +150,35 @@ fn an_interrupt_keeps_what_was_said_and_ends_the_agent() {
     assert_eq!(room.said()[1], ("max".to_owned(), "one\ntwo\n".to_owned()));
 }
 
+/// Does not mind being asked to end, and neither does its child in a session of its own.
+const DEAF: &str = "trap '' TERM INT HUP; cat > /dev/null; echo one
+setsid sh -c 'trap \"\" TERM INT HUP; echo $$ > child; while :; do sleep 1; done' &
+( ( setsid sleep 300 & echo $! > orphan ) & )
+echo $$ > pid; while :; do sleep 1; done";
+
 #[test]
-fn a_second_interrupt_ends_at_once() {
-    // The agent does not mind being asked to end.
-    let script = "trap '' TERM INT; cat > /dev/null; echo $$ > pid; while :; do sleep 1; done";
-    let room = Room::new(&team(script));
+fn a_second_interrupt_ends_at_once_and_takes_the_agent_along() {
+    let room = Room::new(&team(DEAF));
     let child = room.start(&["run", "hello", "--trust"]);
-    let pid = pid_in(&room.path("pid"));
+    let pids = ["pid", "child", "orphan"].map(|name| pid_in(&room.path(name)));
     signal("-INT", child.id());
     std::thread::sleep(std::time::Duration::from_millis(200));
+    assert!(pids.iter().all(|pid| is_alive(pid)), "they are asked to end, and do not");
     signal("-INT", child.id());
     let left = Left::of(child);
     assert_eq!(left.code, Some(130), "{left:?}");
-    // Whatever is left is ended by whoever opens the table next.
+    // Not when the table is opened next: now.
+    for pid in &pids {
+        assert!(!is_alive(pid), "{pid} lives on");
+    }
+    let before = room.entries();
     room.tertulia(&["run", "--continue"]);
-    wait_until("the agent's end", || !is_alive(&pid));
+    assert_eq!(room.entries()[..before.len()], before);
+    // Its end may have been stored in the same moment.
+    let turns = room.turns();
+    let expected = ["max queued", "max started"];
+    assert_eq!(turns[..2], expected);
+    assert!(["max interrupted", "max cancelled"].contains(&&*turns[2]), "{turns:?}");
 }
 
 #[test]

@@ -32,6 +32,8 @@ pub(super) struct Turn {
     is_text_stale: bool,
     /// There was more text than is kept.
     is_overlong: bool,
+    /// The last text before this one that had words, and whether there was more of it than is kept.
+    earlier: (String, bool),
     tool_names: BTreeMap<Box<str>, Box<str>>,
     pub(super) denied_tools: Vec<DeniedTool>,
     pub(super) usage: Option<Usage>,
@@ -104,7 +106,10 @@ impl Turn {
             return;
         }
         if self.is_text_stale {
-            self.text.clear();
+            let stale = (std::mem::take(&mut self.text), self.is_overlong);
+            if has_words(&stale.0) {
+                self.earlier = stale;
+            }
             self.open_from = 0;
             self.is_text_stale = false;
             self.is_overlong = false;
@@ -245,12 +250,27 @@ impl Turn {
     pub(super) fn succeed_with_pieces(&mut self, may_repeat: bool, out: Out<'_>) {
         self.end_text(out);
         let text = if self.is_text_stale { String::new() } else { self.text.clone() };
+        self.succeed_as_pieced(text, self.is_overlong, may_repeat, out);
+    }
+
+    /// The agent says that it succeeded; its last text that has words is the answer, also where tools came
+    /// after it.
+    pub(super) fn succeed_with_last_words(&mut self, may_repeat: bool, out: Out<'_>) {
+        self.end_text(out);
+        let (text, is_cut) = match has_words(&self.text) {
+            true => (self.text.clone(), self.is_overlong),
+            false => std::mem::take(&mut self.earlier),
+        };
+        self.succeed_as_pieced(text, is_cut, may_repeat, out);
+    }
+
+    fn succeed_as_pieced(&mut self, text: String, is_cut: bool, may_repeat: bool, out: Out<'_>) {
         let origin = match may_repeat {
             true if begins_again(&text) => TextOrigin::Repeated,
             true => TextOrigin::Pieced,
             false => TextOrigin::Stated,
         };
-        self.end_with(End::Success { text, origin, is_cut: self.is_overlong }, out);
+        self.end_with(End::Success { text, origin, is_cut }, out);
     }
 
     fn end_with(&mut self, end: End, out: Out<'_>) {
@@ -288,6 +308,10 @@ impl Turn {
     pub(super) fn into_partial_text(self) -> Option<String> {
         Some(self.text).filter(|text| !text.is_empty())
     }
+}
+
+fn has_words(text: &str) -> bool {
+    !text.trim_start().is_empty()
 }
 
 /// Whether a text's first words stand in it again, as they do when an attempt is repeated. A hint: a

@@ -200,6 +200,59 @@ fn every_request_of_the_agent_is_answered_once() {
     assert!(matches!(asks.pop(), Some(AcpAsk::Permit(_))), "{asks:?}");
 }
 
+/// What a turn comes to in which an agent says and does this; `|` is a tool.
+fn answer_of(steps: &[&str]) -> Result<String, ErrorClass> {
+    let mut lines = Fixture::named("acp-text").bytes.split_inclusive(|byte| *byte == b'\n');
+    let mut client = AcpClient::new(&PROMPT, Limits::default());
+    let (mut events, mut asks) = (Vec::new(), Vec::new());
+    let mut push = |line: &[u8]| client.push(line, &mut events, &mut asks);
+    push(&lines.by_ref().take(2).collect::<Vec<_>>().concat());
+    for (number, step) in steps.iter().enumerate() {
+        let update = match *step {
+            "|" => serde_json::json!({
+                "sessionUpdate": "tool_call", "toolCallId": number.to_string(), "title": "ls",
+                "rawInput": {"command": "ls"}, "status": "completed",
+            }),
+            "pending" => serde_json::json!({
+                "sessionUpdate": "tool_call", "toolCallId": number.to_string(), "title": "ls",
+                "rawInput": {}, "status": "pending",
+            }),
+            text => serde_json::json!({
+                "sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text},
+            }),
+        };
+        let line = serde_json::json!({
+            "method": "session/update", "params": {"sessionId": "s-1", "update": update},
+        });
+        push(format!("{line}\n").as_bytes());
+    }
+    push(b"{\"id\":4,\"result\":{\"stopReason\":\"end_turn\"}}\n");
+    let output = client.finish(Exit::Code(0), "", &mut events);
+    let told = events.iter().find_map(|event| match event {
+        StreamEvent::FinalText { text, .. } => Some(text.clone()),
+        _ => None,
+    });
+    let answer = output.final_text.map(|answer| answer.text);
+    if answer.is_some() {
+        assert_eq!(told, answer);
+    }
+    answer.ok_or_else(|| output.error.unwrap().class)
+}
+
+#[test]
+fn the_last_words_are_the_answer_also_where_tools_come_after_them() {
+    let check = |steps: &[&str], expected: &str| assert_eq!(answer_of(steps).unwrap(), expected);
+    check(&["It is done.", "|"], "It is done.");
+    check(&["First.", "|", "It is ", "done.", "|", "|"], "It is done.");
+    check(&["It is done.", "|", "\n", "|", " "], "It is done.");
+    check(&["It is done.", "|", "\n\n"], "It is done.");
+    check(&["pending", "It is done."], "It is done.");
+    // As ever: what comes after the last tool counts, with its blanks.
+    check(&["First.", "|", "\n", "Second."], "\nSecond.");
+    assert_eq!(answer_of(&["|"]), Err(ErrorClass::Empty));
+    assert_eq!(answer_of(&[" ", "|", "\n"]), Err(ErrorClass::Empty));
+}
+
 #[test]
 fn what_nobody_asked_for_is_a_violation() {
     use ViolationKind::{AfterEnd, BeforeStart, ForeignSession, SecondStart};

@@ -1,6 +1,6 @@
 //! Ctrl-C while the table works: the first one stops the turn that runs, so that what was said so far is
-//! kept; the second one ends the process at once. The same for a request to terminate and for a
-//! terminal that is closed.
+//! kept; the second one ends the process at once, and the agents with it. The same for a request to
+//! terminate and for a terminal that is closed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +30,8 @@ impl Interrupt {
         let listen = move || {
             for _ in &mut signals {
                 if flag.swap(true, Ordering::SeqCst) {
+                    // Nobody unwinds the turn that runs, and its agent has a session of its own.
+                    tertulia_team::end_all_now();
                     std::process::exit(INTERRUPTED);
                 }
                 // The inbox may be full; whoever interrupts again is heard meanwhile.

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
 use super::Parlour;
+use crate::room::{is_alive, pid_in, signal};
 
 pub(super) fn chat(parlour: &Parlour, more: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap())
@@ -131,4 +132,35 @@ fn a_chat_that_is_asked_to_end_stores_what_was_said() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let shown = talk(&parlour, &["--session", "talk"], "");
     assert!(shown.contains("count 2 of many") && shown.contains("(cut off here)"), "{shown}");
+}
+
+#[test]
+fn a_chat_that_is_asked_twice_to_end_takes_the_agent_along() {
+    let team = "[[member]]\nname = \"ann\"\nkind = \"human\"\n\n\
+                [[member]]\nname = \"max\"\nagent = \"command\"\ncommand = [\"sh\", \"deaf.sh\"]\n";
+    let deaf = "trap '' TERM INT HUP\ncat >/dev/null\n\
+                setsid sh -c 'trap \"\" TERM INT HUP; echo $$ >child; while :; do sleep 1; done' &\n\
+                echo $$ >pid\nwhile :; do sleep 1; done\n";
+    let parlour = Parlour::with(team, &[("deaf.sh", deaf)]);
+    let mut child = Command::new(std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap())
+        .args(parlour.arguments(&["--session", "talk"]))
+        .envs(parlour.variables())
+        .current_dir(parlour.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"hello\n").unwrap();
+    let pids = ["pid", "child"].map(|name| pid_in(&parlour.path().join(name)));
+    signal("-TERM", child.id());
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    signal("-TERM", child.id());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    for pid in &pids {
+        assert!(!is_alive(pid), "{pid} lives on");
+    }
+    let shown = talk(&parlour, &["--session", "talk"], "");
+    assert!(shown.contains("ann: hello"), "{shown}");
 }

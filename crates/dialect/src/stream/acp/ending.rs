@@ -37,7 +37,8 @@ impl Acp {
                 (ErrorClass::Limit, "a line of the agent was too long to be read")
             }
             "end_turn" => {
-                turn.succeed_with_pieces(self.may_repeat, out);
+                // Many say what they have done and then do the last of it without a word.
+                turn.succeed_with_last_words(self.may_repeat, out);
                 return Ok(());
             }
             "cancelled" => (ErrorClass::Crash, "the agent says that the turn was cancelled"),

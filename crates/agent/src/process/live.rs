@@ -1,0 +1,115 @@
+//! All that is held now, in this whole process, so that it can be ended at once when somebody wants us gone
+//! and nobody will come to the turns that run. Programs are started through here by [`super::start()`];
+//! [`end_all_now`] is called by whoever is about to leave the process without unwinding it.
+//!
+//! A static, since the process is what is left: the thread that hears a signal has no way to the turns.
+
+use std::collections::BTreeMap;
+use std::process::{Child, Command};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::holder::Means;
+use super::{proc_table, strays};
+
+/// How long is waited for the killed to be gone. They are within a few milliseconds; only what hangs in the
+/// kernel takes longer, and nothing can be done about that.
+const TIME_MAX: Duration = Duration::from_millis(500);
+const PAUSE: Duration = Duration::from_millis(2);
+
+static LIVE: Mutex<Live> = Mutex::new(Live { is_over: false, held: BTreeMap::new() });
+
+/// What is held, by the numbers of the holders.
+struct Live {
+    /// Everything was ended: nothing is started any more.
+    is_over: bool,
+    held: BTreeMap<u64, Held>,
+}
+
+/// The means of one holder, shared with the turn that it belongs to.
+pub(super) type Held = Arc<Mutex<Means>>;
+
+/// Locks; a thread that panicked left nothing half done.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts a program that this holder holds; `None` where everything is being ended. Both are one step: a
+/// program either is known to [`end_all_now`] or is not started.
+pub(super) fn spawn(
+    number: u64,
+    held: &Held,
+    line: &mut Command,
+) -> Option<std::io::Result<Child>> {
+    let mut live = lock(&LIVE);
+    if live.is_over {
+        return None;
+    }
+    let child = line.spawn();
+    if let Ok(child) = &child {
+        lock(held).hold(child.id());
+        live.held.insert(number, Arc::clone(held));
+    }
+    Some(child)
+}
+
+/// Nothing is left to hold by this holder.
+pub(super) fn forget(number: u64) {
+    lock(&LIVE).held.remove(&number);
+}
+
+/// Kills every process of every turn that runs, and whatever else was started here, without a polite word.
+/// Nothing is started afterwards.
+pub(crate) fn end_all_now() {
+    let (done, is_done) = mpsc::channel();
+    let end = move || {
+        end_all();
+        // Whoever waited has gone on.
+        let _ = done.send(());
+    };
+    // From a thread of its own: whoever ends us must not wait for a lock, or for a file of a process that
+    // hangs, longer than this.
+    match thread::Builder::new().name("tertulia-end".to_owned()).spawn(end) {
+        Ok(_) => drop(is_done.recv_timeout(TIME_MAX)),
+        Err(_) => end_all(),
+    }
+}
+
+fn end_all() {
+    let held: Vec<Held> = {
+        let mut live = lock(&LIVE);
+        live.is_over = true;
+        live.held.values().cloned().collect()
+    };
+    if held.is_empty() {
+        return;
+    }
+    let until = Instant::now() + TIME_MAX;
+    // Again and again: what is being killed may start another one.
+    while kill(&held) > 0 && Instant::now() < until {
+        thread::sleep(PAUSE);
+    }
+    // Where this takes too long, the next turn of anybody sweeps.
+    for means in &held {
+        if let Ok(mut means) = means.try_lock() {
+            means.release();
+        }
+    }
+}
+
+/// One round; says how many still lived.
+fn kill(held: &[Held]) -> usize {
+    // One whose turn is at it is not waited for: it comes again in the next round.
+    let found: usize = held
+        .iter()
+        .map(|means| match means.try_lock() {
+            Ok(mut means) => means.kill(),
+            Err(TryLockError::Poisoned(means)) => means.into_inner().kill(),
+            Err(TryLockError::WouldBlock) => 1,
+        })
+        .sum();
+    // A shell that has not entered its control group yet is in none, and has the mark.
+    let owner = format!("{}-", proc_table::own_name());
+    found + strays::kill_marked(|mark| mark.starts_with(&owner))
+}
