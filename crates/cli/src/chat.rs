@@ -22,6 +22,7 @@ mod report;
 mod screen;
 mod short;
 mod signals;
+mod stall;
 mod style;
 mod teller;
 

@@ -2,6 +2,7 @@
 //! want goes in by the door. Knows no screen: one by lines shows it today, a full one can tomorrow.
 
 use std::io::{PipeReader, PipeWriter, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -151,18 +152,27 @@ fn not_said(error: &DriveError) -> Option<CliError> {
         DriveError::Speaker(why) => Some(DriveError::Speaker(why.clone()).into()),
         DriveError::SomebodyElse => Some(DriveError::SomebodyElse.into()),
         // A turn was to be stopped, or the table ends anyway.
-        DriveError::Elsewhere | DriveError::Store(_) => None,
+        DriveError::Elsewhere | DriveError::Store(_) | DriveError::Broken => None,
     }
+}
+
+/// Whoever sits at the screen hears of the end, however sudden it is: else they would wait for ever.
+fn sheltered(attend: impl FnOnce() -> Result<(), DriveError>) -> Result<(), DriveError> {
+    catch_unwind(AssertUnwindSafe(attend)).unwrap_or(Err(DriveError::Broken))
 }
 
 impl Table {
     /// Lets a table run in its own thread.
     pub(crate) fn start(mut driver: Driver, voice: &Voice) -> std::io::Result<Self> {
         let (door, session) = (driver.door(), driver.session().clone());
-        let mut voice = voice.clone();
+        let voice = voice.clone();
         let thread = thread::Builder::new().name("tertulia-table".to_owned()).spawn(move || {
-            let ended = driver.attend(&mut voice);
-            drop(driver);
+            let mut hearing = voice.clone();
+            let ended = sheltered(move || {
+                let ended = driver.attend(&mut hearing);
+                drop(driver);
+                ended
+            });
             voice.say(Heard::Ended(ended));
         })?;
         Ok(Self { door, session, thread })

@@ -18,6 +18,7 @@ use super::history::History;
 use super::keys::Keys;
 use super::screen::{Live, RawMode, Screen};
 use super::signals::{Signals, drain};
+use super::stall::Stall;
 use super::style::{Line, Look};
 use super::teller::{self, Meant, Teller};
 use super::{Room, unknown};
@@ -85,6 +86,7 @@ impl TerminalChat<'_> {
     pub(crate) fn run(mut self, mut table: Table) -> Result<SessionId, CliError> {
         let mode = RawMode::enter().map_err(CliError::Input)?;
         let signals = Signals::catch().map_err(CliError::Input)?;
+        let _stall = Stall::watch(mode.before());
         let outcome = loop {
             match self.turn_of_loop(&mut table, &mode, &signals) {
                 Ok(None) => {}

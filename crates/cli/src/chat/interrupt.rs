@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
@@ -16,6 +16,9 @@ const INTERRUPTED: i32 = 130;
 const MOMENT: Duration = Duration::from_millis(20);
 /// How long the chat has to end by itself once its table is gone. It cannot while it reads a line.
 const GRACE: Duration = Duration::from_millis(300);
+
+/// What comes so soon is the same request: `timeout` signals its child and then the whole group.
+const ECHO: Duration = Duration::from_millis(250);
 
 /// Waits for signals until it is dropped.
 pub(super) struct Interrupt {
@@ -36,7 +39,12 @@ impl Interrupt {
         let handle = signals.handle();
         let (flag, shared) = (Arc::clone(&happened), Arc::clone(&door));
         let listen = move || {
+            let mut first: Option<Instant> = None;
             for _ in &mut signals {
+                if first.is_some_and(|first| first.elapsed() < ECHO) {
+                    continue;
+                }
+                first = first.or_else(|| Some(Instant::now()));
                 if flag.swap(true, Ordering::SeqCst) {
                     // Nobody unwinds the turn that runs, and its agent has a session of its own.
                     tertulia_team::end_all_now();

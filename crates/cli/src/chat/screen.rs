@@ -20,20 +20,36 @@ const PASTES_OFF: &str = "\x1b[?2004l";
 /// The mode of the terminal while keys are read one by one; the old one comes back with the drop, also
 /// when a panic unwinds.
 pub(crate) struct RawMode {
-    before: Termios,
+    before: Cooked,
+}
+
+/// The terminal as it was before.
+#[derive(Clone)]
+pub(crate) struct Cooked(Termios);
+
+impl Cooked {
+    /// Gives it back. Takes no time, whatever the terminal does.
+    pub(crate) fn restore(&self) {
+        let _ = tcsetattr(stdin(), OptionalActions::Now, &self.0);
+    }
 }
 
 impl RawMode {
     /// Lets every key through at once, and shows none.
     pub(crate) fn enter() -> io::Result<Self> {
-        let mode = Self { before: tcgetattr(stdin())? };
+        let mode = Self { before: Cooked(tcgetattr(stdin())?) };
         mode.set()?;
         Ok(mode)
     }
 
+    /// The terminal as it was before.
+    pub(crate) fn before(&self) -> Cooked {
+        self.before.clone()
+    }
+
     /// Sets the mode again, as after the process was stopped and goes on.
     pub(crate) fn set(&self) -> io::Result<()> {
-        let mut raw = self.before.clone();
+        let Cooked(mut raw) = self.before();
         raw.make_raw();
         tcsetattr(stdin(), OptionalActions::Now, &raw)?;
         let _ = rustix::io::write(stdout(), PASTES_ON.as_bytes());
@@ -45,7 +61,7 @@ impl Drop for RawMode {
     fn drop(&mut self) {
         // Past every buffer: this must get through when nothing else does.
         let _ = rustix::io::write(stdout(), PASTES_OFF.as_bytes());
-        let _ = tcsetattr(stdin(), OptionalActions::Now, &self.before);
+        self.before.restore();
     }
 }
 

@@ -19,6 +19,12 @@ pub enum DriveError {
     /// The turn that runs does so in another program.
     #[error("it runs in another program at this table; stop it there")]
     Elsewhere,
+    /// The thread of the table is gone.
+    #[error(
+        "the table came to a sudden end inside this program, which is a defect of ours; what was stored \
+         is kept, open the session again"
+    )]
+    Broken,
     /// It is not clear who speaks.
     #[error(transparent)]
     Speaker(#[from] SpeakerError),
@@ -27,7 +33,7 @@ pub enum DriveError {
 impl DriveError {
     /// Whether the table cannot go on; else only what was wanted was not done.
     pub(super) fn ends_table(&self) -> bool {
-        matches!(self, Self::Store(_))
+        matches!(self, Self::Store(_) | Self::Broken)
     }
 
     pub(super) fn of(error: StoreError) -> Self {

@@ -156,11 +156,14 @@ impl Listener for Ear<'_> {
     }
 
     fn event(&mut self, event: StreamEvent) {
-        // Whoever stops an agent does not want to hear all that it had still to say first. What it wrote
-        // comes with its report.
         if !self.cancel.is_cancelled() {
             self.tell(FromAgent::Said(event));
+            return;
         }
+        // Whoever stops an agent does not wait for all that it had still to say: what finds no room is not
+        // told. What it wrote comes with its report.
+        let said = FromAgent::Said(event);
+        let _ = self.inbox.try_send(Mail::Agent(self.turn.clone(), said));
     }
 
     fn permit(&mut self, request: &PermissionRequest) -> PermissionAnswer {

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
@@ -11,6 +12,9 @@ use tertulia_team::{Command, Door};
 
 /// The exit code of a process that a person interrupted.
 const INTERRUPTED: i32 = 130;
+
+/// What comes so soon is the same request: `timeout` signals its child and then the whole group.
+const ECHO: Duration = Duration::from_millis(250);
 
 /// Waits for signals until it is dropped.
 pub(super) struct Interrupt {
@@ -28,15 +32,18 @@ impl Interrupt {
         let handle = signals.handle();
         let flag = Arc::clone(&happened);
         let listen = move || {
+            let mut first: Option<Instant> = None;
             for _ in &mut signals {
+                if first.is_some_and(|first| first.elapsed() < ECHO) {
+                    continue;
+                }
+                first = first.or_else(|| Some(Instant::now()));
                 if flag.swap(true, Ordering::SeqCst) {
                     // Nobody unwinds the turn that runs, and its agent has a session of its own.
                     tertulia_team::end_all_now();
                     std::process::exit(INTERRUPTED);
                 }
-                // The inbox may be full; whoever interrupts again is heard meanwhile.
-                let door = door.clone();
-                std::thread::spawn(move || door.send(Command::CancelRunning));
+                door.send(Command::CancelRunning);
             }
         };
         let thread = std::thread::Builder::new().name("tertulia-signals".to_owned()).spawn(listen);
