@@ -37,5 +37,6 @@ fn addressees<'d>(driver: &'d Driver, said: &EntryId) -> Vec<&'d str> {
         return Vec::new();
     };
     let routing = message.routing.as_deref().and_then(|to| to.resolved_addressees.as_deref());
-    routing.unwrap_or_default().iter().map(|one| &*one.identifier).collect()
+    let shown = |name: &'d str| driver.team().member(name).map_or(name, |one| one.shown_name());
+    routing.unwrap_or_default().iter().map(|one| shown(&one.identifier)).collect()
 }

@@ -38,7 +38,7 @@ use crate::lines::{LINE_BYTES_MAX, Lines};
 use crate::open_table::OpenTable;
 use act::Place;
 use editor::Editor;
-use engine::{Table, Voice};
+use engine::{Opening, Table, Voice};
 use history::History;
 use interactive::{State, TerminalChat};
 use plain::PlainChat;
@@ -62,8 +62,17 @@ pub(crate) struct Room {
     folder: PathBuf,
     /// Where this program's data is.
     home: Option<PathBuf>,
+    guest: Guest,
+}
+
+/// Who has come.
+pub(crate) struct Guest {
+    /// The person who types; `None` where nobody said so.
+    pub(crate) speaker: Option<Box<str>>,
+    /// The flags that lead back here; `None` where nothing is kept.
+    pub(crate) back: Option<String>,
     /// Whether somebody can be asked.
-    attended: bool,
+    pub(crate) attended: bool,
 }
 
 /// How a chat without a terminal ended.
@@ -95,10 +104,10 @@ impl Room {
         file: TeamFile,
         folder: PathBuf,
         home: Option<PathBuf>,
-        attended: bool,
+        guest: Guest,
     ) -> Self {
         let members = team.members().iter().map(|one| one.member.name.to_string()).collect();
-        Self { store, team, file, members, folder, home, attended }
+        Self { store, team, file, members, folder, home, guest }
     }
 
     /// The store.
@@ -114,14 +123,16 @@ impl Room {
     /// What commands need.
     fn place<'p>(&'p self, voice: &'p Voice) -> Place<'p> {
         let (store, team, file, folder) = (&self.store, &self.team, &self.file, &self.folder);
-        Place { voice, store, team, file, folder }
+        let speaker = self.guest.speaker.as_deref();
+        Place { voice, store, team, file, folder, speaker }
     }
 
     /// Sits down at another session.
     fn reopen(&self, session: &SessionId, voice: &Voice) -> Result<Table, CliError> {
         let mut voice = voice.clone();
+        let (team, attended) = (self.team.clone(), self.guest.attended);
         let Opened { driver, .. } =
-            Driver::reopen(&self.store, session, self.team.clone(), self.attended, &mut voice)?;
+            Driver::reopen(&self.store, session, team, attended, &mut voice)?;
         Table::start(driver, &voice).map_err(CliError::Input)
     }
 
@@ -131,19 +142,24 @@ impl Room {
         streams: &mut Streams<'_>,
         open: impl FnOnce(&mut dyn Audience) -> Result<OpenTable, CliError>,
     ) -> Result<(), CliError> {
-        let (mut voice, heard, bell) = engine::with_bell().map_err(CliError::Input)?;
+        let (voice, heard, bell) = engine::with_bell().map_err(CliError::Input)?;
         let screen = Screen::new(streams.stdout, streams.stdout_has_colour);
         let mut teller = Teller::new(&self.team, &self.file, screen.size().1);
-        let table = open(&mut voice)?;
+        let mut opening = Opening { voice, is_asked: false };
+        let table = open(&mut opening)?;
+        let Opening { voice, is_asked } = opening;
         let history = History::in_folder(self.home.clone());
-        let lines = self.greeting(&table, &mut teller);
+        let lines = self.greeting(&table, is_asked, &mut teller);
         let state = State::new(Editor::new(history.load()), lines);
         let table = Table::start(table.driver, &voice).map_err(CliError::Input)?;
         let chat = TerminalChat { room: self, screen, teller, voice, heard, bell, history, state };
         let session = chat.run(table)?;
-        let farewell = format!("tertulia chat --session {session}  goes on with this talk");
-        // With standard output gone there is nobody left to tell.
-        let _ = writeln!(streams.stdout, "{farewell}");
+        if let Some(back) = &self.guest.back {
+            let farewell =
+                format!("tertulia chat --session {session}{back}  goes on with this talk");
+            // With standard output gone there is nobody left to tell.
+            let _ = writeln!(streams.stdout, "{farewell}");
+        }
         Ok(())
     }
 
@@ -153,10 +169,12 @@ impl Room {
         streams: &mut Streams<'_>,
         open: impl FnOnce(&mut dyn Audience) -> Result<OpenTable, CliError>,
     ) -> Result<Ended, CliError> {
-        let (mut voice, heard) = engine::without_bell();
+        let (voice, heard) = engine::without_bell();
         let mut teller = Teller::new(&self.team, &self.file, ANY_WIDTH);
-        let table = open(&mut voice)?;
-        let lines = self.greeting(&table, &mut teller);
+        let mut opening = Opening { voice, is_asked: false };
+        let table = open(&mut opening)?;
+        let Opening { voice, is_asked } = opening;
+        let lines = self.greeting(&table, is_asked, &mut teller);
         let table = Table::start(table.driver, &voice).map_err(CliError::Input)?;
         let prompts = streams.stdin_is_terminal;
         let lines_in = Lines::new(&mut *streams.stdin, LINE_BYTES_MAX);
@@ -176,14 +194,24 @@ impl Room {
         chat.run(table)
     }
 
-    fn greeting(&self, table: &OpenTable, teller: &mut Teller) -> Vec<Line> {
+    fn greeting(&self, table: &OpenTable, is_asked: bool, teller: &mut Teller) -> Vec<Line> {
         let OpenTable { driver, is_new, differences } = table;
         let names: Vec<String> = self.members.iter().map(|name| format!("@{name}")).collect();
         let names = names.join(" ");
-        let text = format!("session {} · {names} · /help", driver.session());
+        let you = match (&self.guest.speaker, self.team.members()) {
+            (Some(name), members) if members.iter().filter(|one| one.is_person()).count() > 1 => {
+                format!(" · you are {name}")
+            }
+            _ => String::new(),
+        };
+        let text = format!("session {} · {names}{you} · /help", driver.session());
         let mut lines = teller.fitted(&[Line::of(&text, Look::Dim)]);
         if !is_new {
             lines.extend(teller.recap(driver.entries(), RECAP));
+            // A turn that was cut off just now is asked about.
+            if !is_asked {
+                lines.extend(teller.unfinished(driver.entries()));
+            }
         }
         if !differences.is_empty() {
             let text = "this team would have decided otherwise in places; the log counts";

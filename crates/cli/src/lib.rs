@@ -8,6 +8,7 @@
     reason = "an edge: files, clock and environment come in here and nowhere further inside"
 )]
 
+mod advice;
 mod args;
 mod called;
 mod chat;
@@ -22,6 +23,7 @@ mod progress;
 pub mod rpc;
 mod session_file;
 mod session_record;
+mod shown;
 mod spoken;
 mod store_place;
 mod stored_log;

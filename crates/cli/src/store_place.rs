@@ -66,6 +66,11 @@ impl StorePlace {
         self.open_existing()?.ok_or_else(|| CliError::NoSessions { place: self.url.to_string() })
     }
 
+    /// Whether all of it is gone when this program ends.
+    pub(crate) fn is_forgotten(&self) -> bool {
+        self.url == StoreUrl::Memory
+    }
+
     /// Whether a path leads to a file of the store itself.
     pub(crate) fn holds(&self, path: &Path) -> bool {
         let StoreUrl::Sqlite(file) = &self.url else { return false };

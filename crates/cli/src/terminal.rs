@@ -49,10 +49,13 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// Controls, and the marks that turn the direction of what follows.
+/// Controls, the marks that turn the direction of what follows, line breaks of another kind, and tags: words
+/// that nobody sees. What joins the parts of an emoji or chooses its look stays.
 fn is_hidden(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
 
 fn sign(c: char) -> char {
@@ -77,6 +80,20 @@ mod tests {
     fn escape_sequences_become_visible() {
         assert_eq!(visible("a\x1b]52;c;x\x07\u{9b}2J\n\tb"), "a␛]52;c;x␇�2J\n\tb");
         assert!(matches!(visible("plain\ntext"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn marks_that_nobody_sees_become_visible_and_emoji_stay_whole() {
+        for c in
+            "\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}\u{202e}\u{2066}\u{e0001}\u{e0041}\u{e007f}"
+                .chars()
+        {
+            assert_eq!(visible(&format!("a{c}b")), "a\u{fffd}b", "{c:?}");
+            assert_eq!(excerpt(&format!("a{c}b"), 20), "a\u{fffd}b", "{c:?}");
+        }
+        for whole in ["👩\u{200d}💻", "❤\u{fe0f}", "می\u{200c}خواهم", "שלום"] {
+            assert_eq!(visible(whole), whole);
+        }
     }
 
     #[test]

@@ -13,8 +13,12 @@ use super::{SessionArg, StoreArg, TeamArg};
 #[command(after_help = "Examples:
   tertulia chat
   tertulia chat --continue
+  tertulia chat --continue --as ann
   echo '@scribe what did we decide?' | tertulia chat --session login-page")]
 pub(crate) struct ChatArgs {
+    /// Which person types, where several sit at the table
+    #[arg(long = "as", value_name = "NAME")]
+    pub(crate) speaker: Option<String>,
     #[command(flatten)]
     pub(crate) session: SessionArg,
     #[command(flatten)]

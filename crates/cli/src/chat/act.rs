@@ -6,7 +6,7 @@ use std::path::Path;
 use tertulia_session::{EntryId, EntryKind};
 use tertulia_store::{NewSession, SessionId, SessionStore};
 use tertulia_team::file::TeamFile;
-use tertulia_team::{Audience, Command, DriveError, Driver, Status, Team, Visit};
+use tertulia_team::{Audience, Command, DriveError, Driver, SpeakerError, Status, Team, Visit};
 
 use super::commands::{self, Slash};
 use super::engine::{Heard, Voice};
@@ -14,6 +14,7 @@ use super::refusal::Refusal;
 use super::style::{Line, Look};
 use super::{addressing, export, report};
 use crate::called;
+use crate::error::CliError;
 
 /// What follows from a command.
 pub(crate) enum Act {
@@ -37,6 +38,14 @@ pub(crate) struct Place<'p> {
     pub(crate) file: &'p TeamFile,
     /// The working folder.
     pub(crate) folder: &'p Path,
+    /// The person who types, if that was said.
+    pub(crate) speaker: Option<&'p str>,
+}
+
+/// Who says what a command stands for, and where it is told that this is not clear.
+struct Mouth {
+    speaker: Option<Box<str>>,
+    voice: Voice,
 }
 
 /// What a command does.
@@ -75,8 +84,11 @@ fn tell(text: &str) -> Act {
 
 /// Somebody says something.
 pub(crate) fn say(text: &str, place: &Place<'_>) -> Act {
+    if let Some(refused) = two_speakers(text, place) {
+        return refused;
+    }
     let (said, folder) = (text.to_owned(), place.folder.to_owned());
-    let command = Command::Say { member: None, text: text.to_owned() };
+    let command = Command::Say { member: place.speaker.map(Box::from), text: text.to_owned() };
     if called::stranger(place.team.table(), text, &folder).is_none() {
         return Act::Send(command);
     }
@@ -93,9 +105,45 @@ pub(crate) fn say(text: &str, place: &Place<'_>) -> Act {
     })
 }
 
-/// Says something at the table itself.
-fn say_now(driver: &mut Driver, text: &str, audience: &mut dyn Audience) -> Result<(), DriveError> {
-    driver.say(None, text, audience).map(drop)
+/// That a line names another person than the one who types.
+fn two_speakers(text: &str, place: &Place<'_>) -> Option<Act> {
+    let flag = place.speaker?;
+    let marker = tertulia_context::parse_markers(text).from?;
+    let is_same = place.team.named(&marker).is_ok_and(|one| *one.member.name == *flag);
+    if is_same {
+        return None;
+    }
+    let error = CliError::TwoSpeakers { flag: flag.to_owned(), marker };
+    place.voice.say(Heard::Refused { text: error.to_string(), error: Some(error) });
+    Some(Act::Tell(Vec::new()))
+}
+
+impl Mouth {
+    fn of(place: &Place<'_>) -> Self {
+        Self { speaker: place.speaker.map(Box::from), voice: place.voice.clone() }
+    }
+
+    /// Says at the table itself what a command stands for. No `[FROM: …]` can be put before a command.
+    fn say(
+        &self,
+        driver: &mut Driver,
+        text: &str,
+        audience: &mut dyn Audience,
+    ) -> Result<(), DriveError> {
+        let command = Command::Say { member: self.speaker.clone(), text: text.to_owned() };
+        match driver.obey(command, audience) {
+            Err(DriveError::Speaker(SpeakerError::Several { people })) => {
+                let text = format!(
+                    "several people sit at this table; for commands, open the chat with --as NAME: {}",
+                    people.join(", ")
+                );
+                let error = Some(CliError::NeedsPerson(text.clone()));
+                self.voice.say(Heard::Refused { text, error });
+                Ok(())
+            }
+            said => said,
+        }
+    }
 }
 
 /// Something to be done at the table itself.
@@ -140,17 +188,22 @@ fn next(given: &str, place: &Place<'_>) -> Act {
         // Before the text: an open code block would take the marker in.
         Ok(to) => {
             let said = format!("[NEXT: {}]\n{}", to.names.join(", "), to.text);
-            say(said.trim_end(), place)
+            if let Some(refused) = two_speakers(&said, place) {
+                return refused;
+            }
+            let mouth = Mouth::of(place);
+            at_table(place, move |driver, audience, _| mouth.say(driver, said.trim_end(), audience))
         }
         Err(why) => tell(&why.to_string()),
     }
 }
 
 fn drop_turns(given: &str, place: &Place<'_>) -> Act {
+    let mouth = Mouth::of(place);
     if given.trim_start_matches('@').eq_ignore_ascii_case("all") {
-        return at_table(place, |driver, audience, voice| {
+        return at_table(place, move |driver, audience, voice| {
             if driver.machine().waiting().next().is_some() {
-                return say_now(driver, "[DROP: ALL]", audience);
+                return mouth.say(driver, "[DROP: ALL]", audience);
             }
             voice.remark("nobody waits; Esc or /cancel stops the turn that runs");
             Ok(())
@@ -170,7 +223,7 @@ fn drop_turns(given: &str, place: &Place<'_>) -> Act {
         if waiting.is_empty() {
             return Ok(());
         }
-        say_now(driver, &format!("[DROP: {}]", waiting.join(", ")), audience)
+        mouth.say(driver, &format!("[DROP: {}]", waiting.join(", ")), audience)
     })
 }
 
@@ -178,6 +231,7 @@ fn task(given: String, place: &Place<'_>) -> Act {
     if given.contains([']', '\n']) {
         return tell("a task is one line without ]");
     }
+    let mouth = Mouth::of(place);
     at_table(place, move |driver, audience, voice| {
         match report::task(driver) {
             None if given.is_empty() => {
@@ -188,7 +242,7 @@ fn task(given: String, place: &Place<'_>) -> Act {
             Some(task) if given.is_empty() => voice.remark(&format!("the task was: {task}")),
             _ => {}
         }
-        say_now(driver, &format!("[TEAM_TASK: {given}]"), audience)
+        mouth.say(driver, &format!("[TEAM_TASK: {given}]"), audience)
     })
 }
 

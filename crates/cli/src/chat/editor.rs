@@ -45,6 +45,8 @@ pub(crate) enum Want {
     Leave,
     /// Ctrl-L.
     Redraw,
+    /// Ctrl-Z.
+    Suspend,
 }
 
 impl Editor {
@@ -93,6 +95,7 @@ impl Editor {
             Key::Tab => return Done::Wants(Want::Complete),
             Key::Escape => return Done::Wants(Want::Stop),
             Key::Control('c') => return Done::Wants(Want::Interrupt),
+            Key::Control('z') => return Done::Wants(Want::Suspend),
             Key::Control('l') => return Done::Wants(Want::Redraw),
             Key::Control('d') if self.text.is_empty() => return Done::Wants(Want::Leave),
             Key::Char(c) => self.insert(c.encode_utf8(&mut [0; 4])),

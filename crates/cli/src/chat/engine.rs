@@ -12,7 +12,7 @@ use tertulia_session::Entry;
 use tertulia_store::SessionId;
 use tertulia_team::{
     Audience, Command, Door, DriveError, Driver, Note, PermissionNumber, PermissionRequest,
-    Question, SpeakerError, TableEvent, Visit,
+    Question, SpeakerError, TableEvent, Visit, Why,
 };
 
 use super::style::{Line, Look};
@@ -29,7 +29,7 @@ pub(crate) enum Heard {
     /// The pieces since the last end are void.
     TextWithdrawn,
     /// Something was refused or changed.
-    Note(String),
+    Note(Note),
     /// A person is asked.
     Asked(Question),
     /// An agent wants to be allowed something.
@@ -111,6 +111,22 @@ impl Voice {
     }
 }
 
+/// Hears how a table is opened, and whether that asks about a turn that was cut off.
+pub(crate) struct Opening {
+    pub(crate) voice: Voice,
+    pub(crate) is_asked: bool,
+}
+
+impl Audience for Opening {
+    fn hear(&mut self, event: &TableEvent<'_>) {
+        self.is_asked |= matches!(
+            event,
+            TableEvent::Asked(Question { why: Why::Resumed { interrupted: Some(_), .. }, .. })
+        );
+        self.voice.hear(event);
+    }
+}
+
 impl BellEnd {
     /// Makes the bell ready to ring again. What was said before is to be read after this.
     pub(crate) fn reset(&mut self) {
@@ -129,10 +145,10 @@ impl Audience for Voice {
             TableEvent::TextWithdrawn { .. } => Heard::TextWithdrawn,
             // That an answer was cut off is seen where it ends.
             TableEvent::Note(Note::Late { .. } | Note::Partial { .. }) => return,
-            TableEvent::Note(note) => Heard::Note(note.to_string()),
+            TableEvent::Note(note) => Heard::Note(note.clone()),
             TableEvent::Asked(question) => Heard::Asked(question.clone()),
             TableEvent::Refused(error) => {
-                Heard::Refused { text: error.to_string(), error: not_said(error) }
+                Heard::Refused { text: refused(error), error: not_said(error) }
             }
             TableEvent::Permission { number, member, request } => {
                 Heard::Permission { number, member: member.into(), request: request.clone() }
@@ -143,11 +159,23 @@ impl Audience for Voice {
     }
 }
 
+/// Why something was not done, with a cure for whoever types lines here.
+fn refused(error: &DriveError) -> String {
+    match error {
+        DriveError::Speaker(SpeakerError::Several { people }) => format!(
+            "several people sit at this table; begin with [FROM: name], or open the chat with --as NAME: \
+             {}",
+            people.join(", ")
+        ),
+        other => other.to_string(),
+    }
+}
+
 /// Why a line was not said, with the exit code that `run` has for it; `None` if no line was.
 fn not_said(error: &DriveError) -> Option<CliError> {
     match error {
-        DriveError::Speaker(why @ SpeakerError::Several { .. }) => {
-            Some(CliError::NeedsPerson(why.to_string()))
+        DriveError::Speaker(SpeakerError::Several { .. }) => {
+            Some(CliError::NeedsPerson(refused(error)))
         }
         DriveError::Speaker(why) => Some(DriveError::Speaker(why.clone()).into()),
         DriveError::SomebodyElse => Some(DriveError::SomebodyElse.into()),

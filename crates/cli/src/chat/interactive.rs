@@ -6,6 +6,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Signal, kill_current_process_group};
 use tertulia_store::SessionId;
 use tertulia_team::{Command, DriveError, PermissionAnswer};
 
@@ -27,6 +28,10 @@ use crate::terminal::excerpt;
 
 /// So long after an Esc the rest of a longer key would have come.
 const ESCAPE_WAIT: Duration = Duration::from_millis(50);
+/// So long a stop may take to come.
+const STOP_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+/// What Ctrl-C sends.
+const CONTROL_C: u8 = 0x03;
 /// Of the answer's open line so many rows are shown.
 const PENDING_ROWS: usize = 6;
 /// Candidates of a completion that are shown.
@@ -61,6 +66,8 @@ pub(crate) struct State {
     /// Ctrl-C was the last key: once more leaves.
     is_armed: bool,
     is_leaving: bool,
+    /// Ctrl-Z was pressed.
+    is_suspending: bool,
     fork: Option<SessionId>,
     ended: Option<Result<(), DriveError>>,
 }
@@ -135,12 +142,28 @@ impl TerminalChat<'_> {
         }
         if ready.keys {
             self.read_keys(table)?;
+            if std::mem::take(&mut self.state.is_suspending) {
+                self.suspend(mode, signals)?;
+            }
         } else if self.state.typed_at.is_none_or(|at| at.elapsed() >= ESCAPE_WAIT)
             && let Some(escape) = self.state.keys.take_escape()
         {
             self.press(escape, table)?;
         }
         self.follow_fork(table)
+    }
+
+    /// Stops this program and those of its group, as the shell's own key does, and takes the terminal again
+    /// when it goes on.
+    fn suspend(&mut self, mode: &RawMode, signals: &Signals) -> Result<(), CliError> {
+        let lines = std::mem::take(&mut self.state.lines);
+        self.screen.close(&lines).map_err(CliError::output)?;
+        mode.leave();
+        let _ = kill_current_process_group(Signal::TSTP);
+        // The stop may come a moment later, and with no shell above it never does.
+        let mut going_on = [PollFd::from_borrowed_fd(signals.continued.as_fd(), PollFlags::IN)];
+        let _ = poll(&mut going_on, Some(&STOP_WAIT));
+        mode.set().map_err(CliError::Input)
     }
 
     fn wait(&self, signals: &Signals) -> std::io::Result<Ready> {
@@ -224,7 +247,14 @@ impl TerminalChat<'_> {
             return Err(CliError::ReaderDone);
         }
         self.state.typed_at = Some(Instant::now());
-        for key in self.state.keys.push(bytes.get(..count).unwrap_or_default()) {
+        let bytes = bytes.get(..count).unwrap_or_default();
+        // Alone it was pressed and not pasted.
+        if bytes.iter().all(|byte| *byte == CONTROL_C)
+            && let Some(pasted) = self.state.keys.end_paste()
+        {
+            self.press(pasted, table)?;
+        }
+        for key in self.state.keys.push(bytes) {
             self.press(key, table)?;
         }
         Ok(())
@@ -239,6 +269,7 @@ impl TerminalChat<'_> {
             Done::Entered(text) => self.entered(&text, table),
             Done::Wants(Want::Complete) => self.complete(),
             Done::Wants(Want::Redraw) => self.screen.clear().map_err(CliError::output)?,
+            Done::Wants(Want::Suspend) => self.state.is_suspending = true,
             Done::Wants(Want::Leave) => self.leave(table),
             Done::Wants(Want::Stop) => self.stop(table),
             Done::Wants(Want::Interrupt) if was_armed => self.leave(table),

@@ -75,6 +75,15 @@ impl Keys {
         })
     }
 
+    /// Ends a paste that has no end yet; what came of it. For whoever presses a key that must be heard: a
+    /// terminal that loses the end would take in every key from there on.
+    pub(crate) fn end_paste(&mut self) -> Option<Key> {
+        let mut paste = self.paste.take()?;
+        // May have been the beginning of the end.
+        paste.append(&mut self.bytes);
+        Some(Key::Paste(pasted_text(&paste)))
+    }
+
     /// Adds to what is being pasted; all up to its end, or all but what may be the end's beginning.
     fn pasted(&mut self, rest: &[u8], keys: &mut Vec<Key>) -> Option<usize> {
         let paste = self.paste.as_mut()?;
@@ -89,9 +98,9 @@ impl Keys {
         if end.is_none() {
             return (until > 0).then_some(until);
         }
-        let text = String::from_utf8_lossy(&std::mem::take(paste)).into_owned();
+        let text = pasted_text(paste);
         self.paste = None;
-        keys.push(Key::Paste(text.replace("\r\n", "\n").replace('\r', "\n")));
+        keys.push(Key::Paste(text));
         Some(until + PASTE_END.len())
     }
 
@@ -146,6 +155,10 @@ impl Keys {
         keys.push(key);
         Some(2)
     }
+}
+
+fn pasted_text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).replace("\r\n", "\n").replace('\r', "\n")
 }
 
 fn named(params: &[u8], last: u8) -> Option<Key> {
@@ -235,6 +248,15 @@ mod tests {
         let paste = b"\x1b[200~two\r\nlines\x03\x1b[2Jend\x1b[201~!";
         let text = "two\nlines\x03\x1b[2Jend".to_owned();
         assert_eq!(keys(paste), [Key::Paste(text), Key::Char('!')]);
+    }
+
+    #[test]
+    fn a_paste_without_an_end_can_be_ended() {
+        let mut keys = Keys::default();
+        assert_eq!(keys.end_paste(), None);
+        assert!(keys.push(b"\x1b[200~two\rlines\x1b[20").is_empty());
+        assert_eq!(keys.end_paste(), Some(Key::Paste("two\nlines\x1b[20".to_owned())));
+        assert_eq!(keys.push(b"\x03\x1b[201~x"), [Key::Control('c'), Key::Char('x')]);
     }
 
     proptest! {

@@ -166,9 +166,12 @@ impl PlainChat<'_> {
 
     fn tell(&mut self, heard: Heard) -> Result<(), CliError> {
         if let Heard::Permission { member, request, .. } = &heard {
-            let wish = format!("{member} wants to be allowed: {}", request.title);
+            let name = self.teller.shown_name(member);
+            let wish = format!("{name} wants to be allowed: {}", request.title);
             let line = format!("{wish}; nobody can be asked here, so the turn ends");
-            self.refused = Some(format!("{wish}; open the table on a terminal to be asked"));
+            self.refused = Some(format!(
+                "{wish}; open the table on a terminal and type /resume {member} to be asked"
+            ));
             let lines = self.teller.interrupts(&[Line::of(&line, Look::Alarm)]);
             return self.print(&lines);
         }

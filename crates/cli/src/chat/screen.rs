@@ -55,13 +55,18 @@ impl RawMode {
         let _ = rustix::io::write(stdout(), PASTES_ON.as_bytes());
         Ok(())
     }
+
+    /// Gives the terminal back as it was, until the mode is set again.
+    pub(crate) fn leave(&self) {
+        // Past every buffer: this must get through when nothing else does.
+        let _ = rustix::io::write(stdout(), PASTES_OFF.as_bytes());
+        self.before.restore();
+    }
 }
 
 impl Drop for RawMode {
     fn drop(&mut self) {
-        // Past every buffer: this must get through when nothing else does.
-        let _ = rustix::io::write(stdout(), PASTES_OFF.as_bytes());
-        self.before.restore();
+        self.leave();
     }
 }
 

@@ -20,6 +20,7 @@ use super::markdown::{Markdown, wrap};
 use super::short::short;
 use super::style::{Hue, Line, Look};
 use crate::commands::turn_of;
+use crate::shown::Shown;
 use crate::terminal::counted;
 pub(crate) use answering::{Meant, meant};
 pub(crate) use figures::Figures;
@@ -30,6 +31,7 @@ const NOTE_COLUMNS: usize = 160;
 /// Turns events into lines.
 pub(crate) struct Teller {
     members: Vec<Seat>,
+    shown: Shown,
     columns: usize,
     speaking: Option<Speaking>,
     /// What an agent waits for.
@@ -70,6 +72,8 @@ struct Speaking {
     ended_at: usize,
     figures: Figures,
     is_stopping: bool,
+    /// Whether it wanted to be allowed something.
+    has_asked: bool,
     /// Whether what was shown last is this turn's, with the name above it.
     is_named: bool,
 }
@@ -88,7 +92,8 @@ impl Teller {
         };
         let members = team.members().iter().enumerate().map(seat).collect();
         let (speaking, wish, asked, failure, newest) = (None, None, None, None, None);
-        Self { members, columns, speaking, wish, asked, failure, newest }
+        let shown = Shown::new(team, file);
+        Self { members, shown, columns, speaking, wish, asked, failure, newest }
     }
 
     /// The screen has this width from now on.
@@ -144,10 +149,15 @@ impl Teller {
         Some(self.name_of(&speaking.member).with(":", Look::Dim))
     }
 
-    /// Whose turn runs, and whether it is being stopped.
+    /// Whose turn runs, by the name that is shown, and whether it is being stopped.
     pub(crate) fn running(&self) -> Option<(&str, bool)> {
         let speaking = self.speaking.as_ref()?;
-        Some((&speaking.member, speaking.is_stopping))
+        Some((self.shown.name(&speaking.member), speaking.is_stopping))
+    }
+
+    /// The name of a member that is shown.
+    pub(crate) fn shown_name<'n>(&'n self, member: &'n str) -> &'n str {
+        self.shown.name(member)
     }
 
     /// What an agent waits for.
@@ -171,9 +181,9 @@ impl Teller {
     /// What the person can do while the table waits for them; `None` if it does not.
     pub(crate) fn waits_for(&self) -> Option<String> {
         if let Some((_, member, request)) = &self.wish {
-            return Some(asking::reminder(member, request));
+            return Some(asking::reminder(self.shown.name(member), request));
         }
-        asking::waits(self.asked.as_ref()?)
+        asking::waits(self.asked.as_ref()?, &self.shown)
     }
 
     /// Why a person is asked, as it reads here: what they are to answer stands above.
@@ -189,7 +199,7 @@ impl Teller {
             {
                 format!("{speaker}'s message waits until you have answered {entry}")
             }
-            _ => why.to_string(),
+            _ => self.shown.why(why),
         }
     }
 
@@ -208,14 +218,17 @@ impl Teller {
             Heard::Text(text) => self.text(&text),
             Heard::TextEnd => self.text_end(),
             Heard::TextWithdrawn => self.withdrawn(),
-            Heard::Note(note) => self.aside(&Line::all_of(&short(&note), Look::Dim)),
+            Heard::Note(note) => {
+                self.aside(&Line::all_of(&short(&self.shown.note(&note)), Look::Dim))
+            }
             Heard::Asked(question) => {
-                let lines = asking::question(&question, &self.why(&question));
+                let lines = asking::question(&question, &self.why(&question), &self.shown);
                 self.asked = Some(question);
                 self.aside(&lines)
             }
             Heard::Permission { number, member, request } => {
-                let lines = self.interrupts(&asking::permission(&member, &request));
+                let lines =
+                    self.interrupts(&asking::permission(self.shown.name(&member), &request));
                 self.wish = Some((number, member, request));
                 lines
             }
@@ -257,7 +270,14 @@ impl Teller {
     }
 
     fn turn_note(&mut self, note: &TurnNote, now: Instant) -> Vec<Line> {
-        let told = notes::lines(note, self.columns.min(NOTE_COLUMNS));
+        let mut told = notes::lines(note, self.columns.min(NOTE_COLUMNS), &self.shown);
+        if let (Some(speaking), What::PermissionAsked { .. }) = (&mut self.speaking, &note.what) {
+            speaking.has_asked = true;
+        }
+        if self.is_refused(note) {
+            // It says itself what to do.
+            told.truncate(1);
+        }
         let is_end = matches!(note.what, What::Failed { .. });
         // It may come in the middle of a word.
         if matches!(note.what, What::Warned { .. }) {
@@ -274,6 +294,12 @@ impl Teller {
         }
         lines.extend(self.failed(note, now));
         lines
+    }
+
+    /// Whether a turn ends because nobody allowed what it wanted.
+    fn is_refused(&self, note: &TurnNote) -> bool {
+        let has_asked = self.speaking.as_ref().is_some_and(|speaking| speaking.has_asked);
+        has_asked && matches!(&note.what, What::Failed { class, .. } if &**class == "refused")
     }
 
     fn turn(&mut self, entry: &Entry, turn: &Turn, now: Instant) -> Vec<Line> {
@@ -296,6 +322,7 @@ impl Teller {
                     ended_at: 0,
                     figures: Figures::default(),
                     is_stopping: false,
+                    has_asked: false,
                     is_named: false,
                 });
                 // The name waits for the first words: what is noted of the message comes before them.
@@ -323,7 +350,8 @@ impl Teller {
         if speaking.is_stopping {
             return self.end(now);
         }
-        self.failure = Some(format!("{} could not answer ({class}): {message}", note.member));
+        let name = self.shown.name(&note.member);
+        self.failure = Some(format!("{name} could not answer ({class}): {message}"));
         Vec::new()
     }
 

@@ -1,11 +1,12 @@
 //! `tertulia chat`: finds the team and the session, and opens the room; on a terminal with a line editor,
 //! else by plain lines.
 
-use tertulia_team::Audience;
+use tertulia_team::{Audience, Machine};
 
 use crate::Streams;
+use crate::advice::{as_word, same_place};
 use crate::args::ChatArgs;
-use crate::chat::{Ended, Room};
+use crate::chat::{Ended, Guest, Room};
 use crate::error::CliError;
 use crate::open_table;
 use crate::store_place::{self, StorePlace};
@@ -13,11 +14,22 @@ use crate::team_place::{TeamPlace, working_folder};
 
 pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let TeamPlace { team, file, folder } = TeamPlace::trusted(&args.team, streams)?;
+    let speaker = match &args.speaker {
+        // Before anything is begun.
+        Some(name) => Machine::new(team.table().clone())
+            .speaker_of(Some(name), "")
+            .map_err(CliError::Speaker)?
+            .map(Box::from),
+        None => None,
+    };
     let place = StorePlace::read(&args.store)?;
+    let is_forgotten = place.is_forgotten();
+    let back = (!is_forgotten).then(|| way_back(args));
     let store = if args.session.go_on { place.need()? } else { place.open()? };
     let is_terminal = streams.stdin_is_terminal && streams.stdout_is_terminal && !is_dumb();
     let home = store_place::home().ok();
-    let room = Room::new(store, team, file, working_folder()?, home, is_terminal);
+    let guest = Guest { speaker, back, attended: is_terminal };
+    let room = Room::new(store, team, file, working_folder()?, home, guest);
     let open = |audience: &mut dyn Audience| {
         let team = room.team().clone();
         let store = room.store();
@@ -31,6 +43,9 @@ pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result<(), CliE
     }
     match room.by_lines(streams, open)? {
         Ended::Well => Ok(()),
+        Ended::Interrupted if is_forgotten => Err(CliError::Interrupted(
+            "interrupted; the store is in memory, so nothing of it is kept".to_owned(),
+        )),
         Ended::Interrupted => Err(CliError::Interrupted(
             "interrupted; what was said is kept, `tertulia chat --continue` goes on".to_owned(),
         )),
@@ -38,6 +53,12 @@ pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result<(), CliE
         Ended::AgentFailed(why) => Err(CliError::AgentFailed(why)),
         Ended::NotSaid(error) => Err(error),
     }
+}
+
+/// The flags that lead the same person back to the same team and store.
+fn way_back(args: &ChatArgs) -> String {
+    let speaker = args.speaker.as_deref().map(|name| format!(" --as {}", as_word(name)));
+    speaker.unwrap_or_default() + &same_place(&args.team.file, &args.store)
 }
 
 /// A terminal that cannot move its cursor.

@@ -1,7 +1,11 @@
 //! `tertulia completions` and `tertulia man`: what the declaration of the arguments says, for shells and
 //! for `man`.
 
-use clap::CommandFactory;
+use std::io;
+use std::path::Path;
+
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
 
 use crate::Streams;
 use crate::args::{Cli, CompletionsArgs, ManArgs};
@@ -22,14 +26,63 @@ pub(crate) fn completions(
 
 pub(crate) fn man(args: &ManArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let Some(folder) = &args.out else {
-        let mut page = Vec::new();
-        clap_mangen::Man::new(Cli::command()).render(&mut page).map_err(CliError::output)?;
-        return streams.stdout.write_all(&page).map_err(CliError::output);
+        let page = page(&built()).map_err(CliError::output)?;
+        return streams.stdout.write_all(page.as_bytes()).map_err(CliError::output);
     };
     let failed = |source| CliError::WriteFile { path: folder.clone(), source };
     std::fs::create_dir_all(folder).map_err(failed)?;
-    clap_mangen::generate_to(Cli::command(), folder).map_err(failed)?;
+    write_pages(&built(), folder).map_err(failed)?;
     let line = format!("the pages are in {}", folder.display());
     let _ = writeln!(streams.stderr, "tertulia: {}", visible(&line));
     Ok(())
+}
+
+/// The declaration, with all that follows from it.
+fn built() -> Command {
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    command
+}
+
+/// The pages of a command and of those below it.
+fn write_pages(command: &Command, folder: &Path) -> io::Result<()> {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        write_pages(below, folder)?;
+    }
+    let name = Man::new(command.clone()).get_filename();
+    std::fs::write(folder.join(name), page(command)?)
+}
+
+/// The page of a command. The generator knows no section for examples and leaves the values of options out
+/// of the synopsis.
+fn page(command: &Command) -> io::Result<String> {
+    let mut page = Vec::new();
+    Man::new(command.clone()).render(&mut page)?;
+    let page = String::from_utf8(page).map_err(io::Error::other)?;
+    let page = ["Examples:\n", "Example:\n"].iter().fold(page, |page, heading| {
+        page.replace(&format!(".SH EXTRA\n{heading}"), ".SH EXAMPLES\n")
+    });
+    Ok(match page.split_once("\n.SH DESCRIPTION\n") {
+        Some((head, rest)) => {
+            format!("{}\n.SH DESCRIPTION\n{rest}", with_values(head.to_owned(), command))
+        }
+        None => page,
+    })
+}
+
+/// A synopsis in which options stand with their values.
+fn with_values(synopsis: String, command: &Command) -> String {
+    let options = command.get_arguments().filter(|one| one.get_action().takes_values());
+    options.fold(synopsis, |synopsis, option| {
+        let (Some(long), Some(values)) = (option.get_long(), option.get_value_names()) else {
+            return synopsis;
+        };
+        // As the generator writes it: minus signs with a backslash, bold up to the bracket.
+        let bare = format!("\\-\\-{}\\fR", long.replace('-', "\\-"));
+        let values = values.join(" ").replace('-', "\\-");
+        ["]", ">"].iter().fold(synopsis, |synopsis, bracket| {
+            synopsis
+                .replace(&format!("{bare}{bracket}"), &format!("{bare} \\fI{values}\\fR{bracket}"))
+        })
+    })
 }

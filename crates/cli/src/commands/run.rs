@@ -16,10 +16,12 @@ use tertulia_team::{
 use super::entry_name::{find_entry, turn_of};
 use super::files::read_text;
 use crate::Streams;
+use crate::advice::same_place;
 use crate::args::{RunArgs, SessionArg};
 use crate::called::nobody_called;
 use crate::error::CliError;
 use crate::open_table::{self, OpenTable};
+use crate::shown::Shown;
 use crate::store_place::StorePlace;
 use crate::team_place::{TeamPlace, agents_of, working_folder};
 use events::JsonLines;
@@ -67,7 +69,8 @@ pub(crate) fn run(args: &RunArgs, streams: &mut Streams<'_>) -> Result<(), CliEr
 fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError> {
     let wish = read_wish(args, streams)?;
     let place = TeamPlace::trusted(&args.team, streams)?;
-    let TeamPlace { team, folder, .. } = place;
+    let TeamPlace { team, folder, file } = place;
+    let shown = Shown::new(&team, &file);
     let addressee = match &args.member {
         Some(name) => Some(addressee(&team, name, args.speaker.as_deref())?),
         None => None,
@@ -79,8 +82,9 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
         // Nothing is begun for a message that nobody may say.
         check_speaker(&Machine::new(team.table().clone()), args, text)?;
     }
+    let is_forgotten = store.is_forgotten();
     let store = there.map_or_else(|| store.open(), Ok)?;
-    let mut watcher = Watcher::new(args, streams, &team);
+    let mut watcher = Watcher::new(args, streams, &team, &shown);
     if let Some(id) = id {
         watcher.opened(&id, false);
     }
@@ -99,11 +103,22 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
     drop(interrupt);
     watcher.close()?;
     let unfinished = unfinished(&driver);
-    let (session, again) = (driver.session(), outcome::again(args, driver.session()));
-    let (unfinished, waiting) = (unfinished.as_ref(), waiting(&driver));
-    let end = outcome::End { session, again, is_interrupted, only_goes_on, unfinished, waiting };
+    let end = outcome::End {
+        session: driver.session(),
+        place: (!is_forgotten).then(|| way_back(args, driver.session())),
+        is_interrupted,
+        only_goes_on,
+        unfinished: unfinished.as_ref(),
+        waiting: waiting(&driver),
+        shown: &shown,
+    };
     let outcome = outcome::of(&pause, &end);
     Ok(Ended { pause, is_interrupted, outcome })
+}
+
+/// The flags that lead back to this table.
+fn way_back(args: &RunArgs, session: &SessionId) -> String {
+    format!("{} --session {session}", same_place(&args.team.file, &args.store))
 }
 
 /// The last turn of an agent, if it did not come to its end.
@@ -259,7 +274,7 @@ fn turn_to_repeat(driver: &Driver, args: &RunArgs, given: &str) -> Result<EntryI
     let entry = found.map_err(|error| error.in_session(session))?;
     turn_of(entry).ok_or_else(|| {
         let given = entry.id.to_string();
-        let why = format!("tertulia why {given}{} --session {session}", outcome::same_place(args));
+        let why = format!("tertulia why {given}{}", way_back(args, session));
         CliError::NoTurn { given, why }
     })
 }
@@ -272,10 +287,10 @@ fn addressed(name: &str, text: &str) -> String {
 }
 
 impl<'a, 's> Watcher<'a, 's> {
-    fn new(args: &RunArgs, streams: &'a mut Streams<'s>, team: &Team) -> Self {
+    fn new(args: &RunArgs, streams: &'a mut Streams<'s>, team: &Team, shown: &'a Shown) -> Self {
         match args.json {
             true => Self::Json(JsonLines::new(streams)),
-            false => Self::Talk(Box::new(Talk::new(streams, team, args.quiet))),
+            false => Self::Talk(Box::new(Talk::new(streams, team, shown, args.quiet))),
         }
     }
 

@@ -64,4 +64,15 @@ fn the_manual_is_a_page_or_a_folder_of_pages() {
     for page in ["tertulia.1", "tertulia-run.1", "tertulia-sessions-list.1"] {
         assert!(room.path("pages").join(page).is_file(), "{page}");
     }
+    let page = std::fs::read_to_string(room.path("pages/tertulia-run.1")).unwrap();
+    assert!(page.contains("\n.SH EXAMPLES\n  tertulia run "), "{page}");
+    let synopsis = page.split_once(".SH SYNOPSIS\n").unwrap().1.split_once("\n.SH").unwrap().0;
+    for option in [
+        r"[\fB\-\-as\fR \fINAME\fR]",
+        r"[\fB\-\-max\-turns\fR \fIN\fR]",
+        r"[\fB\-\-json\fR]",
+        r"[\fITEXT\fR]",
+    ] {
+        assert!(synopsis.contains(option), "{option} is not in {synopsis}");
+    }
 }

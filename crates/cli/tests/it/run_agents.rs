@@ -90,6 +90,75 @@ fn a_program_that_is_not_there_fails_with_its_cure() {
 }
 
 #[test]
+fn of_a_store_in_memory_nothing_is_named_that_is_gone() {
+    let room = Room::new(&team("cat > /dev/null; echo oops >&2; exit 7"));
+    let left = room.exits(1, &["run", "hello", "--trust", "--store", "memory"]);
+    assert!(left.stderr.ends_with("tertulia: max could not answer (crash)\n"), "{}", left.stderr);
+    assert!(left.stderr.contains("stderr ends with: oops (crash); try again"), "{}", left.stderr);
+    let room = Room::new(&team(SLOW));
+    let child = room.start(&["run", "hello", "--trust", "--store", "memory"]);
+    pid_in(&room.path("pid"));
+    signal("-INT", child.id());
+    let left = Left::of(child);
+    assert_eq!(left.code, Some(130), "{left:?}");
+    let end = "interrupted; the store is in memory, so nothing of it is kept\n";
+    assert!(left.stderr.ends_with(end), "{}", left.stderr);
+}
+
+#[test]
+fn a_member_has_one_name_in_all_that_people_read() {
+    let script = r#"cat > /dev/null; cat <<'END'
+{"type":"tool_start","id":"t","name":"Bash","input":{"command":"ls"}}
+END
+exit 7"#;
+    let named = "output = \"jsonl\"\ndisplay_name = \"Maximilian\"\n";
+    let room = Room::new(&(team(script) + named));
+    let left = room.exits(1, &["run", "hello", "--trust"]);
+    for told in [
+        "tertulia: Maximilian is working\n",
+        "tertulia: Maximilian: Bash {",
+        "tertulia: Maximilian: ended with exit code 7",
+        "tertulia: Maximilian failed after",
+        "tertulia: Maximilian could not answer (crash); `tertulia run",
+    ] {
+        assert!(left.stderr.contains(told), "{told:?} is not in:\n{}", left.stderr);
+    }
+    assert!(!left.stderr.contains("max"), "{}", left.stderr);
+    let session = room.session();
+    let shown = room.exits(0, &["chat", "--session", &session]).stdout;
+    assert!(shown.contains("Maximilian's last turn failed; /resume max repeats it\n"), "{shown}");
+    let shown = room.tertulia_with(&["chat"], b"hello\n");
+    assert!(shown.stdout.contains("\nMaximilian could not answer (crash): "), "{shown:?}");
+    assert!(shown.stdout.contains("\n? ann: Maximilian could not answer"), "{shown:?}");
+    assert!(shown.stderr.contains("tertulia: Maximilian could not answer"), "{shown:?}");
+}
+
+#[test]
+fn an_endpoint_that_wants_a_key_is_told_with_the_variable_of_it() {
+    use std::io::{Read, Write};
+    let door = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = door.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in door.incoming().flatten() {
+            let mut stream = stream;
+            let _ = stream.read(&mut [0; 65536]);
+            let answer = "HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\n\
+                          Connection: close\r\nContent-Length: 2\r\n\r\n{}";
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    let room = Room::new(&format!(
+        "[[member]]\nname = \"far\"\nagent = \"openai\"\nmodel = \"m\"\n\
+         base_url = \"http://{address}/v1\"\nkey_variable = \"FAR_KEY\"\n"
+    ));
+    let run = ["run", "hello", "--trust", "--store", "memory"];
+    let output = room.command(&run).env("FAR_KEY", "invented").output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("(auth); see to its key, which the variable FAR_KEY holds\n"), "{told}");
+    assert!(!told.contains("invented"), "{told}");
+}
+
+#[test]
 fn a_failed_turn_is_repeated_by_the_beginning_of_its_id() {
     let room = Room::new(&team("cat > /dev/null; test -e mended && echo fine || exit 7"));
     let left = room.exits(1, &["run", "hello", "--trust"]);

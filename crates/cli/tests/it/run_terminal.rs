@@ -81,6 +81,16 @@ fn an_agent_that_wants_to_be_allowed_something_needs_a_person() {
     let left = room.exits(3, &["run", "hello", "--trust"]);
     assert!(left.stderr.contains("max asks to be allowed: Write notes.txt"), "{}", left.stderr);
     assert!(left.stderr.contains("tertulia chat --session"), "{}", left.stderr);
+    assert!(left.stderr.contains("and type /resume max there"), "{}", left.stderr);
+    assert!(!left.stderr.contains("say it in another way"), "{}", left.stderr);
+    // Whoever comes finds the turn that is to be repeated.
+    let session = room.session();
+    let shown = room.exits(0, &["chat", "--session", &session]).stdout;
+    assert!(shown.contains("max's last turn failed; /resume max repeats it\n"), "{shown}");
+    // A session that is gone is not named.
+    let left = room.exits(3, &["run", "hello", "--store", "memory"]);
+    assert!(left.stderr.contains("or ask in `tertulia chat`\n"), "{}", left.stderr);
+    assert!(!left.stderr.contains("--session"), "{}", left.stderr);
     let events = room.exits(3, &["run", "hello", "--json"]).json();
     let asked = events.iter().find(|event| event["type"] == "permission").unwrap();
     assert_eq!(asked["request"]["choices"][0]["allows"], true);

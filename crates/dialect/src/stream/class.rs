@@ -85,11 +85,11 @@ impl ErrorClass {
             Self::Overflow => "send a smaller prompt, or choose a model with a larger window",
             Self::Network => "see to the connection, and try again later",
             Self::Refused => "say it in another way, or choose another model",
-            Self::Limit => "raise the limit, or ask for less",
+            Self::Limit => "ask for less, or raise the limit if it is one of the agent's own",
             Self::Setup => "see to the agent's settings: model, flags, folder, session",
             Self::Empty => "ask again",
             Self::Cancelled => "let the turn be repeated if it is still wanted",
-            Self::Crash => "look at the agent's stderr, and try again",
+            Self::Crash => "try again; started by hand it may say more",
         }
     }
 

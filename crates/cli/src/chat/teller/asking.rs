@@ -5,14 +5,15 @@ use tertulia_team::{PermissionAnswer, PermissionRequest, Question, Why};
 
 use crate::chat::short::short;
 use crate::chat::style::{Line, Look};
+use crate::shown::Shown;
 use crate::terminal::excerpt;
 
 /// How many columns of what an agent wants are shown.
 const WISH_COLUMNS: usize = 600;
 
 /// A question of the table, with its reason in words.
-pub(super) fn question(question: &Question, why: &str) -> Vec<Line> {
-    let to = question.to.as_deref().map(|to| format!("{to}: ")).unwrap_or_default();
+pub(super) fn question(question: &Question, why: &str, shown: &Shown) -> Vec<Line> {
+    let to = question.to.as_deref().map(|to| format!("{}: ", shown.name(to))).unwrap_or_default();
     let cure = match &question.why {
         Why::Answer { .. } => "say something, or /resume to go on without an answer".to_owned(),
         Why::LoopGuard { .. } | Why::PairLoop { .. } | Why::Cancelled { .. } => {
@@ -30,7 +31,9 @@ pub(super) fn question(question: &Question, why: &str) -> Vec<Line> {
         Why::Unresolved { .. } | Why::NobodyToAnswer { .. } => {
             "/members shows who is there".to_owned()
         }
-        Why::WhoSpeaks { .. } => "begin with [FROM: name]".to_owned(),
+        Why::WhoSpeaks { .. } => {
+            "begin with [FROM: name], or open the chat with --as NAME".to_owned()
+        }
     };
     vec![
         Line::of("? ", Look::Strong).with(&short(&format!("{to}{why}")), Look::Strong),
@@ -39,8 +42,8 @@ pub(super) fn question(question: &Question, why: &str) -> Vec<Line> {
 }
 
 /// What can be done while the table waits for a person; `None` if it does not.
-pub(super) fn waits(question: &Question) -> Option<String> {
-    let to = question.to.as_deref().unwrap_or("you");
+pub(super) fn waits(question: &Question, shown: &Shown) -> Option<String> {
+    let to = question.to.as_deref().map_or("you", |to| shown.name(to));
     match &question.why {
         Why::Answer { .. } => Some(format!("{to} is asked… say something, or /resume goes on")),
         Why::LoopGuard { .. } | Why::PairLoop { .. } | Why::Spending { .. } => {

@@ -31,9 +31,15 @@ impl Figures {
         }
     }
 
-    /// The tokens and dollars in words; `None` if nobody counted. An agent that tells only its price has
-    /// counted no tokens.
+    /// The tokens and dollars in words, for a list of all: tokens without a price have none told. `None` if
+    /// nobody counted.
     pub(crate) fn counted(&self) -> Option<String> {
+        let unpriced = if self.cost.is_none() { " · no price told" } else { "" };
+        self.told().map(|told| format!("{told}{unpriced}"))
+    }
+
+    /// What was told. An agent that tells only its price has counted no tokens.
+    fn told(&self) -> Option<String> {
         let mut told = Vec::new();
         if self.input > 0 || self.output > 0 {
             let cached = match self.cached {
@@ -53,8 +59,8 @@ impl Figures {
         } else {
             format!("{} min {} s", time.as_secs() / 60, time.as_secs() % 60)
         };
-        match self.counted() {
-            Some(counted) => format!("{counted} · {time}"),
+        match self.told() {
+            Some(told) => format!("{told} · {time}"),
             None => time,
         }
     }
@@ -87,5 +93,13 @@ mod tests {
         assert_eq!(figures((0, 0), None).sentence(time), "1.5 s");
         assert_eq!(figures((0, 0), Some(0.5)).sentence(time), "$0.50 · 1.5 s");
         assert_eq!(figures((0, 7), None).sentence(time), "0 in, 7 out · 1.5 s");
+    }
+
+    #[test]
+    fn in_a_list_tokens_without_a_price_are_said_to_have_none() {
+        let counted = |tokens, cost| figures(tokens, cost).counted();
+        assert_eq!(counted((5, 7), None).as_deref(), Some("5 in, 7 out · no price told"));
+        assert_eq!(counted((5, 7), Some(0.5)).as_deref(), Some("5 in, 7 out · $0.50"));
+        assert_eq!(counted((0, 0), None), None);
     }
 }

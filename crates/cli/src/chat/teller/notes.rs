@@ -3,13 +3,14 @@
 use tertulia_team::{TurnNote, What};
 
 use crate::chat::style::{Line, Look};
-use crate::terminal::excerpt;
+use crate::shown::Shown;
+use crate::terminal::{excerpt, grouped};
 
 /// How many columns of a failure are shown.
 const FAILURE_COLUMNS: usize = 1_000;
 
 /// The lines of a note.
-pub(super) fn lines(note: &TurnNote, columns: usize) -> Vec<Line> {
+pub(super) fn lines(note: &TurnNote, columns: usize, shown: &Shown) -> Vec<Line> {
     let short = |text: &str| excerpt(text, columns.saturating_sub(4).max(8));
     let dim = |text: &str| vec![Line::of(&short(text), Look::Dim)];
     match &note.what {
@@ -34,15 +35,18 @@ pub(super) fn lines(note: &TurnNote, columns: usize) -> Vec<Line> {
         // Asked and answered on the screen.
         What::PermissionAsked { .. } | What::PermissionAnswered { .. } => Vec::new(),
         What::Thought { text } => dim(&format!("… {text}")),
-        What::Warned { message, .. } => dim(&format!("! {}: {message}", note.member)),
+        What::Warned { message, .. } => dim(&format!("! {}: {message}", shown.name(&note.member))),
         What::Failed { class, message, cure } => {
-            let text = format!("{} could not answer ({class}): {message}", note.member);
+            let text =
+                format!("{} could not answer ({class}): {message}", shown.name(&note.member));
             let text = excerpt(&text, FAILURE_COLUMNS);
-            vec![Line::of(&text, Look::Alarm), Line::of(cure, Look::Dim)]
+            let cure = shown.cure(&note.member, class, cure);
+            vec![Line::of(&text, Look::Alarm), Line::of(&cure, Look::Dim)]
         }
-        What::Retried { budget } => {
-            dim(&format!("! the prompt was too large; once more with {budget} bytes at most"))
-        }
+        What::Retried { budget } => dim(&format!(
+            "! the prompt was too large; once more with {} bytes at most",
+            grouped(*budget)
+        )),
     }
 }
 
@@ -73,7 +77,10 @@ mod tests {
 
     fn shown(what: What) -> Vec<String> {
         let note = TurnNote { turn: "t".into(), member: "max".into(), what };
-        lines(&note, 40).iter().map(Line::text).collect()
+        let members = vec![tertulia_team::TeamMember::scribe("max")];
+        let team = tertulia_team::Team::new(members, tertulia_team::Limits::default(), None);
+        let file = tertulia_team::file::TeamFile::of(Vec::new());
+        lines(&note, 40, &Shown::new(&team.unwrap(), &file)).iter().map(Line::text).collect()
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tertulia_session::{Fields, NewEntry, Speaker, Usage, Usd};
 use tertulia_team::file::{AgentFile, MemberFile};
-use tertulia_team::{Limits, Member, TeamMember};
+use tertulia_team::{Limits, Member, Note, TeamMember};
 
 use super::*;
 
@@ -96,8 +96,10 @@ fn an_answer_that_streamed_in_is_not_told_again() {
 fn what_comes_between_stands_alone_and_the_answer_goes_on_under_its_name() {
     let mut stage = Stage::new();
     stage.turn(TurnState::Started, "chosen turn=e-1 rule=in_turn: it is next");
-    stage.hear(Heard::Note("a note".to_owned()));
-    assert_eq!(stage.shown, ["a note"], "before the name");
+    let note = Note::UnknownSpender { member: "zoe".into() };
+    stage.hear(Heard::Note(note.clone()));
+    assert_eq!(stage.shown, [note.to_string()], "before the name");
+    stage.shown.clear();
     stage.text(&["one\nthe lon"]);
     stage.says("ann", SpeakerType::Human, "hello");
     assert_eq!(stage.pending(), ["Max:", "the lon"]);
@@ -108,7 +110,6 @@ fn what_comes_between_stands_alone_and_the_answer_goes_on_under_its_name() {
     stage.turn(TurnState::Done, "answered turn=e-1 entry=m2: max said m2");
     stage.hear(Heard::Rested);
     let expected = [
-        "a note",
         "Max:",
         "one",
         "ann: hello",
@@ -142,7 +143,7 @@ fn a_turn_that_was_stopped_ends_with_what_there_is_of_it() {
     stage.turn(TurnState::Started, "chosen turn=e-1 rule=in_turn: it is next");
     stage.text(&["half"]);
     stage.turn(TurnState::Cancelled, "cancelled turn=e-1: the person cancelled it");
-    assert_eq!(stage.teller.running(), Some(("max", true)));
+    assert_eq!(stage.teller.running(), Some(("Max", true)));
     stage.turn(TurnState::Cancelled, "dropped turn=e-9 entry=m1 by=ann: another one");
     stage.hear(Heard::Rested);
     assert_eq!(stage.shown, ["Max:", "half", "cancelled · 1.5 s", ""]);

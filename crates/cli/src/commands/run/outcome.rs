@@ -1,4 +1,5 @@
-//! How a run ended, as an exit code and a sentence that says how to go on.
+//! How a run ended, as an exit code and a sentence that says how to go on. Where the store forgets all with
+//! the end of the program there is nothing to go on with, and no command is named.
 
 use std::fmt::Display;
 
@@ -6,14 +7,15 @@ use tertulia_session::EntryId;
 use tertulia_store::SessionId;
 use tertulia_team::{Pause, Question, Why};
 
-use crate::args::RunArgs;
 use crate::error::CliError;
+use crate::shown::Shown;
 
 /// What is known at the end of a run.
 pub(super) struct End<'a> {
     pub(super) session: &'a SessionId,
-    /// The command that opens this table again: `tertulia run --session …` with its team.
-    pub(super) again: String,
+    /// The flags that lead back to this table: its team, its store and its session. `None` where it is gone
+    /// with this program.
+    pub(super) place: Option<String>,
     pub(super) is_interrupted: bool,
     /// Whether the table was only asked to go on.
     pub(super) only_goes_on: bool,
@@ -21,105 +23,122 @@ pub(super) struct End<'a> {
     pub(super) unfinished: Option<&'a EntryId>,
     /// Whose turns wait, each once.
     pub(super) waiting: Vec<&'a str>,
+    pub(super) shown: &'a Shown,
 }
 
-/// The end of a run.
-pub(super) fn of(pause: &Pause, end: &End<'_>) -> Result<(), CliError> {
-    let (again, session) = (&end.again, end.session);
-    let go_on = format!("`{again} --continue`");
-    let repeat = end.unfinished.map(|turn| format!("`{again} --repeat {turn}` does it again"));
-    let others = match end.waiting.as_slice() {
-        [] => None,
-        names => Some(format!("{go_on} goes on with {}", names.join(", "))),
-    };
-    if end.is_interrupted {
-        let cures: Vec<String> = repeat.into_iter().chain(others).collect();
+impl End<'_> {
+    /// The command that lets this table go on, with these words behind it.
+    fn again(&self, words: &dyn Display) -> Option<String> {
+        Some(format!("`tertulia run{} {words}`", self.place.as_ref()?))
+    }
+
+    fn go_on(&self) -> Option<String> {
+        self.again(&"--continue")
+    }
+
+    fn repeat(&self, turn: &EntryId) -> Option<String> {
+        Some(format!("{} does it again", self.again(&format!("--repeat {turn}"))?))
+    }
+
+    /// What becomes of those that wait.
+    fn others(&self) -> Option<String> {
+        let names: Vec<&str> = self.waiting.iter().map(|name| self.shown.name(name)).collect();
+        let go_on = self.go_on().filter(|_| !names.is_empty())?;
+        Some(format!("{go_on} goes on with {}", names.join(", ")))
+    }
+
+    fn interrupted(&self) -> CliError {
+        let Some(go_on) = self.go_on() else {
+            let why = "interrupted; the store is in memory, so nothing of it is kept";
+            return CliError::Interrupted(why.to_owned());
+        };
+        let repeat = self.unfinished.and_then(|turn| self.repeat(turn));
+        let cures: Vec<String> = repeat.into_iter().chain(self.others()).collect();
         let cure = match cures.as_slice() {
             [] => format!("{go_on} goes on"),
             some => some.join(", "),
         };
-        return Err(CliError::Interrupted(format!("interrupted; what was said is kept, {cure}")));
+        CliError::Interrupted(format!("interrupted; what was said is kept, {cure}"))
     }
-    match (pause, repeat) {
-        (Pause::Rested, Some(repeat)) if end.only_goes_on => {
-            return Err(CliError::NeedsPerson(format!(
-                "nothing waits, and the last turn did not come to its end; {repeat}"
-            )));
-        }
-        _ => {}
-    }
-    match pause {
-        Pause::Rested | Pause::Closed => Ok(()),
-        Pause::Elsewhere => Err(CliError::NeedsPerson(format!(
-            "another program is at this table; what was said is stored and waits there. `tertulia \
-             sessions show {session}` shows what becomes of it"
-        ))),
-        Pause::PermissionNeeded { member, title } => Err(CliError::NeedsPerson(format!(
-            "{member} wants to be allowed: {title}. Nobody can be asked here; allow it in the team \
-             file (permissions = \"full\"), or open the table with \
-             `tertulia chat --session {session}`{}",
-            others.map(|others| format!("; {others}")).unwrap_or_default()
-        ))),
-        Pause::Asked(Question { why, .. }) => of_question(why, again, &go_on),
+
+    fn not_allowed(&self, member: &str, title: &str) -> CliError {
+        let name = self.shown.name(member);
+        let chat = match &self.place {
+            Some(place) => {
+                format!(
+                    "open the table with `tertulia chat{place}` and type /resume {member} there"
+                )
+            }
+            None => "ask in `tertulia chat`".to_owned(),
+        };
+        let others = self.others().map(|others| format!("; {others}")).unwrap_or_default();
+        CliError::NeedsPerson(format!(
+            "{name} wants to be allowed: {title}. Nobody can be asked here; allow it in the team file \
+             (permissions = \"full\"), or {chat}{others}"
+        ))
     }
 }
 
-fn of_question(why: &Why, again: &str, go_on: &str) -> Result<(), CliError> {
-    let say = format!("`{again} \"…\"`");
-    let repeat = |turn: &dyn Display| format!("`{again} --repeat {turn}` does it again");
+/// The end of a run.
+pub(super) fn of(pause: &Pause, end: &End<'_>) -> Result<(), CliError> {
+    if end.is_interrupted {
+        return Err(end.interrupted());
+    }
+    match pause {
+        Pause::Rested if end.only_goes_on => match end.unfinished {
+            Some(turn) => Err(CliError::NeedsPerson(with(
+                "nothing waits, and the last turn did not come to its end",
+                "; ",
+                end.repeat(turn),
+            ))),
+            None => Ok(()),
+        },
+        Pause::Rested | Pause::Closed => Ok(()),
+        Pause::Elsewhere => Err(CliError::NeedsPerson(format!(
+            "another program is at this table; what was said is stored and waits there. `tertulia \
+             sessions show {}` shows what becomes of it",
+            end.session
+        ))),
+        Pause::PermissionNeeded { member, title } => Err(end.not_allowed(member, title)),
+        Pause::Asked(Question { why, .. }) => of_question(why, end),
+    }
+}
+
+fn of_question(why: &Why, end: &End<'_>) -> Result<(), CliError> {
+    let goes_on = |what: &str| end.go_on().map(|go_on| format!("{go_on} {what}"));
+    let say = || end.again(&"\"…\"");
     let cure = match why {
         // The progress has told whose turn it is.
         Why::Answer { .. } => return Ok(()),
         Why::Failed { turn, member, class } => {
-            let again = repeat(turn);
-            return Err(CliError::AgentFailed(format!(
-                "{member} could not answer ({class}); {again}"
-            )));
+            let failed = format!("{} could not answer ({class})", end.shown.name(member));
+            return Err(CliError::AgentFailed(with(&failed, "; ", end.repeat(turn))));
         }
         Why::LoopGuard { .. } | Why::PairLoop { .. } | Why::Spending { .. } => {
-            format!("{go_on} lets them go on, {say} says something first")
+            let first = say().map(|say| format!("{say} says something first"));
+            goes_on("lets them go on").zip(first).map(|(go_on, say)| format!("{go_on}, {say}"))
         }
-        Why::Cancelled { .. } => format!("{go_on} lets them go on"),
+        Why::Cancelled { .. } => goes_on("lets them go on"),
         Why::Resumed { interrupted: Some(turn), .. } => {
-            format!("{}, {go_on} goes on without", repeat(turn))
+            let without = goes_on("goes on without");
+            end.repeat(turn).zip(without).map(|(repeat, without)| format!("{repeat}, {without}"))
         }
-        Why::Resumed { interrupted: None, .. } => format!("{go_on} lets them go on"),
-        Why::Unresolved { .. } => format!("{say} says it to somebody who is there"),
+        Why::Resumed { interrupted: None, .. } => goes_on("lets them go on"),
+        Why::Unresolved { .. } => {
+            say().map(|say| format!("{say} says it to somebody who is there"))
+        }
         Why::NobodyToAnswer { .. } => {
-            "seat an agent in the team file; `tertulia init` writes one".to_owned()
+            Some("seat an agent in the team file; `tertulia init` writes one".to_owned())
         }
-        Why::WhoSpeaks { .. } => "say who speaks with --as".to_owned(),
+        Why::WhoSpeaks { .. } => Some("say who speaks with --as".to_owned()),
     };
-    Err(CliError::NeedsPerson(format!("{why}\n{cure}")))
+    Err(CliError::NeedsPerson(with(&end.shown.why(why), "\n", cure)))
 }
 
-/// The command that opens this table again.
-pub(super) fn again(args: &RunArgs, session: &SessionId) -> String {
-    format!("tertulia run{} --session {session}", same_place(args))
-}
-
-/// The flags that lead to the same team and the same store. A variable is still set the next time, and an
-/// address may hold a password.
-pub(super) fn same_place(args: &RunArgs) -> String {
-    let mut flags = String::new();
-    if let Some(team) = &args.team.file.team {
-        flags.push_str(&format!(" --team {}", as_word(&team.display().to_string())));
-    }
-    let is_set = |store: &str| std::env::var("TERTULIA_STORE").is_ok_and(|set| set == store);
-    if let Some(store) = args.store.store.as_deref()
-        && store.starts_with("sqlite:")
-        && !is_set(store)
-    {
-        flags.push_str(&format!(" --store {}", as_word(store)));
-    }
-    flags
-}
-
-/// A word that a shell takes as one.
-fn as_word(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=+,@%".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
+/// What is the matter, and the cure where there is one.
+fn with(what: &str, between: &str, cure: Option<String>) -> String {
+    match cure {
+        Some(cure) => format!("{what}{between}{cure}"),
+        None => what.to_owned(),
     }
 }

@@ -1,7 +1,7 @@
 //! What happens, for people: progress on standard error, answers on standard output. All of it comes from
 //! agents, so nothing goes to a terminal as it is.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::time::Instant;
 
@@ -12,6 +12,7 @@ use tertulia_team::{Cause, Note, Question, TableEvent, Team, TurnNote, What, Why
 use crate::Streams;
 use crate::commands::sessions::counted;
 use crate::commands::turn_of;
+use crate::shown::Shown;
 use crate::terminal::{excerpt, grouped, visible};
 
 /// How much of a tool's input is shown.
@@ -23,8 +24,8 @@ const TROUBLE_COLUMNS: usize = 400;
 pub(super) struct Talk<'a, 's> {
     streams: &'a mut Streams<'s>,
     is_quiet: bool,
-    /// The agents, each with the name that is shown.
-    agents: BTreeMap<Box<str>, Box<str>>,
+    agents: HashSet<Box<str>>,
+    shown: &'a Shown,
     /// When the turn that runs began.
     began: Instant,
     /// The figures of the turn that ends.
@@ -32,6 +33,8 @@ pub(super) struct Talk<'a, 's> {
     answers: usize,
     /// The turns that a person cancelled. What an agent says of its own end is no failure then.
     cancelled: HashSet<EntryId>,
+    /// The turns that asked to be allowed something. What they end with says what to do.
+    begging: HashSet<EntryId>,
     /// The person who spoke last.
     speaker: Option<Box<str>>,
     /// What that person said, if nobody has said anything since.
@@ -43,17 +46,24 @@ pub(super) struct Talk<'a, 's> {
 }
 
 impl<'a, 's> Talk<'a, 's> {
-    pub(super) fn new(streams: &'a mut Streams<'s>, team: &Team, is_quiet: bool) -> Self {
+    pub(super) fn new(
+        streams: &'a mut Streams<'s>,
+        team: &Team,
+        shown: &'a Shown,
+        is_quiet: bool,
+    ) -> Self {
         let agents = team.members().iter().filter(|one| !one.is_person());
-        let agents = agents.map(|one| (one.member.name.clone(), one.shown_name().into())).collect();
+        let agents = agents.map(|one| one.member.name.clone()).collect();
         Self {
             streams,
             is_quiet,
             agents,
+            shown,
             began: Instant::now(),
             usage: None,
             answers: 0,
             cancelled: HashSet::new(),
+            begging: HashSet::new(),
             speaker: None,
             newest: None,
             asked: None,
@@ -89,7 +99,8 @@ impl<'a, 's> Talk<'a, 's> {
             TableEvent::Asked(question) => self.asked(question),
             TableEvent::Refused(error) => self.say(&error.to_string()),
             TableEvent::Permission { member, request, .. } => {
-                self.say(&format!("{member} asks to be allowed: {}", request.title));
+                let name = self.shown.name(member);
+                self.say(&format!("{name} asks to be allowed: {}", request.title));
             }
             TableEvent::Fed { .. }
             | TableEvent::Text { .. }
@@ -102,6 +113,7 @@ impl<'a, 's> Talk<'a, 's> {
     fn asked(&mut self, question: &Question) {
         match (&question.why, &question.to) {
             (Why::Answer { entry, .. }, Some(name)) if self.is_for_another(name) => {
+                let name = self.shown.name(name);
                 let what = match &self.newest {
                     Some(newest) if newest != entry => {
                         format!("{newest} waits until {name} has answered {entry}")
@@ -112,11 +124,14 @@ impl<'a, 's> Talk<'a, 's> {
             }
             (Why::Answer { .. }, Some(name)) => {
                 // The person of the house has this name.
-                let whose = if **name == *"you" { "your".to_owned() } else { format!("{name}'s") };
+                let whose = match &**name {
+                    "you" => "your".to_owned(),
+                    name => format!("{}'s", self.shown.name(name)),
+                };
                 self.say(&format!("it is {whose} turn: {}", question.why));
             }
             (Why::Resumed { .. }, _) => {}
-            (why, _) => self.asked = Some(why.to_string()),
+            (why, _) => self.asked = Some(self.shown.why(why)),
         }
     }
 
@@ -129,7 +144,7 @@ impl<'a, 's> Talk<'a, 's> {
         match note {
             // What it had said until then, and no late answer.
             Note::Late { turn, entry: Some(_) } if self.cancelled.contains(turn) => {}
-            other => self.say(&other.to_string()),
+            other => self.say(&self.shown.note(other)),
         }
     }
 
@@ -176,7 +191,10 @@ impl<'a, 's> Talk<'a, 's> {
     }
 
     fn turn(&mut self, entry: &Entry, turn: &Turn) {
-        let Some(name) = self.agents.get(&turn.member).cloned() else { return };
+        if !self.agents.contains(&turn.member) {
+            return;
+        }
+        let name = self.shown.name(&turn.member);
         match turn.state {
             TurnState::Started => {
                 if let Some(question) = self.asked.take() {
@@ -186,14 +204,14 @@ impl<'a, 's> Talk<'a, 's> {
                 self.usage = None;
                 self.say(&format!("{name} is working"));
             }
-            TurnState::Done => self.figures(&name, "is done"),
-            TurnState::Failed => self.figures(&name, "failed"),
+            TurnState::Done => self.figures(name, "is done"),
+            TurnState::Failed => self.figures(name, "failed"),
             TurnState::Cancelled => {
                 self.cancelled.extend(turn_of(entry));
-                self.say(&format!("{name}'s turn is cancelled{}", why(turn)));
+                self.say(&format!("{name}'s turn is cancelled{}", why(turn, name)));
             }
             TurnState::Interrupted => {
-                self.say(&format!("{name}'s turn was interrupted{}", why(turn)));
+                self.say(&format!("{name}'s turn was interrupted{}", why(turn, name)));
             }
             TurnState::Queued => {}
         }
@@ -221,7 +239,7 @@ impl<'a, 's> Talk<'a, 's> {
     }
 
     fn turn_note(&mut self, note: &TurnNote) {
-        let member = &note.member;
+        let member = self.shown.name(&note.member);
         let line = match &note.what {
             What::ToolStarted { name, input, .. } => {
                 format!("{member}: {name} {}", excerpt(input, INPUT_COLUMNS))
@@ -242,14 +260,23 @@ impl<'a, 's> Talk<'a, 's> {
             What::Failed { .. } if self.cancelled.contains(&note.turn) => return,
             What::Failed { class, message, cure } => {
                 let message = excerpt(message, TROUBLE_COLUMNS);
-                format!("{member}: {message} ({class}); {cure}")
+                match &**class == "refused" && self.begging.contains(&note.turn) {
+                    true => format!("{member}: {message} ({class})"),
+                    false => {
+                        let cure = self.shown.cure(&note.member, class, cure);
+                        format!("{member}: {message} ({class}); {cure}")
+                    }
+                }
             }
             What::Retried { budget } => {
                 format!("{member} found it too long; again with {} bytes", grouped(*budget))
             }
             // That it asks was told already.
-            What::PermissionAsked { .. }
-            | What::PermissionAnswered { .. }
+            What::PermissionAsked { .. } => {
+                self.begging.insert(note.turn.clone());
+                return;
+            }
+            What::PermissionAnswered { .. }
             | What::ToolFinished { .. }
             | What::Thought { .. }
             // For whoever looks for the agent's own record of the turn later.
@@ -266,8 +293,8 @@ impl<'a, 's> Talk<'a, 's> {
     }
 }
 
-/// Why a turn is over, as the log says it.
-fn why(turn: &Turn) -> String {
-    let cause = Cause::parse(&turn.cause).map(|cause| cause.sentence(&turn.member));
+/// Why a turn of somebody who is shown by this name is over, as the log says it.
+fn why(turn: &Turn, name: &str) -> String {
+    let cause = Cause::parse(&turn.cause).map(|cause| cause.sentence(name));
     cause.map(|sentence| format!(": {sentence}")).unwrap_or_default()
 }

@@ -31,6 +31,9 @@ const OTHERS: &[&str] = &[
     "\u{202e}gpj.exe",
     "\u{2066}a\u{2069}",
     "\u{202d}b\u{202c}",
+    "\u{200f}a\u{200e}b\u{61c}c",
+    "one\u{2028}two\u{2029}three",
+    "seen\u{e0001}\u{e0068}\u{e0069}\u{e007f}",
     "\x1b",
     "\x1b[",
     "\x1b]",
@@ -94,7 +97,8 @@ pub(super) fn foreign(written: &str) -> String {
 
 fn is_foreign(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// The length of a sequence of ours at the beginning.

@@ -71,14 +71,18 @@ fn where_an_answer_goes_on_after_something_else_its_speaker_is_named_again() {
 fn a_chat_in_which_somebody_was_not_heard_ends_as_a_run_would() {
     let two = format!("[[member]]\nname = \"bob\"\nkind = \"human\"\n{TEAM}");
     let parlour = Parlour::with(&two, &[]);
-    let several = "several people sit at this table; say [FROM: name] with one of: bob, ann";
+    let several = "several people sit at this table; begin with [FROM: name], or open the chat with \
+                   --as NAME: bob, ann";
+    let command =
+        "several people sit at this table; for commands, open the chat with --as NAME: bob";
     let agent = "'max' is an agent and cannot speak for a person";
     for (input, code, why) in [
         ("hello\n", 3, several),
         ("hello\n[FROM: ann] hello\n", 3, several),
         ("[FROM: ann] hello\nhello\n", 3, several),
         ("[FROM: max] hello\n", 2, agent),
-        ("/task Build it\n", 3, several),
+        ("/task Build it\n", 3, command),
+        ("/next max\n", 3, command),
         ("[FROM: ann] hello\n", 0, ""),
     ] {
         let output = chat(&parlour, &[], input.as_bytes());
@@ -86,6 +90,31 @@ fn a_chat_in_which_somebody_was_not_heard_ends_as_a_run_would() {
         assert_eq!(output.status.code(), Some(code), "{input:?}: {told}");
         assert!(told.contains(why), "{input:?}: {told}");
     }
+}
+
+#[test]
+fn whoever_types_says_once_who_they_are() {
+    let two = format!("[[member]]\nname = \"bob\"\nkind = \"human\"\n{TEAM}");
+    let parlour = Parlour::with(&two, &[]);
+    let input =
+        "hello\n/task Build it\n/next max: go\n/drop all\n[FROM: Bob] @bob look\n/drop bob\n";
+    let shown = talk(&parlour, &["--as", "Bob"], input);
+    for part in
+        [" · you are bob · /help\n", "bob: hello\n", "task: Build it\n", "\n[NEXT: max]\ngo\n"]
+    {
+        assert!(shown.contains(part), "{part:?} is not in:\n{shown}");
+    }
+    assert!(!shown.contains("ann:"), "{shown}");
+    let wrong = |more: &[&str], input: &str, why: &str| {
+        let output = chat(&parlour, more, input.as_bytes());
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.contains(why), "{told}");
+    };
+    wrong(&["--as", "bob"], "[FROM: ann] hello\n", "--as bob and [FROM: ann] in the text name two");
+    wrong(&["--as", "bob"], "/next max: [FROM: ann] hello\n", "name two speakers");
+    wrong(&["--as", "max"], "hello\n", "--as: 'max' is an agent");
+    wrong(&["--as", "bobb"], "hello\n", "did you mean --as bob?");
 }
 
 #[test]

@@ -111,6 +111,42 @@ fn the_exit_code_says_that_an_agent_failed() {
 }
 
 #[test]
+fn a_turn_that_did_not_come_to_its_end_is_named_once_whenever_somebody_comes() {
+    let parlour = Parlour::new(&["One."]);
+    let mut child = Command::new(std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap())
+        .args(parlour.arguments(&["--session", "talk"]))
+        .envs(parlour.variables())
+        .current_dir(parlour.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"@slow count\n").unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+    assert!(lines.by_ref().any(|line| line.unwrap().contains("count 1")));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let files = || std::fs::read_dir(parlour.path().join("home")).unwrap().flatten();
+    let is_left = || files().any(|file| file.file_name().to_string_lossy().contains("-table-"));
+    assert!(is_left(), "what a killed program leaves");
+    let come = || {
+        let output = chat(&parlour, &["--session", "talk"], b"");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let named = "slow's last turn was interrupted; /resume slow repeats it\n";
+    let first = come();
+    assert!(first.contains("was interrupted; shall it be repeated?"), "{first}");
+    assert!(!first.contains(named), "{first}");
+    assert!(come().contains(named));
+    assert!(!is_left());
+    let other = talk(&parlour, &["--session", "talk"], "@max hello\n");
+    assert!(other.contains(named), "{other}");
+    assert!(!come().contains("last turn"), "the last one came to its end");
+}
+
+#[test]
 fn a_chat_that_is_asked_to_end_stores_what_was_said() {
     let parlour = Parlour::new(&["One."]);
     let mut child = Command::new(std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap())

@@ -43,10 +43,26 @@ impl Terminal {
 
     /// The same with these variables.
     pub(super) fn chat_with(parlour: &Parlour, more: &[&str], env: &[(&str, &str)]) -> Self {
-        let pair = NativePtySystem::default().openpty(size(24, 80)).unwrap();
-        let mut command =
-            CommandBuilder::new(std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap());
+        let program = std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap();
+        let mut command = CommandBuilder::new(program);
         command.args(parlour.arguments(more));
+        Self::start(parlour, command, env)
+    }
+
+    /// Starts a chat in a shell that knows jobs. When the chat stops, the shell says so, waits for a line,
+    /// and lets it go on.
+    pub(super) fn chat_in_shell(parlour: &Parlour, more: &[&str]) -> Self {
+        let program = std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap();
+        let mut command = CommandBuilder::new("sh");
+        let script = "\"$@\"; stty -a | grep -o '[-]*icanon'; echo it stopped; read line; fg";
+        command.args(["-m", "-c", script, "sh"]);
+        command.arg(program);
+        command.args(parlour.arguments(more));
+        Self::start(parlour, command, &[("TERM", "xterm-256color")])
+    }
+
+    fn start(parlour: &Parlour, mut command: CommandBuilder, env: &[(&str, &str)]) -> Self {
+        let pair = NativePtySystem::default().openpty(size(24, 80)).unwrap();
         command.cwd(parlour.path());
         command.env_remove("NO_COLOR");
         for (name, value) in parlour.variables() {

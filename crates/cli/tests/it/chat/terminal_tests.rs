@@ -20,6 +20,54 @@ fn masked(screen: &str) -> String {
 }
 
 #[test]
+fn ctrl_z_stops_the_program_and_it_goes_on_where_it_was() {
+    let parlour = Parlour::new(&["One."]);
+    let mut terminal = Terminal::chat_in_shell(&parlour, &["--session", "talk"]);
+    terminal.shows("> ");
+    terminal.types("half a li");
+    terminal.has_typed("> half a li");
+    terminal.types("\x1a");
+    // Lines are lines again for whoever has the terminal meanwhile.
+    terminal.until("the shell", |screen| screen.contains("\nicanon\nit stopped"));
+    terminal.types("\n");
+    terminal.has_typed("> half a li");
+    terminal.types("ne\r");
+    terminal.shows("ann: half a line\n");
+    terminal.shows("One.");
+    terminal.types("/quit\r");
+    assert_eq!(terminal.ends().0, 0);
+}
+
+#[test]
+fn ctrl_z_without_a_shell_above_is_no_end() {
+    let parlour = Parlour::new(&["One."]);
+    let mut terminal = Terminal::chat(&parlour, &[]);
+    terminal.shows("> ");
+    terminal.types("\x1a");
+    terminal.types("hello\r");
+    terminal.shows("One.");
+    terminal.types("/quit\r");
+    assert_eq!(terminal.ends().0, 0);
+}
+
+#[test]
+fn a_paste_that_never_ends_does_not_keep_ctrl_c_from_being_heard() {
+    let parlour = Parlour::new(&["One."]);
+    let mut terminal = Terminal::chat(&parlour, &[]);
+    terminal.shows("> ");
+    terminal.types("@slow count\r");
+    terminal.shows("count 2 of many");
+    terminal.types("\x1b[200~never");
+    // Typed, and not part of what was pasted.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    terminal.types("\x03");
+    terminal.shows("cancelled · ");
+    terminal.has_typed("> never");
+    terminal.types("\x03");
+    assert_eq!(terminal.ends().0, 0);
+}
+
+#[test]
 fn a_typed_line_is_answered_above_the_next_one() {
     let parlour =
         Parlour::new(&["# Plan\n\n- **one** of `two`\n- three\n\n```rust\n    let a = 1;\n```"]);

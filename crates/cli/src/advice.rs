@@ -1,0 +1,30 @@
+//! What belongs to a command that a person is told to type: the flags that lead to the same team and the
+//! same store. Called by `run` and `chat` when they say how to go on.
+
+use crate::args::{StoreArg, TeamFileArg};
+
+/// The flags that lead to the same team and the same store. A variable is still set the next time, and an
+/// address may hold a password.
+pub(crate) fn same_place(team: &TeamFileArg, store: &StoreArg) -> String {
+    let mut flags = String::new();
+    if let Some(team) = &team.team {
+        flags.push_str(&format!(" --team {}", as_word(&team.display().to_string())));
+    }
+    let is_set = |store: &str| std::env::var("TERTULIA_STORE").is_ok_and(|set| set == store);
+    if let Some(store) = store.store.as_deref()
+        && store.starts_with("sqlite:")
+        && !is_set(store)
+    {
+        flags.push_str(&format!(" --store {}", as_word(store)));
+    }
+    flags
+}
+
+/// A word that a shell takes as one.
+pub(crate) fn as_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=+,@%".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
