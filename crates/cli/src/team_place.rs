@@ -5,7 +5,9 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use tertulia_team::Team;
-use tertulia_team::file::{self, Found, Opened, Origin, Places, TeamFile, Trust, TrustReason};
+use tertulia_team::file::{
+    self, ContentHash, Found, Opened, Origin, Places, TeamFile, Trust, TrustReason,
+};
 
 use crate::Streams;
 use crate::args::{TeamArg, TeamFileArg};
@@ -54,7 +56,7 @@ impl TeamPlace {
     fn house() -> Result<Self, CliError> {
         let base = working_folder()?;
         let file = TeamFile::house();
-        let team = make(&file, &base, &base)?;
+        let team = make(&file, &base, &base, &base)?;
         Ok(Self { team, file, folder: shown(project(&base)) })
     }
 
@@ -64,13 +66,27 @@ impl TeamPlace {
             // With standard error gone there is nobody left to tell.
             let _ = writeln!(streams.stderr, "tertulia: {}", visible(&warning.to_string()));
         }
-        let team = make(&file, &base, &path)?;
+        let work = work_folder(origin, &base)?;
+        let team = make(&file, &base, &work, &path)?;
         let folder = match origin {
             Origin::Project => shown(&base),
             Origin::Flag | Origin::Variable | Origin::User => shown(project(&working_folder()?)),
         };
         Ok(Self { team, file, folder })
     }
+}
+
+/// Where agents without a `cwd` work: in the folder of a team file of the project, else where the command
+/// runs. The folder of the user's own file is no place to work in: whoever may edit there may edit the file
+/// that is trusted unseen.
+pub(crate) fn work_folder(origin: Origin, base: &Path) -> Result<PathBuf, CliError> {
+    let start = working_folder()?;
+    let is_of_project = match origin {
+        Origin::Project => true,
+        Origin::Flag | Origin::Variable => base.starts_with(project(&start)),
+        Origin::User => false,
+    };
+    Ok(if is_of_project { base.to_owned() } else { start })
 }
 
 /// The repository that a folder lies in, or the folder.
@@ -83,8 +99,9 @@ fn shown(folder: &Path) -> String {
     folder.display().to_string()
 }
 
-fn make(file: &TeamFile, base: &Path, path: &Path) -> Result<Team, CliError> {
-    Team::from_file(file, base).map_err(|error| CliError::Team { path: path.to_owned(), error })
+fn make(file: &TeamFile, base: &Path, work: &Path, path: &Path) -> Result<Team, CliError> {
+    let team = Team::from_file_in(file, base, work);
+    team.map_err(|error| CliError::Team { path: path.to_owned(), error })
 }
 
 /// Finds the team file; `None` if there is none.
@@ -138,8 +155,11 @@ pub(crate) fn standing(origin: Origin, opened: &Opened) -> Result<Standing, CliE
     if reasons.is_empty() {
         return Ok(Standing::Harmless);
     }
+    if !origin.needs_trust() {
+        return Ok(Standing::Trusted);
+    }
     let known = store_place::in_home(Trust::open)?;
-    match !origin.needs_trust() || known.is_trusted(&opened.path, opened.hash) {
+    match known.is_trusted(&opened.path, opened.hash) {
         true => Ok(Standing::Trusted),
         false => Ok(Standing::Untrusted(reasons)),
     }
@@ -156,10 +176,15 @@ fn allow(
     if !arg.trust && !is_agreed(&opened.path, &reasons, streams)? {
         return Err(CliError::Untrusted { path: opened.path.clone(), reasons });
     }
-    store_place::in_home(|home| Trust::open(home)?.trust(&opened.path, opened.hash))?;
+    trust(&opened.path, opened.hash)?;
     let line = format!("{} is trusted as it is now", opened.path.display());
     let _ = writeln!(streams.stderr, "tertulia: {}", visible(&line));
     Ok(())
+}
+
+/// Trusts a file with this content from now on.
+pub(crate) fn trust(path: &Path, hash: ContentHash) -> Result<(), CliError> {
+    store_place::in_home(|home| Trust::open(home)?.trust(path, hash))
 }
 
 /// Asks the person, if there is one.

@@ -55,8 +55,8 @@ pub use manager::{
     MessageHook, Section, SnapshotError, SnapshotProblem, TeamTaskHook, Verdict,
 };
 pub use markers::{
-    Intent, Markers, Next, Strip, Stripped, TaskBlock, parse_markers, strip_all_markers,
-    strip_markers,
+    Intent, Markers, Next, Strip, Stripped, TaskBlock, Words, parse_markers, strip_all_markers,
+    strip_markers, whose_words,
 };
 pub use prompt::{ARGUMENT_BYTES_MAX, AssemblerInput, AssemblerOutput, ContextMessage, Prompt};
 pub use team_task::TEAM_TASK_BYTES_MAX;

@@ -2,15 +2,20 @@
 //! form `[TEAM_TASK] …`. They are stripped for prompts and parsed for routing; a stored message keeps
 //! them. Pure text functions, linear in the length of the text.
 
+mod blocks;
 mod code;
 mod compact;
+mod html;
+mod line;
+mod own;
 mod parse;
 mod preserve;
 mod scan;
 
 use std::borrow::Cow;
 
-pub use parse::{Intent, Markers, Next, parse_markers};
+pub use own::Words;
+pub use parse::{Intent, Markers, Next, parse_markers, whose_words};
 
 /// How markers are taken out of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -169,6 +169,13 @@ impl fmt::Display for Why {
             Self::PairLoop { pair: [a, b], turns } => {
                 write!(f, "{a} and {b} had {turns} turns with each other; shall they go on?")
             }
+            Self::Spending { member, allowed, .. } if *allowed == Dollars::default() => {
+                let who = member.as_deref().unwrap_or("the session");
+                write!(
+                    f,
+                    "{who} may cost nothing (budget_usd = 0 in the team file), so no turn begins"
+                )
+            }
             Self::Spending { member, spent, allowed } => {
                 let who = member.as_deref().unwrap_or("the session");
                 write!(f, "{who} has spent ${spent} of ${allowed}; shall it go on?")

@@ -10,11 +10,13 @@ use crate::cause::How;
 use crate::table::Table;
 
 pub(crate) use look_alike::{LookAlike, plain};
-use mention::Called;
 pub(crate) use mention::Stranger;
 
 /// How much of a name is shown in notes.
 const EXCERPT_CHARS_MAX: usize = 80;
+
+/// So many markers of a message that do not count are told.
+const UNHEARD_MAX: usize = 20;
 
 /// What a message asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,6 +33,8 @@ pub(crate) struct Wishes {
     pub(crate) look_alikes: Vec<LookAlike>,
     /// What may have been meant as a mention.
     pub(crate) strangers: Vec<Stranger>,
+    /// Markers and mentions that do not count where their sender may not expect it, as they are written.
+    pub(crate) unheard: Vec<Box<str>>,
     /// Whether there is anything but markers.
     pub(crate) has_words: bool,
 }
@@ -46,9 +50,10 @@ pub(crate) struct Wish {
 /// Reads a message. Linear in its length, times the number of members for every `@`.
 pub(crate) fn read(text: &str, table: &Table) -> Wishes {
     let markers = parse_markers(text);
-    let Called { mentions, strangers, .. } = mention::find_all(text, table);
+    let mention::Mentions { members: mentions, strangers, unheard: names, .. } =
+        mention::find_all(text, table);
     let look_alikes = look_alike::find(text, &markers, &mentions, table);
-    let Markers { next, drop, from, team_task, clean_text } = markers;
+    let Markers { next, drop, from, team_task, clean_text, unheard } = markers;
     let marked =
         next.into_iter().map(|next| Wish { name: next.name, intent: next.intent, how: How::Next });
     let mentioned = mentions.into_iter().map(|mention| Wish {
@@ -56,9 +61,13 @@ pub(crate) fn read(text: &str, table: &Table) -> Wishes {
         intent: mention.intent,
         how: How::Mention,
     });
+    let marked_unheard = unheard.iter().map(|marker| excerpt(marker));
+    let names = names.into_iter().map(|seat| format!("@{}", table.name(seat)).into());
+    let mut unheard: Vec<Box<str>> = marked_unheard.chain(names).collect();
+    unheard.truncate(UNHEARD_MAX);
     let has_words = !trim(&clean_text).is_empty();
     let next = marked.chain(mentioned).collect();
-    Wishes { next, drop, from, team_task, look_alikes, strangers, has_words }
+    Wishes { next, drop, from, team_task, look_alikes, strangers, unheard, has_words }
 }
 
 /// The name that a message begins with, as `@name`, if it is nobody's and near to nobody's.

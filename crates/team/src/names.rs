@@ -42,21 +42,24 @@ pub(crate) fn nearest(search: &mut Nearest, folded: &str, name: &str) {
     }
 }
 
-/// How many characters have to be added, taken away or changed.
+/// How many characters have to be added, taken away or changed, or changed with their neighbour.
 fn edits(left: &[char], right: &[char]) -> usize {
+    let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=right.len()).collect();
+    let at = |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX / 2);
     for (line, a) in left.iter().enumerate() {
-        let mut diagonal = line;
-        let mut before = line + 1;
-        for (b, cell) in right.iter().zip(row.iter_mut().skip(1)) {
-            let changed = diagonal + usize::from(a != b);
-            diagonal = *cell;
-            before = changed.min(diagonal + 1).min(before + 1);
-            *cell = before;
+        let mut next = vec![line + 1];
+        for (column, b) in right.iter().enumerate() {
+            let changed = at(&row, column) + usize::from(a != b);
+            let longer = (at(&row, column + 1) + 1).min(at(&next, column) + 1);
+            let is_swap = line > 0
+                && column > 0
+                && left.get(line - 1) == Some(b)
+                && right.get(column - 1) == Some(a);
+            let swapped = if is_swap { at(&before, column - 1) + 1 } else { usize::MAX };
+            next.push(changed.min(longer).min(swapped));
         }
-        if let Some(first) = row.first_mut() {
-            *first = line + 1;
-        }
+        before = std::mem::replace(&mut row, next);
     }
     row.last().copied().unwrap_or_default()
 }
@@ -75,7 +78,10 @@ mod tests {
         check("", "", 0);
         check("max", "max", 0);
         check("max", "", 3);
-        check("max", "mxa", 2);
+        check("max", "mxa", 1);
+        check("max", "amx", 1);
+        check("max", "xam", 2);
+        check("claude", "cluade", 1);
         check("kitten", "sitting", 3);
         check("安", "案", 1);
     }

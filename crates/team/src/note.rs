@@ -81,6 +81,13 @@ pub enum Note {
         /// The name or text in it.
         name: Box<str>,
     },
+    /// A marker or a mention that may be quoted or code: right below a quote, indented, in HTML, in a link.
+    Unheard {
+        /// The message.
+        entry: EntryId,
+        /// The marker as it is written, at most 80 characters of it.
+        marker: Box<str>,
+    },
     /// An agent wrote `[FROM: …]`; it stays who it is.
     FromIgnored {
         /// The message.
@@ -144,6 +151,7 @@ impl Note {
             | Self::Overflow { entry, .. }
             | Self::TooManyNames { entry, .. }
             | Self::LookAlike { entry, .. }
+            | Self::Unheard { entry, .. }
             | Self::FromIgnored { entry, .. }
             | Self::TeamTaskIgnored { entry } => vec![entry],
             Self::Duplicate { entry, turn, .. }
@@ -197,6 +205,11 @@ impl fmt::Display for Note {
             Self::FromIgnored { entry, name } => {
                 write!(f, "an agent wrote [FROM: {name}] in {entry}; it stays who it is")
             }
+            Self::Unheard { entry, marker } => write!(
+                f,
+                "{marker} in {entry} does not count: it may be quoted or code there; write it at the \
+                 start of a line, with an empty line before it"
+            ),
             Self::TeamTaskIgnored { entry } => {
                 write!(f, "an agent wrote [TEAM_TASK: …] in {entry}; only people set the task")
             }

@@ -67,10 +67,18 @@ impl Team {
         Ok(Self { table, members, task })
     }
 
-    /// The team of a file. `base` is the folder of the file: instruction files and scripts are read.
+    /// The team of a file. `base` is the folder of the file: instruction files and scripts are read, and
+    /// agents without a `cwd` work there.
     pub fn from_file(file: &TeamFile, base: &Path) -> Result<Self, TeamError> {
+        Self::from_file_in(file, base, base)
+    }
+
+    /// The same, with another folder for agents without a `cwd`: a file that is not the project's describes
+    /// who works, and not where.
+    pub fn from_file_in(file: &TeamFile, base: &Path, work: &Path) -> Result<Self, TeamError> {
         let table = file.table()?;
-        let members = file.members.iter().map(|member| TeamMember::from_file(member, file, base));
+        let member = |member: &MemberFile| TeamMember::from_file(member, file, base, work);
+        let members = file.members.iter().map(member);
         let members = members.collect::<Result<_, _>>()?;
         Ok(Self { table, members, task: file.task.as_deref().map(str::to_owned) })
     }
@@ -138,8 +146,13 @@ pub struct UnknownMember {
 }
 
 impl TeamMember {
-    fn from_file(file: &MemberFile, team: &TeamFile, base: &Path) -> Result<Self, FileReadError> {
-        let answers = match (&file.agent, file.agent_spec(base)?) {
+    fn from_file(
+        file: &MemberFile,
+        team: &TeamFile,
+        base: &Path,
+        work: &Path,
+    ) -> Result<Self, FileReadError> {
+        let answers = match (&file.agent, file.agent_spec(base, work)?) {
             (Some(AgentFile::Scribe), _) => Answers::Scribe,
             (Some(AgentFile::Librarian), _) => Answers::Librarian,
             (_, Some(spec)) => Answers::Agent(Box::new(spec)),

@@ -4,14 +4,14 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 
-use tertulia_team::file::{self, AgentFile, FILE_NAME, FoundAgent};
+use tertulia_team::file::{self, AgentFile, ContentHash, FILE_NAME, FoundAgent};
 use tertulia_team::{Probe, ProbeKind, SignIn, probe};
 
 use super::sessions::tell;
 use crate::Streams;
 use crate::args::InitArgs;
 use crate::error::CliError;
-use crate::team_place::working_folder;
+use crate::team_place::{self, working_folder};
 
 pub(crate) fn run(args: &InitArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let path = working_folder()?.join(FILE_NAME);
@@ -34,6 +34,10 @@ pub(crate) fn run(args: &InitArgs, streams: &mut Streams<'_>) -> Result<(), CliE
     }
     write(&path, &text, args.force)?;
     tell(streams, &format!("{} is written", path.display()));
+    // The person's own command wrote it. Where that cannot be kept, the first run asks.
+    if let Err(error) = team_place::trust(&path, ContentHash::of(text.as_bytes())) {
+        tell(streams, &format!("it is not trusted yet: {error}"));
+    }
     if found.is_empty() {
         tell(streams, "no coding agent was found; the scribe answers meanwhile");
     }

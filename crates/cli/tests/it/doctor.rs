@@ -64,6 +64,7 @@ fn a_missing_program_stops_a_run_only_if_everybody_needs_it() {
     let room = Room::new(&format!("{claude}{scribe}"));
     assert_eq!(finding(&room, 1, "member max")["health"], "broken");
     let room = Room::new(&format!("{scribe}{claude}"));
+    room.exits(0, &["run", "hello", "--trust"]);
     assert_eq!(finding(&room, 0, "member max")["health"], "lacking");
 }
 

@@ -35,4 +35,5 @@ mod sessions_files;
 mod sessions_hostile;
 mod sessions_terminal;
 mod tokens;
+mod trust;
 mod why;

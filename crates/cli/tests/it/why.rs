@@ -10,7 +10,7 @@ const TEAM: &str = "[[member]]\nname = \"ann\"\nkind = \"human\"\n\
 
 fn talked() -> Room {
     let room = Room::new(TEAM);
-    room.exits(0, &["run", "@max hello [NEXT: mex]", "--session", "talk"]);
+    room.exits(0, &["run", "@max hello [NEXT: mex]", "--session", "talk", "--trust"]);
     room
 }
 
@@ -87,7 +87,7 @@ fn nothing_is_told_that_was_never_decided() {
         assert!(left.stderr.contains("nothing was decided because of m1"), "{}", left.stderr);
     }
     // What a table did not find anybody for, it did decide about.
-    room.exits(3, &["run", "hello [NEXT: mex]", "--session", "new"]);
+    room.exits(3, &["run", "hello [NEXT: mex]", "--session", "new", "--trust"]);
     let left = room.exits(0, &["why", &id_of(&room, "message"), "--session", "new"]);
     assert!(left.stdout.contains("'mex'"), "{}", left.stdout);
 }

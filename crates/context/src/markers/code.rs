@@ -1,7 +1,10 @@
-//! Where a Markdown text is code: fenced blocks and inline spans, by the rules of CommonMark as far
-//! as they matter for markers. Found in one pass, whatever backticks the text holds.
+//! Where a Markdown text is code: fenced blocks and inline spans. The fences come from `blocks`; the spans
+//! are found in one pass, whatever backticks the text holds.
 
+use std::collections::HashMap;
 use std::ops::Range;
+
+use super::blocks::Blocks;
 
 /// The code in a text, in order, without overlaps.
 #[derive(Debug, Default)]
@@ -11,52 +14,36 @@ pub(super) struct Code {
     fences: Vec<usize>,
 }
 
-struct Fence {
-    indent: usize,
-    sign: u8,
-    length: usize,
-    /// What stands behind the signs.
-    info: bool,
+/// Whether a backslash takes a backtick its meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Escapes {
+    Count,
+    AreText,
+}
+
+/// Backticks side by side.
+struct Run {
+    place: Range<usize>,
+    is_escaped: bool,
 }
 
 impl Code {
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn of(text: &str, blocks: &Blocks) -> Self {
         let mut code = Self::default();
         let mut prose = 0;
-        let mut open: Option<(usize, Fence)> = None;
-        let mut start = 0;
-        for line in text.split_inclusive('\n') {
-            let end = start + line.len();
-            match (&open, fence(line)) {
-                (None, Some(fence)) => {
-                    code.add_spans(text, prose..start);
-                    code.fences.push(start);
-                    open = Some((start, fence));
-                }
-                (Some((from, opening)), Some(closing)) if closes(opening, &closing) => {
-                    code.regions.push(*from..end);
-                    (open, prose) = (None, end);
-                }
-                (None, None) if line.trim_ascii().is_empty() => {
-                    // A span does not reach over a blank line.
-                    code.add_spans(text, prose..start);
-                    prose = end;
-                }
-                _ => {}
-            }
-            start = end;
+        for fence in &blocks.fences {
+            code.add_paragraphs(text, prose..fence.start);
+            code.fences.push(fence.start);
+            code.regions.push(fence.clone());
+            prose = fence.end;
         }
-        match open {
-            Some((from, _)) => code.regions.push(from..text.len()),
-            None => code.add_spans(text, prose..text.len()),
-        }
+        code.add_paragraphs(text, prose..text.len());
         code
     }
 
     /// Whether any byte of the range is code.
     pub(super) fn touches(&self, range: &Range<usize>) -> bool {
-        let next = self.regions.partition_point(|region| region.end <= range.start);
-        self.regions.get(next).is_some_and(|region| region.start < range.end)
+        touches(&self.regions, range)
     }
 
     /// Where the next fenced block begins at or behind this place.
@@ -64,54 +51,82 @@ impl Code {
         self.fences.get(self.fences.partition_point(|fence| *fence < from)).copied()
     }
 
-    /// Adds the inline spans of one paragraph.
-    fn add_spans(&mut self, text: &str, paragraph: Range<usize>) {
-        let runs = backtick_runs(&text[paragraph.clone()]);
-        // For every run the next one of the same length, found from behind in one pass.
-        let mut next_same = vec![None; runs.len()];
-        let mut last_of_length = std::collections::HashMap::new();
-        for (index, run) in runs.iter().enumerate().rev() {
-            next_same[index] = last_of_length.insert(run.len(), index);
-        }
-        let mut index = 0;
-        while index < runs.len() {
-            let Some(close) = next_same[index] else {
-                index += 1;
-                continue;
-            };
-            let range = paragraph.start + runs[index].start..paragraph.start + runs[close].end;
-            self.regions.push(range);
-            index = close + 1;
+    /// Adds the spans between two fences. A span does not reach over a blank line.
+    fn add_paragraphs(&mut self, text: &str, prose: Range<usize>) {
+        for paragraph in paragraphs(text, prose) {
+            add_spans(text, paragraph, Escapes::AreText, &mut self.regions);
         }
     }
 }
 
-fn backtick_runs(text: &str) -> Vec<Range<usize>> {
-    let mut runs: Vec<Range<usize>> = Vec::new();
-    for at in memchr::memchr_iter(b'`', text.as_bytes()) {
+/// Whether a range has a byte in common with one of these, which are in order and do not overlap.
+pub(super) fn touches(regions: &[Range<usize>], range: &Range<usize>) -> bool {
+    let next = regions.partition_point(|region| region.end <= range.start);
+    regions.get(next).is_some_and(|region| region.start < range.end)
+}
+
+/// The stretches of lines without a blank one between them.
+pub(super) fn paragraphs(text: &str, prose: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let (mut at, end) = (prose.start, prose.end);
+    std::iter::from_fn(move || {
+        let start = at;
+        let lines = text.get(start..end)?.split_inclusive('\n');
+        for line in lines {
+            at += line.len();
+            if line.trim_ascii().is_empty() {
+                break;
+            }
+        }
+        (start < end).then_some(start..at)
+    })
+}
+
+/// Adds the inline spans of one paragraph.
+pub(super) fn add_spans(
+    text: &str,
+    paragraph: Range<usize>,
+    escapes: Escapes,
+    spans: &mut Vec<Range<usize>>,
+) {
+    let runs = backtick_runs(&text[paragraph.clone()], escapes);
+    if runs.is_empty() {
+        return;
+    }
+    // For every run the next one that closes it, found from behind in one pass.
+    let mut closes = vec![None; runs.len()];
+    let mut last_of_length = HashMap::new();
+    for (index, run) in runs.iter().enumerate().rev() {
+        closes[index] =
+            last_of_length.get(&(run.place.len() - usize::from(run.is_escaped))).copied();
+        last_of_length.insert(run.place.len(), index);
+    }
+    let mut index = 0;
+    while index < runs.len() {
+        let Some(close) = closes[index] else {
+            index += 1;
+            continue;
+        };
+        let start = runs[index].place.start + usize::from(runs[index].is_escaped);
+        let end = runs[close].place.end;
+        spans.push(paragraph.start + start..paragraph.start + end);
+        index = close + 1;
+    }
+}
+
+fn backtick_runs(text: &str, escapes: Escapes) -> Vec<Run> {
+    let bytes = text.as_bytes();
+    let mut runs: Vec<Run> = Vec::new();
+    for at in memchr::memchr_iter(b'`', bytes) {
         match runs.last_mut() {
-            Some(run) if run.end == at => run.end += 1,
-            _ => runs.push(at..at + 1),
+            Some(run) if run.place.end == at => run.place.end += 1,
+            _ => {
+                let before = bytes[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
+                let is_escaped = escapes == Escapes::Count && before % 2 == 1;
+                runs.push(Run { place: at..at + 1, is_escaped });
+            }
         }
     }
     runs
-}
-
-fn fence(line: &str) -> Option<Fence> {
-    // However deep: what CommonMark takes for an indented block instead is code as well.
-    let unindented = line.trim_start_matches([' ', '\t']);
-    let sign = unindented.bytes().next().filter(|byte| matches!(byte, b'`' | b'~'))?;
-    let length = unindented.bytes().take_while(|byte| *byte == sign).count();
-    let info = unindented[length..].trim_ascii();
-    // "```a```" on one line is an inline span.
-    let inline = sign == b'`' && info.contains('`');
-    let indent = line.len() - unindented.len();
-    (length >= 3 && !inline).then_some(Fence { indent, sign, length, info: !info.is_empty() })
-}
-
-fn closes(opening: &Fence, closing: &Fence) -> bool {
-    let deeper = closing.indent > opening.indent + 3;
-    closing.sign == opening.sign && closing.length >= opening.length && !closing.info && !deeper
 }
 
 #[cfg(test)]
@@ -122,7 +137,7 @@ mod tests {
     fn check(text: &str, expected: &str) {
         let mut shown = String::new();
         let mut until = 0;
-        for region in Code::of(text).regions {
+        for region in Code::of(text, &Blocks::of(text)).regions {
             shown.push_str(&text[until..region.start]);
             shown.push('‹');
             shown.push_str(&text[region.clone()]);
@@ -153,5 +168,25 @@ mod tests {
             "- a\n\n‹    ```\n    b\n\n    c\n    ```\n›d",
         );
         check("```a``` b", "‹```a```› b");
+        check("- ```\n  a\n  ```\nb", "‹- ```\n  a\n  ```\n›b");
+        check("- ```\n  a\nb", "‹- ```\n  a\n›b");
+        check("    ```\n\n```\na\n```\n", "‹    ```\n\n›‹```\na\n```\n›");
+        check("   ```\na\n     ```\nb", "‹   ```\na\n     ```\nb›");
+        check("> ```\n\na", "> ```\n\na");
+    }
+
+    /// Shows the spans of a text by itself.
+    #[test]
+    fn an_escaped_backtick_opens_nothing_and_closes_all_the_same() {
+        let spans = |text: &'static str| {
+            let mut found = Vec::new();
+            add_spans(text, 0..text.len(), Escapes::Count, &mut found);
+            found.into_iter().map(|range| &text[range]).collect::<Vec<_>>()
+        };
+        assert_eq!(spans(r"\` a `b` c"), ["`b`"]);
+        assert_eq!(spans(r"\\`a`"), ["`a`"]);
+        assert_eq!(spans(r"`a\` b"), [r"`a\`"]);
+        assert_eq!(spans(r"\``a` b"), ["`a`"]);
+        assert_eq!(spans(r"\` a"), [""; 0]);
     }
 }

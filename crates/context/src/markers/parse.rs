@@ -1,8 +1,12 @@
 //! What markers say: who is next and with which intent, who is dropped from the queue, who speaks,
 //! what the team's task is. Names are not resolved here; that needs the team.
 
-use super::preserve::{markers_outside_code, without};
-use super::scan::Kind;
+use std::ops::Range;
+
+use super::code::touches;
+use super::own::{Judge, Words};
+use super::preserve::without;
+use super::scan::{Found, Kind, Scanner, brackets};
 use crate::whitespace::trim;
 
 /// What the markers of a message say.
@@ -18,6 +22,9 @@ pub struct Markers {
     pub team_task: Option<String>,
     /// The text without the markers that were read, otherwise byte for byte as it was.
     pub clean_text: String,
+    /// Markers that say nothing where their sender may not expect it ([`Words::Unclear`]), as they are
+    /// written; at most 20.
+    pub unheard: Vec<String>,
 }
 
 /// One addressee of a message.
@@ -52,12 +59,23 @@ impl Intent {
     }
 }
 
-/// Reads the markers of a message. Markers in code and in quoted lines are somebody else's words, and
+/// So many markers that were not heard are told.
+const UNHEARD_MAX: usize = 20;
+
+/// Reads the markers of a message. Markers in code, quotes, HTML and links are somebody else's words, and
 /// the block form `[TEAM_TASK] …` is text: they say nothing and stay in the clean text.
 pub fn parse_markers(text: &str) -> Markers {
-    let mut quotes = Quotes { text, line: 0, seen: 0 };
-    let mut found = markers_outside_code(text);
-    found.retain(|marker| !quotes.hold(marker.whole.start) && marker.kind != Kind::TaskBlock);
+    let (mut found, mut unheard) = (Vec::new(), Vec::new());
+    for (marker, words) in judged(text).found {
+        match words {
+            _ if marker.kind == Kind::TaskBlock => {}
+            Words::Own => found.push(marker),
+            Words::Unclear if unheard.len() < UNHEARD_MAX => {
+                unheard.push(text[marker.whole].to_owned());
+            }
+            Words::Unclear | Words::Foreign => {}
+        }
+    }
     let mut markers = Markers::default();
     let mut drops_all = false;
     for marker in &found {
@@ -79,7 +97,54 @@ pub fn parse_markers(text: &str) -> Markers {
         markers.drop = vec!["ALL".to_owned()];
     }
     markers.clean_text = without(text, &found).into_owned();
+    markers.unheard = unheard;
     markers
+}
+
+/// Whose words stand at these places. What is part of a marker outside code is the marker's:
+/// [`Words::Foreign`].
+pub fn whose_words(text: &str, places: &[Range<usize>]) -> Vec<Words> {
+    if places.is_empty() {
+        return Vec::new();
+    }
+    let Judged { found, judge } = judged(text);
+    let judge = judge.unwrap_or_else(|| Judge::of(text));
+    let markers: Vec<Range<usize>> = found.into_iter().map(|(marker, _)| marker.whole).collect();
+    let words = |place: &Range<usize>| match touches(&markers, place) {
+        true => Words::Foreign,
+        false => judge.words_at(place),
+    };
+    places.iter().map(words).collect()
+}
+
+/// The markers outside code, in order, without overlaps, and whose words they are. A block is only its
+/// label.
+struct Judged<'t> {
+    found: Vec<(Found, Words)>,
+    /// Finding code costs some passes: only for a text that has a marker at all.
+    judge: Option<Judge<'t>>,
+}
+
+fn judged(text: &str) -> Judged<'_> {
+    let mut found: Vec<(Found, Words)> = Vec::new();
+    let mut scanner = Scanner::new(text);
+    let mut judge = None;
+    for at in brackets(text, 0) {
+        if found.last().is_some_and(|(last, _)| at < last.whole.end) {
+            continue;
+        }
+        let Some(marker) = scanner.marker_at(at) else { continue };
+        let judge = judge.get_or_insert_with(|| Judge::of(text));
+        if judge.code().touches(&marker.whole) {
+            continue;
+        }
+        let words = match judge.words_at(&marker.whole) {
+            Words::Own if judge.is_link(&marker.whole) => Words::Unclear,
+            words => words,
+        };
+        found.push((marker, words));
+    }
+    Judged { found, judge }
 }
 
 fn items(list: &str) -> impl Iterator<Item = &str> {
@@ -99,24 +164,5 @@ fn read_item(item: &str) -> Next {
     match trim(name) {
         "" => plain(),
         name => Next { name: name.to_owned(), intent },
-    }
-}
-
-/// Tells quoted lines; asked for ascending places.
-struct Quotes<'t> {
-    text: &'t str,
-    /// Where the line of the last question begins.
-    line: usize,
-    seen: usize,
-}
-
-impl Quotes<'_> {
-    fn hold(&mut self, at: usize) -> bool {
-        if let Some(newline) = memchr::memrchr(b'\n', &self.text.as_bytes()[self.seen..at]) {
-            self.line = self.seen + newline + 1;
-        }
-        self.seen = at;
-        let indent = self.text[self.line..at].bytes().take(4).take_while(|b| *b == b' ').count();
-        indent <= 3 && self.text[self.line + indent..at].starts_with('>')
     }
 }

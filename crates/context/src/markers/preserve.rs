@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Stripped;
+use super::blocks::Blocks;
 use super::code::Code;
 use super::scan::{Found, Kind, Scanner, brackets, is_blank};
 
@@ -37,25 +38,8 @@ pub(super) fn without<'a>(text: &'a str, markers: &[Found]) -> Cow<'a, str> {
     Cow::Owned(kept)
 }
 
-/// The markers outside code, in order, without overlaps. A block is only its label here.
-pub(super) fn markers_outside_code(text: &str) -> Vec<Found> {
-    find_markers(text, |found, _, _| found)
-}
-
-/// The same, blocks with their text.
+/// The markers outside code, in order, without overlaps, blocks with their text.
 fn markers_with_blocks(text: &str) -> Vec<Found> {
-    find_markers(text, |mut found, scanner, code| {
-        if found.kind == Kind::TaskBlock {
-            found.whole.end = block_end(text, found.whole.end, scanner, code);
-        }
-        found
-    })
-}
-
-fn find_markers(
-    text: &str,
-    extend: impl Fn(Found, &mut Scanner<'_>, &Code) -> Found,
-) -> Vec<Found> {
     let mut markers: Vec<Found> = Vec::new();
     let mut scanner = Scanner::new(text);
     // Finding code costs a pass: only for a text that has a marker at all.
@@ -64,13 +48,17 @@ fn find_markers(
         if markers.last().is_some_and(|last| at < last.whole.end) {
             continue;
         }
-        let Some(found) = scanner.marker_at(at) else {
+        let Some(mut found) = scanner.marker_at(at) else {
             continue;
         };
-        let code = code.get_or_insert_with(|| Code::of(text));
-        if !code.touches(&found.whole) {
-            markers.push(extend(found, &mut scanner, code));
+        let code = code.get_or_insert_with(|| Code::of(text, &Blocks::of(text)));
+        if code.touches(&found.whole) {
+            continue;
         }
+        if found.kind == Kind::TaskBlock {
+            found.whole.end = block_end(text, found.whole.end, &mut scanner, code);
+        }
+        markers.push(found);
     }
     markers
 }

@@ -38,7 +38,7 @@ pub(super) struct Scanner<'t> {
 
 /// Something that was seen ahead: valid for every place from `from` up to `at`.
 #[derive(Default)]
-struct Ahead {
+pub(super) struct Ahead {
     from: usize,
     at: Option<usize>,
     looked: bool,
@@ -99,7 +99,12 @@ impl<'t> Scanner<'t> {
 }
 
 impl Ahead {
-    fn get(&mut self, from: usize, look: impl FnOnce(usize) -> Option<usize>) -> Option<usize> {
+    /// The first place at or behind `from` where it stands; asked for ascending places.
+    pub(super) fn get(
+        &mut self,
+        from: usize,
+        look: impl FnOnce(usize) -> Option<usize>,
+    ) -> Option<usize> {
         let known = self.looked && self.from <= from && self.at.is_none_or(|at| at >= from);
         if !known {
             *self = Self { from, at: look(from), looked: true };

@@ -58,6 +58,27 @@ impl AgentFile {
             Self::Script => "script",
         }
     }
+
+    /// The program that it is known by, for those that need not be named.
+    pub(super) fn product(self) -> Option<&'static str> {
+        match self {
+            Self::Claude => Some("Claude Code"),
+            Self::Codex => Some("Codex"),
+            Self::Gemini => Some("Gemini CLI"),
+            Self::Acp | Self::Command | Self::OpenAi => None,
+            Self::Scribe | Self::Librarian | Self::Script => None,
+        }
+    }
+
+    /// Whether its stream may tell what a turn cost, so that a spending limit can hold it. The house and
+    /// written answers cost nothing.
+    pub(super) fn tells_cost(self, output: CommandOutput) -> bool {
+        match self {
+            Self::Claude | Self::Acp | Self::Scribe | Self::Librarian | Self::Script => true,
+            Self::Command => output == CommandOutput::Jsonl,
+            Self::Codex | Self::Gemini | Self::OpenAi => false,
+        }
+    }
 }
 
 impl fmt::Display for AgentFile {

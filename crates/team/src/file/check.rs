@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::agent::AgentFile;
 use super::desk::{Meant, Seen};
 use super::hint::{did_you_mean, quoted};
 use super::problem::{FileErrors, Problems, Spot};
@@ -21,6 +22,8 @@ pub(super) struct Draft {
     pub(super) task: Option<Box<str>>,
     pub(super) default: Option<Box<str>>,
     pub(super) limits: Limits,
+    /// Where the spending limit of the team stands.
+    pub(super) budget: Option<Spot>,
     pub(super) members: Vec<DraftMember>,
     pub(super) seen: Seen,
 }
@@ -53,7 +56,8 @@ pub(super) fn finish(draft: Draft, mut problems: Problems<'_>) -> Result<TeamFil
     names(&draft, &mut problems);
     default(&draft, &mut problems);
     somebody(&draft, &mut problems);
-    let Draft { task, default, limits, members, seen } = draft;
+    budget(&draft, &mut problems);
+    let Draft { task, default, limits, budget: _, members, seen } = draft;
     let members = members.into_iter().map(|draft| draft.member).collect();
     let team = TeamFile { task, default, limits, members, warnings: Vec::new() };
     // The rules above are those of the table; should one be missing, its own words are told.
@@ -98,6 +102,34 @@ fn default(draft: &Draft, problems: &mut Problems<'_>) {
             problems.error(spot, TableError::HumanDefault(name.clone()).to_string());
         }
         Some(_) => {}
+    }
+}
+
+/// A spending limit counts what agents tell. That it cannot hold one back has to be known. A limit of 0 holds
+/// everybody back.
+fn budget(draft: &Draft, problems: &mut Problems<'_>) {
+    const CURE: &str = "limits.turns bounds them all";
+    let mut silent = Vec::new();
+    for DraftMember { member, seen, .. } in &draft.members {
+        let Some(agent) = member.agent.filter(|agent| !agent.tells_cost(member.output)) else {
+            continue;
+        };
+        if let (Some(spot), true) = (seen.get("budget_usd"), member.budget_usd > Some(0.0)) {
+            problems.warn(
+                spot,
+                format!("{agent} tells no price, so this limit never holds it; {CURE}"),
+            );
+        }
+        // A program of one's own need not cost anything.
+        if agent != AgentFile::Command && !member.name.is_empty() {
+            silent.push(format!("{} ({agent})", quoted(&member.name)));
+        }
+    }
+    if let (Some(spot), true, false) =
+        (&draft.budget, draft.limits.budget_usd > Some(0.0), silent.is_empty())
+    {
+        let names = silent.join(", ");
+        problems.warn(spot, format!("does not count members that tell no price: {names}; {CURE}"));
     }
 }
 

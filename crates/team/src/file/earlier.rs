@@ -105,7 +105,7 @@ fn root(node: Node, problems: &mut Problems<'_>) -> Draft {
     });
     desk.finish(&ROOT.iter().copied(), Unknown::Ignored, problems);
     let seen = spot.map(|spot| ("member", spot)).into_iter().collect();
-    Draft { task: None, default: None, limits, members, seen }
+    Draft { limits, members, seen, ..Draft::default() }
 }
 
 fn conversation(spot: Spot, value: Value, problems: &mut Problems<'_>) -> Option<u32> {

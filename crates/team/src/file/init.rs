@@ -100,11 +100,8 @@ fn members(found: &[FoundAgent]) -> Vec<(MemberFile, Option<Box<str>>)> {
 
 fn about(member: &MemberFile, version: Option<&str>) -> String {
     let what = match member.agent {
-        Some(AgentFile::Claude) => "Claude Code",
-        Some(AgentFile::Codex) => "Codex",
-        Some(AgentFile::Gemini) => "Gemini CLI",
         Some(AgentFile::Acp) => "An agent that speaks ACP",
-        _ => "A program of yours",
+        agent => agent.and_then(AgentFile::product).unwrap_or("A program of yours"),
     };
     // A version is what a program printed: one line of it, without control characters.
     let printed = version.and_then(|version| version.trim().lines().next()).unwrap_or_default();

@@ -40,16 +40,18 @@ fn team(node: Node, problems: &mut Problems<'_>) -> Draft {
     let task = desk.text("task", problems);
     let default = desk.text("default", problems);
     let limits = desk.take("limits").map(|(spot, value)| limits(spot, value, problems));
+    let (limits, budget) = limits.unwrap_or_default();
     let members = members(&mut desk, problems);
     let (seen, _) = desk.finish(&TEAM.iter().copied(), Unknown::Refused, problems);
-    Draft { task, default, limits: limits.unwrap_or_default(), members, seen }
+    Draft { task, default, limits, budget, members, seen }
 }
 
-fn limits(spot: Spot, value: Value, problems: &mut Problems<'_>) -> Limits {
+/// The limits, and where the spending limit stands.
+fn limits(spot: Spot, value: Value, problems: &mut Problems<'_>) -> (Limits, Option<Spot>) {
     let usual = Limits::default();
     let node = Node { span: spot.span.clone(), value };
     let Some(mut desk) = Desk::of(spot, node, problems) else {
-        return usual;
+        return (usual, None);
     };
     let limits = Limits {
         queue: desk.number("queue", rules::COUNT, problems).unwrap_or(usual.queue),
@@ -60,8 +62,8 @@ fn limits(spot: Spot, value: Value, problems: &mut Problems<'_>) -> Limits {
         budget_usd: desk.dollars("budget_usd", problems),
         names: usual.names,
     };
-    desk.finish(&LIMITS.iter().copied(), Unknown::Refused, problems);
-    limits
+    let (mut seen, _) = desk.finish(&LIMITS.iter().copied(), Unknown::Refused, problems);
+    (limits, seen.remove("budget_usd"))
 }
 
 fn members(desk: &mut Desk, problems: &mut Problems<'_>) -> Vec<DraftMember> {

@@ -6,12 +6,20 @@ use std::fmt;
 use tertulia_agent::Permissions;
 
 use super::spec::leads_out;
-use super::{MemberFile, TeamFile};
+use super::{AgentFile, MemberFile, TeamFile};
 use crate::table::Limits;
 
 /// One thing that a team file wants, in words for the person who is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrustReason {
+    /// It starts a coding agent. Such a program obeys the settings of the folder it works in, and the flags
+    /// with which it answers without a person spare it the question whether it may.
+    Agent {
+        /// The member.
+        member: Box<str>,
+        /// The agent.
+        agent: AgentFile,
+    },
     /// It names a program.
     Starts {
         /// The member.
@@ -81,6 +89,9 @@ pub fn needs_trust(team: &TeamFile) -> Vec<TrustReason> {
 
 fn of_member(file: &MemberFile, reasons: &mut Vec<TrustReason>) {
     let member = || file.name.clone();
+    if let Some(agent) = file.agent.filter(|agent| agent.product().is_some()) {
+        reasons.push(TrustReason::Agent { member: member(), agent });
+    }
     if !file.command.is_empty() {
         reasons.push(TrustReason::Starts { member: member(), command: file.command.clone() });
     }
@@ -114,6 +125,11 @@ fn of_member(file: &MemberFile, reasons: &mut Vec<TrustReason>) {
 impl fmt::Display for TrustReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Agent { member, agent } => {
+                let product = agent.product().unwrap_or(agent.word());
+                let settings = "it also obeys the project's own settings (hooks, MCP servers)";
+                write!(f, "{} is {product}; {settings}", shown(member))
+            }
             Self::Starts { member, command } => {
                 write!(f, "{} starts {}", shown(member), words(command))
             }

@@ -29,7 +29,7 @@ pub enum FileReadError {
         /// Why, in words.
         why: Box<str>,
     },
-    /// It lies in the folder by its name, and elsewhere in truth.
+    /// It, or the folder, lies in the team file's folder by its name, and elsewhere in truth.
     #[error(
         "{field} of {member}: {} is a link that leads out of the team file's folder; \
          write the path it leads to",
@@ -47,8 +47,9 @@ pub enum FileReadError {
 
 impl MemberFile {
     /// How its agent is started; `None` for people and house members. `base` is the folder of the team
-    /// file; a member without `cwd` works there. An error is a script that cannot be read.
-    pub fn agent_spec(&self, base: &Path) -> Result<Option<AgentSpec>, FileReadError> {
+    /// file, where paths start; a member without `cwd` works in `work`. An error is a script that cannot be
+    /// read, or a `cwd` that is a link out of the folder.
+    pub fn agent_spec(&self, base: &Path, work: &Path) -> Result<Option<AgentSpec>, FileReadError> {
         let kind = match self.agent {
             None | Some(AgentFile::Scribe | AgentFile::Librarian) => return Ok(None),
             Some(AgentFile::Claude) => AgentKind::Claude,
@@ -72,11 +73,25 @@ impl MemberFile {
             args: words.iter().chain(&self.args).cloned().collect(),
             env: self.env.clone(),
             model: self.model.clone(),
-            cwd: self.cwd.as_deref().map_or_else(|| base.to_owned(), |cwd| base.join(cwd)),
+            cwd: self.folder(base, work)?,
             permissions: self.permissions,
             timeouts: self.timeouts(),
             limits: Limits::default(),
         }))
+    }
+
+    /// The folder it works in. One that is not there is told when the agent is started.
+    fn folder(&self, base: &Path, work: &Path) -> Result<PathBuf, FileReadError> {
+        let Some(cwd) = self.cwd.as_deref() else { return Ok(work.to_owned()) };
+        let folder = base.join(cwd);
+        let is_elsewhere = match (folder.canonicalize(), base.canonicalize()) {
+            (Ok(real), Ok(base)) => !real.starts_with(base),
+            _ => false,
+        };
+        match !leads_out(cwd) && is_elsewhere {
+            true => Err(self.leads_out("cwd", folder)),
+            false => Ok(folder),
+        }
     }
 
     /// Its system text: the instruction, then the text of the instruction file, with an empty line
@@ -141,13 +156,16 @@ impl MemberFile {
         let real =
             |path: &Path| path.canonicalize().map_err(|e| refuse(&format!("cannot be read: {e}")));
         if !leads_out(path) && !real(&whole)?.starts_with(real(base)?) {
-            let (member, path) = (self.name.clone(), whole.clone());
-            return Err(FileReadError::LeadsOut { member, field, path });
+            return Err(self.leads_out(field, whole));
         }
         let bytes = read::bytes_of(&whole, BYTES_MAX).map_err(|why| refuse(&why))?;
         let text =
             String::from_utf8(bytes).map_err(|_| refuse("is not UTF-8; save it as UTF-8"))?;
         Ok(text.trim_start_matches('\u{feff}').to_owned())
+    }
+
+    fn leads_out(&self, field: &'static str, path: PathBuf) -> FileReadError {
+        FileReadError::LeadsOut { member: self.name.clone(), field, path }
     }
 
     fn unreadable(&self, field: &'static str, path: &Path, why: &str) -> FileReadError {

@@ -92,6 +92,9 @@ impl Step<'_> {
             let (marker, name) = (look_alike.marker, look_alike.name.clone());
             self.note(Note::LookAlike { entry: said.entry.clone(), marker, name });
         }
+        for marker in &wishes.unheard {
+            self.note(Note::Unheard { entry: said.entry.clone(), marker: marker.clone() });
+        }
         for Stranger { name, nearest, .. } in &wishes.strangers {
             let (name, nearest) = (excerpt(name), Some(nearest.clone()));
             self.note(Note::UnknownName { entry: said.entry.clone(), name, nearest });

@@ -2,12 +2,12 @@
 //! quotes, a member's exact name (case aside). Everything else behind an `@` is text; where it is nearly
 //! a member's name, that is told.
 //!
-//! What is code and what is a quote is not decided here: each candidate is put to `parse_markers` as a
-//! marker in its place, and counts if it is read.
+//! What is code and what is a quote is not decided here: each candidate's place is put to `whose_words`, and
+//! counts if the words there are the sender's own.
 
 use std::ops::Range;
 
-use tertulia_context::{Intent, parse_markers};
+use tertulia_context::{Intent, Words, whose_words};
 
 use crate::table::{Resolved, Seat, Table};
 
@@ -32,12 +32,11 @@ pub(crate) struct Stranger {
     pub(crate) is_first: bool,
 }
 
-#[derive(Clone)]
 enum Found {
     Mention(Mention),
     Stranger(Stranger),
     /// The message begins with a name that is nobody's, not even nearly: the place of the name.
-    Called(Range<usize>),
+    Nobody(Range<usize>),
 }
 
 /// What a word behind an `@` is that is no member's name.
@@ -48,16 +47,6 @@ enum Likeness {
     Far,
     /// That of several, or nothing to be compared.
     Open,
-}
-
-/// What stands behind the `@`s of a message.
-pub(super) struct Called {
-    /// The mentions, in order.
-    pub(super) mentions: Vec<Mention>,
-    /// What may have been meant as one.
-    pub(super) strangers: Vec<Stranger>,
-    /// Where the name is that the message begins with, if it is nobody's.
-    pub(super) nobody: Option<Range<usize>>,
 }
 
 struct Candidate {
@@ -106,72 +95,49 @@ impl Names {
     }
 }
 
+/// What stands behind the `@`s of a message.
+#[derive(Debug, Default)]
+pub(super) struct Mentions {
+    /// The members who are mentioned, in order.
+    pub(super) members: Vec<Mention>,
+    /// What may have been meant as a mention.
+    pub(super) strangers: Vec<Stranger>,
+    /// Where the name is that the message begins with, if it is nobody's.
+    pub(super) nobody: Option<Range<usize>>,
+    /// Names of members that were mentioned where it may not be the sender's own words.
+    pub(super) unheard: Vec<Seat>,
+}
+
 /// The mentions in a message, in order.
 pub(super) fn find(text: &str, names: &Names) -> Vec<Mention> {
-    let found = read(text, &candidates(text, names, |_| Likeness::Open));
-    found.into_iter().filter_map(Found::mention).collect()
+    read(text, candidates(text, names, |_| Likeness::Open)).members
 }
 
 /// The mentions in a message, and what may have been meant as one.
-pub(super) fn find_all(text: &str, table: &Table) -> Called {
+pub(super) fn find_all(text: &str, table: &Table) -> Mentions {
     let likeness = |word: &str| match table.resolve(word) {
         Resolved::Member(seat) => Likeness::Near(table.name(seat).into()),
         Resolved::Several(_) => Likeness::Open,
         Resolved::Unknown { nearest } => nearest.map_or(Likeness::Far, Likeness::Near),
     };
-    let mut called = Called { mentions: Vec::new(), strangers: Vec::new(), nobody: None };
-    for found in read(text, &candidates(text, &Names::of(table), likeness)) {
-        match found {
-            Found::Mention(mention) => called.mentions.push(mention),
-            Found::Stranger(stranger) => called.strangers.push(stranger),
-            Found::Called(place) => called.nobody = Some(place),
+    read(text, candidates(text, &Names::of(table), likeness))
+}
+
+/// Those that are the sender's own words.
+fn read(text: &str, candidates: Vec<Candidate>) -> Mentions {
+    let places: Vec<Range<usize>> = candidates.iter().map(|one| one.place.clone()).collect();
+    let mut mentions = Mentions::default();
+    for (candidate, words) in candidates.into_iter().zip(whose_words(text, &places)) {
+        match (candidate.found, words) {
+            (Found::Mention(mention), Words::Own) => mentions.members.push(mention),
+            (Found::Mention(mention), Words::Unclear) => mentions.unheard.push(mention.seat),
+            (Found::Stranger(stranger), Words::Own) => mentions.strangers.push(stranger),
+            (Found::Nobody(place), Words::Own) => mentions.nobody = Some(place),
+            (Found::Mention(_), Words::Foreign)
+            | (Found::Stranger(_) | Found::Nobody(_), Words::Foreign | Words::Unclear) => {}
         }
     }
-    called
-}
-
-impl Found {
-    fn mention(self) -> Option<Mention> {
-        match self {
-            Self::Mention(mention) => Some(mention),
-            Self::Stranger(_) | Self::Called(_) => None,
-        }
-    }
-}
-
-/// Those that stand neither in code nor in a quote.
-fn read(text: &str, candidates: &[Candidate]) -> Vec<Found> {
-    if candidates.is_empty() {
-        return Vec::new();
-    }
-    // What stands in a marker goes with it, and removal joins nothing to a mention.
-    let tokens: Vec<String> = (0..candidates.len()).map(|i| format!("{OPEN}{i}{CLOSE}")).collect();
-    let outside_markers = parse_markers(&rewrite(text, candidates, &tokens)).clean_text;
-    // No other bracket is left, so whatever is read is one of ours.
-    let probe = outside_markers.replace('[', "(").replace(OPEN, "[NEXT: ").replace(CLOSE, "]");
-    let read = parse_markers(&probe).next;
-    let indexes = read.iter().filter_map(|next| next.name.parse::<usize>().ok());
-    indexes.filter_map(|index| Some(candidates.get(index)?.found.clone())).collect()
-}
-
-/// Stand around the number of a candidate. No alphabet has them; where a text does, they are changed.
-const OPEN: char = '\u{e000}';
-const CLOSE: char = '\u{e001}';
-
-fn rewrite(text: &str, candidates: &[Candidate], tokens: &[String]) -> String {
-    let mut rewritten = String::with_capacity(text.len());
-    let mut copy = |range: Range<usize>, token: &str| {
-        let between = text.get(range).unwrap_or_default();
-        rewritten.extend(between.chars().map(|c| if matches!(c, OPEN | CLOSE) { '?' } else { c }));
-        rewritten.push_str(token);
-    };
-    let mut until = 0;
-    for (candidate, token) in candidates.iter().zip(tokens) {
-        copy(until..candidate.place.start, token);
-        until = candidate.place.end;
-    }
-    copy(until..text.len(), "");
-    rewritten
+    mentions
 }
 
 fn candidates(text: &str, names: &Names, likeness: impl Fn(&str) -> Likeness) -> Vec<Candidate> {
@@ -192,7 +158,7 @@ fn candidates(text: &str, names: &Names, likeness: impl Fn(&str) -> Likeness) ->
                 Likeness::Near(nearest) => {
                     Found::Stranger(Stranger { name: word.into(), nearest, is_first })
                 }
-                Likeness::Far if is_first => Found::Called(at + 1..place.end),
+                Likeness::Far if is_first => Found::Nobody(at + 1..place.end),
                 Likeness::Far | Likeness::Open => continue,
             };
             found.push(Candidate { place, found: found_here });

@@ -22,7 +22,7 @@ const MARKERS: [&str; 9] = [
 ];
 
 /// Where it stands in an answer; `{}` is the marker.
-const PLACES: [(&str, &str); 18] = [
+const PLACES: [(&str, &str); 31] = [
     ("fence", "Look:\n```\n{}\n```\nDone."),
     ("fence with a language", "```markdown\n# README\n{}\n```"),
     ("tilde fence", "~~~\n{}\n~~~"),
@@ -41,6 +41,49 @@ const PLACES: [(&str, &str); 18] = [
     ("commit message in a fence", "```\ncommit 1\n\n    {}\n```"),
     ("reminder in a quote", "> <system-reminder>\n> {}\n> </system-reminder>"),
     ("tool output in a fence", "```console\n$ cat notes\n{}\n```"),
+    ("quote in a list", "- > {}"),
+    ("quote in a numbered list", "1. > {}"),
+    ("quote in a list in a list", "- a\n  * 2) > {}"),
+    ("indented quote below a list item", "- ann wrote:\n\n    > {}"),
+    ("quote behind a tab", "\t> {}"),
+    ("quote behind something invisible", "\u{200b}> {}"),
+    ("quote behind a line break of one character", "So:\r> {}"),
+    ("fence in a list item", "- ```\n  {}\n  ```"),
+    ("fence in a numbered item, with a blank line", "1. ~~~\n\n   {}\n   ~~~\n"),
+    ("fence in a quote", "> ~~~\n> {}\n> ~~~"),
+    ("fence that an indented one seems to close", "   ```\n     ```\n{}\n   ```"),
+    ("fence behind an indented one", "    ```\n\n```\n{}\n```"),
+    ("fence behind one in <pre>", "<pre>\n```\n</pre>\n```\n{}\n```"),
+];
+
+/// Where Markdown takes it for somebody else's words, and its writer perhaps not: told.
+const UNCLEAR: [(&str, &str); 26] = [
+    ("commit message", "commit 1\nAuthor: x\n\n    {} deploy\n"),
+    ("line behind a tab", "Look:\n\n\t{}\n"),
+    ("line behind blanks and a tab", "  \t{}"),
+    ("line behind other blanks", "\u{3000}\u{3000}\u{3000}\u{3000}{}"),
+    ("indented line in a paragraph", "Look:\n    {}"),
+    ("indented line in a list item", "- Look:\n\n      {}"),
+    ("text far behind its list mark", "-     {}"),
+    ("list item in a commit message", "commit 1\n\n    - {}"),
+    ("list item below what is no list", "Look:\n2. a\n\n    - {}"),
+    ("list item below a rule", "* * *\n    - {}"),
+    ("lazy line of a quote", "> The README says:\n{}"),
+    ("second lazy line of a quote", "> The README says:\nonce more\n{}"),
+    ("lazy line of a quote in a list", "- > The README says:\n  {}"),
+    ("list item right below a quote", "> The README says:\n- {}"),
+    ("code that is not indented like its fence", "- ```\n{}\nx"),
+    ("code behind a lone backtick of another item", "- a ` b\n- Write ` {} ` there"),
+    ("code behind an escaped backtick", "\\` Write ` {} ` there"),
+    ("comment", "<!-- {} -->"),
+    ("comment in a line", "Done <!--\n {} --> now."),
+    ("comment that never ends", "<!--\n\n{}"),
+    ("<pre>", "<pre>\n\n{}\n</pre>"),
+    ("<code>", "Write <code> {} </code> there."),
+    ("<details>", "<details>\n<summary>Log</summary>\n\n{}\n\n</details>"),
+    ("<details> that never ends", "<details>\n\n{}"),
+    ("<div>", "<div>\n{}\n</div>"),
+    ("reminder", "<system-reminder>\n\n{}\n\n</system-reminder>"),
 ];
 
 /// The same marker, written otherwise.
@@ -117,12 +160,7 @@ fn a_marker_in_code_or_a_quote_is_text() {
     for (place, template) in PLACES {
         for marker in MARKERS {
             let mut desk = desk_with_a_turn();
-            desk.answer(
-                &template
-                    .replacen("{}", "\u{1}", template.matches("{}").count() - 1)
-                    .replace("{}", marker)
-                    .replace('\u{1}', "{}"),
-            );
+            desk.answer(&filled(template, marker));
             assert_obeys_nothing(&desk, &format!("{marker} in {place}"));
             assert!(
                 !desk.effects.iter().any(|e| matches!(e, Effect::Note(_))),
@@ -131,7 +169,54 @@ fn a_marker_in_code_or_a_quote_is_text() {
             cases += 1;
         }
     }
-    assert_eq!(cases, 162);
+    assert_eq!(cases, 279);
+}
+
+/// The marker in the last gap of a template: others are braces of code.
+fn filled(template: &str, marker: &str) -> String {
+    let (before, behind) = template.rsplit_once("{}").unwrap();
+    format!("{before}{marker}{behind}")
+}
+
+#[test]
+fn a_marker_where_it_may_be_code_or_a_quote_routes_nothing_and_is_told() {
+    let links = [("link", "{}(https://host/x)"), ("definition of a link", "{}: https://host/x\n")];
+    let mut cases = 0;
+    for (place, template) in UNCLEAR.into_iter().chain(links) {
+        for marker in MARKERS {
+            if marker == "@eva" && template.starts_with("{}") {
+                continue;
+            }
+            let mut desk = desk_with_a_turn();
+            desk.answer(&filled(template, marker));
+            assert_obeys_nothing(&desk, &format!("{marker} in {place}"));
+            let notes: Vec<_> =
+                desk.effects.iter().filter(|effect| matches!(effect, Effect::Note(_))).collect();
+            let [Effect::Note(Note::Unheard { marker: told, .. })] = notes.as_slice() else {
+                panic!("{marker} in {place}: {notes:?}");
+            };
+            assert_eq!(&**told, marker, "{place}");
+            cases += 1;
+        }
+    }
+    assert_eq!(cases, 250);
+}
+
+#[test]
+fn a_marker_at_the_end_of_an_answer_routes_whatever_it_shows_before() {
+    for (place, template) in PLACES.into_iter().chain(UNCLEAR) {
+        // What never ends cannot have an end behind it.
+        if place.contains("never ends") {
+            continue;
+        }
+        for marker in ["[NEXT: eva]", "@eva"] {
+            let mut desk = desk_with_a_turn();
+            desk.answer(&format!("{}\n\nPlease look. {marker}", filled(template, "x")));
+            let (started, waiting) = (desk.started(), desk.waiting());
+            let is_asked = started.contains(&"eva") || waiting.contains(&"eva P2".to_owned());
+            assert!(is_asked, "{marker} behind {place}");
+        }
+    }
 }
 
 #[test]

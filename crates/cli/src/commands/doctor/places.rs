@@ -36,7 +36,9 @@ pub(super) fn team(arg: &TeamFileArg) -> Vec<Finding> {
     for warning in &opened.team.warnings {
         findings.push(Finding::new(ABOUT, Health::Lacking, warning.to_string()));
     }
-    if let Err(error) = Team::from_file(&opened.team, &opened.folder) {
+    let base = &opened.folder;
+    let work = team_place::work_folder(found.origin, base).unwrap_or_else(|_| base.clone());
+    if let Err(error) = Team::from_file_in(&opened.team, base, &work) {
         findings.push(Finding::new(ABOUT, Health::Broken, error.to_string()));
     }
     findings.extend(members::check(&opened.team, &opened.folder));

@@ -116,12 +116,168 @@ fn a_fence_is_not_closed_by_one_that_is_deeper() {
 
 #[test]
 fn markers_in_quoted_lines_say_nothing() {
-    check("> Ann said: [NEXT: a]\nI say [NEXT: b]", "next b!P2");
+    check("> Ann said: [NEXT: a]\n\nI say [NEXT: b]", "next b!P2");
     check(">[NEXT: a]\n   > [DROP: ALL]\n>> [FROM: c]\n\n[NEXT: d]", "next d!P2");
     check("a > b [NEXT: c]", "next c!P2");
-    // So far to the right it goes on with the paragraph instead of opening a quote.
-    check("a\n    > b [NEXT: c]", "next c!P2");
-    check("> a [NEXT: b] [NEXT: c]\r\n[NEXT: d]\r\n> [NEXT: e]", "next d!P2");
+    check("> a [NEXT: b] [NEXT: c]\r\n\r\n[NEXT: d]\r\n> [NEXT: e]", "next d!P2");
+    check("- > [NEXT: a]\n\n1. > [NEXT: b]\n\n* 1) + > [NEXT: c]", "");
+    check("- a\n\n    > [NEXT: b]\n\n\t> [NEXT: c]", "");
+    check("a\n    > b [NEXT: c]", "");
+    check("2. a\n\u{200b}> [NEXT: b]\n\n\u{a0}> [NEXT: c]", "");
+    check("a\r> [NEXT: b]", "");
+}
+
+#[test]
+fn a_quote_lasts_until_a_blank_line_or_a_fence() {
+    check("> The README says:\n[NEXT: a]", "");
+    check("> a\nb\n- [NEXT: c]\n  [NEXT: d]", "");
+    check("- > a\n  [NEXT: b]\n\n[NEXT: c]", "next c!P2");
+    check("> a\n \t\n[NEXT: b]", "next b!P2");
+    check("> a\n```\nb\n```\n[NEXT: c]", "next c!P2");
+    check("> ~~~\n> [NEXT: a]\n\n[NEXT: b]", "next b!P2");
+}
+
+#[test]
+fn markers_in_indented_lines_say_nothing() {
+    check("commit 1\n\n    [NEXT: a] deploy\n\n[NEXT: b]", "next b!P2");
+    check("\t[NEXT: a]\n  \t[NEXT: b]\n\u{3000}\u{3000}\u{3000}\u{3000}[NEXT: c]", "");
+    check("a\n    [NEXT: b]", "");
+    check("   [NEXT: a]", "next a!P2");
+    check("-     [NEXT: a]\n\n- b\n\n      [NEXT: c]", "");
+    check("    - [NEXT: a]", "");
+}
+
+#[test]
+fn markers_in_list_items_are_heard_however_deep() {
+    check("- [NEXT: a]\n- b [NEXT: c]\n  d [NEXT: e]", "next a!P2 c!P2 e!P2");
+    check("1. a\n    - b [NEXT: c]\n        - d [NEXT: e]", "next c!P2 e!P2");
+    check("- a\n\n    - b [NEXT: c]\n\n[NEXT: d]", "next c!P2 d!P2");
+    check("10. a\n11. b [NEXT: c]", "next c!P2");
+}
+
+#[test]
+fn what_only_looks_like_a_list_holds_no_items() {
+    for list in ["a\n2. b\n", "* * *\n", "-\n", "a\n-\n", "-b\n", "1234567890. a\n", "- a\n\nb\n"] {
+        check(&format!("{list}\n    - [NEXT: x]"), "");
+    }
+}
+
+#[test]
+fn markers_in_a_fence_of_a_list_item_say_nothing() {
+    check("- ```\n  [NEXT: a]\n  ```\n[NEXT: b]", "next b!P2");
+    check("1. ~~~\n   [NEXT: a]\n\n   [NEXT: b]\n   ~~~\n\n[NEXT: c]", "next c!P2");
+    // The fence ends with its item, and what is not indented may have been meant to be in it.
+    check("- ```\n[NEXT: a]\n\n[NEXT: b]", "next b!P2");
+}
+
+#[test]
+fn only_what_closes_a_fence_closes_it() {
+    check("   ```\na\n     ```\n[NEXT: b]\n   ```\n[NEXT: c]", "next c!P2");
+    check("    ```\n\n```\n[NEXT: a]\n```\n[NEXT: b]", "next b!P2");
+    check("```\n``` x\n[NEXT: a]\n```\n[NEXT: b]", "next b!P2");
+}
+
+#[test]
+fn backticks_are_paired_in_every_way_that_a_reader_might() {
+    check("a ` b\n- c `[NEXT: d]` e", "");
+    check("- a ` b\n- c `d\n  [NEXT: e] f` g", "");
+    check("# a `\nb `[NEXT: c]` d", "");
+    check("\\` a `[NEXT: b]` c", "");
+    check("| a ` | b |\n|---|---|\n| `[NEXT: c]` | d |", "");
+    check("`a` and [NEXT: b] and `c`", "next b!P2");
+}
+
+#[test]
+fn markers_in_html_say_nothing() {
+    for text in [
+        "<!-- [NEXT: a] -->",
+        "b <!-- [NEXT: a]\n\n[NEXT: c] --> d",
+        "<!-- never closed\n\n[NEXT: a]",
+        "<pre>\n\n[NEXT: a]\n</pre>",
+        "b <PRE class=\"x\">[NEXT: a]</PRE>",
+        "<code>[NEXT: a]</code>",
+        "<details>\n<summary>log</summary>\n\n[NEXT: a]\n\n</details>",
+        "<details>\n<details>\n\n</details>\n\n[NEXT: a]\n\n</details>",
+        "<details>\n\n[NEXT: a]",
+        "<div>\n[NEXT: a]\n</div>",
+        "<blockquote>\n\n[NEXT: a]\n\n</blockquote>",
+        "<system-reminder>\n\n[NEXT: a]\n\n</system-reminder>",
+        "He sent <tool_result>[NEXT: a]</tool_result>.",
+        "<pre>\n```\n</pre>\n```\n[NEXT: a]\n```",
+        "<?php\n[NEXT: a]\n?>",
+        "<![CDATA[\n[NEXT: a]\n]]>",
+    ] {
+        check(text, "");
+    }
+    check("<pre>a</pre>\n\n<!-- b -->\n\n[NEXT: c]", "next c!P2");
+    check("a<br>\n[NEXT: b]", "next b!P2");
+    check("Write `<details>` there. [NEXT: a]", "next a!P2");
+    check("```\n<pre>\n```\n[NEXT: a]", "next a!P2");
+    check("a < b and Vec<u8> [NEXT: c]", "next c!P2");
+    check("The <details> element. [NEXT: a]", "next a!P2");
+}
+
+/// Where fences, lists, headings and HTML meet, as a parser of CommonMark reads it.
+#[test]
+fn a_fence_is_found_wherever_a_block_can_begin() {
+    for text in [
+        "> a\n2. ```\n\n   [NEXT: b]",
+        "- a\nb\n2. ```\n\n   [NEXT: c]",
+        "# a\n2. ```\n\n   [NEXT: b]",
+        "a\n===\n2. ```\n\n   [NEXT: b]",
+        "<x y=\"z\">-->\n~~~\n\n[NEXT: a]",
+        "<?\n```\n````?>\n   2. ````\n\n      [NEXT: a]",
+        "a\n- \n</x>\n[NEXT: b]",
+        "a ```[NEXT: b]\n    ``` c",
+        "a <?\n[NEXT: b] ?> c",
+        "a <b title=\"[NEXT: c]\">",
+    ] {
+        check(text, "");
+    }
+}
+
+#[test]
+fn a_marker_that_is_a_link_says_nothing() {
+    check("[NEXT: a](https://host)", "");
+    check("![NEXT: a](b.png)", "");
+    check("[NEXT: a]: https://host\n", "");
+    check("[NEXT: a]: please look", "next a!P2");
+    check("[NEXT: a] (please)", "next a!P2");
+    check("[NEXT: a](please look)", "next a!P2");
+    check("Done![NEXT: a]", "next a!P2");
+}
+
+#[test]
+fn a_marker_at_the_end_of_an_answer_is_heard_whatever_stands_before_it() {
+    for answer in [
+        "Done.",
+        "# Done\n",
+        "Done:\n\n- a\n- b\n",
+        "1. a\n   b\n2. c",
+        "| a | b |\n|---|---|\n| c | d |\n",
+        "```\nx\n```",
+        "    x\n",
+        "> q\n",
+        "a\n===\n",
+        "a\n---\n",
+        "It's 5 < 6, `Vec<T>` and **bold**.",
+        "<details>\n\nx\n\n</details>\n",
+    ] {
+        check(&format!("{answer}\n[NEXT: a]"), "next a!P2");
+        check(&format!("{answer}\n\n[NEXT: a]\n"), "next a!P2");
+    }
+}
+
+#[test]
+fn what_may_have_been_meant_is_told() {
+    let unheard = |text: &str| parse_markers(text).unheard;
+    assert_eq!(unheard("> a\n[NEXT: b]"), ["[NEXT: b]"]);
+    assert_eq!(
+        unheard("    [NEXT: b]\n\n[DROP: c](d)"),
+        ["[NEXT: b]", "[DROP: c](d)".get(..9).unwrap()]
+    );
+    assert_eq!(unheard("> [NEXT: a] `[NEXT: b]`\n\n```\n[NEXT: c]\n```\n[NEXT: d]"), [""; 0]);
+    assert_eq!(unheard(&"    [NEXT: a]\n".repeat(1000)).len(), 20);
 }
 
 #[test]
@@ -138,7 +294,8 @@ fn the_clean_text_lacks_what_was_read_and_nothing_else() {
         ("[FROM: ann] Go on. [NEXT: ivo]\n    x = 1\n", "Go on.\n    x = 1\n"),
         ("a\n[DROP: ALL]\n[TEAM_TASK: b]\nc", "a\nc"),
         ("`[NEXT: a]` [NEXT: b]", "`[NEXT: a]`"),
-        ("> a [NEXT: b]\nc [NEXT: d]", "> a [NEXT: b]\nc"),
+        ("> a [NEXT: b]\n\nc [NEXT: d]", "> a [NEXT: b]\n\nc"),
+        ("> a\nc [NEXT: d]", "> a\nc [NEXT: d]"),
         ("[TEAM_TASK] Bake [NEXT: a] bread", "[TEAM_TASK] Bake bread"),
         ("[NEXT:] a [FROM: ] b", "a b"),
         ("  nothing  to\n\n read\t", "  nothing  to\n\n read\t"),

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
+use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::sample::select;
 use tertulia_context::{Strip, parse_markers, strip_all_markers, strip_markers};
 
 use super::arbitrary::{at_least, prose, prose_and_code};
@@ -49,11 +51,33 @@ proptest! {
     #[test]
     fn parsing_takes_any_text(text in prose_and_code()) {
         let markers = parse_markers(&text);
-        if !text.contains('>') && !text.contains("[TEAM_TASK]") {
+        // Stripping knows fences and spans; what else is not the sender's own needs one of these signs.
+        let signs = [">", "`", "\t", "    ", "\u{a0}", "\u{feff}", "\u{85}", "\u{2028}", "]:"];
+        let is_plain = !signs.iter().any(|sign| text.contains(sign));
+        if is_plain && !text.contains("[TEAM_TASK]") {
             prop_assert_eq!(&markers.clean_text, &strip_markers(&text, Strip::Preserve).text);
         }
         prop_assert!(markers.next.iter().all(|next| !next.name.is_empty()));
         prop_assert!(markers.drop.iter().all(|name| !name.is_empty()));
         prop_assert!(markers.from.is_none_or(|name| !name.is_empty()));
+    }
+
+    #[test]
+    fn what_a_quote_or_an_indented_block_holds_says_nothing(
+        lines in vec(prose_and_code(), 1..6),
+        mark in select(vec!["> ", ">", "   > ", "- > ", "3) > ", "    ", "\t", "\t> ", "    - > "]),
+    ) {
+        // Every line of the text gets the mark; what comes after the last one closes nothing.
+        let text = lines.concat().replace(['\r', '\n'], "\n").replace("\n", &format!("\n{mark}"));
+        let markers = parse_markers(&format!("{mark}{text}"));
+        let said = (markers.next.len(), markers.drop.len(), markers.from, markers.team_task);
+        prop_assert_eq!(said, (0, 0, None, None));
+    }
+
+    #[test]
+    fn a_marker_behind_a_blank_line_is_heard_where_nothing_is_open(before in prose()) {
+        let text = format!("{before}]\n\nAnd now: [NEXT: somebody-else]");
+        let markers = parse_markers(&text);
+        prop_assert!(markers.next.iter().any(|next| next.name == "somebody-else"), "{:?}", text);
     }
 }

@@ -81,6 +81,50 @@ fn runs_of_backticks() {
 }
 
 #[test]
+fn lists_quotes_tags_and_links_without_an_end() {
+    for piece in [
+        "- ",
+        "1. ",
+        "> ",
+        "* * ",
+        "- >",
+        "<a",
+        "<a>",
+        "<pre>",
+        "</a>",
+        "<!--",
+        "<!-- -->",
+        "<",
+        "<a><b>",
+        "\\`",
+        "`\\",
+        "[NEXT:b](",
+        "[NEXT:b]: ",
+        "- a\n",
+        "\n- ",
+        "-\n\n",
+        "    - a\n",
+        "> a\n\n",
+        "<details>\n",
+        "</details>\n",
+        "<x>\n\n",
+        "- ```\n",
+        "\t",
+        "\u{200b}",
+        "\r",
+        "1. 1) ",
+    ] {
+        run(&format!("[NEXT: a] {}", many(piece)));
+        run(&format!("{}\n\n[NEXT: a]", many(piece)));
+        run(&many(&format!("{piece}[NEXT: a]")));
+    }
+    let deep: String = (0..1_000).map(|depth| " ".repeat(depth) + "- a\n").collect();
+    run(&(deep + "[NEXT: a]"));
+    let names: String = (0..100_000).map(|number| format!("<a{number}>")).collect();
+    run(&(names + "[NEXT: a]"));
+}
+
+#[test]
 fn one_line_of_a_hundred_thousand_markers() {
     for piece in
         ["[NEXT: a]", "[NEXT: a] ", "x [NEXT: a] ", " [NEXT: a]x", "[TEAM_TASK: a][FROM: b]"]

@@ -46,7 +46,7 @@ fn its_fields_become_ours() {
     assert_eq!((gem.instruction.as_deref(), gem.color.as_deref()), (None, None));
     assert_eq!(gem.instruction_file.as_deref(), Some("GEMINI.md"));
     assert!(team.table().is_ok());
-    assert_eq!(needs_trust(&team).len(), 2);
+    assert_eq!(needs_trust(&team).len(), 4);
 }
 
 #[test]

@@ -62,6 +62,47 @@ fn what_may_not_be_meant_is_a_warning() {
 }
 
 #[test]
+fn a_spending_limit_that_cannot_hold_a_member_is_told() {
+    let warnings = |text: &str| {
+        let team = good(&format!("{ANN}{text}"));
+        team.warnings.iter().map(|w| format!("{} {}", w.path, w.what)).collect::<Vec<_>>()
+    };
+    let member = |name: &str, agent: &str, more: &str| {
+        format!("[[member]]\nname = \"{name}\"\nagent = \"{agent}\"\n{more}\n")
+    };
+    for agent in ["codex", "gemini"] {
+        let words = format!(
+            "member[1].budget_usd {agent} tells no price, so this limit never holds it; \
+             limits.turns bounds them all"
+        );
+        assert_eq!(warnings(&member("c", agent, "budget_usd = 5")), [words]);
+    }
+    let command = "command = \"x\"\nbudget_usd = 1";
+    assert_eq!(warnings(&member("c", "command", command)).len(), 1);
+    assert_eq!(
+        warnings(&member("c", "command", &format!("{command}\noutput = \"jsonl\""))),
+        [""; 0]
+    );
+    assert_eq!(warnings(&member("c", "claude", "budget_usd = 5")), [""; 0]);
+    // 0 asks before the first turn, whatever is told.
+    assert_eq!(warnings(&member("c", "codex", "budget_usd = 0")), [""; 0]);
+    let open = "base_url = \"http://localhost/v1\"\nmodel = \"m\"";
+    let team = [
+        member("max", "claude", ""),
+        member("eva", "codex", ""),
+        member("leo", "openai", open),
+        member("lint", "command", "command = \"x\""),
+    ]
+    .concat();
+    let words = "limits.budget_usd does not count members that tell no price: \"eva\" (codex), \"leo\" \
+                 (openai); limits.turns bounds them all";
+    assert_eq!(warnings(&format!("{team}[limits]\nbudget_usd = 5.0\n")), [words]);
+    assert_eq!(warnings(&team), [""; 0]);
+    let claude = member("max", "claude", "");
+    assert_eq!(warnings(&format!("{claude}[limits]\nbudget_usd = 5.0\n")), [""; 0]);
+}
+
+#[test]
 fn a_warning_is_no_part_of_what_a_file_says() {
     let (one, other) =
         (good(&format!("{MAX}window = 5\n")), good(&format!("\n\n{MAX}window = 0x5")));

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use tertulia_agent::AgentKind;
-use tertulia_team::file::{AgentFile, FoundAgent, MemberFile, TeamFile, write_new};
+use tertulia_team::file::{AgentFile, FoundAgent, MemberFile, TeamFile, TrustReason, write_new};
 
 use super::good;
 
@@ -19,22 +19,50 @@ fn member(fields: &str) -> MemberFile {
 #[test]
 fn people_and_house_members_are_not_started() {
     for member in TeamFile::house().members {
-        assert!(member.agent_spec(Path::new("/p")).unwrap().is_none(), "{}", member.name);
+        assert!(
+            member.agent_spec(Path::new("/p"), Path::new("/p")).unwrap().is_none(),
+            "{}",
+            member.name
+        );
     }
 }
 
 #[test]
 fn words_paths_and_times_reach_the_agent() {
     let fields = "agent = \"command\"\ncommand = \"./lint -a\"\nargs = [\"-b\"]\ncwd = \"src\"\ntimeout_s = 60";
-    let spec = member(fields).agent_spec(Path::new("/p")).unwrap().unwrap();
+    let (base, work) = (Path::new("/p"), Path::new("/w"));
+    let spec = member(fields).agent_spec(base, work).unwrap().unwrap();
     assert!(matches!(spec.kind, AgentKind::Command(_)));
     assert_eq!(spec.program.as_deref(), Some("/p/./lint"));
     assert_eq!(spec.args, ["-a".into(), "-b".into()]);
     assert_eq!(spec.cwd, Path::new("/p/src"));
     assert_eq!(spec.timeouts.total, Duration::from_secs(60));
-    let spec = member("agent = \"claude\"\ncommand = \"claude2\"").agent_spec(Path::new("/p"));
+    let spec = member("agent = \"claude\"\ncommand = \"claude2\"").agent_spec(base, work);
     let spec = spec.unwrap().unwrap();
-    assert_eq!((spec.program.as_deref(), &*spec.cwd), (Some("claude2"), Path::new("/p")));
+    assert_eq!((spec.program.as_deref(), &*spec.cwd), (Some("claude2"), work));
+}
+
+#[test]
+fn a_cwd_that_is_a_link_out_of_the_folder_is_refused() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::create_dir(folder.path().join("src")).unwrap();
+    symlink("src", folder.path().join("inside")).unwrap();
+    symlink(other.path(), folder.path().join("outside")).unwrap();
+    let spec = |cwd: &str| {
+        let max = member(&format!("agent = \"claude\"\ncwd = \"{cwd}\""));
+        max.agent_spec(folder.path(), folder.path()).map(|spec| spec.unwrap().cwd)
+    };
+    for cwd in ["src", "inside", "not-there", "."] {
+        assert_eq!(spec(cwd).unwrap(), folder.path().join(cwd));
+    }
+    fs::create_dir(other.path().join("deep")).unwrap();
+    for cwd in ["outside", "./outside/deep", "src/../outside"] {
+        let error = spec(cwd).unwrap_err().to_string();
+        let place = format!("cwd of max: {}", folder.path().join(cwd).display());
+        assert!(error.starts_with(&place) && error.contains("is a link that leads out"), "{error}");
+    }
+    // What says that it lies elsewhere is a matter of trust.
+    assert_eq!(spec(&other.path().display().to_string()).unwrap(), other.path());
 }
 
 #[test]
@@ -79,7 +107,7 @@ fn a_script_is_read_line_by_line() {
     let max = member("agent = \"script\"\nscript_file = \"s.jsonl\"");
     let script = |text: &str| {
         fs::write(folder.path().join("s.jsonl"), text).unwrap();
-        max.agent_spec(folder.path()).map(|spec| match spec.unwrap().kind {
+        max.agent_spec(folder.path(), folder.path()).map(|spec| match spec.unwrap().kind {
             AgentKind::Script(lines) => {
                 lines.iter().map(|l| (l.text.to_string(), l.delay.as_millis())).collect::<Vec<_>>()
             }
@@ -125,7 +153,9 @@ fn a_new_file_has_the_person_the_agents_and_the_scribe() {
     assert_eq!(team, expected);
     assert!(team.warnings.is_empty());
     assert!(text.contains("# Codex (codex-cli 0.166.0)\n") && !text.contains('\u{1b}'), "{text}");
-    assert!(tertulia_team::file::needs_trust(&team).is_empty());
+    let reasons = tertulia_team::file::needs_trust(&team);
+    let is_agent = |reason: &TrustReason| matches!(reason, TrustReason::Agent { .. });
+    assert!(reasons.len() == 2 && reasons.iter().all(is_agent), "{reasons:?}");
 }
 
 #[test]

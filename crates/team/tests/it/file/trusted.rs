@@ -15,20 +15,47 @@ fn reasons(fields: &str) -> Vec<String> {
     needs_trust(&team).iter().map(ToString::to_string).collect()
 }
 
+/// What is said of Claude Code before anything else.
+const CLAUDE: &str =
+    "max is Claude Code; it also obeys the project's own settings (hooks, MCP servers)";
+
 #[test]
-fn well_known_agents_that_read_need_no_trust() {
-    for agent in ["claude", "codex", "gemini", "scribe", "librarian"] {
+fn a_member_that_starts_nothing_needs_no_trust() {
+    for agent in ["scribe", "librarian"] {
         assert!(reasons(&format!("agent = \"{agent}\"")).is_empty(), "{agent}");
     }
-    let fields = "agent = \"claude\"\ninstruction = \"x\"\ninstruction_file = \"a/../max.md\"\ncwd = \"src\"";
-    assert!(reasons(fields).is_empty());
     assert!(reasons("agent = \"script\"\nscript_file = \"a.jsonl\"").is_empty());
     assert!(needs_trust(&TeamFile::house()).is_empty());
 }
 
 #[test]
+fn an_agent_that_only_reads_needs_trust_since_it_obeys_the_projects_settings() {
+    for (agent, product) in
+        [("claude", "Claude Code"), ("codex", "Codex"), ("gemini", "Gemini CLI")]
+    {
+        let words = CLAUDE.replace("Claude Code", product);
+        assert_eq!(reasons(&format!("agent = \"{agent}\"")), [words]);
+    }
+    let fields = "agent = \"claude\"\ninstruction = \"x\"\ninstruction_file = \"a/../max.md\"\ncwd = \"src\"";
+    assert_eq!(reasons(fields), [CLAUDE]);
+}
+
+#[test]
+fn a_file_of_the_earlier_system_needs_trust_for_its_agents_too() {
+    let text = r#"{"schemaVersion": "1.1", "team": {"members": [
+        {"name": "max", "type": "ai", "agentType": "claude-code"}]}}"#;
+    let team = TeamFile::parse_json(text, "team.json").unwrap();
+    let reasons: Vec<_> = needs_trust(&team).iter().map(ToString::to_string).collect();
+    assert_eq!(reasons, [CLAUDE]);
+}
+
+#[test]
 fn every_reason_is_told_in_words() {
-    let check = |fields: &str, words: &str| assert_eq!(reasons(fields), [words], "{fields}");
+    let check = |fields: &str, words: &str| {
+        let mut reasons = reasons(fields);
+        reasons.retain(|reason| !reason.contains("the project's own settings"));
+        assert_eq!(reasons, [words], "{fields}");
+    };
     check("agent = \"command\"\ncommand = \"/usr/bin/foo -x\"", "max starts /usr/bin/foo -x");
     check(
         "agent = \"acp\"\ncommand = [\"a b\", \"\\u001b[1m\"]",

@@ -1,0 +1,114 @@
+//! What a team file may start, and where: agents of a project that nobody trusted, of the user's own file, and
+//! of one that the person has just had written.
+
+use crate::room::Room;
+
+/// An agent that tells where it works, in the words of Claude Code.
+const CLAUDE: &str = r#"
+case "$*" in *--version*) echo '9.8.7 (Claude Code)'; exit ;; esac
+cat > /dev/null
+printf '{"type":"result","subtype":"success","is_error":false,"result":"in %s"}\\n' "$(pwd -P)"
+"#;
+
+const TEAM: &str = "[[member]]\nname = \"ann\"\nkind = \"human\"\n\
+                    [[member]]\nname = \"max\"\nagent = \"claude\"\n";
+
+const COMMAND: &str = "[[member]]\nname = \"ann\"\nkind = \"human\"\n[[member]]\nname = \"max\"\n\
+                       agent = \"command\"\ncommand = [\"sh\", \"-c\", \"cat > /dev/null; pwd -P\"]\n";
+
+fn own_file(room: &Room, team: &str) {
+    let folder = room.root().join("home/.config/tertulia");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("tertulia.toml"), team).unwrap();
+}
+
+fn shown(path: &std::path::Path) -> String {
+    path.canonicalize().unwrap().display().to_string()
+}
+
+#[test]
+fn a_project_that_names_a_coding_agent_has_to_be_trusted() {
+    for team in [
+        TEAM.to_owned(),
+        r#"{"schemaVersion": "1.1", "team": {"members": [{"name": "ann", "type": "human"},
+            {"name": "max", "type": "ai", "agentType": "claude"}]}}"#
+            .to_owned(),
+    ] {
+        let room = Room::new(&team);
+        room.program("claude", CLAUDE);
+        let left = room.exits(2, &["run", "hello"]);
+        for told in ["max is Claude Code", "the project's own settings", "run again with --trust"] {
+            assert!(left.stderr.contains(told), "{}", left.stderr);
+        }
+        let left = room.exits(1, &["doctor"]);
+        assert!((left.stdout + &left.stderr).contains("is not trusted yet"));
+    }
+}
+
+#[test]
+fn a_file_that_init_wrote_is_trusted_until_it_changes() {
+    let room = Room::empty();
+    room.program("claude", CLAUDE);
+    room.exits(0, &["init"]);
+    let left = room.tertulia(&["run", "@scribe We decided to ship."]);
+    assert_eq!(left.code, Some(0), "{}", left.stderr);
+    let file = std::fs::read_to_string(room.path("tertulia.toml")).unwrap();
+    room.write(
+        "tertulia.toml",
+        &(file + "args = [\"--x\"]\n").replace("scribe\"\nargs", "scribe\"\n# args"),
+    );
+    room.exits(2, &["run", "@scribe We decided to ship."]);
+}
+
+#[test]
+fn agents_of_the_users_own_file_work_where_the_command_runs_and_need_no_trust() {
+    let room = Room::empty();
+    own_file(&room, COMMAND);
+    let left = room.exits(0, &["run", "hello"]);
+    assert_eq!(left.stdout, format!("max:\n{}\n", shown(&room.path(""))));
+    // A list of trusted files that cannot be used is no matter of the user's own file.
+    std::os::unix::fs::symlink("/dev/null", room.root().join("data/trusted")).unwrap();
+    room.exits(0, &["run", "hello"]);
+    // Where a path is written, it starts at the file.
+    own_file(&room, &format!("{COMMAND}cwd = \"sub\"\n"));
+    let sub = room.root().join("home/.config/tertulia/sub");
+    std::fs::create_dir(&sub).unwrap();
+    let left = room.exits(0, &["run", "hello"]);
+    assert_eq!(left.stdout, format!("max:\n{}\n", shown(&sub)));
+}
+
+#[test]
+fn agents_of_a_named_file_work_in_its_folder_only_if_it_lies_in_the_project() {
+    let room = Room::empty();
+    std::fs::create_dir(room.path("teams")).unwrap();
+    std::fs::create_dir(room.root().join("elsewhere")).unwrap();
+    let outside = room.root().join("elsewhere/team.toml");
+    std::fs::write(&outside, COMMAND).unwrap();
+    room.write("teams/team.toml", COMMAND);
+    let at = |team: &str| room.exits(0, &["run", "hello", "--trust", "--team", team]).stdout;
+    assert_eq!(at(&outside.display().to_string()), format!("max:\n{}\n", shown(&room.path(""))));
+    assert_eq!(at("teams/team.toml"), format!("max:\n{}\n", shown(&room.path("teams"))));
+}
+
+#[test]
+fn a_cwd_that_is_a_link_out_of_the_project_is_refused_even_with_trust() {
+    let room = Room::new(&format!("{COMMAND}cwd = \"link\"\n"));
+    std::os::unix::fs::symlink(room.root().join("home"), room.path("link")).unwrap();
+    let left = room.exits(1, &["run", "hello", "--trust"]);
+    assert!(
+        left.stderr.contains("cwd of max") && left.stderr.contains("leads out"),
+        "{}",
+        left.stderr
+    );
+}
+
+#[test]
+fn a_spending_limit_that_cannot_hold_is_told_by_run_and_doctor() {
+    let limit = "[limits]\nbudget_usd = 5.0\n";
+    let room = Room::new(&format!("{}{limit}", TEAM.replace("claude", "codex")));
+    let words = "limits.budget_usd: does not count members that tell no price: \"max\" (codex)";
+    let left = room.tertulia(&["doctor"]);
+    assert!((left.stdout.clone() + &left.stderr).contains(words), "{}{}", left.stdout, left.stderr);
+    let left = room.tertulia(&["run", "[DROP: ALL]", "--trust"]);
+    assert!(left.stderr.contains(words), "{}", left.stderr);
+}

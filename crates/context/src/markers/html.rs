@@ -1,0 +1,200 @@
+//! HTML in a Markdown text: which lines are a block of it, and what stands in an element or a comment.
+//! Called by `blocks` and `own`. What is wrapped in tags was mostly taken from elsewhere, and a comment is
+//! seen by nobody.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::scan::Ahead;
+
+/// Where a block of HTML ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// With the line that holds one of these, in any case.
+    With(&'static [&'static str]),
+    /// Before a blank line.
+    BlankLine,
+}
+
+/// Elements whose text is taken literally.
+const LITERAL: [&str; 4] = ["pre", "script", "style", "textarea"];
+const LITERAL_ENDS: &[&str] = &["</pre>", "</script>", "</style>", "</textarea>"];
+
+/// Elements that hold code, a quote or what is folded away, wherever in a line they begin.
+#[rustfmt::skip]
+const QUOTING: [&str; 14] = [
+    "blockquote", "code", "details", "kbd", "listing", "plaintext", "pre", "q", "samp", "script", "style",
+    "template", "textarea", "xmp",
+];
+
+/// Elements without an end.
+const VOID: [&str; 6] = ["br", "hr", "img", "input", "link", "wbr"];
+
+/// Elements that begin a block wherever a paragraph is.
+#[rustfmt::skip]
+const BLOCKS: [&str; 62] = [
+    "address", "article", "aside", "base", "basefont", "blockquote", "body", "caption", "center", "col",
+    "colgroup", "dd", "details", "dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure",
+    "footer", "form", "frame", "frameset", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hr", "html",
+    "iframe", "legend", "li", "link", "main", "menu", "menuitem", "nav", "noframes", "ol", "optgroup",
+    "option", "p", "param", "search", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead",
+    "title", "tr", "track", "ul",
+];
+
+/// What begins with these is not shown up to its end.
+const HIDDEN: [(&str, &str); 3] = [("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>")];
+
+/// So much of a tag is looked through for attributes.
+const TAG_BYTES_MAX: usize = 1024;
+
+/// A longer name is no element's.
+const NAME_BYTES_MAX: usize = 40;
+
+impl End {
+    pub(super) fn is_in(self, line: &str) -> bool {
+        let Self::With(ends) = self else { return false };
+        let line = line.as_bytes();
+        let is_at = |at: usize| {
+            let holds = |end: &&str| {
+                line.get(at..at + end.len())
+                    .is_some_and(|here| here.eq_ignore_ascii_case(end.as_bytes()))
+            };
+            ends.iter().any(holds)
+        };
+        memchr::memchr_iter(b'>', line).any(|close| {
+            ends.iter().any(|end| (close + 1).checked_sub(end.len()).is_some_and(is_at))
+        })
+    }
+}
+
+/// Whether a line that begins with this text begins a block of HTML, and where the block ends.
+pub(super) fn block(text: &str, in_paragraph: bool) -> Option<End> {
+    let inside = text.strip_prefix('<')?;
+    for (opening, end) in
+        [("!--", &["-->"] as &'static [&'static str]), ("?", &["?>"]), ("![CDATA[", &["]]>"])]
+    {
+        if inside.starts_with(opening) {
+            return Some(End::With(end));
+        }
+    }
+    if inside
+        .strip_prefix('!')
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()))
+    {
+        return Some(End::With(&[">"]));
+    }
+    let is_close = inside.starts_with('/');
+    let name = name(inside.trim_start_matches('/'))?;
+    let behind = inside.get(usize::from(is_close) + name.len()..)?;
+    let is_named = behind.is_empty() || behind.starts_with([' ', '\t', '\r', '\n', '>']);
+    let name = name.to_ascii_lowercase();
+    if !is_close && is_named && LITERAL.contains(&&*name) {
+        return Some(End::With(LITERAL_ENDS));
+    }
+    if BLOCKS.contains(&&*name) && (is_named || behind.starts_with("/>")) {
+        return Some(End::BlankLine);
+    }
+    let is_tag = !name.contains(['_', ':', '.']) && is_rest_of_tag(behind);
+    (is_tag && !in_paragraph).then_some(End::BlankLine)
+}
+
+/// What stands in elements and comments, with their tags, in order and without overlaps: elements that
+/// begin a line or have a name of somebody's own, and those that quote wherever they begin. One that never
+/// ends reaches to the end of the text if it quotes and begins a line.
+pub(super) fn elements(text: &str, is_code: impl Fn(&Range<usize>) -> bool) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let mut open: HashMap<Cow<'_, str>, Vec<(usize, bool)>> = HashMap::new();
+    let mut tag_end = Ahead::default();
+    let mut hidden = HIDDEN.map(|(_, end)| (memchr::memmem::Finder::new(end), Ahead::default()));
+    let mut until = 0;
+    for at in memchr::memchr_iter(b'<', bytes) {
+        if at < until || is_code(&(at..at + 1)) {
+            continue;
+        }
+        let kind =
+            HIDDEN.iter().position(|(opening, _)| bytes[at..].starts_with(opening.as_bytes()));
+        if let Some((finder, ahead)) = kind.and_then(|kind| hidden.get_mut(kind)) {
+            let look = |from: usize| finder.find(&bytes[from..]).map(|length| from + length);
+            if let Some(end) = ahead.get(at, look) {
+                until = end + finder.needle().len();
+                found.push(at..until);
+            }
+            continue;
+        }
+        let inside = &text[at + 1..];
+        let Some(name) = name(inside.trim_start_matches('/')) else { continue };
+        let look = |from: usize| memchr::memchr(b'>', &bytes[from..]).map(|length| from + length);
+        let Some(end) = tag_end.get(at, look) else { break };
+        let name = match name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            true => Cow::Owned(name.to_ascii_lowercase()),
+            false => Cow::Borrowed(name),
+        };
+        let is_void = bytes[end - 1] == b'/' || VOID.contains(&&*name);
+        // What stands in the value of an attribute is not shown.
+        if memchr::memchr2(b'"', b'\'', &bytes[at..end.min(at + TAG_BYTES_MAX)]).is_some() {
+            found.push(at..end + 1);
+        }
+        if inside.starts_with('/') {
+            let start = open.get_mut(&name).and_then(Vec::pop);
+            found.extend(start.filter(|(_, counts)| *counts).map(|(start, _)| start..end + 1));
+        } else if !is_void {
+            let is_own = name.contains(['-', '_']) || QUOTING.contains(&&*name);
+            let counts = is_own || begins_line(bytes, at);
+            open.entry(name).or_default().push((at, counts));
+        }
+    }
+    for name in QUOTING {
+        let left = open.get(name).into_iter().flatten();
+        let first = left.map(|(start, _)| *start).find(|start| begins_line(bytes, *start));
+        found.extend(first.map(|start| start..text.len()));
+    }
+    merged(found)
+}
+
+/// Whether a line ends with the tag whose name stands before this.
+fn is_rest_of_tag(behind: &str) -> bool {
+    let mut quote = None;
+    for (at, byte) in behind.bytes().enumerate() {
+        match (quote, byte) {
+            (None, b'>') => {
+                return behind.get(at + 1..).is_some_and(|rest| rest.trim_ascii().is_empty());
+            }
+            (None, b'<') => return false,
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (Some(open), _) if open == byte => quote = None,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// The name that a tag begins with.
+fn name(text: &str) -> Option<&str> {
+    if !text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return None;
+    }
+    let is_part =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':' | b'.');
+    let length = text.bytes().take(NAME_BYTES_MAX + 1).take_while(|byte| is_part(*byte)).count();
+    text.get(..length).filter(|_| length <= NAME_BYTES_MAX)
+}
+
+fn begins_line(bytes: &[u8], at: usize) -> bool {
+    let blanks = bytes[..at].iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    at == blanks || matches!(bytes[at - blanks - 1], b'\n' | b'\r')
+}
+
+/// Ranges in order, those that touch as one.
+fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|range| range.start);
+    let mut merged: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
