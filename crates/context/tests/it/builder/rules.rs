@@ -82,6 +82,15 @@ pub(super) fn least_history(turn: &Turn<'_>) -> u64 {
     let request = said.find(|item| asks(&item.message)).map(|item| item.place);
     let is_never = !config.strategies.iter().any(|way| *way != Way::Elide);
     let may_elide = config.strategies.contains(&Way::Elide);
+    let elided: Vec<&EntryId> = branch
+        .entries
+        .iter()
+        .filter_map(|(_, entry)| match &(*entry)?.kind {
+            EntryKind::ContextCut(cut) => cut.elided_ids.as_ref(),
+            _ => None,
+        })
+        .flatten()
+        .collect();
     let items = repair(items).items;
     let units = units(&items);
     let mut least = 0;
@@ -103,8 +112,14 @@ pub(super) fn least_history(turn: &Turn<'_>) -> u64 {
                 .copied()
                 .flatten()
                 .map_or("e-".to_owned() + &"0".repeat(32), |id| id.to_string());
-            let stub = can.then(|| counter.count_message(&stub(&item.message, &id)).count.tokens);
-            least += stub.map_or(whole, |stub| stub.min(whole));
+            let short = || counter.count_message(&stub(&item.message, &id)).count.tokens;
+            // What somebody elided stays so, even where the stub is the longer one.
+            let is_elided = !is_pinned && elided.iter().any(|elided| elided.as_str() == id);
+            least += match can || is_elided {
+                true if is_elided => short().max(whole),
+                true => short().min(whole),
+                false => whole,
+            };
         }
     }
     least
