@@ -29,6 +29,7 @@ enum Shape {
     RisingBackticks,
     /// Markers and words in turns on one line.
     MarkersOnOneLine,
+    OpenTags,
 }
 
 /// The price of a byte.
@@ -91,8 +92,13 @@ impl Reading {
 }
 
 impl Shape {
-    const ALL: [Self; 4] =
-        [Self::OpenMarkers, Self::TaskBlocks, Self::RisingBackticks, Self::MarkersOnOneLine];
+    const ALL: [Self; 5] = [
+        Self::OpenMarkers,
+        Self::TaskBlocks,
+        Self::RisingBackticks,
+        Self::MarkersOnOneLine,
+        Self::OpenTags,
+    ];
 
     fn as_str(self) -> &'static str {
         match self {
@@ -100,6 +106,7 @@ impl Shape {
             Self::TaskBlocks => "[TEAM_TASK] a [TEAM_TASK] a …",
             Self::RisingBackticks => "` `` ``` …",
             Self::MarkersOnOneLine => "x[NEXT:b] x[NEXT:b] …",
+            Self::OpenTags => "<a> [NEXT:b] <a> [NEXT:b] …",
         }
     }
 
@@ -110,6 +117,7 @@ impl Shape {
             Self::OpenMarkers => repeated("[NEXT:"),
             Self::TaskBlocks => repeated("[TEAM_TASK] a "),
             Self::MarkersOnOneLine => repeated("x[NEXT:b] "),
+            Self::OpenTags => repeated("<a> [NEXT:b] "),
             Self::RisingBackticks => rising_backticks(bytes),
         }
     }

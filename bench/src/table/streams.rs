@@ -14,7 +14,7 @@ const LIMIT: f64 = 200.0;
 const CHUNK: usize = 64 * 1024;
 /// How long a stream is.
 const BYTES: usize = 32 * 1024 * 1024;
-const TIME: Duration = Duration::from_millis(500);
+const TIME: Duration = Duration::from_millis(1_500);
 
 /// A recorded stream.
 struct Recorded {

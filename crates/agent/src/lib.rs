@@ -22,7 +22,7 @@ mod spec;
 
 pub use cancel::CancelToken;
 pub use listener::{Listener, PermissionAnswer, PermissionChoice, PermissionRequest};
-pub use probe::{Probe, ProbeKind, SignIn, find, probe};
+pub use probe::{Probe, ProbeKind, SignIn, Whereabouts, look_for, probe};
 pub use spec::{
     AgentKind, AgentSpec, CommandOutput, Containment, Ended, Endpoint, Permissions, ScriptLine,
     Timeout, Timeouts, TurnReport, TurnRequest,

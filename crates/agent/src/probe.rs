@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::environment::{Environment, Keys};
 use crate::process::{CommandLine, pipes, program, start};
+use crate::spec::{AgentKind, AgentSpec};
 
 /// How long a program may take to say its version.
 const VERSION_TIME: Duration = Duration::from_secs(10);
@@ -76,12 +77,6 @@ impl ProbeKind {
     }
 }
 
-/// Finds the program of this name in `PATH`.
-pub fn find(name: &str) -> Option<PathBuf> {
-    let environment = Environment::of_agent(Keys::None, &std::collections::BTreeMap::new());
-    program::search(name, environment.get("PATH")?, None).0
-}
-
 /// Looks at an agent; at another program than its own where one is named. Takes as long as the program
 /// needs to say its version, and no more than some ten seconds.
 pub fn probe(kind: ProbeKind, program: Option<&str>) -> Probe {
@@ -99,6 +94,33 @@ pub fn probe(kind: ProbeKind, program: Option<&str>) -> Probe {
     };
     let advice = missing.or_else(|| advice(kind, name, version.is_some(), &sign_in));
     Probe { program: name.into(), path, version, sign_in, advice }
+}
+
+/// Where a member's own program is, and whether it seems to be signed in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Whereabouts {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whether it seems to be signed in; `None` where nobody can tell.
+    pub sign_in: Option<SignIn>,
+}
+
+/// Looks for the program of an agent as a turn would, with its own settings. Nothing is started: a team file
+/// may name a program that nobody has trusted yet. `None` for an agent that has no program.
+pub fn look_for(spec: &AgentSpec) -> Option<Result<Whereabouts, String>> {
+    let kind = match &spec.kind {
+        AgentKind::Claude => Some(ProbeKind::Claude),
+        AgentKind::Codex => Some(ProbeKind::Codex),
+        AgentKind::Gemini => Some(ProbeKind::Gemini),
+        AgentKind::Command(_) | AgentKind::Acp => None,
+        AgentKind::OpenAi(_) | AgentKind::Script(_) => return None,
+    };
+    let name = spec.program.as_deref().or(kind.map(ProbeKind::name))?;
+    let keys = kind.map_or_else(|| Keys::of_program(name), ProbeKind::keys);
+    let environment = Environment::of_agent(keys, &spec.env);
+    let found = program::resolve(name, &environment, &spec.cwd).map_err(|error| error.to_string());
+    let sign_in = kind.map(|kind| sign_in(kind, &environment));
+    Some(found.map(|path| Whereabouts { path, sign_in }))
 }
 
 fn advice(kind: ProbeKind, name: &str, has_version: bool, sign_in: &SignIn) -> Option<String> {

@@ -73,5 +73,5 @@ pub use team::{
 pub use tertulia_agent::end_all_now;
 pub use tertulia_agent::{
     Containment, PermissionAnswer, PermissionChoice, PermissionRequest, Probe, ProbeKind, SignIn,
-    containment, find as find_program, probe,
+    Whereabouts, containment, look_for, probe,
 };

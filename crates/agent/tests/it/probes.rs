@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use tertulia_agent::{ProbeKind, SignIn, find, probe};
+use tertulia_agent::{ProbeKind, SignIn, probe};
 
 use crate::stage::is_in_own_process;
 
@@ -30,7 +30,6 @@ fn an_installed_agent_says_its_version_and_whether_it_is_signed_in() {
     }
     let found = probe(ProbeKind::Claude, None);
     assert!(found.path.as_ref().unwrap().ends_with("claude"));
-    assert_eq!(found.path, find("claude"));
     assert_eq!(found.version.as_deref(), Some("2.1.325"));
     assert_eq!(found.sign_in, SignIn::Yes("ANTHROPIC_API_KEY is set".into()));
     assert_eq!(found.advice, None);
@@ -39,7 +38,6 @@ fn an_installed_agent_says_its_version_and_whether_it_is_signed_in() {
     assert_eq!((missing.path, missing.version), (None, None));
     assert!(matches!(missing.sign_in, SignIn::No(_)));
     assert!(missing.advice.unwrap().contains("npm install -g @openai/codex"));
-    assert_eq!(find("codex"), None);
 }
 
 #[test]

@@ -115,14 +115,19 @@ fn agent(kind: ProbeKind) -> Finding {
         return Finding { advice: probe.advice.as_deref().map(without_folders), ..missing };
     };
     let version = probe.version.as_deref().unwrap_or("version unknown");
-    let signed_in = match &probe.sign_in {
-        SignIn::Yes(how) => format!("signed in ({how})"),
-        SignIn::No(why) => format!("not signed in ({why})"),
-        SignIn::Unknown(why) => format!("whether it is signed in is not known ({why})"),
-    };
+    let signed_in = signed_in(&probe.sign_in);
     let health = if probe.advice.is_some() { Health::Lacking } else { Health::Good };
     let text = format!("{version} at {}, {signed_in}", path.display());
     Finding { advice: probe.advice, ..Finding::new(kind.name(), health, text) }
+}
+
+/// Whether an agent is signed in, in words.
+fn signed_in(state: &SignIn) -> String {
+    match state {
+        SignIn::Yes(how) => format!("signed in ({how})"),
+        SignIn::No(why) => format!("not signed in ({why})"),
+        SignIn::Unknown(why) => format!("whether it is signed in is not known ({why})"),
+    }
 }
 
 /// An advice without all the folders of `PATH`: they are told once for all programs.

@@ -102,3 +102,33 @@ fn a_store_that_cannot_be_opened_would_stop_a_run() {
     let left = room.exits(1, &["doctor", "--store", "sqlite:sessions.db"]);
     assert!(left.stdout.contains("broken   store: "), "{}", left.stdout);
 }
+
+#[test]
+fn members_are_looked_for_with_their_own_settings() {
+    let room = Room::new(
+        "[[member]]\nname = \"max\"\nagent = \"claude\"\ncommand = [\"./bin/clever\"]\n\
+         env = { CLAUDE_CONFIG_DIR = \"/nowhere\" }\n\
+         [[member]]\nname = \"bot\"\nagent = \"command\"\ncommand = [\"./bin/dull\"]\n\
+         [[member]]\nname = \"far\"\nagent = \"openai\"\nmodel = \"m\"\n\
+         base_url = \"http://127.0.0.1:9/v1\"\n",
+    );
+    std::fs::create_dir(room.path("bin")).unwrap();
+    for name in ["bin/clever", "bin/dull"] {
+        room.write(name, "#!/bin/sh\ntouch started\n");
+    }
+    make_executable(&room.path("bin/clever"));
+    let max = finding(&room, 1, "member max");
+    let text = max["text"].as_str().unwrap();
+    assert!(text.contains("bin/clever, not signed in"), "{text}");
+    let bot = finding(&room, 1, "member bot");
+    assert_eq!(bot["text"], "its program ./bin/dull cannot be used");
+    assert!(bot["advice"].as_str().unwrap().contains("may not be executed"), "{bot}");
+    let far = finding(&room, 1, "member far");
+    assert!(far["text"].as_str().unwrap().starts_with("endpoint http://127.0.0.1:9/v1, no key"));
+    assert!(!room.path("started").exists(), "doctor started a program of a file without trust");
+}
+
+fn make_executable(path: &std::path::Path) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}

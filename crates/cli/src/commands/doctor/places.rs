@@ -41,7 +41,7 @@ pub(super) fn team(arg: &TeamFileArg) -> Vec<Finding> {
     if let Err(error) = Team::from_file_in(&opened.team, base, &work) {
         findings.push(Finding::new(ABOUT, Health::Broken, error.to_string()));
     }
-    findings.extend(members::check(&opened.team, &opened.folder));
+    findings.extend(members::check(&opened.team, base, &work));
     findings
 }
 

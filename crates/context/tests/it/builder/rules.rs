@@ -82,15 +82,7 @@ pub(super) fn least_history(turn: &Turn<'_>) -> u64 {
     let request = said.find(|item| asks(&item.message)).map(|item| item.place);
     let is_never = !config.strategies.iter().any(|way| *way != Way::Elide);
     let may_elide = config.strategies.contains(&Way::Elide);
-    let elided: Vec<&EntryId> = branch
-        .entries
-        .iter()
-        .filter_map(|(_, entry)| match &(*entry)?.kind {
-            EntryKind::ContextCut(cut) => cut.elided_ids.as_ref(),
-            _ => None,
-        })
-        .flatten()
-        .collect();
+    let elided = elided_in(&branch);
     let items = repair(items).items;
     let units = units(&items);
     let mut least = 0;
@@ -123,6 +115,15 @@ pub(super) fn least_history(turn: &Turn<'_>) -> u64 {
         }
     }
     least
+}
+
+/// What the cuts of a branch made stubs of.
+fn elided_in<'a>(branch: &Branch<'a>) -> Vec<&'a EntryId> {
+    let cuts = branch.entries.iter().filter_map(|(_, entry)| match &(*entry)?.kind {
+        EntryKind::ContextCut(cut) => cut.elided_ids.as_ref(),
+        _ => None,
+    });
+    cuts.flatten().collect()
 }
 
 /// The message with its outputs as stubs, written down once more.
