@@ -195,6 +195,21 @@ fn a_flood_is_cut_off_and_told() {
     assert!(left.stderr.contains("max could not answer"), "{}", left.stderr);
 }
 
+/// As `timeout` does, which signals its child and then the whole group.
+#[test]
+fn two_requests_to_end_at_the_same_moment_are_one() {
+    let room = Room::new(&team(SLOW));
+    let child = room.start(&["run", "hello", "--trust"]);
+    let pid = pid_in(&room.path("pid"));
+    let process = child.id().to_string();
+    let twice = format!("kill -TERM {process}; sleep 0.02; kill -TERM {process}");
+    assert!(std::process::Command::new("sh").args(["-c", &twice]).status().unwrap().success());
+    let left = Left::of(child);
+    assert_eq!(left.code, Some(130), "{left:?}");
+    assert_eq!(left.stdout, "max (cut off):\none\ntwo\n");
+    wait_until("the agent's end", || !is_alive(&pid));
+}
+
 #[test]
 fn an_interrupt_keeps_what_was_said_and_ends_the_agent() {
     let room = Room::new(&team(SLOW));

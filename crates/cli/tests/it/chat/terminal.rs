@@ -17,6 +17,8 @@ struct Seen {
     emulator: vt100::Parser,
     raw: Vec<u8>,
     is_over: bool,
+    /// Nobody reads what is written.
+    is_stalled: bool,
 }
 
 /// The terminal.
@@ -74,7 +76,7 @@ impl Terminal {
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
         let emulator = vt100::Parser::new(number(24), number(80), 1000);
-        let seen = Seen { emulator, raw: Vec::new(), is_over: false };
+        let seen = Seen { emulator, raw: Vec::new(), is_over: false, is_stalled: false };
         let seen = Arc::new((Mutex::new(seen), Condvar::new()));
         let reader = pair.master.try_clone_reader().unwrap();
         let keyboard = pair.master.take_writer().unwrap();
@@ -138,6 +140,24 @@ impl Terminal {
         });
     }
 
+    /// From now on nobody reads what is written, as with Ctrl-S or a connection that hangs.
+    pub(super) fn stalls(&self) {
+        self.seen.0.lock().unwrap().is_stalled = true;
+    }
+
+    /// Waits for the end of the process; whatever it wrote last is not read.
+    #[track_caller]
+    pub(super) fn dies(mut self) -> u32 {
+        let until = Instant::now() + LIMIT;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.exit_code();
+            }
+            assert!(Instant::now() < until, "it does not end");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// The process, for signals.
     pub(super) fn process(&self) -> u32 {
         self.child.process_id().unwrap()
@@ -177,7 +197,7 @@ fn watch(mut reader: Box<dyn Read + Send>, shared: &(Mutex<Seen>, Condvar)) {
         seen.emulator.process(&bytes[..count]);
         seen.raw.extend_from_slice(&bytes[..count]);
         shared.1.notify_all();
-        if count == 0 {
+        if count == 0 || seen.is_stalled {
             return;
         }
     }

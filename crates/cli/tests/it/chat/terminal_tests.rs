@@ -3,6 +3,7 @@
 use super::Parlour;
 use super::escapes::{corpus, foreign};
 use super::terminal::Terminal;
+use crate::room::{is_alive, pid_in, signal, wait_until};
 
 const CTRL_C: &str = "\x03";
 const CTRL_D: &str = "\x04";
@@ -282,4 +283,25 @@ fn with_no_color_there_are_no_colours_and_a_dumb_terminal_gets_plain_lines() {
     dumb.types("/quit\r");
     let (_, _, raw) = dumb.ends();
     assert!(!raw.contains(&0x1b));
+}
+
+#[test]
+fn a_chat_whose_terminal_takes_nothing_any_more_ends_with_its_agent_all_the_same() {
+    let team = "[[member]]\nname = \"ann\"\nkind = \"human\"\n\n\
+                [[member]]\nname = \"loud\"\nagent = \"command\"\ncommand = [\"sh\", \"loud.sh\"]\n";
+    // Much more than a terminal takes that nobody reads.
+    let loud = "cat >/dev/null\necho $$ > pid\necho ready\nuntil test -e go; do sleep 0.05; done\n\
+                yes some words | head -c 300000\ntouch said\nsleep 600\n";
+    let parlour = Parlour::with(team, &[("loud.sh", loud)]);
+    let mut terminal = Terminal::chat(&parlour, &[]);
+    terminal.shows("> ");
+    terminal.types("go\r");
+    terminal.shows("ready");
+    terminal.stalls();
+    let pid = pid_in(&parlour.path().join("pid"));
+    std::fs::write(parlour.path().join("go"), "").unwrap();
+    wait_until("all that was said", || parlour.path().join("said").exists());
+    signal("-TERM", terminal.process());
+    assert_eq!(terminal.dies(), 130);
+    wait_until("the agent's end", || !is_alive(&pid));
 }
