@@ -20,6 +20,7 @@ mod logging;
 mod model_context;
 mod open_table;
 mod progress;
+mod project_settings;
 pub mod rpc;
 mod session_file;
 mod session_record;

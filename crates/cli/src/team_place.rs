@@ -12,6 +12,7 @@ use tertulia_team::file::{
 use crate::Streams;
 use crate::args::{TeamArg, TeamFileArg};
 use crate::error::CliError;
+use crate::project_settings;
 use crate::store_place;
 use crate::terminal::visible;
 
@@ -42,6 +43,7 @@ impl TeamPlace {
         let Some(found) = find(&arg.file)? else { return Self::house() };
         let opened = file::open(&found.path)?;
         allow(arg, &found, &opened, streams)?;
+        allow_folder(arg, &found, &opened, streams)?;
         Self::of(found.origin, opened, streams)
     }
 
@@ -180,6 +182,41 @@ fn allow(
     let line = format!("{} is trusted as it is now", opened.path.display());
     let _ = writeln!(streams.stderr, "tertulia: {}", visible(&line));
     Ok(())
+}
+
+/// The same for the folder that the agents of a file from elsewhere work in: whoever trusts the file has not
+/// seen the settings of this project, which the agents obey.
+fn allow_folder(
+    arg: &TeamArg,
+    found: &Found,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<(), CliError> {
+    let work = work_folder(found.origin, &opened.folder)?;
+    let is_agent = |reason: &TrustReason| matches!(reason, TrustReason::Agent { .. });
+    let mut reasons = file::needs_trust(&opened.team);
+    reasons.retain(is_agent);
+    let settings = project_settings::of_folder(&work, project(&work));
+    let Some(path) = settings.filter(|_| work != opened.folder && !reasons.is_empty()) else {
+        return Ok(());
+    };
+    // They change with every version of the project, as its other programs do.
+    let hash = ContentHash::of(b"whatever they say");
+    if store_place::in_home(Trust::open)?.is_trusted(&path, hash) {
+        return Ok(());
+    }
+    if !arg.trust && !is_agreed(&path, &reasons, streams)? {
+        return Err(CliError::Untrusted { path, reasons });
+    }
+    trust(&path, hash)?;
+    let line = format!("{} is trusted from now on", path.display());
+    let _ = writeln!(streams.stderr, "tertulia: {}", visible(&line));
+    Ok(())
+}
+
+/// The settings of the project that agents in this folder would obey.
+pub(crate) fn settings_for(folder: &Path) -> Option<PathBuf> {
+    project_settings::of_folder(folder, project(folder))
 }
 
 /// Trusts a file with this content from now on.

@@ -381,15 +381,15 @@ fn check(connection: &Connection, path: &Path) -> Result<Vec<String>, StoreError
 }
 
 fn all_heads(connection: &Connection, state: State) -> rusqlite::Result<Vec<(Head, i64)>> {
-    let sql = "SELECT s.id, s.created_at, s.key, e.place, e.id, e.link, e.stored_at, s.state \
+    let sql = "SELECT s.id, s.created_at, s.key, e.place, e.id, e.link, e.stored_at \
                FROM session s LEFT JOIN entry e ON e.place = (SELECT n.place FROM entry n \
                  WHERE n.place > s.key << ?1 AND n.place < (s.key + 1) << ?1 \
-                 ORDER BY n.place DESC LIMIT 1)";
+                 ORDER BY n.place DESC LIMIT 1) \
+               WHERE CASE ?2 WHEN 0 THEN coalesce(s.state, 0) NOT IN (?3, ?4) ELSE s.state = ?2 END";
     let mut statement = connection.prepare_cached(sql)?;
-    let heads = statement.query_map(params![SEQ_BITS], |row| {
-        if read::state_at(row, 7) != state {
-            return Ok(None);
-        }
+    let hidden = (state_code(State::Importing), state_code(State::Deleting));
+    let values = params![SEQ_BITS, state_code(state), hidden.0, hidden.1];
+    let heads = statement.query_map(values, |row| {
         let created_at: i64 = row.get(1)?;
         let place: Option<i64> = row.get(3)?;
         let link: Option<Vec<u8>> = row.get(5)?;

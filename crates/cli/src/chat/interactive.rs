@@ -17,7 +17,7 @@ use super::editor::{Done, Editor, Want};
 use super::engine::{BellEnd, Heard, Table, Voice};
 use super::history::History;
 use super::keys::Keys;
-use super::screen::{Live, RawMode, Screen};
+use super::screen::{Live, RawMode, Screen, is_foreground};
 use super::signals::{Signals, drain};
 use super::stall::Stall;
 use super::style::{Line, Look};
@@ -28,6 +28,7 @@ use crate::terminal::excerpt;
 
 /// So long after an Esc the rest of a longer key would have come.
 const ESCAPE_WAIT: Duration = Duration::from_millis(50);
+const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 /// So long a stop may take to come.
 const STOP_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 /// What Ctrl-C sends.
@@ -130,7 +131,7 @@ impl TerminalChat<'_> {
         if ready.resized || ready.continued {
             drain(&signals.resized);
             drain(&signals.continued);
-            if ready.continued {
+            if ready.continued && (!ready.ending || is_foreground()) {
                 mode.set().map_err(CliError::Input)?;
             }
             self.screen.measure();
@@ -163,6 +164,12 @@ impl TerminalChat<'_> {
         // The stop may come a moment later, and with no shell above it never does.
         let mut going_on = [PollFd::from_borrowed_fd(signals.continued.as_fd(), PollFlags::IN)];
         let _ = poll(&mut going_on, Some(&STOP_WAIT));
+        // A shell may end what it has stopped, and lets it go on for that.
+        let mut ending = [PollFd::from_borrowed_fd(signals.ending.as_fd(), PollFlags::IN)];
+        let is_ending = poll(&mut ending, Some(&NOW)).is_ok_and(|ready| ready > 0);
+        if is_ending && !is_foreground() {
+            return Ok(());
+        }
         mode.set().map_err(CliError::Input)
     }
 

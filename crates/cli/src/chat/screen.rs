@@ -4,7 +4,7 @@
 use std::io::{self, Write, stdin, stdout};
 use std::os::fd::AsFd;
 
-use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr};
 use unicode_width::UnicodeWidthStr;
 
 use super::layout::lay_out;
@@ -28,10 +28,19 @@ pub(crate) struct RawMode {
 pub(crate) struct Cooked(Termios);
 
 impl Cooked {
-    /// Gives it back. Takes no time, whatever the terminal does.
+    /// Gives it back. Takes no time, whatever the terminal does. In the background it is the shell's already,
+    /// and who sets its mode from there is stopped.
     pub(crate) fn restore(&self) {
+        if !is_foreground() {
+            return;
+        }
         let _ = tcsetattr(stdin(), OptionalActions::Now, &self.0);
     }
+}
+
+/// Whether the terminal listens to this process and not to another one.
+pub(crate) fn is_foreground() -> bool {
+    tcgetpgrp(stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
 impl RawMode {

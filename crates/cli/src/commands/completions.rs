@@ -62,12 +62,24 @@ fn page(command: &Command) -> io::Result<String> {
     let page = ["Examples:\n", "Example:\n"].iter().fold(page, |page, heading| {
         page.replace(&format!(".SH EXTRA\n{heading}"), ".SH EXAMPLES\n")
     });
+    let page = with_lines_kept(page);
     Ok(match page.split_once("\n.SH DESCRIPTION\n") {
         Some((head, rest)) => {
             format!("{}\n.SH DESCRIPTION\n{rest}", with_values(head.to_owned(), command))
         }
         None => page,
     })
+}
+
+/// Examples are commands: no line of theirs is filled or parted.
+fn with_lines_kept(page: String) -> String {
+    const HEADING: &str = ".SH EXAMPLES\n";
+    let Some((before, rest)) = page.split_once(HEADING) else { return page };
+    let (examples, behind) = match rest.split_once("\n.SH ") {
+        Some((examples, behind)) => (examples, format!("\n.SH {behind}")),
+        None => (rest.trim_end(), "\n".to_owned()),
+    };
+    format!("{before}{HEADING}.nf\n{examples}\n.fi{behind}")
 }
 
 /// A synopsis in which options stand with their values.

@@ -34,8 +34,15 @@ pub(crate) fn run(args: &InitArgs, streams: &mut Streams<'_>) -> Result<(), CliE
     }
     write(&path, &text, args.force)?;
     tell(streams, &format!("{} is written", path.display()));
-    // The person's own command wrote it. Where that cannot be kept, the first run asks.
-    if let Err(error) = team_place::trust(&path, ContentHash::of(text.as_bytes())) {
+    // The person's own command wrote it. Where that cannot be kept, or where there is more to be trusted than
+    // the file, the first run asks.
+    if let Some(settings) =
+        team_place::settings_for(&working_folder()?).filter(|_| !found.is_empty())
+    {
+        let line =
+            format!("these agents also obey {}; the first run asks about it", settings.display());
+        tell(streams, &line);
+    } else if let Err(error) = team_place::trust(&path, ContentHash::of(text.as_bytes())) {
         tell(streams, &format!("it is not trusted yet: {error}"));
     }
     if found.is_empty() {

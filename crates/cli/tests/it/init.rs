@@ -65,7 +65,7 @@ fn the_manual_is_a_page_or_a_folder_of_pages() {
         assert!(room.path("pages").join(page).is_file(), "{page}");
     }
     let page = std::fs::read_to_string(room.path("pages/tertulia-run.1")).unwrap();
-    assert!(page.contains("\n.SH EXAMPLES\n  tertulia run "), "{page}");
+    assert!(page.contains("\n.SH EXAMPLES\n.nf\n  tertulia run "), "{page}");
     let synopsis = page.split_once(".SH SYNOPSIS\n").unwrap().1.split_once("\n.SH").unwrap().0;
     for option in [
         r"[\fB\-\-as\fR \fINAME\fR]",

@@ -353,7 +353,22 @@ fn a_number_of_turns_ends_the_run_and_the_rest_goes_on_later() {
 fn a_spending_limit_asks_a_person() {
     let team = TEAM.replace("name = \"eva\"", "name = \"eva\"\nbudget_usd = 0.0");
     let left = Room::new(&team).exits(3, &["run", "@eva hello"]);
-    assert!(left.stderr.contains("eva has spent $0"), "{}", left.stderr);
+    assert!(left.stderr.contains("eva may cost nothing (budget_usd = 0"), "{}", left.stderr);
+    assert!(!left.stderr.contains("--continue"), "{}", left.stderr);
+    let dear = "cat > /dev/null; echo '{\"type\":\"cost\",\"usd\":0.5}'; echo '{\"type\":\"end\",\"text\":\"So.\"}'";
+    let room = Room::new(&format!(
+        "[[member]]\nname = \"ann\"\nkind = \"human\"\n[[member]]\nname = \"eva\"\n\
+         agent = \"command\"\noutput = \"jsonl\"\nbudget_usd = 0.25\n\
+         command = [\"sh\", \"-c\", {dear:?}]\n"
+    ));
+    room.exits(0, &["run", "hello", "--session", "talk", "--trust"]);
+    let left = room.exits(3, &["run", "again", "--session", "talk"]);
+    assert!(
+        left.stderr.contains("eva has spent $0.50 of $0.25; shall it go on?"),
+        "{}",
+        left.stderr
+    );
+    assert!(left.stderr.contains("--continue` lets them go on"), "{}", left.stderr);
 }
 
 #[test]

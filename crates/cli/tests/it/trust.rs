@@ -112,3 +112,33 @@ fn a_spending_limit_that_cannot_hold_is_told_by_run_and_doctor() {
     let left = room.tertulia(&["run", "[DROP: ALL]", "--trust"]);
     assert!(left.stderr.contains(words), "{}", left.stderr);
 }
+
+#[test]
+fn settings_of_a_project_have_to_be_trusted_whoever_names_the_agents() {
+    let room = Room::empty();
+    room.program("claude", CLAUDE);
+    own_file(&room, TEAM);
+    // Whatever becomes of the turn, it may begin.
+    let code = |more: &[&str]| room.tertulia(&[&["run", "hello"], more].concat()).code;
+    assert_ne!(code(&[]), Some(2), "without settings nobody is asked");
+    std::fs::create_dir_all(room.path(".claude")).unwrap();
+    room.write(".claude/settings.json", "{}");
+    let left = room.exits(2, &["run", "hello"]);
+    assert!(left.stderr.contains(".claude") && left.stderr.contains("(hooks, MCP servers)"));
+    assert_ne!(code(&["--trust"]), Some(2));
+    assert_ne!(code(&[]), Some(2), "asked once");
+}
+
+#[test]
+fn init_trusts_its_file_only_where_the_project_has_no_settings() {
+    let room = Room::empty();
+    room.program("claude", CLAUDE);
+    room.write(".mcp.json", "{}");
+    let left = room.exits(0, &["init"]);
+    assert!(
+        left.stderr.contains("also obey") && left.stderr.contains(".mcp.json"),
+        "{}",
+        left.stderr
+    );
+    room.exits(2, &["run", "@scribe We decided to ship."]);
+}

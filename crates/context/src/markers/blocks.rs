@@ -18,6 +18,10 @@ pub(super) struct Blocks {
     /// Lines that are code, quoted or HTML by a rule that their writer may not have thought of: indented
     /// ones, those that go on with a quote, and HTML.
     pub(super) unclear: Vec<Range<usize>>,
+    /// Code that is none by the rules, since it is not indented as the list item that its fence is in.
+    pub(super) lost: Vec<Range<usize>>,
+    /// Where a fence begins that never ends.
+    pub(super) open: Option<usize>,
     /// Where a block begins without a blank line before it.
     pub(super) cuts: Vec<usize>,
 }
@@ -32,6 +36,9 @@ struct State {
     /// A quote that the next line may go on with.
     in_quote: bool,
     fence: Option<(usize, usize, Fence)>,
+    /// A fence that ended, here, because its code was not indented as its list item. Who wrote it meant the
+    /// code to go on up to the end of the fence.
+    lost: Option<(usize, Fence)>,
     html: Option<(usize, End)>,
 }
 
@@ -42,6 +49,9 @@ struct Item {
     /// Nothing stands behind its mark: a blank line ends it.
     is_empty: bool,
 }
+
+/// So many list items may begin on one line: each is looked for in all that is left of the line.
+const MARKS_MAX: usize = 32;
 
 /// What a line is behind the marks of its list items.
 enum Rest<'t> {
@@ -61,6 +71,7 @@ impl Blocks {
         }
         if let Some((start, ..)) = state.fence {
             blocks.fences.push(start..text.len());
+            blocks.open = Some(start);
         }
         blocks
     }
@@ -96,9 +107,9 @@ impl Blocks {
             let start = *start;
             if cursor.column < *column {
                 self.fences.push(start..range.start);
-                // Who forgot to indent the code meant it all the same.
                 state.in_quote = true;
-                state.fence = None;
+                let ended = state.fence.take().map(|(_, _, fence)| (range.start, fence));
+                state.lost = ended.filter(|_| !state.items.is_empty());
                 return false;
             }
             if cursor.column - column < 4 && fence.is_closed_by(cursor.rest()) {
@@ -136,6 +147,9 @@ impl Blocks {
         }
         match rest {
             Rest::Text(column, text) if !looks.is_quote => {
+                if self.finds_end(text, range, state) {
+                    return;
+                }
                 if let Some(fence) = Fence::of(text) {
                     self.fence(range, column, fence, state);
                     return;
@@ -178,6 +192,16 @@ impl Blocks {
         }
     }
 
+    /// Whether the line is the end of a fence that was taken for ended: all up to here is its code.
+    fn finds_end(&mut self, text: &str, range: &Range<usize>, state: &mut State) -> bool {
+        let Some((start, _)) = state.lost.take_if(|(_, fence)| fence.is_closed_by(text)) else {
+            return false;
+        };
+        self.lost.push(start..range.end);
+        (state.paragraph, state.in_quote) = (None, false);
+        true
+    }
+
     fn fence(&mut self, range: &Range<usize>, column: usize, fence: Fence, state: &mut State) {
         state.fence = Some((range.start, column, fence));
         (state.paragraph, state.in_quote) = (None, false);
@@ -189,12 +213,13 @@ fn marks<'t>(mut cursor: Cursor<'t>, state: &mut State, mut in_paragraph: bool) 
     if let Some(item) = state.items.last_mut() {
         item.is_empty = false;
     }
+    let most = state.items.len() + MARKS_MAX;
     loop {
         let base = state.items.last().map_or(0, |item| item.column);
         if cursor.rest().trim_ascii().is_empty() {
             return Rest::Nothing;
         }
-        if cursor.column - base >= 4 {
+        if cursor.column - base >= 4 || state.items.len() >= most {
             return Rest::Indented(base + 4, cursor.rest());
         }
         if line::is_break(cursor.rest()) || in_paragraph && line::is_underline(cursor.rest()) {

@@ -132,8 +132,11 @@ pub(super) fn elements(text: &str, is_code: impl Fn(&Range<usize>) -> bool) -> V
             false => Cow::Borrowed(name),
         };
         let is_void = bytes[end - 1] == b'/' || VOID.contains(&&*name);
-        // What stands in the value of an attribute is not shown.
-        if memchr::memchr2(b'"', b'\'', &bytes[at..end.min(at + TAG_BYTES_MAX)]).is_some() {
+        // What stands in the value of an attribute is not shown. No tag goes over a blank line.
+        let is_one =
+            memchr::memmem::find(&bytes[at..end.min(at + TAG_BYTES_MAX)], b"\n\n").is_none();
+        if is_one && memchr::memchr2(b'"', b'\'', &bytes[at..end.min(at + TAG_BYTES_MAX)]).is_some()
+        {
             found.push(at..end + 1);
         }
         if inside.starts_with('/') {

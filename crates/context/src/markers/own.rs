@@ -52,16 +52,25 @@ impl<'t> Judge<'t> {
 
     /// Whose words the range holds: its own only if no byte of it is anybody else's.
     pub(super) fn words_at(&self, range: &Range<usize>) -> Words {
+        if self.is_behind_open_fence(range) {
+            return Words::Unclear;
+        }
         let is_code = self.code.touches(range);
         if is_code || touches(&self.blocks.quoted, range) {
             return Words::Foreign;
         }
         let is_span = self.spans.iter().any(|spans| touches(spans, range));
         let is_html = touches(&self.elements, range);
-        match is_span || is_html || touches(&self.blocks.unclear, range) {
+        let is_lost = touches(&self.blocks.lost, range);
+        match is_span || is_html || is_lost || touches(&self.blocks.unclear, range) {
             true => Words::Unclear,
             false => Words::Own,
         }
+    }
+
+    /// Whether a fence before this has no end. It may be one too many, so what stands here is told.
+    pub(super) fn is_behind_open_fence(&self, range: &Range<usize>) -> bool {
+        self.blocks.open.is_some_and(|open| open <= range.start)
     }
 
     /// Whether brackets at this range are the text of a link, or define one: then nobody sees them.
@@ -73,15 +82,26 @@ impl<'t> Judge<'t> {
         };
         match behind {
             [b'(', target @ ..] => {
+                let target = &target[blank(target)..];
                 let length = word(target);
-                length == TARGET_BYTES_MAX || target[..length].contains(&b')')
+                let title = target.get(length..).unwrap_or_default();
+                let title = title.get(blank(title)..).unwrap_or_default();
+                let has_title = matches!(title.first(), Some(b'"' | b'\'' | b'('));
+                let is_word = length == TARGET_BYTES_MAX || target[..length].contains(&b')');
+                is_word || has_title || target.first() == Some(&b'<')
             }
             [b':', target @ ..] => {
-                let blanks = target.iter().take(TARGET_BYTES_MAX);
-                let blanks = blanks.take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-                let target = &target[blanks..];
+                let target = &target[blank(target)..];
+                // The target may stand on the next line.
+                let target = match target {
+                    [b'\r', b'\n', next @ ..] | [b'\n' | b'\r', next @ ..] => &next[blank(next)..],
+                    here => here,
+                };
                 let length = word(target);
-                let ends = matches!(target.get(length), None | Some(b'\n' | b'\r'));
+                let title = target.get(length..).unwrap_or_default();
+                let title = title.get(blank(title)..).unwrap_or_default();
+                let ends =
+                    matches!(title.first(), None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'('));
                 let is_target = length > 0 && ends || length == TARGET_BYTES_MAX;
                 is_target && self.begins_line(range.start)
             }
@@ -94,6 +114,12 @@ impl<'t> Judge<'t> {
         let blanks = bytes.iter().rev().take(4).take_while(|byte| **byte == b' ').count();
         matches!(bytes[..at - blanks].last(), None | Some(b'\n' | b'\r'))
     }
+}
+
+/// How many blanks stand here.
+fn blank(bytes: &[u8]) -> usize {
+    let near = bytes.iter().take(TARGET_BYTES_MAX);
+    near.take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
 /// The prose between fences.

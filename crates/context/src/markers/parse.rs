@@ -135,7 +135,7 @@ fn judged(text: &str) -> Judged<'_> {
         }
         let Some(marker) = scanner.marker_at(at) else { continue };
         let judge = judge.get_or_insert_with(|| Judge::of(text));
-        if judge.code().touches(&marker.whole) {
+        if judge.code().touches(&marker.whole) && !judge.is_behind_open_fence(&marker.whole) {
             continue;
         }
         let words = match judge.words_at(&marker.whole) {

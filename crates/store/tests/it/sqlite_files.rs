@@ -185,17 +185,17 @@ fn an_earlier_version_is_brought_to_this_one_after_a_copy_was_made() {
 #[test]
 fn what_an_earlier_version_hid_stays_hidden() {
     let (_folder, file) = folder();
-    fs::write(&file, include_bytes!("../fixtures/sessions-v1.db")).unwrap();
+    fs::write(&file, include_bytes!("../fixtures/sessions-v3.db")).unwrap();
     fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
-    let connection = rusqlite::Connection::open(&file).unwrap();
-    let hidden =
-        "INSERT INTO session (id, state, created_at) VALUES ('half', 1, 5), ('gone', 2, 5)";
-    connection.execute(hidden, []).unwrap();
-    drop(connection);
     let store = open(&file).unwrap();
     let listed = store.list(&ListFilter::default()).unwrap();
     assert_eq!(listed.iter().map(|about| about.id.as_str()).collect::<Vec<_>>(), ["talk"]);
+    assert_eq!(store.load(&id("talk"), &Range::All).unwrap().len(), 3);
+    let query = SearchQuery { text: "needle".to_owned(), ..SearchQuery::default() };
+    assert_eq!(store.search(&query).unwrap().hits.len(), 1);
     assert!(store.load(&id("gone"), &Range::All).is_err());
+    let copy = file.with_file_name("sessions.db.v3.bak");
+    assert_eq!(fs::read(&copy).unwrap()[60..64], 3_u32.to_be_bytes());
 }
 
 #[test]

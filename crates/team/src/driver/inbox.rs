@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tertulia_agent::PermissionAnswer;
@@ -107,9 +107,7 @@ impl Inbox {
 
     /// What comes next, if it is here already and an agent says it.
     pub(super) fn peek(&mut self) -> Option<&(EntryId, FromAgent)> {
-        let is_somebody_there =
-            !self.people.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
-        if !self.due.is_empty() || is_somebody_there {
+        if !self.due.is_empty() || !self.people().is_empty() {
             return self.due.front();
         }
         if self.ahead.is_none()
@@ -136,7 +134,18 @@ impl Inbox {
         }
     }
 
+    fn people(&self) -> MutexGuard<'_, VecDeque<Command>> {
+        self.people.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn at_the_door(&self) -> Option<Command> {
-        self.people.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        self.people().pop_front()
+    }
+}
+
+impl Drop for Inbox {
+    /// What nobody will do any more is let go at once, with whatever it holds.
+    fn drop(&mut self) {
+        self.people().clear();
     }
 }

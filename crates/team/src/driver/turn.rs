@@ -160,8 +160,8 @@ impl Listener for Ear<'_> {
             self.tell(FromAgent::Said(event));
             return;
         }
-        // Whoever stops an agent does not wait for all that it had still to say: what finds no room is not
-        // told. What it wrote comes with its report.
+        // Whoever stops an agent does not wait for all that it had still to say: of a burst, what finds no
+        // room is left out. The text that it wrote comes with its report.
         let said = FromAgent::Said(event);
         let _ = self.inbox.try_send(Mail::Agent(self.turn.clone(), said));
     }

@@ -1,7 +1,7 @@
 //! Questions to the person: of the table, and of an agent that wants to be allowed something. Each says
 //! what can be answered.
 
-use tertulia_team::{PermissionAnswer, PermissionRequest, Question, Why};
+use tertulia_team::{Dollars, PermissionAnswer, PermissionRequest, Question, Why};
 
 use crate::chat::short::short;
 use crate::chat::style::{Line, Look};
@@ -18,6 +18,9 @@ pub(super) fn question(question: &Question, why: &str, shown: &Shown) -> Vec<Lin
         Why::Answer { .. } => "say something, or /resume to go on without an answer".to_owned(),
         Why::LoopGuard { .. } | Why::PairLoop { .. } | Why::Cancelled { .. } => {
             "/resume goes on; /drop all forgets those that wait; or say something".to_owned()
+        }
+        Why::Spending { allowed, .. } if *allowed == Dollars::default() => {
+            "/drop all forgets those that wait".to_owned()
         }
         Why::Spending { .. } => "/resume allows as much again; /drop all stops".to_owned(),
         Why::Failed { turn, .. } => format!("/resume {turn} tries again; or say something"),

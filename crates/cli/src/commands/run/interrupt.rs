@@ -13,6 +13,8 @@ use tertulia_team::{Command, Door};
 /// The exit code of a process that a person interrupted.
 const INTERRUPTED: i32 = 130;
 
+/// How long the run has to end by itself. It cannot where nobody reads what it writes.
+const PATIENCE: Duration = Duration::from_secs(8);
 /// What comes so soon is the same request: `timeout` signals its child and then the whole group.
 const ECHO: Duration = Duration::from_millis(250);
 
@@ -44,6 +46,11 @@ impl Interrupt {
                     std::process::exit(INTERRUPTED);
                 }
                 door.send(Command::CancelRunning);
+                std::thread::spawn(|| {
+                    std::thread::sleep(PATIENCE);
+                    tertulia_team::end_all_now();
+                    std::process::exit(INTERRUPTED);
+                });
             }
         };
         let thread = std::thread::Builder::new().name("tertulia-signals".to_owned()).spawn(listen);

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use tertulia_session::EntryId;
 use tertulia_store::SessionId;
-use tertulia_team::{Pause, Question, Why};
+use tertulia_team::{Dollars, Pause, Question, Why};
 
 use crate::error::CliError;
 use crate::shown::Shown;
@@ -114,6 +114,8 @@ fn of_question(why: &Why, end: &End<'_>) -> Result<(), CliError> {
             let failed = format!("{} could not answer ({class})", end.shown.name(member));
             return Err(CliError::AgentFailed(with(&failed, "; ", end.repeat(turn))));
         }
+        // Nothing that is said here changes it.
+        Why::Spending { allowed, .. } if *allowed == Dollars::default() => None,
         Why::LoopGuard { .. } | Why::PairLoop { .. } | Why::Spending { .. } => {
             let first = say().map(|say| format!("{say} says something first"));
             goes_on("lets them go on").zip(first).map(|(go_on, say)| format!("{go_on}, {say}"))

@@ -303,3 +303,54 @@ fn the_clean_text_lacks_what_was_read_and_nothing_else() {
         assert_eq!(parse_markers(text).clean_text, clean, "{text:?}");
     }
 }
+
+/// The names that a text routes to, and how many markers are told as unheard.
+fn heard(text: &str) -> (Vec<String>, usize) {
+    let markers = parse_markers(text);
+    let names = markers.next.iter().map(|next| next.name.to_string()).collect();
+    (names, markers.unheard.len())
+}
+
+#[test]
+fn code_that_is_not_indented_as_its_list_item_hides_nothing_behind_it() {
+    let text = "1. Create it:\n   ```bash\n   cat > x <<'EOF'\ncontent\n\n[NEXT: leo]\nEOF\n   ```\n\n[NEXT: eva]";
+    assert_eq!(heard(text), (vec!["eva".to_owned()], 1));
+    // Without an end it is over where the list item is.
+    let open = "1. Create it:\n   ```bash\ncontent\n\n[NEXT: eva]";
+    assert_eq!(heard(open), (vec!["eva".to_owned()], 0));
+}
+
+#[test]
+fn a_fence_without_an_end_hides_a_marker_but_not_in_silence() {
+    for text in [
+        "```\n\n[NEXT: eva]",
+        "```markdown\n```rust\nx\n```\n```\n\n[NEXT: eva]",
+        "1. do\n   ```\n   x\n```\n\n[NEXT: eva]",
+    ] {
+        assert_eq!(heard(text).1 + heard(text).0.len(), 1, "{text}");
+    }
+    assert_eq!(heard("```\n\n[NEXT: eva]"), (Vec::new(), 1));
+}
+
+#[test]
+fn links_with_titles_and_their_definitions_route_nobody() {
+    for text in [
+        "[NEXT: max](/u \"t\")",
+        "[NEXT: max](<a b>)",
+        "[NEXT: max]: /u \"t\"",
+        "[NEXT: max]:\n/u",
+        "[NEXT: max]:\r\n  /u 't'",
+    ] {
+        assert_eq!(heard(text), (Vec::new(), 1), "{text}");
+    }
+    for text in ["[NEXT: max]: please look", "[NEXT: max]:\nplease look at it", "[NEXT: max] (now)"]
+    {
+        assert_eq!(heard(text), (vec!["max".to_owned()], 0), "{text}");
+    }
+}
+
+#[test]
+fn a_sign_for_less_is_no_tag_that_goes_over_a_blank_line() {
+    let text = "keep i <n. It's fine.\n\n[NEXT: eva]\n\nthen a -> b";
+    assert_eq!(heard(text), (vec!["eva".to_owned()], 0));
+}
