@@ -22,12 +22,11 @@ const MARKERS: [&str; 9] = [
 ];
 
 /// Where it stands in an answer; `{}` is the marker.
-const PLACES: [(&str, &str); 31] = [
+const PLACES: [(&str, &str); 30] = [
     ("fence", "Look:\n```\n{}\n```\nDone."),
     ("fence with a language", "```markdown\n# README\n{}\n```"),
     ("tilde fence", "~~~\n{}\n~~~"),
     ("fence in a list", "- a\n\n    ```\n    {}\n    ```\n"),
-    ("fence that never ends", "```\nfn main() {}\n{}"),
     ("longer fence around a fence", "````\n```\n{}\n```\n````"),
     ("inline code", "Write `{}` to go on."),
     ("inline code of two ticks", "Write `` {} `` to go on."),
@@ -57,7 +56,8 @@ const PLACES: [(&str, &str); 31] = [
 ];
 
 /// Where Markdown takes it for somebody else's words, and its writer perhaps not: told.
-const UNCLEAR: [(&str, &str); 26] = [
+const UNCLEAR: [(&str, &str); 27] = [
+    ("fence that never ends", "```\nfn main() {}\n{}"),
     ("commit message", "commit 1\nAuthor: x\n\n    {} deploy\n"),
     ("line behind a tab", "Look:\n\n\t{}\n"),
     ("line behind blanks and a tab", "  \t{}"),
@@ -169,7 +169,7 @@ fn a_marker_in_code_or_a_quote_is_text() {
             cases += 1;
         }
     }
-    assert_eq!(cases, 279);
+    assert_eq!(cases, 270);
 }
 
 /// The marker in the last gap of a template: others are braces of code.
@@ -199,7 +199,7 @@ fn a_marker_where_it_may_be_code_or_a_quote_routes_nothing_and_is_told() {
             cases += 1;
         }
     }
-    assert_eq!(cases, 250);
+    assert_eq!(cases, 259);
 }
 
 #[test]
