@@ -29,6 +29,7 @@ enum Shape {
     RisingBackticks,
     /// Markers and words in turns on one line.
     MarkersOnOneLine,
+    /// Tags that nobody closes, each with a marker behind it.
     OpenTags,
 }
 

@@ -14,7 +14,6 @@ use tertulia_dialect::stream::{AcpClient, AcpPrompt, ErrorClass, Exit, TurnError
 use crate::clock::{self, Clock};
 use crate::flood::Flood;
 use crate::process::environment::{Environment, Keys};
-use crate::process::neutral::{Reader, neutralise};
 use crate::process::pipes::Tail;
 use crate::process::verdict::{self, CANCELLED};
 use crate::process::{self, CommandLine, Running, StartError, pipes, program};
@@ -52,26 +51,6 @@ fn start(name: &str, spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Runn
     process::start(&command, request.turn)
 }
 
-/// The system text and the prompt as one text, with nothing in it that the agent would obey.
-fn prompt_text(request: &TurnRequest<'_>, reader: Reader) -> String {
-    let text = match request.system.filter(|system| !system.trim().is_empty()) {
-        Some(system) => {
-            let system = system.trim_end();
-            format!("<instructions>\n{system}\n</instructions>\n\n{}", request.prompt)
-        }
-        None => request.prompt.to_owned(),
-    };
-    neutralise(&text, reader).into_owned()
-}
-
-/// Who reads the prompt, by the program's name. Claude's adapters hand it to Claude Code, which expands
-/// `@path` there too; they may be started by another program (`npx …/claude-agent-acp`).
-fn reader_of(spec: &AgentSpec) -> Reader {
-    let mut words = spec.program.iter().chain(&spec.args);
-    let is_claude = words.any(|word| Keys::of_program(word) == Keys::Anthropic);
-    if is_claude { Reader::Claude } else { Reader::Acp }
-}
-
 /// One turn, with its process.
 struct Turn {
     running: Running,
@@ -96,7 +75,7 @@ impl Turn {
         let prompt = AcpPrompt {
             cwd: &cwd.to_string_lossy(),
             model: spec.model.as_deref(),
-            prompt: &prompt_text(request, reader_of(spec)),
+            prompt: &crate::sent_prompt(spec, request),
         };
         let talk = Talk {
             client: AcpClient::new(&prompt, spec.limits),
@@ -254,7 +233,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::{AgentKind, Permissions, Timeouts};
+    use crate::{AgentKind, Mentions, Permissions, Timeouts};
 
     /// What an agent that is started by these words gets.
     fn text(words: &[&str], system: Option<&str>, prompt: &str) -> String {
@@ -270,8 +249,15 @@ mod tests {
             timeouts: Timeouts::default(),
             limits: tertulia_dialect::stream::Limits::default(),
         };
-        let request = TurnRequest { turn: "t", number: 0, prompt, system, body: None };
-        prompt_text(&request, reader_of(&spec))
+        let request = TurnRequest {
+            turn: "t",
+            number: 0,
+            prompt,
+            mentions: Mentions::none(),
+            system,
+            body: None,
+        };
+        crate::sent_prompt(&spec, &request)
     }
 
     #[test]

@@ -18,11 +18,15 @@ mod openai;
 mod probe;
 mod process;
 mod script;
+mod sent;
 mod spec;
 
 pub use cancel::CancelToken;
 pub use listener::{Listener, PermissionAnswer, PermissionChoice, PermissionRequest};
 pub use probe::{Probe, ProbeKind, SignIn, Whereabouts, look_for, probe};
+pub use process::{Edit, Mentions, PromptText, apply};
+pub(crate) use sent::reader_of;
+pub use sent::{prompt_edits, sent_prompt};
 pub use spec::{
     AgentKind, AgentSpec, CommandOutput, Containment, Ended, Endpoint, Permissions, ScriptLine,
     Timeout, Timeouts, TurnReport, TurnRequest,

@@ -15,6 +15,7 @@ mod gemini;
 mod hearing;
 mod holder;
 mod live;
+mod mentions;
 pub(crate) mod neutral;
 pub(crate) mod pipes;
 mod prepare;
@@ -28,6 +29,9 @@ pub(crate) mod verdict;
 
 pub(crate) use holder::containment;
 pub(crate) use live::end_all_now;
+pub use mentions::{Mentions, PromptText};
+pub use neutral::{Edit, apply};
+pub(crate) use prepare::headed;
 pub(crate) use start::{CommandLine, Running, StartError, start};
 pub(crate) use strays::{end_strays, is_held};
 

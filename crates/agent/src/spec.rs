@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use tertulia_dialect::stream::{Limits, TurnOutput};
 
+use crate::Mentions;
+
 /// How an agent is started and spoken to.
 #[derive(Clone, Debug)]
 pub struct AgentSpec {
@@ -137,6 +139,8 @@ pub struct TurnRequest<'a> {
     pub number: usize,
     /// The prompt, for agents that take text.
     pub prompt: &'a str,
+    /// Which of its `@` signs are no risk.
+    pub mentions: &'a Mentions,
     /// The system text.
     pub system: Option<&'a str>,
     /// For an endpoint: the body's fields that hold the messages, as a JSON object.

@@ -79,12 +79,16 @@ pub(crate) struct StoreArg {
 ///
 /// Prints the prompt, byte for byte. With --explain it prints a table instead: how large each section
 /// is, which messages are in the prompt, which are not, and why. With --member it is what that member
-/// of the team would get from the table, with minutes and recalled passages.
+/// of the team would be sent now. With --turn it is what an agent was sent at that turn, checked against
+/// the hash that was stored then. Where the system text travels apart, it comes first; --part prints one
+/// of the two alone.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("conversation").required(true).multiple(true)
-    .args(["session", "snapshot", "member"])))]
+    .args(["session", "snapshot", "member", "turn"])))]
 #[command(after_help = "Examples:
   tertulia context --member max --explain
+  tertulia context --turn e-4f1c
+  tertulia context --turn e-4f1c --part prompt > prompt.txt
   tertulia context --session login-page --type claude
   tertulia context --snapshot talk.json --type codex --window 20 --budget 64KiB --explain")]
 pub(crate) struct ContextArgs {
@@ -98,6 +102,13 @@ pub(crate) struct ContextArgs {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["snapshot", "agent_type", "window",
         "budget", "whitespace", "instruction", "instruction_file"])]
     pub(crate) member: Option<String>,
+    /// A turn, or an agent's answer: what that agent was sent; without --session, in the newest session
+    #[arg(long, value_name = "ID", conflicts_with_all = ["snapshot", "member", "agent_type", "window",
+        "budget", "whitespace", "instruction", "instruction_file", "explain"])]
+    pub(crate) turn: Option<String>,
+    /// Print only this part of what a member is sent
+    #[arg(long, value_name = "PART", conflicts_with_all = ["snapshot", "explain", "json"])]
+    pub(crate) part: Option<PromptPart>,
     /// The agent: claude, codex, gemini; any other name gets plain text
     #[arg(long = "type", value_name = "AGENT", default_value = PLAIN)]
     pub(crate) agent_type: String,
@@ -250,6 +261,15 @@ pub(crate) struct LineLimit {
     #[arg(long, value_name = "BYTES", value_parser = byte_count, default_value_t = LINE_BYTES_MAX,
         env = "TERTULIA_MAX_LINE_BYTES")]
     pub(crate) max_line_bytes: u64,
+}
+
+/// A part of what an agent is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PromptPart {
+    /// The system text, where it travels apart
+    System,
+    /// The prompt
+    Prompt,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -9,7 +9,7 @@ use tertulia_session::json::SyntaxError;
 use tertulia_session::record;
 use tertulia_store::{InvalidStoreUrl, Problem, SessionId, StoreError};
 use tertulia_team::file::{FileErrors, TrustError, TrustReason};
-use tertulia_team::{DriveError, SpeakerError, TeamError, UnknownMember};
+use tertulia_team::{DriveError, PromptLost, SpeakerError, TeamError, UnknownMember};
 
 use crate::lines;
 use crate::model_context::BuildError;
@@ -140,6 +140,9 @@ pub(crate) enum CliError {
     /// A person who gets no prompt.
     #[error("--member: {name} is a person and gets no prompt; {}", agents_hint(.agents))]
     NoPrompt { name: Box<str>, agents: Vec<Box<str>> },
+    /// What an agent was sent cannot be shown.
+    #[error(transparent)]
+    PromptLost(PromptLost),
     /// Whoever speaks is to answer.
     #[error("--member: {name} is who speaks; {}", agents_hint(.agents))]
     OwnAnswer { name: Box<str>, agents: Vec<Box<str>> },

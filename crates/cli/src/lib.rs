@@ -15,6 +15,7 @@ mod chat;
 mod clock;
 mod commands;
 mod error;
+mod leaving;
 mod lines;
 mod logging;
 mod model_context;

@@ -175,13 +175,7 @@ fn allow(
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
     let Standing::Untrusted(reasons) = standing(found.origin, opened)? else { return Ok(()) };
-    if !arg.trust && !is_agreed(&opened.path, &reasons, streams)? {
-        return Err(CliError::Untrusted { path: opened.path.clone(), reasons });
-    }
-    trust(&opened.path, opened.hash)?;
-    let line = format!("{} is trusted as it is now", opened.path.display());
-    let _ = writeln!(streams.stderr, "tertulia: {}", visible(&line));
-    Ok(())
+    agree(arg, &opened.path, opened.hash, reasons, "is trusted as it is now", streams)
 }
 
 /// The same for the folder that the agents of a file from elsewhere work in: whoever trusts the file has not
@@ -196,7 +190,7 @@ fn allow_folder(
     let is_agent = |reason: &TrustReason| matches!(reason, TrustReason::Agent { .. });
     let mut reasons = file::needs_trust(&opened.team);
     reasons.retain(is_agent);
-    let settings = project_settings::of_folder(&work, project(&work));
+    let settings = settings_for(&work);
     let Some(path) = settings.filter(|_| work != opened.folder && !reasons.is_empty()) else {
         return Ok(());
     };
@@ -205,11 +199,23 @@ fn allow_folder(
     if store_place::in_home(Trust::open)?.is_trusted(&path, hash) {
         return Ok(());
     }
-    if !arg.trust && !is_agreed(&path, &reasons, streams)? {
-        return Err(CliError::Untrusted { path, reasons });
+    agree(arg, &path, hash, reasons, "is trusted from now on", streams)
+}
+
+/// Trusts it if the person wants that, and says so; an error if not.
+fn agree(
+    arg: &TeamArg,
+    path: &Path,
+    hash: ContentHash,
+    reasons: Vec<TrustReason>,
+    told: &str,
+    streams: &mut Streams<'_>,
+) -> Result<(), CliError> {
+    if !arg.trust && !is_agreed(path, &reasons, streams)? {
+        return Err(CliError::Untrusted { path: path.to_owned(), reasons });
     }
-    trust(&path, hash)?;
-    let line = format!("{} is trusted from now on", path.display());
+    trust(path, hash)?;
+    let line = format!("{} {told}", path.display());
     let _ = writeln!(streams.stderr, "tertulia: {}", visible(&line));
     Ok(())
 }

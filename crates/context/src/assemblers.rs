@@ -19,6 +19,9 @@ use crate::AgentType;
 use crate::budget::OverBudget;
 use crate::prompt::{AssemblerInput, AssemblerOutput, ContextMessage, Prompt};
 
+/// A sender's name is cut here.
+const SENDER_CHARACTERS: usize = 80;
+
 /// Turns a context into the prompt of one kind of agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assembler {
@@ -69,6 +72,21 @@ impl Assembler {
     #[must_use]
     pub fn with_message_header(mut self, header: impl Into<Cow<'static, str>>) -> Self {
         self.message = Header(header.into());
+        self
+    }
+
+    /// The same format with the name of the sender in the line above the current message. A format without
+    /// such a line stays as it is.
+    #[must_use]
+    pub fn with_sender(mut self, sender: &str) -> Self {
+        let one_line = |letter: &char| !letter.is_control() && !matches!(letter, '[' | ']');
+        let sender: String = sender.chars().filter(one_line).take(SENDER_CHARACTERS).collect();
+        if !sender.is_empty() && self.message != Header::NONE {
+            self.message = Header(Cow::Owned(match self.agent_type {
+                AgentType::GoogleGemini => format!("Your task, from {sender}:"),
+                _ => format!("[MESSAGE from {sender}]"),
+            }));
+        }
         self
     }
 

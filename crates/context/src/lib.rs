@@ -55,10 +55,12 @@ pub use manager::{
     MessageHook, Section, SnapshotError, SnapshotProblem, TeamTaskHook, Verdict,
 };
 pub use markers::{
-    Intent, Markers, Next, Strip, Stripped, TaskBlock, Words, parse_markers, strip_all_markers,
-    strip_markers, whose_words,
+    Intent, Markers, Next, Strip, Stripped, TaskBlock, Words, kept_ranges, parse_markers,
+    strip_all_markers, strip_markers, whose_words,
 };
-pub use prompt::{ARGUMENT_BYTES_MAX, AssemblerInput, AssemblerOutput, ContextMessage, Prompt};
+pub use prompt::{
+    ARGUMENT_BYTES_MAX, AssemblerInput, AssemblerOutput, ContextMessage, Prompt, PromptPiece,
+};
 pub use team_task::TEAM_TASK_BYTES_MAX;
 pub use truncate::truncate_to_bytes;
 pub use whitespace::{is_whitespace, trim};

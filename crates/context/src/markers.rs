@@ -13,6 +13,7 @@ mod preserve;
 mod scan;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 pub use own::Words;
 pub use parse::{Intent, Markers, Next, parse_markers, whose_words};
@@ -57,6 +58,11 @@ pub fn strip_markers(text: &str, strip: Strip) -> Stripped<'_> {
         Strip::Compact(task_block) => compact::strip(text, task_block),
         Strip::Preserve => preserve::strip(text),
     }
+}
+
+/// The ranges of a text that [`Strip::Preserve`] keeps: joined, they are the text that it gives.
+pub fn kept_ranges(text: &str) -> Vec<Range<usize>> {
+    preserve::kept(text)
 }
 
 /// Takes all markers out of a text by the rule of the contract.

@@ -69,6 +69,36 @@ pub struct Prompt<'a> {
     fit: Fit,
 }
 
+/// A stretch of a planned prompt, and where its text comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PromptPiece<'a> {
+    /// A header, a name, a line break: text of the format.
+    Fixed(&'a str),
+    /// System text, trimmed.
+    System(&'a str),
+    /// The team's task, trimmed.
+    TeamTask(&'a str),
+    /// The content of a message of the context.
+    Context {
+        /// Which message of the input.
+        index: usize,
+        /// All of its content.
+        text: &'a str,
+    },
+    /// The current message, trimmed, or its beginning.
+    Message(&'a str),
+}
+
+impl<'a> PromptPiece<'a> {
+    /// The text.
+    pub fn text(self) -> &'a str {
+        match self {
+            Self::Fixed(text) | Self::System(text) | Self::TeamTask(text) => text,
+            Self::Context { text, .. } | Self::Message(text) => text,
+        }
+    }
+}
+
 /// The two instruction texts, trimmed, with a blank line between them if both are there.
 #[derive(Clone, Copy, Debug)]
 struct SystemText<'a> {
@@ -180,17 +210,22 @@ impl<'a> Prompt<'a> {
     /// Builds the prompt.
     pub fn to_text(&self) -> String {
         let mut text = String::with_capacity(self.prompt_bytes());
+        self.for_each_piece(|piece| text.push_str(piece.text()));
+        text
+    }
+
+    /// Gives the prompt piece by piece, in order; joined, the pieces are the prompt.
+    pub fn for_each_piece(&self, mut take: impl FnMut(PromptPiece<'_>)) {
         let Ok(()) = self.pieces(|piece| -> Result<(), Infallible> {
-            text.push_str(piece);
+            take(piece);
             Ok(())
         });
-        text
     }
 
     /// Writes the prompt piece by piece, without building it. The pieces are small: give a buffered
     /// writer.
     pub fn write_to(&self, writer: &mut impl io::Write) -> io::Result<()> {
-        self.pieces(|piece| writer.write_all(piece.as_bytes()))
+        self.pieces(|piece| writer.write_all(piece.text().as_bytes()))
     }
 
     /// The system text, where it travels apart and there is one.
@@ -219,30 +254,31 @@ impl<'a> Prompt<'a> {
     }
 
     /// Gives the prompt piece by piece, in order. The only place that knows how sections are joined.
-    fn pieces<E>(&self, mut write: impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
+    fn pieces<E>(&self, mut write: impl FnMut(PromptPiece<'_>) -> Result<(), E>) -> Result<(), E> {
         let mut between = "";
         if let SystemPlace::Section(header) = &self.assembler.system
             && self.system.len() > 0
         {
             open_section(&mut between, header, &mut write)?;
-            self.system.pieces.into_iter().try_for_each(&mut write)?;
+            self.system.pieces.into_iter().try_for_each(|text| write(PromptPiece::System(text)))?;
         }
         if !self.team_task.is_empty() {
             open_section(&mut between, &self.assembler.team_task, &mut write)?;
-            write(self.team_task)?;
+            write(PromptPiece::TeamTask(self.team_task))?;
         }
-        let kept = &self.context[self.dropped_context()..];
-        if let Some((first, rest)) = kept.split_first() {
-            open_section(&mut between, &self.assembler.context, &mut write)?;
-            self.assembler.line.pieces(first).into_iter().try_for_each(&mut write)?;
-            for message in rest {
-                write("\n")?;
-                self.assembler.line.pieces(message).into_iter().try_for_each(&mut write)?;
+        let first = self.dropped_context();
+        for (index, message) in self.context.iter().enumerate().skip(first) {
+            match index == first {
+                true => open_section(&mut between, &self.assembler.context, &mut write)?,
+                false => write(PromptPiece::Fixed("\n"))?,
             }
+            let [names @ .., text] = self.assembler.line.pieces(message);
+            names.into_iter().try_for_each(|text| write(PromptPiece::Fixed(text)))?;
+            write(PromptPiece::Context { index, text })?;
         }
         if self.fit.message_bytes > 0 {
             open_section(&mut between, &self.assembler.message, &mut write)?;
-            write(&self.message[..self.fit.message_bytes])?;
+            write(PromptPiece::Message(&self.message[..self.fit.message_bytes]))?;
         }
         Ok(())
     }
@@ -251,11 +287,11 @@ impl<'a> Prompt<'a> {
 fn open_section<E>(
     between: &mut &'static str,
     header: &Header,
-    write: &mut impl FnMut(&str) -> Result<(), E>,
+    write: &mut impl FnMut(PromptPiece<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
-    write(between)?;
+    write(PromptPiece::Fixed(between))?;
     *between = "\n\n";
-    header.pieces().into_iter().try_for_each(write)
+    header.pieces().into_iter().try_for_each(|text| write(PromptPiece::Fixed(text)))
 }
 
 impl<'a> SystemText<'a> {

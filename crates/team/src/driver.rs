@@ -14,14 +14,17 @@ mod model;
 mod open;
 mod perform;
 mod prompt;
+mod recipe;
 mod record;
 mod rejoin;
+mod sent;
 mod start;
 mod turn;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
+use tertulia_agent::AgentKind;
 use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
 use tertulia_store::{Hold, SessionId};
 
@@ -30,14 +33,18 @@ pub use event::{Audience, Command, Pause, PermissionNumber, TableEvent, Visit};
 pub use inbox::Door;
 pub use open::Opened;
 pub use prompt::TurnPrompt;
+pub use recipe::RecipeError;
 pub use record::{TurnNote, What, is_partial, reached_nobody};
 
+pub use sent::{PromptLost, SentPrompt, sent_prompt};
+
 use crate::event::{Cancel, Event};
-use crate::team::Team;
+use crate::team::{Answers, Team};
 use crate::{Machine, Question, Status};
 use inbox::{Inbox, Input};
 use log::TableLog;
 use prompt::Recall;
+use recipe::Recipe;
 use turn::{FromAgent, Running};
 
 /// How long an agent that was stopped is waited for when the table is gone.
@@ -55,6 +62,10 @@ pub struct Driver {
     begun: Option<EntryId>,
     /// How many turns each member had.
     turns: HashMap<Box<str>, usize>,
+    /// How the last prompt of each member was made, with the entry that holds it.
+    recipes: HashMap<Box<str>, (EntryId, Recipe)>,
+    /// How the prompt of the turn that is about to start is made.
+    last_recipe: Option<(Box<str>, Recipe)>,
     /// What was asked last and not answered.
     asked: Option<Question>,
     /// Whether somebody is there who can be asked for a permission.
@@ -86,6 +97,8 @@ impl Driver {
             running: None,
             begun: None,
             turns,
+            recipes: HashMap::new(),
+            last_recipe: None,
             asked: None,
             attended,
             permissions: 0,
@@ -132,7 +145,18 @@ impl Driver {
         let answers = self.log.said(newest)?.0.id.clone();
         let budget = member.budget_bytes;
         let pieces = prompt::pieces(&self.log, &mut self.recall, member, &answers, budget);
-        Some(prompt::assemble(pieces, self.log.team_task(), member, budget))
+        let team_task = self.log.team_task();
+        let body = match &member.answers {
+            Answers::Agent(spec) if matches!(spec.kind, AgentKind::OpenAi(_)) => {
+                model::body(&pieces, team_task, &self.team, member, false).ok()
+            }
+            _ => None,
+        };
+        let mut prompt = prompt::assemble(pieces, team_task, &self.team, member, budget);
+        if let Some(body) = body {
+            (prompt.text, prompt.system) = (body.json, None);
+        }
+        Some(prompt)
     }
 
     /// Drives until nothing runs any more.

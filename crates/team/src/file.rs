@@ -34,7 +34,7 @@ use crate::table::{Limits, Member, MemberKind, Table, TableError};
 pub use agent::AgentFile;
 pub use fields::known_fields;
 pub use find::{Found, Origin, Places, find, find_project};
-pub use init::{FoundAgent, write_new};
+pub use init::{FoundAgent, first_task, write_new};
 pub use problem::{FileErrors, FileProblem, Position};
 pub use read::{ContentHash, Opened, open};
 pub use reason::{TrustReason, needs_trust};
@@ -73,6 +73,8 @@ pub struct MemberFile {
     pub display_name: Option<Box<str>>,
     /// A person or an agent.
     pub kind: MemberKind,
+    /// What it does in the team, on one line.
+    pub role: Option<Box<str>>,
     /// Who answers; `None` for a person.
     pub agent: Option<AgentFile>,
     /// The model to ask for.
@@ -81,6 +83,8 @@ pub struct MemberFile {
     pub instruction: Option<Box<str>>,
     /// A file with more of the system text.
     pub instruction_file: Option<Box<str>>,
+    /// What its prompt says about the team.
+    pub preamble: PreambleFile,
     /// What it may do in its folder.
     pub permissions: Permissions,
     /// How many messages before the newest one it sees.
@@ -117,6 +121,18 @@ pub struct MemberFile {
     pub script_file: Option<Box<str>>,
     /// The colour of its name on a screen.
     pub color: Option<Box<str>>,
+}
+
+/// What a member's prompt says about the team, as the team file writes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum PreambleFile {
+    /// The built-in preamble.
+    #[default]
+    BuiltIn,
+    /// Nothing: `preamble = false`.
+    Off,
+    /// The text of this file.
+    File(Box<str>),
 }
 
 impl TeamFile {
@@ -200,10 +216,12 @@ impl MemberFile {
             name,
             display_name: None,
             kind,
+            role: None,
             agent,
             model: None,
             instruction: None,
             instruction_file: None,
+            preamble: PreambleFile::default(),
             permissions: Permissions::default(),
             window: None,
             budget_bytes: None,

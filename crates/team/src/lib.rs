@@ -42,6 +42,7 @@ mod message;
 mod money;
 mod names;
 mod note;
+mod preamble;
 mod queue;
 mod replay;
 mod speaker;
@@ -52,8 +53,9 @@ mod team;
 
 pub use cause::{Cause, How, Rule};
 pub use driver::{
-    Audience, Command, Door, DriveError, Driver, Opened, Pause, PermissionNumber, TableEvent,
-    TurnNote, TurnPrompt, Visit, What, is_partial, reached_nobody,
+    Audience, Command, Door, DriveError, Driver, Opened, Pause, PermissionNumber, PromptLost,
+    RecipeError, SentPrompt, TableEvent, TurnNote, TurnPrompt, Visit, What, is_partial,
+    reached_nobody, sent_prompt,
 };
 pub use effect::{Effect, Question, Why};
 pub use event::{Cancel, Event};
@@ -61,6 +63,7 @@ pub use ledger::Decision;
 pub use machine::{Machine, Status, WaitingTurn};
 pub use money::Dollars;
 pub use note::Note;
+pub use preamble::Preamble;
 pub use replay::{Difference, Replay};
 pub use speaker::SpeakerError;
 pub use table::{Limits, Member, MemberKind, Table, TableError};

@@ -262,6 +262,7 @@ fn turn_payload(member: &str, state: TurnState, cause: &Cause, text: String) -> 
         cause: text.into(),
         error_class,
         prompt_hash: None,
+        prompt_recipe: None,
         native_session_id: None,
         unknown: Fields::NONE,
     }

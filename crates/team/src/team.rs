@@ -6,7 +6,9 @@ use std::path::Path;
 use tertulia_agent::AgentSpec;
 use tertulia_context::{AgentType, Assembler, DEFAULT_MAX_BYTES};
 
+use crate::Preamble;
 use crate::file::{AgentFile, FileReadError, MemberFile, TeamFile};
+use crate::preamble;
 use crate::table::{Resolved, Seat, Table, TableError};
 use crate::{Limits, Member, MemberKind};
 
@@ -30,6 +32,10 @@ pub struct TeamMember {
     pub member: Member,
     /// How it answers.
     pub answers: Answers,
+    /// What it does in the team, on one line.
+    pub role: Option<Box<str>>,
+    /// What its prompt says about the team.
+    pub preamble: Preamble,
     /// Its instruction, with the text of its instruction file.
     pub instruction: Option<String>,
     /// How many messages it gets word for word.
@@ -112,6 +118,11 @@ impl Team {
         &self.table
     }
 
+    /// The system text of a member: what it is told about the team, then its instruction.
+    pub fn system_text(&self, member: &TeamMember) -> Option<String> {
+        preamble::system_text(self, member)
+    }
+
     /// The largest window of a member.
     pub(crate) fn window_max(&self) -> usize {
         self.members.iter().map(|one| one.window).max().unwrap_or(DEFAULT_WINDOW)
@@ -167,6 +178,8 @@ impl TeamMember {
         };
         let usual = Self::new(member, answers);
         Ok(Self {
+            role: file.role.clone(),
+            preamble: file.preamble_text(base)?,
             instruction: file.instruction_text(base)?,
             window: file.window.unwrap_or(usual.window),
             budget_bytes: file.budget_bytes.map_or(usual.budget_bytes, |bytes| bytes as u64),
@@ -200,6 +213,8 @@ impl TeamMember {
         Self {
             member,
             answers,
+            role: None,
+            preamble: Preamble::default(),
             instruction: None,
             window: DEFAULT_WINDOW,
             budget_bytes: DEFAULT_MAX_BYTES,
@@ -219,10 +234,13 @@ impl TeamMember {
 
     /// The format of its prompt.
     pub(crate) fn assembler(&self) -> Assembler {
-        let name = match &self.answers {
-            Answers::Agent(spec) => spec.kind.format_name(),
-            Answers::Person | Answers::Scribe | Answers::Librarian => "text",
+        let format = match &self.answers {
+            Answers::Agent(spec) => AgentType::named(spec.kind.format_name()),
+            Answers::Person | Answers::Scribe | Answers::Librarian => AgentType::named("text"),
         };
-        Assembler::of(&AgentType::named(name))
+        match format {
+            AgentType::Other(_) => Assembler::labelled_text(),
+            known => Assembler::of(&known),
+        }
     }
 }

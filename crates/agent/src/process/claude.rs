@@ -6,7 +6,6 @@
 use tertulia_dialect::stream::AgentStream;
 
 use super::environment::Keys;
-use super::neutral::{Reader, neutralise};
 use super::prepare::{Files, Prepared, command_line, private_folder, set_default};
 use super::start::StartError;
 use crate::{AgentSpec, Permissions, TurnRequest};
@@ -33,7 +32,7 @@ pub(super) fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Pre
         files.folder = Some(folder);
     }
     command = command.args(permission_args(spec.permissions));
-    let prompt = neutralise(request.prompt, Reader::Claude).into_owned();
+    let prompt = crate::sent_prompt(spec, request);
     Ok(Prepared { command, prompt, stream: AgentStream::Claude, files })
 }
 

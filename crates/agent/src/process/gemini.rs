@@ -7,8 +7,7 @@
 use tertulia_dialect::stream::AgentStream;
 
 use super::environment::Keys;
-use super::neutral::{Reader, neutralise};
-use super::prepare::{Files, Prepared, command_line, headed, private_folder, set_default};
+use super::prepare::{Files, Prepared, command_line, private_folder, set_default};
 use super::start::StartError;
 use crate::{AgentSpec, Permissions, TurnRequest};
 
@@ -27,8 +26,7 @@ pub(super) fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Pre
     if let Some(model) = &spec.model {
         command = command.args(["-m", model]);
     }
-    let text = headed(request.system, request.prompt);
-    let prompt = neutralise(&text, Reader::Gemini).into_owned();
+    let prompt = crate::sent_prompt(spec, request);
     let files = Files { folder: Some(folder), profile: None };
     Ok(Prepared { command, prompt, stream: AgentStream::Gemini, files })
 }

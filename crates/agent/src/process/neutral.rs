@@ -1,14 +1,16 @@
-//! Takes the commands out of a prompt. Claude Code and Gemini CLI replace `@path` in a prompt by what is in
-//! the file, and run a prompt that begins with `/` as one of their own commands; so do agents of the Agent
-//! Client Protocol. What members say to each other must do neither. Pure; called by [`super::claude`],
-//! [`super::gemini`] and `acp`.
+//! Makes a prompt inert. Claude Code and Gemini CLI replace `@path` in a prompt by what is in the file, and
+//! run a prompt that begins with `/` as one of their own commands; so do agents of the Agent Client
+//! Protocol. What members say to each other must do neither. Pure; called by [`super::claude`],
+//! [`super::gemini`] and `acp`, and by the driver, which stores what was sent.
 //!
-//! A backslash in front is all that is added: `@notes.md` becomes `\@notes.md`, `/compact` becomes
-//! `\/compact`. The programs then leave the text as it is, a person sees what it was, and so does a model.
-//! What a path may begin with is theirs to say and another thing in each, so nothing is guessed: an `@` stays
-//! only where none of them can read on. Their rules stand in the tests.
+//! A backslash in front stops both: `@notes.md` becomes `\@notes.md`, `/compact` becomes `\/compact`. What a
+//! path may begin with differs between the programs, so nothing is guessed: an `@` stays only where none
+//! of them can read on, or where [`Mentions`] found that it may. The rules of the programs stand in the
+//! tests.
 
 use std::borrow::Cow;
+
+use super::mentions::Mentions;
 
 /// Who reads the prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,24 +22,57 @@ pub(crate) enum Reader {
     /// An agent of the Agent Client Protocol: files are parts of their own there, so `@` is text. One that
     /// begins with `/` or, for Gemini CLI, with `$` is a command.
     Acp,
+    /// It takes every text as it is.
+    Plain,
 }
 
-/// Gives the text with a backslash in front of what the reader would obey.
-pub(crate) fn neutralise(text: &str, reader: Reader) -> Cow<'_, str> {
-    let command = command_at(text, reader);
+/// One change that makes a prompt inert.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// A backslash goes in front of the byte at this place.
+    Escape(usize),
+    /// The `@` at this place is left out.
+    DropSign(usize),
+}
+
+impl Edit {
+    /// The byte that it concerns.
+    pub fn at(self) -> usize {
+        match self {
+            Self::Escape(at) | Self::DropSign(at) => at,
+        }
+    }
+}
+
+/// What has to be changed, in order.
+pub(crate) fn edits(text: &str, reader: Reader, mentions: &Mentions) -> Vec<Edit> {
+    let command = command_at(text, reader).map(Edit::Escape);
     let signs = text.match_indices('@').map(|(at, _)| at);
-    let mentions = signs.filter(|at| is_mention(text, *at, reader));
+    let risky = signs.filter(|at| is_mention(text, *at, reader) && !mentions.keeps(*at));
+    let signs = risky.map(|at| match mentions.drops(at) {
+        true => Edit::DropSign(at),
+        false => Edit::Escape(at),
+    });
     // The command is before every mention: what stands in front of it is blank.
-    let mut places = command.into_iter().chain(mentions).peekable();
-    if places.peek().is_none() {
+    command.into_iter().chain(signs).collect()
+}
+
+/// The text with these changes.
+pub fn apply<'t>(text: &'t str, edits: &[Edit]) -> Cow<'t, str> {
+    if edits.is_empty() {
         return Cow::Borrowed(text);
     }
-    let mut safe = String::with_capacity(text.len() + 64);
+    let mut safe = String::with_capacity(text.len() + edits.len());
     let mut from = 0;
-    for at in places {
-        safe.push_str(text.get(from..at).unwrap_or_default());
-        safe.push('\\');
-        from = at;
+    for edit in edits {
+        safe.push_str(text.get(from..edit.at()).unwrap_or_default());
+        from = match edit {
+            Edit::Escape(at) => {
+                safe.push('\\');
+                *at
+            }
+            Edit::DropSign(at) => at + 1,
+        };
     }
     safe.push_str(text.get(from..).unwrap_or_default());
     Cow::Owned(safe)
@@ -49,19 +84,23 @@ fn command_at(text: &str, reader: Reader) -> Option<usize> {
     let is_blank =
         |letter: char| letter.is_whitespace() || letter.is_control() || letter == '\u{feff}';
     let first = text.trim_start_matches(is_blank);
-    let is_command = first.starts_with('/') || (reader == Reader::Acp && first.starts_with('$'));
+    let is_command = match reader {
+        Reader::Claude | Reader::Gemini => first.starts_with('/'),
+        Reader::Acp => first.starts_with(['/', '$']),
+        Reader::Plain => false,
+    };
     is_command.then_some(text.len() - first.len())
 }
 
 /// Whether the reader may look for a file at this `@`.
-fn is_mention(text: &str, at: usize, reader: Reader) -> bool {
+pub(super) fn is_mention(text: &str, at: usize, reader: Reader) -> bool {
     let (before, after) = text.split_at(at);
     let previous = before.chars().next_back();
     let Some(next) = after.chars().nth(1) else { return false };
     // Other blanks, brackets and commas are the beginning of a path in one program or the other.
     let goes_on = !matches!(next, ' ' | '\t' | '\r' | '\n');
     let is_free = match (reader, previous) {
-        (Reader::Acp, _) | (_, Some('\\')) => false,
+        (Reader::Acp | Reader::Plain, _) | (_, Some('\\')) => false,
         (Reader::Claude, Some(previous)) => !previous.is_alphanumeric() && previous != '_',
         (Reader::Claude, None) | (Reader::Gemini, _) => true,
     };

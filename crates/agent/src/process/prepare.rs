@@ -64,7 +64,7 @@ fn command(
         CommandOutput::Text => AgentStream::Text,
         CommandOutput::Jsonl => AgentStream::Jsonl,
     };
-    let prompt = headed(request.system, request.prompt);
+    let prompt = crate::sent_prompt(spec, request);
     Ok(Prepared { command, prompt, stream, files: Files::default() })
 }
 
@@ -96,7 +96,7 @@ pub(super) fn set_default(
 }
 
 /// The system text in front of the prompt, for programs that take only one text.
-pub(super) fn headed(system: Option<&str>, prompt: &str) -> String {
+pub(crate) fn headed(system: Option<&str>, prompt: &str) -> String {
     match system.filter(|system| !system.is_empty()) {
         Some(system) => format!("{system}\n\n{prompt}"),
         None => prompt.to_owned(),

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use tertulia_agent::{
-    AgentKind, AgentSpec, CancelToken, Ended, PermissionAnswer, Permissions, Timeout, TurnReport,
-    TurnRequest, run,
+    AgentKind, AgentSpec, CancelToken, Ended, Mentions, PermissionAnswer, Permissions, Timeout,
+    TurnReport, TurnRequest, run,
 };
 use tertulia_dialect::stream::{ErrorClass, StreamEvent, ViolationKind};
 use tertulia_session::json::Json;
@@ -64,7 +64,14 @@ hear"#,
 fn a_long_prompt_arrives_byte_for_byte() {
     let stage = agent("chunk 'Read.'; stop end_turn; hear");
     let prompt = "é \"quoted\" \\ \u{2028} [NEXT: x]\n\t".repeat(10_000);
-    let request = TurnRequest { turn: "t", number: 0, prompt: &prompt, system: None, body: None };
+    let request = TurnRequest {
+        turn: "t",
+        number: 0,
+        prompt: &prompt,
+        mentions: Mentions::none(),
+        system: None,
+        body: None,
+    };
     let report = run(&spec_of(&stage), &request, &CancelToken::new(), &mut Recorder::default());
     assert_eq!(text_of(&report), "Read.");
     let told = stage.note("told");

@@ -4,7 +4,8 @@
 use std::time::{Duration, Instant};
 
 use tertulia_agent::{
-    AgentKind, CancelToken, Containment, Ended, Endpoint, Timeout, TurnReport, TurnRequest, run,
+    AgentKind, CancelToken, Containment, Ended, Endpoint, Mentions, Timeout, TurnReport,
+    TurnRequest, run,
 };
 use tertulia_dialect::stream::{ErrorClass, StreamEvent};
 
@@ -97,7 +98,14 @@ fn a_body_goes_out_as_it_is_and_without_a_key_nothing_is_authorized() {
     }));
     spec.model = None;
     let body = Some(r#"{"messages":[{"role":"user","content":"é"}]}"#);
-    let request = TurnRequest { turn: "t", number: 0, prompt: "unread", system: None, body };
+    let request = TurnRequest {
+        turn: "t",
+        number: 0,
+        prompt: "unread",
+        mentions: Mentions::none(),
+        system: None,
+        body,
+    };
     let report = run(&spec, &request, &CancelToken::new(), &mut Recorder::default());
     assert_eq!(text_of(&report), "x");
     let seen = fake.seen();

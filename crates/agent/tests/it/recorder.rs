@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tertulia_agent::{
-    AgentKind, AgentSpec, CancelToken, Listener, PermissionAnswer, PermissionRequest, Permissions,
-    Timeouts, TurnReport, TurnRequest, run,
+    AgentKind, AgentSpec, CancelToken, Listener, Mentions, PermissionAnswer, PermissionRequest,
+    Permissions, Timeouts, TurnReport, TurnRequest, run,
 };
 use tertulia_dialect::stream::{ErrorClass, Limits, StreamEvent};
 
@@ -60,6 +60,7 @@ impl Recorder {
             turn: "turn-1",
             number: 0,
             prompt: "What is it?",
+            mentions: Mentions::none(),
             system: Some("Be brief."),
             body: None,
         };

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tertulia_agent::{
-    AgentKind, AgentSpec, CancelToken, Containment, Listener, PermissionAnswer, PermissionRequest,
-    Permissions, Timeouts, TurnReport, TurnRequest, run, run_held_by,
+    AgentKind, AgentSpec, CancelToken, Containment, Listener, Mentions, PermissionAnswer,
+    PermissionRequest, Permissions, Timeouts, TurnReport, TurnRequest, run, run_held_by,
 };
 use tertulia_dialect::stream::{Limits, StreamEvent};
 
@@ -113,7 +113,14 @@ impl Ear {
 }
 
 pub(crate) fn request(prompt: &str) -> TurnRequest<'_> {
-    TurnRequest { turn: "t-1", number: 0, prompt, system: None, body: None }
+    TurnRequest {
+        turn: "t-1",
+        number: 0,
+        prompt,
+        mentions: Mentions::none(),
+        system: None,
+        body: None,
+    }
 }
 
 /// Runs a turn to its end.

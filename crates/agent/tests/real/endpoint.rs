@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use tertulia_agent::{
-    AgentKind, AgentSpec, CancelToken, Endpoint, Permissions, Timeouts, TurnReport, TurnRequest,
+    AgentKind, AgentSpec, CancelToken, Endpoint, Mentions, Permissions, Timeouts, TurnReport,
+    TurnRequest,
 };
 use tertulia_dialect::stream::{ErrorClass, Limits};
 use tertulia_fake_models::{FakeModels, Script, Step};
@@ -25,8 +26,14 @@ fn ask(models: &FakeModels, content: &str) -> TurnReport {
     };
     let messages = serde_json::json!({ "messages": [{ "role": "user", "content": content }] });
     let body = messages.to_string();
-    let request =
-        TurnRequest { turn: "endpoint", number: 0, prompt: "", system: None, body: Some(&body) };
+    let request = TurnRequest {
+        turn: "endpoint",
+        number: 0,
+        prompt: "",
+        mentions: Mentions::none(),
+        system: None,
+        body: Some(&body),
+    };
     tertulia_agent::run(&spec, &request, &CancelToken::new(), &mut Heard::default())
 }
 

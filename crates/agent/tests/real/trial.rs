@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tertulia_agent::{
-    AgentSpec, CancelToken, Containment, Listener, PermissionAnswer, PermissionRequest, TurnReport,
-    TurnRequest,
+    AgentSpec, CancelToken, Containment, Listener, Mentions, PermissionAnswer, PermissionRequest,
+    TurnReport, TurnRequest,
 };
 use tertulia_dialect::stream::{ErrorClass, StreamEvent};
 use tertulia_fake_models::{Asked, FakeModels, Script, Step};
@@ -73,8 +73,14 @@ impl Trial {
     /// Takes the turn, and cancels it as soon as this is so.
     pub(crate) fn run_until(&self, prompt: &str, is_time: impl Fn() -> bool + Sync) -> Outcome {
         let turn = format!("real-{}", TRIALS.fetch_add(1, Ordering::Relaxed));
-        let request =
-            TurnRequest { turn: &turn, number: 0, prompt, system: self.system, body: None };
+        let request = TurnRequest {
+            turn: &turn,
+            number: 0,
+            prompt,
+            mentions: Mentions::none(),
+            system: self.system,
+            body: None,
+        };
         let (cancel, over) = (CancelToken::new(), CancelToken::new());
         let mut heard = Heard::default();
         let report = thread::scope(|scope| {

@@ -11,14 +11,11 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use tertulia_team::{Command, Door};
 
-/// The exit code of a process that somebody interrupted.
-const INTERRUPTED: i32 = 130;
+use crate::leaving::{Request, Requests, leave_now};
+
 const MOMENT: Duration = Duration::from_millis(20);
 /// How long the chat has to end by itself once its table is gone. It cannot while it reads a line.
 const GRACE: Duration = Duration::from_millis(300);
-
-/// What comes so soon is the same request: `timeout` signals its child and then the whole group.
-const ECHO: Duration = Duration::from_millis(250);
 
 /// Waits for signals until it is dropped.
 pub(super) struct Interrupt {
@@ -39,16 +36,12 @@ impl Interrupt {
         let handle = signals.handle();
         let (flag, shared) = (Arc::clone(&happened), Arc::clone(&door));
         let listen = move || {
-            let mut first: Option<Instant> = None;
+            let mut requests = Requests::default();
             for _ in &mut signals {
-                if first.is_some_and(|first| first.elapsed() < ECHO) {
-                    continue;
-                }
-                first = first.or_else(|| Some(Instant::now()));
-                if flag.swap(true, Ordering::SeqCst) {
-                    // Nobody unwinds the turn that runs, and its agent has a session of its own.
-                    tertulia_team::end_all_now();
-                    std::process::exit(INTERRUPTED);
+                match requests.hear(Instant::now()) {
+                    Request::End => flag.store(true, Ordering::SeqCst),
+                    Request::Echo => continue,
+                    Request::EndNow => leave_now(),
                 }
                 let door = shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 thread::spawn(move || leave(&door));
@@ -78,8 +71,7 @@ fn leave(door: &Door) {
     }
     thread::sleep(GRACE);
     // Nothing is left to end, unless the table went away with its turn still running.
-    tertulia_team::end_all_now();
-    std::process::exit(INTERRUPTED);
+    leave_now()
 }
 
 impl Drop for Interrupt {

@@ -9,9 +9,8 @@ use signal_hook::consts::{SIGHUP, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
 use super::screen::Cooked;
+use crate::leaving::leave_now;
 
-/// The exit code of a process that somebody ended.
-const INTERRUPTED: i32 = 130;
 /// How long the chat has to end by itself. An agent that is stopped in good order takes less.
 const PATIENCE: Duration = Duration::from_secs(6);
 
@@ -26,9 +25,8 @@ impl Stall {
         let listen = move || {
             if signals.forever().next().is_some() {
                 thread::sleep(PATIENCE);
-                tertulia_team::end_all_now();
                 terminal.restore();
-                std::process::exit(INTERRUPTED);
+                leave_now();
             }
         };
         let thread = thread::Builder::new().name("tertulia-stall".to_owned()).spawn(listen);

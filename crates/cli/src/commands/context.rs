@@ -4,7 +4,9 @@ mod member;
 mod record;
 mod stored;
 mod table;
+mod turn;
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -18,7 +20,7 @@ use super::files::{name, read_text};
 use super::prompt_format::choose_assembler;
 use super::sessions::find_session;
 use crate::Streams;
-use crate::args::{ContextArgs, WhitespaceArg};
+use crate::args::{ContextArgs, PromptPart, WhitespaceArg};
 use crate::error::CliError;
 use crate::store_place::StorePlace;
 use crate::terminal::visible;
@@ -29,6 +31,12 @@ use record::ContextRecord;
 pub(crate) fn run(args: &ContextArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     if let Some(name) = &args.member {
         return member::run(args, name, streams);
+    }
+    if let Some(turn) = &args.turn {
+        return turn::run(args, turn, streams);
+    }
+    if args.part.is_some() {
+        return Err(CliError::Usage("--part needs --member or --turn"));
     }
     let standard_input = Some(Path::new("-"));
     if args.snapshot.as_deref() == standard_input
@@ -87,6 +95,43 @@ fn write(
         prompt.write_to(&mut { out })
     };
     written.map_err(CliError::output)
+}
+
+/// Prints what an agent is sent: the system text, where it travels apart, and the prompt. Titles go to
+/// standard error, so that each part can be taken as it is.
+fn write_sent(
+    args: &ContextArgs,
+    system: Option<&str>,
+    prompt: &str,
+    streams: &mut Streams<'_>,
+) -> Result<(), CliError> {
+    let parts =
+        [(PromptPart::System, "system text", system), (PromptPart::Prompt, "prompt", Some(prompt))];
+    for (part, title, text) in parts {
+        let Some(text) = text.filter(|_| args.part.is_none_or(|wanted| wanted == part)) else {
+            continue;
+        };
+        if args.part.is_none() && system.is_some() {
+            let _ = writeln!(streams.stderr, "tertulia: {title}, {} bytes:", text.len());
+        }
+        let is_first_of_two = args.part.is_none() && part == PromptPart::System;
+        let written = if streams.stdout_is_terminal || is_first_of_two {
+            writeln!(
+                streams.stdout,
+                "{}{}",
+                shown(text, streams.stdout_is_terminal),
+                if is_first_of_two { "\n" } else { "" }
+            )
+        } else {
+            streams.stdout.write_all(text.as_bytes())
+        };
+        written.and_then(|()| streams.stdout.flush()).map_err(CliError::output)?;
+    }
+    Ok(())
+}
+
+fn shown(text: &str, is_terminal: bool) -> Cow<'_, str> {
+    if is_terminal { visible(text) } else { Cow::Borrowed(text) }
 }
 
 fn options(args: &ContextArgs, warnings: &Warnings) -> ContextManagerOptions {

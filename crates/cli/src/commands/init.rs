@@ -13,6 +13,10 @@ use crate::args::InitArgs;
 use crate::error::CliError;
 use crate::team_place::{self, working_folder};
 
+const NO_AGENT: &str = "No coding agent was found. Install Claude Code, Codex or Gemini CLI and run `tertulia \
+                        init --force`, or add a local model (agent = \"openai\"). `tertulia demo` shows \
+                        how a team works.";
+
 pub(crate) fn run(args: &InitArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let path = working_folder()?.join(FILE_NAME);
     if !args.print && !args.force && path.symlink_metadata().is_ok() {
@@ -46,9 +50,10 @@ pub(crate) fn run(args: &InitArgs, streams: &mut Streams<'_>) -> Result<(), CliE
         tell(streams, &format!("it is not trusted yet: {error}"));
     }
     if found.is_empty() {
-        tell(streams, "no coding agent was found; the scribe answers meanwhile");
+        tell(streams, NO_AGENT);
     }
-    tell(streams, "next: read the file, then `tertulia run \"…\"`; `tertulia doctor` checks it");
+    let task = file::first_task(&found);
+    tell(streams, &format!("Next: `tertulia run \"{task}\"`, or `tertulia chat`"));
     Ok(())
 }
 

@@ -246,7 +246,7 @@ fn a_second_interrupt_ends_at_once_and_takes_the_agent_along() {
     let child = room.start(&["run", "hello", "--trust"]);
     let pids = ["pid", "child", "orphan"].map(|name| pid_in(&room.path(name)));
     signal("-INT", child.id());
-    std::thread::sleep(std::time::Duration::from_millis(200));
+    std::thread::sleep(std::time::Duration::from_millis(400));
     assert!(pids.iter().all(|pid| is_alive(pid)), "they are asked to end, and do not");
     signal("-INT", child.id());
     let left = Left::of(child);

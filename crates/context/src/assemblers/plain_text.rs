@@ -15,4 +15,10 @@ impl Assembler {
             line: Line::Bare,
         }
     }
+
+    /// The same with a header above every section, so that an agent can tell its instruction, the
+    /// conversation and the message to answer apart.
+    pub fn labelled_text() -> Self {
+        Self { agent_type: AgentType::Other("unknown".into()), ..Self::codex() }
+    }
 }

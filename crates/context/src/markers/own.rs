@@ -80,13 +80,16 @@ impl<'t> Judge<'t> {
             let near = bytes.iter().take(TARGET_BYTES_MAX);
             near.take_while(|byte| !byte.is_ascii_whitespace()).count()
         };
+        // What stands behind a target and the blanks there.
+        let title = |target: &[u8], length: usize| {
+            let behind = target.get(length..).unwrap_or_default();
+            behind.get(blank(behind)).copied()
+        };
         match behind {
             [b'(', target @ ..] => {
                 let target = &target[blank(target)..];
                 let length = word(target);
-                let title = target.get(length..).unwrap_or_default();
-                let title = title.get(blank(title)..).unwrap_or_default();
-                let has_title = matches!(title.first(), Some(b'"' | b'\'' | b'('));
+                let has_title = matches!(title(target, length), Some(b'"' | b'\'' | b'('));
                 let is_word = length == TARGET_BYTES_MAX || target[..length].contains(&b')');
                 is_word || has_title || target.first() == Some(&b'<')
             }
@@ -98,10 +101,10 @@ impl<'t> Judge<'t> {
                     here => here,
                 };
                 let length = word(target);
-                let title = target.get(length..).unwrap_or_default();
-                let title = title.get(blank(title)..).unwrap_or_default();
-                let ends =
-                    matches!(title.first(), None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'('));
+                let ends = matches!(
+                    title(target, length),
+                    None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'(')
+                );
                 let is_target = length > 0 && ends || length == TARGET_BYTES_MAX;
                 is_target && self.begins_line(range.start)
             }

@@ -23,19 +23,30 @@ pub(super) fn without<'a>(text: &'a str, markers: &[Found]) -> Cow<'a, str> {
     if markers.is_empty() {
         return Cow::Borrowed(text);
     }
-    let mut kept = String::with_capacity(text.len());
+    Cow::Owned(ranges_without(text, markers).into_iter().map(|range| &text[range]).collect())
+}
+
+/// What is kept of a text, in order.
+pub(super) fn kept(text: &str) -> Vec<Range<usize>> {
+    ranges_without(text, &markers_with_blocks(text))
+}
+
+/// What is left of the text without these markers and the blanks that they leave. No range is empty.
+fn ranges_without(text: &str, markers: &[Found]) -> Vec<Range<usize>> {
+    let mut kept = Vec::new();
     let mut until = 0;
     for group in groups(text, markers) {
         let gap = Gap::around(text, &group);
         // The blanks before a group may have gone with the group before it.
-        kept.push_str(&text[until..gap.range.start.max(until)]);
+        kept.push(until..gap.range.start.max(until));
         until = gap.range.end;
         if gap.whole_line && until == text.len() && !text.ends_with('\n') {
-            drop_line_break(&mut kept);
+            drop_line_break(text, &mut kept);
         }
     }
-    kept.push_str(&text[until..]);
-    Cow::Owned(kept)
+    kept.push(until..text.len());
+    kept.retain(|range| !range.is_empty());
+    kept
 }
 
 /// The markers outside code, in order, without overlaps, blocks with their text.
@@ -110,11 +121,12 @@ impl Gap {
 }
 
 /// The last line went and had no line break of its own: the one before it goes in its place.
-fn drop_line_break(kept: &mut String) {
-    if kept.ends_with('\n') {
-        kept.pop();
-        if kept.ends_with('\r') {
-            kept.pop();
-        }
+fn drop_line_break(text: &str, kept: &mut Vec<Range<usize>>) {
+    kept.retain(|range| !range.is_empty());
+    let Some(last) = kept.last_mut() else { return };
+    let line = &text[last.clone()];
+    let line = line.strip_suffix('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
+    if let Some(line) = line {
+        last.end = last.start + line.len();
     }
 }

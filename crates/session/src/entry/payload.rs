@@ -172,6 +172,8 @@ pub struct Turn {
     pub error_class: Option<Box<str>>,
     /// A hash of the prompt.
     pub prompt_hash: Option<Box<str>>,
+    /// How the prompt was made, so that it can be made again (docs/session-record.md).
+    pub prompt_recipe: Option<Json>,
     /// The agent's own name of its session.
     pub native_session_id: Option<Box<str>>,
     /// What else the source said.

@@ -27,6 +27,10 @@ pub(super) struct TableLog {
     said: Vec<usize>,
     places: HashMap<EntryId, usize>,
     team_task: Option<Box<str>>,
+    /// Where it is set.
+    team_task_place: usize,
+    /// The places of started turns whose prompt is recorded, by member.
+    prompted: HashMap<Box<str>, Vec<usize>>,
     /// The folder that the table stands in.
     folder: Option<Box<str>>,
     /// Where it says so.
@@ -50,6 +54,8 @@ impl TableLog {
             said: Vec::new(),
             places: HashMap::new(),
             team_task: None,
+            team_task_place: 0,
+            prompted: HashMap::new(),
             folder: None,
             folder_place: 0,
             minutes: None,
@@ -76,6 +82,21 @@ impl TableLog {
 
     pub(super) fn team_task(&self) -> Option<&str> {
         self.team_task.as_deref()
+    }
+
+    /// The place of the entry that sets the team's task.
+    pub(super) fn team_task_place(&self) -> Option<usize> {
+        self.team_task.as_ref().map(|_| self.team_task_place)
+    }
+
+    /// The places of a member's started turns whose prompt is recorded, oldest first.
+    pub(super) fn prompted(&self, member: &str) -> &[usize] {
+        self.prompted.get(member).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The place of an entry.
+    pub(super) fn place_of(&self, id: &EntryId) -> Option<usize> {
+        self.places.get(id).copied()
     }
 
     pub(super) fn folder(&self) -> Option<&str> {
@@ -130,6 +151,11 @@ impl TableLog {
     /// The number of a message with words.
     pub(super) fn number_of(&self, id: &EntryId) -> Option<usize> {
         self.said.binary_search(self.places.get(id)?).ok()
+    }
+
+    /// The place of the newest minutes.
+    pub(super) fn minutes_place(&self) -> Option<usize> {
+        self.minutes
     }
 
     /// The newest minutes, and how many messages they cover.
@@ -195,7 +221,13 @@ impl TableLog {
             EntryKind::Message(message) if !message.text().trim().is_empty() => {
                 self.said.push(place);
             }
-            EntryKind::TeamTask(task) => self.team_task.clone_from(&task.task),
+            EntryKind::TeamTask(task) => {
+                self.team_task.clone_from(&task.task);
+                self.team_task_place = place;
+            }
+            EntryKind::Turn(turn) if turn.prompt_recipe.is_some() => {
+                self.prompted.entry(turn.member.clone()).or_default().push(place);
+            }
             EntryKind::CompactionSummary(_) => self.minutes = Some(place),
             EntryKind::Custom(_) => {
                 if let Some(folder) = table_folder(&entry) {

@@ -11,19 +11,37 @@ use tertulia_dialect::{Dialect, ModelContext};
 use tertulia_session::{Entry, EntryKind, Message, NewEntry, Part, Parts, Role};
 
 use super::prompt::Pieces;
-use crate::team::TeamMember;
+use super::recipe::{Recipe, Step, escaped};
+use crate::team::{Team, TeamMember};
+
+/// What an endpoint is sent.
+pub(super) struct Body {
+    /// The fields of a request that hold the messages, as a JSON object.
+    pub(super) json: String,
+    /// How they are made from the log, where that can be told.
+    pub(super) recipe: Option<Recipe>,
+}
+
+/// One message for the model, and how its text is made from the log.
+struct Text<'p> {
+    role: Role,
+    text: Cow<'p, str>,
+    steps: Option<Vec<(Step, usize)>>,
+}
 
 /// The fields of a request that hold the messages, as a JSON object. After an overflow the context is
 /// cut further than its count says.
 pub(super) fn body(
     pieces: &Pieces<'_>,
     team_task: Option<&str>,
+    team: &Team,
     member: &TeamMember,
     after_overflow: bool,
-) -> Result<String, ContextError> {
-    let system = system_text(team_task, member);
+) -> Result<Body, ContextError> {
+    let system = system_text(team_task, team, member);
     let system_prompt = (!system.is_empty()).then_some(&*system);
-    let mut entries = entries(pieces);
+    let texts = texts(pieces, &member.member.name);
+    let mut entries = entries(&texts);
     let config = ContextConfig::new(member.budget_tokens.max(1));
     let builder = ContextBuilder::new(config)?.with_compactor(Compactor::Extractive);
     if after_overflow {
@@ -42,37 +60,79 @@ pub(super) fn body(
     })?;
     let messages: Vec<Message> =
         built.model_messages.iter().map(|one| (*one.message).clone()).collect();
-    Ok(Dialect::OpenAiChat.render(&ModelContext::of(&messages)).fragment.to_json())
+    let json = Dialect::OpenAiChat.render(&ModelContext::of(&messages)).fragment.to_json();
+    let is_whole = messages.len() == texts.len() + usize::from(system_prompt.is_some());
+    let recipe = is_whole.then(|| recipe_of(&json, &texts)).flatten();
+    Ok(Body { json, recipe })
 }
 
-fn system_text(team_task: Option<&str>, member: &TeamMember) -> String {
+/// How the JSON is made from the log; `None` where one of the texts is not in it as it is.
+fn recipe_of(json: &str, texts: &[Text<'_>]) -> Option<Recipe> {
+    let mut recipe = Recipe::default();
+    let mut from = 0;
+    for text in texts {
+        let written = escaped(&text.text);
+        let at = from + json.get(from..)?.find(&written)?;
+        recipe.words(json.get(from..at)?);
+        for (step, _) in text.steps.as_deref()? {
+            match step {
+                Step::Words(words) => recipe.words(&escaped(words)),
+                Step::Said { place, range, .. } => recipe.0.push(Step::Said {
+                    place: *place,
+                    range: range.clone(),
+                    is_escaped: true,
+                }),
+                other => recipe.0.push(other.clone()),
+            }
+        }
+        from = at + written.len();
+    }
+    recipe.words(json.get(from..)?);
+    Some(recipe)
+}
+
+fn system_text(team_task: Option<&str>, team: &Team, member: &TeamMember) -> String {
     let task = team_task.map(|task| format!("The team's task: {task}"));
-    let texts = [member.instruction.as_deref().map(Cow::Borrowed), task.map(Cow::Owned)];
-    let texts: Vec<Cow<'_, str>> =
+    let texts = [team.system_text(member), task];
+    let texts: Vec<String> =
         texts.into_iter().flatten().filter(|text| !text.trim().is_empty()).collect();
     texts.join("\n\n")
 }
 
-/// What the member said itself is an assistant's; all else is a user's, with who said it.
-fn entries(pieces: &Pieces<'_>) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::with_capacity(pieces.context.len() + 1);
-    let mut add = |role: Role, text: String| {
-        let message = Message::of_role(role, Parts::from([Part::text(text)]));
+/// What the member said itself is an assistant's; all else is a user's, with who said it to whom.
+fn texts<'p>(pieces: &'p Pieces<'_>, member: &str) -> Vec<Text<'p>> {
+    let said = |from: &str, to: &str, text: &str, steps: Option<&[(Step, usize)]>| {
+        let names = format!("{from} -> {to}: ");
+        let steps = steps.map(|steps| {
+            let names = (Step::Words(names.as_str().into()), names.len());
+            [names].into_iter().chain(steps.iter().cloned()).collect()
+        });
+        Text { role: Role::User, text: Cow::Owned(names + text), steps }
+    };
+    let mut texts = Vec::with_capacity(pieces.context.len() + 1);
+    for ((one, steps), is_own) in pieces.context.iter().zip(&pieces.sources).zip(&pieces.own) {
+        texts.push(if *is_own {
+            let text = Cow::Borrowed(&*one.content);
+            Text { role: Role::Assistant, text, steps: steps.clone() }
+        } else {
+            said(&one.from, one.to.as_deref().unwrap_or("all"), &one.content, steps.as_deref())
+        });
+    }
+    let sender = pieces.sender.as_deref().unwrap_or("all");
+    texts.push(said(sender, member, &pieces.current.text, pieces.current.steps.as_deref()));
+    texts
+}
+
+fn entries(texts: &[Text<'_>]) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::with_capacity(texts.len());
+    for Text { role, text, .. } in texts {
+        let message = Message::of_role(*role, Parts::from([Part::text(text.to_string())]));
         let new = NewEntry::new(EntryKind::Message(message));
         let new = match entries.last() {
             Some(last) => new.after(last),
             None => new,
         };
         entries.push(new.with_content_id());
-    };
-    for (one, is_own) in pieces.context.iter().zip(&pieces.own) {
-        if *is_own {
-            add(Role::Assistant, one.content.to_string());
-        } else {
-            let to = one.to.as_deref().unwrap_or("all");
-            add(Role::User, format!("{} -> {to}: {}", one.from, one.content));
-        }
     }
-    add(Role::User, pieces.current.to_string());
     entries
 }

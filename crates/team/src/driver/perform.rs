@@ -78,6 +78,7 @@ impl Driver {
             }
         }
         let hash = start.as_ref().map(|start| start.hash());
+        let recipe = start.as_ref().and_then(|start| self.record_prompt(start));
         let mut talk = Vec::new();
         for effect in effects {
             match effect {
@@ -86,6 +87,8 @@ impl Driver {
                         && turn.state == TurnState::Started
                     {
                         turn.prompt_hash.clone_from(&hash);
+                        turn.prompt_recipe.clone_from(&recipe);
+                        self.keep_recipe(&id);
                     }
                     self.log.stage_as(id, kind);
                 }

@@ -4,17 +4,19 @@
 
 use std::borrow::Cow;
 
+use tertulia_agent::{Mentions, PromptText, apply, prompt_edits};
 use tertulia_context::recall::{RecallIndex, RecallQuery};
 use tertulia_context::tokens::Tokenizer;
 use tertulia_context::{
-    AssemblerInput, ContextMessage, PromptStatus, SectionBytes, Strip, format_addressees,
-    strip_markers,
+    AssemblerInput, ContextMessage, Prompt, PromptPiece, PromptStatus, SectionBytes,
+    format_addressees, kept_ranges,
 };
-use tertulia_session::{Entry, EntryId, Message};
+use tertulia_session::{Entry, EntryId, Message, SpeakerType};
 
 use super::log::TableLog;
+use super::recipe::{Recipe, Step};
 use super::record::is_partial;
-use crate::team::TeamMember;
+use crate::team::{Answers, Team, TeamMember};
 
 /// How many tokens of earlier passages are recalled, at most.
 const RECALL_TOKENS: u64 = 2_000;
@@ -34,7 +36,7 @@ const CUT_OFF: &str = "\n(the answer was cut off here)";
 /// What a member gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnPrompt {
-    /// The prompt.
+    /// The prompt, to the byte as it is sent.
     pub text: String,
     /// The system text, where it travels apart.
     pub system: Option<String>,
@@ -50,6 +52,12 @@ pub struct TurnPrompt {
     pub covered: usize,
     /// The entries of which passages were recalled.
     pub recalled: Vec<EntryId>,
+    /// The prompt before it was made inert, where that changed it.
+    pub(super) assembled: Option<String>,
+    /// Which of its `@` signs are no risk.
+    pub(super) mentions: Mentions,
+    /// How it is made from the log, as far as that can be told.
+    pub(super) recipe: Option<Recipe>,
 }
 
 impl TurnPrompt {
@@ -72,9 +80,8 @@ pub(super) fn hash_of(system: Option<&str>, text: &str) -> Box<str> {
 
 /// A passage that was recalled.
 struct Recalled {
-    entry: EntryId,
-    /// Who said it.
-    speaker: Option<Box<str>>,
+    /// The number of the message.
+    number: usize,
     text: String,
 }
 
@@ -117,21 +124,32 @@ impl Recall {
             |number| number < first,
             |number| log.said(number).map(|(_, message)| message),
         );
-        let with_id = |passage: tertulia_context::recall::Passage| {
-            let (entry, message) = log.said(passage.place)?;
-            let speaker = message.speaker.as_deref().map(|speaker| speaker.role_id.clone());
-            Some(Recalled { entry: entry.id.clone(), speaker, text: passage.text })
-        };
-        found.into_iter().filter_map(with_id).collect()
+        let found = found.into_iter();
+        found.map(|passage| Recalled { number: passage.place, text: passage.text }).collect()
     }
+}
+
+/// A text of a prompt, and how it is made from the log.
+pub(super) struct Sourced<'l> {
+    pub(super) text: Cow<'l, str>,
+    /// The steps with the bytes that each makes; `None` where that is not known.
+    pub(super) steps: Option<Vec<(Step, usize)>>,
 }
 
 /// What goes into a prompt, before it is put into a format.
 pub(super) struct Pieces<'l> {
     pub(super) context: Vec<ContextMessage<'l>>,
+    /// How the content of each of them is made.
+    pub(super) sources: Vec<Option<Vec<(Step, usize)>>>,
     /// Which of them the member said itself.
     pub(super) own: Vec<bool>,
-    pub(super) current: Cow<'l, str>,
+    pub(super) current: Sourced<'l>,
+    /// Who wrote the message that is answered.
+    pub(super) sender: Option<Cow<'l, str>>,
+    /// Whether a person wrote it.
+    is_from_person: bool,
+    /// The entry that sets the team's task.
+    task_place: Option<usize>,
     pub(super) covered: usize,
     pub(super) recalled: Vec<EntryId>,
 }
@@ -152,10 +170,14 @@ pub(super) fn pieces<'l>(
     let until = log.minutes().map_or(0, |(_, covered)| covered);
     let first = first.min(until).max(first.saturating_sub(UNCOVERED_MAX));
     let mut context = Vec::with_capacity(others.min(member.window) + 2);
+    let mut sources = Vec::with_capacity(context.capacity());
     let minutes = log.minutes().filter(|(_, covered)| first > 0 && *covered > 0);
     let covered = minutes.map_or(0, |(_, covered)| covered);
     if let Some((minutes, _)) = minutes {
+        let place = log.minutes_place().unwrap_or_default();
         context.push(from(MINUTES_SPEAKER, Cow::Borrowed(&*minutes.summary)));
+        let bytes = minutes.summary.len();
+        sources.push(Some(vec![(Step::said(place, 0..bytes), bytes)]));
     }
     let request = answered.and_then(|number| log.said(number));
     let mut recalled = Vec::new();
@@ -163,20 +185,30 @@ pub(super) fn pieces<'l>(
         let tokens = RECALL_TOKENS.min(budget / 4 / RECALL_SHARE);
         let passages = recall.passages(log, first, request, tokens);
         if !passages.is_empty() {
-            context.push(from(RECALL_SPEAKER, Cow::Owned(recall_text(&passages))));
+            let Sourced { text, steps } = recall_text(log, &passages);
+            context.push(from(RECALL_SPEAKER, text));
+            sources.push(steps);
         }
-        recalled = passages.into_iter().map(|passage| passage.entry).collect();
+        let id = |passage: &Recalled| Some(log.said(passage.number)?.0.id.clone());
+        recalled = passages.iter().filter_map(id).collect();
     }
     let mut own = vec![false; context.len()];
     for number in (first..count).filter(|number| Some(*number) != answered) {
         if let Some((entry, message)) = log.said(number) {
-            context.push(line(entry, message));
+            let Sourced { text, steps } = content(log, entry, message);
+            context.push(line(message, text));
+            sources.push(steps);
             let speaker = message.speaker.as_deref();
             own.push(speaker.is_some_and(|speaker| speaker.role_id == member.member.name));
         }
     }
-    let current = request.map_or(Cow::Borrowed(""), |(entry, message)| content(entry, message));
-    Pieces { context, own, current, covered, recalled }
+    let nothing = || Sourced { text: Cow::Borrowed(""), steps: Some(Vec::new()) };
+    let current = request.map_or_else(nothing, |(entry, message)| content(log, entry, message));
+    let speaker = request.and_then(|(_, message)| message.speaker.as_deref());
+    let is_from_person = speaker.is_some_and(|speaker| speaker.kind == Some(SpeakerType::Human));
+    let sender = request.map(|(_, message)| name_of(message));
+    let task_place = log.team_task_place();
+    Pieces { context, sources, own, current, sender, is_from_person, task_place, covered, recalled }
 }
 
 /// The number of the first message that goes in word for word: the newest ones, as many as the window
@@ -193,63 +225,197 @@ fn first_of_window(count: usize, window: usize, answered: Option<usize>) -> usiz
 pub(super) fn assemble(
     pieces: Pieces<'_>,
     team_task: Option<&str>,
+    team: &Team,
     member: &TeamMember,
     budget: u64,
 ) -> TurnPrompt {
-    let Pieces { context, current, covered, recalled, .. } = pieces;
+    let Pieces { context, sources, current, sender, is_from_person, task_place, .. } = pieces;
+    let (covered, recalled) = (pieces.covered, pieces.recalled);
     // Minutes and recall come first and are no messages; of what does not fit the oldest goes first.
     let extras = usize::from(covered > 0) + usize::from(!recalled.is_empty());
     let messages = context.len().saturating_sub(extras);
     let input = AssemblerInput {
         context_messages: context,
-        current_message: current,
+        current_message: current.text,
         team_task: team_task.map(Cow::Borrowed),
-        system_instruction: member.instruction.as_deref().map(Cow::Borrowed),
+        system_instruction: team.system_text(member).map(Cow::Owned),
         // A team file's instruction holds the text of its file already.
         instruction_file_text: None,
         max_bytes: budget,
     };
-    let output = member.assembler().assemble(&input);
-    TurnPrompt {
-        text: output.prompt,
-        system: output.system_flag,
-        status: output.status,
-        bytes: output.bytes,
-        kept: output.kept_context.min(messages),
-        dropped: messages.saturating_sub(output.kept_context),
+    let assembler = member.assembler().with_sender(sender.as_deref().unwrap_or_default());
+    let prompt = assembler.plan(&input);
+    let recipe = recipe_of(&prompt, &input, &sources, current.steps.as_deref(), task_place);
+    let text = prompt.to_text();
+    let person_from = is_from_person.then(|| text.len() - prompt.message_bytes().0);
+    let mut sent = TurnPrompt {
+        text,
+        system: prompt.system_flag(),
+        status: prompt.status(),
+        bytes: prompt.bytes(),
+        kept: prompt.kept_context().min(messages),
+        dropped: messages.saturating_sub(prompt.kept_context()),
         covered,
         recalled,
+        assembled: None,
+        mentions: Mentions::NONE,
+        recipe: None,
+    };
+    make_inert(&mut sent, recipe, team, member, person_from);
+    sent
+}
+
+/// Takes out of a prompt what the agent's program would obey.
+fn make_inert(
+    prompt: &mut TurnPrompt,
+    recipe: Option<(Recipe, Vec<usize>)>,
+    team: &Team,
+    member: &TeamMember,
+    person_from: Option<usize>,
+) {
+    let mut edits = Vec::new();
+    if let Answers::Agent(spec) = &member.answers {
+        let names: Vec<&str> = team.members.iter().flat_map(|one| one.member.names()).collect();
+        let text = PromptText { text: &prompt.text, person_from, names: &names };
+        prompt.mentions = Mentions::find(spec, &text);
+        edits = prompt_edits(spec, &prompt.text, &prompt.mentions);
     }
+    if !edits.is_empty() {
+        let sent = apply(&prompt.text, &edits).into_owned();
+        prompt.assembled = Some(std::mem::replace(&mut prompt.text, sent));
+    }
+    prompt.recipe = recipe.map(|(recipe, lengths)| {
+        let prompted = recipe.edited(&lengths, &edits);
+        let mut whole = Recipe::default();
+        if let Some(system) = &prompt.system {
+            whole.words(system);
+            whole.0.push(Step::Apart);
+        }
+        whole.0.extend(prompted.0);
+        whole
+    });
+}
+
+/// How the prompt is made, and the bytes of each step. `None` where a text has no known source.
+fn recipe_of(
+    prompt: &Prompt<'_>,
+    input: &AssemblerInput<'_>,
+    sources: &[Option<Vec<(Step, usize)>>],
+    current: Option<&[(Step, usize)]>,
+    task_place: Option<usize>,
+) -> Option<(Recipe, Vec<usize>)> {
+    let mut steps: Option<Vec<(Step, usize)>> = Some(Vec::new());
+    let mut fixed = String::new();
+    let mut add = |source: Option<Vec<(Step, usize)>>| match (&mut steps, source) {
+        (Some(steps), Some(source)) => steps.extend(source),
+        (steps, _) => *steps = None,
+    };
+    let words = |text: &str| vec![(Step::Words(text.into()), text.len())];
+    prompt.for_each_piece(|piece| {
+        if let PromptPiece::Fixed(text) = piece {
+            fixed.push_str(text);
+            return;
+        }
+        if !fixed.is_empty() {
+            add(Some(words(&std::mem::take(&mut fixed))));
+        }
+        match piece {
+            PromptPiece::Fixed(_) => {}
+            PromptPiece::System(text) => add(Some(words(text)).filter(|_| !text.is_empty())),
+            PromptPiece::TeamTask(text) => {
+                let start = input.team_task.as_deref().and_then(|task| task.find(text));
+                let range = start.map(|start| start..start + text.len());
+                let said = task_place.zip(range).map(|(place, range)| Step::said(place, range));
+                add(said.map(|said| vec![(said, text.len())]));
+            }
+            PromptPiece::Context { index, .. } => add(sources.get(index).cloned().flatten()),
+            PromptPiece::Message(text) => {
+                let start = input.current_message.find(text).unwrap_or_default();
+                add(current.map(|steps| part(steps, start..start + text.len())));
+            }
+        }
+    });
+    let (steps, lengths) = steps?.into_iter().unzip();
+    Some((Recipe(steps), lengths))
+}
+
+/// A part of what these steps make.
+fn part(steps: &[(Step, usize)], range: std::ops::Range<usize>) -> Vec<(Step, usize)> {
+    let mut recipe = Recipe::default();
+    recipe.part(steps, range);
+    let length = |step: &Step| match step {
+        Step::Words(words) => words.len(),
+        Step::Said { range, .. } => range.as_ref().map_or(0, |range| range.len()),
+        Step::Id(_) | Step::Apart => 0,
+    };
+    recipe
+        .0
+        .into_iter()
+        .map(|step| (length(&step), step))
+        .map(|(bytes, step)| (step, bytes))
+        .collect()
 }
 
 fn from<'l>(speaker: &'static str, content: Cow<'l, str>) -> ContextMessage<'l> {
     ContextMessage { from: Cow::Borrowed(speaker), to: None, content }
 }
 
-fn line<'l>(entry: &Entry, message: &'l Message) -> ContextMessage<'l> {
-    let from = message.speaker.as_deref().map_or_else(
+fn name_of(message: &Message) -> Cow<'_, str> {
+    message.speaker.as_deref().map_or_else(
         || Cow::Borrowed(message.effective_role().as_str()),
         |speaker| Cow::Borrowed(&*speaker.role_name),
-    );
+    )
+}
+
+fn line<'l>(message: &'l Message, content: Cow<'l, str>) -> ContextMessage<'l> {
     let routing = message.routing.as_ref();
     let to = routing.and_then(|routing| routing.resolved_addressees.as_deref());
-    ContextMessage { from, to: Some(format_addressees(to)), content: content(entry, message) }
+    ContextMessage { from: name_of(message), to: Some(format_addressees(to)), content }
 }
 
-fn content<'l>(entry: &Entry, message: &'l Message) -> Cow<'l, str> {
-    let text = match message.text() {
-        Cow::Borrowed(text) => strip_markers(text, Strip::Preserve).text,
-        Cow::Owned(text) => Cow::Owned(strip_markers(&text, Strip::Preserve).text.into_owned()),
+/// What a message says, without its markers.
+fn content<'l>(log: &TableLog, entry: &Entry, message: &'l Message) -> Sourced<'l> {
+    let place = log.place_of(&entry.id).unwrap_or_default();
+    let said = message.text();
+    let kept = kept_ranges(&said);
+    let is_whole = matches!(kept.as_slice(), [range] if range.len() == said.len());
+    let mut text = match said {
+        said if is_whole || said.is_empty() => said,
+        said => Cow::Owned(kept.iter().filter_map(|range| said.get(range.clone())).collect()),
     };
-    if is_partial(entry) { Cow::Owned(text.into_owned() + CUT_OFF) } else { text }
+    let mut steps: Vec<(Step, usize)> =
+        kept.into_iter().map(|range| (Step::said(place, range.clone()), range.len())).collect();
+    if is_partial(entry) {
+        text = Cow::Owned(text.into_owned() + CUT_OFF);
+        steps.push((Step::Words(CUT_OFF.into()), CUT_OFF.len()));
+    }
+    Sourced { text, steps: Some(steps) }
 }
 
-fn recall_text(passages: &[Recalled]) -> String {
+fn recall_text(log: &TableLog, passages: &[Recalled]) -> Sourced<'static> {
     let mut text = String::from(RECALL_HEAD);
-    for Recalled { entry, speaker, text: passage } in passages {
-        let speaker = speaker.as_deref().map(|name| format!("{name}: ")).unwrap_or_default();
-        let passage = strip_markers(passage, Strip::Preserve).text;
-        text.push_str(&format!("\n({entry}) {speaker}{passage}"));
+    let mut steps = Some(vec![(Step::Words(RECALL_HEAD.into()), RECALL_HEAD.len())]);
+    for Recalled { number, text: passage } in passages {
+        let Some((entry, message)) = log.said(*number) else { continue };
+        let place = log.place_of(&entry.id).unwrap_or_default();
+        let speaker = message.speaker.as_deref().map(|speaker| format!("{}: ", speaker.role_id));
+        let speaker = format!(") {}", speaker.unwrap_or_default());
+        let said = message.text();
+        let found = said.find(passage.as_str());
+        let kept = kept_ranges(passage);
+        text.push_str(&format!("\n({}{speaker}", entry.id));
+        text.extend(kept.iter().filter_map(|range| passage.get(range.clone())));
+        // A passage that is no stretch of the message has no source that could be told.
+        let Some((steps, at)) = steps.as_mut().zip(found) else {
+            steps = None;
+            continue;
+        };
+        steps.push((Step::Words("\n(".into()), 2));
+        steps.push((Step::Id(place), entry.id.as_str().len()));
+        steps.push((Step::Words(speaker.as_str().into()), speaker.len()));
+        let said =
+            |range: &std::ops::Range<usize>| Step::said(place, range.start + at..range.end + at);
+        steps.extend(kept.iter().map(|range| (said(range), range.len())));
     }
-    text
+    Sourced { text: Cow::Owned(text), steps }
 }

@@ -5,12 +5,14 @@ use tertulia_context::PromptStatus;
 use tertulia_context::compact::Covered;
 use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError, TurnOutput};
 use tertulia_session::EntryId;
+use tertulia_session::json::Json;
 
 use super::error::DriveError;
 use super::event::{Audience, TableEvent};
+use super::recipe::{KEY_EVERY, Recipe};
 use super::record::What;
 use super::turn::{FromAgent, Running, Start};
-use super::{Driver, model, prompt};
+use super::{Driver, model, prompt, sent};
 use crate::house;
 use crate::team::{Answers, TeamMember};
 
@@ -20,8 +22,18 @@ const SHORT_BYTES: u64 = 4096;
 impl Start {
     /// Stands for all that the member gets.
     pub(super) fn hash(&self) -> Box<str> {
-        let text = self.body.as_deref().unwrap_or(&self.prompt.text);
-        prompt::hash_of(self.prompt.system.as_deref(), text)
+        match &self.body {
+            Some(body) => prompt::hash_of(None, &body.json),
+            None => prompt::hash_of(self.prompt.system.as_deref(), &self.prompt.text),
+        }
+    }
+
+    /// How all that the member gets is made from the log, if it gets anything and that can be told.
+    fn recipe(&self) -> Option<&Recipe> {
+        match &self.body {
+            Some(body) => body.recipe.as_ref(),
+            None => self.prompt.recipe.as_ref(),
+        }
     }
 }
 
@@ -47,13 +59,38 @@ impl Driver {
         let body = match &known.answers {
             // Where it does not fit, the endpoint is sent the prompt and says so itself.
             Answers::Agent(spec) if matches!(spec.kind, AgentKind::OpenAi(_)) => {
-                model::body(&pieces, team_task, known, is_second).ok()
+                model::body(&pieces, team_task, &self.team, known, is_second).ok()
             }
             _ => None,
         };
-        let prompt = prompt::assemble(pieces, team_task, known, budget);
+        let prompt = prompt::assemble(pieces, team_task, &self.team, known, budget);
         let (turn, member, answers) = (turn.clone(), member.into(), answers.clone());
         Start { turn, member, answers, number, budget, is_second, prompt, body }
+    }
+
+    /// The record of what an agent gets, to be stored with the start of its turn.
+    pub(super) fn record_prompt(&mut self, start: &Start) -> Option<Json> {
+        let is_agent = matches!(self.team.member(&start.member)?.answers, Answers::Agent(_));
+        let recipe = start.recipe().filter(|_| is_agent)?.clone().tidied(self.log.entries());
+        let places = self.log.prompted(&start.member);
+        let entries = self.log.entries();
+        let last = places.last().and_then(|place| entries.get(*place)).map(|entry| &entry.id);
+        let known = self.recipes.remove(&start.member);
+        let before = match known.filter(|(id, _)| Some(id) == last) {
+            _ if places.len() % KEY_EVERY == 0 => None,
+            Some((_, recipe)) => Some(recipe),
+            None => sent::read_last(entries, places).ok(),
+        };
+        let json = recipe.to_json(before.as_ref());
+        self.last_recipe = Some((start.member.clone(), recipe));
+        json
+    }
+
+    /// The start that the recipe was made for is staged under this id.
+    pub(super) fn keep_recipe(&mut self, id: &EntryId) {
+        if let Some((member, recipe)) = self.last_recipe.take() {
+            self.recipes.insert(member, (id.clone(), recipe));
+        }
     }
 
     /// Lets the member answer.

@@ -13,6 +13,7 @@ use tertulia_session::EntryId;
 
 use super::event::PermissionNumber;
 use super::inbox::Mail;
+use super::model::Body;
 use super::prompt::TurnPrompt;
 
 /// What an agent tells.
@@ -74,7 +75,7 @@ pub(super) struct Start {
     pub(super) budget: u64,
     pub(super) is_second: bool,
     pub(super) prompt: TurnPrompt,
-    pub(super) body: Option<String>,
+    pub(super) body: Option<Body>,
 }
 
 impl Running {
@@ -87,9 +88,10 @@ impl Running {
             let request = TurnRequest {
                 turn: start.turn.as_str(),
                 number: start.number,
-                prompt: &start.prompt.text,
+                prompt: start.prompt.assembled.as_ref().unwrap_or(&start.prompt.text),
+                mentions: &start.prompt.mentions,
                 system: start.prompt.system.as_deref(),
-                body: start.body.as_deref(),
+                body: start.body.as_ref().map(|body| &*body.json),
             };
             let mut ear = Ear { turn: &start.turn, inbox: &inbox, cancel: &cancel };
             let run = || tertulia_agent::run(&spec, &request, &cancel, &mut ear);

@@ -60,7 +60,7 @@ impl AgentFile {
     }
 
     /// The program that it is known by, for those that need not be named.
-    pub(super) fn product(self) -> Option<&'static str> {
+    pub fn product(self) -> Option<&'static str> {
         match self {
             Self::Claude => Some("Claude Code"),
             Self::Codex => Some("Codex"),

@@ -190,7 +190,7 @@ fn team(
     }
     members.sort_by_key(|(order, _)| *order);
     if !members.is_empty() {
-        let what = "the agents may only read here, and roles are not told to them";
+        let what = "the agents may only read here";
         let cure = "set permissions and instruction in a tertulia.toml for more";
         problems.warn(&spot, format!("{what}; {cure}"));
     }
@@ -208,7 +208,7 @@ fn member(mut desk: Desk, shared: &Shared, problems: &mut Problems<'_>) -> Draft
     let mut file = MemberFile::new(name, kind.unwrap_or(kind_or_agent), agent);
     file.display_name = desk.text("displayName", problems);
     file.color = color(&mut desk, problems);
-    desk.take("role");
+    file.role = role(&mut desk);
     let instruction = instruction(&mut desk, problems);
     let instruction_file = desk.text("instructionFile", problems);
     let cwd = desk.text("baseDir", problems);
@@ -255,6 +255,14 @@ fn instruction(desk: &mut Desk, problems: &mut Problems<'_>) -> Option<Box<str>>
         }
     };
     (!text.trim().is_empty()).then(|| text.into())
+}
+
+/// The role, if it is a text; one line of it.
+fn role(desk: &mut Desk) -> Option<Box<str>> {
+    let (_, Value::Text(text)) = desk.take("role")? else { return None };
+    let line: String = text.trim().lines().next()?.chars().filter(|c| !c.is_control()).collect();
+    let line: String = line.chars().take(rules::ROLE_CHARACTERS).collect();
+    (!line.is_empty()).then(|| line.into())
 }
 
 /// The colour, if it has a name here too.

@@ -1,5 +1,5 @@
-//! The text that `tertulia init` writes: the agents found on this machine, the person and the scribe, with
-//! a word on what can be changed. Called by the door; it looks for nothing itself.
+//! The text that `tertulia init` writes: the agents found on this machine, each with a role of its own, the
+//! person and the scribe, and comments on what can be changed. Also the first task that it suggests. Pure.
 
 use super::agent::AgentFile;
 use super::{MemberFile, TeamFile, check, write};
@@ -18,19 +18,19 @@ pub struct FoundAgent {
 }
 
 const HEAD: &str = "\
-# The table: who sits at it, and who answers for them. Every field: docs/team-file.md
-# `tertulia chat` opens it, `tertulia run \"…\"` asks it once.
+# The team: its members and the agent behind each of them. docs/team-file.md lists every field.
+# `tertulia chat` opens the conversation, `tertulia run \"…\"` sends one message.
 
-# What the team is to do. Everybody is told.
+# The task of the team. Every agent sees it with every prompt.
 # task = \"Design the login page\"
 
-# Who gets a message that addresses nobody. Others are addressed with @name.
+# Who answers a message that addresses nobody. Address others with @name.
 ";
 
 const LIMITS: &str = "
 # [limits]
-# turns = 24          # turns of agents before a person is asked
-# budget_usd = 5.0    # what the session may cost before a person is asked
+# turns = 24          # turns of agents before they pause and ask a person
+# budget_usd = 5.0    # dollars before they pause and ask a person
 ";
 
 const PERSON: &str = "
@@ -38,16 +38,44 @@ const PERSON: &str = "
 ";
 
 const SCRIBE: &str = "
-# Writes the minutes: decisions, open points, who does what. Needs no key and no network.
+# Built in: summarises the conversation (decisions, open points, who does what). Needs no key and no network.
 ";
 
-const FIELDS: &str = "\
-# instruction = \"You are an architect.\"   # or instruction_file = \"docs/architect.md\"
-# permissions = \"edit\"                    # read (as it is now), edit, or full
-";
+/// What the agents do, in the order in which they were found. All of them learn all roles.
+const ROLES: [Role; 3] = [
+    Role {
+        line: "author: designs the change and writes it",
+        instruction: "Propose one solution and say why. When it is ready, ask the reviewer.",
+    },
+    Role {
+        line: "reviewer: looks for bugs, risks and missing tests",
+        instruction: "Check the author's work. List findings, most important first, or approve it.",
+    },
+    Role {
+        line: "researcher: reads code and documents, and answers questions about them",
+        instruction: "Answer with the file and line that shows it. Say what you could not find.",
+    },
+];
+
+const HELPER: Role =
+    Role { line: "helper: does what it is asked", instruction: "Answer what you are asked." };
+
+/// What an agent does in a new team.
+struct Role {
+    line: &'static str,
+    instruction: &'static str,
+}
+
+/// What can be changed of an agent.
+fn fields(role: &Role) -> String {
+    format!(
+        "# instruction = \"{}\"\n# permissions = \"edit\"   # read (default), edit, or full\n",
+        role.instruction
+    )
+}
 
 const NOBODY: &str = "
-# No coding agent was found on this machine. Once there is one:
+# No coding agent was found on this machine. Install one, then add it:
 # [[member]]
 # name = \"claude\"
 # agent = \"claude\"     # claude, codex, gemini, acp, command, openai
@@ -64,10 +92,10 @@ pub fn write_new(found: &[FoundAgent], user: &str) -> String {
     page.push_str(LIMITS);
     page.push_str(PERSON);
     page.push_str(&write::member(&MemberFile::human(person(user, &agents))));
-    for (member, version) in &agents {
+    for (index, (member, version)) in agents.iter().enumerate() {
         page.push_str(&format!("\n# {}\n", about(member, version.as_deref())));
         page.push_str(&write::member(member));
-        page.push_str(FIELDS);
+        page.push_str(&fields(ROLES.get(index).unwrap_or(&HELPER)));
     }
     if agents.is_empty() {
         page.push_str(NOBODY);
@@ -75,6 +103,19 @@ pub fn write_new(found: &[FoundAgent], user: &str) -> String {
     page.push_str(SCRIBE);
     page.push_str(&write::member(&MemberFile::ai("scribe", AgentFile::Scribe)));
     page
+}
+
+/// A first task that lets the agents of such a team hand over to each other.
+pub fn first_task(found: &[FoundAgent]) -> String {
+    let agents = members(found);
+    let names: Vec<&str> = agents.iter().map(|(member, _)| &*member.name).collect();
+    match names.as_slice() {
+        [] => "@scribe what can you do for me?".to_owned(),
+        [only] => format!("@{only} suggest one small improvement to this project"),
+        [author, reviewer, ..] => format!(
+            "@{author} suggest one small improvement to this project, then ask {reviewer} to review it"
+        ),
+    }
 }
 
 /// The agents under their own names, each once; those that need more than a program are left out.
@@ -91,7 +132,8 @@ fn members(found: &[FoundAgent]) -> Vec<(MemberFile, Option<Box<str>>)> {
         let is_new = members.iter().all(|(member, _)| member.agent != Some(*agent));
         if stands_alone && is_new {
             let command = command.clone();
-            let member = MemberFile { command, ..MemberFile::ai(agent.word(), *agent) };
+            let role = Some(ROLES.get(members.len()).unwrap_or(&HELPER).line.into());
+            let member = MemberFile { command, role, ..MemberFile::ai(agent.word(), *agent) };
             members.push((member, version.clone()));
         }
     }

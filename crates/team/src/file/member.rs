@@ -7,7 +7,7 @@ use super::desk::{Desk, Unknown, as_text, as_texts, must_be};
 use super::fields::{LIMITS, MEMBER, TEAM};
 use super::problem::{FileErrors, Problems, Spot};
 use super::tree::{self, Node, Value};
-use super::{MemberFile, TeamFile, read, rules};
+use super::{MemberFile, PreambleFile, TeamFile, read, rules};
 use crate::table::{Limits, MemberKind};
 
 /// Reads a team file in TOML.
@@ -96,10 +96,12 @@ fn member(mut desk: Desk, problems: &mut Problems<'_>) -> DraftMember {
         name,
         display_name: desk.text("display_name", problems),
         kind: kind.unwrap_or(if agent.is_some() { MemberKind::Ai } else { MemberKind::Human }),
+        role: desk.text("role", problems),
         agent,
         model: desk.text("model", problems),
         instruction: desk.text("instruction", problems),
         instruction_file: desk.text("instruction_file", problems),
+        preamble: preamble(&mut desk, problems),
         permissions: desk.word("permissions", PERMISSIONS, problems).unwrap_or_default(),
         window: desk.number("window", rules::WINDOW, problems),
         budget_bytes: desk.number("budget_bytes", rules::BYTES, problems),
@@ -123,6 +125,21 @@ fn member(mut desk: Desk, problems: &mut Problems<'_>) -> DraftMember {
     let known = MEMBER.iter().map(|field| field.name);
     let (seen, meant) = desk.finish(&known, Unknown::Refused, problems);
     DraftMember { kind, here, seen, meant, form: Form::Toml, member }
+}
+
+/// `true`, `false`, or the file that holds the text.
+fn preamble(desk: &mut Desk, problems: &mut Problems<'_>) -> PreambleFile {
+    match desk.take("preamble") {
+        None | Some((_, Value::Boolean(true))) => PreambleFile::BuiltIn,
+        Some((_, Value::Boolean(false))) => PreambleFile::Off,
+        Some((spot, value @ Value::Text(_))) => {
+            as_text(&spot, value, problems).map_or(PreambleFile::BuiltIn, PreambleFile::File)
+        }
+        Some((spot, other)) => {
+            problems.error(&spot, must_be("false, or the path of a file", &other));
+            PreambleFile::BuiltIn
+        }
+    }
 }
 
 /// The words of a command: a list, or one string that is cut at its blanks. No shell reads it, so what

@@ -6,7 +6,7 @@ use std::fmt;
 use tertulia_agent::Permissions;
 
 use super::spec::leads_out;
-use super::{AgentFile, MemberFile, TeamFile};
+use super::{AgentFile, MemberFile, PreambleFile, TeamFile};
 use crate::table::Limits;
 
 /// One thing that a team file wants, in words for the person who is asked.
@@ -111,14 +111,22 @@ fn of_member(file: &MemberFile, reasons: &mut Vec<TrustReason>) {
         reasons.push(TrustReason::Endpoint { member: member(), base_url, key_variable });
     }
     let paths = [
-        ("instruction_file", &file.instruction_file),
-        ("script_file", &file.script_file),
-        ("cwd", &file.cwd),
+        ("instruction_file", file.instruction_file.as_ref()),
+        ("preamble", preamble_path(&file.preamble)),
+        ("script_file", file.script_file.as_ref()),
+        ("cwd", file.cwd.as_ref()),
     ];
     for (field, path) in paths {
-        if let Some(path) = path.clone().filter(|path| leads_out(path)) {
+        if let Some(path) = path.cloned().filter(|path| leads_out(path)) {
             reasons.push(TrustReason::Outside { member: member(), field, path });
         }
+    }
+}
+
+fn preamble_path(preamble: &PreambleFile) -> Option<&Box<str>> {
+    match preamble {
+        PreambleFile::File(path) => Some(path),
+        PreambleFile::BuiltIn | PreambleFile::Off => None,
     }
 }
 

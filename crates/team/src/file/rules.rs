@@ -3,12 +3,12 @@
 
 use std::ops::RangeInclusive;
 
-use super::MemberFile;
 use super::agent::AgentFile;
 use super::check::{DraftMember, Form};
 use super::fields::MEMBER;
 use super::hint::{did_you_mean, quoted};
 use super::problem::{Problems, Spot};
+use super::{MemberFile, PreambleFile};
 use crate::table::{Member, MemberKind, Table};
 
 pub(super) const COUNT: RangeInclusive<i64> = 1..=100_000;
@@ -20,6 +20,9 @@ pub(super) const SECONDS: RangeInclusive<i64> = 1..=604_800;
 
 /// What means something to a shell and nothing here.
 pub(super) const SHELL_SIGNS: &str = "'\"`\\|&;<>$*?(){}#";
+
+/// The longest role.
+pub(super) const ROLE_CHARACTERS: usize = 100;
 
 /// The colours that have a name; others are written as `#rrggbb`.
 pub(super) const COLORS: [&str; 7] = ["red", "green", "yellow", "blue", "magenta", "cyan", "white"];
@@ -152,11 +155,15 @@ fn values(draft: &DraftMember, problems: &mut Problems<'_>) {
         }
     };
     rule("display_name", &draft.member.display_name, shown_name);
+    rule("role", &draft.member.role, as_role);
     rule("model", model, as_argument);
     rule("color", color, as_color);
     rule("base_url", base_url, as_url);
     rule("key_variable", key_variable, as_variable);
     rule("instruction_file", &draft.member.instruction_file, as_path);
+    if let PreambleFile::File(path) = &draft.member.preamble {
+        rule("preamble", &Some(path.clone()), as_path);
+    }
     rule("script_file", &draft.member.script_file, as_path);
     rule("cwd", &draft.member.cwd, as_path);
     words(draft, problems);
@@ -209,6 +216,20 @@ fn variables(draft: &DraftMember, problems: &mut Problems<'_>) {
 
 fn shown_name(name: &str) -> Option<String> {
     name.contains(char::is_control).then(|| "holds a control character; take it out".to_owned())
+}
+
+/// A role is one short line: every agent of the team reads it with every prompt.
+fn as_role(role: &str) -> Option<String> {
+    let characters = role.chars().count();
+    if role.contains(char::is_control) {
+        return Some("must be one line; put longer texts into instruction".to_owned());
+    }
+    (characters > ROLE_CHARACTERS).then(|| {
+        format!(
+            "has {characters} characters, and {ROLE_CHARACTERS} are the most; \
+             put longer texts into instruction"
+        )
+    })
 }
 
 /// What becomes an argument of its own must not look like an option.

@@ -9,7 +9,8 @@ use tertulia_dialect::stream::Limits;
 use tertulia_session::json::{self, Kind, Object};
 
 use super::agent::AgentFile;
-use super::{MemberFile, read};
+use super::{MemberFile, PreambleFile, read};
+use crate::Preamble;
 
 /// An instruction or a script that is longer is not read.
 const BYTES_MAX: usize = 1024 * 1024;
@@ -104,6 +105,15 @@ impl MemberFile {
         Ok(match (written, file) {
             (Some(written), Some(file)) => Some(format!("{written}\n\n{file}")),
             (one, other) => one.or(other).map(str::to_owned),
+        })
+    }
+
+    /// What its prompt says about the team, with the text of the file that replaces it.
+    pub fn preamble_text(&self, base: &Path) -> Result<Preamble, FileReadError> {
+        Ok(match &self.preamble {
+            PreambleFile::BuiltIn => Preamble::BuiltIn,
+            PreambleFile::Off => Preamble::Off,
+            PreambleFile::File(path) => Preamble::Text(self.text_of("preamble", path, base)?),
         })
     }
 

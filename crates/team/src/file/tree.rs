@@ -29,7 +29,7 @@ pub(super) enum Value {
     /// `None` if it does not fit.
     Integer(Option<i64>),
     Float(f64),
-    Boolean,
+    Boolean(bool),
     Date,
     Null,
     List(Vec<Node>),
@@ -58,7 +58,7 @@ impl Value {
             Self::Text(_) => "a string",
             Self::Integer(_) => "a whole number",
             Self::Float(_) => "a float",
-            Self::Boolean => "true or false",
+            Self::Boolean(_) => "true or false",
             Self::Date => "a date",
             Self::Null => "null",
             Self::List(_) => "a list",
@@ -89,7 +89,7 @@ fn toml_node(spanned: Spanned<DeValue<'_>>, depth: usize) -> Node {
             Value::Integer(i64::from_str_radix(number.as_str(), number.radix()).ok())
         }
         DeValue::Float(number) => Value::Float(number.as_str().parse().unwrap_or(f64::NAN)),
-        DeValue::Boolean(_) => Value::Boolean,
+        DeValue::Boolean(flag) => Value::Boolean(flag),
         DeValue::Datetime(_) => Value::Date,
         DeValue::Array(_) | DeValue::Table(_) if depth >= DEPTH_MAX => TOO_DEEP,
         DeValue::Array(list) => {
@@ -127,7 +127,7 @@ fn json_node(text: &str, raw: &RawValue, depth: usize) -> Node {
     let start = (written.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
     let value = match Kind::of(raw) {
         Kind::Null => Value::Null,
-        Kind::Boolean => Value::Boolean,
+        Kind::Boolean => Value::Boolean(written == "true"),
         Kind::Number if written.contains(['.', 'e', 'E']) => {
             Value::Float(written.parse().unwrap_or(f64::NAN))
         }

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use toml::Value;
 
 use super::agent::{OUTPUTS, PERMISSIONS, word_of};
-use super::{MemberFile, TeamFile};
+use super::{MemberFile, PreambleFile, TeamFile};
 use crate::table::Limits;
 
 /// The whole file.
@@ -44,6 +44,7 @@ pub(super) fn member(file: &MemberFile) -> String {
     let mut page = Page("[[member]]\n".to_owned());
     page.text("name", Some(&file.name));
     page.text("display_name", file.display_name.as_deref());
+    page.text("role", file.role.as_deref());
     match file.agent {
         None => page.text("kind", Some(&file.kind.to_string())),
         Some(agent) => page.text("agent", Some(agent.word())),
@@ -51,6 +52,11 @@ pub(super) fn member(file: &MemberFile) -> String {
     page.text("model", file.model.as_deref());
     page.text("instruction", file.instruction.as_deref());
     page.text("instruction_file", file.instruction_file.as_deref());
+    match &file.preamble {
+        PreambleFile::BuiltIn => {}
+        PreambleFile::Off => page.line("preamble", false),
+        PreambleFile::File(path) => page.text("preamble", Some(path)),
+    }
     if file.permissions != Default::default() {
         page.text("permissions", Some(word_of(PERMISSIONS, &file.permissions)));
     }

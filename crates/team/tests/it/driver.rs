@@ -10,8 +10,8 @@ use tertulia_dialect::stream::Limits as StreamLimits;
 use tertulia_session::{Entry, EntryKind, TurnState};
 use tertulia_store::{Range, SessionStore};
 use tertulia_team::{
-    Audience, Command, Driver, Limits, Machine, Pause, TableEvent, Team, TeamMember, TurnNote,
-    What, Why, is_partial,
+    Audience, Command, Driver, Limits, Machine, Pause, Preamble, TableEvent, Team, TeamMember,
+    TurnNote, What, Why, is_partial,
 };
 
 /// Hears everything; keeps it as short lines.
@@ -263,6 +263,7 @@ fn a_message_that_is_cut_is_told_and_one_that_does_not_fit_fails() {
     let mut max = shell("max", CommandOutput::Text, "cat >/dev/null; echo read");
     max.budget_bytes = 300;
     max.instruction = Some("i".repeat(200));
+    max.preamble = Preamble::Off;
     let (_, mut driver) = begin(team(vec![max]));
     let mut heard = Heard::default();
     driver.say(None, &"word ".repeat(100), &mut heard).unwrap();
@@ -275,6 +276,7 @@ fn a_message_that_is_cut_is_told_and_one_that_does_not_fit_fails() {
     let mut max = shell("max", CommandOutput::Text, "cat >/dev/null; echo read");
     max.budget_bytes = 100;
     max.instruction = Some("i".repeat(200));
+    max.preamble = Preamble::Off;
     let (_, mut driver) = begin(team(vec![max]));
     driver.say(None, "Do nothing.", &mut heard).unwrap();
     driver.run(&mut heard).unwrap();

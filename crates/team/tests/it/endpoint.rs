@@ -47,7 +47,8 @@ fn an_endpoint_gets_the_conversation_as_messages_of_its_own() {
     let asked = models.asked();
     assert_eq!(asked.len(), 2);
     assert!(asked[0].system.contains("You are Max.") && asked[0].system.contains("Ship it"));
-    assert_eq!(asked[1].user, "@max really?");
+    assert!(asked[0].system.starts_with("You are max, a member of a team"), "{}", asked[0].system);
+    assert_eq!(asked[1].user, "ann -> max: @max really?");
     // What it said itself is its own; what others said has their names.
     assert!(asked[1].body.contains(r#""role":"assistant","content":"Fine.""#), "{}", asked[1].body);
     assert!(asked[1].body.contains("ann -> max: @max are we ready?"), "{}", asked[1].body);
@@ -68,7 +69,7 @@ fn an_overflow_of_an_endpoint_is_tried_once_more_with_less() {
     let asked = models.asked();
     assert_eq!(asked.len(), 2);
     assert!(asked[1].bytes < asked[0].bytes, "{} and {}", asked[0].bytes, asked[1].bytes);
-    assert_eq!(asked[1].user, "@max what do you think?");
+    assert_eq!(asked[1].user, "ann -> max: @max what do you think?");
     let notes: Vec<What> =
         driver.entries().iter().filter_map(TurnNote::of).map(|note| note.what).collect();
     assert!(matches!(notes[..], [What::Retried { .. }]), "{notes:?}");

@@ -19,5 +19,6 @@ mod people;
 mod properties;
 mod replay;
 mod routing;
+mod sent_prompts;
 mod simulation;
 mod two_programs;

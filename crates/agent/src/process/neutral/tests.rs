@@ -4,6 +4,11 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// The text as it is sent where nothing is known of members and files.
+fn neutralise(text: &str, reader: Reader) -> Cow<'_, str> {
+    apply(text, &edits(text, reader, &Mentions::NONE))
+}
+
 /// What Claude Code 2.1.325 does with a prompt, and Gemini CLI 0.61.0, read from their programs.
 mod programs {
     /// `\s` of JavaScript, which `trim` takes away too.
@@ -26,25 +31,31 @@ mod programs {
     /// `/(^|[\s。、？！])@"([^"]+)"/`, and in each `/[^\s]+/` the first `@` at its start or behind a stop,
     /// with all behind it up to the last `\b`, if that is not nothing.
     pub(super) fn claude_reads_a_file(text: &str) -> bool {
+        !claude_files(text).is_empty()
+    }
+
+    /// The files that it looks for.
+    pub(super) fn claude_files(text: &str) -> Vec<String> {
         let letters: Vec<char> = text.chars().collect();
         let begins = |at: usize| {
             let before = at.checked_sub(1).map(|before| letters[before]);
             before.is_none_or(|before| is_space(before) || STOPS.contains(before))
         };
-        let is_quoted = |at: usize| {
-            let quoted = letters[at..].strip_prefix(&['@', '"']);
-            let end = quoted.and_then(|rest| rest.iter().position(|letter| *letter == '"'));
-            begins(at) && end.is_some_and(|end| end > 0)
+        let quoted = |at: usize| {
+            let quoted = letters[at..].strip_prefix(&['@', '"']).filter(|_| begins(at))?;
+            let end = quoted.iter().position(|letter| *letter == '"').filter(|end| *end > 0)?;
+            Some(quoted[..end].iter().collect())
         };
-        (0..letters.len()).any(is_quoted) || letters.split(|it| is_space(*it)).any(is_named)
+        let named = letters.split(|it| is_space(*it)).filter_map(named);
+        (0..letters.len()).filter_map(quoted).chain(named).collect()
     }
 
-    fn is_named(word: &[char]) -> bool {
+    fn named(word: &[char]) -> Option<String> {
         let is_start = |at: &usize| *at == 0 || STOPS.contains(word[at - 1]);
-        let signs = (0..word.len()).filter(|at| word[*at] == '@');
-        signs.into_iter().find(is_start).is_some_and(|at| {
-            (at + 2..=word.len()).any(|end| is_word(word.get(end - 1)) != is_word(word.get(end)))
-        })
+        let at = (0..word.len()).filter(|at| word[*at] == '@').find(is_start)?;
+        let is_edge = |end: &usize| is_word(word.get(end - 1)) != is_word(word.get(*end));
+        let end = (at + 2..=word.len()).rev().find(is_edge)?;
+        Some(word[at + 1..end].iter().collect())
     }
 
     /// `/(?<!\\)@(?:"[^"]*"|\\.|[^ \t\n\r,;!?()\[\]{}.]|\.(?!$|[ \t\n\r]))+/`: the first piece decides.
@@ -180,6 +191,30 @@ proptest! {
                 Reader::Claude => prop_assert!(!programs::claude_reads_a_file(&safe), "{}", safe),
                 Reader::Gemini => prop_assert!(!programs::gemini_reads_a_file(&safe), "{}", safe),
                 Reader::Acp => prop_assert!(!programs::is_command(&safe, "$"), "{}", safe),
+                Reader::Plain => {}
+            }
+            prop_assert!(!programs::is_command(&safe, "/"), "{}", safe);
+        }
+    }
+
+    #[test]
+    fn what_members_say_reads_no_file_whatever_is_kept_of_it(
+        text in "([@/a_. \n(),:!?\"é。-]|ab@c|@x|@ab|@agent-a|@eva|\\*\\*@ab\\*\\*){0,30}"
+    ) {
+        use crate::process::mentions::{Mentions, PromptText};
+        const FILES: [&str; 5] = ["a", "ab", "a/b", "x.a", "agent-a"];
+        let exists = |path: &str| FILES.contains(&path);
+        let prompt = PromptText { text: &text, person_from: None, names: &["ab", "eva"] };
+        for reader in [Reader::Claude, Reader::Gemini] {
+            let mentions = Mentions::among(&prompt, reader, &exists, &exists);
+            let safe = apply(&text, &edits(&text, reader, &mentions)).into_owned();
+            match reader {
+                Reader::Claude => {
+                    let read = programs::claude_files(&safe);
+                    let found = read.iter().any(|path| exists(path) || path.starts_with("agent-"));
+                    prop_assert!(!found, "{safe:?}: {read:?}");
+                }
+                _ => prop_assert!(!programs::gemini_reads_a_file(&safe), "{safe:?}"),
             }
             prop_assert!(!programs::is_command(&safe, "/"), "{}", safe);
         }

@@ -41,6 +41,7 @@ impl Stage {
             cause: cause.into(),
             error_class: None,
             prompt_hash: None,
+            prompt_recipe: None,
             native_session_id: None,
             unknown: Fields::NONE,
         };

@@ -17,7 +17,7 @@ use crate::error::CliError;
 use crate::open_table::newest_table;
 use crate::store_place::StorePlace;
 use crate::team_place::{TeamPlace, agents_of};
-use crate::terminal::{grouped, visible};
+use crate::terminal::grouped;
 
 pub(super) fn run(
     args: &ContextArgs,
@@ -63,19 +63,7 @@ pub(super) fn run(
         return explain(streams.stdout, &title, Some(member.budget_bytes), &prompt, &paint)
             .map_err(CliError::output);
     }
-    if let Some(system) = &prompt.system {
-        let line = format!(
-            "the system text ({} bytes) travels apart from this prompt; --json shows it",
-            system.len()
-        );
-        tell(streams, &line);
-    }
-    let written = if streams.stdout_is_terminal {
-        writeln!(streams.stdout, "{}", visible(&prompt.text))
-    } else {
-        streams.stdout.write_all(prompt.text.as_bytes())
-    };
-    written.map_err(CliError::output)
+    super::write_sent(args, prompt.system.as_deref(), &prompt.text, streams)
 }
 
 /// What a house member answers from; `None` for everybody else. Also for `/context` of the chat.

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::Path;
 
-use tertulia_team::file::{AgentFile, MemberFile, TeamFile};
+use tertulia_team::file::{MemberFile, TeamFile};
 use tertulia_team::{SignIn, Whereabouts, look_for};
 
 use super::{Finding, Health, signed_in, without_folders};
@@ -82,7 +82,7 @@ fn program(member: &MemberFile, base: &Path, work: &Path) -> Option<Found> {
             Some(Found::Lacks(text, without_folders(&error)))
         }
         // The agents that are known by name have lines of their own.
-        Ok(_) if is_usual && member.agent.is_some_and(is_known) => None,
+        Ok(_) if is_usual && member.agent.is_some_and(|agent| agent.product().is_some()) => None,
         Ok(Whereabouts { path, sign_in }) => {
             let text = format!("its program is {}", path.display());
             Some(match sign_in {
@@ -94,8 +94,4 @@ fn program(member: &MemberFile, base: &Path, work: &Path) -> Option<Found> {
             })
         }
     }
-}
-
-fn is_known(agent: AgentFile) -> bool {
-    matches!(agent, AgentFile::Claude | AgentFile::Codex | AgentFile::Gemini)
 }

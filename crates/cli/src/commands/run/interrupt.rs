@@ -10,13 +10,10 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use tertulia_team::{Command, Door};
 
-/// The exit code of a process that a person interrupted.
-const INTERRUPTED: i32 = 130;
+use crate::leaving::{Request, Requests, leave_now};
 
 /// How long the run has to end by itself. It cannot where nobody reads what it writes.
 const PATIENCE: Duration = Duration::from_secs(8);
-/// What comes so soon is the same request: `timeout` signals its child and then the whole group.
-const ECHO: Duration = Duration::from_millis(250);
 
 /// Waits for signals until it is dropped.
 pub(super) struct Interrupt {
@@ -34,22 +31,17 @@ impl Interrupt {
         let handle = signals.handle();
         let flag = Arc::clone(&happened);
         let listen = move || {
-            let mut first: Option<Instant> = None;
+            let mut requests = Requests::default();
             for _ in &mut signals {
-                if first.is_some_and(|first| first.elapsed() < ECHO) {
-                    continue;
-                }
-                first = first.or_else(|| Some(Instant::now()));
-                if flag.swap(true, Ordering::SeqCst) {
-                    // Nobody unwinds the turn that runs, and its agent has a session of its own.
-                    tertulia_team::end_all_now();
-                    std::process::exit(INTERRUPTED);
+                match requests.hear(Instant::now()) {
+                    Request::End => flag.store(true, Ordering::SeqCst),
+                    Request::Echo => continue,
+                    Request::EndNow => leave_now(),
                 }
                 door.send(Command::CancelRunning);
                 std::thread::spawn(|| {
                     std::thread::sleep(PATIENCE);
-                    tertulia_team::end_all_now();
-                    std::process::exit(INTERRUPTED);
+                    leave_now();
                 });
             }
         };

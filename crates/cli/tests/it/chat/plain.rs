@@ -1,7 +1,7 @@
 //! Without a terminal: lines in, plain text out.
 
 use std::io::Write;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use super::Parlour;
 use crate::room::{is_alive, pid_in, signal};
@@ -33,6 +33,19 @@ pub(super) fn talk(parlour: &Parlour, more: &[&str], input: &str) -> String {
 
 fn is_time(line: &str) -> bool {
     line.strip_suffix(" s").is_some_and(|number| number.parse::<f64>().is_ok())
+}
+
+/// A chat in the session `talk`, whose lines come through a pipe.
+fn begun(parlour: &Parlour, stdout: Stdio) -> Child {
+    Command::new(std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap())
+        .args(parlour.arguments(&["--session", "talk"]))
+        .envs(parlour.variables())
+        .current_dir(parlour.path())
+        .stdin(Stdio::piped())
+        .stdout(stdout)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
 }
 
 #[test]
@@ -113,15 +126,7 @@ fn the_exit_code_says_that_an_agent_failed() {
 #[test]
 fn a_turn_that_did_not_come_to_its_end_is_named_once_whenever_somebody_comes() {
     let parlour = Parlour::new(&["One."]);
-    let mut child = Command::new(std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap())
-        .args(parlour.arguments(&["--session", "talk"]))
-        .envs(parlour.variables())
-        .current_dir(parlour.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = begun(&parlour, Stdio::piped());
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"@slow count\n").unwrap();
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
@@ -149,15 +154,7 @@ fn a_turn_that_did_not_come_to_its_end_is_named_once_whenever_somebody_comes() {
 #[test]
 fn a_chat_that_is_asked_to_end_stores_what_was_said() {
     let parlour = Parlour::new(&["One."]);
-    let mut child = Command::new(std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap())
-        .args(parlour.arguments(&["--session", "talk"]))
-        .envs(parlour.variables())
-        .current_dir(parlour.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = begun(&parlour, Stdio::piped());
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"@slow count\n").unwrap();
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
@@ -178,20 +175,12 @@ fn a_chat_that_is_asked_twice_to_end_takes_the_agent_along() {
                 setsid sh -c 'trap \"\" TERM INT HUP; echo $$ >child; while :; do sleep 1; done' &\n\
                 echo $$ >pid\nwhile :; do sleep 1; done\n";
     let parlour = Parlour::with(team, &[("deaf.sh", deaf)]);
-    let mut child = Command::new(std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap())
-        .args(parlour.arguments(&["--session", "talk"]))
-        .envs(parlour.variables())
-        .current_dir(parlour.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = begun(&parlour, Stdio::null());
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"hello\n").unwrap();
     let pids = ["pid", "child"].map(|name| pid_in(&parlour.path().join(name)));
     signal("-TERM", child.id());
-    std::thread::sleep(std::time::Duration::from_millis(200));
+    std::thread::sleep(std::time::Duration::from_millis(400));
     signal("-TERM", child.id());
     assert_eq!(child.wait().unwrap().code(), Some(130));
     for pid in &pids {

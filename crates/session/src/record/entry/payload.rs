@@ -165,6 +165,7 @@ fn read_turn(raw: &RawValue) -> Result<EntryKind, FieldError> {
         cause: object.need_text("cause")?.into(),
         error_class: take_boxed(&mut object, "errorClass")?,
         prompt_hash: take_boxed(&mut object, "promptHash")?,
+        prompt_recipe: object.take_some("promptRecipe").map(Json::of),
         native_session_id: take_boxed(&mut object, "nativeSessionId")?,
         unknown: object.rest(),
     }))

@@ -204,6 +204,7 @@ fn write_turn<'a, M: SerializeMap>(map: &mut M, turn: &'a Turn) -> Result<&'a Fi
     map.serialize_entry("cause", &turn.cause)?;
     write_some(map, "errorClass", turn.error_class.as_ref())?;
     write_some(map, "promptHash", turn.prompt_hash.as_ref())?;
+    write_some(map, "promptRecipe", turn.prompt_recipe.as_ref())?;
     write_some(map, "nativeSessionId", turn.native_session_id.as_ref())?;
     Ok(&turn.unknown)
 }

@@ -148,14 +148,17 @@ fn views() -> impl Strategy<Value = EntryKind> {
 fn turn() -> impl Strategy<Value = EntryKind> {
     let state = select(TurnState::ALL.to_vec());
     let texts = [(); 3].map(|()| option::of(boxed()));
-    (boxed(), state, boxed(), texts, fields()).prop_map(
-        |(member, state, cause, [error_class, prompt_hash, native_session_id], unknown)| {
+    let recipe = option::of(boxed().prop_map(|text| Json::text(&text)));
+    (boxed(), state, boxed(), texts, recipe, fields()).prop_map(
+        |(member, state, cause, texts, prompt_recipe, unknown)| {
+            let [error_class, prompt_hash, native_session_id] = texts;
             EntryKind::Turn(Turn {
                 member,
                 state,
                 cause,
                 error_class,
                 prompt_hash,
+                prompt_recipe,
                 native_session_id,
                 unknown,
             })

@@ -8,7 +8,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use tertulia_agent::AgentKind;
-use tertulia_team::file::{AgentFile, FoundAgent, MemberFile, TeamFile, TrustReason, write_new};
+use tertulia_team::file::{
+    AgentFile, FoundAgent, MemberFile, TeamFile, TrustReason, first_task, write_new,
+};
 
 use super::good;
 
@@ -145,8 +147,14 @@ fn a_new_file_has_the_person_the_agents_and_the_scribe() {
         default: Some("codex".into()),
         ..TeamFile::of(vec![
             MemberFile::human("ann"),
-            MemberFile::ai("codex", AgentFile::Codex),
-            MemberFile::ai("claude", AgentFile::Claude),
+            MemberFile {
+                role: Some("author: designs the change and writes it".into()),
+                ..MemberFile::ai("codex", AgentFile::Codex)
+            },
+            MemberFile {
+                role: Some("reviewer: looks for bugs, risks and missing tests".into()),
+                ..MemberFile::ai("claude", AgentFile::Claude)
+            },
             MemberFile::ai("scribe", AgentFile::Scribe),
         ])
     };
@@ -156,6 +164,16 @@ fn a_new_file_has_the_person_the_agents_and_the_scribe() {
     let reasons = tertulia_team::file::needs_trust(&team);
     let is_agent = |reason: &TrustReason| matches!(reason, TrustReason::Agent { .. });
     assert!(reasons.len() == 2 && reasons.iter().all(is_agent), "{reasons:?}");
+}
+
+#[test]
+fn the_first_task_that_is_suggested_lets_the_agents_hand_over() {
+    let agent = |agent| FoundAgent { agent, command: Vec::new(), version: None };
+    let two = [agent(AgentFile::Claude), agent(AgentFile::Codex)];
+    let task = first_task(&two);
+    assert!(task.starts_with("@claude ") && task.contains("ask codex to review it"), "{task}");
+    assert!(first_task(&two[..1]).starts_with("@claude "));
+    assert!(first_task(&[]).starts_with("@scribe "));
 }
 
 #[test]

@@ -1,0 +1,56 @@
+//! What an agent is sent, to the byte: the prompt with nothing in it that its program would obey, and the
+//! system text in front of it where the program takes one text only. Pure; the programs are started with
+//! it, and the driver stores how it was made.
+
+use crate::process::environment::Keys;
+use crate::process::neutral::{Reader, apply, edits};
+use crate::process::{Edit, Mentions, headed};
+use crate::{AgentKind, AgentSpec, TurnRequest};
+
+/// The text that the agent gets on its standard input, or as its prompt.
+pub fn sent_prompt(spec: &AgentSpec, request: &TurnRequest<'_>) -> String {
+    let (text, before) = whole(spec, request);
+    let mentions = request.mentions.behind(before);
+    apply(&text, &edits(&text, reader_of(spec), &mentions)).into_owned()
+}
+
+/// What is changed in a prompt that has no system text in front of it.
+pub fn prompt_edits(spec: &AgentSpec, prompt: &str, mentions: &Mentions) -> Vec<Edit> {
+    edits(prompt, reader_of(spec), mentions)
+}
+
+/// System text and prompt as one, and how many bytes stand in front of the prompt.
+fn whole(spec: &AgentSpec, request: &TurnRequest<'_>) -> (String, usize) {
+    let prompt = request.prompt;
+    let text = match spec.kind {
+        AgentKind::Gemini | AgentKind::Command(_) => headed(request.system, prompt),
+        AgentKind::Acp => match request.system.filter(|system| !system.trim().is_empty()) {
+            Some(system) => {
+                format!("<instructions>\n{}\n</instructions>\n\n{prompt}", system.trim_end())
+            }
+            None => prompt.to_owned(),
+        },
+        AgentKind::Claude | AgentKind::Codex | AgentKind::OpenAi(_) | AgentKind::Script(_) => {
+            prompt.to_owned()
+        }
+    };
+    let before = text.len() - prompt.len();
+    (text, before)
+}
+
+/// Who reads the prompt. Claude's adapters for the Agent Client Protocol hand it to Claude Code, which
+/// expands `@path` there too; they may be started by another program (`npx …/claude-agent-acp`).
+pub(crate) fn reader_of(spec: &AgentSpec) -> Reader {
+    match spec.kind {
+        AgentKind::Claude => Reader::Claude,
+        AgentKind::Gemini => Reader::Gemini,
+        AgentKind::Acp => {
+            let mut words = spec.program.iter().chain(&spec.args);
+            let is_claude = words.any(|word| Keys::of_program(word) == Keys::Anthropic);
+            if is_claude { Reader::Claude } else { Reader::Acp }
+        }
+        AgentKind::Codex | AgentKind::Command(_) | AgentKind::OpenAi(_) | AgentKind::Script(_) => {
+            Reader::Plain
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What every agent is told about the team: who it is, who else takes part, how to hand over and how to
+//! ask a person. The text depends on the team alone, so it is the same at every turn and prompt caches
+//! keep it. Pure; called by the driver, which puts it before the member's own instruction.
+
+use std::fmt::Write as _;
+
+use tertulia_agent::AgentKind;
+
+use crate::team::{Answers, Team, TeamMember};
+
+/// What a member's prompt says about the team.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Preamble {
+    /// The built-in text.
+    #[default]
+    BuiltIn,
+    /// Nothing.
+    Off,
+    /// This text.
+    Text(String),
+}
+
+/// The system text of a member: the preamble, then its instruction. `None` if both are empty.
+pub(crate) fn system_text(team: &Team, member: &TeamMember) -> Option<String> {
+    let preamble = match &member.preamble {
+        Preamble::BuiltIn => built_in(team, member),
+        Preamble::Off => String::new(),
+        Preamble::Text(text) => text.trim().to_owned(),
+    };
+    let instruction = member.instruction.as_deref().unwrap_or_default().trim();
+    let texts: Vec<&str> =
+        [&*preamble, instruction].into_iter().filter(|text| !text.is_empty()).collect();
+    (!texts.is_empty()).then(|| texts.join("\n\n"))
+}
+
+/// The built-in text.
+fn built_in(team: &Team, member: &TeamMember) -> String {
+    let name = &*member.member.name;
+    let mut text = format!("You are {name}, a member of a team that shares one conversation.\n");
+    text.push_str("Members:\n");
+    for one in team.members() {
+        let you = if one.member.name == member.member.name { " (you)" } else { "" };
+        let shown = one.member.display_name.as_deref().filter(|shown| *shown != &*one.member.name);
+        let shown = shown.map(|shown| format!(", called {shown}")).unwrap_or_default();
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "- {}{you}{shown}: {}", one.member.name, about(one));
+    }
+    text.push_str("Your final reply is added to the conversation, and every member can read it.\n");
+    let others = || team.members().iter().filter(|one| one.member.name != member.member.name);
+    let sign = Sign::of(member);
+    if let Some(agent) = others().find(|one| !one.is_person()) {
+        text.push_str(&sign.hand_over(&agent.member.name));
+    }
+    if let Some(person) = others().find(|one| one.is_person()) {
+        text.push_str(&sign.ask(&person.member.name));
+    }
+    text.push_str(
+        "Handing over is optional: if you address nobody, your reply completes the request. \
+         Names in code, quotes and tool output address nobody.",
+    );
+    text
+}
+
+/// How a member addresses others. Gemini CLI takes `@name` in a prompt for a file, so its agents learn
+/// the marker alone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Mention,
+    Marker,
+}
+
+impl Sign {
+    fn of(member: &TeamMember) -> Self {
+        match &member.answers {
+            Answers::Agent(spec) if matches!(spec.kind, AgentKind::Gemini) => Self::Marker,
+            _ => Self::Mention,
+        }
+    }
+
+    fn hand_over(self, name: &str) -> String {
+        match self {
+            Self::Mention => format!(
+                "To hand over, address a member in your final reply: \"@{name}, please check \
+                 this.\" or, on a line of its own, [NEXT: {name}]. That member answers next.\n"
+            ),
+            Self::Marker => format!(
+                "To hand over, end your final reply with a line of its own: [NEXT: {name}]. That \
+                 member answers next.\n"
+            ),
+        }
+    }
+
+    fn ask(self, name: &str) -> String {
+        match self {
+            Self::Mention => {
+                format!("To ask a person, address them the same way: \"@{name}, which one?\"\n")
+            }
+            Self::Marker => {
+                format!("To ask a person, write the question and then the line [NEXT: {name}].\n")
+            }
+        }
+    }
+}
+
+/// What a member does, in a few words.
+fn about(member: &TeamMember) -> String {
+    let kind = match &member.answers {
+        Answers::Person => "a person",
+        Answers::Scribe => "writes a summary of this conversation",
+        Answers::Librarian => "finds passages of past sessions",
+        Answers::Agent(spec) => match &spec.kind {
+            AgentKind::Claude => "Claude Code",
+            AgentKind::Codex => "Codex",
+            AgentKind::Gemini => "Gemini CLI",
+            AgentKind::Acp | AgentKind::OpenAi(_) => "an agent",
+            AgentKind::Command(_) => "a program",
+            AgentKind::Script(_) => "written answers",
+        },
+    };
+    match (&member.role, &member.answers) {
+        (Some(role), Answers::Person) => format!("{role} ({kind})"),
+        (Some(role), _) => role.to_string(),
+        (None, _) => kind.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Limits;
+
+    fn member(name: &str, role: &str) -> TeamMember {
+        TeamMember { role: Some(role.into()), ..TeamMember::scribe(name) }
+    }
+
+    fn four() -> Team {
+        let ann = TeamMember {
+            role: Some("owns the product and decides".into()),
+            ..TeamMember::person("ann")
+        };
+        let members = vec![
+            ann,
+            member("max", "author: designs the change and writes the code"),
+            member("eva", "reviewer: looks for bugs and missing tests"),
+            TeamMember::scribe("scribe"),
+        ];
+        Team::new(members, Limits::default(), None).unwrap()
+    }
+
+    #[test]
+    fn a_member_learns_who_it_is_who_else_is_there_and_how_to_hand_over() {
+        let team = four();
+        let text = system_text(&team, team.member("max").unwrap()).unwrap();
+        assert_eq!(
+            text,
+            "You are max, a member of a team that shares one conversation.\n\
+             Members:\n\
+             - ann: owns the product and decides (a person)\n\
+             - max (you): author: designs the change and writes the code\n\
+             - eva: reviewer: looks for bugs and missing tests\n\
+             - scribe: writes a summary of this conversation\n\
+             Your final reply is added to the conversation, and every member can read it.\n\
+             To hand over, address a member in your final reply: \"@eva, please check this.\" or, \
+             on a line of its own, [NEXT: eva]. That member answers next.\n\
+             To ask a person, address them the same way: \"@ann, which one?\"\n\
+             Handing over is optional: if you address nobody, your reply completes the request. \
+             Names in code, quotes and tool output address nobody."
+        );
+    }
+
+    #[test]
+    fn the_preamble_of_a_team_of_four_has_at_most_a_kibibyte() {
+        let team = four();
+        for member in team.members() {
+            let bytes = system_text(&team, member).unwrap().len();
+            assert!(bytes <= 1024, "{}: {bytes} bytes", member.member.name);
+        }
+    }
+
+    #[test]
+    fn the_instruction_follows_the_preamble() {
+        let team = four();
+        let max = TeamMember {
+            instruction: Some("Write Rust.".into()),
+            ..team.member("max").unwrap().clone()
+        };
+        let text = system_text(&team, &max).unwrap();
+        assert!(text.starts_with("You are max,"), "{text}");
+        assert!(text.ends_with("\n\nWrite Rust."), "{text}");
+    }
+
+    #[test]
+    fn a_preamble_can_be_switched_off_or_replaced() {
+        let team = four();
+        let max = |preamble| TeamMember { preamble, ..team.member("max").unwrap().clone() };
+        assert_eq!(system_text(&team, &max(Preamble::Off)), None);
+        let own = max(Preamble::Text(" You are alone.\n".into()));
+        assert_eq!(system_text(&team, &own).as_deref(), Some("You are alone."));
+    }
+}

@@ -1,0 +1,186 @@
+//! What an agent was sent can be read from the log: to the byte, after changes of the team, without what was
+//! redacted, and for little room.
+
+use tertulia_agent::CommandOutput;
+use tertulia_session::{EntryId, EntryKind, TurnState};
+use tertulia_store::{ListFilter, Range, SessionStore, StoreUrl};
+use tertulia_team::{Driver, PromptLost, SentPrompt, TeamMember, sent_prompt};
+
+use crate::driver::{Heard, begin, scripted, shell, team, texts};
+
+/// The started turns of a member.
+fn started(driver: &Driver, member: &str) -> Vec<EntryId> {
+    let is_started = |kind: &EntryKind| {
+        matches!(kind, EntryKind::Turn(turn)
+            if turn.state == TurnState::Started && *turn.member == *member)
+    };
+    let started = driver.entries().iter().filter(|entry| is_started(&entry.kind));
+    started.map(|entry| entry.id.clone()).collect()
+}
+
+#[test]
+fn every_prompt_can_be_read_again_to_the_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    let count = folder.path().join("count");
+    // Saves what it gets, answers with a marker, and never with the same words.
+    let script = format!(
+        "n=$(ls {0} | wc -l); cat >{0}/$(printf %03d $n); echo \"Answer $n.\"; echo '[NEXT: ann]'",
+        count.display()
+    );
+    std::fs::create_dir(&count).unwrap();
+    let mut max = shell("max", CommandOutput::Text, &script);
+    max.window = 3;
+    max.instruction = Some("Answer @once, /please.".to_owned());
+    let (_, mut driver) = begin(team(vec![max, scripted("eva", &["Yes. @ann"])]));
+    let mut heard = Heard::default();
+    for number in 0..80 {
+        let text =
+            format!("@max [DROP: eva] Question {number} about the gateway.\n\n  It is @odd.");
+        driver.say(None, &text, &mut heard).unwrap();
+        driver.run(&mut heard).unwrap();
+        if number % 5 == 0 {
+            driver.say(None, "[TEAM_TASK: Find the gateway] @eva ready?", &mut heard).unwrap();
+            driver.run(&mut heard).unwrap();
+        }
+    }
+    let turns = started(&driver, "max");
+    assert_eq!(turns.len(), 80);
+    let mut recalled = 0;
+    for (number, turn) in turns.iter().enumerate() {
+        let sent = sent_prompt(driver.entries(), turn).unwrap();
+        let received = std::fs::read_to_string(count.join(format!("{number:03}"))).unwrap();
+        assert_eq!(sent.text, received, "prompt {number}");
+        assert_eq!((&*sent.member, sent.system, sent.redacted), ("max", None, Vec::new()));
+        recalled += usize::from(received.contains("recall"));
+    }
+    assert!(recalled > 10, "passages were recalled {recalled} times");
+}
+
+#[test]
+fn an_answer_and_every_entry_of_a_turn_name_the_same_prompt() {
+    let (_, mut driver) =
+        begin(team(vec![scripted("max", &["Yes."]), TeamMember::scribe("scribe")]));
+    let mut heard = Heard::default();
+    driver.say(None, "@max ready?", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    driver.say(None, "@scribe and you?", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let entries = driver.entries();
+    let expected = sent_prompt(entries, &started(&driver, "max")[0]).unwrap();
+    let named: Vec<SentPrompt> =
+        entries.iter().filter_map(|entry| sent_prompt(entries, &entry.id).ok()).collect();
+    // Queued, started, done, and the answer.
+    assert_eq!(named, vec![expected; 4]);
+    let lost = |id: &EntryId| sent_prompt(entries, id).unwrap_err();
+    assert!(matches!(lost(&entries[0].id), PromptLost::NoTurn(_)));
+    let scribe = &started(&driver, "scribe")[0];
+    assert!(matches!(lost(scribe), PromptLost::NotRecorded { .. }));
+}
+
+#[test]
+fn a_prompt_is_still_shown_after_the_team_has_changed() {
+    let store = SessionStore::memory();
+    let mut heard = Heard::default();
+    let mut driver =
+        Driver::begin(&store, None, team(vec![scripted("max", &["Yes."])]), false).unwrap();
+    driver.say(None, "@max ready?", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let turn = started(&driver, "max").remove(0);
+    let before = sent_prompt(driver.entries(), &turn).unwrap();
+    let session = driver.session().clone();
+    drop(driver);
+    let mut max = scripted("max", &["No."]);
+    max.instruction = Some("Be brief.".to_owned());
+    let opened = Driver::reopen(&store, &session, team(vec![max]), false, &mut heard).unwrap();
+    let mut driver = opened.driver;
+    driver.say(None, "@max and now?", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    assert_eq!(sent_prompt(driver.entries(), &turn).unwrap(), before);
+    let after = sent_prompt(driver.entries(), &started(&driver, "max")[1]).unwrap();
+    assert!(
+        after.text.contains("Be brief.") && after.text.contains("@max ready?"),
+        "{}",
+        after.text
+    );
+}
+
+#[test]
+fn what_was_redacted_is_in_no_recorded_prompt() {
+    let (store, mut driver) = begin(team(vec![scripted("max", &["Noted."])]));
+    let mut heard = Heard::default();
+    for text in ["@max key ab12", "@max go", "@max on"] {
+        driver.say(None, text, &mut heard).unwrap();
+        driver.run(&mut heard).unwrap();
+    }
+    let session = driver.session().clone();
+    let secret = driver.entries().iter().find(|entry| {
+        matches!(&entry.kind, EntryKind::Message(message) if message.text().contains("ab12"))
+    });
+    let secret = secret.unwrap().id.clone();
+    let turns = started(&driver, "max");
+    drop(driver);
+    store.redact(&session, &secret, None).unwrap();
+    let stored = store.load(&session, &Range::Branch { tail: None, limit: None }).unwrap();
+    let entries: Vec<_> = stored.into_iter().map(|stored| stored.entry).collect();
+    for turn in &turns {
+        let sent = sent_prompt(&entries, turn).unwrap();
+        assert!(!sent.text.contains("ab12"), "{}", sent.text);
+        assert_eq!(sent.redacted, [secret.clone()]);
+        assert!(sent.text.contains(&format!("[redacted: {secret}]")), "{}", sent.text);
+    }
+}
+
+#[test]
+fn the_record_of_a_thousand_prompts_takes_at_most_three_percent_of_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sessions.db");
+    let store = SessionStore::open(&StoreUrl::Sqlite(path.clone())).unwrap();
+    let members = || {
+        let answers: Vec<String> = (0..500).map(answer).collect();
+        let answers: Vec<&str> = answers.iter().map(String::as_str).collect();
+        team(vec![scripted("max", &answers), scripted("eva", &answers)])
+    };
+    let mut heard = Heard::default();
+    let mut driver = Driver::begin(&store, None, members(), false).unwrap();
+    for number in 0..500 {
+        let name = ["max", "eva"][number % 2];
+        let other = ["eva", "max"][number % 2];
+        let text = format!("@{name} look at part {number} of the plan. [NEXT: {other}]");
+        driver.say(None, &text, &mut heard).unwrap();
+        driver.run(&mut heard).unwrap();
+    }
+    let recorded: usize = driver
+        .entries()
+        .iter()
+        .filter_map(|entry| match &entry.kind {
+            EntryKind::Turn(turn) => turn.prompt_recipe.as_ref(),
+            _ => None,
+        })
+        .map(|recipe| recipe.as_str().len() + r#""promptRecipe":,"#.len())
+        .sum();
+    assert_eq!(texts(driver.entries()).len(), 1500);
+    let last = started(&driver, "eva").pop().unwrap();
+    assert!(sent_prompt(driver.entries(), &last).is_ok());
+    drop(driver);
+    let session = store.list(&ListFilter::default()).unwrap().remove(0).id;
+    assert!(store.info(&session).is_ok());
+    drop(store);
+    let beside = ["sessions.db", "sessions.db-wal"].map(|name| folder.path().join(name));
+    let bytes: u64 = beside.iter().filter_map(|path| path.metadata().ok()).map(|it| it.len()).sum();
+    let percent = recorded as f64 * 100.0 / (bytes as f64 - recorded as f64);
+    assert!(percent <= 3.0, "{recorded} of {bytes} bytes: {percent:.2} %");
+}
+
+/// An answer as agents write them: some 1,500 bytes, no two alike.
+fn answer(number: usize) -> String {
+    let sentence = |part: usize| {
+        let step = number * 31 + part * 7;
+        format!(
+            "Step {step} reads chunk {} of file src/part_{}.rs and writes {} rows. ",
+            step * 3,
+            step % 97,
+            step % 13 + 1
+        )
+    };
+    (0..20).map(sentence).collect()
+}
