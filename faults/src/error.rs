@@ -15,7 +15,9 @@ pub(crate) enum FaultsError {
     Store(#[from] StoreError),
     #[error("{what}: {source}")]
     Io { what: String, source: std::io::Error },
-    #[error("`{0}` is not here; install it (on Debian: apt-get install -y {0})")]
+    #[error(
+        "`{0}` is not here; `cargo xtask faults` installs it (on Debian: apt-get install -y {0})"
+    )]
     Missing(&'static str),
     #[error("{0}")]
     Unfit(String),

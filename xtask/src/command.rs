@@ -3,7 +3,7 @@
 
 use crate::bench::{is_quick, quality, store, table};
 use crate::workspace::{Workspace, WorkspaceError};
-use crate::{agents, bench, faults, fuzz, licences, process, test, tidy};
+use crate::{agents, bench, faults, fuzz, licences, soak, test, tidy};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -13,7 +13,10 @@ const USAGE: &str = "\
 Usage: cargo xtask <command>
 
 Commands:
-  test                           all of the checks below, in the order in which CI runs them
+  test                           all that must pass, as in CI; it installs what the tests need
+  soak [--runs N] [--load N] [--minutes N] [--package P]
+                                 the tests again and again (30 times) while the machine is busy, to
+                                 find tests that fail now and then
   licences                       every dependency has a licence on the allow-list
   tidy                           headers, lengths, leftovers, machine paths, Markdown links
   agents [install]               the tests with the real agent programs, which are installed in the
@@ -38,6 +41,7 @@ pub(crate) enum Command {
     Agents(agents::Order),
     Fuzz(fuzz::Options),
     Faults(faults::Options),
+    Soak(soak::Options),
     Bench(Vec<String>),
     /// The quality bench, on the data in this folder.
     Quality(Option<PathBuf>),
@@ -86,7 +90,9 @@ pub(crate) enum Error {
     #[error(transparent)]
     Fuzz(#[from] fuzz::FuzzError),
     #[error(transparent)]
-    Faults(process::ProcessError),
+    Faults(#[from] faults::FaultsError),
+    #[error(transparent)]
+    Soak(#[from] soak::SoakError),
     #[error(transparent)]
     Bench(#[from] bench::BenchError),
 }
@@ -103,6 +109,7 @@ impl Error {
             | Self::Agents(_)
             | Self::Fuzz(_)
             | Self::Faults(_)
+            | Self::Soak(_)
             | Self::Bench(_) => ExitCode::FAILURE,
         }
     }
@@ -122,6 +129,7 @@ pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command
         "agents" => agents::Order::parse(rest).map(Command::Agents),
         "fuzz" => fuzz::Options::parse(rest).map(Command::Fuzz),
         "faults" => faults::Options::parse(rest).map(Command::Faults),
+        "soak" => soak::Options::parse(rest).map(Command::Soak),
         "bench" if rest.first().is_some_and(|word| word == "quality") => {
             quality::parse(&rest[1..]).map(Command::Quality)
         }
@@ -146,9 +154,8 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Tidy => tidy::run(&workspace)?,
         Command::Agents(order) => agents::run(&workspace, order)?,
         Command::Fuzz(options) => fuzz::run(&workspace, &options)?,
-        Command::Faults(options) => {
-            faults::run(&workspace, &options).map_err(Error::Faults)?;
-        }
+        Command::Faults(options) => faults::run(&workspace, &options)?,
+        Command::Soak(options) => soak::run(&workspace, &options)?,
         Command::Bench(arguments) => bench::run(&workspace, &arguments)?,
         Command::Quality(folder) => quality::run(&workspace, folder)?,
         Command::Store { quick } => store::run(&workspace, quick)?,

@@ -3,9 +3,19 @@
 
 use crate::command::UsageError;
 use crate::process::{self, ProcessError};
+use crate::provide::{self, ProvideError};
 use crate::workspace::Workspace;
 
 const PACKAGE: &str = "tertulia-faults";
+
+/// Why the harness did not run, or which promise it found broken.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FaultsError {
+    #[error(transparent)]
+    Provide(#[from] ProvideError),
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+}
 
 /// What is to be run, and how much of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,9 +75,11 @@ fn number(option: &'static str, value: Option<&String>) -> Result<u64, UsageErro
 }
 
 /// Runs the harness; it prints its figures and fails where a promise is broken.
-pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), ProcessError> {
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), FaultsError> {
+    provide::install()?;
     let mut harness = workspace.cargo(["run", "--release", "--locked", "-p", PACKAGE, "--"]);
-    process::run(harness.args(options.arguments()))
+    process::run(harness.args(options.arguments()))?;
+    Ok(())
 }
 
 #[cfg(test)]

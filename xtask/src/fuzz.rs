@@ -99,6 +99,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), FuzzEr
             command.arg(seeds);
         }
         command.arg("--").args(libfuzzer_options(options.runs));
+        println!("{target}: fuzzing");
         let runs = run_target(&target, &mut command)?;
         println!("{target}: {runs} runs");
     }

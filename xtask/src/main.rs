@@ -15,6 +15,8 @@ mod faults;
 mod fuzz;
 mod licences;
 mod process;
+mod provide;
+mod soak;
 mod test;
 mod tidy;
 mod workspace;

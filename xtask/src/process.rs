@@ -1,6 +1,7 @@
 //! Starting other programs and judging how they ended. All commands use it.
 
 use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 /// A program that could not be started, or did not end well.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +26,28 @@ pub(crate) enum ProcessError {
 pub(crate) fn run(command: &mut Command) -> Result<(), ProcessError> {
     let status = command.status().map_err(|source| not_started(command, source))?;
     judge(command, status)
+}
+
+/// How often is said that a silent program still runs.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The same for a program that prints nothing for a long time: now and then a line says that it still runs.
+pub(crate) fn run_silent(command: &mut Command, what: &str) -> Result<(), ProcessError> {
+    let mut child = command.spawn().map_err(|source| not_started(command, source))?;
+    let began = Instant::now();
+    let mut next = SIGN_OF_LIFE;
+    loop {
+        let status = child.try_wait().map_err(|source| unreadable(command, source))?;
+        if let Some(status) = status {
+            return judge(command, status);
+        }
+        if began.elapsed() >= next {
+            println!("{what}: {} s so far", next.as_secs());
+            next += SIGN_OF_LIFE;
+        }
+        std::thread::sleep(LOOK);
+    }
 }
 
 /// Runs a program to its end and returns what it wrote to standard output.
@@ -80,6 +103,15 @@ mod tests {
         command.arg("--no-such-flag").stderr(Stdio::null());
         let message = run(&mut command).unwrap_err().to_string();
         assert!(message.starts_with("`rustc --no-such-flag` ended with"), "{message}");
+    }
+
+    #[test]
+    fn a_silent_program_is_judged_as_any_other() {
+        let mut command = Command::new("rustc");
+        run_silent(command.arg("--version").stdout(Stdio::null()), "rustc").unwrap();
+        let mut command = Command::new("rustc");
+        command.arg("--no-such-flag").stderr(Stdio::null());
+        assert!(run_silent(&mut command, "rustc").is_err());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! `.ci/run` call it, so that a change that passes here passes there.
 
 use crate::process::{self, ProcessError};
+use crate::provide::{ProvideError, Provided};
 use crate::workspace::Workspace;
 use crate::{agents, fuzz, licences, tidy};
 use std::fmt::Write as _;
@@ -24,6 +25,8 @@ pub(crate) enum StepError {
     #[error(transparent)]
     Process(#[from] ProcessError),
     #[error(transparent)]
+    Provide(#[from] ProvideError),
+    #[error(transparent)]
     Licences(#[from] licences::LicenceError),
     #[error(transparent)]
     Tidy(#[from] tidy::TidyError),
@@ -35,15 +38,27 @@ pub(crate) enum StepError {
 
 type Check = fn(&Workspace) -> Result<(), StepError>;
 
-const STEPS: [(&str, Check); 8] = [
-    ("format", format),
-    ("clippy", clippy),
-    ("tests", tests),
-    ("docs", docs),
-    ("licences", licences),
-    ("tidy", tidy),
-    ("agents", agents),
-    ("fuzz", fuzz),
+/// One of the checks.
+struct Step {
+    name: &'static str,
+    /// What it does, for whoever waits.
+    what: &'static str,
+    check: Check,
+}
+
+const fn step(name: &'static str, what: &'static str, check: Check) -> Step {
+    Step { name, what, check }
+}
+
+const STEPS: [Step; 8] = [
+    step("format", "cargo fmt --check", format),
+    step("clippy", "cargo clippy on all targets; compiles everything the first time", clippy),
+    step("tests", "cargo test, with the programs and the server that some tests need", tests),
+    step("docs", "cargo doc without warnings", docs),
+    step("licences", "every dependency has an allowed licence", licences),
+    step("tidy", "headers, lengths, leftovers, links", tidy),
+    step("agents", "the real agent programs, installed once (some 900 MB)", agents),
+    step("fuzz", "a short run of every fuzz target", fuzz),
 ];
 
 /// Runs all steps, stops at the first that fails, and says what each took.
@@ -51,11 +66,15 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), TestError> {
     let total = STEPS.len();
     let mut times = Vec::with_capacity(total);
     let mut failure = None;
-    for (number, (name, check)) in (1..).zip(STEPS) {
-        println!("\n== {number}/{total} {name}");
+    println!("{total} steps: {}", STEPS.map(|step| step.name).join(", "));
+    for (number, Step { name, what, check }) in (1..).zip(STEPS) {
+        println!("\n== {number}/{total} {name}: {what}");
         let started = Instant::now();
         let result = check(workspace);
-        times.push((name, started.elapsed()));
+        let time = started.elapsed();
+        times.push((name, time));
+        let verdict = if result.is_ok() { "passed" } else { "failed" };
+        println!("-- {number}/{total} {name} {verdict}, {:.1} s", time.as_secs_f64());
         if let Err(source) = result {
             failure = Some(TestError { number, total, name, source });
             break;
@@ -84,7 +103,11 @@ fn clippy(workspace: &Workspace) -> Result<(), StepError> {
 }
 
 fn tests(workspace: &Workspace) -> Result<(), StepError> {
-    process::run(&mut workspace.cargo(["test", "--workspace", "--locked"]))?;
+    let provided = Provided::start()?;
+    let mut command = workspace.cargo(["test", "--workspace", "--locked"]);
+    provided.tell(&mut command);
+    process::run(&mut command)?;
+    println!("stopping what was started for the tests");
     Ok(())
 }
 

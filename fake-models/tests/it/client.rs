@@ -31,6 +31,17 @@ pub(crate) fn post(models: &FakeModels, path: &str, body: &Value) -> Reply {
 
 /// Asks the server at an address.
 pub(crate) fn post_to(address: &str, path: &str, body: &Value) -> Reply {
+    post_and_then(address, path, body, "", || {})
+}
+
+/// The same; does something as soon as this text has come.
+pub(crate) fn post_and_then(
+    address: &str,
+    path: &str,
+    body: &Value,
+    text: &str,
+    then: impl FnOnce(),
+) -> Reply {
     let body = body.to_string();
     let mut stream = TcpStream::connect(address).unwrap();
     let head =
@@ -40,6 +51,14 @@ pub(crate) fn post_to(address: &str, path: &str, body: &Value) -> Reply {
     // Nothing more is asked, so the server ends the connection after its reply.
     stream.shutdown(std::net::Shutdown::Write).unwrap();
     let mut bytes = Vec::new();
+    let has_come = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(text);
+    while !has_come(&bytes) {
+        let mut piece = [0; 1024];
+        let count = stream.read(&mut piece).unwrap();
+        assert_ne!(count, 0, "{text:?} did not come");
+        bytes.extend_from_slice(&piece[..count]);
+    }
+    then();
     stream.read_to_end(&mut bytes).unwrap();
     read(&String::from_utf8(bytes).unwrap())
 }

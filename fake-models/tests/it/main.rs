@@ -5,7 +5,6 @@
 mod client;
 
 use std::net::TcpStream;
-use std::time::Duration;
 
 use client::{Reply, post};
 use serde_json::{Value, json};
@@ -146,16 +145,8 @@ fn a_server_that_is_dropped_hangs_up_and_is_gone() {
     let models = start([Step::Stall("a beginning".into())]);
     let address = models.url().trim_start_matches("http://").to_owned();
     let [(path, body), ..] = requests("hello");
-    std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| client::post_to(&address, path, &body));
-        while models.asked().is_empty() {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        std::thread::sleep(Duration::from_millis(50));
-        drop(models);
-        let reply = waiting.join().unwrap();
-        assert_eq!(streamed_text(&reply), "a beginning");
-        assert!(!reply.is_whole);
-    });
+    let reply = client::post_and_then(&address, path, &body, "beginning", || drop(models));
+    assert_eq!(streamed_text(&reply), "a beginning");
+    assert!(!reply.is_whole);
     assert!(TcpStream::connect(&address).is_err());
 }

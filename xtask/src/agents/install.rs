@@ -55,7 +55,7 @@ pub(super) fn find_or_install(
     if programs.is_dir() {
         return Ok(programs);
     }
-    println!("the agent programs are not here yet; installing them in {}", folder.display());
+    println!("installing the agent programs with npm, some 900 MB, in {}", folder.display());
     let fresh = all.join(format!("new-{}", std::process::id()));
     let installed = install(machine, &fresh).and_then(|()| put_in_place(&fresh, &folder));
     if installed.is_err() {
@@ -80,7 +80,7 @@ fn install(machine: &Machine, fresh: &Path) -> Result<(), AgentsError> {
     npm.arg("--cache").arg(&npm_cache);
     // Exact versions: npm takes older ones by itself where Node is older than a package likes.
     npm.args(PACKAGES.map(|package| format!("{}@{}", package.name, package.version)));
-    process::run(&mut npm)?;
+    process::run_silent(&mut npm, "npm install")?;
     fs::remove_dir_all(&npm_cache).map_err(files(&npm_cache))?;
     link_programs(fresh)
 }

@@ -12,11 +12,16 @@ use tertulia_session::json::Json;
 
 use crate::fake_acp::{agent, rude_agent};
 use crate::recorder::{Recorder, error_of, text_of};
-use crate::stage::{Stage, is_alive};
+use crate::stage::{Stage, is_alive, with_growing_time};
 
 fn spec_of(stage: &Stage) -> AgentSpec {
-    let mut spec = stage.spec(AgentKind::Acp);
-    spec.timeouts.after_final = Duration::from_secs(5);
+    stage.spec(AgentKind::Acp)
+}
+
+/// The same for an agent that ends by itself once it was told, and takes its time.
+fn patient_spec_of(stage: &Stage) -> AgentSpec {
+    let mut spec = spec_of(stage);
+    spec.timeouts.grace = Duration::from_secs(60);
     spec
 }
 
@@ -165,9 +170,9 @@ fn otherwise_the_person_is_asked() {
 
 #[test]
 fn where_nobody_can_answer_the_turn_ends_and_says_so() {
-    let stage = agent("chunk 'I will.'; may; hear; hear; stop cancelled; hear");
+    let stage = agent("trap '' TERM; chunk 'I will.'; may; hear; hear; stop cancelled; hear");
     let mut recorder = Recorder { answer: PermissionAnswer::EndTurn, ..Recorder::default() };
-    let report = play(&stage, &mut recorder);
+    let report = recorder.run(&patient_spec_of(&stage), &CancelToken::new());
     assert_eq!(report.ended, Ended::NeedsPerson);
     let (class, message) = error_of(&report);
     assert_eq!(class, ErrorClass::Refused);
@@ -182,15 +187,18 @@ fn where_nobody_can_answer_the_turn_ends_and_says_so() {
 
 #[test]
 fn the_clocks_stand_still_while_a_person_is_asked() {
-    let stage = agent("may; hear; chunk 'Done.'; stop end_turn; hear");
-    let mut spec = spec_of(&stage);
-    spec.timeouts.total = Duration::from_millis(2500);
-    spec.timeouts.silence = Duration::from_millis(2500);
-    let answer = PermissionAnswer::Choose("once".into());
-    let delay = Duration::from_millis(3000);
-    let mut recorder = Recorder { answer, delay, ..Recorder::default() };
-    let report = recorder.run(&spec, &CancelToken::new());
-    assert_eq!(text_of(&report), "Done.");
+    with_growing_time(|time| {
+        let stage = agent("may; hear; chunk 'Done.'; stop end_turn; hear");
+        let mut spec = spec_of(&stage);
+        spec.timeouts.total = time;
+        spec.timeouts.silence = time;
+        let answer = PermissionAnswer::Choose("once".into());
+        // The person takes longer than the whole turn may.
+        let delay = time + Duration::from_millis(100);
+        let mut recorder = Recorder { answer, delay, ..Recorder::default() };
+        let report = recorder.run(&spec, &CancelToken::new());
+        report.output.error.is_none() && text_of(&report) == "Done."
+    });
 }
 
 #[test]
@@ -291,11 +299,12 @@ fn another_version_of_the_protocol_is_setup() {
 
 #[test]
 fn a_cancelled_agent_is_told_and_its_processes_are_ended() {
-    let stage =
-        agent(r#"sleep 300 & echo $! >"$OUT/pid"; chunk 'Half'; hear; stop cancelled; sleep 300"#);
+    let stage = agent(
+        r#"trap '' TERM; sleep 300 & echo $! >"$OUT/pid"; chunk 'Half'; hear; stop cancelled"#,
+    );
     let cancel = CancelToken::new();
     let mut recorder = Recorder { cancel_on_text: Some(cancel.clone()), ..Recorder::default() };
-    let report = recorder.run(&spec_of(&stage), &cancel);
+    let report = recorder.run(&patient_spec_of(&stage), &cancel);
     assert_eq!(report.ended, Ended::Cancelled);
     assert_eq!(report.output.final_text, None);
     assert_eq!(report.output.partial_text.as_deref(), Some("Half"));
@@ -323,12 +332,14 @@ fn each_time_that_is_up_ends_the_turn() {
     assert_eq!(report.ended, Ended::TimedOut(Timeout::FirstByte));
     assert_eq!(error_of(&report).0, ErrorClass::Network);
 
-    let stuck = agent("chunk 'Half'; sleep 300");
-    let mut spec = spec_of(&stuck);
-    spec.timeouts.silence = short;
-    let report = Recorder::default().run(&spec, &CancelToken::new());
-    assert_eq!(report.ended, Ended::TimedOut(Timeout::Silence));
-    assert_eq!(report.output.partial_text.as_deref(), Some("Half"));
+    with_growing_time(|time| {
+        let stuck = agent("chunk 'Half'; sleep 300");
+        let mut spec = spec_of(&stuck);
+        spec.timeouts.silence = time;
+        let report = Recorder::default().run(&spec, &CancelToken::new());
+        assert_eq!(report.ended, Ended::TimedOut(Timeout::Silence));
+        report.output.partial_text.as_deref() == Some("Half")
+    });
 
     let lingering = agent("chunk 'All.'; stop end_turn; sleep 300");
     let mut spec = spec_of(&lingering);

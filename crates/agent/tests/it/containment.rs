@@ -29,20 +29,13 @@ fn assert_all_gone(stage: &Stage) {
 }
 
 /// Cancels once the script wrote this note.
-fn play_until(
-    note: &str,
-    stage: &Stage,
-    spec: &AgentSpec,
-    containment: Containment,
-) -> (TurnReport, Duration) {
+fn play_until(note: &str, stage: &Stage, spec: &AgentSpec, containment: Containment) -> TurnReport {
     let cancel = CancelToken::new();
     std::thread::scope(|scope| {
         let turn = scope.spawn(|| stage::play_held_by(containment, spec, &cancel));
         stage.await_note(note);
         cancel.cancel();
-        let since = Instant::now();
-        let report = turn.join().unwrap();
-        (report, since.elapsed())
+        turn.join().unwrap()
     })
 }
 
@@ -62,12 +55,11 @@ fn what_an_agent_leaves_behind_at_a_good_end_is_ended_and_counted() {
 fn a_cancel_ends_the_whole_tree() {
     for containment in CONTAINMENTS {
         let stage = Stage::new(&format!("{STRAYS}\necho part\necho >\"$OUT/ready\"\nsleep 300"));
-        let (report, time) = play_until("ready", &stage, &text(&stage), containment);
+        let report = play_until("ready", &stage, &text(&stage), containment);
         assert_eq!(report.ended, Ended::Cancelled);
         assert_eq!(stage::failure(&report), ("cancelled", "it was cancelled"));
         assert_eq!(report.output.partial_text.as_deref(), Some("part\n"));
         assert_all_gone(&stage);
-        assert!(time < Duration::from_secs(5), "{time:?}");
     }
 }
 
@@ -78,7 +70,11 @@ fn who_is_left_when_the_program_hears_the_polite_word_is_counted() {
         for (main, count) in [("exec sleep 300", 1..=2), ("while :; do sleep 0.05; done", 0..=0)] {
             let trap = if count.contains(&0) { "trap '' TERM\n" } else { "" };
             let stage = Stage::new(&format!("{trap}setsid sh -c '{deaf}' &\n{main}"));
-            let (report, _) = play_until("deaf", &stage, &text(&stage), containment);
+            let mut spec = text(&stage);
+            if trap.is_empty() {
+                spec.timeouts.grace = Duration::from_secs(60);
+            }
+            let report = play_until("deaf", &stage, &spec, containment);
             // One that had to be killed itself has left nobody behind. The deaf one may have a child.
             assert!(count.contains(&report.left_behind), "{report:?}");
             assert!(!is_alive(&stage.note("deaf")));
@@ -103,7 +99,7 @@ fn an_agent_that_is_deaf_to_the_polite_word_is_killed() {
             "trap '' TERM INT HUP\necho $$ >\"$OUT/pid\"\necho >\"$OUT/ready\"\n\
              while :; do sleep 0.1; done",
         );
-        let (report, _) = play_until("ready", &stage, &text(&stage), containment);
+        let report = play_until("ready", &stage, &text(&stage), containment);
         assert_eq!(report.ended, Ended::Cancelled);
         assert!(!is_alive(&stage.note("pid")));
     }
@@ -118,7 +114,7 @@ fn an_agent_that_hears_the_polite_word_may_tidy_up() {
         );
         let mut spec = text(&stage);
         spec.timeouts.grace = Duration::from_secs(20);
-        let (report, _) = play_until("ready", &stage, &spec, containment);
+        let report = play_until("ready", &stage, &spec, containment);
         assert_eq!(stage.note("tidy"), "tidy\n");
         // It ended with 0, and yet it did not answer.
         assert_eq!(stage::failure(&report), ("cancelled", "it was cancelled"));
@@ -128,7 +124,7 @@ fn an_agent_that_hears_the_polite_word_may_tidy_up() {
 #[test]
 fn a_control_group_holds_what_clears_its_environment() {
     if tertulia_agent::containment() != Containment::ControlGroup {
-        return;
+        return tertulia_test_needs::skip(tertulia_test_needs::Need::ControlGroups);
     }
     let stage = Stage::new(
         "env -i OUT=\"$OUT\" setsid sh -c '( sh -c '\\''echo $$ >\"$OUT/bare\"; \
@@ -259,6 +255,8 @@ fn leaving(test: &str, part: impl Fn(Containment)) {
 
 #[test]
 fn who_leaves_the_process_ends_all_turns_at_once() {
+    /// What agents have that are ended in good order.
+    const GRACE: Duration = Duration::from_secs(60);
     let test = "containment::who_leaves_the_process_ends_all_turns_at_once";
     leaving(test, |containment| {
         let script = format!(
@@ -267,16 +265,20 @@ fn who_leaves_the_process_ends_all_turns_at_once() {
         let stages = [Stage::new(&script), Stage::new(&script)];
         std::thread::scope(|scope| {
             let turns = stages.each_ref().map(|stage| {
-                let spec = text(stage);
+                let mut spec = text(stage);
+                spec.timeouts.grace = GRACE;
                 scope.spawn(move || stage::play_held_by(containment, &spec, &CancelToken::new()))
             });
             let mains = stages.each_ref().map(|stage| stage.await_note("main"));
             let since = Instant::now();
             tertulia_agent::end_all_now();
             let time = since.elapsed();
-            stages.iter().for_each(assert_all_gone);
-            assert!(mains.iter().all(|main| !is_alive(main)));
-            assert!(time < Duration::from_secs(1), "{time:?}");
+            // Those that were killed need a moment on a busy machine; the others would never go.
+            let pids = stages.iter().flat_map(|stage| NAMES.map(|name| stage.note(name)));
+            for pid in pids.chain(mains) {
+                await_that(|| !is_alive(&pid));
+            }
+            assert!(time < GRACE, "the agents were given time: {time:?}");
             for turn in turns {
                 assert_eq!(stage::failure(&turn.join().unwrap()).0, "crash");
             }
@@ -311,7 +313,7 @@ fn who_leaves_while_turns_are_being_started_leaves_nothing() {
             }
             await_that(|| living() > 0);
             tertulia_agent::end_all_now();
-            assert_eq!(living(), 0);
+            await_that(|| living() == 0);
         });
         assert_eq!(living(), 0);
     });

@@ -4,11 +4,12 @@
 use std::io::ErrorKind::{TimedOut, WouldBlock};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long it waits for a connection or a byte, whatever happens.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What the endpoint does next.
 pub(crate) enum Step {
@@ -26,6 +27,7 @@ pub(crate) enum Step {
 pub(crate) struct FakeEndpoint {
     pub(crate) base_url: String,
     thread: JoinHandle<Seen>,
+    asked: Receiver<()>,
 }
 
 /// What it was sent.
@@ -41,7 +43,14 @@ impl FakeEndpoint {
     pub(crate) fn start(steps: Vec<Step>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
-        Self { base_url, thread: std::thread::spawn(move || serve(&listener, steps)) }
+        let (sender, asked) = channel();
+        let thread = std::thread::spawn(move || serve(&listener, steps, &sender));
+        Self { base_url, thread, asked }
+    }
+
+    /// Waits until a request has arrived.
+    pub(crate) fn await_request(&self) {
+        self.asked.recv_timeout(PATIENCE).unwrap();
     }
 
     /// What it was sent, when it is done.
@@ -67,12 +76,14 @@ pub(crate) fn stream(steps: Vec<Step>) -> Vec<Step> {
     std::iter::once(Step::Send(head.into())).chain(steps).collect()
 }
 
-fn serve(listener: &TcpListener, steps: Vec<Step>) -> Seen {
+fn serve(listener: &TcpListener, steps: Vec<Step>, asked: &Sender<()>) -> Seen {
     let mut seen = Seen::default();
     let Some(mut socket) = accept(listener) else { return seen };
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     let is_reset = steps.iter().any(|step| matches!(step, Step::Reset));
     read_request(&mut socket, &mut seen, is_reset);
+    // Most tests do not wait for it.
+    let _ = asked.send(());
     let started = Instant::now();
     for step in steps {
         match step {

@@ -1,7 +1,7 @@
 //! Turns of an endpoint, against one that plays a script: what is sent, what is believed, and how every
 //! kind of trouble ends.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tertulia_agent::{
     AgentKind, CancelToken, Containment, Ended, Endpoint, Mentions, Timeout, TurnReport,
@@ -122,17 +122,16 @@ fn neither_done_nor_counts_are_needed_where_the_answer_says_that_it_stopped() {
 
 #[test]
 fn done_ends_the_turn_though_the_connection_stays() {
-    let started = Instant::now();
     let (report, _, seen) = turn(stream(vec![piece("All."), send("data: [DONE]\n\n"), Step::Hang]));
     assert_eq!(text_of(&report), "All.");
     assert_eq!(report.ended, Ended::ByItself);
     assert!(seen.hung_up.is_some(), "the connection is shut down");
-    assert!(started.elapsed() < Duration::from_secs(5));
 }
 
 #[test]
 fn an_answer_that_stopped_is_not_waited_for_without_end() {
-    let (report, ..) = turn(stream(vec![piece("All."), finish("stop"), Step::Hang]));
+    let steps = stream(vec![piece("All."), finish("stop"), Step::Hang]);
+    let report = slow_turn(steps, |times| times.after_final = Duration::from_millis(200));
     assert_eq!(text_of(&report), "All.");
     assert_eq!(report.ended, Ended::TimedOut(Timeout::AfterFinal));
 }
@@ -245,9 +244,10 @@ fn an_address_that_is_none_is_setup() {
 
 #[test]
 fn an_endpoint_that_nobody_serves_is_network() {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let base_url = format!("http://{}", free.local_addr().unwrap());
-    drop(free);
+    // The port of a client: it is taken, so that no other test gets it, and nobody listens there.
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = std::net::TcpStream::connect(other.local_addr().unwrap()).unwrap();
+    let base_url = format!("http://{}", client.local_addr().unwrap());
     let report = Recorder::default().run(&spec(endpoint(&base_url)), &CancelToken::new());
     let (class, message) = error_of(&report);
     assert_eq!(class, ErrorClass::Network, "{message}");
@@ -363,63 +363,48 @@ fn a_line_without_end_is_drained_and_not_kept() {
     assert_eq!(lengths, [64 * 1024 * 1024 + 8]);
 }
 
-/// Runs against a script with one short time, and gives the time it took.
-fn slow_turn(
-    steps: Vec<Step>,
-    set: impl Fn(&mut tertulia_agent::Timeouts),
-) -> (TurnReport, Duration) {
+/// Runs against a script with one short time. The endpoint would wait much longer.
+fn slow_turn(steps: Vec<Step>, set: impl Fn(&mut tertulia_agent::Timeouts)) -> TurnReport {
     let fake = FakeEndpoint::start(steps);
     let mut spec = spec(endpoint(&fake.base_url));
     set(&mut spec.timeouts);
-    let started = Instant::now();
     let report = Recorder::default().run(&spec, &CancelToken::new());
-    let took = started.elapsed();
     assert!(fake.seen().hung_up.is_some(), "the connection is shut down");
-    (report, took)
+    report
 }
 
 #[test]
 fn each_time_that_is_up_ends_the_turn_and_the_connection() {
     let short = Duration::from_millis(200);
-    let is_soon = |took: Duration| took >= short && took < Duration::from_secs(5);
-
-    let (report, took) = slow_turn(stream(vec![Step::Hang]), |times| times.first_byte = short);
+    let report = slow_turn(stream(vec![Step::Hang]), |times| times.first_byte = short);
     assert_eq!(report.ended, Ended::TimedOut(Timeout::FirstByte));
     assert_eq!(error_of(&report).0, ErrorClass::Network);
-    assert!(is_soon(took), "{took:?}");
 
-    let (report, took) = slow_turn(vec![Step::Hang], |times| times.first_byte = short);
+    let report = slow_turn(vec![Step::Hang], |times| times.first_byte = short);
     assert_eq!(report.ended, Ended::TimedOut(Timeout::FirstByte));
-    assert!(is_soon(took), "{took:?}");
 
-    let (report, took) =
-        slow_turn(stream(vec![piece("Half"), Step::Hang]), |times| times.silence = short);
+    let report = slow_turn(stream(vec![piece("Half"), Step::Hang]), |times| times.silence = short);
     assert_eq!(report.ended, Ended::TimedOut(Timeout::Silence));
     assert_eq!(report.output.partial_text.as_deref(), Some("Half"));
-    assert!(is_soon(took), "{took:?}");
 
     let drip = (0..8).flat_map(|_| [send(": still there\n"), Step::Pause(60)]);
     let drip = drip.chain([Step::Hang]).collect();
-    let (report, took) = slow_turn(stream(drip), |times| times.total = short);
+    let report = slow_turn(stream(drip), |times| times.total = short);
     assert_eq!(report.ended, Ended::TimedOut(Timeout::Total));
-    assert!(is_soon(took), "{took:?}");
 }
 
 #[test]
-fn a_cancelled_turn_ends_within_a_second_though_the_endpoint_is_silent() {
+fn a_cancelled_turn_ends_at_once_though_the_endpoint_is_silent() {
     for steps in [vec![Step::Hang], stream(vec![Step::Hang])] {
         let fake = FakeEndpoint::start(steps);
         let cancel = CancelToken::new();
         let word = cancel.clone();
-        let canceller = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(300));
-            word.cancel();
-            Instant::now()
-        });
-        let report = Recorder::default().run(&spec(endpoint(&fake.base_url)), &cancel);
-        let said = canceller.join().unwrap();
-        assert!(said.elapsed() < Duration::from_secs(1), "{:?}", said.elapsed());
-        assert_eq!(report.ended, Ended::Cancelled);
+        let spec = spec(endpoint(&fake.base_url));
+        let turn = std::thread::spawn(move || Recorder::default().run(&spec, &word));
+        fake.await_request();
+        cancel.cancel();
+        assert_eq!(turn.join().unwrap().ended, Ended::Cancelled);
+        // The endpoint would have waited much longer.
         assert!(fake.seen().hung_up.is_some(), "the connection is shut down");
     }
 }

@@ -1,18 +1,15 @@
 //! What is found on a machine.
 
-use std::os::unix::fs::PermissionsExt;
-
 use tertulia_agent::{ProbeKind, SignIn, probe};
 
-use crate::stage::is_in_own_process;
+use crate::stage::{executable, is_in_own_process};
 
 /// A folder with programs that play installed agents.
 fn programs(scripts: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, script) in scripts {
         let path = folder.path().join(name);
-        std::fs::write(&path, script).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        executable(&path, script);
     }
     folder
 }

@@ -77,7 +77,7 @@ impl Recorder {
     }
 }
 
-/// A spec with short times.
+/// A spec with times that are long where a test must not run into them.
 pub(crate) fn spec(kind: AgentKind) -> AgentSpec {
     AgentSpec {
         kind,
@@ -88,10 +88,10 @@ pub(crate) fn spec(kind: AgentKind) -> AgentSpec {
         cwd: std::env::temp_dir(),
         permissions: Permissions::Read,
         timeouts: Timeouts {
-            first_byte: Duration::from_secs(15),
-            silence: Duration::from_secs(15),
-            total: Duration::from_secs(20),
-            after_final: Duration::from_millis(300),
+            first_byte: Duration::from_secs(60),
+            silence: Duration::from_secs(60),
+            total: Duration::from_secs(90),
+            after_final: Duration::from_secs(60),
             grace: Duration::from_millis(300),
         },
         limits: Limits::default(),

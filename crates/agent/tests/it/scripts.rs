@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use tertulia_agent::{AgentKind, CancelToken, Containment, Ended, ScriptLine, TurnRequest, run};
+use tertulia_agent::{
+    AgentKind, CancelToken, Containment, Ended, Listener, PermissionAnswer, PermissionRequest,
+    ScriptLine, TurnRequest, run,
+};
 use tertulia_dialect::stream::StreamEvent;
 
 use crate::stage::{Ear, Stage, answer, failure, play, request};
@@ -34,19 +37,28 @@ fn each_turn_has_its_answer_and_the_last_one_stays() {
     }
 }
 
+/// Cancels a turn that has started.
+struct CancelsAtStart(CancelToken);
+
+impl Listener for CancelsAtStart {
+    fn event(&mut self, event: StreamEvent) {
+        assert!(matches!(event, StreamEvent::Started { .. }), "{event:?}");
+        self.0.cancel();
+    }
+
+    fn permit(&mut self, _request: &PermissionRequest) -> PermissionAnswer {
+        PermissionAnswer::Deny
+    }
+}
+
 #[test]
 fn a_delay_ends_when_the_turn_is_cancelled() {
     let stage = Stage::new("");
     let spec = stage.spec(AgentKind::Script(vec![line("late", Duration::from_secs(3600))]));
     let cancel = CancelToken::new();
-    std::thread::scope(|scope| {
-        let turn = scope.spawn(|| run(&spec, &request("go"), &cancel, &mut Ear::default()));
-        std::thread::sleep(Duration::from_millis(50));
-        cancel.cancel();
-        let report = turn.join().unwrap();
-        assert_eq!(report.ended, Ended::Cancelled);
-        assert_eq!(failure(&report), ("cancelled", "it was cancelled"));
-    });
+    let report = run(&spec, &request("go"), &cancel.clone(), &mut CancelsAtStart(cancel));
+    assert_eq!(report.ended, Ended::Cancelled);
+    assert_eq!(failure(&report), ("cancelled", "it was cancelled"));
 }
 
 #[test]

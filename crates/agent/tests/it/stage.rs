@@ -76,9 +76,28 @@ impl Stage {
 pub(crate) fn await_that(mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();
     while !is_so() {
-        assert!(started.elapsed() < Duration::from_secs(20), "it never came to be");
+        assert!(started.elapsed() < Duration::from_secs(120), "it never came to be");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Tries with longer and longer times until one is long enough for this machine, which may do much else; fails
+/// if none is. For tests in which a time must be up, but not before an agent came to a certain point.
+#[track_caller]
+pub(crate) fn with_growing_time(mut is_long_enough: impl FnMut(Duration) -> bool) {
+    let times = [300, 1_200, 4_800, 19_200].map(Duration::from_millis);
+    assert!(times.into_iter().any(&mut is_long_enough), "no time is long enough");
+}
+
+/// Writes a program file by another process. While this process has a file open for writing, each child that
+/// another test starts at that moment has it open too, and the system refuses to execute it ("text file busy").
+pub(crate) fn executable(path: &Path, script: &str) {
+    use std::io::Write;
+    let mut install = std::process::Command::new("install");
+    install.args(["-m", "755", "/dev/stdin"]).arg(path).stdin(std::process::Stdio::piped());
+    let mut install = install.spawn().unwrap();
+    install.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+    assert!(install.wait().unwrap().success(), "{}", path.display());
 }
 
 /// Hears a turn and keeps its events.

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use tertulia_agent::{AgentKind, AgentSpec, CommandOutput, Containment, Ended, Permissions};
 
-use crate::stage::{Stage, answer, failure, play};
+use crate::stage::{Stage, answer, executable, failure, play};
 
 fn text(stage: &Stage) -> AgentSpec {
     stage.spec(AgentKind::Command(CommandOutput::Text))
@@ -50,8 +50,7 @@ fn a_script_whose_interpreter_is_missing() {
     let stage = Stage::new("");
     let mut spec = text(&stage);
     let path = spec.cwd.join("bot");
-    std::fs::write(&path, "#!/nowhere/interpreter\n").unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    executable(&path, "#!/nowhere/interpreter\n");
     spec.program = Some("./bot".into());
     let report = play(&spec, "go");
     assert_eq!(failure(&report).0, "setup", "{report:?}");

@@ -1,15 +1,11 @@
 //! `tertulia demo`: in a moment, without files, key or network.
 
-use std::time::{Duration, Instant};
-
 use crate::room::Room;
 
 #[test]
 fn the_demo_shows_two_answers_and_what_each_member_received() {
     let room = Room::empty();
-    let began = Instant::now();
     let left = room.exits(0, &["demo"]);
-    assert!(began.elapsed() < Duration::from_secs(20));
     for text in [
         "52 messages",
         "you: @scribe",

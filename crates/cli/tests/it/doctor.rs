@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::room::Room;
+use crate::room::{Room, executable};
 
 /// The finding about something.
 fn finding(room: &Room, code: i32, about: &str) -> Value {
@@ -113,10 +113,9 @@ fn members_are_looked_for_with_their_own_settings() {
          base_url = \"http://127.0.0.1:9/v1\"\n",
     );
     std::fs::create_dir(room.path("bin")).unwrap();
-    for name in ["bin/clever", "bin/dull"] {
-        room.write(name, "#!/bin/sh\ntouch started\n");
-    }
-    make_executable(&room.path("bin/clever"));
+    let script = "#!/bin/sh\ntouch started\n";
+    room.write("bin/dull", script);
+    executable(&room.path("bin/clever"), script);
     let max = finding(&room, 1, "member max");
     let text = max["text"].as_str().unwrap();
     assert!(text.contains("bin/clever, not signed in"), "{text}");
@@ -126,9 +125,4 @@ fn members_are_looked_for_with_their_own_settings() {
     let far = finding(&room, 1, "member far");
     assert!(far["text"].as_str().unwrap().starts_with("endpoint http://127.0.0.1:9/v1, no key"));
     assert!(!room.path("started").exists(), "doctor started a program of a file without trust");
-}
-
-fn make_executable(path: &std::path::Path) {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
 use crate::harness::{repository_file, request};
+use crate::room::{feed, tell};
 
 fn start(arguments: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_tertulia"))
@@ -23,7 +24,7 @@ fn every_request_is_answered_before_the_next_is_written() {
     let mut stdin = child.stdin.take().unwrap();
     let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
     for _ in 0..3 {
-        writeln!(stdin, "{}", request("getTeamTask", "{}")).unwrap();
+        tell(&mut stdin, format!("{}\n", request("getTeamTask", "{}")).as_bytes());
         assert!(answers.next().unwrap().unwrap().contains("\"task\":null"));
     }
     drop(stdin);
@@ -68,8 +69,8 @@ fn a_message_of_a_hundred_megabytes_passes_through() {
     let writer = std::thread::spawn(move || {
         let text = "x".repeat(100_000_000);
         let params = format!(r#"{{"message":{{"content":"{text}","speaker":{{"roleId":"u"}}}}}}"#);
-        writeln!(stdin, "{}", request("addMessage", &params)).unwrap();
-        writeln!(stdin, "{}", request("getTeamTask", "{}")).unwrap();
+        let lines = [request("addMessage", &params), request("getTeamTask", "{}"), String::new()];
+        tell(&mut stdin, lines.join("\n").as_bytes());
     });
     let lines: Vec<usize> = BufReader::new(child.stdout.take().unwrap())
         .lines()
@@ -102,7 +103,7 @@ fn colours_come_when_they_are_forced_and_never_with_no_color() {
 
 #[test]
 fn log_lines_go_to_standard_error_when_asked_for() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tertulia"))
+    let child = Command::new(env!("CARGO_BIN_EXE_tertulia"))
         .arg("rpc")
         .env("TERTULIA_LOG", "debug")
         .env("NO_COLOR", "1")
@@ -112,8 +113,7 @@ fn log_lines_go_to_standard_error_when_asked_for() {
         .spawn()
         .unwrap();
     let params = r#"{"message":{"content":"x","speaker":{"roleId":"u"}}}"#;
-    writeln!(child.stdin.take().unwrap(), "{}", request("addMessage", params)).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = feed(child, format!("{}\n", request("addMessage", params)).as_bytes());
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(
         told.contains("DEBUG tertulia::context: [ContextManager] Message added: msg-1"),

@@ -1,9 +1,9 @@
 //! A folder with a team file, a store and a home of its own, where the real command runs. Nothing of the
 //! machine's user is seen or touched.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -54,10 +54,7 @@ impl Room {
 
     /// A program that is found in `PATH`.
     pub(crate) fn program(&self, name: &str, script: &str) {
-        use std::os::unix::fs::PermissionsExt;
-        let path = self.root().join("bin").join(name);
-        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        executable(&self.root().join("bin").join(name), &format!("#!/bin/sh\n{script}\n"));
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
@@ -84,10 +81,7 @@ impl Room {
 
     /// Runs the command with this standard input.
     pub(crate) fn tertulia_with(&self, arguments: &[&str], stdin: &[u8]) -> Left {
-        let mut child = self.start(arguments);
-        // It may end before it has read all.
-        let _ = child.stdin.take().unwrap().write_all(stdin);
-        Left::of(child)
+        Left::from(feed(self.start(arguments), stdin))
     }
 
     pub(crate) fn tertulia(&self, arguments: &[&str]) -> Left {
@@ -146,7 +140,10 @@ impl Room {
 
 impl Left {
     pub(crate) fn of(child: Child) -> Self {
-        let output = child.wait_with_output().unwrap();
+        Self::from(child.wait_with_output().unwrap())
+    }
+
+    fn from(output: Output) -> Self {
         Self {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).unwrap(),
@@ -160,12 +157,43 @@ impl Left {
     }
 }
 
+/// Gives a process all of its standard input and waits for what it leaves. It may end before it has read
+/// everything, and it may write before it has read everything: the test judges what it left.
+pub(crate) fn feed(mut child: Child, input: &[u8]) -> Output {
+    let mut stdin = child.stdin.take().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || tell(&mut stdin, input));
+        child.wait_with_output().unwrap()
+    })
+}
+
+/// Writes to a process that may have ended already. What it printed says why, so that is left to the test.
+#[track_caller]
+pub(crate) fn tell(stdin: &mut impl Write, bytes: &[u8]) {
+    match stdin.write_all(bytes).and_then(|()| stdin.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => panic!("{error}"),
+        _ => {}
+    }
+}
+
+/// Writes a program file by another process. While this process has a file open for writing, each child that
+/// another test starts at that moment has it open too, and the system refuses to execute it ("text file busy").
+pub(crate) fn executable(path: &Path, script: &str) {
+    let mut install = Command::new("install");
+    install.args(["-m", "755", "/dev/stdin"]).arg(path).stdin(Stdio::piped());
+    let output = feed(install.spawn().unwrap(), script.as_bytes());
+    assert!(output.status.success(), "{}", path.display());
+}
+
+/// Longer than anything takes, even on a machine that does much else.
+const LIMIT: Duration = Duration::from_secs(120);
+
 /// Waits until something is true; fails if that takes too long.
 #[track_caller]
 pub(crate) fn wait_until(what: &str, mut is_true: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_true() {
-        assert!(began.elapsed() < Duration::from_secs(60), "waited too long for: {what}");
+        assert!(began.elapsed() < LIMIT, "waited too long for: {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -180,9 +208,23 @@ pub(crate) fn pid_in(path: &Path) -> String {
 
 /// Whether a process of this id is there and no zombie.
 pub(crate) fn is_alive(pid: &str) -> bool {
+    state_of(pid).is_some_and(|state| state != 'Z' && state != 'X')
+}
+
+/// The state of a process as the system calls it: `T` for one that is stopped.
+fn state_of(pid: &str) -> Option<char> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = status.rsplit(") ").next().and_then(|rest| rest.chars().next());
-    state.is_some_and(|state| state != 'Z' && state != 'X')
+    status.rsplit(") ").next().and_then(|rest| rest.chars().next())
+}
+
+/// Sends several signals that arrive at the same moment: the process is stopped meanwhile.
+pub(crate) fn signals_at_once(names: &[&str], pid: u32) {
+    signal("-STOP", pid);
+    wait_until("a stopped process", || state_of(&pid.to_string()) == Some('T'));
+    for name in names {
+        signal(name, pid);
+    }
+    signal("-CONT", pid);
 }
 
 /// Sends a signal.

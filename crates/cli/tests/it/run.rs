@@ -1,6 +1,6 @@
 //! `tertulia run`: answers, exit codes, sessions, and what a person is told.
 
-use crate::room::Room;
+use crate::room::{Room, wait_until};
 
 /// A table of a person and two written members.
 const TEAM: &str = r#"
@@ -402,14 +402,11 @@ fn a_team_comes_from_the_flag_before_the_variable_before_the_project() {
 fn a_second_program_at_a_table_is_refused_and_stores_nothing() {
     let team = "[[member]]\nname = \"ann\"\nkind = \"human\"\n\
         [[member]]\nname = \"max\"\nagent = \"command\"\n\
-        command = [\"sh\", \"-c\", \"cat >/dev/null; touch begun; sleep 2; echo Done.\"]\n";
+        command = [\"sh\", \"-c\", \"cat >/dev/null; touch begun; until test -e go; do sleep 0.05; done; echo Done.\"]\n";
     let room = Room::new(team);
     room.exits(0, &["run", "[DROP: max]", "--session", "talk", "--trust"]);
     let first = room.start(&["run", "one", "--session", "talk"]);
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    while !room.path("begun").exists() && std::time::Instant::now() < until {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    wait_until("the first turn", || room.path("begun").exists());
     for words in [["run", "two", "--session", "talk"], ["run", "--continue", "--session", "talk"]] {
         let left = room.exits(1, &words);
         let told = "another program is at this table, so nothing was stored";
@@ -417,6 +414,7 @@ fn a_second_program_at_a_table_is_refused_and_stores_nothing() {
     }
     // Who only looks disturbs nobody.
     room.exits(0, &["context", "--member", "max", "--session", "talk"]);
+    room.write("go", "");
     let left = crate::room::Left::of(first);
     assert_eq!((left.code, &*left.stdout), (Some(0), "max:\nDone.\n"), "{left:?}");
     let said = |(who, text): &(String, String)| format!("{who}: {text}");

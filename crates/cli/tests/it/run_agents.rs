@@ -1,6 +1,6 @@
 //! `tertulia run` with programs as agents: trust, failures, floods, Ctrl-C and crashes.
 
-use crate::room::{Left, Room, is_alive, pid_in, signal, wait_until};
+use crate::room::{Left, Room, is_alive, pid_in, signal, signals_at_once, wait_until};
 
 /// A person, and an agent that is this script.
 fn team(script: &str) -> String {
@@ -195,15 +195,14 @@ fn a_flood_is_cut_off_and_told() {
     assert!(left.stderr.contains("max could not answer"), "{}", left.stderr);
 }
 
-/// As `timeout` does, which signals its child and then the whole group.
+/// As `timeout` does, which signals its child and then the whole group. Two different signals: of the same
+/// one the system would deliver only one.
 #[test]
 fn two_requests_to_end_at_the_same_moment_are_one() {
     let room = Room::new(&team(SLOW));
     let child = room.start(&["run", "hello", "--trust"]);
     let pid = pid_in(&room.path("pid"));
-    let process = child.id().to_string();
-    let twice = format!("kill -TERM {process}; sleep 0.02; kill -TERM {process}");
-    assert!(std::process::Command::new("sh").args(["-c", &twice]).status().unwrap().success());
+    signals_at_once(&["-TERM", "-INT"], child.id());
     let left = Left::of(child);
     assert_eq!(left.code, Some(130), "{left:?}");
     assert_eq!(left.stdout, "max (cut off):\none\ntwo\n");
@@ -235,10 +234,10 @@ fn an_interrupt_keeps_what_was_said_and_ends_the_agent() {
 }
 
 /// Does not mind being asked to end, and neither does its child in a session of its own.
-const DEAF: &str = "trap '' TERM INT HUP; cat > /dev/null; echo one
+const DEAF: &str = "trap 'echo asked > asked' TERM INT HUP; cat > /dev/null; echo one
 setsid sh -c 'trap \"\" TERM INT HUP; echo $$ > child; while :; do sleep 1; done' &
-( ( setsid sleep 300 & echo $! > orphan ) & )
-echo $$ > pid; while :; do sleep 1; done";
+( trap '' TERM INT HUP; ( setsid sleep 300 & echo $! > orphan ) & )
+echo $$ > pid; while :; do sleep 0.1; done";
 
 #[test]
 fn a_second_interrupt_ends_at_once_and_takes_the_agent_along() {
@@ -246,14 +245,15 @@ fn a_second_interrupt_ends_at_once_and_takes_the_agent_along() {
     let child = room.start(&["run", "hello", "--trust"]);
     let pids = ["pid", "child", "orphan"].map(|name| pid_in(&room.path(name)));
     signal("-INT", child.id());
-    std::thread::sleep(std::time::Duration::from_millis(400));
-    assert!(pids.iter().all(|pid| is_alive(pid)), "they are asked to end, and do not");
+    // The first request was heard; what comes a quarter of a second after it is another one.
+    wait_until("the agent is asked to end", || room.path("asked").exists());
+    std::thread::sleep(std::time::Duration::from_millis(300));
     signal("-INT", child.id());
     let left = Left::of(child);
     assert_eq!(left.code, Some(130), "{left:?}");
     // Not when the table is opened next: now.
     for pid in &pids {
-        assert!(!is_alive(pid), "{pid} lives on");
+        wait_until("the agent's end", || !is_alive(pid));
     }
     let before = room.entries();
     room.tertulia(&["run", "--continue"]);

@@ -233,20 +233,17 @@ fn commands_that_need_no_session_make_no_store() {
 
 #[test]
 fn without_a_home_only_sessions_are_missing() {
-    use std::io::Write;
-    let mut child = binary(std::path::Path::new(""))
+    let child = binary(std::path::Path::new(""))
         .env_remove("HOME")
         .arg("rpc")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    for method in ["getTeamTask", "listSessions"] {
-        writeln!(stdin, r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#).unwrap();
-    }
-    drop(stdin);
-    let told = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    let lines = ["getTeamTask", "listSessions"]
+        .map(|method| format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{method}\"}}\n"));
+    let output = crate::room::feed(child, lines.concat().as_bytes());
+    let told = String::from_utf8(output.stdout).unwrap();
     assert!(told.contains(r#""task":null"#), "{told}");
     assert!(told.contains("no home folder is known; name a store with --store"), "{told}");
 }

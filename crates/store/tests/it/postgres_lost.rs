@@ -2,7 +2,7 @@
 //! did not says what became of it, and trying again is harmless.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -29,21 +29,26 @@ fn is_lost(error: &StoreError) -> bool {
 
 #[test]
 fn appends_whose_connections_are_killed_are_there_once_or_not_at_all() {
-    let database = Database::new();
+    let Some(database) = Database::new() else { return };
     let store = SessionStore::open(&database.url()).unwrap();
     let session = filled(&store, "talk", chain(1));
-    let is_over = AtomicBool::new(false);
+    let (is_over, acknowledged) = (AtomicBool::new(false), AtomicUsize::new(0));
     let kept: Vec<Vec<String>> = thread::scope(|scope| {
         let writers: Vec<_> = (0..4)
             .map(|writer| {
-                let (store, session) = (store.clone(), session.clone());
-                scope.spawn(move || append_on_and_on(&store, &session, writer))
+                let (store, session, count) = (store.clone(), session.clone(), &acknowledged);
+                scope.spawn(move || append_on_and_on(&store, &session, writer, count))
             })
             .collect();
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
+                let before = acknowledged.load(Ordering::Relaxed);
                 database.ask(KILL);
-                thread::sleep(Duration::from_millis(7));
+                while acknowledged.load(Ordering::Relaxed) == before
+                    && !is_over.load(Ordering::Relaxed)
+                {
+                    thread::sleep(Duration::from_millis(2));
+                }
             }
         });
         let kept = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
@@ -55,19 +60,25 @@ fn appends_whose_connections_are_killed_are_there_once_or_not_at_all() {
 
 #[test]
 fn what_was_acknowledged_survives_crashes_of_the_server() {
-    let server = Server::start();
+    let Some(server) = Server::start() else { return };
+    let acknowledged = AtomicUsize::new(0);
     let store = SessionStore::open(&server.url()).unwrap();
     let session = filled(&store, "talk", chain(1));
     let kept: Vec<Vec<String>> = thread::scope(|scope| {
         let writers: Vec<_> = (0..4)
             .map(|writer| {
-                let (store, session) = (store.clone(), session.clone());
-                scope.spawn(move || append_on_and_on(&store, &session, writer))
+                let (store, session, count) = (store.clone(), session.clone(), &acknowledged);
+                scope.spawn(move || append_on_and_on(&store, &session, writer, count))
             })
             .collect();
-        while !writers.iter().all(|writer| writer.is_finished()) {
+        let is_over = || writers.iter().all(|writer| writer.is_finished());
+        while !is_over() {
+            let before = acknowledged.load(Ordering::Relaxed);
             server.crash();
-            thread::sleep(Duration::from_millis(100));
+            // It has to do something before it crashes again.
+            while !is_over() && acknowledged.load(Ordering::Relaxed) == before {
+                thread::sleep(Duration::from_millis(5));
+            }
         }
         writers.into_iter().map(|writer| writer.join().unwrap()).collect()
     });
@@ -87,13 +98,21 @@ fn all_are_there_once(store: &SessionStore, session: &SessionId, kept: &[Vec<Str
 }
 
 /// The ids that were acknowledged.
-fn append_on_and_on(store: &SessionStore, session: &SessionId, writer: usize) -> Vec<String> {
+fn append_on_and_on(
+    store: &SessionStore,
+    session: &SessionId,
+    writer: usize,
+    acknowledged: &AtomicUsize,
+) -> Vec<String> {
     let mut kept = Vec::new();
     for number in 0..40 {
         let ids = [format!("w{writer}-{number}-a"), format!("w{writer}-{number}-b")];
         let batch = || Append::of(ids.iter().map(|id| said(id, Some("e1"), "text")));
         match store.append(session, batch()) {
-            Ok(appended) => assert_eq!(appended.appended_count, 2),
+            Ok(appended) => {
+                acknowledged.fetch_add(1, Ordering::Relaxed);
+                assert_eq!(appended.appended_count, 2);
+            }
             Err(error) => {
                 assert!(is_lost(&error), "{error}");
                 continue;
@@ -116,8 +135,8 @@ fn behind(proxy: &Proxy, database: &Database) -> SessionStore {
 
 #[test]
 fn a_commit_whose_answer_is_lost_is_found_to_be_stored() {
-    let database = Database::new();
-    let proxy = Proxy::start();
+    let Some(database) = Database::new() else { return };
+    let proxy = Proxy::start(&database);
     let store = behind(&proxy, &database);
     let session = filled(&store, "talk", chain(2));
     proxy.next(Fault::LoseAnswer);
@@ -132,8 +151,8 @@ fn a_commit_whose_answer_is_lost_is_found_to_be_stored() {
 
 #[test]
 fn a_commit_that_never_arrives_is_made_again() {
-    let database = Database::new();
-    let proxy = Proxy::start();
+    let Some(database) = Database::new() else { return };
+    let proxy = Proxy::start(&database);
     let store = behind(&proxy, &database);
     let session = filled(&store, "talk", chain(2));
     proxy.next(Fault::LoseCommit);
@@ -146,9 +165,9 @@ fn a_commit_that_never_arrives_is_made_again() {
 
 #[test]
 fn a_commit_without_a_server_afterwards_is_unknown_and_may_be_tried_again() {
-    let database = Database::new();
+    let Some(database) = Database::new() else { return };
     for (fault, stored) in [(Fault::LoseAnswer, 0), (Fault::LoseCommit, 1)] {
-        let proxy = Proxy::start();
+        let proxy = Proxy::start(&database);
         let store = behind(&proxy, &database);
         let name = format!("talk{stored}");
         let session = filled(&store, &name, chain(2));
@@ -165,8 +184,8 @@ fn a_commit_without_a_server_afterwards_is_unknown_and_may_be_tried_again() {
 
 #[test]
 fn an_append_that_was_never_sent_is_not_stored() {
-    let database = Database::new();
-    let proxy = Proxy::start();
+    let Some(database) = Database::new() else { return };
+    let proxy = Proxy::start(&database);
     let store = behind(&proxy, &database);
     let session = filled(&store, "talk", chain(2));
     proxy.refuse_from_now_on();
@@ -178,24 +197,16 @@ fn an_append_that_was_never_sent_is_not_stored() {
 
 #[test]
 fn a_session_that_somebody_holds_is_busy() {
-    let database = Database::new();
+    let Some(database) = Database::new() else { return };
     let store = SessionStore::open(&database.url()).unwrap();
     let session = filled(&store, "talk", chain(1));
-    thread::scope(|scope| {
-        let holder = scope.spawn(|| {
-            database.ask(
-                "BEGIN; SELECT FROM tertulia.session WHERE id = 'talk' FOR UPDATE; \
-                 SELECT pg_sleep(12); COMMIT",
-            )
-        });
-        thread::sleep(Duration::from_millis(300));
-        let error = store.append(&session, Append::of([link(2, "two")])).unwrap_err();
-        assert_eq!(error.outcome(), Outcome::NotStored);
-        let StoreError::SessionWriteFailed { problem, .. } = &error else { panic!("{error}") };
-        assert_eq!(*problem, Problem::Busy { seconds: 10 });
-        // Reading is not kept from anything.
-        assert_eq!(store.load(&session, &Range::All).unwrap().len(), 1);
-        holder.join().unwrap();
-    });
+    let holder = database.hold("SELECT FROM tertulia.session WHERE id = 'talk' FOR UPDATE");
+    let error = store.append(&session, Append::of([link(2, "two")])).unwrap_err();
+    assert_eq!(error.outcome(), Outcome::NotStored);
+    let StoreError::SessionWriteFailed { problem, .. } = &error else { panic!("{error}") };
+    assert_eq!(*problem, Problem::Busy { seconds: 10 });
+    // Reading is not kept from anything.
+    assert_eq!(store.load(&session, &Range::All).unwrap().len(), 1);
+    drop(holder);
     store.append(&session, Append::of([link(2, "two")])).unwrap();
 }

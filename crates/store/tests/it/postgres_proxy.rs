@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::postgres_server;
+use crate::postgres_server::Database;
 
 /// What happens to the next commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,9 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    pub(crate) fn start() -> Self {
+    /// Stands before the server of this database.
+    pub(crate) fn start(database: &Database) -> Self {
+        let socket = database.socket();
         let folder = TempDir::new().unwrap();
         let listener = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).unwrap();
         let state = Arc::<State>::default();
@@ -45,7 +47,7 @@ impl Proxy {
                 if shared.refuses.load(Ordering::Relaxed) {
                     continue;
                 }
-                let server = UnixStream::connect(postgres_server::socket()).unwrap();
+                let server = UnixStream::connect(&socket).unwrap();
                 let (back, forth) = (server.try_clone().unwrap(), client.try_clone().unwrap());
                 let state = Arc::clone(&shared);
                 thread::spawn(move || to_server(client, server, &state));

@@ -73,7 +73,8 @@ fn fill(store: &SessionStore, round: usize, logs: &Logs) {
 
 #[test]
 fn every_store_gives_the_same_hits() {
-    let places = [Place::memory(), Place::sqlite(), Place::postgres()];
+    let Some(postgres) = Place::postgres() else { return };
+    let places = [Place::memory(), Place::sqlite(), postgres];
     let rounds = std::cell::Cell::new(0);
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
         cases: 12,

@@ -1,141 +1,87 @@
-//! A PostgreSQL server for this test process: started when the first test wants it, reached by a
-//! socket in a folder of its own, and stopped when the process ends, however it ends. Every test has a
-//! database of its own on it.
+//! A PostgreSQL server for these tests: the one that `cargo xtask test` started, or one of this process,
+//! started when the first test wants it and stopped when the process ends, however it ends. Both are reached by
+//! a socket in a folder. Every test has a database of its own. Nothing is installed here: where there is no
+//! server and there are no programs for one, the tests are skipped by name.
 
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tertulia_store::StoreUrl;
-use tokio_postgres::{NoTls, SimpleQueryMessage};
+use tertulia_test_needs::{Need, POSTGRES, PostgresServer, skip};
+use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
+use tokio_postgres::{Client, Error, NoTls, SimpleQueryMessage};
 
-/// Waits until its input is closed, which happens when the test process is gone, and stops the server.
-/// An interrupt from the keyboard reaches it too and must not keep it from that.
-const WATCHDOG: &str = r#"
-    trap '' INT TERM HUP
-    bin=$1
-    dir=$(mktemp -d "${TMPDIR:-/tmp}/tertulia-pg.XXXXXX") || exit 1
-    fail() { cat "$dir/log" >&2; rm -rf "$dir"; exit 1; }
-    "$bin/initdb" --no-sync --encoding=UTF8 --locale=C --username=tertulia --auth=trust \
-        -D "$dir/data" >"$dir/log" 2>&1 || fail
-    printf '%s\n' 'local all locked scram-sha-256' 'local all all trust' >"$dir/data/pg_hba.conf"
-    "$bin/pg_ctl" -D "$dir/data" -w -t 60 -l "$dir/log" \
-        -o "-k $dir -c listen_addresses='' -c max_connections=300 -c fsync=on" \
-        start >/dev/null 2>>"$dir/log" || fail
-    echo "$dir"
-    cat >/dev/null
-    "$bin/pg_ctl" -D "$dir/data" -m immediate -w stop >/dev/null 2>&1
-    rm -rf "$dir"
-"#;
-
-static SERVER: LazyLock<Server> = LazyLock::new(Server::start);
-static DATABASES: AtomicU32 = AtomicU32::new(0);
-
-/// A server of its own, for tests that harm it.
-pub(crate) struct Server {
-    /// The folder of the socket.
-    folder: String,
-    /// Its input is open as long as the process lives.
-    watchdog: Child,
+/// The server that most tests share.
+enum Shared {
+    Given(String),
+    Own(PostgresServer),
 }
 
+static SHARED: LazyLock<Option<Shared>> = LazyLock::new(|| match std::env::var(POSTGRES) {
+    Ok(folder) => Some(Shared::Given(folder)),
+    Err(_) => start().map(Shared::Own),
+});
+static DATABASES: AtomicU32 = AtomicU32::new(0);
+
+/// The folder of the socket of the shared server; none where there is none, and then the test is skipped.
+fn shared_folder() -> Option<&'static str> {
+    match &*SHARED {
+        Some(Shared::Given(folder)) => Some(folder),
+        Some(Shared::Own(server)) => Some(server.folder()),
+        None => {
+            skip(Need::PostgreSql);
+            None
+        }
+    }
+}
+
+fn start() -> Option<PostgresServer> {
+    let programs = PostgresServer::find_programs()?;
+    Some(PostgresServer::start(programs).unwrap())
+}
+
+/// A server of its own, for tests that harm it.
+pub(crate) struct Server(PostgresServer);
+
 impl Server {
-    pub(crate) fn start() -> Self {
-        let mut command = as_postgres("sh");
-        command.args(["-c", WATCHDOG, "watchdog"]).arg(programs());
-        let watchdog = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        let mut watchdog = watchdog.expect("sh, or setpriv of util-linux, is missing");
-        let mut folder = String::new();
-        let mut said = BufReader::new(watchdog.stdout.take().unwrap());
-        said.read_line(&mut folder).unwrap();
-        let folder = folder.trim().to_owned();
-        assert!(!folder.is_empty(), "the PostgreSQL server did not start; see above");
-        Self { folder, watchdog }
+    /// Starts one; none where there are no programs for it, and then the test is skipped.
+    pub(crate) fn start() -> Option<Self> {
+        let server = start();
+        if server.is_none() {
+            skip(Need::PostgreSql);
+        }
+        server.map(Self)
     }
 
     /// The database that every server has.
     pub(crate) fn url(&self) -> StoreUrl {
-        let folder = self.folder.replace('/', "%2F");
+        let folder = self.0.folder().replace('/', "%2F");
         StoreUrl::Postgres(format!("postgres://tertulia@{folder}/postgres"))
     }
 
     /// Ends all its processes without giving them time for anything, and starts it again.
     pub(crate) fn crash(&self) {
-        let mut command = as_postgres(programs().join("pg_ctl").to_str().unwrap());
-        command.args(["-m", "immediate", "-w", "-l", "/dev/null", "restart", "-D"]);
-        command.arg(Path::new(&self.folder).join("data"));
-        let done = command.stdin(Stdio::null()).stdout(Stdio::null()).status().unwrap();
-        assert!(done.success(), "the server did not start again");
+        self.0.crash().unwrap();
     }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.watchdog.stdin.take());
-        let _ = self.watchdog.wait();
-    }
-}
-
-/// The server refuses to run as root.
-fn as_postgres(program: &str) -> Command {
-    let mut command = match is_root() {
-        true => {
-            let mut command = Command::new("setpriv");
-            command.args(["--reuid=postgres", "--regid=postgres", "--init-groups", program]);
-            command
-        }
-        false => Command::new(program),
-    };
-    command.current_dir("/");
-    command
-}
-
-fn is_root() -> bool {
-    let id = Command::new("id").arg("-u").output().expect("id of coreutils is missing");
-    id.stdout.trim_ascii() == b"0"
-}
-
-/// The folder with `initdb` and `pg_ctl`; Debian's package is installed where there is none.
-fn programs() -> PathBuf {
-    if let Some(found) = look() {
-        return found;
-    }
-    if is_root() {
-        let install = "apt-get update && apt-get install -y --no-install-recommends postgresql";
-        let _ = Command::new("sh").args(["-c", install]).status();
-    }
-    look().unwrap_or_else(|| {
-        panic!(
-            "initdb and pg_ctl are missing, in PATH and in /usr/lib/postgresql/*/bin; install the \
-             package postgresql"
-        )
-    })
-}
-
-fn look() -> Option<PathBuf> {
-    let in_path = std::env::var_os("PATH").unwrap_or_default();
-    let mut folders: Vec<_> = std::env::split_paths(&in_path).collect();
-    if let Ok(versions) = Path::new("/usr/lib/postgresql").read_dir() {
-        let mut found: Vec<_> = versions.flatten().map(|one| one.path().join("bin")).collect();
-        found.sort();
-        folders.extend(found.into_iter().rev());
-    }
-    let has = |folder: &PathBuf, name| folder.join(name).is_file();
-    folders.into_iter().find(|folder| has(folder, "initdb") && has(folder, "pg_ctl"))
 }
 
 /// A database for one test, taken away after it.
 pub(crate) struct Database {
     pub(crate) name: String,
+    folder: &'static str,
 }
 
 impl Database {
-    pub(crate) fn new() -> Self {
-        let name = format!("test_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
-        ask("postgres", &format!("CREATE DATABASE {name} TEMPLATE template0"));
-        Self { name }
+    /// A new one; none where there is no server, and then the test is skipped.
+    pub(crate) fn new() -> Option<Self> {
+        let folder = shared_folder()?;
+        let number = DATABASES.fetch_add(1, Ordering::Relaxed);
+        // Several processes may test on one server.
+        let name = format!("test_{}_{number}", std::process::id());
+        ask(folder, "postgres", &format!("CREATE DATABASE {name} TEMPLATE template0"));
+        Some(Self { name, folder })
     }
 
     pub(crate) fn url(&self) -> StoreUrl {
@@ -144,44 +90,74 @@ impl Database {
 
     /// Where a user finds it.
     pub(crate) fn address(&self, user: &str, settings: &str) -> String {
-        let folder = SERVER.folder.replace('/', "%2F");
+        let folder = self.folder.replace('/', "%2F");
         format!("postgres://{user}@{folder}/{}{settings}", self.name)
+    }
+
+    /// The socket of its server.
+    pub(crate) fn socket(&self) -> PathBuf {
+        Path::new(self.folder).join(".s.PGSQL.5432")
     }
 
     /// Runs statements as somebody who may do anything; the values of the last one, row by row.
     pub(crate) fn ask(&self, sql: &str) -> Vec<Vec<Option<String>>> {
-        ask(&self.name, sql)
+        ask(self.folder, &self.name, sql)
+    }
+
+    /// Runs a statement in a transaction that stays open until it is dropped. What the statement locks is
+    /// locked when this returns.
+    pub(crate) fn hold(&self, sql: &str) -> Hold {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let client = runtime.block_on(async {
+            let (client, _) = connect(self.folder, &self.name).await;
+            client.batch_execute(&format!("BEGIN; {sql}")).await.unwrap();
+            client
+        });
+        Hold { client, runtime }
     }
 }
 
 impl Drop for Database {
     fn drop(&mut self) {
-        ask("postgres", &format!("DROP DATABASE {} WITH (FORCE)", self.name));
+        ask(self.folder, "postgres", &format!("DROP DATABASE {} WITH (FORCE)", self.name));
     }
 }
 
-/// The socket of the server.
-pub(crate) fn socket() -> PathBuf {
-    Path::new(&SERVER.folder).join(".s.PGSQL.5432")
+/// An open transaction.
+pub(crate) struct Hold {
+    client: Client,
+    runtime: Runtime,
 }
 
-fn ask(database: &str, sql: &str) -> Vec<Vec<Option<String>>> {
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let _ = self.runtime.block_on(self.client.batch_execute("COMMIT"));
+    }
+}
+
+/// A connection that is driven by the runtime it was made in.
+async fn connect(folder: &str, database: &str) -> (Client, JoinHandle<Result<(), Error>>) {
+    let mut config = tokio_postgres::Config::new();
+    config.host_path(folder).user("tertulia").dbname(database);
+    let (client, connection) = config.connect(NoTls).await.unwrap();
+    (client, tokio::spawn(connection))
+}
+
+fn ask(folder: &str, database: &str, sql: &str) -> Vec<Vec<Option<String>>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let mut config = tokio_postgres::Config::new();
-        config.host_path(&SERVER.folder).user("tertulia").dbname(database);
-        let (client, connection) = config.connect(NoTls).await.unwrap();
-        let driver = tokio::spawn(connection);
-        let said =
-            client.simple_query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    let said = runtime.block_on(async {
+        let (client, driver) = connect(folder, database).await;
+        let said = client.simple_query(sql).await;
+        let said = said.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
         drop(client);
         let _ = driver.await;
-        let rows = said.iter().filter_map(|message| match message {
-            SimpleQueryMessage::Row(row) => {
-                Some((0..row.len()).map(|at| row.get(at).map(str::to_owned)).collect())
-            }
-            _ => None,
-        });
-        rows.collect()
-    })
+        said
+    });
+    let rows = said.iter().filter_map(|message| match message {
+        SimpleQueryMessage::Row(row) => {
+            Some((0..row.len()).map(|at| row.get(at).map(str::to_owned)).collect())
+        }
+        _ => None,
+    });
+    rows.collect()
 }

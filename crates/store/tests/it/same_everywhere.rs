@@ -168,6 +168,8 @@ proptest! {
 
     #[test]
     fn postgres_answers_as_memory_does(steps in proptest::collection::vec(step(), 1..40)) {
-        check_same(&[Place::memory(), Place::postgres()], &steps)?;
+        if let Some(postgres) = Place::postgres() {
+            check_same(&[Place::memory(), postgres], &steps)?;
+        }
     }
 }

@@ -42,7 +42,7 @@ fn what_two_programs_say_stands_in_one_log() {
 
 #[test]
 fn an_answer_is_stored_though_somebody_wrote_meanwhile() {
-    let slow = "cat >/dev/null; echo started; sleep 0.5; echo done";
+    let slow = "cat >/dev/null; echo started; echo done";
     let members = || team(vec![shell("max", CommandOutput::Text, slow)]);
     let (store, mut one) = begin(members());
     one.say(None, "Go.", &mut Heard::default()).unwrap();
@@ -64,12 +64,11 @@ fn an_answer_is_stored_though_somebody_wrote_meanwhile() {
 #[test]
 fn a_message_to_a_table_that_runs_elsewhere_is_queued_and_answered_there() {
     let store = SessionStore::memory();
-    let slow = "cat >/dev/null; sleep 1; echo done";
+    let slow = "cat >/dev/null; echo done";
     let members = || team(vec![shell("max", CommandOutput::Text, slow)]);
     let mut one = Driver::begin(&store, None, members(), false).unwrap();
     let mut other = reopen(&store, one.session(), members());
     one.say(None, "Go.", &mut Heard::default()).unwrap();
-    std::thread::sleep(Duration::from_millis(300));
     let mut heard = Heard::default();
     other.say(None, "And this?", &mut heard).unwrap();
     assert_eq!(other.run(&mut heard).unwrap(), Pause::Elsewhere);

@@ -17,6 +17,7 @@ command = ["sh", "asker.sh"]
 
 /// Greets, takes the prompt, asks, and says what came of it.
 const ASKER: &str = r#"
+trap '' TERM
 hear() { IFS= read -r line || exit 0; }
 say() { printf '%s\n' "$1"; }
 chunk() { say '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"'"$1"'"}}}}'; }

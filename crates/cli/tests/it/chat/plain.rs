@@ -1,13 +1,13 @@
 //! Without a terminal: lines in, plain text out.
 
-use std::io::Write;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 use super::Parlour;
-use crate::room::{is_alive, pid_in, signal};
+use crate::room::{feed, is_alive, pid_in, signal, tell, wait_until};
 
 pub(super) fn chat(parlour: &Parlour, more: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap())
+    let child = Command::new(std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap())
         .args(parlour.arguments(more))
         .envs(parlour.variables())
         .current_dir(parlour.path())
@@ -16,8 +16,7 @@ pub(super) fn chat(parlour: &Parlour, more: &[&str], input: &[u8]) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    child.stdin.take().unwrap().write_all(input).unwrap();
-    child.wait_with_output().unwrap()
+    feed(child, input)
 }
 
 /// What a chat prints, without what differs from run to run.
@@ -128,7 +127,7 @@ fn a_turn_that_did_not_come_to_its_end_is_named_once_whenever_somebody_comes() {
     let parlour = Parlour::new(&["One."]);
     let mut child = begun(&parlour, Stdio::piped());
     let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(b"@slow count\n").unwrap();
+    tell(&mut stdin, b"@slow count\n");
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
     assert!(lines.by_ref().any(|line| line.unwrap().contains("count 1")));
     child.kill().unwrap();
@@ -156,7 +155,7 @@ fn a_chat_that_is_asked_to_end_stores_what_was_said() {
     let parlour = Parlour::new(&["One."]);
     let mut child = begun(&parlour, Stdio::piped());
     let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(b"@slow count\n").unwrap();
+    tell(&mut stdin, b"@slow count\n");
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
     assert!(lines.by_ref().any(|line| line.unwrap().contains("count 3")));
     let kill = Command::new("kill").arg(child.id().to_string()).status().unwrap();
@@ -171,20 +170,22 @@ fn a_chat_that_is_asked_to_end_stores_what_was_said() {
 fn a_chat_that_is_asked_twice_to_end_takes_the_agent_along() {
     let team = "[[member]]\nname = \"ann\"\nkind = \"human\"\n\n\
                 [[member]]\nname = \"max\"\nagent = \"command\"\ncommand = [\"sh\", \"deaf.sh\"]\n";
-    let deaf = "trap '' TERM INT HUP\ncat >/dev/null\n\
+    let deaf = "trap 'echo asked >asked' TERM INT HUP\ncat >/dev/null\n\
                 setsid sh -c 'trap \"\" TERM INT HUP; echo $$ >child; while :; do sleep 1; done' &\n\
-                echo $$ >pid\nwhile :; do sleep 1; done\n";
+                echo $$ >pid\nwhile :; do sleep 0.1; done\n";
     let parlour = Parlour::with(team, &[("deaf.sh", deaf)]);
     let mut child = begun(&parlour, Stdio::null());
     let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(b"hello\n").unwrap();
+    tell(&mut stdin, b"hello\n");
     let pids = ["pid", "child"].map(|name| pid_in(&parlour.path().join(name)));
     signal("-TERM", child.id());
-    std::thread::sleep(std::time::Duration::from_millis(400));
+    // The first request was heard; what comes a quarter of a second after it is another one.
+    wait_until("the agent is asked to end", || parlour.path().join("asked").exists());
+    std::thread::sleep(Duration::from_millis(300));
     signal("-TERM", child.id());
     assert_eq!(child.wait().unwrap().code(), Some(130));
     for pid in &pids {
-        assert!(!is_alive(pid), "{pid} lives on");
+        wait_until("the agent's end", || !is_alive(pid));
     }
     let shown = talk(&parlour, &["--session", "talk"], "");
     assert!(shown.contains("ann: hello"), "{shown}");

@@ -1,29 +1,51 @@
 //! A pseudo-terminal with the command on it, and an emulator that says what is on the screen.
+//!
+//! The emulator goes on only while a test looks at the screen, one piece of output after the other. So a test
+//! sees every state of the screen, however late it looks.
 
+use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, NativePtySystem, PtySize, PtySystem};
 
 use super::Parlour;
+use crate::room::wait_until;
 
 /// Longer than anything takes, even on a machine that does much else.
-const LIMIT: Duration = Duration::from_secs(90);
+const LIMIT: Duration = Duration::from_secs(120);
+/// How long the end of the output is waited for once the process is gone: another process that was started in
+/// the same moment may have the terminal open for a while.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
+/// What was written so far, as far as somebody looked.
 struct Seen {
     emulator: vt100::Parser,
     raw: Vec<u8>,
-    is_over: bool,
-    /// Nobody reads what is written.
-    is_stalled: bool,
+    pieces: Receiver<Vec<u8>>,
+}
+
+impl Seen {
+    fn take(&mut self, piece: &[u8]) {
+        self.emulator.process(piece);
+        self.raw.extend_from_slice(piece);
+    }
+
+    fn contents(&self) -> String {
+        self.emulator.screen().contents()
+    }
 }
 
 /// The terminal.
 pub(super) struct Terminal {
-    seen: Arc<(Mutex<Seen>, Condvar)>,
+    seen: RefCell<Seen>,
+    /// Nobody reads what is written.
+    is_stalled: Arc<AtomicBool>,
     keyboard: Box<dyn Write + Send>,
     master: Box<dyn MasterPty + Send>,
     child: Box<dyn Child + Send + Sync>,
@@ -76,19 +98,31 @@ impl Terminal {
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
         let emulator = vt100::Parser::new(number(24), number(80), 1000);
-        let seen = Seen { emulator, raw: Vec::new(), is_over: false, is_stalled: false };
-        let seen = Arc::new((Mutex::new(seen), Condvar::new()));
+        let (sender, pieces) = channel();
+        let seen = RefCell::new(Seen { emulator, raw: Vec::new(), pieces });
+        let is_stalled = Arc::new(AtomicBool::new(false));
         let reader = pair.master.try_clone_reader().unwrap();
         let keyboard = pair.master.take_writer().unwrap();
-        let shared = Arc::clone(&seen);
-        thread::spawn(move || watch(reader, &shared));
-        Self { seen, keyboard, master: pair.master, child }
+        let flag = Arc::clone(&is_stalled);
+        thread::spawn(move || watch(reader, &sender, &flag));
+        Self { seen, is_stalled, keyboard, master: pair.master, child }
     }
 
-    /// Types.
+    /// Types. A program that has ended already is found by whatever the test waits for next.
     pub(super) fn types(&mut self, keys: &str) {
-        self.keyboard.write_all(keys.as_bytes()).unwrap();
-        self.keyboard.flush().unwrap();
+        let _ = self.keyboard.write_all(keys.as_bytes());
+        let _ = self.keyboard.flush();
+    }
+
+    /// Waits until the program has read all that was typed, so that it reads what is typed next apart from it.
+    #[track_caller]
+    pub(super) fn has_read(&self) {
+        let path = self.master.tty_name().unwrap();
+        let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NOCTTY;
+        let terminal = rustix::fs::open(path, flags, rustix::fs::Mode::empty()).unwrap();
+        wait_until("that the keys are read", || {
+            rustix::io::ioctl_fionread(&terminal).unwrap() == 0
+        });
     }
 
     /// Waits until the screen is as wanted; gives what is on it.
@@ -99,19 +133,22 @@ impl Terminal {
 
     #[track_caller]
     fn until_screen(&self, what: &str, is_wanted: impl Fn(&vt100::Screen) -> bool) -> String {
-        let (seen, news) = &*self.seen;
         let until = Instant::now() + LIMIT;
-        let mut seen = seen.lock().unwrap();
-        loop {
-            let screen = seen.emulator.screen().contents();
-            if is_wanted(seen.emulator.screen()) {
-                return screen;
-            }
+        let mut seen = self.seen.borrow_mut();
+        while !is_wanted(seen.emulator.screen()) {
             let left = until.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "never seen: {what}. The screen:\n{screen}");
-            assert!(!seen.is_over, "it ended before this was seen: {what}. The screen:\n{screen}");
-            seen = news.wait_timeout(seen, left).unwrap().0;
+            match seen.pieces.recv_timeout(left) {
+                Ok(piece) => seen.take(&piece),
+                Err(RecvTimeoutError::Timeout) => {
+                    panic!("never seen: {what}. The screen:\n{}", seen.contents())
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    let screen = seen.contents();
+                    panic!("it ended before this was seen: {what}. The screen:\n{screen}")
+                }
+            }
         }
+        seen.contents()
     }
 
     /// Waits until this is on the screen.
@@ -122,9 +159,12 @@ impl Terminal {
 
     /// Changes the size of the terminal.
     pub(super) fn resize(&self, rows: u16, cols: u16) {
-        let mut seen = self.seen.0.lock().unwrap();
+        let mut seen = self.seen.borrow_mut();
+        // What was drawn for the old size belongs on a screen of that size.
+        while let Ok(piece) = seen.pieces.try_recv() {
+            seen.take(&piece);
+        }
         seen.emulator.screen_mut().set_size(number(rows), number(cols));
-        drop(seen);
         self.master.resize(size(rows, cols)).unwrap();
     }
 
@@ -142,20 +182,18 @@ impl Terminal {
 
     /// From now on nobody reads what is written, as with Ctrl-S or a connection that hangs.
     pub(super) fn stalls(&self) {
-        self.seen.0.lock().unwrap().is_stalled = true;
+        self.is_stalled.store(true, Ordering::SeqCst);
     }
 
     /// Waits for the end of the process; whatever it wrote last is not read.
     #[track_caller]
     pub(super) fn dies(mut self) -> u32 {
-        let until = Instant::now() + LIMIT;
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status.exit_code();
-            }
-            assert!(Instant::now() < until, "it does not end");
-            thread::sleep(Duration::from_millis(20));
-        }
+        let mut status = None;
+        wait_until("its end", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap().exit_code()
     }
 
     /// The process, for signals.
@@ -166,17 +204,26 @@ impl Terminal {
     /// Waits for the end; the exit code, what is on the screen, and all that was written.
     #[track_caller]
     pub(super) fn ends(mut self) -> (u32, String, Vec<u8>) {
-        let (seen, news) = &*self.seen;
-        let until = Instant::now() + LIMIT;
-        let mut seen = seen.lock().unwrap();
-        while !seen.is_over {
-            let left = until.saturating_duration_since(Instant::now());
-            let screen = seen.emulator.screen().contents();
-            assert!(!left.is_zero(), "it does not end. The screen:\n{screen}");
-            seen = news.wait_timeout(seen, left).unwrap().0;
+        let seen = self.seen.get_mut();
+        let mut until = Instant::now() + LIMIT;
+        let mut status = None;
+        loop {
+            match seen.pieces.recv_timeout(Duration::from_millis(20)) {
+                Ok(piece) => seen.take(&piece),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if status.is_none() {
+                status = self.child.try_wait().unwrap();
+                until = if status.is_some() { Instant::now() + LAST_WORDS } else { until };
+            }
+            if Instant::now() >= until {
+                assert!(status.is_some(), "it does not end. The screen:\n{}", seen.contents());
+                break;
+            }
         }
-        let code = self.child.wait().unwrap().exit_code();
-        (code, seen.emulator.screen().contents(), seen.raw.clone())
+        let status = status.unwrap_or_else(|| self.child.wait().unwrap());
+        (status.exit_code(), seen.contents(), std::mem::take(&mut seen.raw))
     }
 }
 
@@ -186,18 +233,13 @@ impl Drop for Terminal {
     }
 }
 
-fn watch(mut reader: Box<dyn Read + Send>, shared: &(Mutex<Seen>, Condvar)) {
+fn watch(mut reader: Box<dyn Read + Send>, pieces: &Sender<Vec<u8>>, is_stalled: &AtomicBool) {
     let mut bytes = [0; 4096];
     loop {
+        // The end of a terminal is an error on some systems.
         let count = reader.read(&mut bytes).unwrap_or(0);
-        let mut seen = shared.0.lock().unwrap();
-        if count == 0 {
-            seen.is_over = true;
-        }
-        seen.emulator.process(&bytes[..count]);
-        seen.raw.extend_from_slice(&bytes[..count]);
-        shared.1.notify_all();
-        if count == 0 || seen.is_stalled {
+        let is_done = count == 0 || is_stalled.load(Ordering::SeqCst);
+        if is_done || pieces.send(bytes[..count].to_vec()).is_err() {
             return;
         }
     }

@@ -16,7 +16,7 @@ super::promises! {
     a_follower_of_a_deleted_session_is_told
 }
 
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(120);
 
 fn next(follow: &mut Follow) -> String {
     let entries = follow.next(LONG).unwrap();

@@ -1,0 +1,111 @@
+//! What some tests need that not every machine has. A test that misses something calls [`skip`] and returns:
+//! its name and the reason are printed, past the output that the test harness keeps to itself. In CI, and
+//! for whatever `cargo xtask test` provided, a skip is a failure.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a tool for tests: it reads the environment and starts a server"
+)]
+
+mod postgres;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io::Write as _;
+use std::sync::{Mutex, PoisonError};
+
+pub use postgres::{PostgresServer, is_root};
+
+/// The variable in which `cargo xtask test` lists what must not be missing, by [`Need::key`] and with commas
+/// between.
+pub const REQUIRED: &str = "TERTULIA_TEST_REQUIRE";
+
+/// The variable with the folder of the socket of a running PostgreSQL server, whose user `tertulia` may do
+/// anything.
+pub const POSTGRES: &str = "TERTULIA_TEST_POSTGRES";
+
+/// Something that a test needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// The programs of a PostgreSQL server.
+    PostgreSql,
+    /// `strace`, which makes calls to the system fail.
+    Strace,
+    /// `faketime`, which gives a process another time.
+    Faketime,
+    /// The rights of root, to mount and to become another user.
+    Root,
+    /// Control groups of version 2 in which groups may be made.
+    ControlGroups,
+}
+
+impl Need {
+    /// Its name in [`REQUIRED`]; for what can be installed, the name of Debian's package.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::PostgreSql => "postgresql",
+            Self::Strace => "strace",
+            Self::Faketime => "faketime",
+            Self::Root => "root",
+            Self::ControlGroups => "control-groups",
+        }
+    }
+}
+
+/// What is missing, and how to get it.
+impl fmt::Display for Need {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::PostgreSql => "PostgreSQL (`cargo xtask test` installs and starts it)",
+            Self::Strace => "strace (`cargo xtask test` installs it)",
+            Self::Faketime => "faketime (`cargo xtask test` installs it)",
+            Self::Root => "root (run the tests as root)",
+            Self::ControlGroups => "control groups of version 2 that may be written",
+        })
+    }
+}
+
+/// Says that the test that calls it is skipped, and why.
+///
+/// # Panics
+///
+/// Where this must not be missing: in CI, and where [`REQUIRED`] lists it.
+#[track_caller]
+pub fn skip(need: Need) {
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let variable = |name| std::env::var(name).unwrap_or_default();
+    assert!(
+        !is_required(need, &variable(REQUIRED), &variable("CI")),
+        "{test} needs {need}, and here no test may be skipped"
+    );
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(test.clone()) {
+        // Not by `eprintln`: the harness shows what that prints only of tests that fail.
+        let _ = writeln!(std::io::stderr(), "skipped: {test} needs {need}");
+    }
+}
+
+fn is_required(need: Need, required: &str, ci: &str) -> bool {
+    !ci.is_empty() || required.split(',').any(|key| key == need.key())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_skip_is_a_failure_in_ci_and_where_the_need_is_listed() {
+        assert!(!is_required(Need::PostgreSql, "", ""));
+        assert!(is_required(Need::PostgreSql, "", "true"));
+        assert!(is_required(Need::Root, "", "1"));
+        assert!(is_required(Need::Strace, "postgresql,strace", ""));
+        assert!(!is_required(Need::Faketime, "postgresql,strace", ""));
+    }
+
+    #[test]
+    fn every_need_is_named_with_a_way_to_get_it() {
+        assert!(Need::PostgreSql.to_string().contains("cargo xtask test"));
+        assert!(Need::Root.to_string().contains("as root"));
+    }
+}

@@ -1,0 +1,132 @@
+//! What the tests need of the machine besides a compiler: installed where that is possible, started, said on
+//! the screen, and passed to the tests in variables. `test`, `soak` and `faults` call it. Plain `cargo test`
+//! installs nothing: there, a test that misses something is skipped by name.
+
+use crate::process::{self, ProcessError};
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::Command;
+use tertulia_test_needs::{Need, POSTGRES, PostgresServer, REQUIRED, is_root};
+
+/// All that can be installed.
+const INSTALLABLE: [Need; 3] = [Need::PostgreSql, Need::Strace, Need::Faketime];
+
+/// Why the tests do not get what they need.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ProvideError {
+    #[error("these are missing: {packages}; CI must have all of them")]
+    Missing { packages: String },
+    #[error("the PostgreSQL server for the tests does not start")]
+    Server(#[source] std::io::Error),
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+}
+
+/// What there is for the tests. The server is stopped when this is dropped, and when this process ends.
+#[derive(Debug)]
+pub(crate) struct Provided {
+    server: Option<PostgresServer>,
+    required: String,
+}
+
+impl Provided {
+    /// Installs what is missing and starts the server.
+    pub(crate) fn start() -> Result<Self, ProvideError> {
+        let here = install()?;
+        let server = match PostgresServer::find_programs() {
+            Some(programs) => {
+                println!("starting a PostgreSQL server for the tests ({})", programs.display());
+                let server = PostgresServer::start(programs).map_err(ProvideError::Server)?;
+                println!("its socket is in {}; it stops when the tests are over", server.folder());
+                Some(server)
+            }
+            None => None,
+        };
+        Ok(Self { server, required: keys(&here) })
+    }
+
+    /// Tells a command and its tests about it.
+    pub(crate) fn tell(&self, command: &mut Command) {
+        command.env(REQUIRED, &self.required);
+        if let Some(server) = &self.server {
+            command.env(POSTGRES, server.folder());
+        }
+    }
+}
+
+/// Installs what is missing, where that is possible. Gives what is here afterwards.
+pub(crate) fn install() -> Result<Vec<Need>, ProvideError> {
+    let missing = || INSTALLABLE.into_iter().filter(|need| !is_here(*need)).collect::<Vec<_>>();
+    let wanted = missing();
+    if !wanted.is_empty() && can_install() {
+        println!("installing {} with apt-get", keys(&wanted));
+        // The lists of packages may be too old, or not there at all.
+        if apt_get(&install_words(&wanted)).is_err() {
+            apt_get(&["update".as_ref()])?;
+            apt_get(&install_words(&wanted))?;
+        }
+    }
+    let lacking = missing();
+    if !lacking.is_empty() {
+        let packages = lacking.iter().map(|need| need.key()).collect::<Vec<_>>().join(" ");
+        if std::env::var_os("CI").is_some_and(|value| !value.is_empty()) {
+            return Err(ProvideError::Missing { packages });
+        }
+        println!("NOT HERE: {packages}; tests that need them are skipped, each by its name");
+        println!("to run them too, on Debian or Ubuntu: sudo apt-get install {packages}");
+    }
+    Ok(INSTALLABLE.into_iter().filter(|need| !lacking.contains(need)).collect())
+}
+
+fn is_here(need: Need) -> bool {
+    match need {
+        Need::PostgreSql => PostgresServer::find_programs().is_some(),
+        Need::Strace | Need::Faketime => find(need.key()).is_some(),
+        Need::Root | Need::ControlGroups => false,
+    }
+}
+
+/// Only root may install packages; nobody is asked for a password.
+fn can_install() -> bool {
+    is_root().unwrap_or(false) && find("apt-get").is_some()
+}
+
+fn find(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
+}
+
+fn install_words(needs: &[Need]) -> Vec<&'static OsStr> {
+    let words = ["install", "--yes", "--no-install-recommends"];
+    words.into_iter().chain(needs.iter().map(|need| need.key())).map(OsStr::new).collect()
+}
+
+fn apt_get(words: &[&OsStr]) -> Result<(), ProcessError> {
+    let mut command = Command::new("apt-get");
+    process::run(command.args(words).env("DEBIAN_FRONTEND", "noninteractive"))
+}
+
+/// The names of needs, with commas between.
+fn keys(needs: &[Need]) -> String {
+    needs.iter().map(|need| need.key()).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tests_are_told_what_must_not_be_missing() {
+        let provided = Provided { server: None, required: keys(&[Need::PostgreSql, Need::Strace]) };
+        let mut command = Command::new("cargo");
+        provided.tell(&mut command);
+        let told: Vec<_> = command.get_envs().collect();
+        assert_eq!(told, [(OsStr::new(REQUIRED), Some(OsStr::new("postgresql,strace")))]);
+    }
+
+    #[test]
+    fn packages_are_installed_without_questions() {
+        let words = install_words(&[Need::Faketime]);
+        assert_eq!(words, ["install", "--yes", "--no-install-recommends", "faketime"]);
+    }
+}
