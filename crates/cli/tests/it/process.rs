@@ -120,3 +120,17 @@ fn log_lines_go_to_standard_error_when_asked_for() {
         "{told}"
     );
 }
+
+/// The harness itself, with a shell in the place of the command.
+#[test]
+fn a_process_may_end_before_it_reads_and_write_while_it_reads() {
+    let input = vec![b'x'; 1_000_000];
+    let play = |script: &str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]).stdin(Stdio::piped());
+        feed(shell.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap(), &input)
+    };
+    let refused = play("echo no >&2; exit 2");
+    assert_eq!((refused.status.code(), &*refused.stderr), (Some(2), "no\n".as_bytes()));
+    assert_eq!(play("exec cat").stdout, input);
+}
