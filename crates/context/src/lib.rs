@@ -56,7 +56,7 @@ pub use manager::{
 };
 pub use markers::{
     Intent, Markers, Next, Strip, Stripped, TaskBlock, Words, kept_ranges, parse_markers,
-    strip_all_markers, strip_markers, whose_words,
+    parse_markers_where, strip_all_markers, strip_markers, whose_words,
 };
 pub use prompt::{
     ARGUMENT_BYTES_MAX, AssemblerInput, AssemblerOutput, ContextMessage, Prompt, PromptPiece,

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 pub use own::Words;
-pub use parse::{Intent, Markers, Next, parse_markers, whose_words};
+pub use parse::{Intent, Markers, Next, parse_markers, parse_markers_where, whose_words};
 
 /// How markers are taken out of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -65,15 +65,29 @@ const UNHEARD_MAX: usize = 20;
 /// Reads the markers of a message. Markers in code, quotes, HTML and links are somebody else's words, and
 /// the block form `[TEAM_TASK] …` is text: they say nothing and stay in the clean text.
 pub fn parse_markers(text: &str) -> Markers {
+    parse_markers_where(text, |places| vec![true; places.len()])
+}
+
+/// Reads those markers of a message that count. The sender's own ones are asked about by their places, all
+/// at once and in order; one that does not count is told as unheard and stays in the clean text.
+pub fn parse_markers_where(
+    text: &str,
+    counting: impl FnOnce(&[Range<usize>]) -> Vec<bool>,
+) -> Markers {
     let (mut found, mut unheard) = (Vec::new(), Vec::new());
-    for (marker, words) in judged(text).found {
+    let judged = judged(text).found;
+    let markers = judged.into_iter().filter(|(marker, _)| marker.kind != Kind::TaskBlock);
+    let markers: Vec<(Found, Words)> = markers.collect();
+    let own = markers.iter().filter(|(_, words)| *words == Words::Own);
+    let places: Vec<Range<usize>> = own.map(|(marker, _)| marker.whole.clone()).collect();
+    let mut counts = if places.is_empty() { Vec::new() } else { counting(&places) }.into_iter();
+    for (marker, words) in markers {
         match words {
-            _ if marker.kind == Kind::TaskBlock => {}
-            Words::Own => found.push(marker),
-            Words::Unclear if unheard.len() < UNHEARD_MAX => {
+            Words::Own if counts.next().unwrap_or(true) => found.push(marker),
+            Words::Own | Words::Unclear if unheard.len() < UNHEARD_MAX => {
                 unheard.push(text[marker.whole].to_owned());
             }
-            Words::Unclear | Words::Foreign => {}
+            Words::Own | Words::Unclear | Words::Foreign => {}
         }
     }
     let mut markers = Markers::default();
