@@ -68,6 +68,15 @@ pub enum Cause {
         /// Who said it.
         by: Option<Box<str>>,
     },
+    /// Cancelled: the person answered no when asked whether it shall continue.
+    Declined {
+        /// The turn.
+        turn: EntryId,
+        /// The message.
+        entry: EntryId,
+        /// Who said it.
+        by: Option<Box<str>>,
+    },
     /// Cancelled: the person said "go on" while the table waited for this answer.
     PassedOver {
         /// The turn.
@@ -98,6 +107,8 @@ pub enum How {
     Default,
     /// Nobody was addressed, and there is no default member: the first agent.
     FirstAgent,
+    /// Nobody was addressed: the agent whose question the message answers.
+    Reply,
 }
 
 /// By which rule a turn was chosen among those that wait.
@@ -123,6 +134,7 @@ impl Cause {
             | Self::Failed { turn, .. }
             | Self::Cancelled { turn, .. }
             | Self::Dropped { turn, .. }
+            | Self::Declined { turn, .. }
             | Self::PassedOver { turn }
             | Self::CutOff { turn, .. }
             | Self::TableStopped { turn } => Some(turn),
@@ -136,6 +148,7 @@ impl Cause {
             Self::Repeated { turn, entry, .. }
             | Self::Answered { turn, entry }
             | Self::Dropped { turn, entry, .. }
+            | Self::Declined { turn, entry, .. }
             | Self::CutOff { turn, entry } => vec![turn, entry],
             Self::Chosen { turn, .. }
             | Self::Failed { turn, .. }
@@ -156,6 +169,9 @@ impl Cause {
                 How::FirstAgent => {
                     format!("{entry} addresses nobody, and {member} is the first agent")
                 }
+                How::Reply => {
+                    format!("{entry} addresses nobody, and {member} had asked {}", who(by))
+                }
             },
             Self::Repeated { turn, .. } => format!("the person wants turn {turn} again"),
             Self::Chosen { rule, .. } => match rule {
@@ -169,12 +185,13 @@ impl Cause {
             Self::Cancelled { all: false, .. } => "the person cancelled it".to_owned(),
             Self::Cancelled { all: true, .. } => "the person cancelled all turns".to_owned(),
             Self::Dropped { entry, by, .. } => format!("{} dropped it in {entry}", who(by)),
+            Self::Declined { entry, by, .. } => format!("{} said no in {entry}", who(by)),
             Self::PassedOver { .. } => {
-                format!("the person said \"go on\" without an answer of {member}")
+                format!("the person continued without an answer from {member}")
             }
             Self::CutOff { entry, .. } => format!("the answer {entry} was cut off"),
             Self::TableStopped { .. } => {
-                "the table stopped while it ran; it is repeated only when asked for".to_owned()
+                "the program ended while it ran; it is retried only when asked for".to_owned()
             }
         }
     }

@@ -72,6 +72,8 @@ pub enum Why {
         turn: EntryId,
         /// The message that they are to answer.
         entry: EntryId,
+        /// Who said it; `None` for a person from outside.
+        by: Option<Box<str>>,
     },
     /// Agents had many turns since a person last spoke.
     LoopGuard {
@@ -136,19 +138,27 @@ pub enum Why {
         /// How many wait.
         waiting: usize,
     },
+    /// Turns were paused when a person said something else; that is done, and they still wait.
+    Paused {
+        /// How many.
+        waiting: usize,
+    },
 }
 
 impl Why {
     /// The entries that the question rests on.
     pub fn ids(&self) -> Vec<&EntryId> {
         match self {
-            Self::Answer { turn, entry } => vec![turn, entry],
+            Self::Answer { turn, entry, .. } => vec![turn, entry],
             Self::Unresolved { entry, .. }
             | Self::NobodyToAnswer { entry }
             | Self::WhoSpeaks { entry, .. } => vec![entry],
             Self::Failed { turn, .. } | Self::Cancelled { turn, .. } => vec![turn],
             Self::Resumed { interrupted, .. } => interrupted.iter().collect(),
-            Self::LoopGuard { .. } | Self::PairLoop { .. } | Self::Spending { .. } => Vec::new(),
+            Self::LoopGuard { .. }
+            | Self::PairLoop { .. }
+            | Self::Spending { .. }
+            | Self::Paused { .. } => Vec::new(),
         }
     }
 }
@@ -156,56 +166,60 @@ impl Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Answer { entry, .. } => write!(f, "{entry} is for you to answer"),
+            Self::Answer { entry, by, .. } => {
+                let by = by.as_deref().unwrap_or("somebody");
+                write!(f, "{by} asked a question in {entry}")
+            }
             Self::LoopGuard { turns: 1 } => {
-                f.write_str("the agents had a turn since a person spoke; shall they go on?")
+                f.write_str("the agents took a turn since a person wrote. Continue?")
             }
             Self::LoopGuard { turns } => {
-                write!(f, "the agents had {turns} turns since a person spoke; shall they go on?")
+                write!(f, "the agents took {turns} turns since a person wrote. Continue?")
             }
             Self::PairLoop { pair: [a, b], turns: 1 } => {
-                write!(f, "{a} and {b} had a turn with each other; shall they go on?")
+                write!(f, "{a} and {b} took a turn with each other. Continue?")
             }
             Self::PairLoop { pair: [a, b], turns } => {
-                write!(f, "{a} and {b} had {turns} turns with each other; shall they go on?")
+                write!(f, "{a} and {b} took {turns} turns with each other. Continue?")
             }
             Self::Spending { member, allowed, .. } if *allowed == Dollars::default() => {
                 let who = member.as_deref().unwrap_or("the session");
                 write!(
                     f,
-                    "{who} may cost nothing (budget_usd = 0 in the team file), so no turn begins"
+                    "{who} may not spend anything (budget_usd = 0 in the team file), so no turn starts"
                 )
             }
             Self::Spending { member, spent, allowed } => {
                 let who = member.as_deref().unwrap_or("the session");
-                write!(f, "{who} has spent ${spent} of ${allowed}; shall it go on?")
+                write!(f, "{who} has spent ${spent} of ${allowed}. Continue?")
             }
             Self::Unresolved { entry, names } => write_unresolved(f, entry, names),
             Self::NobodyToAnswer { entry } => {
-                write!(f, "{entry} addresses nobody, and no agent sits at the table")
+                write!(f, "{entry} addresses nobody, and the team has no agent")
             }
             Self::WhoSpeaks { entry, error } => write!(f, "{entry} was not routed: {error}"),
             Self::Failed { turn, member, class } => {
                 write!(
                     f,
-                    "{member} could not answer ({class}); repeat turn {turn}, or say how to go on"
+                    "{member} could not answer ({class}); retry turn {turn}, or say how to continue"
                 )
             }
             Self::Cancelled { turn, waiting } => {
                 let those = Waiting(*waiting);
-                write!(f, "turn {turn} was cancelled; shall {those} go on?")
+                write!(f, "turn {turn} was cancelled. Continue with {those}?")
             }
             Self::Resumed { interrupted: Some(turn), waiting: 0 } => {
-                write!(f, "turn {turn} was interrupted; shall it be repeated?")
+                write!(f, "turn {turn} was interrupted. Retry it?")
             }
             Self::Resumed { interrupted: Some(turn), waiting } => {
                 let those = Waiting(*waiting);
-                write!(f, "turn {turn} was interrupted; repeat it, or go on with {those}?")
+                write!(f, "turn {turn} was interrupted. Continue with {those}?")
             }
             Self::Resumed { interrupted: None, waiting } => {
                 let those = Waiting(*waiting);
-                write!(f, "the table was opened again; shall {those} go on?")
+                write!(f, "the session was opened again. Continue with {those}?")
             }
+            Self::Paused { waiting } => write!(f, "{} paused. Continue?", Still(*waiting)),
         }
     }
 }
@@ -216,8 +230,20 @@ struct Waiting(usize);
 impl fmt::Display for Waiting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            1 => f.write_str("the one that waits"),
-            count => write!(f, "the {count} that wait"),
+            1 => f.write_str("the queued turn"),
+            count => write!(f, "the {count} queued turns"),
+        }
+    }
+}
+
+/// The turns that are paused, in words.
+struct Still(usize);
+
+impl fmt::Display for Still {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            1 => f.write_str("one earlier turn is still"),
+            count => write!(f, "{count} earlier turns are still"),
         }
     }
 }
@@ -230,7 +256,7 @@ fn write_unresolved(
     write!(f, "{entry} reached nobody:")?;
     for (index, (name, nearest)) in names.iter().enumerate() {
         let comma = if index == 0 { "" } else { "," };
-        write!(f, "{comma} '{name}' is not at the table")?;
+        write!(f, "{comma} nobody is called '{name}'")?;
         if let Some(nearest) = nearest {
             write!(f, " (did you mean {nearest}?)")?;
         }
@@ -253,11 +279,12 @@ mod tests {
             Why::Resumed { interrupted: None, waiting: 1 },
             Why::LoopGuard { turns: 1 },
             Why::PairLoop { pair: pair(), turns: 1 },
+            Why::Paused { waiting: 1 },
         ] {
             let told = why.to_string();
             assert!(!told.split(' ').any(|word| ["0", "1"].contains(&word)), "{told}");
         }
         let two = Why::Cancelled { turn: turn(), waiting: 2 }.to_string();
-        assert_eq!(two, "turn e-1 was cancelled; shall the 2 that wait go on?");
+        assert_eq!(two, "turn e-1 was cancelled. Continue with the 2 queued turns?");
     }
 }

@@ -33,14 +33,25 @@ fn without_mentions(line: &str) -> Cow<'_, str> {
     for word in line.split_inclusive(char::is_whitespace) {
         let bare = word.trim_end();
         let blank = word.get(bare.len()..).unwrap_or_default();
-        match bare.strip_prefix('@') {
-            Some(name) if !name.is_empty() => {
-                text.push_str(&format!("`@{}`{blank}", name.replace('`', "")));
+        match mention_at(bare) {
+            Some((before, name)) => {
+                text.push_str(&format!("{before}`{}`{blank}", name.replace('`', "")));
             }
-            _ => text.push_str(word),
+            None => text.push_str(word),
         }
     }
     Cow::Owned(text)
+}
+
+/// Where in a word somebody may be mentioned: what stands before that, and the rest. An address has a letter
+/// or a digit before its `@`.
+fn mention_at(word: &str) -> Option<(&str, &str)> {
+    let is_mention = |at: usize| {
+        let before = word.get(..at).and_then(|before| before.chars().next_back());
+        before.is_none_or(|c| !c.is_alphanumeric()) && at + 1 < word.len()
+    };
+    let (at, _) = word.match_indices('@').find(|(at, _)| is_mention(*at))?;
+    word.split_at_checked(at)
 }
 
 #[cfg(test)]
@@ -50,6 +61,7 @@ mod tests {
     #[test]
     fn nothing_in_a_quiet_text_routes() {
         assert_eq!(quiet("- ask @max, or ann@max.com\n"), "- ask `@max,` or ann@max.com\n");
+        assert_eq!(quiet("**@max** (@eva) x,@leo"), "**`@max**` (`@eva)` x,`@leo`");
         assert_eq!(quiet("call [NEXT: eva]"), "call (NEXT: eva]");
         assert_eq!(quiet("[a] plain [list]"), "[a] plain [list]");
     }

@@ -15,6 +15,7 @@ use crate::cause::Cause;
 use crate::effect::{Effect, Question, Why};
 use crate::event::Event;
 use crate::ledger::{Decision, Ledger};
+use crate::message::Sender;
 use crate::money::Dollars;
 use crate::note::Note;
 use crate::speaker::{SpeakerError, speaker};
@@ -66,6 +67,8 @@ pub struct WaitingTurn<'a> {
     pub parent: &'a EntryId,
     /// How urgent it is.
     pub intent: Intent,
+    /// Whether it waits until a person resumes it.
+    pub is_paused: bool,
 }
 
 /// One step: the state to change and what comes out.
@@ -142,7 +145,7 @@ impl Machine {
         member: Option<&str>,
         text: &str,
     ) -> Result<Option<&str>, SpeakerError> {
-        let from = tertulia_context::parse_markers(text).from;
+        let from = crate::message::read(text, &self.table, Sender::Person).from;
         let awaited = self.state.awaited().map(|item| item.seat);
         let seat = speaker(&self.table, awaited, member.or(from.as_deref()))?;
         Ok(seat.map(|seat| self.table.name(seat)))
@@ -150,7 +153,7 @@ impl Machine {
 
     /// Whether a message names nobody who is to answer, not even nearly.
     pub fn addresses_nobody(&self, text: &str) -> bool {
-        let wishes = crate::message::read(text, &self.table);
+        let wishes = crate::message::read(text, &self.table, Sender::Person);
         let is_slip = wishes.strangers.first().is_some_and(|stranger| stranger.is_first);
         wishes.next.is_empty() && !is_slip
     }
@@ -178,11 +181,13 @@ impl Machine {
 
     /// The turns that wait, oldest first.
     pub fn waiting(&self) -> impl Iterator<Item = WaitingTurn<'_>> {
-        self.state.queue.iter().map(|item| WaitingTurn {
+        let paused = self.state.queue.paused();
+        self.state.queue.iter().enumerate().map(move |(place, item)| WaitingTurn {
             turn: &item.turn,
             member: self.table.name(item.seat),
             parent: &item.parent,
             intent: item.intent,
+            is_paused: place < paused,
         })
     }
 

@@ -1,16 +1,21 @@
 //! What a message asks for: markers and mentions in the sender's own words, outside code and quotes, and
 //! what only looks like them. Called by the machine for every message; resolves nothing but mentions.
 
+mod address;
 mod look_alike;
 mod mention;
+mod place;
+mod reply;
+mod said_plainly;
 
-use tertulia_context::{Intent, Markers, parse_markers, trim};
+use tertulia_context::{Intent, Markers, parse_markers_where, trim};
 
 use crate::cause::How;
 use crate::table::Table;
 
 pub(crate) use look_alike::{LookAlike, plain};
 pub(crate) use mention::Stranger;
+pub(crate) use reply::Reply;
 
 /// How much of a name is shown in notes.
 const EXCERPT_CHARS_MAX: usize = 80;
@@ -37,6 +42,16 @@ pub(crate) struct Wishes {
     pub(crate) unheard: Vec<Box<str>>,
     /// Whether there is anything but markers.
     pub(crate) has_words: bool,
+    /// A plain yes or no, if the message is nothing else.
+    pub(crate) reply: Option<Reply>,
+}
+
+impl Wishes {
+    /// Whether the message is a command to the table and says nothing to anybody.
+    pub(crate) fn is_command(&self) -> bool {
+        let commands = !self.drop.is_empty() || self.team_task.is_some();
+        commands && !self.has_words && self.next.is_empty()
+    }
 }
 
 /// Somebody who is to speak.
@@ -47,12 +62,21 @@ pub(crate) struct Wish {
     pub(crate) how: How,
 }
 
+/// Whose message it is. People may mention somebody anywhere, agents only where they address them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sender {
+    /// A person.
+    Person,
+    /// An agent.
+    Agent,
+}
+
 /// Reads a message. Linear in its length, times the number of members for every `@`.
-pub(crate) fn read(text: &str, table: &Table) -> Wishes {
-    let markers = parse_markers(text);
+pub(crate) fn read(text: &str, table: &Table, sender: Sender) -> Wishes {
     let mention::Mentions { members: mentions, strangers, unheard: names, .. } =
-        mention::find_all(text, table);
-    let look_alikes = look_alike::find(text, &markers, &mentions, table);
+        mention::find_all(text, table, sender);
+    let look_alikes = look_alike::find(text, table);
+    let markers = parse_markers_where(text, |markers| place::counting(text, markers));
     let Markers { next, drop, from, team_task, clean_text, unheard } = markers;
     let marked =
         next.into_iter().map(|next| Wish { name: next.name, intent: next.intent, how: How::Next });
@@ -67,14 +91,15 @@ pub(crate) fn read(text: &str, table: &Table) -> Wishes {
     unheard.truncate(UNHEARD_MAX);
     let has_words = !trim(&clean_text).is_empty();
     let next = marked.chain(mentioned).collect();
-    Wishes { next, drop, from, team_task, look_alikes, strangers, unheard, has_words }
+    let reply = reply::read(&clean_text);
+    Wishes { next, drop, from, team_task, look_alikes, strangers, unheard, has_words, reply }
 }
 
 /// The name that a message begins with, as `@name`, if it is nobody's and near to nobody's.
 pub(crate) fn stranger_called<'t>(text: &'t str, table: &Table) -> Option<&'t str> {
     // Most messages are spared the reading.
     let begins = text.trim_start().starts_with('@');
-    let place = begins.then(|| mention::find_all(text, table).nobody).flatten()?;
+    let place = begins.then(|| mention::find_all(text, table, Sender::Person).nobody).flatten()?;
     text.get(place)
 }
 

@@ -81,7 +81,8 @@ pub enum Note {
         /// The name or text in it.
         name: Box<str>,
     },
-    /// A marker or a mention that may be quoted or code: right below a quote, indented, in HTML, in a link.
+    /// A marker or a mention that does not count where it is: inside a sentence or a list, or where it may
+    /// be quoted or code: right below a quote, indented, in HTML, in a link.
     Unheard {
         /// The message.
         entry: EntryId,
@@ -113,6 +114,13 @@ pub enum Note {
         turn: EntryId,
         /// The message, if there is one.
         entry: Option<EntryId>,
+    },
+    /// A person answered no: nothing starts, and what waited is cancelled.
+    Declined {
+        /// The message.
+        entry: EntryId,
+        /// How many turns are cancelled.
+        turns: usize,
     },
     /// An agent failed, and the queue goes on.
     Failed {
@@ -153,6 +161,7 @@ impl Note {
             | Self::LookAlike { entry, .. }
             | Self::Unheard { entry, .. }
             | Self::FromIgnored { entry, .. }
+            | Self::Declined { entry, .. }
             | Self::TeamTaskIgnored { entry } => vec![entry],
             Self::Duplicate { entry, turn, .. }
             | Self::Adjacent { entry, turn, .. }
@@ -171,7 +180,7 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownName { entry, name, nearest } => {
-                write!(f, "{entry} names '{name}', who is not at the table")?;
+                write!(f, "{entry} names '{name}', but nobody is called that")?;
                 nearest.as_ref().map_or(Ok(()), |near| write!(f, "; did you mean {near}?"))
             }
             Self::AmbiguousName { entry, name, members } => {
@@ -181,7 +190,7 @@ impl fmt::Display for Note {
                 write!(f, "{entry} asks for {member} twice; turn {turn} is the one")
             }
             Self::Adjacent { entry, member, turn } => {
-                write!(f, "{member} is last in the queue with turn {turn} and will see {entry} too")
+                write!(f, "{member} is already queued (turn {turn}) and will see {entry}")
             }
             Self::Overflow { entry, member, limit: 1 } => {
                 write!(f, "a turn waits, and no more may, so {member} was not queued for {entry}")
@@ -200,26 +209,29 @@ impl fmt::Display for Note {
                 write!(f, "{entry} has too many names; {ignored} were not looked at")
             }
             Self::LookAlike { entry, marker, name } => {
-                write!(f, "'{name}' in {entry} looks like {marker} and is not written like it")
+                write!(
+                    f,
+                    "Ignored '{name}' in {entry}: it looks like {marker} but is not written like it"
+                )
             }
             Self::FromIgnored { entry, name } => {
-                write!(f, "an agent wrote [FROM: {name}] in {entry}; it stays who it is")
+                write!(f, "Ignored [FROM: {name}] from an agent in {entry}")
             }
-            Self::Unheard { entry, marker } => write!(
-                f,
-                "{marker} in {entry} does not count: it may be quoted or code there; write it at the \
-                 start of a line, with an empty line before it"
-            ),
+            Self::Unheard { entry, marker } => write_unheard(f, entry, marker),
             Self::TeamTaskIgnored { entry } => {
-                write!(f, "an agent wrote [TEAM_TASK: …] in {entry}; only people set the task")
+                write!(
+                    f,
+                    "Ignored [TEAM_TASK: …] from an agent in {entry}: only people set the task"
+                )
             }
-            Self::Partial { turn, entry } => {
-                write!(f, "the answer {entry} to turn {turn} was cut off; its markers do not count")
+            Self::Partial { entry, .. } => {
+                write!(f, "The answer {entry} was cut off, so its hand-overs are ignored")
             }
             Self::Late { turn, entry: Some(entry) } => {
-                write!(f, "{entry} came when turn {turn} had ended; its markers do not count")
+                write!(f, "{entry} came after turn {turn} had ended, so its hand-overs are ignored")
             }
             Self::Late { turn, entry: None } => write!(f, "turn {turn} does not run"),
+            Self::Declined { turns, .. } => write_declined(f, *turns),
             Self::Failed { turn, member, class } => {
                 write!(f, "{member} could not answer in turn {turn} ({class}); the others go on")
             }
@@ -228,8 +240,28 @@ impl fmt::Display for Note {
                 write!(f, "turn {turn} cannot be repeated: {reason}")
             }
             Self::UnknownSpender { member } => {
-                write!(f, "'{member}' is not at the table; the cost counts for the session")
+                write!(f, "'{member}' is not in the team; the cost counts for the session")
             }
         }
+    }
+}
+
+fn write_unheard(f: &mut fmt::Formatter<'_>, entry: &EntryId, marker: &str) -> fmt::Result {
+    let place = match marker.starts_with('[') {
+        true => "on a line of its own",
+        false => "at the start of a line",
+    };
+    write!(
+        f,
+        "Ignored {marker} in {entry}: it is inside a sentence, a list, a quote or code. Write it \
+         {place}, after an empty line"
+    )
+}
+
+fn write_declined(f: &mut fmt::Formatter<'_>, turns: usize) -> fmt::Result {
+    match turns {
+        0 => f.write_str("Stopped: nothing was started"),
+        1 => f.write_str("Stopped: one queued turn is cancelled"),
+        turns => write!(f, "Stopped: {turns} queued turns are cancelled"),
     }
 }

@@ -26,6 +26,9 @@ pub(crate) struct Item {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Queue {
     items: Vec<Item>,
+    /// So many of the oldest ones are paused: none of them starts before the person resumes them. Whatever
+    /// is queued later comes behind them, so they are always the first ones.
+    paused: usize,
     /// How many turns in a row went before the one that waits longest; P1 does not count.
     passed: u32,
 }
@@ -57,19 +60,46 @@ impl Queue {
         self.items.push(item);
     }
 
+    /// Pauses all that wait now.
+    pub(crate) fn pause(&mut self) {
+        self.paused = self.items.len();
+    }
+
+    /// All that wait may start again.
+    pub(crate) fn unpause(&mut self) {
+        self.paused = 0;
+    }
+
+    /// How many are paused.
+    pub(crate) fn paused(&self) -> usize {
+        self.paused
+    }
+
+    /// Those that are not paused.
+    fn ready(&self) -> &[Item] {
+        self.items.get(self.paused..).unwrap_or_default()
+    }
+
     /// Takes a turn out because it is cancelled.
     pub(crate) fn remove(&mut self, turn: &EntryId) -> Option<Item> {
         let place = self.items.iter().position(|item| item.turn == *turn)?;
+        if place < self.paused {
+            self.paused -= 1;
+        }
         Some(self.items.remove(place))
     }
 
     /// Takes a turn out because it starts, and counts whom it passed.
     pub(crate) fn start(&mut self, turn: &EntryId) -> Option<Item> {
         let place = self.items.iter().position(|item| item.turn == *turn)?;
+        if place < self.paused {
+            // Only a log of an earlier version starts one: there, a message resumed all of them.
+            self.unpause();
+        }
         let item = self.items.remove(place);
         if item.intent != Intent::Interrupt {
-            let passes =
-                self.items.iter().take(place).any(|other| other.intent != Intent::Interrupt);
+            let mut before = self.items.iter().take(place).skip(self.paused);
+            let passes = before.any(|other| other.intent != Intent::Interrupt);
             self.passed = if passes { self.passed.saturating_add(1) } else { 0 };
         }
         Some(item)
@@ -94,7 +124,7 @@ impl Queue {
         if let Some(same) = same.next() {
             return Admission::Duplicate(same.turn.clone());
         }
-        match self.items.last() {
+        match self.ready().last() {
             // A P1 is never refused for this, and nobody loses urgency by it.
             Some(tail)
                 if tail.seat == seat
@@ -107,23 +137,24 @@ impl Queue {
         }
     }
 
-    /// The turn that is next, and by which rule.
+    /// The turn that is next, and by which rule; `None` if none waits that is not paused.
     pub(crate) fn choose(
         &self,
         limits: &Limits,
         last_said: Option<&EntryId>,
     ) -> Option<(&Item, Rule)> {
-        let urgent = self.items.iter().find(|item| item.intent == Intent::Interrupt);
+        let ready = self.ready();
+        let urgent = ready.iter().find(|item| item.intent == Intent::Interrupt);
         if let Some(urgent) = urgent {
             return Some((urgent, Rule::Urgent));
         }
-        let longest = self.items.first()?;
-        let local = self.items.iter().filter(|item| Some(&item.parent) == last_said);
+        let longest = ready.first()?;
+        let local = ready.iter().filter(|item| Some(&item.parent) == last_said);
         // The first of several least ones is taken, which is the oldest.
         let (next, rule) = match local.min_by_key(|item| rank(item.intent)) {
             Some(local) if local.turn != longest.turn => (local, Rule::Local),
             Some(local) => (local, Rule::InTurn),
-            None => (self.items.iter().min_by_key(|item| rank(item.intent))?, Rule::InTurn),
+            None => (ready.iter().min_by_key(|item| rank(item.intent))?, Rule::InTurn),
         };
         if next.turn != longest.turn && self.passed >= limits.local {
             return Some((longest, Rule::LongestWait));

@@ -124,7 +124,7 @@ impl<'a> Replayer<'a> {
     fn person(&mut self, entry: &Entry, message: &Message) {
         self.expect_nothing(entry);
         if self.only_follows() {
-            return self.recorded.person_said(&entry.id);
+            return self.recorded.person_said(&self.machine.table, &entry.id);
         }
         let member = message.speaker.as_ref().map(|speaker| speaker.role_id.clone());
         let text = message.text().into_owned();
@@ -134,7 +134,7 @@ impl<'a> Replayer<'a> {
             matches!(effect, Effect::AskPerson(question) if matches!(question.why, Why::WhoSpeaks { .. }))
         });
         if !refused {
-            self.recorded.person_said(&entry.id);
+            self.recorded.person_said(&self.machine.table, &entry.id);
         }
         self.expected = effects.into();
         self.step_taken = None;
@@ -153,7 +153,8 @@ impl<'a> Replayer<'a> {
 
     fn about_table(&mut self, entry: &Entry) {
         match TableNote::of(&entry.kind) {
-            Some(TableNote::Continue { .. }) => self.go_on(entry),
+            Some(TableNote::Continue { .. }) => self.noted(entry, Event::Continue, State::go_on),
+            Some(TableNote::Reopened { .. }) => self.noted(entry, Event::Resume, State::reopened),
             Some(TableNote::TurnsMax { turns }) => {
                 self.recorded.guard.limit_turns(turns);
                 self.machine.step(Event::TurnsLimited { turns });
@@ -168,16 +169,35 @@ impl<'a> Replayer<'a> {
         self.follow_log();
     }
 
-    fn go_on(&mut self, entry: &Entry) {
+    /// A note about the table: the machine has just decided to write it, as for a person's "yes", or this
+    /// event led to it.
+    fn noted(&mut self, entry: &Entry, event: Event, apply: fn(&mut State)) {
+        self.step_taken = Some(entry.id.clone());
+        if self.expects(&entry.kind) {
+            self.next_decision();
+            return apply(&mut self.recorded);
+        }
         self.expect_nothing(entry);
-        self.recorded.go_on();
+        apply(&mut self.recorded);
         if self.only_follows() {
             return;
         }
-        self.expected = self.machine.step(Event::Continue).into();
-        // The first effect is the entry itself.
-        self.expected.pop_front();
-        self.step_taken = Some(entry.id.clone());
+        self.expected = self.machine.step(event).into();
+        match self.expects(&entry.kind) {
+            true => drop(self.next_decision()),
+            // The machine would not have written it.
+            false => self.follow_log(),
+        }
+    }
+
+    /// Whether the next entry that the machine has decided on says this.
+    fn expects(&self, kind: &EntryKind) -> bool {
+        let mut appends = self.expected.iter().filter_map(|effect| match effect {
+            Effect::Append { kind, .. } => Some(kind),
+            _ => None,
+        });
+        let note = TableNote::of(kind);
+        appends.next().is_some_and(|next| note.is_some() && TableNote::of(next) == note)
     }
 
     fn turn(&mut self, entry: &'a Entry, turn: &Turn) {
@@ -215,16 +235,20 @@ impl<'a> Replayer<'a> {
         }
     }
 
-    /// A turn that a person asked for by a message that was purged: the person spoke, whatever was said.
+    /// A turn that a person asked for or declined by a message that was purged: the person spoke, whatever
+    /// was said.
     fn hear_purged(&mut self, change: &TurnChange) {
-        let Cause::Asked { entry, by, .. } = &change.cause else { return };
+        let (Cause::Asked { entry, by, .. } | Cause::Declined { entry, by, .. }) = &change.cause
+        else {
+            return;
+        };
         let table = &self.machine.table;
         let seat = by.as_deref().and_then(|by| table.seat_of(by));
         let is_of_person = by.is_none() || seat.is_some_and(|seat| table.is_human(seat));
         if !is_of_person || !self.purged.remove(entry) {
             return;
         }
-        self.recorded.person_said(entry);
+        self.recorded.person_said(&self.machine.table, entry);
         if self.gone.insert(entry.clone()) {
             self.differences_push(Difference::TextGone { at: entry.clone() });
         }

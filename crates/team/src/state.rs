@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use tertulia_session::{EntryId, EntryKind, NewEntry, TurnState};
 
 use crate::cause::Cause;
+use crate::effect::Why;
 use crate::guard::Guard;
 use crate::queue::{Item, Queue};
 use crate::table::{Seat, Table};
@@ -23,6 +24,8 @@ pub(crate) struct State {
     pub(crate) guard: Guard,
     /// How often the person said "go on".
     pub(crate) times_gone_on: u64,
+    /// How often the table was opened again while turns waited that could have started.
+    pub(crate) times_reopened: u64,
     /// The entry with which the current branch of the session began, if it was ever branched.
     pub(crate) branch: Option<EntryId>,
     /// All turns there ever were.
@@ -78,6 +81,7 @@ impl State {
             last_said: None,
             guard: Guard::new(table),
             times_gone_on: 0,
+            times_reopened: 0,
             branch: None,
             turns: HashMap::new(),
         }
@@ -106,8 +110,39 @@ impl State {
         }
     }
 
-    /// A person said something.
-    pub(crate) fn person_said(&mut self, entry: &EntryId) {
+    /// Whether turns wait that do not start by themselves. While a cancelled agent ends, that is so if
+    /// they would not start afterwards either.
+    pub(crate) fn is_paused(&self, table: &Table) -> bool {
+        match &self.slot {
+            Slot::Running(_) | Slot::Asking(_) => false,
+            // Every step starts what can start, so what waits now could not.
+            Slot::Free => !self.queue.is_empty(),
+            Slot::Stopping(_) => self.pause(table).is_some(),
+        }
+    }
+
+    /// Why nothing of what waits may start, whatever runs now; `None` if something may, or nothing waits.
+    pub(crate) fn pause(&self, table: &Table) -> Option<Why> {
+        let waiting = self.queue.len();
+        match &self.hold {
+            _ if waiting == 0 => None,
+            Some(Hold::Cancelled(turn)) => Some(Why::Cancelled { turn: turn.clone(), waiting }),
+            Some(Hold::Resumed(interrupted)) => {
+                Some(Why::Resumed { interrupted: interrupted.clone(), waiting })
+            }
+            None => match self.queue.choose(table.limits(), self.last_said.as_ref()) {
+                None => Some(Why::Paused { waiting: self.queue.paused() }),
+                Some((item, _)) if table.is_human(item.seat) => None,
+                Some((item, _)) => self.guard.stops(table, item.by, item.seat),
+            },
+        }
+    }
+
+    /// A person said something. What was paused stays so until the person resumes it.
+    pub(crate) fn person_said(&mut self, table: &Table, entry: &EntryId) {
+        if self.is_paused(table) {
+            self.queue.pause();
+        }
         self.last_said = Some(entry.clone());
         self.guard.person_said();
         self.hold = None;
@@ -118,6 +153,14 @@ impl State {
         self.guard.go_on();
         self.times_gone_on += 1;
         self.hold = None;
+        self.queue.unpause();
+    }
+
+    /// The table was opened again, and what waits could start by itself.
+    pub(crate) fn reopened(&mut self) {
+        self.stopped();
+        self.times_reopened += 1;
+        self.hold.get_or_insert(Hold::Resumed(None));
     }
 
     /// The agent of a cancelled turn has ended.

@@ -11,6 +11,9 @@ use tertulia_session::{Entry, EntryKind};
 pub(crate) enum TableNote {
     /// The person said "go on"; the count tells one from the next.
     Continue { count: u64 },
+    /// The session was opened again while turns waited that could have started; the count tells one from
+    /// the next.
+    Reopened { count: u64 },
     /// The table stands in this folder from now on.
     Folder { path: Box<str> },
     /// A person is asked after so many turns at the latest; `None`: as the team says.
@@ -25,6 +28,7 @@ impl TableNote {
     pub(crate) fn to_kind(&self) -> EntryKind {
         let text = match self {
             Self::Continue { count } => format!(r#"{HEAD}"continue","count":{count}}}"#),
+            Self::Reopened { count } => format!(r#"{HEAD}"reopened","count":{count}}}"#),
             Self::Folder { path } => format!(r#"{HEAD}"folder","path":{}}}"#, json!(path)),
             Self::TurnsMax { turns } => format!(r#"{HEAD}"turns_max","turns":{}}}"#, json!(turns)),
         };
@@ -41,6 +45,7 @@ impl TableNote {
         let fields: Value = serde_json::from_str(text).ok()?;
         match fields.get("table")?.as_str()? {
             "continue" => Some(Self::Continue { count: fields.get("count")?.as_u64()? }),
+            "reopened" => Some(Self::Reopened { count: fields.get("count")?.as_u64()? }),
             "folder" => Some(Self::Folder { path: fields.get("path")?.as_str()?.into() }),
             "turns_max" => {
                 let turns = fields.get("turns")?;
@@ -55,7 +60,8 @@ impl TableNote {
 /// What an entry says of the table, in words.
 pub fn table_words(entry: &Entry) -> Option<String> {
     Some(match TableNote::of(&entry.kind)? {
-        TableNote::Continue { .. } => "a person said: go on".to_owned(),
+        TableNote::Continue { .. } => "a person said: continue".to_owned(),
+        TableNote::Reopened { .. } => "the session was opened again".to_owned(),
         TableNote::Folder { path } => format!("the table stands in {path}"),
         TableNote::TurnsMax { turns: None } => "turns are limited by the team alone".to_owned(),
         TableNote::TurnsMax { turns: Some(1) } => "a person is asked after one turn".to_owned(),
@@ -69,7 +75,9 @@ pub fn table_words(entry: &Entry) -> Option<String> {
 pub fn table_folder(entry: &Entry) -> Option<Box<str>> {
     match TableNote::of(&entry.kind)? {
         TableNote::Folder { path } => Some(path),
-        TableNote::Continue { .. } | TableNote::TurnsMax { .. } => None,
+        TableNote::Continue { .. } | TableNote::Reopened { .. } | TableNote::TurnsMax { .. } => {
+            None
+        }
     }
 }
 
@@ -81,6 +89,7 @@ mod tests {
     fn what_is_written_is_read_again() {
         for note in [
             TableNote::Continue { count: 3 },
+            TableNote::Reopened { count: 0 },
             TableNote::Folder { path: "/projects/\"a\"\n".into() },
             TableNote::TurnsMax { turns: Some(7) },
             TableNote::TurnsMax { turns: None },

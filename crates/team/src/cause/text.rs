@@ -50,6 +50,9 @@ impl Cause {
             Self::Dropped { turn, entry, by } => {
                 Head::new("dropped").id("turn", turn).id("entry", entry).by(by)
             }
+            Self::Declined { turn, entry, by } => {
+                Head::new("declined").id("turn", turn).id("entry", entry).by(by)
+            }
             Self::PassedOver { turn } => Head::new("passed_over").id("turn", turn),
             Self::CutOff { turn, entry } => {
                 Head::new("cut_off").id("turn", turn).id("entry", entry)
@@ -77,6 +80,7 @@ impl Cause {
             "cancelled" => Self::Cancelled { turn: turn()?, all: false },
             "cancelled_all" => Self::Cancelled { turn: turn()?, all: true },
             "dropped" => Self::Dropped { turn: turn()?, entry: entry()?, by: fields.by() },
+            "declined" => Self::Declined { turn: turn()?, entry: entry()?, by: fields.by() },
             "passed_over" => Self::PassedOver { turn: turn()? },
             "cut_off" => Self::CutOff { turn: turn()?, entry: entry()? },
             "table_stopped" => Self::TableStopped { turn: turn()? },
@@ -91,7 +95,8 @@ impl Cause {
 }
 
 impl How {
-    const ALL: [Self; 4] = [Self::Next, Self::Mention, Self::Default, Self::FirstAgent];
+    const ALL: [Self; 5] =
+        [Self::Next, Self::Mention, Self::Default, Self::FirstAgent, Self::Reply];
 
     fn word(self) -> &'static str {
         match self {
@@ -99,6 +104,7 @@ impl How {
             Self::Mention => "mention",
             Self::Default => "default",
             Self::FirstAgent => "first_agent",
+            Self::Reply => "reply",
         }
     }
 
@@ -234,6 +240,7 @@ mod tests {
                 .prop_map(|(turn, class)| Cause::Failed { turn, class: class.into() }),
             (id(), any::<bool>()).prop_map(|(turn, all)| Cause::Cancelled { turn, all }),
             (id(), id(), by()).prop_map(|(turn, entry, by)| Cause::Dropped { turn, entry, by }),
+            (id(), id(), by()).prop_map(|(turn, entry, by)| Cause::Declined { turn, entry, by }),
             id().prop_map(|turn| Cause::PassedOver { turn }),
             (id(), id()).prop_map(|(turn, entry)| Cause::CutOff { turn, entry }),
             id().prop_map(|turn| Cause::TableStopped { turn }),

@@ -122,7 +122,7 @@ impl Driver {
                 }
             }
             EntryKind::Custom(_) => match TableNote::of(&kind) {
-                Some(TableNote::Continue { .. }) => return,
+                Some(TableNote::Continue { .. } | TableNote::Reopened { .. }) => return,
                 Some(TableNote::TurnsMax { turns }) => {
                     self.machine.step(Event::TurnsLimited { turns });
                 }

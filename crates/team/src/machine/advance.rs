@@ -6,7 +6,7 @@ use super::Step;
 use crate::cause::{Cause, Rule};
 use crate::effect::{Effect, Why};
 use crate::queue::Item;
-use crate::state::{Hold, Slot, State};
+use crate::state::{Slot, State};
 use crate::table::Table;
 
 /// What can be done when nothing runs.
@@ -18,19 +18,15 @@ pub(super) enum Next<'s> {
 
 /// What can be done now; nothing while a turn runs.
 pub(super) fn next<'s>(table: &Table, state: &'s State) -> Next<'s> {
-    let chosen = state.queue.choose(table.limits(), state.last_said.as_ref());
-    let (Slot::Free, Some((item, rule))) = (&state.slot, chosen) else { return Next::Nothing };
-    let waiting = state.queue.len();
-    match &state.hold {
-        Some(Hold::Cancelled(turn)) => Next::Pause(Why::Cancelled { turn: turn.clone(), waiting }),
-        Some(Hold::Resumed(interrupted)) => {
-            Next::Pause(Why::Resumed { interrupted: interrupted.clone(), waiting })
-        }
-        None if table.is_human(item.seat) => Next::Start(item, rule),
-        None => match state.guard.stops(table, item.by, item.seat) {
-            Some(why) => Next::Pause(why),
-            None => Next::Start(item, rule),
-        },
+    if state.slot != Slot::Free {
+        return Next::Nothing;
+    }
+    if let Some(why) = state.pause(table) {
+        return Next::Pause(why);
+    }
+    match state.queue.choose(table.limits(), state.last_said.as_ref()) {
+        Some((item, rule)) => Next::Start(item, rule),
+        None => Next::Nothing,
     }
 }
 
@@ -50,12 +46,18 @@ impl Step<'_> {
     fn start(&mut self, item: Item, rule: Rule) {
         let cause = Cause::Chosen { turn: item.turn.clone(), rule };
         self.record(&item.turn, item.seat, TurnState::Started, cause);
-        let Item { turn, seat, parent, trigger, intent, .. } = item;
-        if self.table.is_human(seat) {
-            self.ask(Some(seat), Why::Answer { turn, entry: parent });
-        } else {
-            let member = self.table.name(seat).into();
-            self.effects.push(Effect::StartTurn { turn, member, parent, trigger, intent });
+        if self.table.is_human(item.seat) {
+            return self.ask_for_answer(item);
         }
+        let Item { turn, seat, parent, trigger, intent, .. } = item;
+        let member = self.table.name(seat).into();
+        self.effects.push(Effect::StartTurn { turn, member, parent, trigger, intent });
+    }
+
+    /// It is this person's turn.
+    pub(super) fn ask_for_answer(&mut self, item: Item) {
+        let Item { turn, seat, parent: entry, by, .. } = item;
+        let by = by.map(|by| self.table.name(by).into());
+        self.ask(Some(seat), Why::Answer { turn, entry, by });
     }
 }

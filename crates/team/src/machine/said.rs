@@ -5,12 +5,20 @@ use tertulia_session::{EntryId, TurnState};
 use super::Step;
 use crate::cause::{Cause, How};
 use crate::effect::{Effect, Why};
-use crate::message::{self, Stranger, Wish, Wishes, excerpt};
+use crate::message::{self, Reply, Sender, Stranger, Wish, Wishes, excerpt};
 use crate::note::Note;
 use crate::queue::{Admission, Item};
 use crate::speaker::speaker;
-use crate::state::Slot;
+use crate::state::{Hold, Slot};
 use crate::table::{Resolved, Seat};
+
+/// What a plain yes or no would answer.
+enum YesOrNo {
+    /// Whether the turns that wait shall continue.
+    Continue,
+    /// Whether the turn that was interrupted shall be repeated; nothing else waits.
+    Repeat(EntryId),
+}
 
 /// A message and who said it.
 #[derive(Clone, Copy)]
@@ -21,15 +29,22 @@ struct Said<'a> {
 
 impl Step<'_> {
     pub(super) fn person_said(&mut self, entry: &EntryId, member: Option<&str>, text: &str) {
-        let wishes = message::read(text, self.table);
+        let wishes = message::read(text, self.table, Sender::Person);
         let awaited = self.state.awaited().cloned();
         let named = member.or(wishes.from.as_deref());
         let by = match speaker(self.table, awaited.as_ref().map(|item| item.seat), named) {
             Ok(by) => by,
             Err(error) => return self.ask(None, Why::WhoSpeaks { entry: entry.clone(), error }),
         };
-        self.state.person_said(entry);
-        if let Some(turn) = awaited.filter(|item| Some(item.seat) == by) {
+        let said = Said { entry, by };
+        let asked = self.yes_or_no();
+        self.state.person_said(self.table, entry);
+        if let Some((asked, reply)) = asked.zip(wishes.reply) {
+            return self.reply(said, &asked, reply);
+        }
+        // A command is no answer: whoever asked still waits for one.
+        let answered = awaited.filter(|item| Some(item.seat) == by && !wishes.is_command());
+        if let Some(turn) = &answered {
             let cause = Cause::Answered { turn: turn.turn.clone(), entry: entry.clone() };
             self.record(&turn.turn, turn.seat, TurnState::Done, cause);
         }
@@ -37,11 +52,8 @@ impl Step<'_> {
             let task = Some(task.clone()).filter(|task| !task.is_empty());
             self.effects.push(Effect::SetTeamTask { entry: entry.clone(), task });
         }
-        let said = Said { entry, by };
         self.route(said, &wishes);
-        let is_command =
-            !wishes.has_words && (!wishes.drop.is_empty() || wishes.team_task.is_some());
-        if !wishes.next.is_empty() || is_command {
+        if !wishes.next.is_empty() || wishes.is_command() {
             return;
         }
         match wishes.strangers.first().filter(|stranger| stranger.is_first) {
@@ -50,16 +62,45 @@ impl Step<'_> {
                 let names = vec![(excerpt(name), Some(nearest.clone()))];
                 self.ask(by, Why::Unresolved { entry: entry.clone(), names });
             }
-            None => self.queue_default(said),
+            None => self.queue_unaddressed(said, answered.and_then(|turn| turn.by)),
+        }
+    }
+
+    /// What a plain yes or no would answer now.
+    fn yes_or_no(&self) -> Option<YesOrNo> {
+        if self.state.is_paused(self.table) {
+            return Some(YesOrNo::Continue);
+        }
+        match (&self.state.slot, &self.state.hold) {
+            (Slot::Free, Some(Hold::Resumed(Some(turn)))) => Some(YesOrNo::Repeat(turn.clone())),
+            _ => None,
+        }
+    }
+
+    /// The person answered by a plain yes or no.
+    fn reply(&mut self, said: Said<'_>, asked: &YesOrNo, reply: Reply) {
+        match (reply, asked) {
+            (Reply::Yes, YesOrNo::Continue) => self.go_on(),
+            (Reply::Yes, YesOrNo::Repeat(turn)) => self.repeat(turn),
+            (Reply::No, _) => {
+                let by: Option<Box<str>> = said.by.map(|by| self.table.name(by).into());
+                let turns: Vec<Item> = self.state.queue.iter().cloned().collect();
+                self.note(Note::Declined { entry: said.entry.clone(), turns: turns.len() });
+                for Item { turn, seat, .. } in turns {
+                    let (entry, by) = (said.entry.clone(), by.clone());
+                    let cause = Cause::Declined { turn: turn.clone(), entry, by };
+                    self.record(&turn, seat, TurnState::Cancelled, cause);
+                }
+            }
         }
     }
 
     /// Somebody spoke while another person is to answer. Whatever was said waits for that, which is told:
     /// else the table would stand still without a word.
     pub(super) fn ask_again(&mut self) {
-        let Some(Item { turn, seat, parent, .. }) = self.state.awaited().cloned() else { return };
+        let Some(item) = self.state.awaited().cloned() else { return };
         if !self.effects.iter().any(|effect| matches!(effect, Effect::AskPerson(_))) {
-            self.ask(Some(seat), Why::Answer { turn, entry: parent });
+            self.ask_for_answer(item);
         }
     }
 
@@ -77,7 +118,7 @@ impl Step<'_> {
         };
         let cause = Cause::Answered { turn: turn.clone(), entry: entry.clone() };
         self.record(&turn, seat, TurnState::Done, cause);
-        let wishes = message::read(text, self.table);
+        let wishes = message::read(text, self.table, Sender::Agent);
         if let Some(name) = &wishes.from {
             self.note(Note::FromIgnored { entry: entry.clone(), name: excerpt(name) });
         }
@@ -137,12 +178,17 @@ impl Step<'_> {
         }
     }
 
-    fn queue_default(&mut self, said: Said<'_>) {
-        let Some((seat, named)) = self.table.default_seat() else {
+    /// A message that addresses nobody goes to the agent whose question it answers, else to the default.
+    fn queue_unaddressed(&mut self, said: Said<'_>, asker: Option<Seat>) {
+        let asker = asker.filter(|seat| !self.table.is_human(*seat)).map(|seat| (seat, How::Reply));
+        let default = || {
+            let (seat, named) = self.table.default_seat()?;
+            Some((seat, if named { How::Default } else { How::FirstAgent }))
+        };
+        let Some((seat, how)) = asker.or_else(default) else {
             let why = Why::NobodyToAnswer { entry: said.entry.clone() };
             return self.ask(said.by, why);
         };
-        let how = if named { How::Default } else { How::FirstAgent };
         let name = self.table.name(seat).to_owned();
         self.queue(said, seat, &Wish { name, intent: Default::default(), how });
     }

@@ -10,7 +10,7 @@ use crate::event::Cancel;
 use crate::money::Dollars;
 use crate::note::Note;
 use crate::queue::Item;
-use crate::state::{Hold, Slot};
+use crate::state::Slot;
 use crate::table_note::TableNote;
 
 impl Step<'_> {
@@ -103,16 +103,22 @@ impl Step<'_> {
             }
             Slot::Stopping(_) => {
                 self.state.stopped();
-                self.state.hold.get_or_insert(Hold::Resumed(None));
+                self.hold_reopened();
             }
-            Slot::Asking(item) => {
-                self.ask(Some(item.seat), Why::Answer { turn: item.turn, entry: item.parent });
-            }
-            // Only a log that tells half of a step, or other decisions than ours, leads here.
-            Slot::Free if matches!(next(self.table, self.state), Next::Start(..)) => {
-                self.state.hold = Some(Hold::Resumed(None));
-            }
-            Slot::Free => {}
+            Slot::Asking(item) => self.ask_for_answer(item),
+            Slot::Free => self.hold_reopened(),
+        }
+    }
+
+    /// What could start waits for a person, since the table was opened again. The log tells so. Only a log
+    /// that tells half of a step, or other decisions than ours, leads here, or a cancelled agent whose
+    /// process ended with the table.
+    fn hold_reopened(&mut self) {
+        if matches!(next(self.table, self.state), Next::Start(..)) {
+            let kind = TableNote::Reopened { count: self.state.times_reopened + 1 }.to_kind();
+            let id = self.state.content_id(kind.clone(), self.state.last_said.as_ref());
+            self.effects.push(Effect::Append { id, kind });
+            self.state.reopened();
         }
     }
 

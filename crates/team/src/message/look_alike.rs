@@ -5,10 +5,11 @@
 //! The text is rewritten as it looks and read again; what is there then and was not before is a
 //! look-alike. So code and quotes are left alone here too.
 
-use tertulia_context::{Markers, parse_markers};
+use tertulia_context::{Markers, Words, parse_markers, whose_words};
 
 use super::mention::{self, Mention, Names};
-use crate::table::Table;
+use super::said_plainly::without_item;
+use crate::table::{Resolved, Table};
 
 /// Something that looks like a marker or a mention.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,18 +23,13 @@ pub(crate) struct LookAlike {
 /// How many of one message are told.
 const TOLD_MAX: usize = 20;
 
-pub(super) fn find(
-    text: &str,
-    markers: &Markers,
-    mentions: &[Mention],
-    table: &Table,
-) -> Vec<LookAlike> {
+pub(super) fn find(text: &str, table: &Table) -> Vec<LookAlike> {
+    let mut found = unbracketed(text, table);
     let plain = plain(text);
     if plain == text {
-        return Vec::new();
+        return found;
     }
-    let looks = parse_markers(&plain);
-    let mut found = Vec::new();
+    let (markers, looks) = (&parse_markers(text), parse_markers(&plain));
     let names = |markers: &Markers| markers.next.iter().map(|n| n.name.clone()).collect::<Vec<_>>();
     add(&mut found, "[NEXT: …]", names(&looks), &names(markers));
     add(&mut found, "[DROP: …]", looks.drop.clone(), &markers.drop);
@@ -42,10 +38,46 @@ pub(super) fn find(
     add(&mut found, "[TEAM_TASK: …]", tasks, markers.team_task.as_slice());
     let seen = mention::find(&plain, &Names::map(table, self::plain));
     let name = |mention: &Mention| table.name(mention.seat).to_owned();
-    let known: Vec<String> = mentions.iter().map(name).collect();
+    let known: Vec<String> = mention::find(text, &Names::of(table)).iter().map(name).collect();
     add(&mut found, "@name", seen.iter().map(name).collect(), &known);
     found.truncate(TOLD_MAX);
     found
+}
+
+/// Lines that read `Next: name` and lack the brackets.
+fn unbracketed(text: &str, table: &Table) -> Vec<LookAlike> {
+    let mut lines = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let place = start..start + line.trim_end().len();
+        start += line.len();
+        if lines.len() < TOLD_MAX && is_unbracketed(line, table) {
+            lines.push(place);
+        }
+    }
+    let words = whose_words(text, &lines);
+    let own = lines.into_iter().zip(words).filter(|(_, words)| *words == Words::Own);
+    let line = |place: std::ops::Range<usize>| text.get(place).unwrap_or_default().trim();
+    own.map(|(place, _)| LookAlike { marker: "[NEXT: …]", name: super::excerpt(line(place)) })
+        .collect()
+}
+
+/// Whether a line is the word "next", a colon and nothing but names of members.
+fn is_unbracketed(line: &str, table: &Table) -> bool {
+    let is_around = |c: char| c.is_whitespace() || matches!(c, '*' | '_');
+    let line = without_item(line).unwrap_or(line).trim_start_matches(is_around);
+    let Some((word, names)) = line.split_at_checked(4) else { return false };
+    let names = names.trim_matches(|c| is_around(c) || c == '.');
+    let Some(names) = names.strip_prefix(':').filter(|_| word.eq_ignore_ascii_case("next")) else {
+        return false;
+    };
+    let is_member = |name: &str| {
+        let name = name.trim_matches(is_around);
+        name.len() <= super::EXCERPT_CHARS_MAX
+            && !name.starts_with('@')
+            && matches!(table.resolve(name), Resolved::Member(_))
+    };
+    names.split(',').take(TOLD_MAX).all(is_member)
 }
 
 /// Adds what is seen more often than it was read.

@@ -1,6 +1,7 @@
-//! `@name`, the short form of `[NEXT: name]`: at the start of a line or after a blank, outside code and
-//! quotes, a member's exact name (case aside). Everything else behind an `@` is text; where it is nearly
-//! a member's name, that is told.
+//! `@name`, the short form of `[NEXT: name]`: at the start of a word, outside code and quotes, a member's
+//! exact name (case aside). Emphasis and brackets may stand around it. Everything else behind an `@` is
+//! text; where it is nearly a member's name, that is told. An agent that only speaks of somebody does not
+//! address them: `address` says which is which.
 //!
 //! What is code and what is a quote is not decided here: each candidate's place is put to `whose_words`, and
 //! counts if the words there are the sender's own.
@@ -9,6 +10,9 @@ use std::ops::Range;
 
 use tertulia_context::{Intent, Words, whose_words};
 
+use super::Sender;
+use super::address::{self, Spot};
+use super::said_plainly::{is_closing, is_opening, is_quote};
 use crate::table::{Resolved, Seat, Table};
 
 /// A member who was mentioned.
@@ -34,6 +38,8 @@ pub(crate) struct Stranger {
 
 enum Found {
     Mention(Mention),
+    /// A member's name in quotation marks, in a link, or in the middle of an agent's sentence.
+    Aside(Seat),
     Stranger(Stranger),
     /// The message begins with a name that is nobody's, not even nearly: the place of the name.
     Nobody(Range<usize>),
@@ -108,19 +114,19 @@ pub(super) struct Mentions {
     pub(super) unheard: Vec<Seat>,
 }
 
-/// The mentions in a message, in order.
+/// All mentions in a message, in order, wherever in a sentence they are.
 pub(super) fn find(text: &str, names: &Names) -> Vec<Mention> {
-    read(text, candidates(text, names, |_| Likeness::Open)).members
+    read(text, candidates(text, names, Sender::Person, |_| Likeness::Open)).members
 }
 
 /// The mentions in a message, and what may have been meant as one.
-pub(super) fn find_all(text: &str, table: &Table) -> Mentions {
+pub(super) fn find_all(text: &str, table: &Table, sender: Sender) -> Mentions {
     let likeness = |word: &str| match table.resolve(word) {
         Resolved::Member(seat) => Likeness::Near(table.name(seat).into()),
         Resolved::Several(_) => Likeness::Open,
         Resolved::Unknown { nearest } => nearest.map_or(Likeness::Far, Likeness::Near),
     };
-    read(text, candidates(text, &Names::of(table), likeness))
+    read(text, candidates(text, &Names::of(table), sender, likeness))
 }
 
 /// Those that are the sender's own words.
@@ -130,24 +136,35 @@ fn read(text: &str, candidates: Vec<Candidate>) -> Mentions {
     for (candidate, words) in candidates.into_iter().zip(whose_words(text, &places)) {
         match (candidate.found, words) {
             (Found::Mention(mention), Words::Own) => mentions.members.push(mention),
-            (Found::Mention(mention), Words::Unclear) => mentions.unheard.push(mention.seat),
+            (Found::Mention(Mention { seat, .. }), Words::Unclear)
+            | (Found::Aside(seat), Words::Own | Words::Unclear) => mentions.unheard.push(seat),
             (Found::Stranger(stranger), Words::Own) => mentions.strangers.push(stranger),
             (Found::Nobody(place), Words::Own) => mentions.nobody = Some(place),
-            (Found::Mention(_), Words::Foreign)
+            (Found::Mention(_) | Found::Aside(_), Words::Foreign)
             | (Found::Stranger(_) | Found::Nobody(_), Words::Foreign | Words::Unclear) => {}
         }
     }
+    // Once is enough, and whoever is addressed anyway need not be told of.
+    let mut told: Vec<Seat> = mentions.members.iter().map(|mention| mention.seat).collect();
+    mentions.unheard.retain(|seat| {
+        let is_new = !told.contains(seat);
+        told.extend(is_new.then_some(*seat));
+        is_new
+    });
     mentions
 }
 
-fn candidates(text: &str, names: &Names, likeness: impl Fn(&str) -> Likeness) -> Vec<Candidate> {
+fn candidates(
+    text: &str,
+    names: &Names,
+    sender: Sender,
+    likeness: impl Fn(&str) -> Likeness,
+) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
+    let mut spots: Vec<Spot> = Vec::new();
     let mut compared = 0;
     for (at, _) in text.match_indices('@') {
-        let before = text.get(..at).and_then(|before| before.chars().next_back());
-        if before.is_some_and(|c| !c.is_whitespace()) {
-            continue;
-        }
+        let Some(start) = start_of(text, at, spots.last()) else { continue };
         let rest = text.get(at + 1..).unwrap_or_default();
         let Some((length, seat)) = names.begin(rest) else {
             let Some(word) = word_at(rest).filter(|_| compared < STRANGERS_MAX) else { continue };
@@ -168,10 +185,64 @@ fn candidates(text: &str, names: &Names, likeness: impl Fn(&str) -> Likeness) ->
         let intent = intent_at(text.get(end..).unwrap_or_default());
         let end = if intent.is_some() { end + 3 } else { end };
         let intent = intent.unwrap_or_default();
-        let found_here = Found::Mention(Mention { seat, intent });
+        let behind = text.get(end..).unwrap_or_default().trim_start_matches(['*', '_']);
+        let is_link = ["](", "]:", "]["].into_iter().any(|link| behind.starts_with(link));
+        let is_aside = start.is_quoted || is_link;
+        let found_here = match is_aside {
+            true => Found::Aside(seat),
+            false => Found::Mention(Mention { seat, intent }),
+        };
+        spots.push(Spot { place: start.at..end, candidate: found.len() });
         found.push(Candidate { place: at..end, found: found_here });
     }
+    if sender == Sender::Agent {
+        for candidate in address::spoken_of(text, &spots) {
+            if let Some(Candidate { found, .. }) = found.get_mut(candidate)
+                && let Found::Mention(Mention { seat, .. }) = found
+            {
+                *found = Found::Aside(*seat);
+            }
+        }
+    }
     found
+}
+
+/// Where a mention begins, with whatever opens before it.
+struct Start {
+    at: usize,
+    is_quoted: bool,
+}
+
+/// Whether a word begins with the `@` here: behind a blank, behind punctuation, behind another mention, and
+/// behind emphasis or brackets that open.
+fn start_of(text: &str, at: usize, last: Option<&Spot>) -> Option<Start> {
+    let before = text.get(..at)?;
+    let bare = before.trim_end_matches(is_opening);
+    let Some(c) = bare.chars().next_back() else {
+        return Some(Start { at: 0, is_quoted: false });
+    };
+    let here = |is_quoted| Some(Start { at: bare.len(), is_quoted });
+    if c.is_whitespace() || ends_clause(c) {
+        return here(false);
+    }
+    if is_quote(c) {
+        let outer = bare.get(..bare.len() - c.len_utf8())?.chars().next_back();
+        let begins = outer.is_none_or(|c| c.is_whitespace() || is_opening(c) || ends_clause(c));
+        return begins.then(|| here(true)).flatten();
+    }
+    // `@max/@eva`, `@max&@eva`.
+    let joined = bare.get(last?.place.end..)?.trim_start_matches(is_closing);
+    matches!(joined, "/" | "&" | "+").then(|| here(false)).flatten()
+}
+
+/// Punctuation behind which a word may begin without a blank.
+fn ends_clause(c: char) -> bool {
+    matches!(c, ',' | ';' | ':' | '!' | '?' | '…') || ends_at_once(c)
+}
+
+/// Punctuation that no name, path or address goes on behind.
+fn ends_at_once(c: char) -> bool {
+    matches!(c, '—' | '–' | '，' | '。' | '、' | '；' | '：' | '！' | '？')
 }
 
 /// The word that may have been meant as a name: letters, digits, `-` and `_`, and nothing that makes it
@@ -199,10 +270,17 @@ fn ends_name(rest: &str) -> bool {
     ends_word(rest) || intent_at(rest).is_some()
 }
 
-/// Whether a word ends here: at a blank, at the end, or at punctuation that a blank or the end follows.
-/// So `@max.` is a mention, and `@max.com`, `@max/node` and `@max's` are none.
+/// Whether a word ends here: at a blank, at the end, or at punctuation and brackets that a blank, the end or
+/// another mention follows. So `@max.` and `@max,@eva` are mentions, and `@max.com`, `@max/node` and `@max's`
+/// are none.
 fn ends_word(rest: &str) -> bool {
-    let punctuation = |c: char| matches!(c, '.' | ',' | ':' | ';' | '!' | '?' | ')' | '，' | '。');
+    let punctuation =
+        |c: char| matches!(c, '.' | ',' | ':' | ';' | '!' | '?' | '…') || is_closing(c);
+    let is_link =
+        ["](", "]["].into_iter().any(|link| rest.trim_start_matches(['*', '_']).starts_with(link));
     let behind = rest.trim_start_matches(punctuation);
-    behind.chars().next().is_none_or(char::is_whitespace)
+    let Some(next) = behind.chars().next() else { return true };
+    let another = behind.strip_prefix(['/', '&', '+']).unwrap_or(behind);
+    let is_joined = another.starts_with('@') && another.len() < rest.len();
+    next.is_whitespace() || ends_at_once(next) || is_joined || is_link
 }

@@ -8,6 +8,10 @@ fn table() -> Table {
     Table::new([Member::human("ann"), max, Member::ai("eva"), Member::ai("gpt-5.5")]).unwrap()
 }
 
+fn read(text: &str, table: &Table) -> Wishes {
+    super::read(text, table, Sender::Person)
+}
+
 fn named(text: &str) -> Vec<String> {
     let wishes = read(text, &table());
     wishes.next.iter().map(|wish| format!("{}!{}", wish.name, wish.intent.as_str())).collect()
@@ -39,8 +43,9 @@ fn an_address_a_package_and_an_unknown_name_are_no_mentions() {
         "@maximal",
         "@max's idea",
         "@max_2",
-        "(@max)",
         "\"@max\"",
+        "a.@max",
+        "[@max](https://host/max)",
         "@max@eva",
         "@nobody",
         "@ max",
@@ -49,6 +54,84 @@ fn an_address_a_package_and_an_unknown_name_are_no_mentions() {
         "@gpt-5",
     ] {
         check(text, &[]);
+    }
+}
+
+#[test]
+fn emphasis_brackets_and_lists_of_names_address() {
+    for text in
+        ["**@max** please", "(@max) hm", "_@max_", "***@max***,", "\\@max please", "[@max] hm"]
+    {
+        check(text, &["max!P2"]);
+    }
+    for text in ["@max,@eva", "@max/@eva", "(@max, @eva)", "**@max** & **@eva**", "so:@max;@eva"] {
+        check(text, &["max!P2", "eva!P2"]);
+    }
+    check("好的，@max，请看", &["max!P2"]);
+    check("(@max!P1)", &["max!P1"]);
+}
+
+#[test]
+fn a_name_in_quotation_marks_or_a_link_is_told() {
+    for text in ["the word \"@max\"", "“@max”", "[@max](https://host/max)", "[**@max**][1]"] {
+        check(text, &[]);
+        assert_eq!(read(text, &table()).unheard, ["@max".into()], "{text}");
+    }
+}
+
+/// Who is addressed where an agent says this, and who is only spoken of.
+fn by_agent(text: &str) -> (Vec<String>, Vec<Box<str>>) {
+    let wishes = super::read(text, &table(), Sender::Agent);
+    (wishes.next.into_iter().map(|wish| wish.name).collect(), wishes.unheard)
+}
+
+#[test]
+fn an_agent_addresses_at_the_start_of_a_sentence_behind_a_comma_and_at_the_end() {
+    for text in [
+        "@max, please check this.",
+        "The reader waits. @max, does that hold?",
+        "Done!\n\n**@max** have a look at it",
+        "- @max: the tests\n- the rest is mine",
+        "1. @max runs the tests",
+        "Next, @max runs the tests.",
+        "Does that hold, @max? I think so.",
+        "One question — @max, is it so?",
+        "Thanks @max, that was it. Now I go on.",
+        "(@max) please look at this",
+        "I hand over to @max.",
+        "Over to @max",
+        "Please look: @max",
+    ] {
+        assert_eq!(by_agent(text), (vec!["max".to_owned()], vec![]), "{text}");
+    }
+    for text in ["@max and @eva, please look here.", "I hand over to @max, then @eva."] {
+        assert_eq!(by_agent(text), (vec!["max".to_owned(), "eva".to_owned()], vec![]), "{text}");
+    }
+}
+
+#[test]
+fn an_agent_that_speaks_of_somebody_addresses_nobody_and_that_is_told() {
+    for text in [
+        "It works as @max said before.",
+        "I asked @max for it and got nothing.",
+        "| file | owner |\n|---|---|\n| a.rs | @max |",
+        "What @max (the author) wrote is fine.",
+    ] {
+        assert_eq!(by_agent(text), (vec![], vec!["@max".into()]), "{text}");
+        check(text, &["max!P2"]);
+    }
+    // Whoever is addressed anyway need not be told of.
+    assert_eq!(by_agent("@max, as @max said before."), (vec!["max".to_owned()], vec![]));
+}
+
+#[test]
+fn next_without_brackets_is_told() {
+    for text in ["Next: max", "Done.\n\n**Next:** max, eva", "- NEXT: Max the Great."] {
+        let told = read(text, &table()).look_alikes;
+        assert_eq!(told.len(), 1, "{text}: {told:?}");
+    }
+    for text in ["Next: write tests", "next: maximal", "`Next: max`", "> Next: max", "Next: @max"] {
+        assert_eq!(read(text, &table()).look_alikes, [], "{text}");
     }
 }
 
@@ -67,7 +150,7 @@ fn brackets_around_a_mention_do_it_no_harm_and_a_marker_keeps_its_own() {
     check("[x] @max [y]", &["max!P2"]);
     check("[NEXT: @max]", &["@max!P2"]);
     check("[TEAM_TASK: ask @max]", &[]);
-    check("[NE[NEXT: eva]XT: max]", &["eva!P2"]);
+    check("[NE[NEXT: eva]XT: max]", &[]);
     check("@eva and [NEXT: max]", &["max!P2", "eva!P2"]);
 }
 

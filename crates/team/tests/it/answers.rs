@@ -16,7 +16,7 @@ fn a_failure_never_stops_the_queue() {
     );
     let effects = desk.fail("crash");
     assert!(
-        effects[1].starts_with("ask ann: eva could not answer (crash); repeat turn"),
+        effects[1].starts_with("ask ann: eva could not answer (crash); retry turn"),
         "{effects:?}"
     );
     assert_eq!(desk.person("@leo"), ["leo queued", "leo started", "start leo P2"]);
@@ -30,8 +30,8 @@ fn cancelling_stops_the_turn_and_nothing_else_starts_until_a_word() {
     assert_eq!(desk.cancel_running(), ["max cancelled", "stop max"]);
     assert!(matches!(desk.machine.status(), Status::Stopping { .. }));
     let effects = desk.cut_off("half an answer [NEXT: leo]");
-    assert!(effects[0].contains("came when turn") && effects[0].ends_with("do not count"));
-    assert!(effects[1].ends_with("was cancelled; shall the one that waits go on?"), "{effects:?}");
+    assert!(effects[0].contains("came after turn") && effects[0].ends_with("are ignored"));
+    assert!(effects[1].ends_with("was cancelled. Continue with the queued turn?"), "{effects:?}");
     assert_eq!(desk.waiting(), ["eva P2"]);
     assert_eq!(desk.step(Event::Continue), ["go on", "eva started", "start eva P2"]);
     desk.replays();
@@ -87,12 +87,15 @@ fn an_answer_to_no_running_turn_routes_nothing() {
     let (turn, entry) = ("nonsense".into(), desk.store("eva", SpeakerType::Ai, "[NEXT: leo]"));
     let text = "[NEXT: leo]".to_owned();
     let effects = desk.step(Event::AgentSaid { turn, entry, text, interrupted: false });
-    assert_eq!(effects, ["note: m2 came when turn nonsense had ended; its markers do not count"]);
+    assert_eq!(
+        effects,
+        ["note: m2 came after turn nonsense had ended, so its hand-overs are ignored"]
+    );
     let turn = desk.running.clone().unwrap().0;
     desk.answer("done");
     let text = "[NEXT: leo]".to_owned();
     let again = Event::AgentSaid { turn, entry: "m2".into(), text, interrupted: false };
-    assert!(desk.step(again)[0].starts_with("note: m2 came when turn"));
+    assert!(desk.step(again)[0].starts_with("note: m2 came after turn"));
     desk.replays();
 }
 
@@ -104,7 +107,7 @@ fn after_a_crash_what_ran_is_interrupted_once_and_repeated_only_when_told() {
     desk.machine = Machine::replay(desk.machine.table().clone(), &desk.log).machine;
     let effects = desk.step(Event::Resume);
     assert_eq!(effects[0], "max interrupted");
-    assert!(effects[1].ends_with("repeat it, or go on with the one that waits?"), "{effects:?}");
+    assert!(effects[1].ends_with("was interrupted. Continue with the queued turn?"), "{effects:?}");
     assert_eq!(effects.len(), 2);
     desk.machine = Machine::replay(desk.machine.table().clone(), &desk.log).machine;
     let effects = desk.step(Event::Resume);
@@ -139,7 +142,7 @@ fn after_a_crash_a_person_who_was_waited_for_is_asked_again() {
     let mut desk = Desk::new();
     desk.person("[NEXT: ann, eva]");
     desk.machine = Machine::replay(desk.machine.table().clone(), &desk.log).machine;
-    assert_eq!(desk.step(Event::Resume), ["ask ann: m1 is for you to answer"]);
+    assert_eq!(desk.step(Event::Resume), ["ask ann: ann asked a question in m1"]);
     assert_eq!(desk.person("@leo")[0], "ann done");
     desk.replays();
 }

@@ -86,6 +86,20 @@ const UNCLEAR: [(&str, &str); 27] = [
     ("reminder", "<system-reminder>\n\n{}\n\n</system-reminder>"),
 ];
 
+/// Where a marker is mentioned or listed, and not meant.
+const ASIDE: [(&str, &str); 10] = [
+    ("sentence", "files: {} was a file name"),
+    ("end of a sentence", "There is a file {}.\n\nI left it alone."),
+    ("listing", "The folder has:\nCargo.toml\n{}\nsrc"),
+    ("end of a listing", "The folder has:\nCargo.toml\nsrc\n{}"),
+    ("list item", "Files:\n- Cargo.toml\n- {}\n- src"),
+    ("last list item", "Files:\n\n1. Cargo.toml\n2. {}"),
+    ("long listing", "total 4\n-rw-r--r-- 1 ann ann 5 Nov 1 10:00 {}"),
+    ("tree", "src\n├── a.rs\n└── {}"),
+    ("table", "| file |\n|---|\n| {} |\n"),
+    ("list of commits", "d34db33f {}"),
+];
+
 /// The same marker, written otherwise.
 #[rustfmt::skip]
 const LOOK_ALIKES: [&str; 45] = [
@@ -200,6 +214,19 @@ fn a_marker_where_it_may_be_code_or_a_quote_routes_nothing_and_is_told() {
         }
     }
     assert_eq!(cases, 259);
+}
+
+#[test]
+fn a_marker_in_a_sentence_or_a_listing_routes_nothing_and_is_told() {
+    for (place, template) in ASIDE {
+        for marker in MARKERS.into_iter().filter(|marker| marker.starts_with('[')) {
+            let mut desk = desk_with_a_turn();
+            desk.answer(&filled(template, marker));
+            assert_obeys_nothing(&desk, &format!("{marker} in {place}"));
+            let told = |effect: &Effect| matches!(effect, Effect::Note(Note::Unheard { marker: told, .. }) if **told == *marker);
+            assert!(desk.effects.iter().any(told), "{marker} in {place}: {:?}", desk.effects);
+        }
+    }
 }
 
 #[test]

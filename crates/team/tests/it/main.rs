@@ -15,6 +15,7 @@ mod endpoint;
 mod file;
 mod guards;
 mod injection;
+mod pausing;
 mod people;
 mod properties;
 mod replay;

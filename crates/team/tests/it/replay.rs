@@ -179,7 +179,7 @@ fn why_tells_the_whole_story_of_a_turn() {
             format!("max's turn {turn} is started: it waited longest among its priority"),
             format!("max's turn {turn} is failed: max could not answer (quota)"),
             format!(
-                "ann was asked: max could not answer (quota); repeat turn {turn}, or say how to go on"
+                "ann was asked: max could not answer (quota); retry turn {turn}, or say how to continue"
             ),
             format!("max's turn {again} is queued: the person wants turn {turn} again"),
         ]

@@ -22,10 +22,7 @@ fn a_message_that_addresses_nobody_goes_to_the_default_member_if_there_is_one() 
 #[test]
 fn without_an_agent_at_the_table_the_person_is_told() {
     let mut desk = Desk::at(Table::new([Member::human("ann")]).unwrap());
-    assert_eq!(
-        desk.person("hello"),
-        ["ask ann: m1 addresses nobody, and no agent sits at the table"]
-    );
+    assert_eq!(desk.person("hello"), ["ask ann: m1 addresses nobody, and the team has no agent"]);
 }
 
 #[test]
@@ -92,7 +89,7 @@ fn the_same_again_is_refused_with_the_turn_that_there_is() {
     let mut desk = Desk::new();
     let effects = desk.person("[NEXT: max, eva, max, eva!P3]");
     assert!(effects[2].starts_with("note: m1 asks for max twice; turn e-"), "{effects:?}");
-    assert!(effects[3].starts_with("note: eva is last in the queue with turn e-"), "{effects:?}");
+    assert!(effects[3].starts_with("note: eva is already queued (turn e-"), "{effects:?}");
 }
 
 #[test]
@@ -147,7 +144,7 @@ fn a_message_of_drop_alone_is_a_command_and_asks_nobody() {
     desk.person("[NEXT: max, eva]");
     assert_eq!(desk.person("[DROP: ALL]"), ["eva cancelled"]);
     let effects = desk.person("[DROP: evva]");
-    assert_eq!(effects, ["note: m3 names 'evva', who is not at the table; did you mean eva?"]);
+    assert_eq!(effects, ["note: m3 names 'evva', but nobody is called that; did you mean eva?"]);
 }
 
 #[test]
@@ -157,7 +154,7 @@ fn an_unknown_name_is_noted_with_the_nearest_and_the_others_are_queued() {
     assert_eq!(
         effects,
         [
-            "note: m1 names 'maxx', who is not at the table; did you mean max?",
+            "note: m1 names 'maxx', but nobody is called that; did you mean max?",
             "eva queued",
             "eva started",
             "start eva P2"
@@ -174,8 +171,8 @@ fn when_no_name_is_known_the_sender_is_asked_and_the_queue_goes_on() {
         effects,
         [
             "max done",
-            "note: m2 names 'levo', who is not at the table; did you mean leo?",
-            "ask ann: m2 reached nobody: 'levo' is not at the table (did you mean leo?)",
+            "note: m2 names 'levo', but nobody is called that; did you mean leo?",
+            "ask ann: m2 reached nobody: nobody is called 'levo' (did you mean leo?)",
             "eva started",
             "start eva P2"
         ]
@@ -215,8 +212,8 @@ fn a_message_that_begins_with_a_mistyped_name_is_asked_about() {
     assert_eq!(
         desk.person("@evaa have a look"),
         [
-            "note: m1 names 'evaa', who is not at the table; did you mean eva?",
-            "ask ann: m1 reached nobody: 'evaa' is not at the table (did you mean eva?)",
+            "note: m1 names 'evaa', but nobody is called that; did you mean eva?",
+            "ask ann: m1 reached nobody: nobody is called 'evaa' (did you mean eva?)",
         ]
     );
     // Further inside it may be anything, so the message goes where it would have gone.
@@ -224,7 +221,7 @@ fn a_message_that_begins_with_a_mistyped_name_is_asked_about() {
     assert_eq!(
         effects,
         [
-            "note: m2 names 'evaa', who is not at the table; did you mean eva?",
+            "note: m2 names 'evaa', but nobody is called that; did you mean eva?",
             "max queued",
             "max started",
             "start max P2",

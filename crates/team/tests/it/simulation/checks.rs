@@ -24,6 +24,10 @@ pub(crate) struct Checks {
     purses: BTreeMap<Box<str>, [f64; 3]>,
     /// A person was asked and nothing was started since.
     asked: bool,
+    /// Turns that wait until a person resumes them: nothing promises when they start.
+    paused: BTreeSet<EntryId>,
+    /// Turns that are P1.
+    urgent: BTreeSet<EntryId>,
     /// The message of this step and the names in it.
     message: Option<(EntryId, Vec<String>)>,
     seen: usize,
@@ -52,6 +56,8 @@ impl Checks {
             pairs: BTreeMap::new(),
             purses,
             asked: false,
+            paused: BTreeSet::new(),
+            urgent: BTreeSet::new(),
             message: None,
             seen: 0,
         }
@@ -74,15 +80,24 @@ impl Checks {
     }
 
     pub(crate) fn before(&mut self, event: &Event) {
-        let goes_on = matches!(event, Event::Continue);
-        if goes_on || matches!(event, Event::PersonSaid { .. }) {
+        if matches!(event, Event::PersonSaid { .. }) {
             self.person_spoke();
         }
-        if goes_on {
-            for [spent, limit, granted] in self.purses.values_mut() {
-                if *spent + 1e-9 >= *limit + *granted {
-                    *granted = *spent;
-                }
+    }
+
+    /// The person wants all to continue: what is paused may start again, and whoever has spent all may
+    /// spend as much again.
+    fn continued(&mut self) {
+        self.person_spoke();
+        self.paused.clear();
+        // None of those that wait has to wait longer than if all of them had just come.
+        let bound = self.starts + self.waiting.len() * (self.limits.local as usize + 1);
+        for (turn, old) in &mut self.waiting {
+            *old = (!self.urgent.contains(turn)).then_some(bound);
+        }
+        for [spent, limit, granted] in self.purses.values_mut() {
+            if *spent + 1e-9 >= *limit + *granted {
+                *granted = *spent;
             }
         }
     }
@@ -103,9 +118,18 @@ impl Checks {
         let new: Vec<_> = desk.log.iter().skip(self.seen).cloned().collect();
         self.seen = desk.log.len();
         for entry in new {
-            if let EntryKind::Turn(turn) = &entry.kind {
-                self.turn(&entry.id, turn);
+            match &entry.kind {
+                EntryKind::Turn(turn) => self.turn(&entry.id, turn),
+                EntryKind::Custom(Some(note)) if note.as_str().contains(r#""continue""#) => {
+                    self.continued();
+                }
+                _ => {}
             }
+        }
+        let paused = desk.machine.waiting().filter(|waiting| waiting.is_paused);
+        self.paused = paused.map(|waiting| waiting.turn.clone()).collect();
+        for turn in &self.paused {
+            self.waiting.insert(turn.clone(), None);
         }
         for effect in &desk.effects {
             match effect {
@@ -131,6 +155,9 @@ impl Checks {
                 Cause::Asked { by, intent, .. } | Cause::Repeated { by, intent, .. },
             ) => {
                 let urgent = intent.as_str() == "P1";
+                if urgent {
+                    self.urgent.insert(entry.clone());
+                }
                 let before = self.waiting.values().flatten().count();
                 let local = self.limits.local as usize;
                 let bound = (!urgent).then_some(self.starts + (before + 1) * (local + 1));
@@ -157,6 +184,7 @@ impl Checks {
 
     fn started(&mut self, id: &EntryId, turn: &Turn) {
         assert_eq!(self.running, None, "one turn runs at a time");
+        assert!(!self.paused.contains(id), "{id} started and was paused");
         let bound = self.waiting.remove(id).expect("what starts has waited");
         self.starts += usize::from(bound.is_some());
         assert!(bound.is_none_or(|bound| self.starts <= bound), "{id} starved");
@@ -203,6 +231,9 @@ impl Checks {
                     | Note::Overflow { entry: e, .. }
                     | Note::UnknownName { entry: e, .. },
                 ) => answers += usize::from(e == entry),
+                Effect::Note(Note::Unheard { marker, .. }) => {
+                    answers += parse_markers(marker).next.len();
+                }
                 Effect::Note(Note::TooManyNames { ignored: count, .. }) => ignored += count,
                 _ => {}
             }

@@ -157,7 +157,9 @@ impl Play {
     }
 
     fn person_says(&mut self) {
-        let text = match self.dice.below(6) {
+        let text = match self.dice.below(8) {
+            6 => "yes".to_owned(),
+            7 => (*self.dice.pick(&["no", "[TEAM_TASK: t]", "@nobody [NEXT: zed]"])).to_owned(),
             0 => "[DROP: ALL]".to_owned(),
             1 | 2 => self.address(3),
             3 => format!("@{} please", self.anybody()),

@@ -1,0 +1,245 @@
+//! What a person's words mean while turns are paused: a plain no stops them, a plain yes resumes them, and
+//! anything else leaves them where they are.
+
+use crate::desk::Desk;
+use tertulia_team::{Event, Limits, Machine, Member, Status, Table, Why};
+
+/// Max and eva hand over to each other until somebody is asked.
+fn paused_pair() -> Desk {
+    let mut desk = Desk::new();
+    desk.person("[NEXT: max]");
+    for turn in 0..13 {
+        desk.answer(if turn % 2 == 0 { "@eva" } else { "@max" });
+    }
+    assert!(matches!(desk.machine.status(), Status::Paused(Why::PairLoop { .. })));
+    desk
+}
+
+/// One turn may run; eva's waits behind it.
+fn paused_eva() -> Desk {
+    let mut desk = Desk::with_limits(Limits { turns: 1, ..Limits::default() });
+    desk.person("[NEXT: max]");
+    desk.answer("[NEXT: eva]");
+    assert_eq!(desk.machine.status(), Status::Paused(Why::LoopGuard { turns: 1 }));
+    desk
+}
+
+const STILL: &str = "ask ann: one earlier turn is still paused. Continue?";
+
+#[test]
+fn a_no_to_the_question_cancels_what_waits_and_starts_nothing() {
+    for no in ["no", "No!", "n", "stop", "nein", "Stop it."] {
+        let mut desk = paused_pair();
+        assert_eq!(
+            desk.person(no),
+            ["note: Stopped: one queued turn is cancelled", "eva cancelled", "rest"],
+            "{no}"
+        );
+        assert_eq!(desk.machine.status(), Status::Resting);
+        desk.replays();
+    }
+    let mut desk = paused_pair();
+    desk.person("no");
+    let why = desk.machine.why("m15").last().unwrap().to_string();
+    assert!(why.ends_with("is cancelled: ann said no in m15"), "{why}");
+    // From here on all is as it was.
+    assert_eq!(desk.person("hello"), ["max queued", "max started", "start max P2"]);
+    desk.replays();
+}
+
+#[test]
+fn a_yes_to_the_question_resumes_what_waits() {
+    for yes in ["yes", "Y", "ok", "Go on!", "continue"] {
+        let mut desk = paused_pair();
+        assert_eq!(desk.person(yes), ["go on", "eva started", "start eva P2"], "{yes}");
+        desk.replays();
+    }
+}
+
+#[test]
+fn a_yes_allows_as_much_money_again() {
+    let members = [Member::human("ann"), Member::ai("max").with_budget_usd(1.0)];
+    let mut desk = Desk::at(Table::new(members).unwrap());
+    desk.person("@max");
+    desk.pay("max", 1.25);
+    desk.answer("done");
+    assert_eq!(desk.person("@max")[1], "ask ann: max has spent $1.25 of $1.00. Continue?");
+    assert_eq!(desk.person("yes"), ["go on", "max started", "start max P2"]);
+    desk.replays();
+}
+
+#[test]
+fn a_no_means_no_after_a_cancelled_turn_and_after_a_reopened_session() {
+    let mut desk = Desk::new();
+    desk.person("[NEXT: max, eva]");
+    desk.cancel_running();
+    desk.fail("cancelled");
+    let effects = desk.person("no");
+    assert_eq!(effects[1..], ["eva cancelled", "rest"]);
+    desk.replays();
+
+    let mut desk = Desk::new();
+    desk.person("[NEXT: max, eva]");
+    desk.step(Event::Resume);
+    desk.running = None;
+    assert_eq!(desk.person("no")[1..], ["eva cancelled", "rest"]);
+    desk.replays();
+}
+
+#[test]
+fn yes_and_no_answer_whether_an_interrupted_turn_is_retried() {
+    for (word, expected) in [
+        ("no", vec!["note: Stopped: nothing was started", "rest"]),
+        ("yes", vec!["max queued", "max started", "start max P2"]),
+        ("@eva no", vec!["eva queued", "eva started", "start eva P2"]),
+    ] {
+        let mut desk = Desk::new();
+        desk.person("[NEXT: max]");
+        let effects = desk.step(Event::Resume);
+        assert!(effects[1].ends_with("was interrupted. Retry it?"), "{effects:?}");
+        desk.running = None;
+        assert_eq!(desk.person(word), expected);
+        desk.replays();
+    }
+}
+
+#[test]
+fn without_a_question_yes_and_no_are_messages() {
+    let mut desk = Desk::new();
+    assert_eq!(desk.person("no"), ["max queued", "max started", "start max P2"]);
+    assert_eq!(desk.answer("Why not?"), ["max done", "rest"]);
+    assert_eq!(desk.person("ok"), ["max queued", "max started", "start max P2"]);
+    desk.replays();
+}
+
+#[test]
+fn only_those_whom_the_new_message_addresses_answer_and_the_rest_stays_paused() {
+    let mut desk = paused_pair();
+    assert_eq!(desk.person("@leo what is this?"), ["leo queued", "leo started", "start leo P2"]);
+    assert_eq!(desk.waiting(), ["eva P2"]);
+    assert_eq!(desk.answer("A loop."), ["leo done", STILL]);
+    // Whoever is addressed by nobody is the default.
+    assert_eq!(
+        desk.person("stop, this is nonsense"),
+        ["max queued", "max started", "start max P2"]
+    );
+    assert_eq!(desk.answer("I see."), ["max done", STILL]);
+    assert_eq!(desk.step(Event::Continue), ["go on", "eva started", "start eva P2"]);
+    desk.replays();
+}
+
+#[test]
+fn a_paused_member_that_is_addressed_anew_answers_the_new_message() {
+    let mut desk = paused_eva();
+    assert_eq!(
+        desk.person("@eva do something else"),
+        ["eva queued", "eva started", "start eva P2"]
+    );
+    assert_eq!(desk.answer("Done."), ["eva done", STILL]);
+    assert_eq!(desk.person("yes"), ["go on", "eva started", "start eva P2"]);
+    desk.replays();
+}
+
+#[test]
+fn hand_overs_that_the_new_message_leads_to_run_and_are_counted() {
+    let mut desk = Desk::with_limits(Limits { turns: 2, ..Limits::default() });
+    desk.person("[NEXT: max]");
+    desk.answer("[NEXT: eva]");
+    desk.answer("[NEXT: max]");
+    desk.person("@leo look");
+    assert_eq!(desk.answer("@eva?"), ["leo done", "eva queued", "eva started", "start eva P2"]);
+    let effects = desk.answer("@leo!");
+    assert_eq!(effects[2], "ask ann: the agents took 2 turns since a person wrote. Continue?");
+    assert_eq!(desk.waiting(), ["max P2", "leo P2"]);
+    // Whatever is said next, both wait; and both go with a no.
+    assert_eq!(
+        desk.person("[TEAM_TASK: t]")[1],
+        "ask ann: 2 earlier turns are still paused. Continue?"
+    );
+    assert_eq!(desk.person("no")[0], "note: Stopped: 2 queued turns are cancelled");
+    desk.replays();
+}
+
+#[test]
+fn a_message_that_reaches_nobody_resumes_nothing() {
+    let mut desk = paused_eva();
+    for text in
+        ["@nobody hi [NEXT: zed]", "[NEXT: zed]", "[TEAM_TASK: t]", "[DROP: leo]", "@evaa hm"]
+    {
+        let effects = desk.person(text);
+        assert_eq!(effects.last().unwrap(), STILL, "{text}");
+        assert!(!effects.iter().any(|effect| effect.starts_with("start")), "{text}: {effects:?}");
+    }
+    assert_eq!(desk.waiting(), ["eva P2"]);
+    assert_eq!(desk.person("[DROP: eva]"), ["eva cancelled", "rest"]);
+    desk.replays();
+}
+
+#[test]
+fn another_limit_of_turns_does_not_resume_them_either() {
+    let mut desk = Desk::new();
+    desk.step(Event::TurnsLimited { turns: Some(1) });
+    desk.person("[NEXT: max]");
+    desk.answer("[NEXT: eva]");
+    desk.step(Event::TurnsLimited { turns: None });
+    assert_eq!(desk.person("[NEXT: leo]"), ["leo queued", "leo started", "start leo P2"]);
+    assert_eq!(desk.answer("Done."), ["leo done", STILL]);
+}
+
+#[test]
+fn what_is_said_while_a_cancelled_agent_ends_pauses_the_rest() {
+    let mut desk = Desk::new();
+    desk.person("[NEXT: max, eva]");
+    desk.cancel_running();
+    assert_eq!(desk.person("@leo instead"), ["leo queued"]);
+    assert_eq!(desk.person("and @max"), ["max queued"]);
+    assert_eq!(desk.fail("cancelled"), ["max started", "start max P2"]);
+    assert_eq!(desk.answer("ok"), ["max done", "leo started", "start leo P2"]);
+    assert_eq!(desk.answer("ok"), ["leo done", STILL]);
+    desk.replays();
+}
+
+#[test]
+fn turns_that_could_start_wait_after_a_crash_and_the_log_tells_so() {
+    let mut desk = Desk::new();
+    desk.person("[NEXT: max, eva]");
+    // A log that ends in the middle of a step.
+    desk.log.truncate(3);
+    desk.running = None;
+    let replay = Machine::replay(desk.machine.table().clone(), &desk.log);
+    desk.machine = replay.into_recorded();
+    let effects = desk.step(Event::Resume);
+    assert_eq!(
+        effects,
+        ["go on", "ask ann: the session was opened again. Continue with the 2 queued turns?"]
+    );
+    assert_eq!(desk.person("@leo hi"), ["leo queued", "leo started", "start leo P2"]);
+    let again = Machine::replay(desk.machine.table().clone(), &desk.log);
+    assert!(again.machine.waiting().eq(desk.machine.waiting()));
+    assert_eq!(again.machine.status(), desk.machine.status());
+}
+
+#[test]
+fn a_log_of_the_time_when_a_message_resumed_all_is_believed() {
+    let mut desk = paused_eva();
+    desk.person("@leo hi");
+    // As it was recorded then: eva's turn went first.
+    let turns: Vec<_> = desk.log.iter().map(|entry| entry.id.clone()).collect();
+    let started = desk.log.pop().unwrap();
+    let queued = |name: &str| {
+        let mut log = desk.log.iter().rev();
+        log.find(|entry| matches!(&entry.kind, tertulia_session::EntryKind::Turn(turn) if &*turn.member == name)).unwrap().id.clone()
+    };
+    let (eva, leo) = (queued("eva"), queued("leo"));
+    let mut old = started.clone();
+    if let tertulia_session::EntryKind::Turn(turn) = &mut old.kind {
+        turn.cause = turn.cause.replace(leo.as_str(), eva.as_str()).into();
+        turn.member = "eva".into();
+    }
+    desk.log.push(old);
+    assert_eq!(turns.len(), desk.log.len());
+    let again = Machine::replay(desk.machine.table().clone(), &desk.log);
+    assert_eq!(again.differences.len(), 1, "{:?}", again.differences);
+    assert_eq!(again.machine.status(), Status::Running { turn: eva });
+    assert!(again.machine.waiting().all(|waiting| !waiting.is_paused));
+}
