@@ -214,7 +214,7 @@ impl Room {
             }
         }
         if !differences.is_empty() {
-            let text = "this team would have decided otherwise in places; the log counts";
+            let text = "some past decisions would differ with the current team file";
             lines.extend(teller.fitted(&[Line::of(text, Look::Dim)]));
         }
         lines

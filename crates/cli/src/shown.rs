@@ -60,6 +60,7 @@ impl Shown {
             Why::Spending { member: Some(member), .. } | Why::Failed { member, .. } => {
                 self.show(member);
             }
+            Why::Answer { by: Some(by), .. } => self.show(by),
             _ => {}
         }
         why.to_string()

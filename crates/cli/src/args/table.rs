@@ -46,7 +46,7 @@ pub(crate) struct SessionArg {
 /// person is to decide, and how to go on is told; 130 interrupted.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tertulia run \"@max design the login page, then [NEXT: eva] for a review\"
+  tertulia run \"@max design the login page, then @eva reviews it\"
   git diff | tertulia run - --member eva
   tertulia run --continue
   tertulia run --continue \"@max take the second option\" --json")]

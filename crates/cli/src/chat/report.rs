@@ -36,15 +36,16 @@ pub(crate) fn queue(driver: &Driver) -> Vec<Line> {
         Status::Running { turn } => lines.extend(turn_lines(driver, "speaks", &turn)),
         Status::Stopping { turn } => lines.extend(turn_lines(driver, "is being stopped", &turn)),
         Status::Waiting { turn, .. } => lines.extend(turn_lines(driver, "is asked", &turn)),
-        Status::Paused(why) => lines.push(plain(&format!("the table waits: {why}"))),
+        Status::Paused(why) => lines.push(plain(&format!("paused: {why}"))),
     }
     // The order in which they are called, as long as nobody else is addressed and nobody waits too long.
     let mut waiting: Vec<_> = machine.waiting().collect();
     waiting.sort_by_key(|waiting| waiting.intent.as_str());
     for waiting in waiting {
+        let does = if waiting.is_paused { "is paused" } else { "waits" };
         let does = match waiting.intent {
-            Intent::Reply => "waits".to_owned(),
-            intent => format!("waits ({})", intent.as_str()),
+            Intent::Reply => does.to_owned(),
+            intent => format!("{does} ({})", intent.as_str()),
         };
         lines.extend(turn_lines(driver, &does, waiting.turn));
     }
@@ -129,6 +130,7 @@ pub(crate) fn nothing_to_resume(driver: &Driver) -> Option<String> {
     match machine.status() {
         Status::Waiting { .. } | Status::Paused(_) => None,
         Status::Stopping { .. } if machine.waiting().next().is_some() => None,
+        Status::Running { .. } if machine.waiting().any(|waiting| waiting.is_paused) => None,
         Status::Running { turn } => {
             let member = member_of(driver, &turn).unwrap_or("somebody");
             Some(format!("{member} speaks; nothing waits for a word of yours"))

@@ -67,7 +67,9 @@ pub(crate) fn run(args: &ReplayArgs, streams: &mut Streams<'_>) -> Result<(), Cl
     }
     let count = counted(differences.len() as u64, "difference", "differences");
     let count = if more { format!("{count} and perhaps more") } else { count };
-    Err(CliError::Different(format!("{turns}, {count}; the log counts, nothing was changed")))
+    Err(CliError::Different(format!(
+        "{turns}, {count}. The recorded decisions are kept; nothing was changed"
+    )))
 }
 
 impl<'a> DifferenceRecord<'a> {

@@ -121,12 +121,17 @@ fn way_back(args: &RunArgs, session: &SessionId) -> String {
     format!("{} --session {session}", same_place(&args.team.file, &args.store))
 }
 
-/// The last turn of an agent, if it did not come to its end.
+/// The last turn of an agent, if it did not come to its end. One that a person declined was never begun.
 fn unfinished(driver: &Driver) -> Option<EntryId> {
-    use tertulia_session::{EntryKind, TurnState};
+    use tertulia_session::{EntryKind, Turn, TurnState};
+    use tertulia_team::Cause;
+    let is_begun = |turn: &Turn| {
+        let is_declined = matches!(Cause::parse(&turn.cause), Some(Cause::Declined { .. }));
+        turn.state != TurnState::Queued && !is_declined
+    };
     let is_person = |name: &str| driver.team().member(name).is_some_and(TeamMember::is_person);
     let ended = driver.entries().iter().rev().find_map(|entry| match &entry.kind {
-        EntryKind::Turn(turn) if turn.state != TurnState::Queued && !is_person(&turn.member) => {
+        EntryKind::Turn(turn) if is_begun(turn) && !is_person(&turn.member) => {
             Some((entry, turn.state))
         }
         _ => None,
@@ -312,7 +317,7 @@ impl<'a, 's> Watcher<'a, 's> {
     /// There is nothing to go on with.
     fn idle(&mut self) {
         if let Self::Talk(talk) = self {
-            talk.say("nothing waits at this table");
+            talk.say("Nothing to do: no turns are queued.");
         }
     }
 

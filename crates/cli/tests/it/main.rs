@@ -27,6 +27,7 @@ mod rpc_standard;
 mod run;
 mod run_agents;
 mod run_output;
+mod run_paused;
 mod run_terminal;
 mod run_told;
 mod sessions;

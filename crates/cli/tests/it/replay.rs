@@ -32,7 +32,7 @@ fn another_team_decides_otherwise_and_every_difference_is_told() {
     room.write("other.toml", &format!("default = \"eva\"\n{TEAM}"));
     let left = room.exits(1, &["replay", "talk", "--team", "other.toml"]);
     assert!(left.stdout.contains("now it would be eva's turn"), "{}", left.stdout);
-    assert!(left.stderr.contains("the log counts"), "{}", left.stderr);
+    assert!(left.stderr.contains("would differ with the current team file"), "{}", left.stderr);
 }
 
 #[test]
@@ -58,7 +58,11 @@ fn a_table_that_would_go_on_now_is_told() {
     assert!(
         left.stdout.contains("the log ends here; now it would go on with eva's turn is started")
     );
-    assert!(left.stderr.contains("1 turn, 1 difference; the log counts"), "{}", left.stderr);
+    assert!(
+        left.stderr.contains("1 turn, 1 difference. The recorded decisions are kept"),
+        "{}",
+        left.stderr
+    );
     let record = &room.exits(1, &["replay", "talk", "--json"]).json()[0];
     assert_eq!(record["differences"][0]["kind"], "ending");
 }
@@ -90,9 +94,13 @@ fn one_difference_is_told_as_one() {
     room.exits(0, &["run", "hello", "--session", "talk"]);
     room.write("tertulia.toml", &format!("default = \"eva\"\n{TEAM}"));
     let left = room.exits(1, &["replay", "talk"]);
-    assert!(left.stderr.contains("1 turn, 1 difference; the log counts"), "{}", left.stderr);
+    assert!(
+        left.stderr.contains("1 turn, 1 difference. The recorded decisions are kept"),
+        "{}",
+        left.stderr
+    );
     let left = room.exits(0, &["run", "@eva hello", "--session", "talk"]);
-    let told = "one decision of this session would be another with this team";
+    let told = "one past decision would differ with the current team file";
     assert!(left.stderr.contains(told), "{}", left.stderr);
 }
 
@@ -105,6 +113,6 @@ fn a_run_with_fewer_turns_is_replayed_with_as_many_and_the_next_one_with_all() {
     assert!(shown.contains("· a person is asked after one turn"), "{shown}");
     room.exits(0, &["replay", "talk"]);
     let left = room.exits(0, &["run", "--continue"]);
-    assert!(!left.stderr.contains("would be"), "{}", left.stderr);
+    assert!(!left.stderr.contains("would differ"), "{}", left.stderr);
     room.exits(0, &["replay", "talk"]);
 }

@@ -15,22 +15,32 @@ const WISH_COLUMNS: usize = 600;
 pub(super) fn question(question: &Question, why: &str, shown: &Shown) -> Vec<Line> {
     let to = question.to.as_deref().map(|to| format!("{}: ", shown.name(to))).unwrap_or_default();
     let cure = match &question.why {
-        Why::Answer { .. } => "say something, or /resume to go on without an answer".to_owned(),
-        Why::LoopGuard { .. } | Why::PairLoop { .. } | Why::Cancelled { .. } => {
-            "/resume goes on; /drop all forgets those that wait; or say something".to_owned()
+        Why::Answer { .. } => "reply, or /resume to skip".to_owned(),
+        Why::LoopGuard { .. }
+        | Why::PairLoop { .. }
+        | Why::Cancelled { .. }
+        | Why::Paused { .. }
+        | Why::Resumed { interrupted: None, .. } => {
+            "yes or /resume continues, no or /drop all cancels the queued turns; any other message \
+             leaves them paused"
+                .to_owned()
         }
         Why::Spending { allowed, .. } if *allowed == Dollars::default() => {
-            "/drop all forgets those that wait".to_owned()
+            "/drop all cancels the queued turns".to_owned()
         }
-        Why::Spending { .. } => "/resume allows as much again; /drop all stops".to_owned(),
-        Why::Failed { turn, .. } => format!("/resume {turn} tries again; or say something"),
+        Why::Spending { .. } => "yes or /resume allows as much again, no or /drop all cancels the \
+                                 queued turns; any other message leaves them paused"
+            .to_owned(),
+        Why::Failed { turn, .. } => format!("/resume {turn} retries it; or send a message"),
         Why::Resumed { interrupted: Some(turn), waiting: 0 } => {
-            format!("/resume {turn} repeats it; or say something")
+            format!("yes or /resume {turn} retries it; or send a message")
         }
         Why::Resumed { interrupted: Some(turn), .. } => {
-            format!("/resume {turn} repeats it; /resume goes on; or say something")
+            format!(
+                "/resume {turn} retries it; yes or /resume continues without it, no or /drop all \
+                 cancels the queued turns"
+            )
         }
-        Why::Resumed { interrupted: None, .. } => "/resume goes on; or say something".to_owned(),
         Why::Unresolved { .. } | Why::NobodyToAnswer { .. } => {
             "/members shows who is there".to_owned()
         }
@@ -48,12 +58,14 @@ pub(super) fn question(question: &Question, why: &str, shown: &Shown) -> Vec<Lin
 pub(super) fn waits(question: &Question, shown: &Shown) -> Option<String> {
     let to = question.to.as_deref().map_or("you", |to| shown.name(to));
     match &question.why {
-        Why::Answer { .. } => Some(format!("{to} is asked… say something, or /resume goes on")),
-        Why::LoopGuard { .. } | Why::PairLoop { .. } | Why::Spending { .. } => {
-            Some("the table waits… /resume goes on, /drop all stops".to_owned())
-        }
-        Why::Cancelled { .. } | Why::Resumed { waiting: 1.., .. } => {
-            Some("the table waits… /resume goes on, /drop all forgets".to_owned())
+        Why::Answer { .. } => Some(format!("Waiting for {to}. Reply, or /resume to skip.")),
+        Why::LoopGuard { .. }
+        | Why::PairLoop { .. }
+        | Why::Spending { .. }
+        | Why::Paused { .. }
+        | Why::Cancelled { .. }
+        | Why::Resumed { waiting: 1.., .. } => {
+            Some("Paused. /resume to continue, /drop all to stop.".to_owned())
         }
         _ => None,
     }

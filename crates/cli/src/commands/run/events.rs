@@ -230,6 +230,7 @@ impl<'a> QuestionRecord<'a> {
             Why::Failed { .. } => "failed",
             Why::Cancelled { .. } => "cancelled",
             Why::Resumed { .. } => "resumed",
+            Why::Paused { .. } => "paused",
         };
         Self { to: to.as_deref(), why: word, text: why.to_string(), entries: texts(why.ids()) }
     }

@@ -37,7 +37,7 @@ impl End<'_> {
     }
 
     fn repeat(&self, turn: &EntryId) -> Option<String> {
-        Some(format!("{} does it again", self.again(&format!("--repeat {turn}"))?))
+        Some(format!("{} retries it", self.again(&format!("--repeat {turn}"))?))
     }
 
     /// What becomes of those that wait.
@@ -86,11 +86,11 @@ pub(super) fn of(pause: &Pause, end: &End<'_>) -> Result<(), CliError> {
     }
     match pause {
         Pause::Rested if end.only_goes_on => match end.unfinished {
-            Some(turn) => Err(CliError::NeedsPerson(with(
-                "nothing waits, and the last turn did not come to its end",
-                "; ",
-                end.repeat(turn),
-            ))),
+            Some(turn) => {
+                let retry = end.again(&format!("--repeat {turn}"));
+                let retry = retry.map(|retry| format!("Retry it with: {retry}"));
+                Err(CliError::NeedsPerson(with("the last turn did not finish", ". ", retry)))
+            }
             None => Ok(()),
         },
         Pause::Rested | Pause::Closed => Ok(()),
@@ -116,21 +116,24 @@ fn of_question(why: &Why, end: &End<'_>) -> Result<(), CliError> {
         }
         // Nothing that is said here changes it.
         Why::Spending { allowed, .. } if *allowed == Dollars::default() => None,
-        Why::LoopGuard { .. } | Why::PairLoop { .. } | Why::Spending { .. } => {
-            let first = say().map(|say| format!("{say} says something first"));
-            goes_on("lets them go on").zip(first).map(|(go_on, say)| format!("{go_on}, {say}"))
+        Why::LoopGuard { .. }
+        | Why::PairLoop { .. }
+        | Why::Spending { .. }
+        | Why::Cancelled { .. }
+        | Why::Paused { .. } => {
+            let stop = end.again(&"no").map(|stop| format!("{stop} cancels the queued turns"));
+            goes_on("continues").zip(stop).map(|(go_on, stop)| format!("{go_on}, {stop}"))
         }
-        Why::Cancelled { .. } => goes_on("lets them go on"),
         Why::Resumed { interrupted: Some(turn), .. } => {
-            let without = goes_on("goes on without");
+            let without = goes_on("continues without it");
             end.repeat(turn).zip(without).map(|(repeat, without)| format!("{repeat}, {without}"))
         }
-        Why::Resumed { interrupted: None, .. } => goes_on("lets them go on"),
+        Why::Resumed { interrupted: None, .. } => goes_on("continues"),
         Why::Unresolved { .. } => {
-            say().map(|say| format!("{say} says it to somebody who is there"))
+            say().map(|say| format!("{say} sends it to a member of the team"))
         }
         Why::NobodyToAnswer { .. } => {
-            Some("seat an agent in the team file; `tertulia init` writes one".to_owned())
+            Some("add an agent to the team file; `tertulia init` writes one".to_owned())
         }
         Why::WhoSpeaks { .. } => Some("say who speaks with --as".to_owned()),
     };

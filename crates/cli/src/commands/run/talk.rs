@@ -80,11 +80,11 @@ impl<'a, 's> Talk<'a, 's> {
 
     pub(super) fn differ(&mut self, session: &SessionId, differences: usize) {
         let what = match differences {
-            1 => "one decision of this session would be another".to_owned(),
-            many => format!("{many} decisions of this session would be others"),
+            1 => "one past decision would".to_owned(),
+            many => format!("{many} past decisions would"),
         };
         self.say(&format!(
-            "{what} with this team; the log counts. `tertulia replay {session}` tells which"
+            "{what} differ with the current team file (run `tertulia replay {session}` for details)"
         ));
     }
 
@@ -122,16 +122,25 @@ impl<'a, 's> Talk<'a, 's> {
                 };
                 self.say(&format!("{name} is asked; {what}"));
             }
-            (Why::Answer { .. }, Some(name)) => {
-                // The person of the house has this name.
+            (Why::Answer { by, .. }, Some(name)) => {
+                // The built-in person has this name.
                 let whose = match &**name {
-                    "you" => "your".to_owned(),
-                    name => format!("{}'s", self.shown.name(name)),
+                    "you" => "Your turn".to_owned(),
+                    name => format!("Your turn, {}", self.shown.name(name)),
                 };
-                self.say(&format!("it is {whose} turn: {}", question.why));
+                let asked = match by.as_deref().filter(|by| *by != &**name) {
+                    Some(by) => format!(": {} asked you a question", self.shown.name(by)),
+                    None => String::new(),
+                };
+                self.say(&format!("{whose}{asked}."));
             }
             (Why::Resumed { .. }, _) => {}
-            (why, _) => self.asked = Some(self.shown.why(why)),
+            (why, _) => {
+                let question = self.shown.why(why);
+                if let Some(earlier) = self.asked.replace(question) {
+                    self.say(&earlier);
+                }
+            }
         }
     }
 

@@ -103,10 +103,10 @@ fn next_with_an_unknown_name_offers_the_nearest_and_says_nothing() {
 #[test]
 fn a_slip_in_a_mention_is_told_with_the_name_that_is_near() {
     let asked = shown("@evva please look\n@eva I mean you\n");
-    assert!(asked.contains("'evva' is not at the table (did you mean eva?)"), "{asked}");
+    assert!(asked.contains("nobody is called 'evva' (did you mean eva?)"), "{asked}");
     assert!(!asked.contains("Max here."), "nobody else answers: {asked}");
     let told = shown("Please ask @evva.\n");
-    assert!(told.contains("names 'evva', who is not at the table; did you mean eva?"), "{told}");
+    assert!(told.contains("names 'evva', but nobody is called that; did you mean eva?"), "{told}");
     assert!(told.ends_with("Max here."), "{told}");
 }
 

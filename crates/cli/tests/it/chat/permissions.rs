@@ -154,9 +154,9 @@ fn words_are_said_meanwhile_and_the_agent_still_waits() {
         screen.contains("ann: tell me why first") && is_at_rest(screen, REMINDER)
     });
     terminal.types("\x1b");
-    terminal.shows("shall the one that waits go on?");
+    terminal.shows("Continue with the queued turn?");
     terminal.until("the hint", |screen| {
-        is_at_rest(screen, "the table waits… /resume goes on, /drop all forgets")
+        is_at_rest(screen, "Paused. /resume to continue, /drop all to stop.")
     });
     terminal.types("/drop all\r");
     terminal.until("nothing waits", |screen| screen.trim_end().ends_with("ann: [DROP: ALL]\n>"));

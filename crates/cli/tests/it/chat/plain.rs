@@ -141,7 +141,7 @@ fn a_turn_that_did_not_come_to_its_end_is_named_once_whenever_somebody_comes() {
     };
     let named = "slow's last turn was interrupted; /resume slow repeats it\n";
     let first = come();
-    assert!(first.contains("was interrupted; shall it be repeated?"), "{first}");
+    assert!(first.contains("was interrupted. Retry it?"), "{first}");
     assert!(!first.contains(named), "{first}");
     assert!(come().contains(named));
     assert!(!is_left());

@@ -163,8 +163,8 @@ fn what_is_said_meanwhile_waits_and_goes_on_when_the_person_wants_it() {
         urgent.is_some() && urgent < other
     });
     terminal.types(ESC);
-    terminal.shows("shall the 2 that wait go on?");
-    terminal.shows("/resume goes on");
+    terminal.shows("Continue with the 2 queued turns?");
+    terminal.shows("yes or /resume continues");
     terminal.types("/resume\r");
     terminal.shows("max:\nOne.");
     terminal.types(CTRL_D);

@@ -32,7 +32,7 @@ fn a_person_is_told_who_waits_for_them_and_how_to_go_on() {
     let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
     terminal.shows("> ");
     terminal.types("hello\r");
-    let hint = "ann is asked… say something, or /resume goes on\n>";
+    let hint = "Waiting for ann. Reply, or /resume to skip.\n>";
     let screen = terminal.until("the hint", |screen| ends_with(screen, hint));
     assert!(screen.contains("? ann: max waits for your answer"), "{screen}");
     terminal.types("/resume\r");
@@ -41,9 +41,9 @@ fn a_person_is_told_who_waits_for_them_and_how_to_go_on() {
     terminal.until("that nothing waits", |screen| ends_with(screen, "nothing waits\n>"));
 
     terminal.types("go on\r");
-    let hint = "the table waits… /resume goes on, /drop all stops\n>";
+    let hint = "Paused. /resume to continue, /drop all to stop.\n>";
     let screen = terminal.until("the hint", |screen| ends_with(screen, hint));
-    assert!(screen.contains("the agents had a turn since a person spoke"), "{screen}");
+    assert!(screen.contains("the agents took a turn since a person wrote"), "{screen}");
     terminal.types("/queue\r");
     terminal.shows("eva waits  max wrote @eva in e-");
     terminal.types("/resume\r");
@@ -65,7 +65,7 @@ fn a_session_that_is_opened_again_says_who_waits() {
     let mut again = Terminal::chat(&parlour, &["--continue"]);
     again.until("the question and the hint", |screen| {
         screen.contains("max:\n@ann which one?\n\n? ann: max waits for your answer")
-            && ends_with(screen, "ann is asked… say something, or /resume goes on\n>")
+            && ends_with(screen, "Waiting for ann. Reply, or /resume to skip.\n>")
     });
     again.types("/quit\r");
     assert_eq!(again.ends().0, 0);
