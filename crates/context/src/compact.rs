@@ -30,6 +30,7 @@ use std::sync::Arc;
 use tertulia_session::{EntryId, Message};
 
 use crate::tokens::Tokenizer;
+use sections::Section;
 
 pub use gate::{Refusal, accept};
 pub use request::request_text;
@@ -150,6 +151,17 @@ pub fn extract(task: &SummaryTask<'_>) -> String {
     let carried = previous::parse(task.previous.unwrap_or_default());
     let (names, candidates) = gather::gather(task, &reading, &carried);
     choose::choose(task, &names, &candidates)
+}
+
+/// Whether these messages hold more than requests: rules, decisions, results, open points or findings.
+pub fn has_points(covered: &[Covered<'_>]) -> bool {
+    let (previous, tokenizer) = (None, Tokenizer::Bytes);
+    let task = SummaryTask { previous, covered, max_tokens: 0, tokenizer: &tokenizer };
+    let reading = read::read(covered);
+    let (_, candidates) = gather::gather(&task, &reading, &previous::parse(""));
+    let requests = [Section::Goal, Section::Requests, Section::Names];
+    let mut others = Section::ALL.into_iter().filter(|section| !requests.contains(section));
+    others.any(|section| !candidates.of(section).is_empty())
 }
 
 #[cfg(test)]

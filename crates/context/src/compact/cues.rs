@@ -76,7 +76,7 @@ const TABLES: [(Cue, [&str; 6]); 7] = [
         [
             "todo|fixme|next step|next steps|next:|remaining:|remaining work|remains to|still need\
              |still needs|not yet|left to do|follow-up|pending|unresolved|still open|^open:|^open from\
-             |open question|open questions|to be settled|to be decided",
+             |open question|open questions|to be settled|to be decided|nothing was decided|not decided",
             "待办|下一步|接下来|还需要|尚未|未完成|待定",
             "als nächstes|noch offen|fehlt noch|noch nicht|zu klären",
             "falta|pendiente|siguiente paso|todavía no|por decidir",
@@ -127,6 +127,32 @@ const FAILURES: [&str; 15] = [
     "cannot",
     "conflict",
 ];
+
+/// Words that label a finding of a reviewer, with a number or without: `Finding 2: …`. In small letters.
+const FINDING_LABELS: [&str; 16] = [
+    "finding", "issue", "problem", "defect", "bug", "blocker", "nit", "concern", "befund",
+    "hallazgo", "constat", "发现", "问题", "指摘", "fehler", "problema",
+];
+
+/// How a verdict begins that may be a sentence of one word, in small letters.
+const VERDICTS: [&str; 13] = [
+    "approved",
+    "not approved",
+    "lgtm",
+    "accepted",
+    "rejected",
+    "changes requested",
+    "looks good to me",
+    "genehmigt",
+    "aprobado",
+    "approuvé",
+    "批准",
+    "承認",
+    "abgelehnt",
+];
+
+/// How long a verdict may be, with what follows it.
+const VERDICT_MAX: usize = 120;
 
 /// How far from the start of a sentence is near.
 const EARLY: usize = 24;
@@ -235,6 +261,39 @@ fn is_whole(text: &[u8], at: usize, length: usize) -> bool {
     edge(before) && edge(text.get(at + length))
 }
 
+/// Whether a sentence, in small letters, is labelled as a finding.
+pub(super) fn is_labelled_finding(small: &str) -> bool {
+    FINDING_LABELS.iter().filter_map(|label| small.strip_prefix(label)).any(|rest| {
+        let number = |c: char| c.is_ascii_digit() || matches!(c, ' ' | '#' | '.' | '*');
+        rest.trim_start_matches(number).starts_with([':', '：'])
+    })
+}
+
+/// Whether a sentence, in small letters, is a verdict about somebody's work.
+pub(super) fn is_verdict(small: &str) -> bool {
+    let ends =
+        |rest: &str| !rest.starts_with(|c: char| c == ' ' || c == '_' || c.is_alphanumeric());
+    small.len() <= VERDICT_MAX
+        && !small.ends_with(['?', '？'])
+        && VERDICTS.iter().filter_map(|verdict| small.strip_prefix(verdict)).any(ends)
+}
+
+/// Whether a line only counts changed lines, as those of `git diff --stat` do.
+pub(super) fn counts_changes(line: &str) -> bool {
+    if let Some((_, counted)) = line.rsplit_once(" | ") {
+        let mut words = counted.split_whitespace();
+        let is_count = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+        let is_bar = |word: &str| word.bytes().all(|byte| matches!(byte, b'+' | b'-'));
+        return match words.next() {
+            Some("Bin") => true,
+            Some(count) if is_count(count) => words.all(is_bar),
+            _ => false,
+        };
+    }
+    let is_total = line.contains(" file changed") || line.contains(" files changed");
+    is_total && line.starts_with(|c: char| c.is_ascii_digit())
+}
+
 /// Whether a line of a tool's output tells of a failure.
 pub(super) fn tells_failure(line: &str) -> bool {
     let line = line.trim_start();
@@ -294,6 +353,37 @@ mod tests {
         for sentence in ["to be settled on friday: the size", "one thing is still open: the disks"]
         {
             assert!(cues.of(sentence).has(Cue::Open), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn findings_and_verdicts_are_known_by_their_first_words() {
+        for small in
+            ["finding 1: no test", "issue #2: x", "nit: blank", "问题1：没有测试", "bug: y"]
+        {
+            assert!(is_labelled_finding(small), "{small}");
+        }
+        for small in ["finding it took long", "issues: a", "a finding 1: b", "problem solved"] {
+            assert!(!is_labelled_finding(small), "{small}");
+        }
+        for small in ["approved", "approved.", "lgtm!", "approved, thanks", "批准。"] {
+            assert!(is_verdict(small), "{small}");
+        }
+        for small in ["approved by nobody", "approved?", "accepted formats are json", "lgtmx"] {
+            assert!(!is_verdict(small), "{small}");
+        }
+    }
+
+    #[test]
+    fn lines_that_count_changes_are_known() {
+        for line in
+            ["calc.py | 3 +++", "a/{b => c}.rs |   12 ++++--", "x.png | Bin 0 -> 4 bytes", "d | 0"]
+        {
+            assert!(counts_changes(line), "{line}");
+        }
+        assert!(counts_changes("2 files changed, 5 insertions(+)"));
+        for line in ["use a | b", "a | 3 apples", "we have 2 files changed", "x || 3"] {
+            assert!(!counts_changes(line), "{line}");
         }
     }
 

@@ -2,7 +2,7 @@
 //! over what is carried on. Called by [`super::extract`]; what of it gets in is for [`super::choose`].
 
 use super::SummaryTask;
-use super::cues::{Cue, Cues, Found};
+use super::cues::{self, Cue, Cues, Found};
 use super::lines::{Candidate, Candidates};
 use super::names::Names;
 use super::order::{self, Lists};
@@ -14,6 +14,9 @@ use super::work;
 
 /// A sentence longer than this is judged by its start.
 const JUDGED_MAX: usize = 600;
+
+/// What a finding weighs among the notes that is labelled as one.
+const LABELLED: u64 = 200;
 
 /// A text of a user that is longer than this was hardly typed.
 const PASTED: usize = 2000;
@@ -88,18 +91,24 @@ impl<'a> Gatherer<'_, 'a> {
         }
         let mut small = String::new();
         for (number, sentence) in sentences(text).enumerate() {
-            if !SENTENCE.contains(&sentence.len()) || is_label(sentence) {
-                continue;
-            }
             small.clear();
             small.push_str(cut(sentence, JUDGED_MAX));
             small.make_ascii_lowercase();
-            let found = self.cues.of(&small);
             let mut candidate = candidate(self.task, said.message, place, sentence);
             candidate.place.2 = number;
+            if said.source == Source::Assistant && cues::is_verdict(&small) {
+                self.found.decisions.push(candidate);
+                continue;
+            }
+            if !SENTENCE.contains(&sentence.len()) || tells_nothing(sentence) {
+                continue;
+            }
+            let found = self.cues.of(&small);
             match said.source {
                 _ if is_decision && !found.has(Cue::Rule) => {}
-                Source::Assistant => self.by_assistant(candidate, found),
+                Source::Assistant => {
+                    self.by_assistant(candidate, found, cues::is_labelled_finding(&small));
+                }
                 // A long text is mostly pasted: what it asks for binds less than what users write.
                 Source::User if text.len() > PASTED => {
                     self.by_others(candidate, found, Source::System);
@@ -109,7 +118,11 @@ impl<'a> Gatherer<'_, 'a> {
         }
     }
 
-    fn by_assistant(&mut self, candidate: Candidate<'a>, found: Found) {
+    fn by_assistant(&mut self, candidate: Candidate<'a>, found: Found, is_finding: bool) {
+        if is_finding {
+            self.found.notes.push((LABELLED, candidate));
+            return;
+        }
         let asks = asks(candidate.text);
         if asks {
             self.found.asked = Some(candidate.clone());
@@ -178,9 +191,9 @@ fn is_labelled_decision(text: &str) -> bool {
     DECISION_LABELS.iter().any(|label| start.starts_with(label))
 }
 
-/// Whether a sentence only announces others, or is the row of a table.
-fn is_label(sentence: &str) -> bool {
-    sentence.ends_with([':', '：']) || sentence.starts_with('|')
+/// Whether a sentence only announces others, is the row of a table or counts changed lines.
+fn tells_nothing(sentence: &str) -> bool {
+    sentence.ends_with([':', '：']) || sentence.starts_with('|') || cues::counts_changes(sentence)
 }
 
 fn asks(sentence: &str) -> bool {

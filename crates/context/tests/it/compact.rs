@@ -7,7 +7,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tertulia_context::compact::{
     Compactor, Covered, EXTRACTIVE, Refusal, Summarize, SummaryFailure, SummaryTask, extract,
-    request_text,
+    has_points, request_text,
 };
 use tertulia_context::tokens::Tokenizer;
 use tertulia_session::json::Json;
@@ -62,6 +62,44 @@ fn covered(session: &Session) -> Vec<Covered<'_>> {
 fn summary(session: &Session, previous: Option<&str>, max_tokens: u64) -> String {
     let covered = covered(session);
     extract(&SummaryTask { previous, covered: &covered, max_tokens, tokenizer: &Tokenizer::O200k })
+}
+
+#[test]
+fn the_summary_of_a_review_has_its_findings_and_its_verdict() {
+    let review = [
+        "u Add a division to calc.py, and let the reviewer look at it.",
+        "a I added `div` to calc.py.\n\n calc.py | 3 +++\n tests/test_calc.py | 12 ++++++------\n \
+         2 files changed, 9 insertions(+), 6 deletions(-)",
+        "a Finding 1: `div` raises ZeroDivisionError and nobody handles it.\n\
+         Finding 2: the test compares floats with ==.",
+        "a Both are handled now; see calc.py and test_calc.py.\n calc.py | 5 +++--",
+        "a Finding 3: the docstring of `div` is about `mul`.",
+        "a The docstring is right now.",
+        "a Approved.",
+    ];
+    let session = session(0, &review);
+    for max_tokens in [400, 2000] {
+        let summary = summary(&session, None, max_tokens);
+        for wanted in ["Finding 1: ", "Finding 2: ", "Finding 3: ", "- [e6] Approved."] {
+            assert!(summary.contains(wanted), "{wanted} is not in:\n{summary}");
+        }
+        for counted in ["+++", "insertions(+)"] {
+            assert!(!summary.contains(counted), "{counted} is in:\n{summary}");
+        }
+    }
+}
+
+#[test]
+fn requests_alone_hold_no_points() {
+    for (lines, has) in [
+        (vec!["u hello"], false),
+        (vec!["u @scribe what did we decide?"], false),
+        (vec!["u hello", "u what now?"], false),
+        (vec!["u We decided to use PostgreSQL."], true),
+        (vec!["u hello", "a The port is 48213."], true),
+    ] {
+        assert_eq!(has_points(&covered(&session(0, &lines))), has, "{lines:?}");
+    }
 }
 
 const ENGLISH: [&str; 14] = [
