@@ -1,14 +1,14 @@
 //! What can go wrong on the command line: one sentence with place and cure, and an exit code.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use tertulia_context::SnapshotError;
 use tertulia_session::json::SyntaxError;
 use tertulia_session::record;
 use tertulia_store::{InvalidStoreUrl, Problem, SessionId, StoreError};
-use tertulia_team::file::{FileErrors, TrustError, TrustReason};
+use tertulia_team::file::{FileErrors, TrustError};
 use tertulia_team::{DriveError, PromptLost, SpeakerError, TeamError, UnknownMember};
 
 use crate::lines;
@@ -113,6 +113,9 @@ pub(crate) enum CliError {
          nothing was copied"
     )]
     RestoredTwice { session: SessionId },
+    /// Another program works with the session that was to be deleted.
+    #[error("Session {session} is open in another process. Close it there, then delete it.")]
+    OpenElsewhere { session: SessionId },
     /// The person said no.
     #[error("nothing was deleted")]
     NotDeleted,
@@ -132,8 +135,8 @@ pub(crate) enum CliError {
     #[error("{}", with_cause(.0))]
     Trust(#[from] TrustError),
     /// A team file that wants something, and nobody said that it may.
-    #[error("{}", untrusted(.path, .reasons))]
-    Untrusted { path: PathBuf, reasons: Vec<TrustReason> },
+    #[error("{0}Review it, then run again with --trust.")]
+    Untrusted(String),
     /// A name that nobody at the table has.
     #[error("{flag}: {error}")]
     UnknownMember { flag: &'static str, error: UnknownMember },
@@ -239,7 +242,7 @@ impl CliError {
             Self::ReaderDone => 0,
             Self::Usage(_)
             | Self::StoreUrl(_)
-            | Self::Untrusted { .. }
+            | Self::Untrusted(_)
             | Self::UnknownMember { .. }
             | Self::NoPrompt { .. }
             | Self::OwnAnswer { .. }
@@ -304,12 +307,4 @@ fn with_cause(error: &dyn std::error::Error) -> String {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),
     }
-}
-
-fn untrusted(path: &Path, reasons: &[TrustReason]) -> String {
-    let mut text = format!("{} is not trusted yet. It says:\n", path.display());
-    for reason in reasons {
-        text.push_str(&format!("  {reason}\n"));
-    }
-    text + "read it; if that is what you want, run again with --trust"
 }

@@ -31,6 +31,7 @@ mod store_place;
 mod stored_log;
 mod team_place;
 mod terminal;
+mod trust_question;
 
 use std::ffi::OsString;
 use std::io::{BufRead, Write};

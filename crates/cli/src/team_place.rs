@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use tertulia_team::Team;
 use tertulia_team::file::{
-    self, ContentHash, Found, Opened, Origin, Places, TeamFile, Trust, TrustReason,
+    self, ContentHash, Found, Opened, Origin, Places, TeamFile, Trust, TrustError, TrustReason,
+    Trusted,
 };
 
 use crate::Streams;
@@ -15,6 +16,7 @@ use crate::error::CliError;
 use crate::project_settings;
 use crate::store_place;
 use crate::terminal::visible;
+use crate::trust_question;
 
 /// A team, and where it came from.
 pub(crate) struct TeamPlace {
@@ -175,7 +177,9 @@ fn allow(
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
     let Standing::Untrusted(reasons) = standing(found.origin, opened)? else { return Ok(()) };
-    agree(arg, &opened.path, opened.hash, reasons, "is trusted as it is now", streams)
+    let before = store_place::in_home(Trust::open)?.seen(&opened.path);
+    let question = trust_question::of_file(&opened.path, &reasons, &opened.lines, before.as_ref());
+    agree(arg, &opened.path, opened.hash, question, "is trusted as it is now", streams)
 }
 
 /// The same for the folder that the agents of a file from elsewhere work in: whoever trusts the file has not
@@ -199,7 +203,8 @@ fn allow_folder(
     if store_place::in_home(Trust::open)?.is_trusted(&path, hash) {
         return Ok(());
     }
-    agree(arg, &path, hash, reasons, "is trusted from now on", streams)
+    let question = trust_question::of_file(&path, &reasons, &[], None);
+    agree(arg, &path, hash, question, "is trusted from now on", streams)
 }
 
 /// Trusts it if the person wants that, and says so; an error if not.
@@ -207,12 +212,15 @@ fn agree(
     arg: &TeamArg,
     path: &Path,
     hash: ContentHash,
-    reasons: Vec<TrustReason>,
+    question: String,
     told: &str,
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
-    if !arg.trust && !is_agreed(path, &reasons, streams)? {
-        return Err(CliError::Untrusted { path: path.to_owned(), reasons });
+    let is_agreed = arg.trust
+        || streams.stdin_is_terminal
+            && streams.agree(&format!("{question}Trust it as it is now? [y/N] "))?;
+    if !is_agreed {
+        return Err(CliError::Untrusted(question));
     }
     trust(path, hash)?;
     let line = format!("{} {told}", path.display());
@@ -227,22 +235,17 @@ pub(crate) fn settings_for(folder: &Path) -> Option<PathBuf> {
 
 /// Trusts a file with this content from now on.
 pub(crate) fn trust(path: &Path, hash: ContentHash) -> Result<(), CliError> {
-    store_place::in_home(|home| Trust::open(home)?.trust(path, hash))
-}
-
-/// Asks the person, if there is one.
-fn is_agreed(
-    path: &Path,
-    reasons: &[TrustReason],
-    streams: &mut Streams<'_>,
-) -> Result<bool, CliError> {
-    if !streams.stdin_is_terminal {
-        return Ok(false);
-    }
-    let mut question = format!("{} is not trusted yet. It says:\n", path.display());
-    for reason in reasons {
-        question.push_str(&format!("  {reason}\n"));
-    }
-    question.push_str("Trust it as it is now? [y/N] ");
-    streams.agree(&question)
+    let seen = file::open(path).ok().filter(|opened| opened.hash == hash).map(|opened| Trusted {
+        reasons: file::needs_trust(&opened.team).iter().map(ToString::to_string).collect(),
+        lines: opened.lines,
+    });
+    store_place::in_home(|home| {
+        let mut list = Trust::open(home)?;
+        list.trust(path, hash)?;
+        // For the next question only: without it all is shown again.
+        if let Some(seen) = seen {
+            let _ = list.remember(path, hash, &seen);
+        }
+        Ok::<_, TrustError>(())
+    })
 }

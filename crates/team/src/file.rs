@@ -7,6 +7,7 @@
 //! program and knows no session.
 
 mod agent;
+mod changes;
 mod check;
 mod desk;
 mod earlier;
@@ -32,6 +33,7 @@ use tertulia_agent::{CommandOutput, Permissions};
 use crate::table::{Limits, Member, MemberKind, Table, TableError};
 
 pub use agent::AgentFile;
+pub use changes::{Change, changes};
 pub use fields::known_fields;
 pub use find::{Found, Origin, Places, find, find_project};
 pub use init::{FoundAgent, first_task, write_new};
@@ -39,7 +41,7 @@ pub use problem::{FileErrors, FileProblem, Position};
 pub use read::{ContentHash, Opened, open};
 pub use reason::{TrustReason, needs_trust};
 pub use spec::FileReadError;
-pub use trust::{Trust, TrustError};
+pub use trust::{Trust, TrustError, Trusted};
 
 /// The JSON Schema of the team file.
 pub const SCHEMA: &str = include_str!("../../../docs/tertulia.schema.json");

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use tertulia_agent::AgentSpec;
+use tertulia_agent::{AgentKind, AgentSpec};
 use tertulia_context::{AgentType, Assembler, DEFAULT_MAX_BYTES};
 
 use crate::Preamble;
@@ -61,6 +61,34 @@ pub enum Answers {
 
 /// How many tokens an endpoint's messages may have when nobody says otherwise.
 pub const DEFAULT_BUDGET_TOKENS: u64 = 100_000;
+
+/// Of a model's window so many hundredths are for the prompt; the rest is for its system text, tools and
+/// answer.
+const WINDOW_SHARE: u64 = 60;
+/// A token has at least so many bytes in most texts; in prose it has more.
+const TOKEN_BYTES: u64 = 3;
+
+/// How many tokens the model behind an agent reads, as far as that is known.
+fn window_tokens(answers: &Answers) -> u64 {
+    const UNKNOWN: u64 = 128_000;
+    match answers {
+        Answers::Agent(spec) => match &spec.kind {
+            AgentKind::Claude => 200_000,
+            AgentKind::Codex => 272_000,
+            AgentKind::Gemini => 1_000_000,
+            AgentKind::Command(_)
+            | AgentKind::Acp
+            | AgentKind::OpenAi(_)
+            | AgentKind::Script(_) => UNKNOWN,
+        },
+        Answers::Person | Answers::Scribe | Answers::Librarian => UNKNOWN,
+    }
+}
+
+/// How many bytes a prompt may have when nobody says otherwise: what surely fits into the window.
+fn default_budget_bytes(answers: &Answers) -> u64 {
+    (window_tokens(answers) * WINDOW_SHARE / 100 * TOKEN_BYTES).min(DEFAULT_MAX_BYTES)
+}
 
 impl Team {
     /// A team of these members, in this order.
@@ -210,6 +238,7 @@ impl TeamMember {
 
     /// A member with the usual sizes and no instruction.
     pub fn new(member: Member, answers: Answers) -> Self {
+        let budget_bytes = default_budget_bytes(&answers);
         Self {
             member,
             answers,
@@ -217,7 +246,7 @@ impl TeamMember {
             preamble: Preamble::default(),
             instruction: None,
             window: DEFAULT_WINDOW,
-            budget_bytes: DEFAULT_MAX_BYTES,
+            budget_bytes,
             budget_tokens: DEFAULT_BUDGET_TOKENS,
         }
     }

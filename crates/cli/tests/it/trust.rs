@@ -37,7 +37,8 @@ fn a_project_that_names_a_coding_agent_has_to_be_trusted() {
         let room = Room::new(&team);
         room.program("claude", CLAUDE);
         let left = room.exits(2, &["run", "hello"]);
-        for told in ["max is Claude Code", "the project's own settings", "run again with --trust"] {
+        for told in ["max is Claude Code", "the project's own settings", "run again with --trust."]
+        {
             assert!(left.stderr.contains(told), "{}", left.stderr);
         }
         let left = room.exits(1, &["doctor"]);
@@ -141,4 +142,33 @@ fn init_trusts_its_file_only_where_the_project_has_no_settings() {
         left.stderr
     );
     room.exits(2, &["run", "@scribe We decided to ship."]);
+}
+
+#[test]
+fn the_question_after_a_change_shows_what_changed() {
+    let room = Room::new(COMMAND);
+    let left = room.exits(2, &["run", "hello"]);
+    assert!(left.stderr.contains("is not trusted yet"), "{}", left.stderr);
+    room.exits(0, &["run", "hello", "--trust"]);
+    room.write("tertulia.toml", &format!("# for all of us\n{COMMAND}"));
+    let left = room.exits(2, &["run", "hello"]);
+    for part in [
+        "has changed since you trusted it.\nWhat it wants is the same as before (1 thing).\n",
+        "Changed lines:\n  + # for all of us\nReview it",
+    ] {
+        assert!(left.stderr.contains(part), "{part:?} is not in:\n{}", left.stderr);
+    }
+    room.write(
+        "tertulia.toml",
+        &format!("{}env = {{ KEY = \"sk-1\" }}\n", COMMAND.replace("pwd -P", "ls")),
+    );
+    let left = room.exits(2, &["run", "hello"]);
+    for part in [
+        "What it wants:\n  - max starts sh -c \"cat > /dev/null; pwd -P\"\n  + max starts sh -c \"cat > /dev/null; ls\"\n",
+        "  + max is given the variables KEY\n",
+        "  + env (hidden, ",
+    ] {
+        assert!(left.stderr.contains(part), "{part:?} is not in:\n{}", left.stderr);
+    }
+    assert!(!left.stderr.contains("sk-1"), "{}", left.stderr);
 }

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::changes::shown_lines;
 use super::problem::FileErrors;
 use super::{TeamFile, earlier, member};
 
@@ -28,6 +29,8 @@ pub struct Opened {
     pub path: PathBuf,
     /// The folder where its relative paths start.
     pub folder: PathBuf,
+    /// Its lines as they may be shown: without what may be a key or a password.
+    pub lines: Vec<String>,
 }
 
 /// Reads a team file: JSON if its first character is `{`, else TOML.
@@ -48,10 +51,11 @@ pub fn open(path: &Path) -> Result<Opened, FileErrors> {
     let is_json = text.trim_start_matches('\u{feff}').trim_start().starts_with('{');
     let parse = if is_json { earlier::parse } else { member::parse };
     let team = parse(&text, &place)?;
+    let lines = shown_lines(&text);
     let whole = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
     let path = whole.unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
-    Ok(Opened { team, hash, path, folder })
+    Ok(Opened { team, hash, path, folder, lines })
 }
 
 /// What can be done about a team file that cannot be read.

@@ -3,6 +3,9 @@
 //!
 //! A line is the hash of the file's bytes, a blank, and its path, in which every byte that is no
 //! printable ASCII, and `%`, is written as `%` and two hex digits. A line that is none trusts nothing.
+//!
+//! What the person saw is kept beside it, in `trusted-files`, so that a change can be shown as one. It
+//! trusts nothing: where it cannot be used, all is shown again.
 
 #![expect(clippy::disallowed_methods, reason = "what is trusted is kept in a file")]
 
@@ -16,6 +19,9 @@ use std::path::{Path, PathBuf};
 use super::read::{ContentHash, bytes_of};
 
 const FILE_NAME: &str = "trusted";
+/// What was seen of each file, by the hash of its path.
+const SEEN_FOLDER: &str = "trusted-files";
+const SEEN_BYTES_MAX: usize = 256 * 1024;
 /// Older lines go when there are more.
 const LINES_MAX: usize = 1000;
 const BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -25,6 +31,15 @@ const BYTES_MAX: usize = 8 * 1024 * 1024;
 pub struct Trust {
     folder: PathBuf,
     lines: Vec<String>,
+}
+
+/// What a person saw of a file that they trusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trusted {
+    /// What the file wanted, in words.
+    pub reasons: Vec<String>,
+    /// Its lines, as they may be shown.
+    pub lines: Vec<String>,
 }
 
 /// The list of trusted files cannot be used.
@@ -84,34 +99,83 @@ impl Trust {
         self.write().map_err(|source| TrustError::Write { path: list, source })
     }
 
+    /// Keeps what the person saw of a file when they trusted it with this content.
+    pub fn remember(
+        &self,
+        path: &Path,
+        hash: ContentHash,
+        seen: &Trusted,
+    ) -> Result<(), TrustError> {
+        let Trusted { reasons, lines } = seen;
+        let text = serde_json::json!({
+            "hash": hash.to_string(), "reasons": reasons, "lines": lines
+        });
+        let (folder, name) = (self.folder.join(SEEN_FOLDER), seen_name(path));
+        replace(&folder, &name, text.to_string().as_bytes())
+            .map_err(|source| TrustError::Write { path: folder.join(name), source })
+    }
+
+    /// What the person saw of the file at this path when they trusted it last; `None` where that is not
+    /// known.
+    pub fn seen(&self, path: &Path) -> Option<Trusted> {
+        let file = self.folder.join(SEEN_FOLDER).join(seen_name(path));
+        check_safe(&file).ok().filter(|is_there| *is_there)?;
+        let bytes = bytes_of(&file, SEEN_BYTES_MAX).ok()?;
+        let fields: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+        let texts = |name: &str| -> Option<Vec<String>> {
+            let list = fields.get(name)?.as_array()?;
+            list.iter().map(|text| text.as_str().map(str::to_owned)).collect()
+        };
+        let hash = fields.get("hash")?.as_str()?;
+        // What it was trusted with must be trusted still.
+        let is_known = self.lines.contains(&format!("{hash} {}", written(path)));
+        is_known.then_some(Trusted { reasons: texts("reasons")?, lines: texts("lines")? })
+    }
+
     /// Replaces the list at once: a reader sees the old one or the new one.
     fn write(&self) -> std::io::Result<()> {
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
-        let mut file = tempfile::Builder::new()
-            .prefix(".trusted-")
-            .permissions(std::fs::Permissions::from_mode(0o600))
-            .tempfile_in(&self.folder)?;
-        for line in &self.lines {
-            writeln!(file, "{line}")?;
+        let lines: String = self.lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
+        replace(&self.folder, FILE_NAME, lines.as_bytes())
+    }
+}
+
+/// Replaces a file of the person's own at once.
+fn replace(folder: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(".trusted-")
+        .permissions(std::fs::Permissions::from_mode(0o600))
+        .tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(folder.join(name))?;
+    std::fs::File::open(folder)?.sync_all()
+}
+
+fn seen_name(path: &Path) -> String {
+    let hash = ContentHash::of(written(path).as_bytes()).to_string();
+    hash.get(..32).unwrap_or(&hash).to_owned()
+}
+
+/// Whether the file is there; an error if others could have written it.
+fn check_safe(path: &Path) -> Result<bool, TrustError> {
+    let unsafe_for = |why| Err(TrustError::Unsafe { path: path.to_owned(), why });
+    match std::fs::symlink_metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        // Whatever else is wrong is told by the reading.
+        Err(_) => Ok(true),
+        Ok(known) if known.is_symlink() => unsafe_for("is a symbolic link"),
+        Ok(known) if known.uid() != rustix::process::geteuid().as_raw() => {
+            unsafe_for("belongs to somebody else")
         }
-        file.as_file().sync_all()?;
-        file.persist(self.folder.join(FILE_NAME))?;
-        std::fs::File::open(&self.folder)?.sync_all()
+        Ok(known) if known.mode() & 0o022 != 0 => unsafe_for("can be written by others"),
+        Ok(_) => Ok(true),
     }
 }
 
 fn lines_of(path: &Path) -> Result<Vec<String>, TrustError> {
-    let unsafe_for = |why| Err(TrustError::Unsafe { path: path.to_owned(), why });
-    match std::fs::symlink_metadata(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        // Whatever else is wrong is told by the reading.
-        Err(_) => {}
-        Ok(known) if known.is_symlink() => return unsafe_for("is a symbolic link"),
-        Ok(known) if known.uid() != rustix::process::geteuid().as_raw() => {
-            return unsafe_for("belongs to somebody else");
-        }
-        Ok(known) if known.mode() & 0o022 != 0 => return unsafe_for("can be written by others"),
-        Ok(_) => {}
+    if !check_safe(path)? {
+        return Ok(Vec::new());
     }
     let refuse = |why: String| TrustError::Read { path: path.to_owned(), why: why.into() };
     let bytes = bytes_of(path, BYTES_MAX).map_err(refuse)?;
@@ -127,15 +191,20 @@ fn is_line(line: &str) -> bool {
 }
 
 fn line(path: &Path, hash: ContentHash) -> String {
+    format!("{hash} {}", written(path))
+}
+
+/// A path as a line holds it.
+fn written(path: &Path) -> String {
     let whole = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
     let whole = whole.unwrap_or_else(|_| path.to_owned());
-    let mut line = format!("{hash} ");
+    let mut written = String::new();
     for byte in OsStr::as_bytes(whole.as_os_str()) {
         // Writing to a string cannot fail.
         let _ = match byte {
-            b'%' | 0..=0x20 | 0x7f.. => write!(line, "%{byte:02x}"),
-            printable => write!(line, "{}", char::from(*printable)),
+            b'%' | 0..=0x20 | 0x7f.. => write!(written, "%{byte:02x}"),
+            printable => write!(written, "{}", char::from(*printable)),
         };
     }
-    line
+    written
 }

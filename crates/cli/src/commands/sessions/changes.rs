@@ -85,6 +85,10 @@ pub(super) fn delete(
         },
         false => find_session(&store, &args.session)?,
     };
+    // Whoever is in it would lose what they type.
+    let Some(_hold) = store.hold(&session)? else {
+        return Err(CliError::OpenElsewhere { session });
+    };
     if !args.yes && !is_agreed(&store.info(&session)?, streams)? {
         return Err(CliError::NotDeleted);
     }

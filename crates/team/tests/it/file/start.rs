@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use tertulia_agent::AgentKind;
+use tertulia_team::Team;
 use tertulia_team::file::{
     AgentFile, FoundAgent, MemberFile, TeamFile, TrustReason, first_task, write_new,
 };
@@ -201,4 +202,26 @@ fn what_is_commented_out_in_a_new_file_is_good_too() {
         assert_eq!(team.limits.budget_usd, Some(5.0));
         assert!(team.task.is_some());
     }
+}
+
+#[test]
+fn the_default_budget_fits_into_the_window_of_the_agents_model() {
+    // Claude's window is 200,000 tokens, that of Codex takes 272,000; a token has 3 bytes or more.
+    for (fields, bytes, tokens) in [
+        ("agent = \"claude\"", 360_000, 200_000),
+        ("agent = \"codex\"", 489_600, 272_000),
+        ("agent = \"gemini\"", 786_432, 1_000_000),
+        ("agent = \"command\"\ncommand = \"./x\"", 230_400, 128_000),
+        ("agent = \"acp\"\ncommand = \"./x\"", 230_400, 128_000),
+    ] {
+        let file = good(&format!("[[member]]\nname = \"max\"\n{fields}\n"));
+        let team = Team::from_file(&file, Path::new("/p")).unwrap();
+        let budget = team.members()[0].budget_bytes;
+        assert_eq!(budget, bytes, "{fields}");
+        assert!(budget / 3 < tokens, "{fields}");
+    }
+    let fields = "agent = \"claude\"\nbudget_bytes = 900000";
+    let file = good(&format!("[[member]]\nname = \"max\"\n{fields}\n"));
+    let team = Team::from_file(&file, Path::new("/p")).unwrap();
+    assert_eq!(team.members()[0].budget_bytes, 900_000, "what the file says counts");
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use tertulia_team::file::{ContentHash, TeamFile, Trust, TrustError, needs_trust, open};
+use tertulia_team::file::{ContentHash, TeamFile, Trust, TrustError, Trusted, needs_trust, open};
 
 use super::good;
 
@@ -142,4 +142,27 @@ fn a_list_that_others_could_have_written_is_refused() {
     fs::remove_file(&list).unwrap();
     symlink("/dev/null", &list).unwrap();
     assert!(matches!(Trust::open(data.path()), Err(TrustError::Unsafe { .. })));
+}
+
+#[test]
+fn what_was_seen_of_a_trusted_file_is_kept_and_used_only_while_it_is_trusted() {
+    let data = tempfile::tempdir().unwrap();
+    let (path, hash) = (Path::new("/a/tertulia.toml"), ContentHash::of(b"x"));
+    let seen = Trusted { reasons: vec!["max starts sh".into()], lines: vec!["a = 1".into()] };
+    let mut trust = Trust::open(data.path()).unwrap();
+    assert_eq!(trust.seen(path), None);
+    trust.remember(path, hash, &seen).unwrap();
+    assert_eq!(trust.seen(path), None, "it is not trusted");
+    trust.trust(path, hash).unwrap();
+    assert_eq!(trust.seen(path), Some(seen));
+    assert_eq!(trust.seen(Path::new("/b/tertulia.toml")), None);
+    let folder = data.path().join("trusted-files");
+    let file = fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&folder), mode(&file)), (0o700, 0o600));
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o622)).unwrap();
+    assert_eq!(trust.seen(path), None, "others could have written it");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::write(&file, "{\"hash\": 1}").unwrap();
+    assert_eq!(trust.seen(path), None);
 }
