@@ -31,6 +31,7 @@ use tertulia_store::{Hold, SessionId};
 pub use error::DriveError;
 pub use event::{Audience, Command, Pause, PermissionNumber, TableEvent, Visit};
 pub use inbox::Door;
+pub use minutes::Compacted;
 pub use open::Opened;
 pub use prompt::TurnPrompt;
 pub use recipe::RecipeError;
@@ -256,7 +257,7 @@ impl Driver {
             Command::Continue => self.step(&Event::Continue, audience),
             Command::Repeat(turn) => self.step(&Event::Repeat { turn }, audience),
             Command::Permit(number, answer) => self.permit(number, &answer, audience),
-            Command::Compact => self.compact(audience),
+            Command::Compact => self.compact(audience).map(|_| ()),
             Command::Visit(visit) => {
                 self.catch_up(audience)?;
                 (visit.0)(self, audience)

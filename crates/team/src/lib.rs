@@ -53,8 +53,8 @@ mod team;
 
 pub use cause::{Cause, How, Rule};
 pub use driver::{
-    Audience, Command, Door, DriveError, Driver, Opened, Pause, PermissionNumber, PromptLost,
-    RecipeError, SentPrompt, TableEvent, TurnNote, TurnPrompt, Visit, What, is_partial,
+    Audience, Command, Compacted, Door, DriveError, Driver, Opened, Pause, PermissionNumber,
+    PromptLost, RecipeError, SentPrompt, TableEvent, TurnNote, TurnPrompt, Visit, What, is_partial,
     reached_nobody, sent_prompt,
 };
 pub use effect::{Effect, Question, Why};
@@ -64,7 +64,7 @@ pub use machine::{Machine, Status, WaitingTurn};
 pub use money::Dollars;
 pub use note::Note;
 pub use preamble::Preamble;
-pub use replay::{Difference, Replay};
+pub use replay::{Difference, Replay, Undecided};
 pub use speaker::SpeakerError;
 pub use table::{Limits, Member, MemberKind, Table, TableError};
 pub use table_note::{table_folder, table_words};

@@ -15,9 +15,10 @@ use crate::effect::{Effect, Why};
 use crate::event::{Cancel, Event};
 use crate::machine::Machine;
 use crate::money::Dollars;
-use crate::state::{State, TurnChange};
+use crate::state::{Slot, State, TurnChange};
 use crate::table::Table;
 use crate::table_note::TableNote;
+use crate::{is_partial, reached_nobody};
 
 pub use difference::Difference;
 
@@ -34,8 +35,21 @@ pub struct Replay {
     /// Where the log ends though the machine would go on. Of a step that no table took, as for the last
     /// message of a fork, nothing is said.
     pub ending: Option<Difference>,
+    /// Messages whose text is gone, as after a redaction: what followed from them is taken as recorded.
+    pub unchecked: Vec<EntryId>,
+    /// The message that the log was forked or branched at, if nobody was asked for it there.
+    pub undecided: Option<Undecided>,
     /// What the log alone tells.
     recorded: State,
+}
+
+/// A message that asks for members who were not asked, because the log was forked or branched at it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undecided {
+    /// The message.
+    pub entry: EntryId,
+    /// Whom it asks for, in order; never empty.
+    pub members: Vec<Box<str>>,
 }
 
 impl Replay {
@@ -64,10 +78,17 @@ struct Replayer<'a> {
     /// The last entry of the step that is being read, once it shows that a table took that step.
     step_taken: Option<EntryId>,
     differences: Vec<Difference>,
+    /// The newest message, until a decision follows it.
+    newest: Option<&'a Entry>,
+    /// Whether the team heard the newest message of a person and found nobody for it.
+    reached_nobody: bool,
+    undecided: Option<Undecided>,
     /// What agents said, until the entry comes that ends their turn.
     texts: HashMap<&'a str, &'a Message>,
     /// Messages whose text is gone, so that what follows from them cannot be checked.
     gone: HashSet<EntryId>,
+    /// The same in order, for people.
+    unchecked: Vec<EntryId>,
     /// Messages that were purged. Whether a person said them shows in what they led to.
     purged: HashSet<EntryId>,
 }
@@ -82,8 +103,12 @@ impl Machine {
             expected: VecDeque::new(),
             step_taken: None,
             differences: Vec::new(),
+            newest: None,
+            reached_nobody: false,
+            undecided: None,
             texts: HashMap::new(),
             gone: HashSet::new(),
+            unchecked: Vec::new(),
             purged: HashSet::new(),
         };
         for entry in entries {
@@ -95,6 +120,11 @@ impl Machine {
 
 impl<'a> Replayer<'a> {
     fn read(&mut self, entry: &'a Entry) {
+        match &entry.kind {
+            EntryKind::Message(_) => (self.newest, self.undecided) = (Some(entry), None),
+            EntryKind::Turn(_) => (self.newest, self.undecided) = (None, None),
+            _ => {}
+        }
         match &entry.kind {
             EntryKind::Message(message) if is_of_person(message) => self.person(entry, message),
             EntryKind::Message(message) => {
@@ -138,6 +168,7 @@ impl<'a> Replayer<'a> {
         }
         self.expected = effects.into();
         self.step_taken = None;
+        self.reached_nobody = reached_nobody(message);
     }
 
     fn usage(&mut self, usage: &Usage) {
@@ -165,8 +196,36 @@ impl<'a> Replayer<'a> {
 
     /// What was decided for an entry that was branched at is on the other branch.
     fn branch(&mut self, entry: &Entry) {
+        self.undecided = self.undecided().filter(|undecided| !undecided.members.is_empty());
         self.recorded.branch = Some(entry.id.clone());
         self.follow_log();
+    }
+
+    /// The message that was branched at, if its step was left behind. An answer is there whole, so its
+    /// turn is done, whatever the log lacks.
+    fn undecided(&mut self) -> Option<Undecided> {
+        let newest = self.newest.take()?;
+        let entry = newest.id.clone();
+        let EntryKind::Message(message) = &newest.kind else { return None };
+        let Slot::Running(item) = &self.recorded.slot else {
+            let members = queued(self.expected.iter().filter(|_| is_of_person(message)));
+            return self.step_taken.is_none().then_some(Undecided { entry, members });
+        };
+        let (turn, seat) = (item.turn.clone(), item.seat);
+        let speaker = message.speaker.as_deref()?;
+        if *speaker.role_id != *self.machine.table.name(seat) || is_partial(newest) {
+            return None;
+        }
+        let mut trial = Machine::new(self.machine.table.clone());
+        trial.state.clone_from(&self.recorded);
+        let text = message.text().into_owned();
+        let said =
+            Event::AgentSaid { turn: turn.clone(), entry: entry.clone(), text, interrupted: false };
+        let members = queued(trial.step(said).iter());
+        let cause = Cause::Answered { turn: turn.clone(), entry: entry.clone() };
+        let change = TurnChange { turn, seat, state: TurnState::Done, cause };
+        self.recorded.apply(&self.machine.table, &change);
+        Some(Undecided { entry, members })
     }
 
     /// A note about the table: the machine has just decided to write it, as for a person's "yes", or this
@@ -249,9 +308,7 @@ impl<'a> Replayer<'a> {
             return;
         }
         self.recorded.person_said(&self.machine.table, entry);
-        if self.gone.insert(entry.clone()) {
-            self.differences_push(Difference::TextGone { at: entry.clone() });
-        }
+        self.is_gone(entry);
         self.follow_log();
     }
 
@@ -262,9 +319,7 @@ impl<'a> Replayer<'a> {
                 let Some(text) =
                     self.texts.remove(entry.as_str()).map(|said| said.text().into_owned())
                 else {
-                    self.gone.insert(entry.clone());
-                    let at = entry.clone();
-                    return self.differences_push(Difference::TextGone { at });
+                    return self.is_gone(entry);
                 };
                 let (turn, entry) = (turn.clone(), entry.clone());
                 self.machine.step(Event::AgentSaid { turn, entry, text, interrupted: false })
@@ -309,9 +364,19 @@ impl<'a> Replayer<'a> {
         None
     }
 
-    /// Something new happened: what was decided before must be in the log by now.
+    fn is_gone(&mut self, entry: &EntryId) {
+        if self.gone.insert(entry.clone()) {
+            self.unchecked.push(entry.clone());
+        }
+    }
+
+    /// Something new happened: what was decided before must be in the log by now. Of a message that no
+    /// team has heard, as in a session that was imported, nothing was decided.
     fn expect_nothing(&mut self, entry: &Entry) {
-        if let Some(decision) = self.next_decision() {
+        let is_heard = self.step_taken.is_some() || self.reached_nobody;
+        if self.has_decision() && !is_heard {
+            self.follow_log();
+        } else if let Some(decision) = self.next_decision() {
             let expected = as_turn(&decision).map(described).unwrap_or_default();
             self.differ(Difference::Missing { before: entry.id.clone(), expected });
         }
@@ -348,8 +413,8 @@ impl<'a> Replayer<'a> {
         if unfinished.is_empty() && self.machine.state != self.recorded {
             self.machine.state.clone_from(&self.recorded);
         }
-        let Self { machine, differences, recorded, .. } = self;
-        Replay { machine, differences, unfinished, ending, recorded }
+        let Self { machine, differences, unchecked, undecided, recorded, .. } = self;
+        Replay { machine, differences, unfinished, ending, unchecked, undecided, recorded }
     }
 }
 
@@ -367,6 +432,12 @@ fn as_turn(effect: &Effect) -> Option<&Turn> {
         Effect::Append { kind: EntryKind::Turn(turn), .. } => Some(turn),
         _ => None,
     }
+}
+
+/// The members whose turns these effects queue, in order.
+fn queued<'e>(effects: impl Iterator<Item = &'e Effect>) -> Vec<Box<str>> {
+    let turns = effects.filter_map(as_turn).filter(|turn| turn.state == TurnState::Queued);
+    turns.map(|turn| turn.member.clone()).collect()
 }
 
 fn described(turn: &Turn) -> Box<str> {

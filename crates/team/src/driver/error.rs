@@ -11,13 +11,10 @@ pub enum DriveError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// Somebody else writes to this session.
-    #[error(
-        "another program is at this table, so nothing was stored; leave it there, or wait until it \
-         is done, then try again"
-    )]
+    #[error("This session is open in another process. Close it or wait, then try again.")]
     SomebodyElse,
     /// The turn that runs does so in another program.
-    #[error("it runs in another program at this table; stop it there")]
+    #[error("This turn runs in another process; stop it there.")]
     Elsewhere,
     /// The thread of the table is gone.
     #[error(

@@ -9,6 +9,7 @@ use tertulia_session::{
 };
 use tertulia_store::{Append, Range, SessionId, SessionStore, StoreError};
 
+use super::minutes::is_requested;
 use crate::table_folder;
 
 /// Who looks for a table reads about twice as many entries of its end.
@@ -37,6 +38,8 @@ pub(super) struct TableLog {
     folder_place: usize,
     /// The newest minutes.
     minutes: Option<usize>,
+    /// The newest summary that a person asked for.
+    requested: Option<usize>,
     /// Tells the decisions of this program from the same ones of another.
     run: Box<str>,
 }
@@ -59,6 +62,7 @@ impl TableLog {
             folder: None,
             folder_place: 0,
             minutes: None,
+            requested: None,
             run: run_id(),
         };
         for stored in store.load(session, &range)? {
@@ -160,7 +164,17 @@ impl TableLog {
 
     /// The newest minutes, and how many messages they cover.
     pub(super) fn minutes(&self) -> Option<(&CompactionSummary, usize)> {
-        let entry = self.entries.get(self.minutes?)?;
+        self.summary_at(self.minutes?)
+    }
+
+    /// How many messages go into no prompt word for word, because a person had them summarised.
+    pub(super) fn compacted(&self) -> usize {
+        let summary = self.requested.and_then(|place| self.summary_at(place));
+        summary.map_or(0, |(_, covered)| covered)
+    }
+
+    fn summary_at(&self, place: usize) -> Option<(&CompactionSummary, usize)> {
+        let entry = self.entries.get(place)?;
         let EntryKind::CompactionSummary(minutes) = &entry.kind else { return None };
         let kept = self.places.get(&minutes.first_kept_entry_id)?;
         Some((minutes, self.said.partition_point(|place| place < kept)))
@@ -228,7 +242,12 @@ impl TableLog {
             EntryKind::Turn(turn) if turn.prompt_recipe.is_some() => {
                 self.prompted.entry(turn.member.clone()).or_default().push(place);
             }
-            EntryKind::CompactionSummary(_) => self.minutes = Some(place),
+            EntryKind::CompactionSummary(summary) => {
+                self.minutes = Some(place);
+                if is_requested(summary) {
+                    self.requested = Some(place);
+                }
+            }
             EntryKind::Custom(_) => {
                 if let Some(folder) = table_folder(&entry) {
                     (self.folder, self.folder_place) = (Some(folder), place);

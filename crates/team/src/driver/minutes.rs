@@ -15,25 +15,80 @@ use crate::house::without_markers;
 const GATHERED: usize = 16;
 /// How long the minutes may be.
 const MINUTES_TOKENS: u64 = 1_500;
-/// Who writes them, as the entry says.
+/// A summary that a person asks for has no more than so many hundredths of what it covers.
+const COMPACT_SHARE: u64 = 60;
+/// Less is too short to say anything.
+const COMPACT_TOKENS_MIN: u64 = 100;
+/// About so many bytes are a token.
+const TOKEN_BYTES: u64 = 4;
+/// How many messages stay word for word when a person asks for a summary.
+const COMPACT_KEEPS: usize = 2;
+/// Who writes them, as the entry says: nobody asked, or a person did.
 const AUTHOR: &str = "minutes";
+const REQUESTED: &str = "compact";
 const STRATEGY: &str = "extractive";
+
+/// What became of a request to summarise the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compacted {
+    /// The covered messages are in no prompt word for word any more.
+    Done {
+        /// How many messages are covered that were not before.
+        messages: usize,
+        /// How many bytes shorter the summary is than what it stands for.
+        saved_bytes: usize,
+    },
+    /// Too little was said since the last summary, or at all.
+    TooFew {
+        /// How many of the newest ones always stay word for word.
+        keeps: usize,
+    },
+    /// A summary would be as long as what it stands for.
+    NotShorter {
+        /// How many messages it would cover.
+        messages: usize,
+    },
+}
+
+/// Whether a person asked for this summary: what it covers is then in no prompt word for word.
+pub(super) fn is_requested(summary: &CompactionSummary) -> bool {
+    summary.author.as_deref() == Some(REQUESTED)
+}
 
 /// New minutes, if it is time: they cover all but the newest messages that a window holds.
 pub(super) fn due(log: &TableLog, window: usize) -> Option<EntryKind> {
     let covered = log.minutes().map_or(0, |(_, covered)| covered);
     let until = log.said_count().saturating_sub(window.saturating_add(1));
-    (until >= covered + GATHERED).then(|| write(log, until)).flatten()
+    let summary = (until >= covered + GATHERED)
+        .then(|| write(log, until, MINUTES_TOKENS, AUTHOR))
+        .flatten()?;
+    Some(EntryKind::CompactionSummary(Box::new(summary)))
 }
 
-/// Minutes of all but the newest messages, whether it is time or not.
-pub(super) fn now(log: &TableLog, keep: usize) -> Option<EntryKind> {
-    let covered = log.minutes().map_or(0, |(_, covered)| covered);
-    let until = log.said_count().saturating_sub(keep);
-    (until > covered).then(|| write(log, until)).flatten()
+/// A summary of all but the newest messages that a person asked for, if it makes prompts shorter.
+pub(super) fn requested(log: &TableLog) -> (Compacted, Option<EntryKind>) {
+    let (previous, from) =
+        log.minutes().map_or((0, 0), |(minutes, covered)| (minutes.summary.len(), covered));
+    let until = log.said_count().saturating_sub(COMPACT_KEEPS);
+    let messages = until.saturating_sub(from);
+    if messages == 0 {
+        return (Compacted::TooFew { keeps: COMPACT_KEEPS }, None);
+    }
+    let said = (from..until).filter_map(|number| log.said(number));
+    let covered = previous + said.map(|(_, message)| message.text().len()).sum::<usize>();
+    let share = covered as u64 / TOKEN_BYTES * COMPACT_SHARE / 100;
+    let max_tokens = share.clamp(COMPACT_TOKENS_MIN, MINUTES_TOKENS);
+    match write(log, until, max_tokens, REQUESTED) {
+        Some(summary) if summary.summary.len() < covered => {
+            let saved_bytes = covered - summary.summary.len();
+            let kind = EntryKind::CompactionSummary(Box::new(summary));
+            (Compacted::Done { messages, saved_bytes }, Some(kind))
+        }
+        _ => (Compacted::NotShorter { messages }, None),
+    }
 }
 
-fn write(log: &TableLog, until: usize) -> Option<EntryKind> {
+fn write(log: &TableLog, until: usize, max_tokens: u64, author: &str) -> Option<CompactionSummary> {
     let (previous, from) = match log.minutes() {
         Some((minutes, covered)) => (Some(&*minutes.summary), covered),
         None => (None, 0),
@@ -46,8 +101,7 @@ fn write(log: &TableLog, until: usize) -> Option<EntryKind> {
     let new: Vec<Covered<'_>> =
         said.iter().map(|(entry, message)| Covered { entry, message }).collect();
     let tokenizer = Tokenizer::Claude;
-    let task =
-        SummaryTask { previous, covered: &new, max_tokens: MINUTES_TOKENS, tokenizer: &tokenizer };
+    let task = SummaryTask { previous, covered: &new, max_tokens, tokenizer: &tokenizer };
     let summary = extract(&task);
     if summary.trim().is_empty() {
         return None;
@@ -56,7 +110,7 @@ fn write(log: &TableLog, until: usize) -> Option<EntryKind> {
     // Counted on from the minutes before: adding up all of them again would cost the whole log.
     let before = log.minutes().and_then(|(minutes, _)| minutes.covered_count).unwrap_or(0);
     let count = before + new.len() as u64;
-    Some(EntryKind::CompactionSummary(Box::new(CompactionSummary {
+    Some(CompactionSummary {
         summary: summary.into(),
         first_kept_entry_id: first_kept.id.clone(),
         covered_from_id: log.said(0).map(|(entry, _)| entry.id.clone()),
@@ -66,10 +120,10 @@ fn write(log: &TableLog, until: usize) -> Option<EntryKind> {
         tokens_before: None,
         tokens_after: None,
         strategy: Some(STRATEGY.into()),
-        author: Some(AUTHOR.into()),
+        author: Some(author.into()),
         kept_ids: None,
         refused: None,
         scale_permille: None,
         unknown: Fields::NONE,
-    })))
+    })
 }

@@ -8,7 +8,7 @@ use super::event::Audience;
 use super::log::TableLog;
 use super::{Driver, minutes};
 use crate::event::Event;
-use crate::replay::Difference;
+use crate::replay::{Difference, Undecided};
 use crate::table_note::TableNote;
 use crate::team::Team;
 use crate::{Machine, Status};
@@ -19,6 +19,8 @@ pub struct Opened {
     pub driver: Driver,
     /// Where the recorded decisions are not the ones that this team would have made.
     pub differences: Vec<Difference>,
+    /// The message that the session was forked or branched at, if nobody was asked for it there.
+    pub undecided: Option<Undecided>,
 }
 
 impl Driver {
@@ -53,12 +55,13 @@ impl Driver {
         let log = TableLog::open(store, session)?;
         let mut replay = Machine::replay(team.table.clone(), log.entries());
         let differences = std::mem::take(&mut replay.differences);
+        let undecided = replay.undecided.take();
         // The steps of this log are stored whole: nothing is half decided.
         let mut driver = Self::new(team, replay.into_recorded(), log, Some(hold), attended);
         driver.end_strays()?;
         driver.step(&Event::Resume, audience)?;
         driver.catch_up_minutes(audience)?;
-        Ok(Opened { driver, differences })
+        Ok(Opened { driver, differences, undecided })
     }
 
     /// Notes where the table stands and how many turns it may take from now on, where that is not what
@@ -85,12 +88,13 @@ impl Driver {
         let log = TableLog::open(store, session)?;
         let mut replay = Machine::replay(team.table.clone(), log.entries());
         let differences = std::mem::take(&mut replay.differences);
+        let undecided = replay.undecided.take();
         let mut driver = Self::new(team, replay.into_recorded(), log, None, false);
         // As the next turn would, but for the store.
         if let Some(minutes) = minutes::due(&driver.log, driver.team.window_max()) {
             driver.log.stage(minutes, false);
         }
-        Ok(Opened { driver, differences })
+        Ok(Opened { driver, differences, undecided })
     }
 
     /// Covers what lies before the windows, as after an import.

@@ -8,13 +8,10 @@ use tertulia_session::{
 use super::error::DriveError;
 use super::event::{Audience, TableEvent};
 use super::log::TableLog;
-use super::{Driver, minutes};
+use super::{Compacted, Driver, minutes};
 use crate::effect::Effect;
 use crate::event::Event;
 use crate::{Note, Question};
-
-/// How many messages stay word for word when a person asks for minutes.
-const COMPACT_KEEPS: usize = 4;
 
 /// What is said once all is stored.
 enum Talk {
@@ -165,12 +162,15 @@ impl Driver {
         self.attempt(said, audience)
     }
 
-    /// Covers what was said so far by minutes, because a person wants it.
-    pub(super) fn compact(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
+    /// Covers what was said so far by a summary, because a person wants it.
+    pub fn compact(&mut self, audience: &mut dyn Audience) -> Result<Compacted, DriveError> {
         self.catch_up(audience)?;
-        let Some(minutes) = minutes::now(&self.log, COMPACT_KEEPS) else { return Ok(()) };
-        self.log.stage(minutes, false);
-        self.try_store(audience)
+        let (compacted, summary) = minutes::requested(&self.log);
+        if let Some(summary) = summary {
+            self.log.stage(summary, false);
+            self.try_store(audience)?;
+        }
+        Ok(compacted)
     }
 }
 

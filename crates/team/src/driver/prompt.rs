@@ -168,7 +168,9 @@ pub(super) fn pieces<'l>(
     let first = first_of_window(count, member.window, answered);
     // What no minutes cover yet goes in too: nothing may fall between them and the window.
     let until = log.minutes().map_or(0, |(_, covered)| covered);
-    let first = first.min(until).max(first.saturating_sub(UNCOVERED_MAX));
+    let recalls = first.min(until).max(first.saturating_sub(UNCOVERED_MAX));
+    // What a person had summarised does not come back, neither word for word nor by recall at once.
+    let first = recalls.max(log.compacted());
     let mut context = Vec::with_capacity(others.min(member.window) + 2);
     let mut sources = Vec::with_capacity(context.capacity());
     let minutes = log.minutes().filter(|(_, covered)| first > 0 && *covered > 0);
@@ -181,9 +183,9 @@ pub(super) fn pieces<'l>(
     }
     let request = answered.and_then(|number| log.said(number));
     let mut recalled = Vec::new();
-    if let Some((_, request)) = request.filter(|_| first > 0) {
+    if let Some((_, request)) = request.filter(|_| recalls > 0) {
         let tokens = RECALL_TOKENS.min(budget / 4 / RECALL_SHARE);
-        let passages = recall.passages(log, first, request, tokens);
+        let passages = recall.passages(log, recalls, request, tokens);
         if !passages.is_empty() {
             let Sourced { text, steps } = recall_text(log, &passages);
             context.push(from(RECALL_SPEAKER, text));

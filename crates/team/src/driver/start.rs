@@ -4,8 +4,8 @@ use tertulia_agent::{AgentKind, CancelToken, Ended, TurnReport};
 use tertulia_context::PromptStatus;
 use tertulia_context::compact::Covered;
 use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError, TurnOutput};
-use tertulia_session::EntryId;
 use tertulia_session::json::Json;
+use tertulia_session::{EntryId, Message};
 
 use super::error::DriveError;
 use super::event::{Audience, TableEvent};
@@ -139,14 +139,24 @@ impl Driver {
     }
 
     fn minutes_so_far(&self, asks: &EntryId) -> String {
-        // Who asks for minutes at once has said what they are to hold.
-        let is_alone = self.log.said_count() < 2;
-        let said: Vec<Covered<'_>> = (0..self.log.said_count())
+        let is_scribe = |message: &Message| {
+            let speaker = message.speaker.as_deref();
+            let member = speaker.and_then(|speaker| self.team.member(&speaker.role_id));
+            member.is_some_and(|one| matches!(one.answers, Answers::Scribe))
+        };
+        // A summary of summaries tells nothing new.
+        let mut said: Vec<Covered<'_>> = (0..self.log.said_count())
             .filter_map(|number| self.log.said(number))
-            .filter(|(entry, _)| is_alone || entry.id != *asks)
+            .filter(|(_, message)| !is_scribe(message))
             .map(|(entry, message)| Covered { entry: &entry.id, message })
             .collect();
-        house::write_minutes(&said)
+        // Who asks for a summary at once has said what it is to hold.
+        let is_alone = said.len() < 2;
+        if !is_alone {
+            said.retain(|one| one.entry != asks);
+        }
+        let is_agent = |one: &TeamMember| matches!(one.answers, Answers::Agent(_));
+        house::write_minutes(&said, is_alone, self.team.members.iter().any(is_agent))
     }
 
     /// The turn ends before anything else happens.

@@ -16,6 +16,9 @@ const EMPTY_WORDS: &str = "about after again been before could does ever from ha
     said same should some than that their them then there these they this those were what when where \
     which will with would your";
 
+/// What is said where nothing is found.
+const NOTHING: &str = "No past session mentions this. I search past sessions only, not this one.";
+
 /// A word of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Word<'r> {
@@ -46,7 +49,7 @@ pub(crate) fn look_up(
             return Ok(super::quiet(&told(asked, &hits)));
         }
     }
-    Ok("Past sessions say nothing about this.".to_owned())
+    Ok(NOTHING.to_owned())
 }
 
 /// What other sessions say with all of these words. A word may go on: who asks where something listens

@@ -1,8 +1,8 @@
-//! The scribe: the minutes of the session so far, from what was said and nothing else.
+//! The scribe: a summary of the session so far, from what was said and nothing else.
 
 use std::borrow::Cow;
 
-use tertulia_context::compact::{Covered, SummaryTask, extract};
+use tertulia_context::compact::{Covered, SummaryTask, extract, has_points};
 use tertulia_context::tokens::Tokenizer;
 use tertulia_context::{Strip, strip_markers};
 use tertulia_session::{Message, Part, PartKind};
@@ -19,8 +19,26 @@ const NAMES: &str = "## Names";
 /// About so many bytes are a token.
 const TOKEN_BYTES: u64 = 4;
 
-/// Writes minutes of these messages, oldest first, the one that asks for them aside.
-pub(crate) fn write_minutes(said: &[Covered<'_>]) -> String {
+/// What is said where there is nothing to summarise.
+const NOTHING: &str = "Nothing was decided yet.";
+const WHAT_FOR: &str = "I summarise this session; ask me again when more was said.";
+/// The same for a team without agents.
+const NO_AGENTS: &str = "There is no agent in this team who could answer. `tertulia init` creates a team file \
+    with the agents installed on this machine; `tertulia doctor` shows which are installed.";
+
+/// What is said of a session in which nothing was decided. `asked`: the requests, if there are others than
+/// the one that asks for a summary.
+fn nothing_decided(asked: Option<&str>, has_agents: bool) -> String {
+    let hint = if has_agents { WHAT_FOR } else { NO_AGENTS };
+    match asked {
+        Some(asked) => format!("{NOTHING}\n\n{}\n\n{hint}", asked.trim_end()),
+        None => format!("{NOTHING} {hint}"),
+    }
+}
+
+/// Summarises these messages, oldest first, the one that asks for it aside. `is_alone`: that one is all
+/// there is.
+pub(crate) fn write_minutes(said: &[Covered<'_>], is_alone: bool, has_agents: bool) -> String {
     // Markers are for the router, and minutes that hold one would route.
     let clean: Vec<Cow<'_, Message>> =
         said.iter().map(|one| without_markers(one.message)).collect();
@@ -29,6 +47,10 @@ pub(crate) fn write_minutes(said: &[Covered<'_>]) -> String {
         .zip(&clean)
         .map(|(one, message)| Covered { entry: one.entry, message })
         .collect();
+    let has_points = has_points(&covered);
+    if is_alone && !has_points {
+        return nothing_decided(None, has_agents);
+    }
     let tokenizer = Tokenizer::Claude;
     let task = SummaryTask {
         previous: None,
@@ -37,10 +59,11 @@ pub(crate) fn write_minutes(said: &[Covered<'_>]) -> String {
         tokenizer: &tokenizer,
     };
     let minutes = without_names(&extract(&task));
-    if minutes.trim().is_empty() {
-        return "Nothing was said yet that minutes could hold.".to_owned();
+    match minutes.trim().is_empty() {
+        true => nothing_decided(None, has_agents),
+        false if !has_points => nothing_decided(Some(&super::quiet(&minutes)), has_agents),
+        false => super::quiet(&minutes),
     }
-    super::quiet(&minutes)
 }
 
 /// The minutes without the list of names. Every line of a section is one line, so a heading is one.

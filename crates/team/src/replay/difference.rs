@@ -44,11 +44,6 @@ pub enum Difference {
         /// The name.
         member: Box<str>,
     },
-    /// A message whose text is gone, so that its decisions cannot be checked.
-    TextGone {
-        /// The message.
-        at: EntryId,
-    },
 }
 
 impl fmt::Display for Difference {
@@ -68,10 +63,7 @@ impl fmt::Display for Difference {
             }
             Self::Unreadable { at, cause } => write!(f, "{at}: '{cause}' is no cause known here"),
             Self::Stranger { at, member } => {
-                write!(f, "{at}: {member} does not sit at the table; the turn is left out")
-            }
-            Self::TextGone { at } => {
-                write!(f, "{at}: the text is gone; what followed from it is taken as recorded")
+                write!(f, "{at}: {member} is not in the team; the turn is left out")
             }
         }
     }

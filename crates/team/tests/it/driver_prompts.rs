@@ -3,7 +3,7 @@
 use tertulia_agent::CommandOutput;
 use tertulia_session::{EntryKind, TurnState};
 use tertulia_store::SessionStore;
-use tertulia_team::{Audience, Driver, Pause, TableEvent, TeamMember, What, Why};
+use tertulia_team::{Audience, Compacted, Driver, Pause, TableEvent, TeamMember, What, Why};
 
 use crate::driver::{Heard, assert_stored, begin, notes, scripted, shell, team, texts};
 
@@ -78,6 +78,42 @@ fn the_scribe_writes_what_was_decided_and_routes_nobody() {
     assert_eq!(said_by_max(&driver), before, "{said:?}");
 }
 
+#[test]
+fn the_scribe_says_that_nothing_was_decided_and_what_to_do_next() {
+    let (_, mut driver) = begin(team(vec![TeamMember::scribe("scribe")]));
+    let mut heard = Heard::default();
+    for request in ["hello", "@scribe what did we decide?"] {
+        driver.say(None, request, &mut heard).unwrap();
+        driver.run(&mut heard).unwrap();
+        let said = texts(driver.entries());
+        let answer = said.last().unwrap();
+        assert!(answer.starts_with("scribe: Nothing was decided yet."), "{answer}");
+        assert!(answer.contains("`tertulia init`"), "{answer}");
+    }
+    // Its own answers are nothing to be summarised.
+    let said = texts(driver.entries());
+    assert_eq!(said[3].matches("Nothing was decided").count(), 1, "{said:?}");
+    driver.say(None, "We decided to use PostgreSQL.", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    driver.say(None, "@scribe and now?", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let said = texts(driver.entries());
+    let last = said.last().unwrap();
+    assert!(last.contains("## Decisions") && !last.contains("Nothing was"), "{last}");
+}
+
+#[test]
+fn the_librarian_says_that_it_does_not_look_into_this_session() {
+    let (_, mut driver) = begin(team(vec![TeamMember::librarian("librarian")]));
+    let mut heard = Heard::default();
+    driver.say(None, "The gateway listens on 48213.", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    driver.say(None, "Where does the gateway listen?", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let said = texts(driver.entries());
+    assert!(said[3].contains("past sessions only, not this one"), "{said:?}");
+}
+
 fn said_by_max(driver: &Driver) -> usize {
     texts(driver.entries()).iter().filter(|text| text.starts_with("max: ")).count()
 }
@@ -131,6 +167,56 @@ fn nothing_falls_between_the_window_and_the_minutes() {
 }
 
 #[test]
+fn what_a_person_had_summarised_is_in_no_prompt_word_for_word_any_more() {
+    let members = || team(vec![scripted("max", &["Yes, certainly."]), scripted("eva", &["No."])]);
+    let (store, mut driver) = begin(members());
+    let mut heard = Heard::default();
+    for number in 0..6 {
+        let talk = "It is a long story about ports and hosts and nobody wants to hear it again. ";
+        let text =
+            format!("@max We decided: gateway {number} has port 4{number}. {}", talk.repeat(9));
+        driver.say(None, &text, &mut heard).unwrap();
+        driver.run(&mut heard).unwrap();
+    }
+    let before = driver.prompt_for("eva").unwrap();
+    let compacted = driver.compact(&mut heard).unwrap();
+    let Compacted::Done { messages: 10, saved_bytes } = compacted else { panic!("{compacted:?}") };
+    let after = driver.prompt_for("eva").unwrap();
+    assert_eq!((after.covered, after.kept), (10, 1), "{}", after.text);
+    assert!(after.recalled.is_empty(), "{}", after.text);
+    assert!(after.text.contains("gateway 0 has port 40"), "the summary has it: {}", after.text);
+    assert!(after.text.len() + saved_bytes / 2 < before.text.len());
+    // From the log alone it is the same, in this program and in the next one.
+    let peeked = Driver::peek(&store, driver.session(), members()).unwrap();
+    let (mut one, mut other) = (driver, peeked.driver);
+    assert_eq!(one.prompt_for("eva"), other.prompt_for("eva"));
+    assert_eq!(one.compact(&mut heard).unwrap(), Compacted::TooFew { keeps: 2 });
+    // What comes later is added, and what is covered stays out.
+    one.say(None, "@eva and now?", &mut heard).unwrap();
+    let later = one.prompt_for("eva").unwrap();
+    assert_eq!((later.covered, later.kept), (10, 2), "{}", later.text);
+}
+
+#[test]
+fn a_redaction_takes_the_summary_along_and_prompts_begin_where_the_window_does() {
+    let members = || team(vec![scripted("max", &["Yes."])]);
+    let (store, mut driver) = begin(members());
+    let mut heard = Heard::default();
+    let secret = driver.say(None, &format!("the key is hunter2 {}", "x ".repeat(900)), &mut heard);
+    driver.run(&mut heard).unwrap();
+    driver.say(None, "something else", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    assert!(matches!(driver.compact(&mut heard).unwrap(), Compacted::Done { .. }));
+    let session = driver.session().clone();
+    drop(driver);
+    store.redact(&session, &secret.unwrap(), None).unwrap();
+    let mut driver = Driver::peek(&store, &session, members()).unwrap().driver;
+    let prompt = driver.prompt_for("max").unwrap();
+    assert!(!prompt.text.contains("hunter2"), "{}", prompt.text);
+    assert_eq!((prompt.covered, prompt.kept), (0, 2), "{}", prompt.text);
+}
+
+#[test]
 fn a_table_that_is_open_elsewhere_keeps_its_agent() {
     let store = SessionStore::memory();
     let members = || team(vec![shell("max", CommandOutput::Text, "printf one; sleep 2; echo two")]);
@@ -141,7 +227,7 @@ fn a_table_that_is_open_elsewhere_keeps_its_agent() {
     let mut second = Second { store: store.clone(), session: driver.session().clone(), said: None };
     driver.run(&mut second).unwrap();
     let error = second.said.expect("it was tried");
-    assert!(error.contains("another program is at this table"), "{error}");
+    assert!(error.contains("This session is open in another process"), "{error}");
     assert_eq!(texts(driver.entries())[1], "max: onetwo\n");
 }
 
