@@ -28,9 +28,10 @@ mod teller;
 
 use std::path::PathBuf;
 
-use tertulia_store::{SessionId, SessionStore};
+use tertulia_session::EntryKind;
+use tertulia_store::{Range, SessionId, SessionStore, StoredEntry};
 use tertulia_team::file::TeamFile;
-use tertulia_team::{Audience, Driver, Opened, Team};
+use tertulia_team::{Audience, Command, Driver, Opened, Team, Undecided};
 
 use crate::Streams;
 use crate::error::CliError;
@@ -127,13 +128,16 @@ impl Room {
         Place { voice, store, team, file, folder, speaker }
     }
 
-    /// Sits down at another session.
-    fn reopen(&self, session: &SessionId, voice: &Voice) -> Result<Table, CliError> {
+    /// Opens the session that was forked from this one, and says so.
+    fn reopen(&self, session: &SessionId, voice: &Voice) -> Result<(Table, Vec<Line>), CliError> {
         let mut voice = voice.clone();
         let (team, attended) = (self.team.clone(), self.guest.attended);
-        let Opened { driver, .. } =
+        let Opened { driver, undecided, .. } =
             Driver::reopen(&self.store, session, team, attended, &mut voice)?;
-        Table::start(driver, &voice).map_err(CliError::Input)
+        let text = format!("Forked. You are now in session {session}.");
+        let mut lines = vec![Line::of(&text, Look::Dim)];
+        lines.extend(undecided.as_ref().map(not_asked));
+        Ok((Table::start(driver, &voice).map_err(CliError::Input)?, lines))
     }
 
     /// Chats on a terminal.
@@ -151,15 +155,19 @@ impl Room {
         let history = History::in_folder(self.home.clone());
         let lines = self.greeting(&table, is_asked, &mut teller);
         let state = State::new(Editor::new(history.load()), lines);
+        let new = table.is_new.then(|| table.driver.session().clone());
         let table = Table::start(table.driver, &voice).map_err(CliError::Input)?;
         let chat = TerminalChat { room: self, screen, teller, voice, heard, bell, history, state };
-        let session = chat.run(table)?;
-        if let Some(back) = &self.guest.back {
-            let farewell =
-                format!("tertulia chat --session {session}{back}  goes on with this talk");
-            // With standard output gone there is nobody left to tell.
-            let _ = writeln!(streams.stdout, "{farewell}");
-        }
+        let ended = chat.run(table);
+        let is_discarded = new.is_some_and(|new| self.discard_if_empty(&new));
+        let session = ended?;
+        let farewell = match &self.guest.back {
+            _ if is_discarded => "Nothing was said, so no session was stored.".to_owned(),
+            Some(back) => format!("Resume with: tertulia chat --session {session}{back}"),
+            None => return Ok(()),
+        };
+        // With standard output gone there is nobody left to tell.
+        let _ = writeln!(streams.stdout, "{farewell}");
         Ok(())
     }
 
@@ -175,6 +183,7 @@ impl Room {
         let table = open(&mut opening)?;
         let Opening { voice, is_asked } = opening;
         let lines = self.greeting(&table, is_asked, &mut teller);
+        let new = table.is_new.then(|| table.driver.session().clone());
         let table = Table::start(table.driver, &voice).map_err(CliError::Input)?;
         let prompts = streams.stdin_is_terminal;
         let lines_in = Lines::new(&mut *streams.stdin, LINE_BYTES_MAX);
@@ -187,15 +196,40 @@ impl Room {
             lines_in,
             stdout,
             prompts,
+            asked: 0,
+            is_over: false,
             refused: None,
             not_said: None,
         };
-        chat.print(&lines)?;
-        chat.run(table)
+        let printed = chat.print(&lines);
+        let ended = match printed {
+            Ok(()) => chat.run(table),
+            Err(error) => {
+                table.send(Command::Close);
+                table.join();
+                Err(error)
+            }
+        };
+        if let Some(new) = new {
+            self.discard_if_empty(&new);
+        }
+        ended
+    }
+
+    /// Deletes a session that was begun here, if nothing was said in it; whether it did.
+    fn discard_if_empty(&self, session: &SessionId) -> bool {
+        // Somebody else may have opened it since.
+        let Ok(Some(_hold)) = self.store.hold(session) else { return false };
+        let was_said = |stored: &StoredEntry| matches!(stored.entry.kind, EntryKind::Message(_));
+        let is_empty = self
+            .store
+            .load(session, &Range::All)
+            .is_ok_and(|entries| !entries.iter().any(was_said));
+        is_empty && self.store.delete(session).is_ok()
     }
 
     fn greeting(&self, table: &OpenTable, is_asked: bool, teller: &mut Teller) -> Vec<Line> {
-        let OpenTable { driver, is_new, differences } = table;
+        let OpenTable { driver, is_new, differences, undecided } = table;
         let names: Vec<String> = self.members.iter().map(|name| format!("@{name}")).collect();
         let names = names.join(" ");
         let you = match (&self.guest.speaker, self.team.members()) {
@@ -214,11 +248,23 @@ impl Room {
             }
         }
         if !differences.is_empty() {
-            let text = "some past decisions would differ with the current team file";
+            let text = "Some past decisions would differ with the current team file.";
             lines.extend(teller.fitted(&[Line::of(text, Look::Dim)]));
+        }
+        if let Some(undecided) = undecided {
+            lines.extend(teller.fitted(&[not_asked(undecided)]));
         }
         lines
     }
+}
+
+/// That the message which the session was forked at is for somebody who was not asked here.
+fn not_asked(undecided: &Undecided) -> Line {
+    let names = undecided.members.join(", ");
+    let text = format!(
+        "The last message is for {names}. Nobody was asked in this session yet; /next {names} asks."
+    );
+    Line::of(&text, Look::Dim)
 }
 
 /// What is said of a command that nobody knows.

@@ -3,7 +3,7 @@
 use tertulia_session::{Entry, EntryKind, SpeakerType};
 use tertulia_store::{ListFilter, Range, SessionId, SessionStore, StoreError};
 use tertulia_team::{
-    Audience, Difference, DriveError, Driver, Opened, Team, reached_nobody, table_folder,
+    Audience, Difference, DriveError, Driver, Opened, Team, Undecided, reached_nobody, table_folder,
 };
 
 use crate::args::SessionArg;
@@ -23,6 +23,8 @@ pub(crate) struct OpenTable {
     pub(crate) is_new: bool,
     /// Where the recorded decisions are not the ones that this team would have made.
     pub(crate) differences: Vec<Difference>,
+    /// The message that the session was forked at, if nobody was asked for it here.
+    pub(crate) undecided: Option<Undecided>,
 }
 
 /// Opens the session that is meant, or begins one. `attended`: somebody can be asked for permissions.
@@ -46,7 +48,7 @@ pub(crate) fn open(
                 }
                 begun => begun?,
             };
-            Ok(OpenTable { driver, is_new: true, differences: Vec::new() })
+            Ok(OpenTable { driver, is_new: true, differences: Vec::new(), undecided: None })
         }
     }
 }
@@ -58,8 +60,9 @@ fn reopen(
     attended: bool,
     audience: &mut dyn Audience,
 ) -> Result<OpenTable, CliError> {
-    let Opened { driver, differences } = Driver::reopen(store, id, team, attended, audience)?;
-    Ok(OpenTable { driver, is_new: false, differences })
+    let Opened { driver, differences, undecided } =
+        Driver::reopen(store, id, team, attended, audience)?;
+    Ok(OpenTable { driver, is_new: false, differences, undecided })
 }
 
 /// The session that is meant, if it is there already.

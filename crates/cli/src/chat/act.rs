@@ -248,11 +248,8 @@ fn task(given: String, place: &Place<'_>) -> Act {
 
 fn compact(place: &Place<'_>) -> Act {
     at_table(place, |driver, audience, voice| {
-        let before = driver.entries().len();
-        driver.obey(Command::Compact, audience)?;
-        if driver.entries().len() == before {
-            voice.remark("there is nothing yet to write minutes of");
-        }
+        let compacted = driver.compact(audience)?;
+        voice.remark(&report::compacted(compacted));
         Ok(())
     })
 }
@@ -284,7 +281,7 @@ fn fork(place: &Place<'_>, given: String) -> Act {
     at_table(place, move |driver, _, voice| {
         match forked(driver, &store, &given) {
             Ok(session) => voice.say(Heard::Forked(session)),
-            Err(why) => voice.complain(&why),
+            Err(why) => voice.say(Heard::NotForked(why.to_string())),
         }
         Ok(())
     })

@@ -40,10 +40,12 @@ pub(crate) enum Heard {
     Lines(Vec<Line>),
     /// What somebody wanted was not done; how a line that was not said ends a chat without a terminal.
     Refused { text: String, error: Option<CliError> },
-    /// Whether something runs; the answer to [`Table::ask_status`].
-    Status { runs: bool },
-    /// A new session was made of this one; the talk goes on there.
+    /// Whether something runs; the answer to [`Table::ask_status`] of this number.
+    Status { number: u64, runs: bool },
+    /// A new session was made of this one; the conversation continues there.
     Forked(SessionId),
+    /// It was not, for this reason.
+    NotForked(String),
     /// The table was left, or cannot go on.
     Ended(Result<(), DriveError>),
 }
@@ -221,11 +223,11 @@ impl Table {
         let _ = self.door.send(command);
     }
 
-    /// Asks whether something runs.
-    pub(crate) fn ask_status(&self, voice: &Voice) {
+    /// Asks whether something runs. The number tells the answer from those to earlier questions.
+    pub(crate) fn ask_status(&self, voice: &Voice, number: u64) {
         let voice = voice.clone();
         self.send(Command::Visit(Visit::new(move |driver, _| {
-            voice.say(Heard::Status { runs: driver.is_running() });
+            voice.say(Heard::Status { number, runs: driver.is_running() });
             Ok(())
         })));
     }

@@ -11,7 +11,7 @@ use tertulia_store::SessionId;
 use tertulia_team::{Command, DriveError, PermissionAnswer};
 
 use super::act::{self, Act};
-use super::commands::{self, Typed};
+use super::commands::{self, Slash, Typed};
 use super::complete::{Completion, Known, common_beginning, complete};
 use super::editor::{Done, Editor, Want};
 use super::engine::{BellEnd, Heard, Table, Voice};
@@ -69,8 +69,17 @@ pub(crate) struct State {
     is_leaving: bool,
     /// Ctrl-Z was pressed.
     is_suspending: bool,
+    /// A fork was asked for and is not there yet: what is typed meanwhile is for the new session.
+    is_forking: bool,
+    held: Vec<Held>,
     fork: Option<SessionId>,
     ended: Option<Result<(), DriveError>>,
+}
+
+/// What waits until a fork is there.
+enum Held {
+    Line(String),
+    Leave,
 }
 
 impl State {
@@ -204,6 +213,7 @@ impl TerminalChat<'_> {
                 Heard::Ended(how) => self.state.ended = Some(how),
                 Heard::Forked(session) => self.state.fork = Some(session),
                 heard => {
+                    self.state.is_forking &= !matches!(heard, Heard::NotForked(_));
                     let lines = self.teller.hear(heard, Instant::now());
                     self.state.lines.extend(lines);
                 }
@@ -235,9 +245,21 @@ impl TerminalChat<'_> {
             if let Some(Err(error)) = self.state.ended.take() {
                 return Ok(Some(Err(error)));
             }
-            self.say(&format!("this goes on in session {session}"), Look::Dim);
-            let new = self.room.reopen(&session, &self.voice)?;
+            // Should the new one not open, nothing is left to wait for.
+            self.state.ended = Some(Ok(()));
+            let (new, lines) = self.room.reopen(&session, &self.voice)?;
+            self.state.lines.extend(self.teller.aside(&lines));
             std::mem::replace(table, new).join();
+            self.state.ended = None;
+            self.state.is_forking = false;
+        }
+        if !self.state.is_forking {
+            for held in std::mem::take(&mut self.state.held) {
+                match held {
+                    Held::Line(text) => self.act_on(text, table),
+                    Held::Leave => self.leave(table),
+                }
+            }
         }
         Ok(self.state.ended.take())
     }
@@ -273,7 +295,10 @@ impl TerminalChat<'_> {
         self.state.candidates.clear();
         match done {
             Done::Edited => {}
-            Done::Entered(text) => self.entered(&text, table),
+            Done::Entered(text) => {
+                self.history.add(&text);
+                self.act_on(text, table);
+            }
             Done::Wants(Want::Complete) => self.complete(),
             Done::Wants(Want::Redraw) => self.screen.clear().map_err(CliError::output)?,
             Done::Wants(Want::Suspend) => self.state.is_suspending = true,
@@ -300,14 +325,24 @@ impl TerminalChat<'_> {
     }
 
     fn leave(&mut self, table: &Table) {
-        if !self.state.is_leaving {
+        if self.state.is_forking {
+            self.state.held.push(Held::Leave);
+        } else if !self.state.is_leaving {
             self.state.is_leaving = true;
             table.send(Command::Close);
         }
     }
 
+    /// Does what a line says; while a fork is on its way, later.
+    fn act_on(&mut self, text: String, table: &Table) {
+        if self.state.is_forking {
+            self.state.held.push(Held::Line(text));
+        } else {
+            self.entered(&text, table);
+        }
+    }
+
     fn entered(&mut self, text: &str, table: &Table) {
-        self.history.add(text);
         if self.is_answer(text, table) {
             return;
         }
@@ -318,7 +353,10 @@ impl TerminalChat<'_> {
                 Some(meant) => Act::Tell(vec![not_said(words, &meant)]),
                 None => act::say(words, &place),
             },
-            Typed::Command(slash, given) => act::act(slash, given, &place),
+            Typed::Command(slash, given) => {
+                self.state.is_forking = slash == Slash::Fork;
+                act::act(slash, given, &place)
+            }
             Typed::Unknown { name, nearest } => Act::Tell(vec![unknown(name, nearest)]),
         };
         if text.trim_start().starts_with('/') {

@@ -30,6 +30,10 @@ pub(crate) struct PlainChat<'c> {
     pub(crate) stdout: &'c mut dyn Write,
     /// Whether a person types the lines.
     pub(crate) prompts: bool,
+    /// The number of the last question whether something runs.
+    pub(crate) asked: u64,
+    /// Whether the table of this session has said that it ended.
+    pub(crate) is_over: bool,
     /// What an agent wanted to be allowed that nobody here could allow.
     pub(crate) refused: Option<String>,
     /// Why a line was not said; of several, the first.
@@ -122,20 +126,21 @@ impl PlainChat<'_> {
 
     /// Shows what happens until nothing runs.
     fn settle(&mut self, table: &Table) -> Result<Rest, CliError> {
-        table.ask_status(&self.voice);
+        self.ask_status(table);
         let mut rest = Rest::Quiet;
         while let Ok(heard) = self.heard.recv() {
             match heard {
                 Heard::Ended(how) => return Ok(Rest::Ended(how)),
                 Heard::Forked(session) => rest = Rest::Forked(session),
-                Heard::Status { runs: false } => break,
+                // An answer to an earlier question says nothing about what was sent since.
+                Heard::Status { number, runs: false } if number == self.asked => break,
                 // Asked again when the turn has ended.
-                Heard::Status { runs: true } => {}
+                Heard::Status { .. } => {}
                 heard => {
                     let was_running = self.teller.running().is_some();
                     self.tell(heard)?;
                     if was_running && self.teller.running().is_none() {
-                        table.ask_status(&self.voice);
+                        self.ask_status(table);
                     }
                 }
             }
@@ -143,12 +148,21 @@ impl PlainChat<'_> {
         Ok(rest)
     }
 
+    fn ask_status(&mut self, table: &Table) {
+        self.asked += 1;
+        table.ask_status(&self.voice, self.asked);
+    }
+
     fn until_ended(&mut self) -> Result<(), DriveError> {
-        while let Ok(heard) = self.heard.recv() {
-            match heard {
-                Heard::Ended(how) => return how,
+        while !self.is_over {
+            match self.heard.recv() {
+                Ok(Heard::Ended(how)) => {
+                    self.is_over = true;
+                    return how;
+                }
                 // With nobody left to read it is in the log.
-                heard => drop(self.tell(heard)),
+                Ok(heard) => drop(self.tell(heard)),
+                Err(_) => break,
             }
         }
         Ok(())
@@ -158,9 +172,10 @@ impl PlainChat<'_> {
     fn move_to(&mut self, table: &mut Table, session: &SessionId) -> Result<(), CliError> {
         table.send(Command::Close);
         self.until_ended()?;
-        self.print(&[Line::of(&format!("this goes on in session {session}"), Look::Dim)])?;
-        let new = self.room.reopen(session, &self.voice)?;
+        let (new, lines) = self.room.reopen(session, &self.voice)?;
         std::mem::replace(table, new).join();
+        self.is_over = false;
+        self.print(&lines)?;
         Ok(())
     }
 

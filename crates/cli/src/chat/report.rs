@@ -8,15 +8,14 @@ use std::collections::BTreeMap;
 
 use tertulia_context::Intent;
 use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
-use tertulia_team::{Driver, Status, TeamMember};
+use tertulia_team::{Compacted, Driver, Status, TeamMember};
 
 use super::refusal::Refusal;
 use super::short::short;
 use super::style::{Line, Look};
 use super::teller::Figures;
 use crate::commands::{find_entry, turn_of};
-use crate::terminal::counted;
-use crate::terminal::excerpt;
+use crate::terminal::{counted, excerpt, grouped};
 pub(crate) use context::context;
 pub(crate) use members::members;
 
@@ -25,6 +24,24 @@ const EXCERPT_COLUMNS: usize = 50;
 
 fn plain(text: &str) -> Line {
     Line::of(&short(text), Look::Plain)
+}
+
+/// What `/compact` did, or why it could not.
+pub(crate) fn compacted(compacted: Compacted) -> String {
+    let count = |messages: usize| counted(messages as u64, "message", "messages");
+    match compacted {
+        Compacted::Done { saved_bytes, .. } => {
+            format!("prompts are {} bytes shorter from now on", grouped(saved_bytes as u64))
+        }
+        Compacted::TooFew { keeps } => format!(
+            "Nothing to summarise yet: the newest {} always stay word for word.",
+            count(keeps)
+        ),
+        Compacted::NotShorter { messages } => format!(
+            "Nothing to summarise yet: a summary of {} would not be shorter than they are.",
+            count(messages)
+        ),
+    }
 }
 
 /// Who speaks, who waits, and why.

@@ -233,7 +233,9 @@ impl Teller {
                 lines
             }
             Heard::Lines(lines) => self.aside(&lines),
-            Heard::Refused { text, .. } => self.aside(&Line::all_of(&text, Look::Alarm)),
+            Heard::Refused { text, .. } | Heard::NotForked(text) => {
+                self.aside(&Line::all_of(&text, Look::Alarm))
+            }
             Heard::Rested => {
                 self.asked = None;
                 // Nothing runs, whatever was heard of the turn.
@@ -256,7 +258,7 @@ impl Teller {
             EntryKind::CompactionSummary(summary) => {
                 let count = summary.covered_count.unwrap_or_default();
                 let messages = counted(count, "message", "messages");
-                self.aside(&[Line::of(&format!("minutes stand for {messages} now"), Look::Dim)])
+                self.aside(&[Line::of(&format!("Summarised {messages}."), Look::Dim)])
             }
             EntryKind::TeamTask(task) => self.aside(&[match &task.task {
                 Some(task) => Line::of("task: ", Look::Dim).with(task, Look::Plain),

@@ -1,5 +1,7 @@
-//! `tertulia demo`: a bundled conversation, two turns of house members, and what each of them received. All
-//! of it in memory: no key, no network, no file.
+//! `tertulia demo`: two agents hand over to each other and to the person; then a bundled conversation, two
+//! turns of built-in members, and what each of them received. All of it in memory: no key, no network, no file.
+
+mod hand_over;
 
 use std::io::{self, Write};
 
@@ -24,12 +26,12 @@ const FOR_SCRIBE: &str = "@scribe what did we decide so far, and what is open?";
 const FOR_LIBRARIAN: &str = "@librarian did we have trouble with E-2041 or the ledger lock before?";
 
 const NEXT: &str = "\
-That was in memory; nothing of yours was touched. Try next:
+That was in memory; nothing of yours was touched. Try next, in this order:
 
-  tertulia run \"@scribe what did we decide?\"   the same with a session of your own
-  tertulia init                                a team file with the agents on this machine
-  tertulia doctor                              what is there and what is missing
-  tertulia context --member scribe --explain   what a member would get now
+  tertulia init                                create a team file with the agents on this machine
+  tertulia doctor                              see what is installed and what is missing
+  tertulia run \"@scribe what did we decide?\"   start a session of your own
+  tertulia context --member scribe --explain   see what a member would receive now
 ";
 
 /// Nobody needs to see every entry here.
@@ -40,19 +42,19 @@ impl Audience for Silence {
 }
 
 pub(crate) fn run(_: &DemoArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+    let paint = Paint::new(streams.stdout_has_colour);
+    hand_over::run(streams.stdout, &paint)?;
     let store = SessionStore::memory();
     bring_in(&store, "ledger-lock", PAST)?;
     let session = bring_in(&store, "import-speed", SESSION)?;
     let team = Team::from_file(&TeamFile::house(), "/".as_ref())
-        .map_err(|error| CliError::Team { path: "the house".into(), error })?;
+        .map_err(|error| CliError::Team { path: "the built-in team".into(), error })?;
     let mut driver = Driver::reopen(&store, &session, team, false, &mut Silence)?.driver;
-    let paint = Paint::new(streams.stdout_has_colour);
     let messages = SESSION.lines().filter(|line| line.contains("\"type\":\"message\"")).count();
     writeln!(
         streams.stdout,
-        "A team of four talked about a slow import: {messages} messages, in a session that is only in \
-         memory.\nTwo house members are asked now. They need no key and no network. What stands in brackets \
-         before a line\nis the message that it comes from."
+        "A longer session of this team has {messages} messages. Two built-in members answer about it; they need \
+         no key\nand no network. The id in brackets before a line is the message that it comes from."
     )
     .map_err(CliError::output)?;
     for (member, request) in [("scribe", FOR_SCRIBE), ("librarian", FOR_LIBRARIAN)] {

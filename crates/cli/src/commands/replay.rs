@@ -1,7 +1,7 @@
 //! `tertulia replay`: a session decided again, with the recorded answers in place of the agents.
 
 use serde::Serialize;
-use tertulia_session::{EntryKind, TurnState};
+use tertulia_session::{EntryId, EntryKind, TurnState};
 use tertulia_store::Range;
 use tertulia_team::{Difference, Machine};
 
@@ -23,6 +23,8 @@ struct ReplayRecord<'a> {
     equal: bool,
     /// There may be more differences than these.
     more: bool,
+    /// Messages whose text is gone, so that what followed from them was not compared.
+    unchecked: Vec<&'a str>,
     differences: Vec<DifferenceRecord<'a>>,
 }
 
@@ -44,16 +46,16 @@ pub(crate) fn run(args: &ReplayArgs, streams: &mut Streams<'_>) -> Result<(), Cl
     let turns = entries.clone().filter(|entry| is_start(&entry.kind)).count();
     let replay = Machine::replay(team.table().clone(), entries);
     let more = replay.is_cut();
-    let mut differences = replay.differences;
+    let (mut differences, unchecked) = (replay.differences, replay.unchecked);
     differences.extend(replay.ending.filter(|_| !more));
     let equal = differences.is_empty();
     if args.json {
         let differences = differences.iter().map(DifferenceRecord::of).collect();
         let (session_id, entries) = (session.as_str(), stored.len());
-        write_json(
-            streams,
-            &ReplayRecord { session_id, entries, turns, equal, more, differences },
-        )?;
+        let unchecked = unchecked.iter().map(EntryId::as_str).collect();
+        let record =
+            ReplayRecord { session_id, entries, turns, equal, more, unchecked, differences };
+        write_json(streams, &record)?;
     } else {
         for difference in &differences {
             let line = difference.to_string();
@@ -61,6 +63,12 @@ pub(crate) fn run(args: &ReplayArgs, streams: &mut Streams<'_>) -> Result<(), Cl
         }
     }
     let turns = counted(turns as u64, "turn", "turns");
+    if !unchecked.is_empty() {
+        let gone = counted(unchecked.len() as u64, "message", "messages");
+        let line =
+            format!("The text of {gone} is gone; the decisions made for it are not compared.");
+        tell(streams, &line);
+    }
     if equal {
         tell(streams, &format!("{turns}, every decision as before"));
         return Ok(());
@@ -80,7 +88,6 @@ impl<'a> DifferenceRecord<'a> {
             Difference::Ending { after, .. } => ("ending", after),
             Difference::Unreadable { at, .. } => ("unreadable", at),
             Difference::Stranger { at, .. } => ("stranger", at),
-            Difference::TextGone { at } => ("textGone", at),
         };
         Self { kind, entry_id: entry.as_str(), text: difference.to_string() }
     }

@@ -88,7 +88,7 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
     if let Some(id) = id {
         watcher.opened(&id, false);
     }
-    let OpenTable { mut driver, is_new, differences } =
+    let OpenTable { mut driver, is_new, differences, .. } =
         open_table::open(&session, &store, team, &folder, false, &mut Opening(&mut watcher))?;
     driver.set_terms(Some(&folder), args.max_turns);
     if is_new {

@@ -41,6 +41,57 @@ fn the_demo_shows_two_answers_and_what_each_member_received() {
 }
 
 #[test]
+fn the_demo_shows_two_agents_that_hand_over_to_each_other_and_to_the_person() {
+    let left = Room::empty().exits(0, &["demo"]);
+    let at = |text: &str| {
+        left.stdout.find(text).unwrap_or_else(|| panic!("{text} is not in:\n{}", left.stdout))
+    };
+    let order = [
+        "[m1] ann:\n",
+        "[m2] max:\n",
+        "[m3] eva:\n",
+        "[m4] max:\n",
+        "Now it is Ann's turn",
+        "Why was eva asked?",
+        "eva's turn t2 is queued: max asked for eva in m2",
+        "What eva received",
+        "You are eva, a member of a team",
+        "[MESSAGE from max]",
+        "you: @scribe",
+    ];
+    assert!(order.windows(2).all(|pair| at(pair[0]) < at(pair[1])), "{}", left.stdout);
+}
+
+#[test]
+fn what_the_demo_recommends_works_in_its_order_on_a_fresh_machine() {
+    let room = Room::empty();
+    let shown = room.exits(0, &["demo"]).stdout;
+    let (_, next) = shown.split_once("Try next").unwrap();
+    let commands: Vec<&str> =
+        next.lines().filter_map(|line| line.trim().strip_prefix("tertulia ")).collect();
+    assert_eq!(commands.len(), 4, "{next}");
+    for line in commands {
+        let (command, _) = line.split_once("  ").unwrap();
+        let words = shell_words(command);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let left = room.exits(0, &words);
+        if words[0] == "run" {
+            assert!(left.stdout.contains("Nothing was decided yet."), "{}", left.stdout);
+        }
+    }
+}
+
+/// The words of a command without escapes.
+fn shell_words(command: &str) -> Vec<String> {
+    let pieces = command.split('"').enumerate();
+    let words = pieces.flat_map(|(place, piece)| match place % 2 {
+        0 => piece.split_whitespace().map(str::to_owned).collect::<Vec<_>>(),
+        _ => vec![piece.to_owned()],
+    });
+    words.collect()
+}
+
+#[test]
 fn the_demo_touches_no_file() {
     let room = Room::empty();
     room.exits(0, &["demo"]);

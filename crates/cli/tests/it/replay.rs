@@ -44,7 +44,7 @@ fn a_member_that_is_gone_is_a_stranger() {
     let kinds: Vec<_> = record["differences"].as_array().unwrap().iter().collect();
     assert!(kinds.iter().any(|one| one["kind"] == "stranger"), "{record}");
     let text = kinds[0]["text"].as_str().unwrap_or_default();
-    assert!(text.contains("eva does not sit at the table"), "{text}");
+    assert!(text.contains("eva is not in the team"), "{text}");
 }
 
 #[test]
@@ -115,4 +115,67 @@ fn a_run_with_fewer_turns_is_replayed_with_as_many_and_the_next_one_with_all() {
     let left = room.exits(0, &["run", "--continue"]);
     assert!(!left.stderr.contains("would differ"), "{}", left.stderr);
     room.exits(0, &["replay", "talk"]);
+}
+
+#[test]
+fn after_a_redaction_no_decision_differs() {
+    let room = talked();
+    for text in ["once more", "please look", "Fine."] {
+        let said = |entry: &&serde_json::Value| {
+            entry["type"] == "message" && entry["payload"].to_string().contains(text)
+        };
+        let log = room.exits(0, &["sessions", "export", "talk"]).json();
+        let id = log.iter().find(said).expect(text)["id"].as_str().unwrap().to_owned();
+        room.exits(0, &["sessions", "redact", "talk", &id]);
+        let left = room.exits(0, &["replay", "talk"]);
+        assert!(left.stderr.contains(" gone; the decisions made for it"), "{}", left.stderr);
+        let record = &room.exits(0, &["replay", "talk", "--json"]).json()[0];
+        assert!(record["unchecked"].as_array().unwrap().contains(&id.into()), "{record}");
+    }
+    let left = room.exits(0, &["run", "and now?", "--session", "talk"]);
+    assert!(!left.stderr.contains("would differ"), "{}", left.stderr);
+    assert!(!left.stderr.contains("would be"), "{}", left.stderr);
+}
+
+#[test]
+fn of_an_imported_session_no_decision_differs() {
+    let room = Room::new(TEAM);
+    let said = |number: usize, role: &str, text: &str| {
+        let payload = serde_json::json!({"role": role, "content": text});
+        format!("{{\"id\":\"m{number}\",\"type\":\"message\",\"payload\":{payload}}}\n")
+    };
+    let log: String = (0..20)
+        .map(|number| match number % 2 {
+            0 => said(number, "user", "@max do it"),
+            _ => said(number, "assistant", "@eva please look."),
+        })
+        .collect();
+    room.write("old.jsonl", &log);
+    room.exits(0, &["sessions", "import", "old.jsonl", "--as", "old"]);
+    room.exits(0, &["replay", "old"]);
+    let left = room.exits(0, &["run", "and now?", "--session", "old"]);
+    assert!(!left.stderr.contains("would be"), "{}", left.stderr);
+    room.exits(0, &["replay", "old"]);
+}
+
+#[test]
+fn a_fork_at_an_answer_interrupts_nobody_and_says_who_was_not_asked() {
+    let room = talked();
+    let log = room.exits(0, &["sessions", "export", "talk"]).json();
+    let said = |entry: &&serde_json::Value| {
+        entry["type"] == "message" && entry["payload"].to_string().contains("please look")
+    };
+    let id = log.iter().find(said).unwrap()["id"].as_str().unwrap();
+    room.exits(0, &["sessions", "branch", "talk", id, "--into", "fork"]);
+    let left = room.exits(0, &["chat", "--session", "fork"]);
+    let told = "The last message is for eva. Nobody was asked in this session yet; /next eva asks.";
+    assert!(left.stdout.contains(told), "{}", left.stdout);
+    let left = room.exits(0, &["run", "@eva go", "--session", "fork"]);
+    assert!(!left.stderr.contains("would be") && !left.stderr.contains("interrupted"));
+    room.exits(0, &["replay", "fork"]);
+    let typed = format!("/fork {id}\n/next eva\n");
+    let left = room.tertulia_with(&["chat", "--session", "talk"], typed.as_bytes());
+    assert!(left.stdout.contains(told), "{}", left.stdout);
+    assert!(left.stdout.contains("eva:\nFine."), "{}", left.stdout);
+    assert!(!left.stdout.contains("interrupted"), "{}", left.stdout);
 }

@@ -405,7 +405,7 @@ fn a_second_program_at_a_table_is_refused_and_stores_nothing() {
     wait_until("the first turn", || room.path("begun").exists());
     for words in [["run", "two", "--session", "talk"], ["run", "--continue", "--session", "talk"]] {
         let left = room.exits(1, &words);
-        let told = "another program is at this table, so nothing was stored";
+        let told = "This session is open in another process. Close it or wait, then try again.";
         assert!(left.stderr.contains(told), "{}", left.stderr);
     }
     // Who only looks disturbs nobody.

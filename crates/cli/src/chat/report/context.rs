@@ -81,10 +81,10 @@ fn context_lines(
     lines
         .push(plain(&format!("  word for word  {}", word_for_word(window, own.is_some(), prompt))));
     lines.push(match prompt.covered as u64 {
-        0 => plain("  minutes      none"),
+        0 => plain("  summary      none"),
         covered => {
             let messages = counted(covered, "earlier message", "earlier messages");
-            plain(&format!("  minutes      for {messages}"))
+            plain(&format!("  summary      of {messages}"))
         }
     });
     let recalled: Vec<&str> = prompt.recalled.iter().map(EntryId::as_str).collect();

@@ -51,7 +51,7 @@ fn a_command_with_nothing_to_do_says_so_and_says_nothing_to_the_table() {
             "'mex' is not at the table (did you mean max?); there are: ann, max, eva, tests",
         ),
         ("/task", "the team has no task; /task TEXT sets one"),
-        ("/compact", "there is nothing yet to write minutes of"),
+        ("/compact", "Nothing to summarise yet: the newest 2 messages always stay word for word."),
         ("/resume max", "max had no turn yet; /next max lets it speak"),
         ("/drop ,", "say whose turns: /drop NAME, or /drop all"),
         ("/cost", "no agent has told what its answers cost"),
@@ -160,7 +160,20 @@ fn no_command_advises_what_only_the_command_line_has() {
 }
 
 #[test]
-fn one_thing_is_told_as_one() {
-    let shown = shown("Decision: we keep the tokens in SQLite.\nagain\n/task Build it\n/compact\n");
-    assert!(shown.ends_with("\nminutes stand for 1 message now"), "{shown}");
+fn compact_makes_the_next_prompt_shorter_or_says_why_it_cannot() {
+    let long = "We have to think about the gateway and its many ports and hosts. ".repeat(20);
+    let shown = shown(&format!("{long}\nagain\n/compact\n/context max\n/compact\n"));
+    let (before, after) = shown.split_once("Summarised 2 messages.\n").expect(&shown);
+    assert!(before.contains("think about the gateway"), "{before}");
+    assert!(after.starts_with("prompts are "), "{after}");
+    assert!(after.contains(" summary      of 2 earlier messages"), "{after}");
+    let again = "Nothing to summarise yet: the newest 2 messages always stay word for word.";
+    assert!(after.ends_with(again), "{after}");
+}
+
+#[test]
+fn compact_says_that_a_summary_would_not_be_shorter() {
+    let shown = shown("Hi.\nagain\n/compact\n");
+    let told = "a summary of 2 messages would not be shorter than they are.";
+    assert!(shown.ends_with(&format!("Nothing to summarise yet: {told}")), "{shown}");
 }

@@ -106,11 +106,27 @@ fn commands_work_without_a_terminal_too() {
 fn a_fork_goes_on_in_a_session_of_its_own() {
     let parlour = Parlour::new(&["One.", "Two."]);
     let shown = talk(&parlour, &["--session", "talk"], "first\n/fork\nsecond\n");
-    assert!(shown.contains("this goes on in session "), "{shown}");
+    assert!(shown.contains("Forked. You are now in session "), "{shown}");
     let first = talk(&parlour, &["--session", "talk"], "");
     assert!(first.contains("ann: first") && !first.contains("second"), "{first}");
     let newest = talk(&parlour, &["--continue"], "");
     assert!(newest.contains("ann: first") && newest.contains("ann: second"), "{newest}");
+}
+
+#[test]
+fn after_a_fork_the_next_piped_line_goes_to_the_fork() {
+    // A built-in member answers at once, so that several things happen before the next line is read.
+    let team = "[[member]]\nname = \"scribe\"\nagent = \"scribe\"\n";
+    for _ in 0..5 {
+        let parlour = Parlour::with(team, &[]);
+        let shown = talk(&parlour, &["--session", "talk"], "hello there\n/fork\nsecond\n");
+        let at = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text}: {shown}"));
+        assert!(at("hello there") < at("Forked. You") && at("Forked. You") < at("you: second"));
+        let first = talk(&parlour, &["--session", "talk"], "");
+        assert!(!first.contains("second"), "{first}");
+        let newest = talk(&parlour, &["--continue"], "");
+        assert!(newest.contains("you: second"), "{newest}");
+    }
 }
 
 #[test]
@@ -189,4 +205,50 @@ fn a_chat_that_is_asked_twice_to_end_takes_the_agent_along() {
     }
     let shown = talk(&parlour, &["--session", "talk"], "");
     assert!(shown.contains("ann: hello"), "{shown}");
+}
+
+fn sessions(parlour: &Parlour, more: &[&str]) -> Output {
+    let store = format!("sqlite:{}", parlour.path().join("home/sessions.db").display());
+    Command::new(std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap())
+        .args(["sessions", "--store", &store])
+        .args(more)
+        .envs(parlour.variables())
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn a_chat_that_is_left_at_once_leaves_no_session() {
+    let parlour = Parlour::new(&["One."]);
+    talk(&parlour, &[], "");
+    talk(&parlour, &["--session", "talk"], "/members\n/quit\n");
+    let listed = sessions(&parlour, &["list", "--json"]);
+    assert_eq!(String::from_utf8(listed.stdout).unwrap(), "");
+    // One in which something was said stays, also when somebody only looks in.
+    talk(&parlour, &["--session", "talk"], "hello\n");
+    talk(&parlour, &["--session", "talk"], "");
+    let listed = sessions(&parlour, &["list", "--json"]);
+    assert!(String::from_utf8(listed.stdout).unwrap().contains("\"talk\""));
+}
+
+#[test]
+fn a_session_that_is_open_elsewhere_is_not_deleted_and_nothing_typed_is_lost() {
+    let parlour = Parlour::new(&["One.", "Two."]);
+    talk(&parlour, &["--session", "talk"], "hello\n");
+    let mut child = begun(&parlour, Stdio::piped());
+    let mut stdin = child.stdin.take().unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+    assert!(lines.by_ref().any(|line| line.unwrap().contains("ann: hello")));
+    let refused = sessions(&parlour, &["delete", "talk", "--yes"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let told = String::from_utf8(refused.stderr).unwrap();
+    let wanted = "Session talk is open in another process. Close it there, then delete it.";
+    assert!(told.contains(wanted), "{told}");
+    stdin.write_all(b"and again\n").unwrap();
+    drop(stdin);
+    assert!(lines.by_ref().any(|line| line.unwrap().contains("Two.")));
+    assert!(child.wait().unwrap().success());
+    let shown = talk(&parlour, &["--session", "talk"], "");
+    assert!(shown.contains("ann: and again"), "{shown}");
+    assert!(sessions(&parlour, &["delete", "talk", "--yes"]).status.success());
 }

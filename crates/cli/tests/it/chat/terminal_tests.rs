@@ -52,6 +52,52 @@ fn ctrl_z_without_a_shell_above_is_no_end() {
 }
 
 #[test]
+fn what_is_typed_right_after_a_fork_goes_to_the_fork() {
+    let parlour = Parlour::new(&["One.", "Two.", "Three."]);
+    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    terminal.shows("> ");
+    terminal.types("first\r");
+    terminal.shows("One.");
+    // In one go, as who types fast or pastes without marks.
+    terminal.types("/fork\rsecondline\r/fork nothing\rthirdline\r");
+    terminal.shows("Two.");
+    terminal.shows("Three.");
+    terminal.shows("there is no entry nothing");
+    terminal.types("/quit\r");
+    let (code, screen, _) = terminal.ends();
+    assert_eq!(code, 0, "{screen}");
+    let first = super::plain::talk(&parlour, &["--session", "talk"], "");
+    assert!(first.contains("ann: first") && !first.contains("line"), "{first}");
+    let fork = super::plain::talk(&parlour, &["--continue"], "");
+    assert!(fork.contains("ann: secondline") && fork.contains("ann: thirdline"), "{fork}");
+}
+
+#[test]
+fn leaving_at_once_says_that_no_session_was_stored() {
+    let parlour = Parlour::new(&["One."]);
+    let mut terminal = Terminal::chat(&parlour, &[]);
+    terminal.shows("> ");
+    terminal.types(CTRL_D);
+    let (code, screen, _) = terminal.ends();
+    assert_eq!(code, 0, "{screen}");
+    assert!(screen.contains("Nothing was said, so no session was stored."), "{screen}");
+    assert!(!screen.contains("Resume with"), "{screen}");
+}
+
+#[test]
+fn leaving_right_after_a_fork_leaves_the_fork() {
+    let parlour = Parlour::new(&["One."]);
+    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    terminal.shows("> ");
+    terminal.types("first\r");
+    terminal.shows("One.");
+    terminal.types("/fork\r\x04");
+    let (code, screen, _) = terminal.ends();
+    assert_eq!(code, 0, "{screen}");
+    assert!(screen.contains("Forked. You are now in session "), "{screen}");
+}
+
+#[test]
 fn a_paste_that_never_ends_does_not_keep_ctrl_c_from_being_heard() {
     let parlour = Parlour::new(&["One."]);
     let mut terminal = Terminal::chat(&parlour, &[]);
