@@ -16,6 +16,9 @@ use std::path::{Path, PathBuf};
 
 const PACKAGE: &str = "tertulia-bench";
 
+/// Release code with symbols: callgrind finds the work that it counts by the name of a function.
+const PROFILE: &str = "profiling";
+
 /// A bench that could not be built, run or counted.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BenchError {
@@ -46,7 +49,7 @@ pub(crate) fn is_quick(command: &'static str, arguments: &[String]) -> Result<bo
 
 /// Runs the benches with the given arguments, then counts instructions if the machine can.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), BenchError> {
-    let mut bench = workspace.cargo(["run", "--release", "--locked", "-p", PACKAGE, "--"]);
+    let mut bench = workspace.cargo(["run", "--profile", PROFILE, "--locked", "-p", PACKAGE, "--"]);
     process::run(bench.args(arguments))?;
 
     let binary = build(workspace)?;
@@ -65,7 +68,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), Ben
 
 /// Asks cargo where the binary is: the folder depends on settings that only cargo knows.
 fn build(workspace: &Workspace) -> Result<PathBuf, BenchError> {
-    let mut build = workspace.cargo(["build", "--release", "--locked", "-p", PACKAGE]);
+    let mut build = workspace.cargo(["build", "--profile", PROFILE, "--locked", "-p", PACKAGE]);
     let messages = process::capture(build.arg("--message-format=json-render-diagnostics"))?;
     for message in Message::parse_stream(messages.as_slice()) {
         let message = message.map_err(BenchError::Messages)?;
