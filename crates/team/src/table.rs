@@ -65,7 +65,7 @@ pub enum TableError {
     )]
     TwoOfOneName(Box<str>, Box<str>),
     /// A name that a marker cannot carry.
-    #[error("'{0}' cannot stand in a marker: {1}; choose a name of letters, digits, - and _")]
+    #[error("'{0}' is not a valid name: {1}; use letters, digits, - and _")]
     Unwritable(Box<str>, &'static str),
     /// More than one default member.
     #[error("'{0}' and '{1}' are both the default member; keep one")]

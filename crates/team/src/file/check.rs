@@ -40,7 +40,7 @@ pub(super) struct DraftMember {
     pub(super) member: MemberFile,
 }
 
-/// In which form a file is written, for the cures.
+/// In which form a file is written, for the hints.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
     Toml,
@@ -96,7 +96,7 @@ fn default(draft: &Draft, problems: &mut Problems<'_>) {
         None => {
             let known = draft.members.iter().map(|draft| &*draft.member.name);
             let hint = did_you_mean(name, known);
-            problems.error(spot, format!("{} is not at the table{hint}", quoted(name)));
+            problems.error(spot, format!("{} is not a member{hint}", quoted(name)));
         }
         Some(draft) if draft.kind == Some(MemberKind::Human) => {
             problems.error(spot, TableError::HumanDefault(name.clone()).to_string());
@@ -145,10 +145,10 @@ fn somebody(draft: &Draft, problems: &mut Problems<'_>) {
     };
     if !draft.members.iter().any(answers) {
         let cure = "add a [[member]] with an agent; agent = \"scribe\" needs nothing installed";
-        problems.error(&spot, format!("nobody at the table answers; {cure}"));
+        problems.error(&spot, format!("no agent is configured; {cure}"));
     }
     if draft.members.iter().all(|draft| draft.member.kind != MemberKind::Human) {
         let cure = "add a [[member]] with kind = \"human\" to take part";
-        problems.warn(&spot, format!("no person sits at the table; {cure}"));
+        problems.warn(&spot, format!("the team has no person; {cure}"));
     }
 }

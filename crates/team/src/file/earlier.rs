@@ -80,7 +80,7 @@ pub(super) fn parse(text: &str, place: &str) -> Result<TeamFile, FileErrors> {
 }
 
 fn root(node: Node, problems: &mut Problems<'_>) -> Draft {
-    let here = Spot { span: node.span.start..node.span.start + 1, ..Spot::default() };
+    let here = Spot::at(node.span.start..node.span.start + 1);
     let Some(mut desk) = Desk::of(here.clone(), node, problems) else {
         return Draft::default();
     };
@@ -183,7 +183,7 @@ fn team(
     let mut members = Vec::with_capacity(items.len());
     for (index, node) in items.into_iter().enumerate() {
         let span = node.span.start..node.span.start + 1;
-        let place = spot.part(&format!("[{index}]"), span);
+        let place = Spot::of_member(index, &node, span);
         let Some(mut desk) = Desk::of(place, node, problems) else { continue };
         let order = desk.number("order", 0..=i64::from(u32::MAX), problems);
         members.push((order.unwrap_or(index as u64), member(desk, &shared, problems)));

@@ -27,7 +27,7 @@ pub(super) fn parse(text: &str, place: &str) -> Result<TeamFile, FileErrors> {
 /// The errors of a text that is not what it should be.
 pub(super) fn syntax_errors(broken: Vec<tree::Broken>, mut problems: Problems<'_>) -> FileErrors {
     for tree::Broken { at, what } in broken {
-        problems.error(&Spot { span: at, ..Spot::default() }, what);
+        problems.error(&Spot::at(at), what);
     }
     let none = || FileErrors { errors: Vec::new(), more: 0 };
     problems.finish().err().unwrap_or_else(none)
@@ -67,8 +67,8 @@ fn limits(spot: Spot, value: Value, problems: &mut Problems<'_>) -> (Limits, Opt
 }
 
 fn members(desk: &mut Desk, problems: &mut Problems<'_>) -> Vec<DraftMember> {
-    let (spot, items) = match desk.take("member") {
-        Some((spot, Value::List(items))) => (spot, items),
+    let items = match desk.take("member") {
+        Some((_, Value::List(items))) => items,
         Some((spot, Value::Table(_))) => {
             problems.error(&spot, "must be a list; write [[member]] with two brackets");
             return Vec::new();
@@ -81,7 +81,7 @@ fn members(desk: &mut Desk, problems: &mut Problems<'_>) -> Vec<DraftMember> {
     };
     let mut members = Vec::with_capacity(items.len());
     for (index, item) in items.into_iter().enumerate() {
-        let spot = spot.part(&format!("[{index}]"), item.span.clone());
+        let spot = Spot::of_member(index, &item, item.span.clone());
         members.extend(Desk::of(spot, item, problems).map(|desk| member(desk, problems)));
     }
     members
@@ -150,9 +150,9 @@ fn command(desk: &mut Desk, problems: &mut Problems<'_>) -> Vec<Box<str>> {
         Some((spot, value @ Value::Text(_))) => {
             let text = as_text(&spot, value, problems).unwrap_or_default();
             if let Some(sign) = text.chars().find(|c| rules::SHELL_SIGNS.contains(*c)) {
-                let cure = "write the words as a list, [\"program\", \"argument\"]";
-                problems
-                    .error(&spot, format!("no shell reads this, so {sign} means nothing; {cure}"));
+                let hint = "use a list, [\"program\", \"argument\"]";
+                let what = format!("commands are not run through a shell, so {sign} has no effect");
+                problems.error(&spot, format!("{what}; {hint}"));
             }
             text.split_whitespace().map(Box::from).collect()
         }

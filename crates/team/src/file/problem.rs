@@ -1,8 +1,11 @@
 //! What is wrong with a team file, and where: collected while it is read, shown with the line and a mark
-//! below it. Knows no field.
+//! below it. Knows no field but the name of a member.
 
 use std::fmt;
 use std::ops::Range;
+
+use super::hint::quoted;
+use super::tree::{Node, Value};
 
 /// More problems of one file are only counted.
 const KEPT_MAX: usize = 100;
@@ -25,7 +28,8 @@ pub struct FileProblem {
     pub place: Box<str>,
     /// Where in it; `None` if the problem is the file itself.
     pub position: Option<Position>,
-    /// The field, such as `member[1].permissions`, counted from 0; empty if it is none.
+    /// The field, such as `member "max": permissions`, or `member 2` where it has no name, counted from 1;
+    /// empty if it is none.
     pub path: Box<str>,
     /// What is wrong, and the cure.
     pub what: Box<str>,
@@ -47,6 +51,8 @@ pub struct FileErrors {
 pub(super) struct Spot {
     pub(super) path: String,
     pub(super) span: Range<usize>,
+    /// Whether it is a whole member, which is named and not numbered by brackets.
+    is_member: bool,
 }
 
 /// What was found so far.
@@ -119,10 +125,26 @@ impl Spot {
     pub(super) fn part(&self, name: &str, span: Range<usize>) -> Self {
         let path = match (self.path.is_empty(), name.starts_with('[')) {
             (true, _) => name.to_owned(),
+            (false, _) if self.is_member => format!("{}: {name}", self.path),
             (false, true) => format!("{}{name}", self.path),
             (false, false) => format!("{}.{name}", self.path),
         };
-        Self { path, span }
+        Self { path, span, is_member: false }
+    }
+
+    /// The place of a syntax error, which belongs to no field.
+    pub(super) fn at(span: Range<usize>) -> Self {
+        Self { span, ..Self::default() }
+    }
+
+    /// The place of a member: by its name, or by its number counted from 1 where it has none.
+    pub(super) fn of_member(index: usize, node: &Node, span: Range<usize>) -> Self {
+        let name = node.field("name").and_then(|field| match &field.value {
+            Value::Text(name) if !name.trim().is_empty() => Some(quoted(name)),
+            _ => None,
+        });
+        let name = name.unwrap_or_else(|| (index + 1).to_string());
+        Self { path: format!("member {name}"), span, is_member: true }
     }
 }
 

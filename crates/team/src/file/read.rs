@@ -37,6 +37,9 @@ pub struct Opened {
 pub fn open(path: &Path) -> Result<Opened, FileErrors> {
     let place = path.display().to_string();
     let refuse = |what: String| FileErrors::of_file(&place, what);
+    if path.is_dir() {
+        return Err(refuse("is a directory; pass a team file".to_owned()));
+    }
     let bytes = bytes_of(path, FILE_BYTES_MAX).map_err(|what| refuse(what + cure_of(path)))?;
     let hash = ContentHash::of(&bytes);
     let text = String::from_utf8(bytes).map_err(|error| {
@@ -61,13 +64,12 @@ pub fn open(path: &Path) -> Result<Opened, FileErrors> {
 /// What can be done about a team file that cannot be read.
 fn cure_of(path: &Path) -> &'static str {
     match std::fs::metadata(path) {
-        Ok(about) if about.is_dir() => " but a folder; move it away, or name another team file",
-        Ok(about) if !about.is_file() => "; move it away, or name another team file",
+        Ok(about) if !about.is_file() => "; pass a team file",
         Ok(about) if about.len() <= FILE_BYTES_MAX as u64 => {
-            "; let your user read it, or name another team file"
+            "; change its permissions, or pass another team file"
         }
         Ok(_) => "",
-        Err(_) => "; name a team file that is there",
+        Err(_) => "; pass an existing team file",
     }
 }
 

@@ -7,7 +7,7 @@ use super::agent::AgentFile;
 use super::check::{DraftMember, Form};
 use super::fields::MEMBER;
 use super::hint::{did_you_mean, quoted};
-use super::problem::{Problems, Spot};
+use super::problem::Problems;
 use super::{MemberFile, PreambleFile};
 use crate::table::{Member, MemberKind, Table};
 
@@ -49,7 +49,7 @@ fn name(draft: &DraftMember, problems: &mut Problems<'_>) {
             if let Err(error) = Table::new([Member::ai(&**name)]) {
                 problems.error(spot, error.to_string());
             } else if name.trim() != &**name {
-                problems.error(spot, "begins or ends with a blank; take it out");
+                problems.error(spot, "begins or ends with a space; remove it");
             }
         }
     }
@@ -80,7 +80,7 @@ fn kind_and_agent(draft: &DraftMember, problems: &mut Problems<'_>) -> bool {
             false
         }
         (_, Some(agent)) if draft.kind == Some(MemberKind::Human) => {
-            problems.error(agent, format!("a person has no agent; take out agent, or {person}"));
+            problems.error(agent, format!("a person has no agent; remove agent, or {person}"));
             false
         }
         (kind, agent) => {
@@ -96,14 +96,13 @@ fn fields_of_others(draft: &DraftMember, problems: &mut Problems<'_>) {
         let Some(spot) = draft.seen.get(field.name) else { continue };
         let what = match (field.name, agent) {
             ("permissions", Some(AgentFile::Command)) => {
-                "nothing could hold a program to it: a command may do whatever its user may; \
-                 take it out"
+                "has no effect on command agents, which run with your privileges; remove it"
                     .to_owned()
             }
             (_, Some(agent)) => {
-                format!("means nothing to {agent}; it is for {}", field.takers())
+                format!("has no effect on {agent}; it is for {}", field.takers())
             }
-            (_, None) => "means nothing to a person; take it out".to_owned(),
+            (_, None) => "has no effect on a person; remove it".to_owned(),
         };
         problems.error(spot, what);
     }
@@ -205,7 +204,7 @@ fn words(draft: &DraftMember, problems: &mut Problems<'_>) {
 fn variables(draft: &DraftMember, problems: &mut Problems<'_>) {
     let Some(spot) = draft.seen.get("env") else { return };
     for (name, value) in &draft.member.env {
-        let part = |name: &str| Spot { path: format!("{}.{name}", spot.path), ..spot.clone() };
+        let part = |name: &str| spot.part(name, spot.span.clone());
         if name.is_empty() || name.contains(['=', '\0']) {
             problems.error(spot, format!("{} is no name for a variable", quoted(name)));
         } else if value.contains('\0') {
@@ -215,7 +214,7 @@ fn variables(draft: &DraftMember, problems: &mut Problems<'_>) {
 }
 
 fn shown_name(name: &str) -> Option<String> {
-    name.contains(char::is_control).then(|| "holds a control character; take it out".to_owned())
+    name.contains(char::is_control).then(|| "holds a control character; remove it".to_owned())
 }
 
 /// A role is one short line: every agent of the team reads it with every prompt.
@@ -263,7 +262,7 @@ fn as_url(url: &str) -> Option<String> {
     let complaint = match rest {
         None => "must begin with https:// or http://",
         Some(rest) if rest.is_empty() || rest.starts_with('/') => "names no host",
-        Some(_) if url.contains(|c: char| c.is_control() || c.is_whitespace()) => "holds a blank",
+        Some(_) if url.contains(|c: char| c.is_control() || c.is_whitespace()) => "holds a space",
         Some(rest) if rest.split('/').next().is_some_and(|host| host.contains('@')) => {
             "holds a user or a password; name a variable in key_variable instead"
         }

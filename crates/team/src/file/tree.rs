@@ -51,6 +51,14 @@ pub(super) struct Broken {
     pub(super) what: String,
 }
 
+impl Node {
+    /// A field of a table; the last of that name counts.
+    pub(super) fn field(&self, name: &str) -> Option<&Self> {
+        let Value::Table(fields) = &self.value else { return None };
+        fields.iter().rev().find(|(key, _)| key.name == name).map(|(_, node)| node)
+    }
+}
+
 impl Value {
     /// What it is, as an error says it.
     pub(super) fn kind(&self) -> &'static str {

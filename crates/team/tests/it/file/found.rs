@@ -59,10 +59,7 @@ fn what_is_called_like_a_team_file_and_is_none_is_not_passed_over() {
     assert_eq!(find(&places(&start, home)).unwrap().path, start.join("tertulia.toml"));
     let error = TeamFile::read(&start.join("tertulia.toml")).unwrap_err().to_string();
     let path = start.join("tertulia.toml").display().to_string();
-    assert_eq!(
-        error,
-        format!("{path}: is not a file but a folder; move it away, or name another team file")
-    );
+    assert_eq!(error, format!("{path}: is a directory; pass a team file"));
     fs::remove_dir(start.join("tertulia.toml")).unwrap();
     std::os::unix::fs::symlink("nowhere", start.join("tertulia.toml")).unwrap();
     assert_eq!(find(&places(&start, home)).unwrap().path, start.join("tertulia.toml"));

@@ -35,7 +35,7 @@ fn a_table_without_a_person_is_allowed_and_noted() {
     assert_eq!(team.warnings.len(), 1);
     assert_eq!(
         team.warnings[0].to_string(),
-        "tertulia.toml:1:1: member: no person sits at the table; \
+        "tertulia.toml:1:1: member: the team has no person; \
          add a [[member]] with kind = \"human\" to take part\n1 | [[member]]\n  | ^^^^^^^^^^"
     );
 }
@@ -50,9 +50,9 @@ fn what_may_not_be_meant_is_a_warning() {
     let long = format!("task = \"{}\"\n{MAX}", "x".repeat(5121));
     check(&long, "task", "has 5121 bytes; only the first 5120 are kept");
     let open = "[[member]]\nname = \"o\"\nagent = \"openai\"\nbase_url = \"http://host/v1\"\n";
-    check(open, "member[0]", "has no model; most endpoints want one");
+    check(open, "member \"o\"", "has no model; most endpoints want one");
     let key = format!("{open}model = \"m\"\nkey_variable = \"KEY\"\n");
-    check(&key, "member[0].base_url", "the key is sent without encryption; write https://");
+    check(&key, "member \"o\": base_url", "the key is sent without encryption; write https://");
     for host in ["localhost:80", "127.0.0.1", "[::1]:9"] {
         assert_eq!(
             good(&format!("{}{ANN}", key.replace("host/", &format!("{host}/")))).warnings,
@@ -72,7 +72,7 @@ fn a_spending_limit_that_cannot_hold_a_member_is_told() {
     };
     for agent in ["codex", "gemini"] {
         let words = format!(
-            "member[1].budget_usd {agent} tells no price, so this limit never holds it; \
+            "member \"c\": budget_usd {agent} tells no price, so this limit never holds it; \
              limits.turns bounds them all"
         );
         assert_eq!(warnings(&member("c", agent, "budget_usd = 5")), [words]);
@@ -142,7 +142,7 @@ fn a_hundred_members_are_the_most() {
     };
     assert_eq!(good(&members(100)).members.len(), 100);
     let error = super::bad(&members(101)).to_string();
-    assert!(error.contains("member[100]: 101 members; 100 are the most"), "{error}");
+    assert!(error.contains("member \"m100\": 101 members; 100 are the most"), "{error}");
 }
 
 #[test]
@@ -160,5 +160,14 @@ fn a_secret_beside_an_error_is_not_repeated_either() {
     let text =
         r#"{"schemaVersion": "1.1", "team": {"members": [{"name": 5, "env": {"A": "hush"}}]}}"#;
     let error = TeamFile::parse_json(text, "t").unwrap_err().to_string();
-    assert!(error.contains("members[0].name") && !error.contains("hush"), "{error}");
+    assert!(error.contains("member 1: name") && !error.contains("hush"), "{error}");
+}
+
+#[test]
+fn a_member_in_an_error_is_called_by_its_name_or_counted_from_1() {
+    let error = |member: &str| super::bad(&format!("{ANN}[[member]]\n{member}\n")).to_string();
+    let named = error("name = \"max\"\nagent = \"clod\"");
+    assert!(named.contains(": member \"max\": agent: must be one of"), "{named}");
+    let nameless = error("agent = \"claude\"");
+    assert!(nameless.contains(": member 2: has no name\n"), "{nameless}");
 }
