@@ -8,7 +8,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use crate::process::environment::{Environment, Keys};
-use crate::process::{CommandLine, pipes, program, start};
+use crate::process::{CommandLine, StartError, pipes, program, start};
 use crate::spec::{AgentKind, AgentSpec};
 
 /// How long a program may take to say its version.
@@ -36,6 +36,8 @@ pub struct Probe {
     pub program: Box<str>,
     /// Where it is.
     pub path: Option<PathBuf>,
+    /// Whether there is such a program, also one that cannot be started.
+    pub is_installed: bool,
     /// The version it says it has.
     pub version: Option<String>,
     /// Whether it seems to be signed in.
@@ -88,12 +90,14 @@ pub fn probe(kind: ProbeKind, program: Option<&str>) -> Probe {
     let from = if name.contains('/') { &cwd } else { root };
     let found = program::resolve(name, &environment, from);
     let sign_in = sign_in(kind, &environment);
+    let is_installed =
+        !matches!(found, Err(StartError::Missing { .. } | StartError::NoFile { .. }));
     let (path, version, missing) = match found {
         Ok(path) => (Some(path.clone()), version(path, environment), None),
         Err(error) => (None, None, Some(error.to_string())),
     };
     let advice = missing.or_else(|| advice(kind, name, version.is_some(), &sign_in));
-    Probe { program: name.into(), path, version, sign_in, advice }
+    Probe { program: name.into(), path, is_installed, version, sign_in, advice }
 }
 
 /// Where a member's own program is, and whether it seems to be signed in.

@@ -14,6 +14,7 @@ pub(crate) mod environment;
 mod gemini;
 mod hearing;
 mod holder;
+mod interpreter;
 mod live;
 mod mentions;
 pub(crate) mod neutral;

@@ -1,4 +1,5 @@
-//! Finds the program of an agent: a path as it stands, a name in `PATH`. Used wherever an agent is started
+//! Finds the program of an agent: a path as it stands, a name in `PATH`; and whether what its `#!` line names
+//! exists too. Used wherever an agent is started
 //! or looked for. A folder of `PATH` that is relative, or lies in the folder where the agent works, is not
 //! searched: a project must not bring its own `claude`.
 
@@ -7,10 +8,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
+use super::interpreter;
 use super::start::StartError;
 
 /// Where programs are looked for when `PATH` is not set.
-const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
+pub(super) const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Finds a program. One with a `/` in its name is a path, relative to the agent's folder.
 pub(crate) fn resolve(
@@ -18,6 +20,12 @@ pub(crate) fn resolve(
     environment: &Environment,
     cwd: &Path,
 ) -> Result<PathBuf, StartError> {
+    let path = find(name, environment, cwd)?;
+    interpreter::check(&path, environment)?;
+    Ok(path)
+}
+
+fn find(name: &str, environment: &Environment, cwd: &Path) -> Result<PathBuf, StartError> {
     if name.contains('/') {
         let path = cwd.join(name);
         let path = std::path::absolute(&path).unwrap_or(path);

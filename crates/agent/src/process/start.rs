@@ -50,15 +50,15 @@ pub(crate) struct CommandLine {
 /// Why a program was not started.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StartError {
-    #[error(
-        "there is no program {name:?} in {searched}; {advice}, or set `command` to the place where it is"
-    )]
+    #[error("{name:?} was not found in {searched}; {advice}, or set `command` to its path")]
     Missing { name: Box<str>, searched: Box<str>, advice: Box<str> },
-    #[error("{} is not there; correct `command`, or install it there", path.display())]
+    #[error("{} does not exist; correct `command`, or install it there", path.display())]
     NoFile { path: PathBuf },
-    #[error("{} may not be executed; make it executable (chmod +x), or name another", path.display())]
+    #[error("{} is not executable; run chmod +x on it, or correct `command`", path.display())]
     NotExecutable { path: PathBuf },
-    #[error("the folder {} is not there; make it, or correct `cwd`", cwd.display())]
+    #[error("{} needs {interpreter} (its #! line), which does not exist; {hint}", path.display())]
+    NoInterpreter { path: PathBuf, interpreter: Box<str>, hint: &'static str },
+    #[error("the folder {} does not exist; create it, or correct `cwd`", cwd.display())]
     NoFolder { cwd: PathBuf },
     #[error(
         "argument {index} of {} has {length} bytes, and the system takes {ARGUMENT_BYTES_MAX}; shorten it",
@@ -73,7 +73,7 @@ pub(crate) enum StartError {
     Files { what: &'static str, error: std::io::Error },
     #[error("everything is being ended, and nothing is started any more; ask again in a new run")]
     Ending,
-    #[error("{} cannot be started: {error}; see whether it runs by hand", program.display())]
+    #[error("{} could not be started: {error}; run it manually to see why", program.display())]
     Spawn { program: PathBuf, error: std::io::Error },
 }
 

@@ -49,11 +49,11 @@ fn by_itself(mut error: TurnError, exit: Exit, output: &TurnOutput) -> TurnError
     match exit {
         // A shell gives the code of the program that it ran.
         Exit::Signal(9) | Exit::Code(137) => {
-            message.push_str("; somebody killed it: perhaps the machine ran out of memory");
+            message.push_str("; it was killed, perhaps because the machine ran out of memory");
         }
         Exit::Code(126 | 127) if output.partial_text.is_none() && output.lines.known == 0 => {
             error.class = ErrorClass::Setup;
-            message.push_str("; so says a shell when a program cannot be started");
+            message.push_str("; the program could not be started, check its path and #! line");
         }
         _ => {}
     }

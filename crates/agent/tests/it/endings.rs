@@ -37,8 +37,8 @@ fn check(played: &(Stage, AgentSpec), class: &str, words: &str) {
 
 #[test]
 fn an_agent_that_was_killed_is_told_apart() {
-    check(&text("echo part; kill -9 $$"), "crash", "ended by signal 9; somebody killed it");
-    check(&text("exit 137"), "crash", "exit code 137; somebody killed it");
+    check(&text("echo part; kill -9 $$"), "crash", "ended by signal 9; it was killed");
+    check(&text("exit 137"), "crash", "exit code 137; it was killed");
     check(&claude(&format!("echo '{CLAUDE_START}'; kill -9 $$")), "crash", "without a final event");
 }
 

@@ -39,10 +39,10 @@ fn a_file_that_is_not_executable() {
     let path = spec.cwd.join("bot");
     std::fs::write(&path, "#!/bin/sh\necho hi\n").unwrap();
     spec.program = Some("./bot".into());
-    check(&spec, &["bot may not be executed", "chmod +x"]);
+    check(&spec, &["bot is not executable", "chmod +x"]);
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     spec.program = Some(spec.cwd.to_str().unwrap().into());
-    check(&spec, &["may not be executed"]);
+    check(&spec, &["is not executable"]);
 }
 
 #[test]

@@ -80,16 +80,16 @@ impl ErrorClass {
     /// What to do about it.
     pub fn cure(self) -> &'static str {
         match self {
-            Self::Auth => "log the agent in, or see to its key",
-            Self::Quota => "wait, or see to the plan",
+            Self::Auth => "log in to the agent, or check its key",
+            Self::Quota => "wait, or check your plan",
             Self::Overflow => "send a smaller prompt, or choose a model with a larger window",
-            Self::Network => "see to the connection, and try again later",
-            Self::Refused => "say it in another way, or choose another model",
-            Self::Limit => "ask for less, or raise the limit if it is one of the agent's own",
-            Self::Setup => "see to the agent's settings: model, flags, folder, session",
-            Self::Empty => "ask again",
-            Self::Cancelled => "let the turn be repeated if it is still wanted",
-            Self::Crash => "try again; started by hand it may say more",
+            Self::Network => "check the connection and try again later",
+            Self::Refused => "rephrase the request, or choose another model",
+            Self::Limit => "increase timeout_s, or ask for a smaller task",
+            Self::Setup => "check the agent's settings: model, args, cwd",
+            Self::Empty => "try again",
+            Self::Cancelled => "retry the turn if you still want it",
+            Self::Crash => "try again, or run it manually to see more output",
         }
     }
 

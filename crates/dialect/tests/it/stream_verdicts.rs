@@ -91,7 +91,7 @@ fn stderr_names_the_class_where_stdout_is_silent() {
     assert_eq!(
         error.to_string(),
         "crash: ended with exit code 1 without a final event; stderr ends with: last words; \
-         try again; started by hand it may say more"
+         try again, or run it manually to see more output"
     );
 }
 
