@@ -1,5 +1,5 @@
-//! What belongs to a command that a person is told to type: the flags that lead to the same team and the
-//! same store. Called by `run` and `chat` when they say how to go on.
+//! What belongs to a command that is suggested: the flags that lead to the same team and the same store. Called
+//! by the commands that say what to run next.
 
 use crate::args::{StoreArg, TeamFileArg};
 
@@ -10,14 +10,19 @@ pub(crate) fn same_place(team: &TeamFileArg, store: &StoreArg) -> String {
     if let Some(team) = &team.team {
         flags.push_str(&format!(" --team {}", as_word(&team.display().to_string())));
     }
+    flags + &same_store(store)
+}
+
+/// The flag that leads to the same store.
+pub(crate) fn same_store(store: &StoreArg) -> String {
     let is_set = |store: &str| std::env::var("TERTULIA_STORE").is_ok_and(|set| set == store);
     if let Some(store) = store.store.as_deref()
         && store.starts_with("sqlite:")
         && !is_set(store)
     {
-        flags.push_str(&format!(" --store {}", as_word(store)));
+        return format!(" --store {}", as_word(store));
     }
-    flags
+    String::new()
 }
 
 /// A word that a shell takes as one.

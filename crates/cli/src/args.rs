@@ -2,6 +2,8 @@
 
 mod alone;
 mod chat;
+mod global;
+mod overview;
 mod sessions;
 mod setup;
 mod table;
@@ -17,6 +19,7 @@ use crate::lines::LINE_BYTES_MAX;
 
 pub(crate) use alone::wants_events;
 pub(crate) use chat::ChatArgs;
+pub(crate) use global::{ColorWhen, GlobalArgs, color_of};
 pub(crate) use sessions::{
     BackupArgs, BranchArgs, DeleteArgs, ExportArgs, FileFormat, ImportArgs, ListArgs, RedactArgs,
     RestoreArgs, SearchArgs, SessionsArgs, SessionsCommand, ShowArgs, SourceFormat, VerifyArgs,
@@ -29,15 +32,15 @@ use values::{byte_count, dialect, token_count, tokenizer, whole_number};
 /// The widest that help is.
 const WIDTH_MAX: usize = 100;
 
-/// One conversation in, each agent's prompt out.
-///
-/// Several coding agents and people share one conversation; each agent gets the context that it needs,
-/// in its own format and inside its budget, and tertulia can always say why.
+/// Run several coding agents in one shared conversation
 #[derive(Debug, Parser)]
-#[command(name = "tertulia", version, max_term_width = WIDTH_MAX, arg_required_else_help = true)]
+#[command(name = "tertulia", version, max_term_width = WIDTH_MAX)]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+    /// Without one, the chat opens.
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -92,13 +95,13 @@ pub(crate) struct StoreArg {
   tertulia context --session login-page --type claude
   tertulia context --snapshot talk.json --type codex --window 20 --budget 64KiB --explain")]
 pub(crate) struct ContextArgs {
-    /// The stored session; a unique beginning of its id is enough
+    /// The stored session; a unique prefix of its ID is enough
     #[arg(long, value_name = "ID", conflicts_with = "snapshot")]
     pub(crate) session: Option<String>,
     /// The snapshot file; - for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) snapshot: Option<PathBuf>,
-    /// The member of the team; without --session, of the newest table
+    /// The member of the team; without --session, in the newest session
     #[arg(long, value_name = "NAME", conflicts_with_all = ["snapshot", "agent_type", "window",
         "budget", "whitespace", "instruction", "instruction_file"])]
     pub(crate) member: Option<String>,
@@ -112,15 +115,15 @@ pub(crate) struct ContextArgs {
     /// The agent: claude, codex, gemini; any other name gets plain text
     #[arg(long = "type", value_name = "AGENT", default_value = PLAIN)]
     pub(crate) agent_type: String,
-    /// How many messages of context before the newest one
-    #[arg(long, value_name = "N", value_parser = whole_number, allow_hyphen_values = true,
-        default_value_t = tertulia_context::DEFAULT_CONTEXT_WINDOW_SIZE)]
-    pub(crate) window: usize,
+    /// How many messages of context before the newest one; default: 20 with --session, as for a member,
+    /// and 5 with --snapshot
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_hyphen_values = true)]
+    pub(crate) window: Option<usize>,
     /// How many bytes the prompt may have, such as 65536 or 64KiB
     #[arg(long, value_name = "BYTES", value_parser = byte_count, allow_hyphen_values = true,
         default_value_t = tertulia_context::DEFAULT_MAX_BYTES)]
     pub(crate) budget: u64,
-    /// What happens to blanks around markers: keep code as it is, or fold whitespace
+    /// What happens to spaces around markers: keep code as it is, or fold whitespace
     #[arg(long, value_name = "MODE", default_value = "preserve")]
     pub(crate) whitespace: WhitespaceArg,
     /// The agent's own instruction
@@ -172,7 +175,7 @@ pub(crate) struct BuildArgs {
     /// The session's log, one entry per line, instead of sessionEntries in the input
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
-    /// The stored session whose log is taken; a unique beginning of its id is enough
+    /// The stored session whose log is used; a unique prefix of its ID is enough
     #[arg(long, value_name = "ID", conflicts_with = "log")]
     pub(crate) session: Option<String>,
     /// Append the new entries to the session, if nobody else appended meanwhile
@@ -274,9 +277,9 @@ pub(crate) enum PromptPart {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum WhitespaceArg {
-    /// Only markers and the blanks that they leave go
+    /// Remove only markers and the spaces that they leave
     Preserve,
-    /// Runs of blanks become one, lines are trimmed, empty lines go
+    /// Fold runs of spaces, trim lines, remove empty lines
     Compact,
 }
 
@@ -285,12 +288,10 @@ pub(crate) const PLAIN: &str = "plain";
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_declaration_is_sound() {
-        Cli::command().debug_assert();
+        Cli::declared().debug_assert();
     }
 }

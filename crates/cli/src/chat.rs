@@ -39,13 +39,17 @@ use crate::lines::{LINE_BYTES_MAX, Lines};
 use crate::open_table::OpenTable;
 use act::Place;
 use editor::Editor;
-use engine::{Opening, Table, Voice};
+use engine::{Opening, Table};
 use history::History;
 use interactive::{State, TerminalChat};
 use plain::PlainChat;
 use screen::Screen;
-use style::{Line, Look};
-use teller::Teller;
+
+pub(crate) use engine::{Heard, Voice, without_bell};
+pub(crate) use screen::size as screen_size;
+pub(crate) use short::short;
+pub(crate) use style::{Line, Look};
+pub(crate) use teller::Teller;
 
 /// How many messages of a session that is gone on with are shown.
 const RECAP: usize = 6;

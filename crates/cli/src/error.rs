@@ -1,4 +1,4 @@
-//! What can go wrong on the command line: one sentence with place and cure, and an exit code.
+//! What can go wrong on the command line: one sentence with place and hint, and an exit code.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -59,17 +59,17 @@ pub(crate) enum CliError {
     )]
     TooLarge { path: PathBuf, bytes_max: u64 },
     /// A folder, a pipe or a device where a file is needed.
-    #[error("{} is no file; name one", .path.display())]
+    #[error("{} is not a file; name a file", .path.display())]
     NotAFile { path: PathBuf },
     /// The same where standard input would do.
-    #[error("{} is no file; name one, or - for standard input", .path.display())]
+    #[error("{} is not a file; name a file, or - for standard input", .path.display())]
     NoFileToRead { path: PathBuf },
     /// An export would be overwritten.
-    #[error("{} is there already; name another file, or replace it with --force", .path.display())]
+    #[error("{} already exists; name another file, or use --force", .path.display())]
     ExportExists { path: PathBuf },
     /// A team file would be overwritten.
     #[error(
-        "{} is there already; --force replaces it, --print shows what would be written",
+        "{} already exists; --force replaces it, --print shows what would be written",
         .path.display()
     )]
     TeamFileExists { path: PathBuf },
@@ -88,15 +88,12 @@ pub(crate) enum CliError {
     /// The folder of this program's data is none, or is not to be written to.
     #[error(
         "the data folder {} (from {variable}) cannot be used: {why}; set TERTULIA_HOME to a folder that \
-         you may write to, it is made if it is not there",
+         you can write to (created if missing)",
         .folder.display()
     )]
     HomeUnusable { folder: PathBuf, variable: &'static str, why: String },
     /// There is no store yet.
-    #[error(
-        "there are no sessions yet at {place}; `tertulia run \"…\"` begins one, \
-         `tertulia sessions import` brings one in"
-    )]
+    #[error("there are no sessions yet at {place}; `tertulia chat` starts one")]
     NoSessions { place: String },
     /// No session has this id, nor begins with it.
     #[error("there is no session {given}; {}", nearest_hint(.nearest.as_deref()))]
@@ -124,7 +121,7 @@ pub(crate) enum CliError {
     TeamFile(#[from] FileErrors),
     /// A team file that was named and is not there.
     #[error(
-        "there is no file {} ({by} names it as the team file); `tertulia init` writes one",
+        "there is no team file {} (from {by}); correct the path, or create one here with `tertulia init`",
         .path.display()
     )]
     NoTeamFile { path: PathBuf, by: &'static str },
@@ -162,8 +159,7 @@ pub(crate) enum CliError {
     Drive(#[from] DriveError),
     /// There is no table to go on with.
     #[error(
-        "there is no table of {folder} to go on with at {place}; `tertulia run \"…\"` begins one\
-         {elsewhere}"
+        "there is no session of {folder} to continue at {place}; `tertulia chat` starts one{elsewhere}"
     )]
     NoTable { place: String, folder: String, elsewhere: String },
     /// No entry has this id, nor begins with it.
@@ -178,9 +174,9 @@ pub(crate) enum CliError {
     /// A decision of the log is not what would be decided now; each was told already.
     #[error("{0}")]
     Different(String),
-    /// Something is missing that `run` needs; it was told already.
-    #[error("{0}")]
-    Unfit(String),
+    /// Something is missing that `run` needs; standard output says what.
+    #[error("not ready")]
+    Unfit,
     /// A person is to decide.
     #[error("{0}")]
     NeedsPerson(String),
@@ -229,7 +225,7 @@ impl CliError {
 
     /// Tells the person and gives the exit code.
     pub(crate) fn tell(&self, stderr: &mut dyn Write) -> ExitCode {
-        if !matches!(self, Self::ReaderDone) {
+        if !matches!(self, Self::ReaderDone | Self::Unfit) {
             // With standard error gone too there is nobody left to tell.
             let _ = writeln!(stderr, "tertulia: {}", visible(&self.to_string()));
         }
@@ -243,6 +239,9 @@ impl CliError {
             Self::Usage(_)
             | Self::StoreUrl(_)
             | Self::Untrusted(_)
+            | Self::TeamFile(_)
+            | Self::NoTeamFile { .. }
+            | Self::Team { .. }
             | Self::UnknownMember { .. }
             | Self::NoPrompt { .. }
             | Self::OwnAnswer { .. }
@@ -274,7 +273,9 @@ fn entries_hint(session: Option<&SessionId>) -> String {
 /// Who does get a prompt.
 fn agents_hint(agents: &[Box<str>]) -> String {
     match agents {
-        [] => "no agent sits at the table; `tertulia init` writes a team file with some".to_owned(),
+        [] => {
+            "the team has no agents; `tertulia init --print` shows a team file with some".to_owned()
+        }
         some => format!("name an agent: {}", some.join(", ")),
     }
 }
@@ -286,7 +287,7 @@ fn wrong_speaker(error: &SpeakerError) -> String {
             let nearest = nearest.as_ref().map(|name| format!(" (did you mean --as {name}?)"));
             let (nearest, people) = (nearest.unwrap_or_default(), people.join(", "));
             format!(
-                "no person at this table is called '{name}'{nearest}; name one with --as: {people}"
+                "no person of this team is called '{name}'{nearest}; name one with --as: {people}"
             )
         }
         SpeakerError::Agent { name, people } => {
@@ -296,7 +297,7 @@ fn wrong_speaker(error: &SpeakerError) -> String {
             )
         }
         SpeakerError::Several { people } => {
-            format!("several people sit at this table; name one with --as: {}", people.join(", "))
+            format!("the team has several people; name one with --as: {}", people.join(", "))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The `tertulia` command, as a library so that tests and fuzzers can run it in-process.
 //!
-//! An edge of the house: it reads arguments, files and streams, and calls the rooms inside. Data goes
-//! to standard output, talk to standard error; it decides nothing about contexts itself.
+//! An edge: it reads arguments, files and streams, and calls the crates inside. Data goes to standard output,
+//! messages to standard error; it decides nothing about contexts itself.
 
 #![expect(
     clippy::disallowed_methods,
@@ -9,6 +9,7 @@
 )]
 
 mod advice;
+mod alone;
 mod args;
 mod called;
 mod chat;
@@ -46,7 +47,7 @@ pub struct Streams<'a> {
     pub stdin: &'a mut dyn BufRead,
     /// Data.
     pub stdout: &'a mut dyn Write,
-    /// Talk.
+    /// Messages.
     pub stderr: &'a mut dyn Write,
     /// Whether a person can be asked on standard input.
     pub stdin_is_terminal: bool,
@@ -56,9 +57,21 @@ pub struct Streams<'a> {
     pub stdout_is_terminal: bool,
     /// Whether standard output takes colours.
     pub stdout_has_colour: bool,
+    /// Whether only results and errors are wanted.
+    pub is_quiet: bool,
 }
 
 impl Streams<'_> {
+    /// Where progress and notes go: standard error, or nowhere with `--quiet`. Errors and questions do not go
+    /// here.
+    pub(crate) fn notes(&mut self) -> &mut dyn Write {
+        match self.is_quiet {
+            // A sink has no size, so nothing is allocated.
+            true => Box::leak(Box::new(std::io::sink())),
+            false => self.stderr,
+        }
+    }
+
     /// Asks the person; no answer is no.
     pub(crate) fn agree(&mut self, question: &str) -> Result<bool, CliError> {
         let _ = write!(self.stderr, "{}", terminal::visible(question));
@@ -84,12 +97,48 @@ pub fn main_with(
         Err(usage) => return tell_usage(&usage, wants_events, streams),
     };
     logging::start();
-    let outcome = commands::run(cli.command, streams)
-        .and_then(|()| streams.stdout.flush().map_err(CliError::output));
+    obey(&cli.global, streams);
+    let outcome = match cli.command {
+        Some(command) => commands::run(command, streams),
+        None => alone::run(streams),
+    };
+    let outcome = outcome.and_then(|()| streams.stdout.flush().map_err(CliError::output));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => error.tell(streams.stderr),
     }
+}
+
+/// What the options of all commands change.
+fn obey(global: &args::GlobalArgs, streams: &mut Streams<'_>) {
+    match global.color {
+        Some(args::ColorWhen::Always) => streams.stdout_has_colour = true,
+        Some(args::ColorWhen::Never) => streams.stdout_has_colour = false,
+        Some(args::ColorWhen::Auto) | None => {}
+    }
+    if global.quiet {
+        streams.is_quiet = true;
+        // No progress bars either.
+        streams.stderr_is_terminal = false;
+    }
+}
+
+/// Whether colours are wanted, as far as the arguments and the variable `FORCE_COLOR` say. Without an answer the
+/// usual rules hold: `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR`, and whether it is a terminal.
+pub fn wants_colour(
+    arguments: &[OsString],
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Option<bool> {
+    match args::color_of(arguments) {
+        Some(args::ColorWhen::Always) => return Some(true),
+        Some(args::ColorWhen::Never) => return Some(false),
+        Some(args::ColorWhen::Auto) | None => {}
+    }
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+    if set("NO_COLOR").is_some() {
+        return Some(false);
+    }
+    set("FORCE_COLOR").map(|value| value != "0" && value != "false")
 }
 
 fn tell_usage(usage: &clap::Error, wants_events: bool, streams: &mut Streams<'_>) -> ExitCode {

@@ -9,9 +9,14 @@ use std::io::{BufWriter, IsTerminal, stderr, stdin, stdout};
 use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
-use tertulia_cli::{Streams, main_with};
+use tertulia_cli::{Streams, main_with, wants_colour};
 
 fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    if let Some(wanted) = wants_colour(&arguments, |name| std::env::var_os(name)) {
+        let choice = if wanted { ColorChoice::Always } else { ColorChoice::Never };
+        choice.write_global();
+    }
     // Standard output carries data byte for byte, so it is never filtered: styles are left out where
     // they are not wanted instead.
     let mut streams = Streams {
@@ -22,6 +27,7 @@ fn main() -> ExitCode {
         stderr_is_terminal: stderr().is_terminal(),
         stdout_is_terminal: stdout().is_terminal(),
         stdout_has_colour: AutoStream::choice(&stdout()) != ColorChoice::Never,
+        is_quiet: false,
     };
-    main_with(std::env::args_os(), &mut streams)
+    main_with(arguments, &mut streams)
 }

@@ -38,8 +38,8 @@ pub(crate) enum DocumentError {
     #[error("schemaVersion must be \"1.0\"; got {got}")]
     Version { got: String },
     #[error(
-        "this is no session: neither a log of entries (id, type), nor a snapshot (messages, version), nor \
-         a session file of agent-chatter (schemaVersion, context); --format says which is meant"
+        "unrecognised file format; supported are a log of entries (id, type), a snapshot (messages, version) \
+         and a session file of agent-chatter (schemaVersion, context); use --format to choose"
     )]
     Unknown,
 }

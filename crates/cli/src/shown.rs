@@ -10,6 +10,8 @@ use tertulia_team::{Note, Team, Why};
 
 /// The class of a failure that a key or a login would mend.
 const AUTH: &str = "auth";
+/// The class of a failure before the agent could begin.
+const SETUP: &str = "setup";
 
 /// The members, as they are told of.
 pub(crate) struct Shown {
@@ -80,14 +82,27 @@ impl Shown {
         note.to_string()
     }
 
+    /// The hint for a failure; none where the message says already what to do.
+    pub(crate) fn hint<'c>(
+        &self,
+        member: &str,
+        class: &str,
+        message: &str,
+        cure: &'c str,
+    ) -> Option<Cow<'c, str>> {
+        // Our own messages are "what; what to do". Those of agents seldom hold the sign.
+        let says_itself = class == SETUP && message.contains("; ");
+        (!says_itself).then(|| self.cure(member, class, cure))
+    }
+
     /// What can be done about a failure. Of an endpoint, where its key comes from.
     pub(crate) fn cure<'c>(&self, member: &str, class: &str, cure: &'c str) -> Cow<'c, str> {
         match self.members.get(member).map(|one| &one.key) {
             Some(Key::Variable(variable)) if class == AUTH => {
-                Cow::Owned(format!("see to its key, which the variable {variable} holds"))
+                Cow::Owned(format!("check its key in the variable {variable}"))
             }
             Some(Key::None) if class == AUTH => Cow::Borrowed(
-                "if it wants a key, name the variable that holds it: key_variable in the team file",
+                "if it needs a key, set key_variable in the team file to the name of the variable",
             ),
             _ => Cow::Borrowed(cure),
         }
@@ -128,7 +143,7 @@ mod tests {
     fn the_cure_for_a_key_names_the_variable_of_it() {
         let shown = shown();
         let cure = |member, class| shown.cure(member, class, "log in").into_owned();
-        assert_eq!(cure("far", "auth"), "see to its key, which the variable FAR_KEY holds");
+        assert_eq!(cure("far", "auth"), "check its key in the variable FAR_KEY");
         assert!(cure("near", "auth").contains("key_variable in the team file"));
         assert_eq!(cure("far", "quota"), "log in");
         assert_eq!(cure("max", "auth"), "log in");

@@ -68,7 +68,7 @@ impl TeamPlace {
         let Opened { team: file, folder: base, path, .. } = opened;
         for warning in &file.warnings {
             // With standard error gone there is nobody left to tell.
-            let _ = writeln!(streams.stderr, "tertulia: {}", visible(&warning.to_string()));
+            let _ = writeln!(streams.notes(), "tertulia: {}", visible(&warning.to_string()));
         }
         let work = work_folder(origin, &base)?;
         let team = make(&file, &base, &work, &path)?;
@@ -224,7 +224,7 @@ fn agree(
     }
     trust(path, hash)?;
     let line = format!("{} {told}", path.display());
-    let _ = writeln!(streams.stderr, "tertulia: {}", visible(&line));
+    let _ = writeln!(streams.notes(), "tertulia: {}", visible(&line));
     Ok(())
 }
 

@@ -17,6 +17,7 @@ fn build(input: &str) {
         stderr_is_terminal: false,
         stdout_is_terminal: false,
         stdout_has_colour: false,
+        is_quiet: false,
     };
     let arguments = ["tertulia", "build", "--model", "gpt-5", "--budget", "1000"];
     let code = main_with(arguments.map(OsString::from), &mut streams);

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Args, Error, FromArgMatches, Parser};
+use clap::{Args, Error, FromArgMatches};
 
 use super::Cli;
 
@@ -17,16 +17,20 @@ impl Cli {
                 let mut matches = root().subcommand(command).try_get_matches_from(arguments)?;
                 Self::from_arg_matches_mut(&mut matches)
             }
-            None => Self::try_parse_from(arguments),
+            None => {
+                let mut matches = Self::declared().try_get_matches_from(arguments)?;
+                Self::from_arg_matches_mut(&mut matches)
+            }
         }
     }
 }
 
 /// The program without its commands, as [`Cli`] declares it.
 fn root() -> clap::Command {
-    clap::Command::new("tertulia")
+    let root = clap::Command::new("tertulia")
         .version(env!("CARGO_PKG_VERSION"))
-        .max_term_width(super::WIDTH_MAX)
+        .max_term_width(super::WIDTH_MAX);
+    super::GlobalArgs::augment_args(root)
 }
 
 /// The command of this name.
@@ -85,7 +89,7 @@ mod tests {
             ] {
                 assert!(one(name).is_some(), "{name}");
                 let alone = Cli::read(words.clone()).map(|_| ()).map_err(|error| error.to_string());
-                let all = Cli::try_parse_from(words.clone());
+                let all = Cli::declared().try_get_matches_from(words.clone());
                 let all = all.map(|_| ()).map_err(|error| error.to_string());
                 assert_eq!(alone, all, "{words:?}");
             }
@@ -94,10 +98,26 @@ mod tests {
 
     #[test]
     fn what_names_no_command_is_read_as_a_whole() {
-        for words in [vec!["tertulia"], vec!["tertulia", "--version"], vec!["tertulia", "contxt"]] {
-            let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+        let typed = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+        for words in [typed(&["tertulia", "--version"]), typed(&["tertulia", "contxt"])] {
             let read = Cli::read(words.clone()).unwrap_err().to_string();
-            assert_eq!(read, Cli::try_parse_from(words).unwrap_err().to_string());
+            let declared = Cli::declared().try_get_matches_from(words).unwrap_err();
+            assert_eq!(read, declared.to_string());
+        }
+        assert!(Cli::read(typed(&["tertulia"])).unwrap().command.is_none());
+    }
+
+    #[test]
+    fn options_of_all_commands_are_taken_before_and_behind_the_name() {
+        for words in [
+            &["tertulia", "--quiet", "doctor"][..],
+            &["tertulia", "doctor", "--quiet"],
+            &["tertulia", "run", "-q", "hi"],
+            &["tertulia", "-q", "run", "hi"],
+            &["tertulia", "sessions", "list", "-q"],
+        ] {
+            let cli = Cli::read(words.iter().map(OsString::from)).unwrap();
+            assert!(cli.global.quiet, "{words:?}");
         }
     }
 }

@@ -4,11 +4,11 @@ use clap::Args;
 
 use super::{SessionArg, StoreArg, TeamArg};
 
-/// Sit down at the table: talk with the members of the team, line by line
+/// Chat with your team of agents
 ///
-/// Answers stream in as they are written; the line below them can be edited meanwhile. Type /help for the
+/// Answers stream in as they are written; you can edit the line below them meanwhile. Type /help for the
 /// commands. Without a terminal it reads one message per line, answers in plain text and ends with the
-/// input, with the exit code of `tertulia run`. docs/chat.md shows more.
+/// input, with the exit code of `tertulia run`. docs/chat.md has more.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia chat
@@ -16,7 +16,7 @@ use super::{SessionArg, StoreArg, TeamArg};
   tertulia chat --continue --as ann
   echo '@scribe what did we decide?' | tertulia chat --session login-page")]
 pub(crate) struct ChatArgs {
-    /// Which person types, where several sit at the table
+    /// Which person types, if the team has several
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) speaker: Option<String>,
     #[command(flatten)]

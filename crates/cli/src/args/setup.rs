@@ -1,4 +1,4 @@
-//! The commands around the table: how it is set up, shown and looked after. Declares only.
+//! The commands around the conversation: setup, demo, checks. Declares only.
 
 use std::path::PathBuf;
 
@@ -7,13 +7,16 @@ use clap_complete::Shell;
 
 use super::{StoreArg, TeamFileArg};
 
-/// Write a team file with the agents found on this machine
+/// Create a team file with the agents found on this machine
 ///
-/// The file is tertulia.toml in the working folder, with a word on what can be changed. Agents may read
-/// and nothing else until the file says otherwise.
-#[derive(Debug, Args)]
+/// Writes tertulia.toml to the working folder, with a role for each agent and comments on what can be
+/// changed. Agents may only read until you allow more.
+#[derive(Debug, Default, Args)]
+#[command(after_help = "Examples:
+  tertulia init
+  tertulia init --print")]
 pub(crate) struct InitArgs {
-    /// Replace the file that is there
+    /// Replace an existing file
     #[arg(long)]
     pub(crate) force: bool,
     /// Print the file instead of writing it
@@ -21,18 +24,20 @@ pub(crate) struct InitArgs {
     pub(crate) print: bool,
 }
 
-/// See it work: a bundled conversation, without key, network or files
+/// Show a sample conversation; needs no key, network or files
 ///
-/// The house members answer in a conversation that comes with the program, and what each of them received
-/// is shown. All of it is in memory and gone afterwards.
+/// The built-in members answer in a bundled conversation, and what each of them received is shown. Nothing
+/// is stored.
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {}
 
-/// Check what is needed: agents, team file, store, terminal
+/// Check that everything is ready: team file, agents, store, terminal
 ///
-/// Nothing is sent and no credential is read. Exit codes: 0 all is well enough for run, 1 something would
-/// stop it.
+/// Nothing is sent and no credential is read. The last line says what to do next. Exits 0 if `run` would
+/// work, 1 otherwise.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:
+  tertulia doctor")]
 pub(crate) struct DoctorArgs {
     /// Print one JSON object
     #[arg(long)]
@@ -43,7 +48,7 @@ pub(crate) struct DoctorArgs {
     pub(crate) store: StoreArg,
 }
 
-/// Print what a shell needs to complete this command
+/// Generate shell completions
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   tertulia completions bash > ~/.local/share/bash-completion/completions/tertulia")]
@@ -53,10 +58,10 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: Shell,
 }
 
-/// Print the manual page, or write those of all commands into a folder
+/// Print the manual page, or write the pages of all commands to a folder
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// The folder; it is made if it is not there
+    /// Output directory (created if missing)
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }

@@ -9,7 +9,7 @@ use super::StoreArg;
 /// Who sits at the table, for commands that start nothing.
 #[derive(Debug, Default, Args)]
 pub(crate) struct TeamFileArg {
-    /// The team file; without it, $TERTULIA_TEAM, tertulia.toml in the project, or the user's own
+    /// The team file; default: $TERTULIA_TEAM, tertulia.toml in the project, or your own
     #[arg(long, value_name = "FILE", display_order = 90)]
     pub(crate) team: Option<PathBuf>,
 }
@@ -19,7 +19,7 @@ pub(crate) struct TeamFileArg {
 pub(crate) struct TeamArg {
     #[command(flatten)]
     pub(crate) file: TeamFileArg,
-    /// Trust the team file as it is now: it may start the programs that it names
+    /// Trust the team file as it is now, so that it may start the programs it names
     #[arg(long, display_order = 91)]
     pub(crate) trust: bool,
 }
@@ -35,15 +35,15 @@ pub(crate) struct SessionArg {
     pub(crate) go_on: bool,
 }
 
-/// Ask the table once, and wait until it needs a person
+/// Send one message and run until a human is needed
 ///
-/// Says the text, lets the agents answer and one another be asked, and stops when nothing is left to do
-/// or a person is to decide. Answers go to standard output: the name and a colon on a line, then the
-/// text, with a line break at its end; an empty line between two answers. Progress goes to standard
-/// error.
+/// Sends the text, lets agents answer and hand over to each other, and stops when they are done or need
+/// you. On a terminal answers stream in as they are written. In a pipe an answer is the name and a colon
+/// on a line, then the text, with a line break at its end; an empty line between two answers. Progress
+/// goes to standard error; --quiet turns it off.
 ///
-/// Exit codes: 0 all is said, or it is a person's turn; 1 an agent could not answer; 2 wrong usage; 3 a
-/// person is to decide, and how to go on is told; 130 interrupted.
+/// Exit codes: 0 done, or it is your turn to answer; 1 an agent could not answer; 2 wrong usage or an
+/// unusable team file; 3 you need to decide something; 130 interrupted.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia run \"@max design the login page, then @eva reviews it\"
@@ -51,39 +51,36 @@ pub(crate) struct SessionArg {
   tertulia run --continue
   tertulia run --continue \"@max take the second option\" --json")]
 pub(crate) struct RunArgs {
-    /// What to say; - for standard input. Without it, --continue lets the table go on
+    /// What to say; - for standard input. With --continue alone, the agents continue
     #[arg(value_name = "TEXT")]
     pub(crate) text: Option<String>,
-    /// Who is to answer if the text addresses nobody
+    /// Who answers if the text addresses nobody
     #[arg(long, value_name = "NAME")]
     pub(crate) member: Option<String>,
-    /// Which person speaks, where several sit at the table
+    /// Which person speaks, if the team has several
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) speaker: Option<String>,
     #[command(flatten)]
     pub(crate) session: SessionArg,
-    /// Let a turn that failed, was cancelled or interrupted be done again; a unique beginning is enough
+    /// Retry a failed, cancelled or interrupted turn (a unique prefix is enough)
     #[arg(long, value_name = "TURN", conflicts_with_all = ["text", "member", "speaker"])]
     pub(crate) repeat: Option<String>,
-    /// Ask a person after so many turns of agents at the latest
+    /// Pause and ask a person after this many turns of agents
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
     /// Print every event as one JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print answers and errors, and nothing of what happens meanwhile
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) team: TeamArg,
     #[command(flatten)]
     pub(crate) store: StoreArg,
 }
 
-/// Tell why: all that was decided because of a message or a turn
+/// Explain why an agent was (or wasn't) asked
 ///
-/// Of a message: whom it queued, and whom not. Of a turn: its whole story. The decisions are made again
-/// from the log; nothing is stored.
+/// For a message: who was queued and who wasn't. For a turn: its full history. The decisions are derived
+/// from the log again; nothing is stored.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia why e-4f1c
@@ -104,10 +101,10 @@ pub(crate) struct WhyArgs {
     pub(crate) store: StoreArg,
 }
 
-/// Decide a session again, with the recorded answers in place of the agents
+/// Re-run the routing of a recorded session and compare
 ///
-/// Nothing is started and nothing stored. Every decision of the log is compared with what the team file
-/// leads to now. Exit codes: 0 all are the same, 1 some are not.
+/// Nothing is started or stored. Every decision in the log is compared with what the current team file
+/// leads to. Exit codes: 0 all are the same, 1 some differ.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia replay login-page

@@ -37,8 +37,8 @@ pub(crate) enum Slash {
 /// All commands: the name, what may follow it, what it does.
 pub(crate) const COMMANDS: [(Slash, &str, &str, &str); 15] = [
     (Slash::Next, "next", "NAME… [TEXT]", "say something to these members, or let them speak"),
-    (Slash::Drop, "drop", "NAME…|all", "cancel turns that wait"),
-    (Slash::Task, "task", "[TEXT]", "set the team's task; without a text, take it away"),
+    (Slash::Drop, "drop", "NAME…|all", "cancel queued turns"),
+    (Slash::Task, "task", "[TEXT]", "set the team's task; without a text, clear it"),
     (Slash::Context, "context", "[NAME]", "what a member would get now"),
     (Slash::Why, "why", "[ENTRY]", "why the newest message, or this entry, led where it did"),
     (

@@ -204,7 +204,8 @@ fn moved(count: usize, direction: char) -> String {
     if count == 0 { String::new() } else { format!("\x1b[{count}{direction}") }
 }
 
-fn size() -> (usize, usize) {
+/// How many rows and columns the terminal has.
+pub(crate) fn size() -> (usize, usize) {
     let size = tcgetwinsize(stdout().as_fd()).ok();
     match size.map(|size| (usize::from(size.ws_row), usize::from(size.ws_col))) {
         Some((rows, columns)) if rows > 0 && columns > 0 => (rows, columns),

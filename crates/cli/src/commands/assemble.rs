@@ -35,7 +35,7 @@ struct ErrorRecord {
 }
 
 pub(crate) fn run(args: &AssembleArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
-    let assembler = choose_assembler(&args.agent_type, streams.stderr);
+    let assembler = choose_assembler(&args.agent_type, streams.notes());
     let mut lines = Lines::new(streams.stdin, args.limits.max_line_bytes);
     let mut writer = Writer {
         args,

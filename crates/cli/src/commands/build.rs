@@ -43,7 +43,7 @@ pub(crate) fn run(args: &BuildArgs, streams: &mut Streams<'_>) -> Result<(), Cli
     };
     let raw = json::parse(text.trim_start_matches('\u{feff}'))
         .map_err(|error| CliError::Syntax { path: name(path.unwrap_or(standard_input)), error })?;
-    let mut input = read_input(args, raw, log, streams.stderr)?;
+    let mut input = read_input(args, raw, log, streams.notes())?;
     match stored {
         None => {
             let mut index = ContextIndex::new();
@@ -89,7 +89,7 @@ impl Stored {
         // The context is there; the next one only takes longer without.
         if let Err(error) = log.store_counts(store) {
             let line = format!("the counts of tokens were not stored: {error}");
-            let _ = writeln!(streams.stderr, "tertulia: {}", visible(&line));
+            let _ = writeln!(streams.notes(), "tertulia: {}", visible(&line));
         }
         Ok(())
     }
@@ -169,7 +169,7 @@ fn write(
         Some(dialect) => {
             let rendered = Rendered::new(dialect, result, &input.tools);
             for note in &rendered.notes {
-                let _ = writeln!(streams.stderr, "tertulia: {}", visible(&note.to_string()));
+                let _ = writeln!(streams.notes(), "tertulia: {}", visible(&note.to_string()));
             }
             rendered.request.as_str().to_owned()
         }

@@ -11,6 +11,7 @@ use crate::error::CliError;
 use crate::open_table;
 use crate::store_place::{self, StorePlace};
 use crate::team_place::{TeamPlace, working_folder};
+use crate::terminal::is_dumb;
 
 pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let TeamPlace { team, file, folder } = TeamPlace::trusted(&args.team, streams)?;
@@ -44,11 +45,12 @@ pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result<(), CliE
     match room.by_lines(streams, open)? {
         Ended::Well => Ok(()),
         Ended::Interrupted if is_forgotten => Err(CliError::Interrupted(
-            "interrupted; the store is in memory, so nothing of it is kept".to_owned(),
+            "interrupted; the store is in memory, so nothing was saved".to_owned(),
         )),
-        Ended::Interrupted => Err(CliError::Interrupted(
-            "interrupted; what was said is kept, `tertulia chat --continue` goes on".to_owned(),
-        )),
+        Ended::Interrupted => Err(CliError::Interrupted(format!(
+            "interrupted; what was said is saved, `tertulia chat{} --continue` resumes",
+            way_back(args)
+        ))),
         Ended::NeedsPerson(why) => Err(CliError::NeedsPerson(why)),
         Ended::AgentFailed(why) => Err(CliError::AgentFailed(why)),
         Ended::NotSaid(error) => Err(error),
@@ -59,9 +61,4 @@ pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result<(), CliE
 fn way_back(args: &ChatArgs) -> String {
     let speaker = args.speaker.as_deref().map(|name| format!(" --as {}", as_word(name)));
     speaker.unwrap_or_default() + &same_place(&args.team.file, &args.store)
-}
-
-/// A terminal that cannot move its cursor.
-fn is_dumb() -> bool {
-    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::Path;
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man;
 
 use crate::Streams;
@@ -20,7 +20,7 @@ pub(crate) fn completions(
 ) -> Result<(), CliError> {
     // Into memory first: a reader that has enough is no failure.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), NAME, &mut script);
+    clap_complete::generate(args.shell, &mut Cli::declared(), NAME, &mut script);
     streams.stdout.write_all(&script).map_err(CliError::output)
 }
 
@@ -33,13 +33,13 @@ pub(crate) fn man(args: &ManArgs, streams: &mut Streams<'_>) -> Result<(), CliEr
     std::fs::create_dir_all(folder).map_err(failed)?;
     write_pages(&built(), folder).map_err(failed)?;
     let line = format!("the pages are in {}", folder.display());
-    let _ = writeln!(streams.stderr, "tertulia: {}", visible(&line));
+    let _ = writeln!(streams.notes(), "tertulia: {}", visible(&line));
     Ok(())
 }
 
 /// The declaration, with all that follows from it.
 fn built() -> Command {
-    let mut command = Cli::command().disable_help_subcommand(true);
+    let mut command = Cli::declared().disable_help_subcommand(true);
     command.build();
     command
 }

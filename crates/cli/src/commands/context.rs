@@ -23,7 +23,7 @@ use crate::Streams;
 use crate::args::{ContextArgs, PromptPart, WhitespaceArg};
 use crate::error::CliError;
 use crate::store_place::StorePlace;
-use crate::terminal::visible;
+use crate::terminal::{counted, visible};
 pub(super) use member::explain;
 pub(crate) use member::of_house;
 use record::ContextRecord;
@@ -55,15 +55,29 @@ pub(crate) fn run(args: &ContextArgs, streams: &mut Streams<'_>) -> Result<(), C
         .import_snapshot(snapshot)
         .map_err(|error| CliError::Snapshot { path: source, error })?;
     let request = ContextRequest {
-        window_size: Some(args.window),
+        window_size: Some(window(args)),
         system_instruction: args.instruction.as_deref(),
         instruction_file_text: instruction_file.as_deref(),
     };
     // The agent has no id here: a snapshot knows who spoke, not who sits at the table.
-    let assembler = choose_assembler(&args.agent_type, streams.stderr);
+    let assembler = choose_assembler(&args.agent_type, streams.notes());
     let explanation = manager.explain_in(assembler, "", &request);
-    warnings.tell(streams.stderr);
+    warnings.tell(streams.notes());
+    if args.explain && args.window.is_none() {
+        let count = counted(window(args) as u64, "message", "messages");
+        let _ = writeln!(streams.notes(), "tertulia: window: {count} (--window changes it)");
+    }
     write(args, &explanation, streams)
+}
+
+/// How many messages of context are wanted: what a member of a team gets by default, and of a snapshot what the
+/// library gives by default.
+fn window(args: &ContextArgs) -> usize {
+    let usual = match args.session {
+        Some(_) => tertulia_team::DEFAULT_WINDOW,
+        None => tertulia_context::DEFAULT_CONTEXT_WINDOW_SIZE,
+    };
+    args.window.unwrap_or(usual)
 }
 
 fn write(
@@ -73,11 +87,11 @@ fn write(
 ) -> Result<(), CliError> {
     let prompt = explanation.prompt();
     for warning in prompt.warnings() {
-        let _ = writeln!(streams.stderr, "tertulia: {warning}");
+        let _ = writeln!(streams.notes(), "tertulia: {warning}");
     }
     if prompt.flag_bytes() > 0 && !args.json && !args.explain {
         let _ = writeln!(
-            streams.stderr,
+            streams.notes(),
             "tertulia: the system text ({} bytes) travels apart from this prompt; --json shows it",
             prompt.flag_bytes()
         );
@@ -112,7 +126,7 @@ fn write_sent(
             continue;
         };
         if args.part.is_none() && system.is_some() {
-            let _ = writeln!(streams.stderr, "tertulia: {title}, {} bytes:", text.len());
+            let _ = writeln!(streams.notes(), "tertulia: {title}, {} bytes:", text.len());
         }
         let is_first_of_two = args.part.is_none() && part == PromptPart::System;
         let written = if streams.stdout_is_terminal || is_first_of_two {
@@ -176,11 +190,11 @@ fn read_conversation(
     };
     let store = StorePlace::read(&args.store)?.need()?;
     let session = find_session(&store, given)?;
-    let ending = stored::read_ending(&store, &session, args.window)?;
+    let ending = stored::read_ending(&store, &session, window(args))?;
     // Nothing was written, and the process ends soon: closing the file would be for nobody.
     std::mem::forget(store);
     if ending.is_cut && args.explain {
-        let _ = writeln!(streams.stderr, "tertulia: messages before the window were not looked at");
+        let _ = writeln!(streams.notes(), "tertulia: messages before the window were not read");
     }
     Ok((PathBuf::from(format!("session {session}")), ending.snapshot))
 }

@@ -1,32 +1,39 @@
-//! `tertulia doctor`: what is needed and whether it is there. Nothing is sent, nothing is made, and no
-//! credential is read.
+//! `tertulia doctor`: whether what the team needs is there, and what is optional. Nothing is sent, nothing is
+//! created, and no credential is read.
 
+mod agents;
 mod members;
 mod places;
 
 use serde::Serialize;
-use tertulia_team::{Containment, ProbeKind, SignIn, containment, probe};
+use tertulia_team::{Containment, containment};
 
-use super::drawing::Paint;
+use super::drawing::{Paint, padded};
 use super::sessions::write_json;
 use crate::Streams;
+use crate::advice::same_place;
 use crate::args::DoctorArgs;
 use crate::error::CliError;
 use crate::terminal::visible;
+use agents::Known;
 
-/// What is told of a program that is not there.
-const NOT_FOUND: &str = "not found";
+/// How wide the marks in front of the findings are.
+const MARK_COLUMNS: usize = 9;
 
 /// How well something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum Health {
     /// As it should be.
-    Good,
-    /// `run` works without it.
-    Lacking,
-    /// It would stop `run`.
-    Broken,
+    Ok,
+    /// It works, and something may not be as it is meant.
+    Warning,
+    /// The team needs it, and it is not there.
+    Missing,
+    /// It is there and cannot be used.
+    Error,
+    /// The team does not use it.
+    Optional,
 }
 
 /// One thing that was looked at.
@@ -36,6 +43,8 @@ struct Finding {
     /// What was looked at.
     about: String,
     health: Health,
+    /// Whether it would stop `run`.
+    blocks: bool,
     /// What was found.
     text: String,
     /// What to do.
@@ -47,95 +56,107 @@ struct Finding {
 #[serde(rename_all = "camelCase")]
 struct DoctorRecord<'a> {
     version: &'static str,
-    broken: usize,
+    ready: bool,
+    blocking: usize,
     findings: &'a [Finding],
 }
 
 pub(crate) fn run(args: &DoctorArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
-    let mut findings: Vec<Finding> = ProbeKind::ALL.into_iter().map(agent).collect();
-    let is_missing = findings.iter().any(|one| one.text == NOT_FOUND);
-    findings.push(held_by(containment()));
-    findings.extend(places::team(&args.team));
+    let mut known = Known::look();
+    let mut findings = places::team(&args.team, &mut known);
     findings.push(places::store(&args.store));
+    findings.push(held_by(containment()));
     findings.push(terminal(streams));
-    if is_missing {
+    if known.is_any_missing() {
         let folders = std::env::var_os("PATH").unwrap_or_default();
         let text = format!("programs are looked for in {}", folders.display());
-        findings.push(Finding::new("PATH", Health::Good, text));
+        findings.push(Finding::new("PATH", Health::Ok, text));
     }
-    let broken = findings.iter().filter(|one| one.health == Health::Broken).count();
+    findings.extend(known.unused());
+    let blocking = findings.iter().filter(|one| one.blocks).count();
     if args.json {
-        let version = env!("CARGO_PKG_VERSION");
-        write_json(streams, &DoctorRecord { version, broken, findings: &findings })?;
+        let (version, ready) = (env!("CARGO_PKG_VERSION"), blocking == 0);
+        write_json(streams, &DoctorRecord { version, ready, blocking, findings: &findings })?;
     } else {
-        let paint = Paint::new(streams.stdout_has_colour);
-        for finding in &findings {
-            write(finding, &paint, streams).map_err(CliError::output)?;
-        }
+        write_all(args, &findings, streams).map_err(CliError::output)?;
     }
-    match broken {
-        0 => Ok(()),
-        1 => Err(CliError::Unfit("one thing would stop `tertulia run`".to_owned())),
-        many => Err(CliError::Unfit(format!("{many} things would stop `tertulia run`"))),
+    if blocking == 0 { Ok(()) } else { Err(CliError::Unfit) }
+}
+
+/// Writes what the team needs, then what is optional, then what to do next.
+fn write_all(
+    args: &DoctorArgs,
+    findings: &[Finding],
+    streams: &mut Streams<'_>,
+) -> std::io::Result<()> {
+    let paint = Paint::new(streams.stdout_has_colour);
+    let is_optional = |one: &&Finding| one.health == Health::Optional;
+    for finding in findings.iter().filter(|one| !is_optional(one)) {
+        write(finding, &paint, streams)?;
+    }
+    let mut optional = findings.iter().filter(is_optional).peekable();
+    if optional.peek().is_some() {
+        writeln!(streams.stdout, "\nOptional, not used by this team:")?;
+    }
+    for finding in optional {
+        write(finding, &paint, streams)?;
+    }
+    writeln!(streams.stdout, "\n{}", summary(args, findings, &paint))
+}
+
+/// The last line: what to do next.
+fn summary(args: &DoctorArgs, findings: &[Finding], paint: &Paint) -> String {
+    let count = |is: fn(&Finding) -> bool| findings.iter().filter(|one| is(one)).count();
+    let place = same_place(&args.team, &args.store);
+    let others = match count(|one| {
+        !one.blocks && matches!(one.health, Health::Warning | Health::Missing | Health::Error)
+    }) {
+        0 => String::new(),
+        1 => " (1 warning above)".to_owned(),
+        many => format!(" ({many} warnings above)"),
+    };
+    match count(|one| one.blocks) {
+        0 => format!("{}: `tertulia chat{place}`{others}", paint.good("ready")),
+        1 => format!("{}: fix the problem above, then run it again", paint.bad("not ready")),
+        many => format!("{}: fix the {many} problems above", paint.bad("not ready")),
     }
 }
 
 fn write(finding: &Finding, paint: &Paint, streams: &mut Streams<'_>) -> std::io::Result<()> {
+    let mark = |word: &str| padded(word, MARK_COLUMNS);
     let mark = match finding.health {
-        Health::Good => paint.good("ok     "),
-        Health::Lacking => paint.warning("lacking"),
-        Health::Broken => paint.bad("broken "),
+        Health::Ok => paint.good(&mark("ok")),
+        Health::Warning => paint.warning(&mark("warning")),
+        Health::Missing if finding.blocks => paint.bad(&mark("missing")),
+        Health::Missing => paint.warning(&mark("missing")),
+        Health::Error => paint.bad(&mark("error")),
+        Health::Optional => mark(""),
     };
     // A text of several lines stays under its mark.
+    let margin = " ".repeat(MARK_COLUMNS);
     let text = format!("{}: {}", finding.about, finding.text);
-    let text = visible(&text).replace('\n', "\n         ");
-    writeln!(streams.stdout, "{mark}  {text}")?;
+    let text = visible(&text).replace('\n', &format!("\n{margin}"));
+    writeln!(streams.stdout, "{mark}{text}")?;
     if let Some(advice) = &finding.advice {
-        let advice = visible(advice).replace('\n', "\n         ");
-        writeln!(streams.stdout, "         {}", paint.faint(&advice))?;
+        let advice = visible(advice).replace('\n', &format!("\n{margin}"));
+        writeln!(streams.stdout, "{margin}{}", paint.faint(&advice))?;
     }
     Ok(())
 }
 
 impl Finding {
     fn new(about: impl Into<String>, health: Health, text: impl Into<String>) -> Self {
-        Self { about: about.into(), health, text: text.into(), advice: None }
+        // Who needs a thing decides whether `run` can do without; what is broken stops everybody.
+        let blocks = health == Health::Error;
+        Self { about: about.into(), health, blocks, text: text.into(), advice: None }
     }
 
     fn advised(self, advice: impl Into<String>) -> Self {
         Self { advice: Some(advice.into()), ..self }
     }
-}
 
-/// An agent that is known by name. None of them has to be there.
-fn agent(kind: ProbeKind) -> Finding {
-    let probe = probe(kind, None);
-    let Some(path) = &probe.path else {
-        let missing = Finding::new(kind.name(), Health::Lacking, NOT_FOUND);
-        return Finding { advice: probe.advice.as_deref().map(without_folders), ..missing };
-    };
-    let version = probe.version.as_deref().unwrap_or("version unknown");
-    let signed_in = signed_in(&probe.sign_in);
-    let health = if probe.advice.is_some() { Health::Lacking } else { Health::Good };
-    let text = format!("{version} at {}, {signed_in}", path.display());
-    Finding { advice: probe.advice, ..Finding::new(kind.name(), health, text) }
-}
-
-/// Whether an agent is signed in, in words.
-fn signed_in(state: &SignIn) -> String {
-    match state {
-        SignIn::Yes(how) => format!("signed in ({how})"),
-        SignIn::No(why) => format!("not signed in ({why})"),
-        SignIn::Unknown(why) => format!("whether it is signed in is not known ({why})"),
-    }
-}
-
-/// An advice without all the folders of `PATH`: they are told once for all programs.
-fn without_folders(advice: &str) -> String {
-    let Some((before, rest)) = advice.split_once(" in PATH (") else { return advice.to_owned() };
-    match rest.rsplit_once("); ") {
-        Some((_, cure)) if !cure.is_empty() => format!("{before} in PATH; {cure}"),
-        _ => advice.to_owned(),
+    fn blocking(self, blocks: bool) -> Self {
+        Self { blocks, ..self }
     }
 }
 
@@ -143,13 +164,15 @@ fn without_folders(advice: &str) -> String {
 fn held_by(containment: Containment) -> Finding {
     let (health, text) = match containment {
         Containment::ControlGroup => {
-            (Health::Good, "a control group per turn: no process of an agent survives it")
+            (Health::Ok, "a control group per turn: no process of an agent survives it")
         }
         Containment::Descendants => (
-            Health::Lacking,
+            Health::Warning,
             "descendants are looked for; a process that hides on purpose may survive its turn",
         ),
-        Containment::None => (Health::Lacking, "nothing holds the processes of agents"),
+        Containment::None => {
+            (Health::Warning, "processes of agents that outlive their turn are not ended")
+        }
     };
     Finding::new("containment", health, text)
 }
@@ -175,7 +198,7 @@ fn terminal(streams: &Streams<'_>) -> Finding {
         if streams.stdout_has_colour { "colours" } else { "no colours" }.to_owned(),
         if is_utf8 { "UTF-8".to_owned() } else { format!("locale {locale:?}, no UTF-8") },
     ];
-    let health = if is_utf8 { Health::Good } else { Health::Lacking };
+    let health = if is_utf8 { Health::Ok } else { Health::Warning };
     let finding = Finding::new("terminal", health, text.join(", "));
-    if is_utf8 { finding } else { finding.advised("set LANG to a locale with UTF-8, as C.UTF-8") }
+    if is_utf8 { finding } else { finding.advised("set LANG to a UTF-8 locale, such as C.UTF-8") }
 }

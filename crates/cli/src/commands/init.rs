@@ -1,21 +1,22 @@
-//! `tertulia init`: a team file from the agents found on this machine. Never replaces a file unasked.
+//! `tertulia init`: creates a team file with the agents found on this machine, says who does what, and suggests a
+//! first command. Never replaces a file unless told to.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 
-use tertulia_team::file::{self, AgentFile, ContentHash, FILE_NAME, FoundAgent};
+use tertulia_team::file::{self, AgentFile, ContentHash, FILE_NAME, FoundAgent, TeamFile};
 use tertulia_team::{Probe, ProbeKind, SignIn, probe};
 
 use super::sessions::tell;
 use crate::Streams;
+use crate::advice::as_word;
 use crate::args::InitArgs;
 use crate::error::CliError;
 use crate::team_place::{self, working_folder};
 
-const NO_AGENT: &str = "No coding agent was found. Install Claude Code, Codex or Gemini CLI and run `tertulia \
-                        init --force`, or add a local model (agent = \"openai\"). `tertulia demo` shows \
-                        how a team works.";
+const NO_AGENT: &str = "No coding agent was found. Install Claude Code, Codex or Gemini CLI, then run \
+                        `tertulia init --force`; or add a local model (agent = \"openai\").";
 
 pub(crate) fn run(args: &InitArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let path = working_folder()?.join(FILE_NAME);
@@ -37,7 +38,8 @@ pub(crate) fn run(args: &InitArgs, streams: &mut Streams<'_>) -> Result<(), CliE
         return streams.stdout.write_all(text.as_bytes()).map_err(CliError::output);
     }
     write(&path, &text, args.force)?;
-    tell(streams, &format!("{} is written", path.display()));
+    tell(streams, &format!("created {}", path.display()));
+    tell_roles(&text, streams);
     // The person's own command wrote it. Where that cannot be kept, or where there is more to be trusted than
     // the file, the first run asks.
     if let Some(settings) =
@@ -51,13 +53,25 @@ pub(crate) fn run(args: &InitArgs, streams: &mut Streams<'_>) -> Result<(), CliE
     }
     if found.is_empty() {
         tell(streams, NO_AGENT);
+        tell(streams, "Next: `tertulia demo` shows how a team works");
+        return Ok(());
     }
-    let task = file::first_task(&found);
-    tell(streams, &format!("Next: `tertulia run \"{task}\"`, or `tertulia chat`"));
+    let task = as_word(&file::first_task(&found));
+    tell(streams, &format!("Next: `tertulia run {task}`, or `tertulia chat`"));
     Ok(())
 }
 
-/// A file that is there is replaced only when that was asked for.
+/// Who does what in the new team.
+fn tell_roles(text: &str, streams: &mut Streams<'_>) {
+    let Ok(team) = TeamFile::parse(text, FILE_NAME) else { return };
+    for member in &team.members {
+        if let Some(role) = &member.role {
+            tell(streams, &format!("  {}: {role}", member.name));
+        }
+    }
+}
+
+/// An existing file is replaced only when that was asked for.
 fn write(path: &Path, text: &str, force: bool) -> Result<(), CliError> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(force).create_new(!force);
@@ -70,12 +84,17 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), CliError> {
 
 fn about(kind: ProbeKind, probe: &Probe) -> String {
     let name = kind.name();
-    let Some(path) = &probe.path else { return format!("{name}: not found") };
+    let Some(path) = &probe.path else {
+        return match (probe.is_installed, &probe.advice) {
+            (true, Some(why)) => format!("{name}: cannot be started: {why}"),
+            _ => format!("{name}: not found"),
+        };
+    };
     let version = probe.version.as_deref().unwrap_or("version unknown");
     let signed_in = match &probe.sign_in {
         SignIn::Yes(_) => "signed in",
         SignIn::No(_) => "not signed in",
-        SignIn::Unknown(_) => "whether it is signed in is not known",
+        SignIn::Unknown(_) => "sign-in unknown",
     };
     let advice = probe.advice.as_deref().map(|advice| format!("; {advice}")).unwrap_or_default();
     format!("{name}: {version} at {}, {signed_in}{advice}", path.display())

@@ -13,8 +13,8 @@ pub(super) fn choose_assembler(agent_type: &str, talk: &mut dyn Write) -> Assemb
     if matches!(normalized, AgentType::Other(_)) && agent_type != PLAIN {
         let _ = writeln!(
             talk,
-            "tertulia: no format for agent \"{}\", using plain text; known are claude, codex and \
-             gemini, and {PLAIN} says so without this line",
+            "tertulia: unknown agent type \"{}\"; using plain text. Known types: claude, codex, gemini, \
+             {PLAIN}",
             visible(agent_type)
         );
     }

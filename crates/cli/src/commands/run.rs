@@ -1,13 +1,17 @@
 //! `tertulia run`: one request, until the table needs a person. Says it, drives, shows what happens, and
 //! turns how it ended into an exit code.
 
+mod asking;
+mod canvas;
 mod events;
 mod interrupt;
+mod live;
 mod outcome;
 mod talk;
 
 use tertulia_session::EntryId;
 use tertulia_store::{SessionId, SessionStore};
+use tertulia_team::file::TeamFile;
 use tertulia_team::{
     Audience, Command, DriveError, Driver, Machine, Pause, SpeakerError, TableEvent, Team,
     TeamMember, Why,
@@ -16,7 +20,7 @@ use tertulia_team::{
 use super::entry_name::{find_entry, turn_of};
 use super::files::read_text;
 use crate::Streams;
-use crate::advice::same_place;
+use crate::advice::{same_place, same_store};
 use crate::args::{RunArgs, SessionArg};
 use crate::called::nobody_called;
 use crate::error::CliError;
@@ -24,9 +28,11 @@ use crate::open_table::{self, OpenTable};
 use crate::shown::Shown;
 use crate::store_place::StorePlace;
 use crate::team_place::{TeamPlace, agents_of, working_folder};
+use crate::terminal::is_dumb;
 use events::JsonLines;
 pub(crate) use events::write_wrong_usage;
 use interrupt::Interrupt;
+use live::Live;
 use talk::Talk;
 
 /// What the table is asked for.
@@ -41,6 +47,7 @@ enum Wish {
 
 /// Who is told what happens.
 enum Watcher<'a, 's> {
+    Live(Box<Live<'a, 's>>),
     Talk(Box<Talk<'a, 's>>),
     Json(JsonLines<'a, 's>),
 }
@@ -84,7 +91,7 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
     }
     let is_forgotten = store.is_forgotten();
     let store = there.map_or_else(|| store.open(), Ok)?;
-    let mut watcher = Watcher::new(args, streams, &team, &shown);
+    let mut watcher = Watcher::new(args, streams, (&team, &file), &shown);
     if let Some(id) = id {
         watcher.opened(&id, false);
     }
@@ -94,11 +101,12 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
     if is_new {
         watcher.opened(driver.session(), true);
     }
-    watcher.differ(driver.session(), differences.len());
+    let place = same_place(&args.team.file, &args.store);
+    watcher.differ(&format!("{}{place}", driver.session()), differences.len());
     let interrupt = Interrupt::watch(driver.door());
     let only_goes_on = matches!(wish, Wish::GoOn);
     let asked = ask(&mut driver, wish, args, addressee.as_deref(), &mut watcher);
-    let pause = asked.and_then(|()| driver.run(&mut watcher).map_err(CliError::from))?;
+    let pause = asked.and_then(|()| watcher.drive(&mut driver).map_err(CliError::from))?;
     let is_interrupted = interrupt.happened();
     drop(interrupt);
     watcher.close()?;
@@ -106,6 +114,7 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
     let end = outcome::End {
         session: driver.session(),
         place: (!is_forgotten).then(|| way_back(args, driver.session())),
+        store: same_store(&args.store),
         is_interrupted,
         only_goes_on,
         unfinished: unfinished.as_ref(),
@@ -184,14 +193,14 @@ fn read_wish(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Wish, CliError
         (None, None) if args.session.go_on => return Ok(Wish::GoOn),
         (None, None) => {
             return Err(CliError::Usage(
-                "there is nothing to say; write a text, - for standard input, or --continue",
+                "nothing to send; give a text, - for standard input, or --continue",
             ));
         }
         (Some(dash), None) if dash == "-" => read_text("-".as_ref(), streams)?,
         (Some(text), None) => text.clone(),
     };
     if text.trim().is_empty() {
-        return Err(CliError::Usage("there is nothing to say: the text is empty"));
+        return Err(CliError::Usage("nothing to send: the text is empty"));
     }
     Ok(Wish::Say(text))
 }
@@ -292,15 +301,31 @@ fn addressed(name: &str, text: &str) -> String {
 }
 
 impl<'a, 's> Watcher<'a, 's> {
-    fn new(args: &RunArgs, streams: &'a mut Streams<'s>, team: &Team, shown: &'a Shown) -> Self {
+    fn new(
+        args: &RunArgs,
+        streams: &'a mut Streams<'s>,
+        (team, file): (&Team, &TeamFile),
+        shown: &'a Shown,
+    ) -> Self {
+        let is_terminal = streams.stdout_is_terminal && streams.stderr_is_terminal && !is_dumb();
         match args.json {
             true => Self::Json(JsonLines::new(streams)),
-            false => Self::Talk(Box::new(Talk::new(streams, team, shown, args.quiet))),
+            false if is_terminal => Self::Live(Box::new(Live::new(streams, team, file, shown))),
+            false => Self::Talk(Box::new(Talk::new(streams, team, shown))),
+        }
+    }
+
+    /// Drives until nothing runs any more.
+    fn drive(&mut self, driver: &mut Driver) -> Result<Pause, DriveError> {
+        match self {
+            Self::Live(live) => live.drive(driver),
+            Self::Talk(_) | Self::Json(_) => driver.run(self),
         }
     }
 
     fn opened(&mut self, session: &SessionId, is_new: bool) {
         match self {
+            Self::Live(live) => live.opened(session, is_new),
             Self::Talk(talk) => talk.opened(session, is_new),
             Self::Json(lines) => lines.opened(session, is_new),
         }
@@ -309,6 +334,7 @@ impl<'a, 's> Watcher<'a, 's> {
     /// Something that is not as it was meant, perhaps.
     fn note(&mut self, text: &str, entry: &EntryId) {
         match self {
+            Self::Live(live) => live.note(text),
             Self::Talk(talk) => talk.say(text),
             Self::Json(lines) => lines.note(text, entry),
         }
@@ -316,20 +342,27 @@ impl<'a, 's> Watcher<'a, 's> {
 
     /// There is nothing to go on with.
     fn idle(&mut self) {
-        if let Self::Talk(talk) = self {
-            talk.say("Nothing to do: no turns are queued.");
+        const IDLE: &str = "nothing to do: no turns are queued";
+        match self {
+            Self::Live(live) => live.note(IDLE),
+            Self::Talk(talk) => talk.say(IDLE),
+            Self::Json(_) => {}
         }
     }
 
-    fn differ(&mut self, session: &SessionId, differences: usize) {
-        if let (Self::Talk(talk), 1..) = (self, differences) {
-            talk.differ(session, differences);
+    /// Past decisions that would differ now, and the words that name the session in a command.
+    fn differ(&mut self, session: &str, differences: usize) {
+        match self {
+            Self::Live(live) if differences > 0 => live.differ(session, differences),
+            Self::Talk(talk) if differences > 0 => talk.differ(session, differences),
+            Self::Live(_) | Self::Talk(_) | Self::Json(_) => {}
         }
     }
 
     /// What could not be written is told now.
     fn close(self) -> Result<(), CliError> {
         let written = match self {
+            Self::Live(live) => live.close(),
             Self::Talk(talk) => talk.close(),
             Self::Json(lines) => lines.close(),
         };
@@ -350,6 +383,7 @@ impl Audience for Opening<'_, '_, '_> {
 impl Audience for Watcher<'_, '_> {
     fn hear(&mut self, event: &TableEvent<'_>) {
         match self {
+            Self::Live(live) => live.hear(event),
             Self::Talk(talk) => talk.hear(event),
             Self::Json(lines) => lines.hear(event),
         }

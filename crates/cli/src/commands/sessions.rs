@@ -69,5 +69,5 @@ fn open_or_tell(
 /// Says something to the person.
 pub(super) fn tell(streams: &mut Streams<'_>, line: &str) {
     // With standard error gone there is nobody left to tell.
-    let _ = writeln!(streams.stderr, "tertulia: {}", visible(line));
+    let _ = writeln!(streams.notes(), "tertulia: {}", visible(line));
 }

@@ -34,7 +34,7 @@ struct Row {
 }
 
 pub(crate) fn run(args: &TokensArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
-    let columns = columns(args, streams.stderr);
+    let columns = columns(args, streams.notes());
     let standard_input = ["-".into()];
     let paths = if args.files.is_empty() { &standard_input[..] } else { &args.files };
     if paths.iter().filter(|path| *path == Path::new("-")).count() > 1 {
@@ -73,11 +73,8 @@ fn columns(args: &TokensArgs, talk: &mut dyn Write) -> Vec<Column> {
 fn model_column(name: &str, talk: &mut dyn Write) -> Column {
     let model = find_model(name);
     if model.is_none() {
-        let _ = writeln!(
-            talk,
-            "tertulia: nothing is known of model \"{}\"; counted by estimate, as for Claude",
-            excerpt(name, 60)
-        );
+        let _ =
+            writeln!(talk, "tertulia: unknown model \"{}\"; using an estimate", excerpt(name, 60));
     }
     Column {
         title: excerpt(name, 24),

@@ -97,9 +97,7 @@ fn read_model(
         Some(model) => MessageCounter::for_model(model),
         None => {
             let name: String = name.chars().take(60).collect();
-            unused.notes.push(format!(
-                "nothing is known of model {name:?}; counted by estimate, as for Claude"
-            ));
+            unused.notes.push(format!("unknown model {name:?}; using an estimate"));
             MessageCounter::new(Tokenizer::default())
         }
     };

@@ -65,7 +65,7 @@ fn bare_prompts_are_apart_by_one_line_break_and_the_system_text_is_told() {
 #[test]
 fn an_unknown_type_is_told_and_plain_is_no_guess() {
     let guessed = tertulia(&["assemble", "--type", "other", "--text"], HELLO);
-    assert!(guessed.stderr.contains("no format for agent \"other\", using plain text"));
+    assert!(guessed.stderr.contains("unknown agent type \"other\"; using plain text"));
     assert_eq!(tertulia(&["assemble", "--type", "plain", "--text"], HELLO).stderr, "");
     assert_eq!(tertulia(&["assemble", "--text"], HELLO).stdout, guessed.stdout);
 }

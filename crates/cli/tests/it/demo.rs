@@ -15,7 +15,7 @@ fn the_demo_shows_two_answers_and_what_each_member_received() {
         "E-2041",
         "what scribe received",
         "what librarian received",
-        "messages covered by minutes",
+        "messages covered by the summary",
         "tertulia init",
     ] {
         assert!(left.stdout.contains(text), "{text}:\n{}", left.stdout);
@@ -36,7 +36,7 @@ fn the_demo_shows_two_answers_and_what_each_member_received() {
     assert!(!left.stdout.contains("## Names"), "{}", left.stdout);
     assert!(left.stdout.contains("About E-2041, ledger, lock, past sessions say:"));
     // The minutes stand for more than nothing, and something is recalled.
-    let covered = left.stdout.lines().find(|line| line.contains("covered by minutes")).unwrap();
+    let covered = left.stdout.lines().find(|line| line.contains("covered by the summary")).unwrap();
     assert!(!covered.trim().starts_with("0 "), "{covered}");
 }
 

@@ -42,6 +42,7 @@ fn run(arguments: &[&str], stdin: &[u8], chunk: usize, is_terminal: bool) -> Out
         stderr_is_terminal: false,
         stdout_is_terminal: is_terminal,
         stdout_has_colour: false,
+        is_quiet: false,
     };
     let arguments = std::iter::once("tertulia").chain(arguments.iter().copied());
     let code = main_with(arguments.map(OsString::from), &mut streams);

@@ -16,7 +16,8 @@ fn the_agents_of_this_machine_are_found_and_written() {
     assert_eq!(left.stdout, "");
     assert!(left.stderr.contains("claude: 9.8.7 at "), "{}", left.stderr);
     assert!(left.stderr.contains("gemini: not found"), "{}", left.stderr);
-    assert!(left.stderr.contains("next: "), "{}", left.stderr);
+    assert!(left.stderr.contains("claude: author: designs"), "{}", left.stderr);
+    assert!(left.stderr.contains("codex: reviewer: looks"), "{}", left.stderr);
     let file = std::fs::read_to_string(room.path("tertulia.toml")).unwrap();
     assert!(file.contains("agent = \"claude\"") && file.contains("agent = \"codex\""), "{file}");
     assert!(!file.contains("agent = \"gemini\""), "{file}");
@@ -30,7 +31,7 @@ fn a_file_that_is_there_is_replaced_only_by_force() {
     let room = with_agents();
     room.write("tertulia.toml", "mine");
     let left = room.exits(1, &["init"]);
-    assert!(left.stderr.contains("is there already; --force replaces it"), "{}", left.stderr);
+    assert!(left.stderr.contains("already exists; --force replaces it"), "{}", left.stderr);
     assert!(!left.stderr.contains("name another"), "{}", left.stderr);
     assert_eq!(std::fs::read_to_string(room.path("tertulia.toml")).unwrap(), "mine");
     room.exits(0, &["init", "--force"]);

@@ -7,6 +7,7 @@
     reason = "tests of an edge: they read files and start the command"
 )]
 
+mod alone;
 mod assemble;
 mod build;
 mod chat;
@@ -18,6 +19,7 @@ mod harness;
 mod hostile_input;
 mod init;
 mod process;
+mod pty;
 mod replay;
 mod room;
 mod rpc_build;
@@ -26,6 +28,7 @@ mod rpc_sessions;
 mod rpc_standard;
 mod run;
 mod run_agents;
+mod run_live;
 mod run_output;
 mod run_paused;
 mod run_terminal;
@@ -35,6 +38,7 @@ mod sessions_contexts;
 mod sessions_files;
 mod sessions_hostile;
 mod sessions_terminal;
+mod suggestions;
 mod tokens;
 mod trust;
 mod why;

@@ -164,7 +164,7 @@ fn unknown_parameters_and_models_are_told_in_the_log() {
     let params = r#"{"config":{"maxInputTokens":50,"x":1},"y":2,"model":"nobody-9"}"#;
     let lines = rpc_with_logs(&[&request("buildContext", params)]);
     assert!(lines[0].contains("[rpc] buildContext: unknown parameters passed over: y, config.x"));
-    assert!(lines[1].contains("[rpc] buildContext: nothing is known of model"), "{lines:?}");
+    assert!(lines[1].contains("[rpc] buildContext: unknown model"), "{lines:?}");
     let params = r#"{"config":{"maxInputTokens":50},"explain":true,"format":"openai"}"#;
     let lines = rpc_with_logs(&[&request("computeContextUpdates", params)]);
     assert!(lines[0].contains("unknown parameters passed over: explain, format"), "{lines:?}");

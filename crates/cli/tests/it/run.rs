@@ -155,7 +155,7 @@ fn whoever_speaks_is_not_the_one_to_answer() {
     }
     let room = Room::new(&format!("[[member]]\nname = \"bob\"\nkind = \"human\"\n{TEAM}"));
     let left = room.exits(0, &["run", "hello", "--member", "bob", "--as", "ann"]);
-    assert!(left.stderr.contains("bob is asked; e-"), "{}", left.stderr);
+    assert!(left.stderr.contains("waiting for bob to answer"), "{}", left.stderr);
 }
 
 #[test]
@@ -172,13 +172,13 @@ fn the_person_of_the_house_is_spoken_to_in_good_english() {
 #[test]
 fn a_team_file_that_is_named_and_not_there_is_told_with_who_named_it() {
     let room = Room::new(TEAM);
-    let left = room.exits(1, &["run", "hello", "--team", "other.toml"]);
-    assert!(left.stderr.contains("other.toml (--team names it"), "{}", left.stderr);
-    assert!(left.stderr.contains("`tertulia init` writes one"), "{}", left.stderr);
+    let left = room.exits(2, &["run", "hello", "--team", "other.toml"]);
+    assert!(left.stderr.contains("no team file other.toml (from --team)"), "{}", left.stderr);
+    assert!(left.stderr.contains("create one here with `tertulia init`"), "{}", left.stderr);
     let output = room.command(&["doctor"]).env("TERTULIA_TEAM", "gone.toml").output().unwrap();
     let told = String::from_utf8(output.stdout).unwrap();
     assert!(
-        told.contains("broken   team file: ") && told.contains("(TERTULIA_TEAM names"),
+        told.contains("error    team file: ") && told.contains("(from TERTULIA_TEAM)"),
         "{told}"
     );
 }
@@ -231,8 +231,8 @@ fn no_person_has_to_sit_at_the_table() {
 #[test]
 fn a_table_without_agents_says_what_to_do() {
     let room = Room::new("[[member]]\nname = \"ann\"\nkind = \"human\"\n");
-    let left = room.exits(1, &["run", "hello"]);
-    assert!(left.stderr.contains("nobody at the table answers"), "{}", left.stderr);
+    let left = room.exits(2, &["run", "hello"]);
+    assert!(left.stderr.contains("no agent is configured"), "{}", left.stderr);
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn the_newest_table_is_gone_on_with_and_no_import() {
     let imported = room.tertulia_with(&["sessions", "import", "-", "--as", "old"], log.as_bytes());
     assert_eq!(imported.code, Some(0), "{imported:?}");
     let left = room.exits(1, &["run", "--continue", "hello"]);
-    assert!(left.stderr.contains("there is no table of /"), "{}", left.stderr);
+    assert!(left.stderr.contains("there is no session of /"), "{}", left.stderr);
     room.exits(0, &["run", "one", "--session", "talk"]);
     let again = room.tertulia_with(&["sessions", "import", "-", "--as", "new"], log.as_bytes());
     assert_eq!(again.code, Some(0), "{again:?}");
@@ -296,7 +296,7 @@ fn the_newest_table_is_that_of_the_folder() {
     };
     let (code, told) = there("", &["run", "--continue", "two"]);
     assert_eq!(code, Some(1), "{told}");
-    assert!(told.contains("other to go on with"), "{told}");
+    assert!(told.contains("other to continue"), "{told}");
     assert!(told.contains("the newest one in ") && told.contains("--session here"), "{told}");
     let (code, told) = there("", &["run", "two", "--session", "there"]);
     assert_eq!(code, Some(0), "{told}");
@@ -368,10 +368,13 @@ fn a_spending_limit_asks_a_person() {
 }
 
 #[test]
-fn a_broken_team_file_is_told_with_its_place() {
+fn a_broken_team_file_is_named_with_its_place_and_exits_as_an_untrusted_one() {
     let room = Room::new("[[member]]\nname = \"max\"\nagent = \"clod\"\n");
-    let left = room.exits(1, &["run", "hello"]);
+    let left = room.exits(2, &["run", "hello"]);
     assert!(left.stderr.contains("tertulia.toml:3:"), "{}", left.stderr);
+    // Whoever reads the code of an untrusted file finds the same.
+    let program = "[[member]]\nname = \"max\"\nagent = \"command\"\ncommand = [\"cat\"]\n";
+    Room::new(program).exits(2, &["run", "hello"]);
 }
 
 #[test]
@@ -423,7 +426,7 @@ fn a_table_where_nothing_waits_says_so() {
     let room = Room::new(TEAM);
     room.exits(0, &["run", "hello"]);
     let left = room.exits(0, &["run", "--continue"]);
-    assert!(left.stderr.contains("Nothing to do: no turns are queued."), "{}", left.stderr);
+    assert!(left.stderr.contains("no turns are queued"), "{}", left.stderr);
 }
 
 #[test]

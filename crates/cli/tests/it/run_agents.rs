@@ -80,13 +80,50 @@ fn figures_that_were_not_told_are_not_shown() {
 }
 
 #[test]
-fn a_program_that_is_not_there_fails_with_its_cure() {
+fn a_program_that_does_not_exist_fails_with_its_hint() {
     let room = Room::new(&team("true").replace("\"sh\"", "\"no-such-program-here\""));
     let left = room.exits(1, &["run", "hello", "--trust"]);
     assert!(left.stderr.contains("no-such-program-here"), "{}", left.stderr);
     assert!(left.stderr.contains("max could not answer (setup)"), "{}", left.stderr);
     assert!(left.stderr.contains("--repeat e-"), "{}", left.stderr);
     assert_eq!(left.stdout, "");
+}
+
+#[test]
+fn a_failure_is_two_lines_with_a_fitting_hint_and_no_long_id() {
+    let missing = team("true").replace("\"sh\"", "\"./missing.sh\"");
+    for (team, said) in [
+        (missing, "missing.sh does not exist; correct `command`, or install it there\n"),
+        (team("exit 7"), "ended with exit code 7 (crash); try again, or run it manually"),
+    ] {
+        let room = Room::new(&team);
+        let left = room.exits(1, &["run", "hello", "--trust", "--session", "talk"]);
+        let told = left.stderr.split_once("max is working\n").unwrap().1;
+        let lines: Vec<&str> = told.lines().collect();
+        assert_eq!(lines.len(), 2, "{told}");
+        assert!(
+            lines[0].starts_with("tertulia: max failed after ") && told.contains(said),
+            "{told}"
+        );
+        assert!(lines[1].starts_with("tertulia: max could not answer ("), "{told}");
+        assert!(!told.contains("check the agent's settings"), "{told}");
+        let is_long = |word: &str| word.bytes().filter(u8::is_ascii_hexdigit).count() >= 32;
+        assert!(!told.split([' ', '`']).any(is_long), "{told}");
+    }
+}
+
+#[test]
+fn a_script_whose_interpreter_is_missing_is_told_as_that() {
+    let room = Room::new(&team("true").replace("\"sh\"", "\"./bot\""));
+    room.write("bot", "#!/no/such/python3\nprint()\n");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(room.path("bot"), executable).unwrap();
+    let words = "bot needs /no/such/python3 (its #! line), which does not exist; install it";
+    let left = room.exits(1, &["run", "hello", "--trust"]);
+    assert!(left.stderr.contains(words), "{}", left.stderr);
+    let left = room.exits(1, &["doctor"]);
+    assert!(left.stdout.contains("member max: its program ./bot cannot be started"));
+    assert!(left.stdout.contains(words), "{}", left.stdout);
 }
 
 #[test]
@@ -101,7 +138,7 @@ fn of_a_store_in_memory_nothing_is_named_that_is_gone() {
     signal("-INT", child.id());
     let left = Left::of(child);
     assert_eq!(left.code, Some(130), "{left:?}");
-    let end = "interrupted; the store is in memory, so nothing of it is kept\n";
+    let end = "interrupted; the store is in memory, so nothing was saved\n";
     assert!(left.stderr.ends_with(end), "{}", left.stderr);
 }
 
@@ -117,8 +154,8 @@ exit 7"#;
     for told in [
         "tertulia: Maximilian is working\n",
         "tertulia: Maximilian: Bash {",
-        "tertulia: Maximilian: ended with exit code 7",
         "tertulia: Maximilian failed after",
+        " s: ended with exit code 7",
         "tertulia: Maximilian could not answer (crash); `tertulia run",
     ] {
         assert!(left.stderr.contains(told), "{told:?} is not in:\n{}", left.stderr);
@@ -165,7 +202,7 @@ fn a_failed_turn_is_repeated_by_the_beginning_of_its_id() {
     let turn = left.stderr.split("--repeat ").nth(1).unwrap();
     let turn = turn.split('`').next().unwrap().to_owned();
     room.write("mended", "");
-    let left = room.exits(0, &["run", "--repeat", &turn[..turn.len() - 4]]);
+    let left = room.exits(0, &["run", "--repeat", &turn[..turn.len() - 2]]);
     assert_eq!(left.stdout, "max:\nfine\n");
     let left = room.exits(1, &["run", "--repeat", "nothing-like-it"]);
     assert!(left.stderr.contains("there is no entry"), "{}", left.stderr);
@@ -218,7 +255,7 @@ fn an_interrupt_keeps_what_was_said_and_ends_the_agent() {
     let left = Left::of(child);
     assert_eq!(left.code, Some(130), "{left:?}");
     assert_eq!(left.stdout, "max (cut off):\none\ntwo\n");
-    assert!(left.stderr.contains("interrupted; what was said is kept"), "{}", left.stderr);
+    assert!(left.stderr.contains("interrupted; what was said is saved"), "{}", left.stderr);
     assert!(left.stderr.contains("cancelled: the person cancelled it"), "{}", left.stderr);
     assert!(left.stderr.contains("--repeat e-"), "{}", left.stderr);
     for wrong in ["crash", "stderr", "had ended"] {

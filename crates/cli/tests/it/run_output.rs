@@ -125,10 +125,10 @@ fn a_run_that_fails_early_ends_with_an_event_too() {
     room.write("broken.toml", "[[member]]\nname = \"max\"\nagent = \"clod\"\n");
     room.write("sessions.db", "this is no database, and long enough to be seen as none at all");
     for (code, arguments, word) in [
-        (1, &["hello", "--team", "broken.toml"][..], "broken.toml:3:"),
+        (2, &["hello", "--team", "broken.toml"][..], "broken.toml:3:"),
         (2, &["hello", "--member", "mex"], "did you mean max?"),
         (1, &["hello", "--store", "sqlite:sessions.db"], "sessions.db"),
-        (2, &[], "there is nothing to say"),
+        (2, &[], "nothing to send"),
         (1, &["--continue"], "there are no sessions yet"),
         (2, &["hello", "--bogus"], "unexpected argument '--bogus' found"),
         (2, &["hello", "--max-turns", "none"], "invalid value 'none'"),

@@ -79,10 +79,10 @@ fn an_agent_that_wants_to_be_allowed_something_needs_a_person() {
     let room = Room::new("[[member]]\nname = \"max\"\nagent = \"acp\"\ncommand = [\"asking\"]\n");
     room.program("asking", ASKING);
     let left = room.exits(3, &["run", "hello", "--trust"]);
-    assert!(left.stderr.contains("max asks to be allowed: Write notes.txt"), "{}", left.stderr);
+    assert!(left.stderr.contains("max asks for permission: Write notes.txt"), "{}", left.stderr);
     assert!(left.stderr.contains("tertulia chat --session"), "{}", left.stderr);
     assert!(left.stderr.contains("and type /resume max there"), "{}", left.stderr);
-    assert!(!left.stderr.contains("say it in another way"), "{}", left.stderr);
+    assert!(!left.stderr.contains("rephrase the request"), "{}", left.stderr);
     // Whoever comes finds the turn that is to be repeated.
     let session = room.session();
     let shown = room.exits(0, &["chat", "--session", &session]).stdout;

@@ -69,9 +69,9 @@ fn messages_and_the_task_are_found_however_far_back_they_are() {
 fn a_table_says_that_older_messages_were_not_looked_at() {
     let shelf = Shelf::new();
     shelf.import("noisy", &long(300, 0));
-    let table = context(&shelf, &["--session", "noisy", "--explain"]);
+    let table = context(&shelf, &["--session", "noisy", "--explain", "--window", "5"]);
     assert!(table.stdout.contains("This is 295."), "{}", table.stdout);
-    assert_eq!(table.stderr, "tertulia: messages before the window were not looked at\n");
+    assert_eq!(table.stderr, "tertulia: messages before the window were not read\n");
 }
 
 #[test]
@@ -142,4 +142,20 @@ fn counts_of_tokens_are_kept_with_the_entries() {
     let counted: Vec<_> = stored.iter().filter_map(|one| one.count.clone()).collect();
     assert_eq!(counted.len(), 7, "every message");
     assert!(counted.iter().all(|count| &*count.tokenizer == "claude" && count.tokens > 0));
+}
+
+#[test]
+fn a_session_is_shown_with_the_window_of_a_member_and_a_snapshot_with_that_of_the_library() {
+    let shelf = Shelf::new();
+    let log: Vec<String> =
+        (0..30).map(|n| said(&format!("m{n}"), "user", &format!("word{n}."))).collect();
+    shelf.import("long", &log.join("\n"));
+    let messages = |text: &str| (0..30).filter(|n| text.contains(&format!("word{n}."))).count();
+    let session = context(&shelf, &["--session", "long", "--type", "claude"]);
+    assert_eq!(messages(&session.stdout), 21, "{}", session.stdout);
+    let told = context(&shelf, &["--session", "long", "--type", "claude", "--explain"]);
+    assert!(told.stderr.contains("window: 20 messages (--window changes it)"), "{}", told.stderr);
+    let snapshot = shelf.prints(&["export", "long", "--format", "snapshot"], "");
+    let of_file = tertulia(&["context", "--snapshot", "-", "--type", "claude"], &snapshot);
+    assert_eq!(messages(&of_file.stdout), 6, "{}", of_file.stdout);
 }

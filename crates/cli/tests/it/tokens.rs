@@ -55,7 +55,7 @@ fn strings_that_look_like_control_tokens_are_text() {
 fn an_unknown_model_is_estimated_and_told() {
     let outcome = tertulia(&["tokens", "--model", "nobody-9"], "x");
     assert!(outcome.exits_with(0));
-    assert!(outcome.stderr.contains("nothing is known of model \"nobody-9\"; counted by estimate"));
+    assert!(outcome.stderr.contains("unknown model \"nobody-9\"; using an estimate"));
     assert!(outcome.stdout.contains("~1"));
 }
 

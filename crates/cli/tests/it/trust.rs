@@ -95,7 +95,7 @@ fn agents_of_a_named_file_work_in_its_folder_only_if_it_lies_in_the_project() {
 fn a_cwd_that_is_a_link_out_of_the_project_is_refused_even_with_trust() {
     let room = Room::new(&format!("{COMMAND}cwd = \"link\"\n"));
     std::os::unix::fs::symlink(room.root().join("home"), room.path("link")).unwrap();
-    let left = room.exits(1, &["run", "hello", "--trust"]);
+    let left = room.exits(2, &["run", "hello", "--trust"]);
     assert!(
         left.stderr.contains("cwd of max") && left.stderr.contains("leads out"),
         "{}",

@@ -66,7 +66,7 @@ fn a_member_gets_what_its_turn_would_begin_with_and_nothing_is_written() {
     assert_eq!(room.exits(0, &["context", "--member", "max"]).stdout, prompt);
     let table = room.exits(0, &["context", "--member", "max", "--explain"]).stdout;
     assert!(
-        table.contains("max in session talk") && table.contains("covered by minutes"),
+        table.contains("max in session talk") && table.contains("covered by the summary"),
         "{table}"
     );
     // Claude's system text travels apart.

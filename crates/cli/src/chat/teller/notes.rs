@@ -40,8 +40,9 @@ pub(super) fn lines(note: &TurnNote, columns: usize, shown: &Shown) -> Vec<Line>
             let text =
                 format!("{} could not answer ({class}): {message}", shown.name(&note.member));
             let text = excerpt(&text, FAILURE_COLUMNS);
-            let cure = shown.cure(&note.member, class, cure);
-            vec![Line::of(&text, Look::Alarm), Line::of(&cure, Look::Dim)]
+            let hint = shown.hint(&note.member, class, message, cure);
+            let hint = hint.map(|hint| Line::of(&hint, Look::Dim));
+            std::iter::once(Line::of(&text, Look::Alarm)).chain(hint).collect()
         }
         What::Retried { budget } => dim(&format!(
             "! the prompt was too large; once more with {} bytes at most",

@@ -19,6 +19,9 @@ use crate::store_place::StorePlace;
 use crate::team_place::{TeamPlace, agents_of};
 use crate::terminal::grouped;
 
+/// How wide the column of counts is at least.
+const COUNT_COLUMNS: usize = 6;
+
 pub(super) fn run(
     args: &ContextArgs,
     name: &str,
@@ -46,8 +49,7 @@ pub(super) fn run(
     };
     if newest_speaker(&driver) == Some(name) {
         let line = format!(
-            "the newest message is {name}'s own; shown is what {name} would get if it were to answer \
-             it. The next message takes its place"
+            "the latest message is {name}'s own; this is the prompt {name} would get if asked to continue"
         );
         tell(streams, &line);
     }
@@ -70,13 +72,11 @@ pub(super) fn run(
 pub(crate) fn of_house(member: &TeamMember) -> Option<String> {
     let name = &member.member.name;
     let does = match &member.answers {
-        Answers::Scribe => "writes the minutes from the whole log",
-        Answers::Librarian => "looks the message up in past sessions",
+        Answers::Scribe => "reads the whole log",
+        Answers::Librarian => "searches past sessions",
         Answers::Person | Answers::Agent(_) => return None,
     };
-    Some(format!(
-        "{name} is of the house and {does}; shown is what an agent in its place would get"
-    ))
+    Some(format!("{name} is built in and {does}; showing what a regular agent would receive"))
 }
 
 /// Who said the newest message.
@@ -116,13 +116,20 @@ pub(in crate::commands) fn explain(
     let lines = [
         (prompt.kept, ["message", "messages"], "word for word, the newest one aside"),
         (prompt.dropped, ["message", "messages"], "of the window left out"),
-        (prompt.covered, ["message", "messages"], "covered by minutes"),
+        (prompt.covered, ["message", "messages"], "covered by the summary"),
         (prompt.recalled.len(), ["earlier passage", "earlier passages"], "recalled"),
     ];
     writeln!(out)?;
+    write_counts(out, &lines)
+}
+
+/// Counts with what they count, right-aligned however large they are.
+fn write_counts(out: &mut dyn Write, lines: &[(usize, [&str; 2], &str)]) -> io::Result<()> {
+    let columns = lines.iter().map(|(count, ..)| grouped(*count as u64).len()).max();
+    let columns = columns.unwrap_or_default().max(COUNT_COLUMNS);
     for (count, [one, many], what) in lines {
-        let noun = if count == 1 { one } else { many };
-        writeln!(out, "{:>6}  {noun} {what}", grouped(count as u64))?;
+        let noun = if *count == 1 { one } else { many };
+        writeln!(out, "{:>columns$}  {noun} {what}", grouped(*count as u64))?;
     }
     Ok(())
 }
@@ -185,5 +192,19 @@ fn record<'a>(
         dropped_context: prompt.dropped,
         covered_by_minutes: prompt.covered,
         recalled: prompt.recalled.iter().map(|id| id.as_str()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_column_of_counts_holds_for_large_ones() {
+        let mut out = Vec::new();
+        let nouns = ["message", "messages"];
+        write_counts(&mut out, &[(1, nouns, "recalled"), (201_799, nouns, "covered")]).unwrap();
+        let shown = String::from_utf8(out).unwrap();
+        assert_eq!(shown, "      1  message recalled\n201,799  messages covered\n");
     }
 }

@@ -1,37 +1,70 @@
 //! Whether the programs of the team's members are there, their keys, and the folders they work in: each looked
-//! for as a turn would, with the member's own settings. Nothing is started, for the file may not be trusted.
+//! for as a turn would, with the member's own settings. No program that the file names is started, for the file
+//! may not be trusted.
 
 use std::io;
 use std::path::Path;
 
-use tertulia_team::file::{MemberFile, TeamFile};
-use tertulia_team::{SignIn, Whereabouts, look_for};
+use tertulia_team::file::{AgentFile, MemberFile, TeamFile};
+use tertulia_team::{ProbeKind, SignIn, Whereabouts, look_for};
 
-use super::{Finding, Health, signed_in, without_folders};
+use super::agents::{Known, signed_in, without_folders};
+use super::{Finding, Health};
 
-/// What is found of every member that is answered for; `work` is where those without a `cwd` work.
-pub(super) fn check(team: &TeamFile, base: &Path, work: &Path) -> Vec<Finding> {
-    let agents = team.members.iter().filter(|member| member.agent.is_some());
-    let first = agents.clone().next().map(|member| &member.name);
+/// What is found of every member that is an agent; `work` is where those without a `cwd` work.
+pub(super) fn check(team: &TeamFile, base: &Path, work: &Path, known: &mut Known) -> Vec<Finding> {
+    let agents: Vec<&MemberFile> =
+        team.members.iter().filter(|member| member.agent.is_some()).collect();
     // Whoever gets the messages that address nobody has to be able to answer.
-    let first = team.default.as_ref().or(first);
-    let of_member = |member: &MemberFile| {
-        let is_needed = first == Some(&member.name);
-        let lacking = if is_needed { Health::Broken } else { Health::Lacking };
-        let about = format!("member {}", member.name);
-        let folder = folder(member, base);
-        let program = if folder.is_none() { program(member, base, work) } else { None };
-        let found = key(member).or(program).into_iter().chain(folder);
-        let finding = move |found: Found| match found {
-            Found::There(text) => Finding::new(about.clone(), Health::Good, text),
-            Found::SignedOut(text) => Finding::new(about.clone(), Health::Lacking, text),
-            Found::Lacks(text, advice) => {
-                Finding::new(about.clone(), lacking, text).advised(advice)
-            }
+    let first = team.default.as_ref().or(agents.first().map(|member| &member.name));
+    let mut findings = Vec::new();
+    for kind in ProbeKind::ALL {
+        let users: Vec<&str> = agents
+            .iter()
+            .filter(|member| usual(member) == Some(kind))
+            .map(|member| &*member.name)
+            .collect();
+        let is_needed = first.is_some_and(|first| users.contains(&&**first));
+        let about = match users.as_slice() {
+            [] => continue,
+            [one] => format!("member {one}"),
+            several => format!("members {}", several.join(", ")),
         };
-        found.map(finding).collect::<Vec<_>>()
+        findings.extend(known.used(kind, about, is_needed));
+    }
+    for member in agents {
+        let is_needed = first == Some(&member.name);
+        findings.extend(of_member(member, base, work, is_needed));
+    }
+    findings
+}
+
+/// The agent of a member that is started as usual: what is found of it holds for all such members.
+fn usual(member: &MemberFile) -> Option<ProbeKind> {
+    if !member.command.is_empty() || !member.env.is_empty() {
+        return None;
+    }
+    match member.agent? {
+        AgentFile::Claude => Some(ProbeKind::Claude),
+        AgentFile::Codex => Some(ProbeKind::Codex),
+        AgentFile::Gemini => Some(ProbeKind::Gemini),
+        _ => None,
+    }
+}
+
+fn of_member(member: &MemberFile, base: &Path, work: &Path, is_needed: bool) -> Vec<Finding> {
+    let about = format!("member {}", member.name);
+    let folder = folder(member, base);
+    let program = if folder.is_none() { program(member, base, work) } else { None };
+    let found = key(member).or(program).into_iter().chain(folder);
+    let finding = |found: Found| match found {
+        Found::There(text) => Finding::new(about.clone(), Health::Ok, text),
+        Found::SignedOut(text) => Finding::new(about.clone(), Health::Warning, text),
+        Found::Lacks(text, advice) => {
+            Finding::new(about.clone(), Health::Missing, text).advised(advice).blocking(is_needed)
+        }
     };
-    agents.flat_map(of_member).collect()
+    found.map(finding).collect()
 }
 
 enum Found {
@@ -48,15 +81,12 @@ fn folder(member: &MemberFile, base: &Path) -> Option<Found> {
     let folder = base.join(cwd);
     let what = match folder.metadata() {
         Ok(about) if about.is_dir() => return None,
-        Ok(_) => "is no folder".to_owned(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => "is not there".to_owned(),
+        Ok(_) => "is not a folder".to_owned(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => "does not exist".to_owned(),
         Err(error) => format!("cannot be used ({error})"),
     };
     let text = format!("its cwd {} {what}", folder.display());
-    Some(Found::Lacks(
-        text,
-        "make the folder, or name another with cwd in the team file".to_owned(),
-    ))
+    Some(Found::Lacks(text, "create the folder, or correct cwd in the team file".to_owned()))
 }
 
 /// The key of an endpoint.
@@ -68,21 +98,21 @@ fn key(member: &MemberFile) -> Option<Found> {
     }
     let place = member.base_url.as_deref()?;
     let key = variable.map_or("no key".to_owned(), |variable| format!("its key from {variable}"));
-    Some(Found::There(format!("endpoint {place}, {key}; whether it answers was not tried")))
+    Some(Found::There(format!("endpoint {place}, {key}; not contacted")))
 }
 
 fn program(member: &MemberFile, base: &Path, work: &Path) -> Option<Found> {
-    // What is wrong with the file is told already.
+    if usual(member).is_some() {
+        return None;
+    }
+    // What is wrong with the file is shown already.
     let spec = member.agent_spec(base, work).ok().flatten()?;
-    let is_usual = member.command.is_empty() && member.env.is_empty();
     match look_for(&spec)? {
         Err(error) => {
             let named = member.command.first().map(|name| format!(" {name}")).unwrap_or_default();
-            let text = format!("its program{named} cannot be used");
+            let text = format!("its program{named} cannot be started");
             Some(Found::Lacks(text, without_folders(&error)))
         }
-        // The agents that are known by name have lines of their own.
-        Ok(_) if is_usual && member.agent.is_some_and(|agent| agent.product().is_some()) => None,
         Ok(Whereabouts { path, sign_in }) => {
             let text = format!("its program is {}", path.display());
             Some(match sign_in {

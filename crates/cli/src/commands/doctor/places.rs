@@ -6,61 +6,62 @@ use tertulia_store::StoreUrl;
 use tertulia_team::Team;
 use tertulia_team::file::{self, Opened, Origin};
 
+use super::agents::Known;
 use super::{Finding, Health, members};
+use crate::advice::same_place;
 use crate::args::{StoreArg, TeamFileArg};
 use crate::error::CliError;
 use crate::store_place::StorePlace;
 use crate::team_place::{self, Standing};
 use crate::terminal::grouped;
 
-/// Less free space than this is told.
+/// Less free space than this is a warning.
 const SPACE_MIN: u64 = 100 * 1024 * 1024;
 
 /// The team file and its members.
-pub(super) fn team(arg: &TeamFileArg) -> Vec<Finding> {
+pub(super) fn team(arg: &TeamFileArg, known: &mut Known) -> Vec<Finding> {
     const ABOUT: &str = "team file";
     let found = match team_place::find(arg) {
         Ok(Some(found)) => found,
         Ok(None) => {
-            let text = "none; the house members sit at the table";
-            let finding = Finding::new(ABOUT, Health::Good, text);
-            return vec![finding.advised("`tertulia init` writes one")];
+            let text = "none; only the built-in members answer";
+            let finding = Finding::new(ABOUT, Health::Ok, text);
+            return vec![finding.advised("`tertulia init` creates one with the agents found here")];
         }
-        Err(error) => return vec![Finding::new(ABOUT, Health::Broken, error.to_string())],
+        Err(error) => return vec![Finding::new(ABOUT, Health::Error, error.to_string())],
     };
     let opened = match file::open(&found.path) {
         Ok(opened) => opened,
-        Err(errors) => return vec![Finding::new(ABOUT, Health::Broken, errors.to_string())],
+        Err(errors) => return vec![Finding::new(ABOUT, Health::Error, errors.to_string())],
     };
-    let mut findings = vec![standing(found.origin, &opened)];
+    let flags = same_place(arg, &StoreArg { store: None });
+    let mut findings = vec![standing(found.origin, &opened, &flags)];
     for warning in &opened.team.warnings {
-        findings.push(Finding::new(ABOUT, Health::Lacking, warning.to_string()));
+        findings.push(Finding::new(ABOUT, Health::Warning, warning.to_string()));
     }
     let base = &opened.folder;
     let work = team_place::work_folder(found.origin, base).unwrap_or_else(|_| base.clone());
     if let Err(error) = Team::from_file_in(&opened.team, base, &work) {
-        findings.push(Finding::new(ABOUT, Health::Broken, error.to_string()));
+        findings.push(Finding::new(ABOUT, Health::Error, error.to_string()));
     }
-    findings.extend(members::check(&opened.team, base, &work));
+    findings.extend(members::check(&opened.team, base, &work, known));
     findings
 }
 
-fn standing(origin: Origin, opened: &Opened) -> Finding {
+fn standing(origin: Origin, opened: &Opened, flags: &str) -> Finding {
     let place = format!("{} ({})", opened.path.display(), team_place::name_of(origin));
     match team_place::standing(origin, opened) {
-        Ok(Standing::Harmless) => Finding::new("team file", Health::Good, place),
-        Ok(Standing::Trusted) => {
-            Finding::new("team file", Health::Good, format!("{place}, trusted"))
-        }
+        Ok(Standing::Harmless) => Finding::new("team file", Health::Ok, place),
+        Ok(Standing::Trusted) => Finding::new("team file", Health::Ok, format!("{place}, trusted")),
         Ok(Standing::Untrusted(reasons)) => {
-            let mut text = format!("{place} is not trusted yet. It says:");
+            let mut text = format!("{place} is not trusted yet:");
             for reason in reasons {
                 text.push_str(&format!("\n  {reason}"));
             }
-            let finding = Finding::new("team file", Health::Broken, text);
-            finding.advised("read it; if that is what you want, `tertulia run --trust …`")
+            let finding = Finding::new("team file", Health::Error, text);
+            finding.advised(format!("review it, then run `tertulia chat --trust{flags}`"))
         }
-        Err(error) => Finding::new("team file", Health::Broken, format!("{place}: {error}")),
+        Err(error) => Finding::new("team file", Health::Error, format!("{place}: {error}")),
     }
 }
 
@@ -68,7 +69,7 @@ fn standing(origin: Origin, opened: &Opened) -> Finding {
 pub(super) fn store(arg: &StoreArg) -> Finding {
     match look_at(arg) {
         Ok(finding) => finding,
-        Err(error) => Finding::new("store", Health::Broken, error.to_string()),
+        Err(error) => Finding::new("store", Health::Error, error.to_string()),
     }
 }
 
@@ -77,26 +78,22 @@ fn look_at(arg: &StoreArg) -> Result<Finding, CliError> {
     let opened = place.open_existing()?;
     let url = place.into_url();
     let StoreUrl::Sqlite(path) = &url else {
-        return Ok(Finding::new(
-            "store",
-            Health::Good,
-            format!("{url}, opened, schema as expected"),
-        ));
+        return Ok(Finding::new("store", Health::Ok, format!("{url}, opened")));
     };
-    let state = if opened.is_some() { "schema as expected" } else { "no sessions yet" };
+    let state = if opened.is_some() { "opened" } else { "no sessions yet" };
     let near = path.ancestors().find(|folder| folder.exists()).unwrap_or(path);
     let text = format!("{}, {state}", path.display());
     if rustix::fs::access(near, rustix::fs::Access::WRITE_OK).is_err() {
-        let finding = Finding::new("store", Health::Broken, format!("{text}, not writable"));
-        return Ok(finding.advised(format!("see to the permissions of {}", near.display())));
+        let finding = Finding::new("store", Health::Error, format!("{text}, not writable"));
+        return Ok(finding.advised(format!("check the permissions of {}", near.display())));
     }
     let Some(free) = free_space(near) else {
-        return Ok(Finding::new("store", Health::Good, format!("{text}, writable")));
+        return Ok(Finding::new("store", Health::Ok, format!("{text}, writable")));
     };
     let text = format!("{text}, writable, {} MiB free", grouped(free / 1024 / 1024));
-    let finding = Finding::new("store", Health::Good, text);
+    let finding = Finding::new("store", Health::Ok, text);
     match free < SPACE_MIN {
-        true => Ok(Finding { health: Health::Lacking, ..finding }.advised("make room on the disk")),
+        true => Ok(Finding { health: Health::Warning, ..finding }.advised("free some disk space")),
         false => Ok(finding),
     }
 }

@@ -7,6 +7,7 @@ use tertulia_session::EntryId;
 use tertulia_store::SessionId;
 use tertulia_team::{Dollars, Pause, Question, Why};
 
+use crate::chat::short;
 use crate::error::CliError;
 use crate::shown::Shown;
 
@@ -16,6 +17,8 @@ pub(super) struct End<'a> {
     /// The flags that lead back to this table: its team, its store and its session. `None` where it is gone
     /// with this program.
     pub(super) place: Option<String>,
+    /// The flags that lead to the same store.
+    pub(super) store: String,
     pub(super) is_interrupted: bool,
     /// Whether the table was only asked to go on.
     pub(super) only_goes_on: bool,
@@ -37,43 +40,41 @@ impl End<'_> {
     }
 
     fn repeat(&self, turn: &EntryId) -> Option<String> {
-        Some(format!("{} retries it", self.again(&format!("--repeat {turn}"))?))
+        Some(format!("{} retries it", self.again(&format!("--repeat {}", short(turn.as_str())))?))
     }
 
     /// What becomes of those that wait.
     fn others(&self) -> Option<String> {
         let names: Vec<&str> = self.waiting.iter().map(|name| self.shown.name(name)).collect();
         let go_on = self.go_on().filter(|_| !names.is_empty())?;
-        Some(format!("{go_on} goes on with {}", names.join(", ")))
+        Some(format!("{go_on} continues with {}", names.join(", ")))
     }
 
     fn interrupted(&self) -> CliError {
         let Some(go_on) = self.go_on() else {
-            let why = "interrupted; the store is in memory, so nothing of it is kept";
+            let why = "interrupted; the store is in memory, so nothing was saved";
             return CliError::Interrupted(why.to_owned());
         };
         let repeat = self.unfinished.and_then(|turn| self.repeat(turn));
-        let cures: Vec<String> = repeat.into_iter().chain(self.others()).collect();
-        let cure = match cures.as_slice() {
-            [] => format!("{go_on} goes on"),
+        let hints: Vec<String> = repeat.into_iter().chain(self.others()).collect();
+        let hint = match hints.as_slice() {
+            [] => format!("{go_on} continues"),
             some => some.join(", "),
         };
-        CliError::Interrupted(format!("interrupted; what was said is kept, {cure}"))
+        CliError::Interrupted(format!("interrupted; what was said is saved, {hint}"))
     }
 
     fn not_allowed(&self, member: &str, title: &str) -> CliError {
         let name = self.shown.name(member);
         let chat = match &self.place {
             Some(place) => {
-                format!(
-                    "open the table with `tertulia chat{place}` and type /resume {member} there"
-                )
+                format!("open `tertulia chat{place}` and type /resume {member} there")
             }
             None => "ask in `tertulia chat`".to_owned(),
         };
         let others = self.others().map(|others| format!("; {others}")).unwrap_or_default();
         CliError::NeedsPerson(format!(
-            "{name} wants to be allowed: {title}. Nobody can be asked here; allow it in the team file \
+            "{name} asks for permission: {title}. Nobody can answer here; allow it in the team file \
              (permissions = \"full\"), or {chat}{others}"
         ))
     }
@@ -87,7 +88,7 @@ pub(super) fn of(pause: &Pause, end: &End<'_>) -> Result<(), CliError> {
     match pause {
         Pause::Rested if end.only_goes_on => match end.unfinished {
             Some(turn) => {
-                let retry = end.again(&format!("--repeat {turn}"));
+                let retry = end.again(&format!("--repeat {}", short(turn.as_str())));
                 let retry = retry.map(|retry| format!("Retry it with: {retry}"));
                 Err(CliError::NeedsPerson(with("the last turn did not finish", ". ", retry)))
             }
@@ -95,9 +96,9 @@ pub(super) fn of(pause: &Pause, end: &End<'_>) -> Result<(), CliError> {
         },
         Pause::Rested | Pause::Closed => Ok(()),
         Pause::Elsewhere => Err(CliError::NeedsPerson(format!(
-            "another program is at this table; what was said is stored and waits there. `tertulia \
-             sessions show {}` shows what becomes of it",
-            end.session
+            "this session is open in another process, which has your message now. `tertulia sessions \
+             show {}{}` shows what becomes of it",
+            end.session, end.store
         ))),
         Pause::PermissionNeeded { member, title } => Err(end.not_allowed(member, title)),
         Pause::Asked(Question { why, .. }) => of_question(why, end),
@@ -106,8 +107,8 @@ pub(super) fn of(pause: &Pause, end: &End<'_>) -> Result<(), CliError> {
 
 fn of_question(why: &Why, end: &End<'_>) -> Result<(), CliError> {
     let goes_on = |what: &str| end.go_on().map(|go_on| format!("{go_on} {what}"));
-    let say = || end.again(&"\"…\"");
-    let cure = match why {
+    let say = || end.again(&"\"your message\"");
+    let hint = match why {
         // The progress has told whose turn it is.
         Why::Answer { .. } => return Ok(()),
         Why::Failed { turn, member, class } => {
@@ -137,13 +138,13 @@ fn of_question(why: &Why, end: &End<'_>) -> Result<(), CliError> {
         }
         Why::WhoSpeaks { .. } => Some("say who speaks with --as".to_owned()),
     };
-    Err(CliError::NeedsPerson(with(&end.shown.why(why), "\n", cure)))
+    Err(CliError::NeedsPerson(with(&end.shown.why(why), "\n", hint)))
 }
 
-/// What is the matter, and the cure where there is one.
-fn with(what: &str, between: &str, cure: Option<String>) -> String {
-    match cure {
-        Some(cure) => format!("{what}{between}{cure}"),
+/// What is the matter, and the hint where there is one.
+fn with(what: &str, between: &str, hint: Option<String>) -> String {
+    match hint {
+        Some(hint) => format!("{what}{between}{hint}"),
         None => what.to_owned(),
     }
 }

@@ -7,9 +7,11 @@ use std::time::Instant;
 
 use tertulia_session::{Entry, EntryId, EntryKind, Message, Turn, TurnState, Usage};
 use tertulia_store::SessionId;
-use tertulia_team::{Cause, Note, Question, TableEvent, Team, TurnNote, What, Why, is_partial};
+use tertulia_team::{Cause, Note, Question, TableEvent, Team, TurnNote, What, is_partial};
 
+use super::asking::Asking;
 use crate::Streams;
+use crate::chat::short;
 use crate::commands::sessions::counted;
 use crate::commands::turn_of;
 use crate::shown::Shown;
@@ -23,7 +25,6 @@ const TROUBLE_COLUMNS: usize = 400;
 /// Shows what happens.
 pub(super) struct Talk<'a, 's> {
     streams: &'a mut Streams<'s>,
-    is_quiet: bool,
     agents: HashSet<Box<str>>,
     shown: &'a Shown,
     /// When the turn that runs began.
@@ -35,28 +36,17 @@ pub(super) struct Talk<'a, 's> {
     cancelled: HashSet<EntryId>,
     /// The turns that asked to be allowed something. What they end with says what to do.
     begging: HashSet<EntryId>,
-    /// The person who spoke last.
-    speaker: Option<Box<str>>,
-    /// What that person said, if nobody has said anything since.
-    newest: Option<EntryId>,
-    /// What was asked last. If it ends the run, the end tells it.
-    asked: Option<String>,
+    asking: Asking,
     /// Why nothing more can be written.
     failed: Option<io::Error>,
 }
 
 impl<'a, 's> Talk<'a, 's> {
-    pub(super) fn new(
-        streams: &'a mut Streams<'s>,
-        team: &Team,
-        shown: &'a Shown,
-        is_quiet: bool,
-    ) -> Self {
+    pub(super) fn new(streams: &'a mut Streams<'s>, team: &Team, shown: &'a Shown) -> Self {
         let agents = team.members().iter().filter(|one| !one.is_person());
         let agents = agents.map(|one| one.member.name.clone()).collect();
         Self {
             streams,
-            is_quiet,
             agents,
             shown,
             began: Instant::now(),
@@ -64,9 +54,7 @@ impl<'a, 's> Talk<'a, 's> {
             answers: 0,
             cancelled: HashSet::new(),
             begging: HashSet::new(),
-            speaker: None,
-            newest: None,
-            asked: None,
+            asking: Asking::default(),
             failed: None,
         }
     }
@@ -78,13 +66,13 @@ impl<'a, 's> Talk<'a, 's> {
         }
     }
 
-    pub(super) fn differ(&mut self, session: &SessionId, differences: usize) {
+    pub(super) fn differ(&mut self, session: &str, differences: usize) {
         let what = match differences {
-            1 => "one past decision would".to_owned(),
-            many => format!("{many} past decisions would"),
+            1 => "one past decision would differ".to_owned(),
+            many => format!("{many} past decisions would differ"),
         };
         self.say(&format!(
-            "{what} differ with the current team file (run `tertulia replay {session}` for details)"
+            "{what} with the current team file (run `tertulia replay {session}` for details)"
         ));
     }
 
@@ -100,7 +88,7 @@ impl<'a, 's> Talk<'a, 's> {
             TableEvent::Refused(error) => self.say(&error.to_string()),
             TableEvent::Permission { member, request, .. } => {
                 let name = self.shown.name(member);
-                self.say(&format!("{name} asks to be allowed: {}", request.title));
+                self.say(&format!("{name} asks for permission: {}", request.title));
             }
             TableEvent::Fed { .. }
             | TableEvent::Text { .. }
@@ -111,49 +99,18 @@ impl<'a, 's> Talk<'a, 's> {
     }
 
     fn asked(&mut self, question: &Question) {
-        match (&question.why, &question.to) {
-            (Why::Answer { entry, .. }, Some(name)) if self.is_for_another(name) => {
-                let name = self.shown.name(name);
-                let what = match &self.newest {
-                    Some(newest) if newest != entry => {
-                        format!("{newest} waits until {name} has answered {entry}")
-                    }
-                    _ => format!("{entry} is for {name} to answer"),
-                };
-                self.say(&format!("{name} is asked; {what}"));
-            }
-            (Why::Answer { by, .. }, Some(name)) => {
-                // The built-in person has this name.
-                let whose = match &**name {
-                    "you" => "Your turn".to_owned(),
-                    name => format!("Your turn, {}", self.shown.name(name)),
-                };
-                let asked = match by.as_deref().filter(|by| *by != &**name) {
-                    Some(by) => format!(": {} asked you a question", self.shown.name(by)),
-                    None => String::new(),
-                };
-                self.say(&format!("{whose}{asked}."));
-            }
-            (Why::Resumed { .. }, _) => {}
-            (why, _) => {
-                let question = self.shown.why(why);
-                if let Some(earlier) = self.asked.replace(question) {
-                    self.say(&earlier);
-                }
-            }
+        if let Some(line) = self.asking.asked(question, self.shown) {
+            self.say(&line);
         }
-    }
-
-    /// Whether somebody else than this person has spoken here.
-    fn is_for_another(&self, name: &str) -> bool {
-        self.speaker.as_deref().is_some_and(|speaker| speaker != name)
     }
 
     fn note(&mut self, note: &Note) {
         match note {
             // What it had said until then, and no late answer.
             Note::Late { turn, entry: Some(_) } if self.cancelled.contains(turn) => {}
-            other => self.say(&self.shown.note(other)),
+            // The turn itself has said so.
+            Note::Failed { .. } => {}
+            other => self.say(&short(&self.shown.note(other))),
         }
     }
 
@@ -170,20 +127,17 @@ impl<'a, 's> Talk<'a, 's> {
             EntryKind::CompactionSummary(minutes) => {
                 let count = minutes.covered_count.unwrap_or_default();
                 let messages = counted(count, "message", "messages");
-                self.say(&format!("the minutes now cover {messages}"));
+                self.say(&format!("summarised {messages}"));
             }
             _ => {}
         }
     }
 
     fn message(&mut self, entry: &Entry, message: &Message) {
-        let Some(speaker) = message.speaker.as_deref() else { return };
-        if !speaker.is_ai() {
-            self.newest = Some(entry.id.clone());
-            self.speaker = Some(speaker.role_id.clone());
+        self.asking.message(entry, message);
+        let Some(speaker) = message.speaker.as_deref().filter(|speaker| speaker.is_ai()) else {
             return;
-        }
-        self.newest = None;
+        };
         let blank = if self.answers > 0 { "\n" } else { "" };
         let cut = if is_partial(entry) { " (cut off)" } else { "" };
         let name = visible(&speaker.role_name).into_owned();
@@ -206,7 +160,7 @@ impl<'a, 's> Talk<'a, 's> {
         let name = self.shown.name(&turn.member);
         match turn.state {
             TurnState::Started => {
-                if let Some(question) = self.asked.take() {
+                if let Some(question) = self.asking.passed() {
                     self.say(&question);
                 }
                 self.began = Instant::now();
@@ -214,7 +168,8 @@ impl<'a, 's> Talk<'a, 's> {
                 self.say(&format!("{name} is working"));
             }
             TurnState::Done => self.figures(name, "is done"),
-            TurnState::Failed => self.figures(name, "failed"),
+            // Its note has said so, with the reason.
+            TurnState::Failed => {}
             TurnState::Cancelled => {
                 self.cancelled.extend(turn_of(entry));
                 self.say(&format!("{name}'s turn is cancelled{}", why(turn, name)));
@@ -269,12 +224,13 @@ impl<'a, 's> Talk<'a, 's> {
             What::Failed { .. } if self.cancelled.contains(&note.turn) => return,
             What::Failed { class, message, cure } => {
                 let message = excerpt(message, TROUBLE_COLUMNS);
-                match &**class == "refused" && self.begging.contains(&note.turn) {
-                    true => format!("{member}: {message} ({class})"),
-                    false => {
-                        let cure = self.shown.cure(&note.member, class, cure);
-                        format!("{member}: {message} ({class}); {cure}")
-                    }
+                let seconds = self.began.elapsed().as_secs_f64();
+                let failed = format!("{member} failed after {seconds:.1} s: {message}");
+                // Whoever asked to be allowed something is told what to do by the end.
+                let is_begging = &**class == "refused" && self.begging.contains(&note.turn);
+                match self.shown.hint(&note.member, class, &message, cure) {
+                    Some(hint) if !is_begging => format!("{failed} ({class}); {hint}"),
+                    _ => failed,
                 }
             }
             What::Retried { budget } => {
@@ -295,10 +251,8 @@ impl<'a, 's> Talk<'a, 's> {
     }
 
     pub(super) fn say(&mut self, line: &str) {
-        if !self.is_quiet {
-            // With standard error gone there is nobody left to tell.
-            let _ = writeln!(self.streams.stderr, "tertulia: {}", visible(line));
-        }
+        // With standard error gone there is nobody left to tell.
+        let _ = writeln!(self.streams.notes(), "tertulia: {}", visible(line));
     }
 }
 

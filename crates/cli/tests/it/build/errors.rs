@@ -202,10 +202,7 @@ fn unknown_fields_are_passed_over_with_a_word() {
 #[test]
 fn an_unknown_model_is_estimated_and_told() {
     let outcome = tertulia(&["build", "--model", "nobody-9"], &talk().to_string());
-    assert_eq!(
-        outcome.stderr,
-        "tertulia: nothing is known of model \"nobody-9\"; counted by estimate, as for Claude\n"
-    );
+    assert_eq!(outcome.stderr, "tertulia: unknown model \"nobody-9\"; using an estimate\n");
 }
 
 #[test]

@@ -131,7 +131,7 @@ fn a_person_who_is_waited_for_is_named_when_another_one_speaks() {
 fn the_context_of_a_house_member_is_the_one_that_the_command_shows() {
     let parlour = Parlour::with(TEAM, &[]);
     let shown = talk(&parlour, &["--session", "talk"], "hello\n/context scribe\n");
-    let house = "scribe is of the house and writes the minutes from the whole log";
+    let house = "scribe is built in and reads the whole log";
     assert!(shown.contains(house), "{shown}");
     let numbers = shown.split_once("\nscribe would get ").unwrap().1;
     let bytes: usize = numbers.split_once(" of ").unwrap().0.replace(',', "").parse().unwrap();
