@@ -65,13 +65,13 @@ fn an_export_is_for_its_owner_alone_and_replaces_nothing_unasked() {
     shelf.prints(&["export", "one", "-o", &name], "");
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let there = shelf.refuses(&["export", "one", "-o", &name], "");
-    assert!(there.contains("is there already; name another file, or replace it with --force"));
+    assert!(there.contains("already exists; name another file, or use --force"));
     std::fs::write(&file, "old").unwrap();
     shelf.prints(&["export", "one", "-o", &name, "--force"], "");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), shelf.prints(&["export", "one"], ""));
     let folder = shelf.path("").display().to_string();
     let no_file = shelf.refuses(&["export", "one", "-o", &folder, "--force"], "");
-    assert!(no_file.contains("is no file"), "{no_file}");
+    assert!(no_file.contains("is not a file"), "{no_file}");
     let left: Vec<_> = std::fs::read_dir(shelf.path("")).unwrap().collect();
     assert!(left.iter().all(|entry| {
         !entry.as_ref().unwrap().file_name().to_string_lossy().ends_with(".part")

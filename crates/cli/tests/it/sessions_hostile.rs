@@ -103,7 +103,7 @@ fn only_files_are_imported() {
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for path in [shelf.path(""), pipe, "/dev/zero".into(), "/dev/null".into()] {
         let told = shelf.refuses(&["import", &path.display().to_string()], "");
-        assert!(told.contains("is no file; name one, or - for standard input"), "{told}");
+        assert!(told.contains("is not a file; name a file, or - for standard input"), "{told}");
     }
     let told = shelf.refuses(&["import", "nowhere.jsonl"], "");
     assert!(told.contains("cannot read nowhere.jsonl"), "{told}");
