@@ -54,10 +54,8 @@ impl Asking {
                 Some(format!("{whose}{}", asked.unwrap_or_default()))
             }
             (Why::Resumed { .. }, _) => None,
-            (why, _) => {
-                self.open = Some(shown.why(why));
-                None
-            }
+            // What was asked before did not end the run, so it is told now.
+            (why, _) => self.open.replace(shown.why(why)),
         }
     }
 
