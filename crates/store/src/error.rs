@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use tertulia_session::EntryId;
 
-use crate::{InvalidSessionId, SessionId};
+use crate::{InvalidSessionId, InvalidTitle, SessionId};
 
 /// Why a store did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -14,11 +14,14 @@ pub enum StoreError {
     #[error("there is no session {0}; `tertulia sessions list` shows those that are there")]
     SessionNotFound(SessionId),
     /// A session has this id already.
-    #[error("there is a session {0} already; take another id")]
+    #[error("session {0} already exists; use another name")]
     SessionExists(SessionId),
     /// The text is no id.
     #[error(transparent)]
     InvalidSessionId(#[from] InvalidSessionId),
+    /// The text is no title.
+    #[error(transparent)]
+    InvalidTitle(#[from] InvalidTitle),
     /// The session has no such entry.
     #[error("session {session} has no entry {entry}")]
     EntryNotFound {
@@ -190,6 +193,7 @@ impl StoreError {
             Self::SessionNotFound(_) => "SessionNotFound",
             Self::SessionExists(_) => "SessionExists",
             Self::InvalidSessionId(_) => "InvalidSessionId",
+            Self::InvalidTitle(_) => "InvalidTitle",
             Self::EntryNotFound { .. } => "EntryNotFound",
             Self::SessionConcurrentWrite { .. } => "SessionConcurrentWrite",
             Self::SessionWriteFailed { .. } => "SessionWriteFailed",

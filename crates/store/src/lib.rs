@@ -30,6 +30,7 @@ mod search;
 mod session_id;
 mod sqlite;
 mod store;
+mod title;
 mod url;
 mod verify;
 
@@ -44,4 +45,5 @@ pub use model::{
 };
 pub use session_id::{InvalidSessionId, SessionId};
 pub use store::SessionStore;
+pub use title::{InvalidTitle, title_of_entry};
 pub use url::{InvalidStoreUrl, StoreUrl};

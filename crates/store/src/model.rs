@@ -106,8 +106,10 @@ pub struct SessionInfo {
     pub tail: Option<EntryId>,
     /// The link of the newest entry, which stands for the whole log.
     pub head: ChainLink,
-    /// The beginning of the first message that can be seen.
+    /// The title that a person gave it, else the beginning of the first message that can be seen.
     pub title: Option<String>,
+    /// Whether a person gave it that title.
+    pub has_own_title: bool,
 }
 
 /// Which sessions are wanted, most recently changed first.

@@ -17,11 +17,13 @@ use crate::model::{
 use crate::plan::Batch;
 use crate::search::{self, Question, text_of};
 use crate::{
-    Entries, Follow, Hold, Import, Problem, SessionId, StoreError, StoreUrl, entries, verify,
+    Entries, Follow, Hold, Import, Problem, SessionId, StoreError, StoreUrl, entries, title, verify,
 };
 
 /// How many entries are indexed at once while somebody waits for a search.
 const INDEX_CHUNK: usize = 512;
+/// How many ids of entries are read at once.
+const ID_PAGE: usize = 512;
 /// How many entries are looked through for the first message of a session.
 const TITLE_ENTRIES: usize = 16;
 /// How many characters of it are shown.
@@ -233,12 +235,14 @@ impl SessionStore {
     }
 
     fn describe(&self, head: Head) -> Result<SessionInfo, StoreError> {
-        // A damaged entry takes nothing but the title away: the list must still be shown.
-        let first = self.backend.rows(&head.id, 0, TITLE_ENTRIES)?;
-        let messages = first.into_iter().filter(|row| &*row.record.type_name == "message");
-        let texts = messages.filter_map(|row| Some(text_of(&row.decode().ok()?.entry)));
-        let title = texts.map(|text| title_of(&text)).find(|title| !title.is_empty());
+        let own = self.own_title(&head.id)?;
+        let has_own_title = own.is_some();
+        let title = match own {
+            Some(title) => Some(title),
+            None => self.first_words(&head.id)?,
+        };
         Ok(SessionInfo {
+            has_own_title,
             created_at: Timestamp::from_millis(head.created_at),
             updated_at: Timestamp::from_millis(head.updated_at),
             entries: head.seq,
@@ -247,6 +251,61 @@ impl SessionStore {
             title,
             id: head.id,
         })
+    }
+
+    /// The beginning of the first message that can be seen. A damaged entry takes nothing but the title
+    /// away: the list must still be shown.
+    fn first_words(&self, id: &SessionId) -> Result<Option<String>, StoreError> {
+        let first = self.backend.rows(id, 0, TITLE_ENTRIES)?;
+        let messages = first.into_iter().filter(|row| &*row.record.type_name == "message");
+        let texts = messages.filter_map(|row| Some(text_of(&row.decode().ok()?.entry)));
+        Ok(texts.map(|text| title_of(&text)).find(|title| !title.is_empty()))
+    }
+
+    /// The title that a person gave a session.
+    pub fn own_title(&self, id: &SessionId) -> Result<Option<String>, StoreError> {
+        let (title, _) = title::newest(&*self.backend, id)?;
+        Ok(title.filter(|title| !title.is_empty()))
+    }
+
+    /// Gives a session a title, for people; an empty one takes it back. The title is an entry of the log.
+    pub fn rename(&self, id: &SessionId, title: &str) -> Result<(), StoreError> {
+        let title = title::checked(title)?;
+        let now = Timestamp::from_millis(now_millis());
+        loop {
+            let (current, number) = title::newest(&*self.backend, id)?;
+            if current.as_deref().unwrap_or_default() == title {
+                return Ok(());
+            }
+            let make =
+                |tail: Option<&EntryId>| Append::of(title::entry(number, title, tail, now.clone()));
+            match self.append_to_tail(id, make) {
+                // Somebody else gave it a title meanwhile.
+                Err(StoreError::SessionWriteFailed {
+                    problem: Problem::OtherContent(_), ..
+                }) => {}
+                renamed => return renamed.map(drop),
+            }
+        }
+    }
+
+    /// The ids of all sessions, the most recently changed first.
+    pub fn ids(&self) -> Result<Vec<SessionId>, StoreError> {
+        let heads = self.backend.heads(&ListFilter::default())?;
+        Ok(heads.into_iter().map(|head| head.id).collect())
+    }
+
+    /// The ids of all entries of a session, oldest first, also of those that cannot be read any more.
+    pub fn entry_ids(&self, id: &SessionId) -> Result<Vec<EntryId>, StoreError> {
+        let last = self.backend.head(id)?.seq;
+        let (mut ids, mut after) = (Vec::new(), 0);
+        while after < last {
+            let page = self.backend.rows(id, after, ID_PAGE)?;
+            let Some(end) = page.last() else { break };
+            after = end.seq;
+            ids.extend(page.into_iter().map(|row| row.record.id));
+        }
+        Ok(ids)
     }
 
     /// Takes a session away for good.

@@ -8,6 +8,7 @@ mod listing;
 mod loading;
 mod redacting;
 mod searching;
+mod titles;
 mod verifying;
 
 /// Runs promises on every kind of place.

@@ -1,0 +1,106 @@
+//! The title that a person gave a session. It stands in the log as a `custom` entry, so it travels with
+//! exports, backups and branches, and no prompt sees it. The ids of these entries count up (`title-1`,
+//! `title-2`, …): the newest is found by its id, however long the session is.
+
+use tertulia_session::json::{self, Json, Object};
+use tertulia_session::{Entry, EntryId, EntryKind, NewEntry, Timestamp};
+
+use crate::backend::Backend;
+use crate::{SessionId, StoreError};
+
+/// How many characters a title may have.
+pub(crate) const CHARACTERS_MAX: usize = 80;
+/// How often a session may be renamed.
+const NUMBERS_MAX: u64 = 10_000;
+
+/// A text that cannot be a title.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidTitle {
+    /// It is too long.
+    #[error("the title has {characters} characters; use at most {CHARACTERS_MAX}")]
+    TooLong {
+        /// How many it has.
+        characters: usize,
+    },
+    /// It has a line break or another control character.
+    #[error("a title is one line without control characters")]
+    NotOneLine,
+}
+
+/// A title as it is stored: trimmed and checked.
+pub(crate) fn checked(title: &str) -> Result<&str, InvalidTitle> {
+    let title = title.trim();
+    let characters = title.chars().count();
+    if characters > CHARACTERS_MAX {
+        return Err(InvalidTitle::TooLong { characters });
+    }
+    if title.chars().any(char::is_control) {
+        return Err(InvalidTitle::NotOneLine);
+    }
+    Ok(title)
+}
+
+/// The entry that gives a session its title; an empty one takes an earlier one back.
+pub(crate) fn entry(
+    number: u64,
+    title: &str,
+    parent: Option<&EntryId>,
+    now: Timestamp,
+) -> Option<Entry> {
+    let text = format!(r#"{{"title":{}}}"#, Json::text(title).as_str());
+    let new = NewEntry::new(EntryKind::Custom(Some(Json::parse(&text).ok()?))).at(now);
+    let new = NewEntry { parent_id: parent.cloned(), ..new };
+    Some(new.with_id(id(number)))
+}
+
+/// The title that an entry gives, if it is one that does.
+pub fn title_of_entry(entry: &Entry) -> Option<String> {
+    entry.id.as_str().strip_prefix("title-")?.parse::<u64>().ok()?;
+    let EntryKind::Custom(Some(payload)) = &entry.kind else { return None };
+    let mut fields = Object::of(json::parse(payload.as_str()).ok()?).ok()?;
+    fields.need_text("title").ok()
+}
+
+/// The title that holds now, and the number that the next one gets.
+pub(crate) fn newest(
+    backend: &dyn Backend,
+    session: &SessionId,
+) -> Result<(Option<String>, u64), StoreError> {
+    let mut title = None;
+    for number in 1..NUMBERS_MAX {
+        let Some(seq) = backend.find(session, &id(number))? else { return Ok((title, number)) };
+        let row = backend.rows(session, seq - 1, 1)?.into_iter().next();
+        // An entry of another kind, or one that was redacted, says nothing.
+        let entry = row.and_then(|row| row.decode().ok());
+        title = entry.and_then(|stored| title_of_entry(&stored.entry)).or(title);
+    }
+    Ok((title, NUMBERS_MAX))
+}
+
+fn id(number: u64) -> EntryId {
+    EntryId::from(format!("title-{number}").as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_one_short_line() {
+        assert_eq!(checked("  Log in "), Ok("Log in"));
+        assert_eq!(checked("a\nb"), Err(InvalidTitle::NotOneLine));
+        assert_eq!(checked("\u{1b}[2J"), Err(InvalidTitle::NotOneLine));
+        assert_eq!(checked(&"é".repeat(80)).map(str::len), Ok(160));
+        assert_eq!(checked(&"x".repeat(81)), Err(InvalidTitle::TooLong { characters: 81 }));
+    }
+
+    #[test]
+    fn only_an_entry_of_this_kind_and_id_gives_a_title() {
+        let made = entry(1, "a \"b\"", None, Timestamp::from_millis(0)).unwrap();
+        assert_eq!(title_of_entry(&made).as_deref(), Some("a \"b\""));
+        let other = NewEntry::new(made.kind.clone()).with_id(EntryId::from("e-1"));
+        assert_eq!(title_of_entry(&other), None);
+        let kind = EntryKind::Custom(Json::parse(r#"{"title":1}"#).ok());
+        assert_eq!(title_of_entry(&NewEntry::new(kind).with_id(EntryId::from("title-1"))), None);
+    }
+}
