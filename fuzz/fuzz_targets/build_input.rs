@@ -7,7 +7,7 @@ use std::io::BufReader;
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
-use tertulia_cli::{Streams, main_with};
+use tertulia_cli::{Streams, Zone, main_with};
 
 fuzz_target!(|case: (u16, &str)| {
     let (budget, text) = case;
@@ -34,6 +34,7 @@ fn build(flags: &[&str], text: &str) -> Option<String> {
         stderr_is_terminal: false,
         stdout_is_terminal: false,
         stdout_has_colour: false,
+        zone: Zone::Utc,
     };
     // No vocabulary is loaded: it would be most of the time of a run.
     let arguments = ["tertulia", "build", "--model", "claude"].iter().chain(flags);

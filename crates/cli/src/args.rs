@@ -22,7 +22,8 @@ pub(crate) use chat::ChatArgs;
 pub(crate) use global::{ColorWhen, GlobalArgs, color_of};
 pub(crate) use sessions::{
     BackupArgs, BranchArgs, DeleteArgs, ExportArgs, FileFormat, ImportArgs, ListArgs, RedactArgs,
-    RestoreArgs, SearchArgs, SessionsArgs, SessionsCommand, ShowArgs, SourceFormat, VerifyArgs,
+    RenameArgs, RestoreArgs, SearchArgs, SessionsArgs, SessionsCommand, ShowArgs, SourceFormat,
+    VerifyArgs,
 };
 pub(crate) use setup::{CompletionsArgs, DemoArgs, DoctorArgs, InitArgs, ManArgs};
 pub(crate) use table::{ReplayArgs, RunArgs, SessionArg, TeamArg, TeamFileArg, WhyArgs};
@@ -95,17 +96,18 @@ pub(crate) struct StoreArg {
   tertulia context --session login-page --type claude
   tertulia context --snapshot talk.json --type codex --window 20 --budget 64KiB --explain")]
 pub(crate) struct ContextArgs {
-    /// The stored session; a unique prefix of its ID is enough
-    #[arg(long, value_name = "ID", conflicts_with = "snapshot")]
+    /// The stored session: latest, an ID, a unique part of it, or a title
+    #[arg(long, value_name = "SESSION", conflicts_with = "snapshot")]
     pub(crate) session: Option<String>,
     /// The snapshot file; - for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) snapshot: Option<PathBuf>,
-    /// The member of the team; without --session, in the newest session
+    /// The member of the team; without --session, in the newest session of this folder
     #[arg(long, value_name = "NAME", conflicts_with_all = ["snapshot", "agent_type", "window",
         "budget", "whitespace", "instruction", "instruction_file"])]
     pub(crate) member: Option<String>,
-    /// A turn, or an agent's answer: what that agent was sent; without --session, in the newest session
+    /// A turn, or an agent's answer: what that agent was sent (a unique prefix is enough); without
+    /// --session, in the newest session of this folder
     #[arg(long, value_name = "ID", conflicts_with_all = ["snapshot", "member", "agent_type", "window",
         "budget", "whitespace", "instruction", "instruction_file", "explain"])]
     pub(crate) turn: Option<String>,
@@ -175,8 +177,8 @@ pub(crate) struct BuildArgs {
     /// The session's log, one entry per line, instead of sessionEntries in the input
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
-    /// The stored session whose log is used; a unique prefix of its ID is enough
-    #[arg(long, value_name = "ID", conflicts_with = "log")]
+    /// The stored session whose log is used: latest, an ID, a unique part of it, or a title
+    #[arg(long, value_name = "SESSION", conflicts_with = "log")]
     pub(crate) session: Option<String>,
     /// Append the new entries to the session, if nobody else appended meanwhile
     #[arg(long, requires = "session")]

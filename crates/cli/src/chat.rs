@@ -20,7 +20,6 @@ mod plain;
 mod refusal;
 mod report;
 mod screen;
-mod short;
 mod signals;
 mod stall;
 mod style;
@@ -36,6 +35,7 @@ use tertulia_team::{Audience, Command, Driver, Opened, Team, Undecided};
 use crate::Streams;
 use crate::error::CliError;
 use crate::lines::{LINE_BYTES_MAX, Lines};
+use crate::names::short_session;
 use crate::open_table::OpenTable;
 use act::Place;
 use editor::Editor;
@@ -138,7 +138,7 @@ impl Room {
         let (team, attended) = (self.team.clone(), self.guest.attended);
         let Opened { driver, undecided, .. } =
             Driver::reopen(&self.store, session, team, attended, &mut voice)?;
-        let text = format!("Forked. You are now in session {session}.");
+        let text = format!("Forked. You are now in session {}.", short_session(session));
         let mut lines = vec![Line::of(&text, Look::Dim)];
         lines.extend(undecided.as_ref().map(not_asked));
         Ok((Table::start(driver, &voice).map_err(CliError::Input)?, lines))
@@ -167,7 +167,10 @@ impl Room {
         let session = ended?;
         let farewell = match &self.guest.back {
             _ if is_discarded => "Nothing was said, so no session was stored.".to_owned(),
-            Some(back) => format!("Resume with: tertulia chat --session {session}{back}"),
+            Some(back) => {
+                let session = short_session(&session);
+                format!("Resume with: tertulia chat --session {session}{back}")
+            }
             None => return Ok(()),
         };
         // With standard output gone there is nobody left to tell.
@@ -242,7 +245,8 @@ impl Room {
             }
             _ => String::new(),
         };
-        let text = format!("session {} · {names}{you} · /help", driver.session());
+        let session = short_session(driver.session());
+        let text = format!("session {session} · {names}{you} · /help");
         let mut lines = teller.fitted(&[Line::of(&text, Look::Dim)]);
         if !is_new {
             lines.extend(teller.recap(driver.entries(), RECAP));

@@ -1,9 +1,77 @@
-//! The clock of the process, for the commands that need the time of day.
+//! The clock of the process, for the commands that need the time of day, and moments as people read them:
+//! in their own time zone. Programs get UTC or milliseconds instead.
 
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use jiff::tz::TimeZone;
+use tertulia_session::Timestamp;
+
+/// Where people read the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Zone {
+    /// As the system says: TZ, else /etc/localtime.
+    Local,
+    /// UTC.
+    Utc,
+}
 
 /// Milliseconds since the start of 1970, UTC.
 pub(crate) fn now_millis() -> i64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Moments as people of one zone read them.
+pub(crate) struct LocalTime(TimeZone);
+
+impl LocalTime {
+    /// For this zone.
+    pub(crate) fn new(zone: Zone) -> Self {
+        Self(match zone {
+            Zone::Local => TimeZone::system(),
+            Zone::Utc => TimeZone::UTC,
+        })
+    }
+
+    /// The day (`2026-01-31`) and the time (`12:00:00`).
+    pub(crate) fn day_and_time(&self, moment: &Timestamp) -> (String, String) {
+        let Ok(instant) = jiff::Timestamp::from_millisecond(moment.millis()) else {
+            // No calendar has it.
+            let iso = moment.to_iso();
+            let (day, time) = iso.split_once('T').unwrap_or((&iso, ""));
+            return (day.to_owned(), time.chars().take(8).collect());
+        };
+        let local = self.0.to_datetime(instant);
+        let (date, time) = (local.date(), local.time());
+        let (hour, minute, second) = (time.hour(), time.minute(), time.second());
+        (date.to_string(), format!("{hour:02}:{minute:02}:{second:02}"))
+    }
+
+    /// Day and time to the minute: `2026-01-31 12:00`.
+    pub(crate) fn minute(&self, moment: &Timestamp) -> String {
+        let (day, time) = self.day_and_time(moment);
+        format!("{day} {}", time.get(..5).unwrap_or_default())
+    }
+
+    /// The beginning of a day, in milliseconds since 1970.
+    pub(crate) fn midnight(&self, day: jiff::civil::Date) -> Option<i64> {
+        let zoned = self.0.to_zoned(day.at(0, 0, 0, 0)).ok()?;
+        Some(zoned.timestamp().as_millisecond())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_read_in_its_zone() {
+        let moment = Timestamp::from_millis(1_769_900_400_000);
+        let utc = LocalTime::new(Zone::Utc);
+        assert_eq!(utc.minute(&moment), "2026-01-31 23:00");
+        let east = LocalTime(TimeZone::fixed(jiff::tz::offset(2)));
+        assert_eq!(east.day_and_time(&moment), ("2026-02-01".to_owned(), "01:00:00".to_owned()));
+        assert_eq!(east.midnight(jiff::civil::date(2026, 2, 1)), Some(1_769_896_800_000));
+        assert!(!utc.minute(&Timestamp::from_millis(i64::MAX)).is_empty());
+    }
 }

@@ -8,7 +8,6 @@ mod context;
 mod demo;
 mod doctor;
 mod drawing;
-mod entry_name;
 mod files;
 mod init;
 mod prompt_format;
@@ -24,9 +23,8 @@ use crate::args::Command;
 use crate::error::CliError;
 
 pub(crate) use context::of_house;
-pub(crate) use entry_name::{find_entry, turn_of};
 pub(crate) use run::write_wrong_usage;
-pub(crate) use sessions::{NewFile, find_session};
+pub(crate) use sessions::NewFile;
 
 /// Runs a command.
 pub(crate) fn run(command: Command, streams: &mut Streams<'_>) -> Result<(), CliError> {

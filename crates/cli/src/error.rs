@@ -13,6 +13,7 @@ use tertulia_team::{DriveError, PromptLost, SpeakerError, TeamError, UnknownMemb
 
 use crate::lines;
 use crate::model_context::BuildError;
+use crate::names::short;
 use crate::session_file::DocumentError;
 use crate::terminal::visible;
 
@@ -98,9 +99,21 @@ pub(crate) enum CliError {
     /// No session has this id, nor begins with it.
     #[error("there is no session {given}; {}", nearest_hint(.nearest.as_deref()))]
     UnknownSession { given: String, nearest: Option<String> },
-    /// Several sessions begin with this.
-    #[error("{given} is the beginning of several ids; write more of it: {}", .candidates.join(", "))]
-    AmbiguousSession { given: String, candidates: Vec<String> },
+    /// No session of this name to resume.
+    #[error(
+        "there is no session {given}; {}`--new {given}` creates it",
+        .nearest.as_ref().map(|nearest| format!("did you mean {nearest}? ")).unwrap_or_default()
+    )]
+    NothingToResume { given: String, nearest: Option<String> },
+    /// The session that is to be created exists.
+    #[error("session {id} already exists; resume it with `--session {id}`, or use another name")]
+    SessionTaken { id: SessionId },
+    /// A session that another program has open.
+    #[error("session {id} is open in another process; close it or wait, then try again")]
+    OpenElsewhere { id: SessionId },
+    /// Several ids begin with this.
+    #[error("Ambiguous ID \"{given}\"; matches: {matches}")]
+    AmbiguousId { given: String, matches: String },
     /// A check found something, which was told already.
     #[error("{0}")]
     Damaged(String),
@@ -163,11 +176,8 @@ pub(crate) enum CliError {
     )]
     NoTable { place: String, folder: String, elsewhere: String },
     /// No entry has this id, nor begins with it.
-    #[error("there is no entry {given} {}", entries_hint(.session.as_ref()))]
-    UnknownEntry { given: String, session: Option<SessionId> },
-    /// Several entries begin with this.
-    #[error("{given} is the beginning of several ids; write more of it: {candidates}")]
-    AmbiguousEntry { given: String, candidates: String },
+    #[error("there is no entry {given} {}", entries_hint(.nearest.as_deref(), .session.as_ref()))]
+    UnknownEntry { given: String, nearest: Option<String>, session: Option<SessionId> },
     /// An entry that is no turn.
     #[error("{given} is no turn; `{why}` names the turns it led to")]
     NoTurn { given: String, why: String },
@@ -216,8 +226,8 @@ impl CliError {
     /// The same error, where it is known in which session something was looked for.
     pub(crate) fn in_session(self, id: &SessionId) -> Self {
         match self {
-            Self::UnknownEntry { given, .. } => {
-                Self::UnknownEntry { given, session: Some(id.clone()) }
+            Self::UnknownEntry { given, nearest, .. } => {
+                Self::UnknownEntry { given, nearest, session: Some(id.clone()) }
             }
             other => other,
         }
@@ -227,9 +237,18 @@ impl CliError {
     pub(crate) fn tell(&self, stderr: &mut dyn Write) -> ExitCode {
         if !matches!(self, Self::ReaderDone | Self::Unfit) {
             // With standard error gone too there is nobody left to tell.
-            let _ = writeln!(stderr, "tertulia: {}", visible(&self.to_string()));
+            let _ = writeln!(stderr, "tertulia: {}", visible(&self.shown()));
         }
         ExitCode::from(self.code())
+    }
+
+    /// The sentence as people read it: ids are short, but where a short one would not do.
+    fn shown(&self) -> String {
+        let text = self.to_string();
+        match self {
+            Self::UnknownSession { .. } | Self::AmbiguousId { .. } => text,
+            _ => short(&text),
+        }
     }
 
     /// The exit code.
@@ -242,13 +261,15 @@ impl CliError {
             | Self::TeamFile(_)
             | Self::NoTeamFile { .. }
             | Self::Team { .. }
+            | Self::NothingToResume { .. }
+            | Self::SessionTaken { .. }
             | Self::UnknownMember { .. }
             | Self::NoPrompt { .. }
             | Self::OwnAnswer { .. }
             | Self::Speaker(_)
             | Self::TwoSpeakers { .. }
             | Self::Drive(DriveError::Speaker(_))
-            | Self::Store(StoreError::InvalidSessionId(_)) => 2,
+            | Self::Store(StoreError::InvalidSessionId(_) | StoreError::InvalidTitle(_)) => 2,
             Self::NeedsPerson(_) => 3,
             Self::Interrupted(_) => 130,
             _ => 1,
@@ -259,14 +280,16 @@ impl CliError {
 fn nearest_hint(nearest: Option<&str>) -> String {
     match nearest {
         Some(nearest) => format!("did you mean {nearest}?"),
-        None => "`tertulia sessions list` shows those that are there".to_owned(),
+        None => "`tertulia sessions list` shows all".to_owned(),
     }
 }
 
-fn entries_hint(session: Option<&SessionId>) -> String {
-    match session {
-        Some(id) => format!("in session {id}; `tertulia sessions show {id}` lists them"),
-        None => "in this session".to_owned(),
+fn entries_hint(nearest: Option<&str>, session: Option<&SessionId>) -> String {
+    let place = session.map_or("this session".to_owned(), |id| format!("session {id}"));
+    match (nearest, session) {
+        (Some(nearest), _) => format!("in {place}; did you mean {nearest}?"),
+        (None, Some(id)) => format!("in {place}; `tertulia sessions show {id}` lists them"),
+        (None, None) => format!("in {place}"),
     }
 }
 

@@ -15,11 +15,13 @@ mod called;
 mod chat;
 mod clock;
 mod commands;
+mod completing;
 mod error;
 mod leaving;
 mod lines;
 mod logging;
 mod model_context;
+mod names;
 mod open_table;
 mod progress;
 mod project_settings;
@@ -34,11 +36,12 @@ mod team_place;
 mod terminal;
 mod trust_question;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
 use args::Cli;
+pub use clock::Zone;
 use error::CliError;
 
 /// The streams of the process, or stand-ins for them.
@@ -59,6 +62,8 @@ pub struct Streams<'a> {
     pub stdout_has_colour: bool,
     /// Whether only results and errors are wanted.
     pub is_quiet: bool,
+    /// Where people read the clock.
+    pub zone: Zone,
 }
 
 impl Streams<'_> {
@@ -91,6 +96,9 @@ pub fn main_with(
     streams: &mut Streams<'_>,
 ) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(shell) = std::env::var_os(completing::VARIABLE).filter(|shell| !shell.is_empty()) {
+        return complete(&shell, arguments, streams);
+    }
     let wants_events = args::wants_events(&arguments);
     let cli = match Cli::read(arguments) {
         Ok(cli) => cli,
@@ -139,6 +147,16 @@ pub fn wants_colour(
         return Some(false);
     }
     set("FORCE_COLOR").map(|value| value != "0" && value != "false")
+}
+
+/// Answers a shell that wants to complete a command line.
+fn complete(shell: &OsStr, arguments: Vec<OsString>, streams: &mut Streams<'_>) -> ExitCode {
+    let completed = completing::complete(shell, arguments, streams.stdout);
+    match completed.and_then(|completed| streams.stdout.flush().map(|()| completed)) {
+        Ok(true) => ExitCode::SUCCESS,
+        // The shell knows files better, and nobody reads a message at Tab.
+        Ok(false) | Err(_) => ExitCode::FAILURE,
+    }
 }
 
 fn tell_usage(usage: &clap::Error, wants_events: bool, streams: &mut Streams<'_>) -> ExitCode {

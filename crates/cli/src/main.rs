@@ -9,7 +9,7 @@ use std::io::{BufWriter, IsTerminal, stderr, stdin, stdout};
 use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
-use tertulia_cli::{Streams, main_with, wants_colour};
+use tertulia_cli::{Streams, Zone, main_with, wants_colour};
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().collect();
@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         stdout_is_terminal: stdout().is_terminal(),
         stdout_has_colour: AutoStream::choice(&stdout()) != ColorChoice::Never,
         is_quiet: false,
+        zone: Zone::Local,
     };
     main_with(arguments, &mut streams)
 }

@@ -7,8 +7,9 @@ use tertulia_team::{
 };
 
 use crate::args::SessionArg;
-use crate::commands::find_session;
 use crate::error::CliError;
+use crate::names::{Latest, find_session, is_latest};
+use crate::store_place::StorePlace;
 
 /// So many of the sessions that changed last are looked at for a table.
 const SESSIONS_LOOKED_AT: usize = 200;
@@ -36,63 +37,62 @@ pub(crate) fn open(
     attended: bool,
     audience: &mut dyn Audience,
 ) -> Result<OpenTable, CliError> {
-    let id = wanted(arg, store, folder)?;
-    let there = if_there(store, id.clone())?;
-    match there {
-        Some(id) => reopen(&id, store, team, attended, audience),
-        None => {
-            let driver = match Driver::begin(store, id, team.clone(), attended) {
-                // Somebody else has begun it just now.
-                Err(DriveError::Store(StoreError::SessionExists(id))) => {
-                    return reopen(&id, store, team, attended, audience);
-                }
-                begun => begun?,
-            };
-            Ok(OpenTable { driver, is_new: true, differences: Vec::new(), undecided: None })
+    if let Some(id) = resumed(arg, store, folder)? {
+        let Opened { driver, differences, undecided } =
+            Driver::reopen(store, &id, team, attended, audience)?;
+        return Ok(OpenTable { driver, is_new: false, differences, undecided });
+    }
+    let driver = match Driver::begin(store, new_id(arg)?, team, attended) {
+        Err(DriveError::Store(StoreError::SessionExists(id))) => {
+            return Err(CliError::SessionTaken { id });
         }
+        begun => begun?,
+    };
+    Ok(OpenTable { driver, is_new: true, differences: Vec::new(), undecided: None })
+}
+
+/// The store, for whoever resumes a session of it. No file is made for a name that nothing has.
+pub(crate) fn store_to_resume(
+    arg: &SessionArg,
+    place: &StorePlace,
+) -> Result<SessionStore, CliError> {
+    match (place.need(), &arg.session) {
+        (Err(CliError::NoSessions { .. }), Some(given))
+            if may_be_created(arg) && !is_latest(given) =>
+        {
+            Err(CliError::NothingToResume { given: given.clone(), nearest: None })
+        }
+        (store, _) => store,
     }
 }
 
-fn reopen(
-    id: &SessionId,
-    store: &SessionStore,
-    team: Team,
-    attended: bool,
-    audience: &mut dyn Audience,
-) -> Result<OpenTable, CliError> {
-    let Opened { driver, differences, undecided } =
-        Driver::reopen(store, id, team, attended, audience)?;
-    Ok(OpenTable { driver, is_new: false, differences, undecided })
-}
-
-/// The session that is meant, if it is there already.
-pub(crate) fn existing(
-    arg: &SessionArg,
-    store: &SessionStore,
-    folder: &str,
-) -> Result<Option<SessionId>, CliError> {
-    if_there(store, wanted(arg, store, folder)?)
-}
-
-/// The id that is meant; none for a session that gets one when it is begun.
-fn wanted(
+/// The session that is resumed; none if one is created.
+pub(crate) fn resumed(
     arg: &SessionArg,
     store: &SessionStore,
     folder: &str,
 ) -> Result<Option<SessionId>, CliError> {
     match &arg.session {
-        Some(given) if arg.go_on => find_session(store, given).map(Some),
-        Some(given) => Ok(Some(SessionId::parse(given).map_err(StoreError::from)?)),
+        Some(given) => match find_session(store, given, Latest::OfFolder(folder)) {
+            Err(CliError::UnknownSession { given, nearest }) if may_be_created(arg) => {
+                Err(CliError::NothingToResume { given, nearest })
+            }
+            found => found.map(Some),
+        },
         None if arg.go_on => newest_table(store, folder).map(Some),
         None => Ok(None),
     }
 }
 
-fn if_there(store: &SessionStore, id: Option<SessionId>) -> Result<Option<SessionId>, CliError> {
-    match id {
-        Some(id) => Ok(store.has(&id)?.then_some(id)),
-        None => Ok(None),
-    }
+/// The id that a new session is to have; none for one that the store makes.
+pub(crate) fn new_id(arg: &SessionArg) -> Result<Option<SessionId>, CliError> {
+    let id = arg.new.as_deref().map(SessionId::parse).transpose();
+    Ok(id.map_err(StoreError::from)?)
+}
+
+/// Whether `--new` with the same name would do instead.
+fn may_be_created(arg: &SessionArg) -> bool {
+    arg.session.as_deref().is_some_and(|given| SessionId::parse(given).is_ok())
 }
 
 /// The session of the table of this folder that changed last.

@@ -66,6 +66,11 @@ impl StorePlace {
         self.open_existing()?.ok_or_else(|| CliError::NoSessions { place: self.url.to_string() })
     }
 
+    /// Whether it is a file of this machine.
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(self.url, StoreUrl::Sqlite(_))
+    }
+
     /// Whether all of it is gone when this program ends.
     pub(crate) fn is_forgotten(&self) -> bool {
         self.url == StoreUrl::Memory

@@ -56,6 +56,15 @@ impl TeamPlace {
         Self::of(found.origin, opened, streams)
     }
 
+    /// The folder that a team belongs to, as [`Self::read`] gives it, without reading who is in it.
+    pub(crate) fn folder(arg: &TeamFileArg) -> Result<String, CliError> {
+        let found = find(arg)?.filter(|found| found.origin == Origin::Project);
+        Ok(match found {
+            Some(found) => shown(&file::open(&found.path)?.folder),
+            None => shown(project(&working_folder()?)),
+        })
+    }
+
     /// The members that need no file.
     fn house() -> Result<Self, CliError> {
         let base = working_folder()?;

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use tertulia_cli::{Streams, main_with};
+use tertulia_cli::{Streams, Zone, main_with};
 use tertulia_context::tokens::Tokenizer;
 
 fn build(input: &str) {
@@ -18,6 +18,7 @@ fn build(input: &str) {
         stdout_is_terminal: false,
         stdout_has_colour: false,
         is_quiet: false,
+        zone: Zone::Utc,
     };
     let arguments = ["tertulia", "build", "--model", "gpt-5", "--budget", "1000"];
     let code = main_with(arguments.map(OsString::from), &mut streams);

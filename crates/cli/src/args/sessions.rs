@@ -7,9 +7,10 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::values::{when, whole_number};
 use super::{LineLimit, StoreArg, When};
 
-/// List, read, search, branch, redact, move and check stored sessions
+/// List, read, search, rename, branch, redact, move and check stored sessions
 ///
-/// A session may be named by a unique beginning of its id. docs/sessions.md says what is promised.
+/// SESSION is latest (or -), an ID, a unique prefix of an ID or of its last part, or a title. ENTRY is an ID
+/// or a unique prefix of one. docs/sessions.md has more.
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct SessionsArgs {
@@ -24,6 +25,7 @@ pub(crate) enum SessionsCommand {
     List(ListArgs),
     Show(ShowArgs),
     Search(SearchArgs),
+    Rename(RenameArgs),
     Branch(BranchArgs),
     Redact(RedactArgs),
     Export(ExportArgs),
@@ -49,7 +51,7 @@ pub(crate) struct ListArgs {
     /// Only ids that begin with this
     #[arg(long, value_name = "TEXT")]
     pub(crate) prefix: Option<String>,
-    /// At most so many; 0 for all
+    /// Maximum number of results (0 = no limit)
     #[arg(long, value_name = "N", value_parser = whole_number, default_value_t = 50)]
     pub(crate) limit: usize,
     /// Print one JSON object per session
@@ -59,18 +61,26 @@ pub(crate) struct ListArgs {
 
 /// Show what was said in a session
 ///
-/// All entries in the order in which they were appended, with times in UTC and the id of each entry. What
-/// was redacted is marked.
+/// Messages, tool calls, tasks, summaries and failures, oldest first, with local times and short IDs. The
+/// bookkeeping of turns is left out; --all shows it. Redacted entries are marked.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  tertulia sessions show
   tertulia sessions show login-page --tail 20
+  tertulia sessions show latest --messages
   tertulia sessions show login-page --follow
   tertulia sessions show login-page --json | jq .type")]
 pub(crate) struct ShowArgs {
-    /// The session
-    #[arg(value_name = "ID")]
-    pub(crate) session: String,
-    /// Only the newest entries, at most so many
+    /// The session [default: the newest]
+    #[arg(value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+    /// Only what was said
+    #[arg(long)]
+    pub(crate) messages: bool,
+    /// Also the bookkeeping of turns, costs and settings
+    #[arg(long, conflicts_with = "messages")]
+    pub(crate) all: bool,
+    /// Only the newest N of what is shown
     #[arg(long, value_name = "N", value_parser = whole_number, conflicts_with = "from")]
     pub(crate) tail: Option<usize>,
     /// Only this entry and those after it
@@ -79,11 +89,12 @@ pub(crate) struct ShowArgs {
     /// Only the branch that ends in this entry
     #[arg(long, value_name = "ENTRY")]
     pub(crate) branch: Option<String>,
-    /// Wait for new entries and show them as they land
+    /// Wait for new entries and show them as they arrive
     #[arg(long, conflicts_with = "branch")]
     pub(crate) follow: bool,
-    /// Print one entry record per line, as docs/session-record.md describes it
-    #[arg(long)]
+    /// Print one entry record per line, as docs/session-record.md describes it; all entries, or with
+    /// --messages the messages
+    #[arg(long, conflicts_with = "all")]
     pub(crate) json: bool,
 }
 
@@ -99,7 +110,7 @@ pub(crate) struct SearchArgs {
     #[arg(value_name = "QUERY")]
     pub(crate) query: String,
     /// Only in this session
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "SESSION")]
     pub(crate) session: Option<String>,
     /// Only what this speaker said: an id or a name
     #[arg(long, value_name = "NAME")]
@@ -113,7 +124,7 @@ pub(crate) struct SearchArgs {
     /// Said before this moment
     #[arg(long, value_name = "WHEN", value_parser = when)]
     pub(crate) until: Option<When>,
-    /// At most so many
+    /// Maximum number of results
     #[arg(long, value_name = "N", value_parser = whole_number, default_value_t = 20)]
     pub(crate) limit: usize,
     /// Print one JSON object per hit
@@ -121,19 +132,39 @@ pub(crate) struct SearchArgs {
     pub(crate) json: bool,
 }
 
-/// Go on from an earlier entry, in the same session or a new one
+/// Give a session a title
+///
+/// The title is shown in lists, and names the session wherever an ID does. It is part of the session, so it
+/// travels with exports and backups. An empty title removes it.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tertulia sessions rename latest 'Login page'
+  tertulia chat --session 'login page'")]
+pub(crate) struct RenameArgs {
+    /// The session
+    #[arg(value_name = "SESSION")]
+    pub(crate) session: String,
+    /// The title, at most 80 characters
+    #[arg(value_name = "TITLE")]
+    pub(crate) title: String,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Continue from an earlier entry, in the same session or a new one
 ///
 /// What is appended next follows that entry; what came after it stays in the log, on its own branch. Prints
-/// the id of the entry that says so, or with --into the id of the new session.
+/// the ID of the entry that records this, or with --into the ID of the new session.
 #[derive(Debug, Args)]
 pub(crate) struct BranchArgs {
     /// The session
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "SESSION")]
     pub(crate) session: String,
     /// The entry
     #[arg(value_name = "ENTRY")]
     pub(crate) entry: String,
-    /// Copy the branch that ends in the entry into a new session of this id
+    /// Copy the branch that ends in the entry into a new session of this ID
     #[arg(long, value_name = "NEW")]
     pub(crate) into: Option<String>,
     /// Print a JSON object
@@ -148,7 +179,7 @@ pub(crate) struct BranchArgs {
 #[derive(Debug, Args)]
 pub(crate) struct RedactArgs {
     /// The session
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "SESSION")]
     pub(crate) session: String,
     /// The entry
     #[arg(value_name = "ENTRY")]
@@ -163,24 +194,25 @@ pub(crate) struct RedactArgs {
 
 /// Write a session to standard output or a file
 ///
-/// jsonl is the whole log, one entry per line, and gives the same session when it is imported. snapshot
-/// (importSnapshot, tertulia context) and agent-chatter (session file, schema 1.0) hold the messages of the
-/// current branch; what they cannot hold is counted on standard error.
+/// jsonl is the whole log, one entry per line, and gives the same session when it is imported. markdown is
+/// for people to read. snapshot (importSnapshot, tertulia context) and agent-chatter (session file, schema
+/// 1.0) hold the messages of the current branch; what they cannot hold is counted on standard error.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia sessions export login-page -o login-page.jsonl
+  tertulia sessions export latest --format markdown -o talk.md
   tertulia sessions export login-page --format snapshot | tertulia context --snapshot -")]
 pub(crate) struct ExportArgs {
     /// The session
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "SESSION")]
     pub(crate) session: String,
-    /// The form
+    /// The file format
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     pub(crate) format: FileFormat,
-    /// The file, which only you will be able to read; without it, or with -, standard output
+    /// Output file (readable only by you); without it, or with -, standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Replace the file if it is there
+    /// Replace the file if it exists
     #[arg(long, requires = "output")]
     pub(crate) force: bool,
 }
@@ -216,7 +248,7 @@ pub(crate) struct ImportArgs {
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
     /// The session; without it, all of them and the database as a whole
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "SESSION")]
     pub(crate) session: Option<String>,
     /// Print one JSON object per session
     #[arg(long)]
@@ -225,11 +257,11 @@ pub(crate) struct VerifyArgs {
 
 /// Delete a session for good
 ///
-/// Asks first. With --yes it does not, and the id must be given in full.
+/// Asks first. --yes skips the prompt and requires the full ID.
 #[derive(Debug, Args)]
 pub(crate) struct DeleteArgs {
     /// The session
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "SESSION")]
     pub(crate) session: String,
     /// Do not ask
     #[arg(long)]
@@ -244,7 +276,7 @@ pub(crate) struct DeleteArgs {
 /// Others may go on writing meanwhile.
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
-    /// The file, which must not be there yet
+    /// Output file (must not exist)
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Print a JSON object
@@ -270,6 +302,8 @@ pub(crate) struct RestoreArgs {
 pub(crate) enum FileFormat {
     /// The whole log, one entry per line
     Jsonl,
+    /// The messages of the current branch, as a document
+    Markdown,
     /// The messages as importSnapshot reads them
     Snapshot,
     /// The session file of agent-chatter, schema 1.0

@@ -49,9 +49,14 @@ pub(crate) struct DoctorArgs {
 }
 
 /// Generate shell completions
+///
+/// The scripts for bash, zsh and fish also complete members, sessions, entries, models and formats. Completing
+/// starts no agent and writes no file.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:
-  tertulia completions bash > ~/.local/share/bash-completion/completions/tertulia")]
+#[command(after_help = "Examples:
+  tertulia completions bash > ~/.local/share/bash-completion/completions/tertulia
+  echo 'source <(tertulia completions zsh)' >> ~/.zshrc
+  tertulia completions fish > ~/.config/fish/completions/tertulia.fish")]
 pub(crate) struct CompletionsArgs {
     /// The shell
     #[arg(value_name = "SHELL")]

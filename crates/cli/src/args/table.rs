@@ -27,10 +27,13 @@ pub(crate) struct TeamArg {
 /// Which conversation.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SessionArg {
-    /// The session to go on with; one of this id is begun if there is none
-    #[arg(long, value_name = "ID")]
+    /// Resume this session: latest, an ID, a unique part of it, or a title
+    #[arg(long, value_name = "SESSION")]
     pub(crate) session: Option<String>,
-    /// Go on with the session, or with the newest table of this folder
+    /// Create a session of this name
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["session", "go_on"])]
+    pub(crate) new: Option<String>,
+    /// Resume the newest session of this folder, or the one that --session names
     #[arg(long = "continue")]
     pub(crate) go_on: bool,
 }
@@ -63,7 +66,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) session: SessionArg,
     /// Retry a failed, cancelled or interrupted turn (a unique prefix is enough)
-    #[arg(long, value_name = "TURN", conflicts_with_all = ["text", "member", "speaker"])]
+    #[arg(long, value_name = "TURN", conflicts_with_all = ["text", "member", "speaker", "new"])]
     pub(crate) repeat: Option<String>,
     /// Pause and ask a person after this many turns of agents
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -83,14 +86,15 @@ pub(crate) struct RunArgs {
 /// from the log again; nothing is stored.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  tertulia why
   tertulia why e-4f1c
   tertulia why e-4f1c --session login-page --json")]
 pub(crate) struct WhyArgs {
-    /// The entry; a unique beginning of its id is enough
+    /// The entry (a unique prefix is enough) [default: the newest message]
     #[arg(value_name = "ENTRY")]
-    pub(crate) entry: String,
-    /// The session; without it, the newest table of this folder
-    #[arg(long, value_name = "ID")]
+    pub(crate) entry: Option<String>,
+    /// The session: latest, an ID, a unique part of it, or a title [default: the newest of this folder]
+    #[arg(long, value_name = "SESSION")]
     pub(crate) session: Option<String>,
     /// Print one JSON object per decision
     #[arg(long)]
@@ -107,12 +111,13 @@ pub(crate) struct WhyArgs {
 /// leads to. Exit codes: 0 all are the same, 1 some differ.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  tertulia replay
   tertulia replay login-page
   tertulia replay login-page --team other.toml")]
 pub(crate) struct ReplayArgs {
-    /// The session; a unique beginning of its id is enough
+    /// The session: latest, an ID, a unique part of it, or a title [default: the newest of this folder]
     #[arg(value_name = "SESSION")]
-    pub(crate) session: String,
+    pub(crate) session: Option<String>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

@@ -5,20 +5,25 @@ use tertulia_context::tokens::Tokenizer;
 use tertulia_dialect::Dialect;
 use tertulia_session::Timestamp;
 
+use crate::clock::LocalTime;
+
 /// A moment as it is typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum When {
     /// This moment.
     At(Timestamp),
+    /// The beginning of this day, where the person is.
+    Day(jiff::civil::Date),
     /// So many milliseconds before now.
     Ago(i64),
 }
 
 impl When {
     /// The moment, if it is now this late.
-    pub(crate) fn resolve(&self, now_millis: i64) -> Timestamp {
+    pub(crate) fn resolve(&self, now_millis: i64, local: &LocalTime) -> Timestamp {
         match self {
             Self::At(moment) => moment.clone(),
+            Self::Day(day) => Timestamp::from_millis(local.midnight(*day).unwrap_or(now_millis)),
             Self::Ago(millis) => Timestamp::from_millis(now_millis.saturating_sub(*millis)),
         }
     }
@@ -33,8 +38,9 @@ pub(super) fn when(text: &str) -> Result<When, String> {
     if let Some(moment) = Timestamp::parse(text) {
         return Ok(When::At(moment));
     }
-    if let Some(midnight) = Timestamp::parse(&format!("{text}T00:00:00Z")) {
-        return Ok(When::At(midnight));
+    let is_date = text.len() == "2026-01-31".len() && text.matches('-').count() == 2;
+    if let Some(day) = text.parse().ok().filter(|_| is_date) {
+        return Ok(When::Day(day));
     }
     let units = [("m", 60), ("h", 3600), ("d", 86_400), ("w", 604_800)];
     let unit = units.into_iter().find_map(|(unit, size)| Some((text.strip_suffix(unit)?, size)));
@@ -83,11 +89,12 @@ mod tests {
 
     #[test]
     fn moments_are_dates_or_how_long_ago() {
-        let noon = when("2026-01-31T12:00:00Z").unwrap().resolve(0);
+        let utc = LocalTime::new(crate::Zone::Utc);
+        let noon = when("2026-01-31T12:00:00Z").unwrap().resolve(0, &utc);
         assert_eq!(noon.millis(), 1_769_860_800_000);
-        assert_eq!(when("2026-01-31").unwrap().resolve(0).millis(), 1_769_817_600_000);
+        assert_eq!(when("2026-01-31").unwrap().resolve(0, &utc).millis(), 1_769_817_600_000);
         assert_eq!(when("2h"), Ok(When::Ago(7_200_000)));
-        assert_eq!(when("3d").unwrap().resolve(i64::MIN).millis(), i64::MIN);
+        assert_eq!(when("3d").unwrap().resolve(i64::MIN, &utc).millis(), i64::MIN);
         for wrong in ["", "yesterday", "d", "-1d", "1.5h", "2026-13-01", "99999999999w"] {
             assert!(when(wrong).is_err(), "{wrong}");
         }

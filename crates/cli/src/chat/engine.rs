@@ -109,7 +109,7 @@ impl Voice {
 
     /// Says something that is no error.
     pub(crate) fn remark(&self, text: &str) {
-        self.say(Heard::Lines(Line::all_of(&super::short::short(text), Look::Dim)));
+        self.say(Heard::Lines(Line::all_of(&crate::names::short(text), Look::Dim)));
     }
 }
 

@@ -5,6 +5,7 @@ use tertulia_store::StoreError;
 use tertulia_team::UnknownMember;
 
 use crate::error::CliError;
+use crate::names::short;
 use crate::terminal::excerpt;
 
 /// How much of what was typed is said again.
@@ -24,13 +25,11 @@ pub(crate) enum Refusal {
     OnlyPeople,
     /// No entry has this id, nor begins with it.
     #[error(
-        "there is no entry {} in this session; /why and /queue name some",
-        excerpt(.given, GIVEN_COLUMNS)
+        "there is no entry {} in this session; {}",
+        excerpt(.given, GIVEN_COLUMNS),
+        nearest_hint(.nearest.as_deref())
     )]
-    UnknownEntry { given: String },
-    /// Several entries begin with this.
-    #[error("{given} is the beginning of several ids; write more of it: {candidates}")]
-    AmbiguousEntry { given: String, candidates: String },
+    UnknownEntry { given: String, nearest: Option<String> },
     /// An entry that is no turn.
     #[error("this entry is no turn; /queue and /why name them")]
     NoTurn,
@@ -55,11 +54,15 @@ impl Refusal {
     /// Why an entry was not found.
     pub(crate) fn of(error: CliError) -> Self {
         match error {
-            CliError::UnknownEntry { given, .. } => Self::UnknownEntry { given },
-            CliError::AmbiguousEntry { given, candidates } => {
-                Self::AmbiguousEntry { given, candidates }
-            }
+            CliError::UnknownEntry { given, nearest, .. } => Self::UnknownEntry { given, nearest },
             other => Self::Other(other),
         }
+    }
+}
+
+fn nearest_hint(nearest: Option<&str>) -> String {
+    match nearest {
+        Some(nearest) => format!("did you mean {}?", short(nearest)),
+        None => "/why and /queue show some".to_owned(),
     }
 }

@@ -11,10 +11,9 @@ use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
 use tertulia_team::{Compacted, Driver, Status, TeamMember};
 
 use super::refusal::Refusal;
-use super::short::short;
 use super::style::{Line, Look};
 use super::teller::Figures;
-use crate::commands::{find_entry, turn_of};
+use crate::names::{find_entry, newest_message, short, turn_of};
 use crate::terminal::{counted, excerpt, grouped};
 pub(crate) use context::context;
 pub(crate) use members::members;
@@ -86,8 +85,7 @@ fn turn_lines(driver: &Driver, does: &str, turn: &EntryId) -> Vec<Line> {
 pub(crate) fn why(driver: &Driver, given: &str) -> Vec<Line> {
     let entries = driver.entries();
     let entry = if given.is_empty() {
-        let mut messages = entries.iter().rev();
-        messages.find(|entry| matches!(entry.kind, EntryKind::Message(_)))
+        newest_message(entries)
     } else {
         match named(driver, given) {
             Ok(entry) => Some(entry),
@@ -193,7 +191,7 @@ fn member_of<'d>(driver: &'d Driver, turn: &EntryId) -> Option<&'d str> {
 
 /// The entry that is meant, by its id or a beginning of it.
 pub(crate) fn named<'d>(driver: &'d Driver, given: &str) -> Result<&'d Entry, Refusal> {
-    find_entry(driver.entries().iter(), given).map_err(Refusal::of)
+    find_entry(driver.entries(), given).map_err(Refusal::of)
 }
 
 /// The turn that is to be repeated: by its id, or the newest one of a member.

@@ -17,9 +17,8 @@ use tertulia_team::{
 
 use super::engine::Heard;
 use super::markdown::{Markdown, wrap};
-use super::short::short;
 use super::style::{Hue, Line, Look};
-use crate::commands::turn_of;
+use crate::names::{short, turn_of};
 use crate::shown::Shown;
 use crate::terminal::counted;
 pub(crate) use answering::{Meant, meant};

@@ -14,13 +14,13 @@ use tertulia_session::record::EntryLines;
 use tertulia_store::{Append, SessionId, SessionStore};
 
 use super::files::{name, read_text};
-use super::sessions::find_session;
 use crate::Streams;
 use crate::args::BuildArgs;
 use crate::error::CliError;
 use crate::model_context::{
     BuildError, BuildInput, BuildOutput, Messages, Overrides, Rendered, Unused,
 };
+use crate::names::{Latest, find_session};
 use crate::store_place::StorePlace;
 use crate::stored_log::StoredLog;
 use crate::terminal::visible;
@@ -65,7 +65,7 @@ impl Stored {
     fn load(args: &BuildArgs) -> Result<Option<Self>, CliError> {
         let Some(given) = &args.session else { return Ok(None) };
         let store = StorePlace::read(&args.store)?.need()?;
-        let session = find_session(&store, given)?;
+        let session = find_session(&store, given, Latest::OfStore)?;
         let log = StoredLog::load(&store, &session)?;
         Ok(Some(Self { store, session, log }))
     }

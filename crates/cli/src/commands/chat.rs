@@ -26,7 +26,10 @@ pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result<(), CliE
     let place = StorePlace::read(&args.store)?;
     let is_forgotten = place.is_forgotten();
     let back = (!is_forgotten).then(|| way_back(args));
-    let store = if args.session.go_on { place.need()? } else { place.open()? };
+    let store = match args.session.go_on || args.session.session.is_some() {
+        true => open_table::store_to_resume(&args.session, &place)?,
+        false => place.open()?,
+    };
     let is_terminal = streams.stdin_is_terminal && streams.stdout_is_terminal && !is_dumb();
     let home = store_place::home().ok();
     let guest = Guest { speaker, back, attended: is_terminal };

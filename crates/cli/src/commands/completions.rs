@@ -1,10 +1,12 @@
 //! `tertulia completions` and `tertulia man`: what the declaration of the arguments says, for shells and
-//! for `man`.
+//! for `man`. The scripts of bash, zsh and fish ask [`crate::completing`].
 
+use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
 use clap::Command;
+use clap_complete::Shell;
 use clap_mangen::Man;
 
 use crate::Streams;
@@ -18,9 +20,18 @@ pub(crate) fn completions(
     args: &CompletionsArgs,
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
-    // Into memory first: a reader that has enough is no failure.
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::declared(), NAME, &mut script);
+    let script = match args.shell {
+        Shell::Bash => Cow::Borrowed(include_bytes!("completions/tertulia.bash").as_slice()),
+        Shell::Zsh => Cow::Borrowed(include_bytes!("completions/tertulia.zsh").as_slice()),
+        Shell::Fish => Cow::Borrowed(include_bytes!("completions/tertulia.fish").as_slice()),
+        // These know commands and flags.
+        shell => {
+            // Into memory first: a reader that has enough is no failure.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::declared(), NAME, &mut script);
+            Cow::Owned(script)
+        }
+    };
     streams.stdout.write_all(&script).map_err(CliError::output)
 }
 

@@ -18,10 +18,10 @@ use tertulia_context::{
 
 use super::files::{name, read_text};
 use super::prompt_format::choose_assembler;
-use super::sessions::find_session;
 use crate::Streams;
 use crate::args::{ContextArgs, PromptPart, WhitespaceArg};
 use crate::error::CliError;
+use crate::names::{Latest, find_session};
 use crate::store_place::StorePlace;
 use crate::terminal::{counted, visible};
 pub(super) use member::explain;
@@ -189,7 +189,7 @@ fn read_conversation(
         return Ok((name(path), read_snapshot(path, streams)?));
     };
     let store = StorePlace::read(&args.store)?.need()?;
-    let session = find_session(&store, given)?;
+    let session = find_session(&store, given, Latest::OfStore)?;
     let ending = stored::read_ending(&store, &session, window(args))?;
     // Nothing was written, and the process ends soon: closing the file would be for nobody.
     std::mem::forget(store);

@@ -5,11 +5,11 @@ use tertulia_session::{EntryId, EntryKind, TurnState};
 use tertulia_store::Range;
 use tertulia_team::{Difference, Machine};
 
-use super::find_session;
 use super::sessions::{counted, tell, write_json};
 use crate::Streams;
 use crate::args::ReplayArgs;
 use crate::error::CliError;
+use crate::names::{Latest, find_session, short};
 use crate::store_place::StorePlace;
 use crate::team_place::TeamPlace;
 use crate::terminal::visible;
@@ -37,9 +37,10 @@ struct DifferenceRecord<'a> {
 }
 
 pub(crate) fn run(args: &ReplayArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
-    let team = TeamPlace::read(&args.team, streams)?.team;
+    let TeamPlace { team, folder, .. } = TeamPlace::read(&args.team, streams)?;
     let store = StorePlace::read(&args.store)?.need()?;
-    let session = find_session(&store, &args.session)?;
+    let given = args.session.as_deref().unwrap_or("latest");
+    let session = find_session(&store, given, Latest::OfFolder(&folder))?;
     let stored = store.load(&session, &Range::Branch { tail: None, limit: None })?;
     let entries = stored.iter().map(|stored| &stored.entry);
     let is_start = |kind: &EntryKind| matches!(kind, EntryKind::Turn(turn) if turn.state == TurnState::Started);
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &ReplayArgs, streams: &mut Streams<'_>) -> Result<(), Cl
     } else {
         for difference in &differences {
             let line = difference.to_string();
-            writeln!(streams.stdout, "{}", visible(&line)).map_err(CliError::output)?;
+            writeln!(streams.stdout, "{}", visible(&short(&line))).map_err(CliError::output)?;
         }
     }
     let turns = counted(turns as u64, "turn", "turns");
@@ -76,7 +77,7 @@ pub(crate) fn run(args: &ReplayArgs, streams: &mut Streams<'_>) -> Result<(), Cl
     let count = counted(differences.len() as u64, "difference", "differences");
     let count = if more { format!("{count} and perhaps more") } else { count };
     Err(CliError::Different(format!(
-        "{turns}, {count}. The recorded decisions are kept; nothing was changed"
+        "{turns}, {count}; the recorded decisions are kept; nothing was changed"
     )))
 }
 

@@ -17,13 +17,13 @@ use tertulia_team::{
     TeamMember, Why,
 };
 
-use super::entry_name::{find_entry, turn_of};
 use super::files::read_text;
 use crate::Streams;
 use crate::advice::{same_place, same_store};
 use crate::args::{RunArgs, SessionArg};
 use crate::called::nobody_called;
 use crate::error::CliError;
+use crate::names::{find_entry, short_session, turn_of};
 use crate::open_table::{self, OpenTable};
 use crate::shown::Shown;
 use crate::store_place::StorePlace;
@@ -127,6 +127,7 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
 
 /// The flags that lead back to this table.
 fn way_back(args: &RunArgs, session: &SessionId) -> String {
+    let session = short_session(session);
     format!("{} --session {session}", same_place(&args.team.file, &args.store))
 }
 
@@ -162,29 +163,29 @@ fn waiting(driver: &Driver) -> Vec<&str> {
     names
 }
 
-/// The store and the session, as far as they are there. A session that is named may be begun; one to go on
-/// with must be there.
+/// The store and the session that is resumed. A session is created with the first message, not before.
 fn look_for(
     session: &SessionArg,
     place: &StorePlace,
     folder: &str,
 ) -> Result<(Option<SessionStore>, Option<SessionId>), CliError> {
-    let store = match (session.go_on, &session.session) {
-        (true, _) => Some(place.need()?),
-        (false, Some(_)) => place.open_existing()?,
-        (false, None) => None,
-    };
-    let id = match &store {
-        Some(store) => open_table::existing(session, store, folder)?,
-        None => None,
-    };
-    Ok((store, id))
+    if !session.go_on && session.session.is_none() {
+        let store = match open_table::new_id(session)? {
+            Some(_) => place.open_existing()?,
+            None => None,
+        };
+        return Ok((store, None));
+    }
+    let store = open_table::store_to_resume(session, place)?;
+    let id = open_table::resumed(session, &store, folder)?;
+    Ok((Some(store), id))
 }
 
 fn session_arg(args: &RunArgs) -> SessionArg {
-    let SessionArg { session, go_on } = &args.session;
-    // A turn that is repeated is one of a table that is there.
-    SessionArg { session: session.clone(), go_on: *go_on || args.repeat.is_some() }
+    let SessionArg { session, new, go_on } = &args.session;
+    // A turn that is repeated is one of a session that exists.
+    let go_on = *go_on || args.repeat.is_some();
+    SessionArg { session: session.clone(), new: new.clone(), go_on }
 }
 
 fn read_wish(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Wish, CliError> {
@@ -284,7 +285,7 @@ fn ask(
 
 fn turn_to_repeat(driver: &Driver, args: &RunArgs, given: &str) -> Result<EntryId, CliError> {
     let session = driver.session();
-    let found = find_entry(driver.entries().iter(), given);
+    let found = find_entry(driver.entries(), given);
     let entry = found.map_err(|error| error.in_session(session))?;
     turn_of(entry).ok_or_else(|| {
         let given = entry.id.to_string();

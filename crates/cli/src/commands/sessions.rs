@@ -5,7 +5,6 @@ mod copies;
 mod export;
 mod import;
 mod list;
-mod names;
 mod search;
 mod show;
 mod source;
@@ -15,17 +14,17 @@ mod verify;
 use std::borrow::Cow;
 
 use serde::Serialize;
-use tertulia_store::SessionStore;
+use tertulia_store::{SessionId, SessionStore};
 
 use crate::Streams;
 use crate::args::{SessionsArgs, SessionsCommand};
 use crate::error::CliError;
+use crate::names::{Latest, find_session, short};
 use crate::store_place::StorePlace;
 pub(super) use crate::terminal::counted;
 use crate::terminal::visible;
 
 pub(crate) use export::NewFile;
-pub(crate) use names::find_session;
 
 pub(crate) fn run(args: &SessionsArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let place = StorePlace::read(&args.store)?;
@@ -33,6 +32,7 @@ pub(crate) fn run(args: &SessionsArgs, streams: &mut Streams<'_>) -> Result<(), 
         SessionsCommand::List(args) => list::run(args, &place, streams),
         SessionsCommand::Show(args) => show::run(args, &place, streams),
         SessionsCommand::Search(args) => search::run(args, &place, streams),
+        SessionsCommand::Rename(args) => changes::rename(args, &place, streams),
         SessionsCommand::Branch(args) => changes::branch(args, &place, streams),
         SessionsCommand::Redact(args) => changes::redact(args, &place, streams),
         SessionsCommand::Export(args) => export::run(args, &place, streams),
@@ -66,8 +66,16 @@ fn open_or_tell(
     Ok(store)
 }
 
-/// Says something to the person.
+/// The session that is meant; the newest one of the store if none was named.
+fn session_or_latest(store: &SessionStore, given: Option<&str>) -> Result<SessionId, CliError> {
+    match given {
+        Some(given) => find_session(store, given, Latest::OfStore),
+        None => Latest::OfStore.find(store),
+    }
+}
+
+/// Says something to the person, with ids cut short.
 pub(super) fn tell(streams: &mut Streams<'_>, line: &str) {
     // With standard error gone there is nobody left to tell.
-    let _ = writeln!(streams.notes(), "tertulia: {}", visible(line));
+    let _ = writeln!(streams.notes(), "tertulia: {}", visible(&short(line)));
 }

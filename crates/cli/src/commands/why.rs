@@ -6,13 +6,11 @@ use tertulia_session::{Entry, EntryId, EntryKind};
 use tertulia_store::Range;
 use tertulia_team::{Cause, Decision, Machine, reached_nobody};
 
-use super::entry_name::find_entry;
-use super::find_session;
 use super::sessions::{tell, write_json};
 use crate::Streams;
 use crate::args::WhyArgs;
 use crate::error::CliError;
-use crate::open_table::newest_table;
+use crate::names::{Latest, find_entry, find_session, newest_message, short};
 use crate::store_place::StorePlace;
 use crate::team_place::TeamPlace;
 use crate::terminal::visible;
@@ -36,14 +34,21 @@ struct DecisionRecord<'a> {
 pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let TeamPlace { team, folder, .. } = TeamPlace::read(&args.team, streams)?;
     let store = StorePlace::read(&args.store)?.need()?;
-    let session = match &args.session {
-        Some(given) => find_session(&store, given)?,
-        None => newest_table(&store, &folder)?,
-    };
+    let given = args.session.as_deref().unwrap_or("latest");
+    let session = find_session(&store, given, Latest::OfFolder(&folder))?;
     let stored = store.load(&session, &Range::Branch { tail: None, limit: None })?;
-    let entries = stored.iter().map(|stored| &stored.entry);
-    let entry = find_entry(entries.clone(), &args.entry);
-    let entry = entry.map_err(|error| error.in_session(&session))?;
+    let log: Vec<Entry> = stored.into_iter().map(|stored| stored.entry).collect();
+    let entry = match &args.entry {
+        Some(given) => find_entry(&log, given).map_err(|error| error.in_session(&session))?,
+        None => match newest_message(&log) {
+            Some(entry) => entry,
+            None => {
+                tell(streams, &format!("nothing was said yet in session {session}"));
+                return Ok(());
+            }
+        },
+    };
+    let entries = log.iter();
     let recorded = recorded(entries.clone(), &entry.id);
     let machine = Machine::replay(team.table().clone(), entries).machine;
     let decided = machine.why(entry.id.as_str());
@@ -54,8 +59,8 @@ pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result<(), CliEr
     let decisions = if is_same && was_heard { decided } else { recorded.iter().collect() };
     if !is_same && !recorded.is_empty() {
         let line = format!(
-            "with the team that sits there now this would be decided otherwise; \
-             `tertulia replay {session}` tells how"
+            "this decision would differ with the current team file; `tertulia replay {session}` \
+             shows how"
         );
         tell(streams, &line);
     }
@@ -70,7 +75,7 @@ pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result<(), CliEr
     }
     for decision in decisions {
         let line = decision.to_string();
-        writeln!(streams.stdout, "{}", visible(&line)).map_err(CliError::output)?;
+        writeln!(streams.stdout, "{}", visible(&short(&line))).map_err(CliError::output)?;
     }
     Ok(())
 }

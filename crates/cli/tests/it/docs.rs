@@ -96,8 +96,8 @@ fn the_command_reference_prints_the_help_of_every_command() {
         "man",
     ];
     let sessions = [
-        "list", "show", "search", "branch", "redact", "export", "import", "verify", "delete",
-        "backup", "restore",
+        "list", "show", "search", "rename", "branch", "redact", "export", "import", "verify",
+        "delete", "backup", "restore",
     ];
     let alone = commands.map(|command| vec![command]).into_iter();
     for command in alone.chain(sessions.map(|command| vec!["sessions", command])) {

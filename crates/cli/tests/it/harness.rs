@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use tertulia_cli::rpc::RpcServer;
-use tertulia_cli::{Streams, main_with};
+use tertulia_cli::{Streams, Zone, main_with};
 
 /// What a command left behind.
 pub(crate) struct Outcome {
@@ -43,6 +43,7 @@ fn run(arguments: &[&str], stdin: &[u8], chunk: usize, is_terminal: bool) -> Out
         stdout_is_terminal: is_terminal,
         stdout_has_colour: false,
         is_quiet: false,
+        zone: Zone::Utc,
     };
     let arguments = std::iter::once("tertulia").chain(arguments.iter().copied());
     let code = main_with(arguments.map(OsString::from), &mut streams);

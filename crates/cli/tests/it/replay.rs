@@ -8,7 +8,7 @@ const TEAM: &str = "[[member]]\nname = \"ann\"\nkind = \"human\"\n\
 
 fn talked() -> Room {
     let room = Room::new(TEAM);
-    room.exits(0, &["run", "hello", "--session", "talk"]);
+    room.exits(0, &["run", "hello", "--new", "talk"]);
     room.exits(0, &["run", "once more", "--session", "talk"]);
     room
 }
@@ -51,7 +51,7 @@ fn a_member_that_is_gone_is_a_stranger() {
 fn a_table_that_would_go_on_now_is_told() {
     let limits = |turns: u32| format!("[limits]\nturns = {turns}\n{TEAM}");
     let room = Room::new(&limits(1));
-    room.exits(3, &["run", "hello", "--session", "talk"]);
+    room.exits(3, &["run", "hello", "--new", "talk"]);
     room.exits(0, &["replay", "talk"]);
     room.write("tertulia.toml", &limits(9));
     let left = room.exits(1, &["replay", "talk"]);
@@ -59,7 +59,7 @@ fn a_table_that_would_go_on_now_is_told() {
         left.stdout.contains("the log ends here; now it would go on with eva's turn is started")
     );
     assert!(
-        left.stderr.contains("1 turn, 1 difference. The recorded decisions are kept"),
+        left.stderr.contains("1 turn, 1 difference; the recorded decisions are kept"),
         "{}",
         left.stderr
     );
@@ -82,7 +82,7 @@ fn a_log_that_ends_with_a_message_nobody_has_heard_yet_is_no_difference() {
 fn of_many_differences_the_first_are_told_and_that_there_may_be_more() {
     let room = Room::new(TEAM);
     let lines = "hello\n".repeat(55);
-    room.tertulia_with(&["chat", "--session", "talk"], lines.as_bytes());
+    room.tertulia_with(&["chat", "--new", "talk"], lines.as_bytes());
     room.write("other.toml", &format!("default = \"eva\"\n{TEAM}"));
     let left = room.exits(1, &["replay", "talk", "--team", "other.toml"]);
     assert!(left.stderr.contains("50 differences and perhaps more"), "{}", left.stderr);
@@ -91,11 +91,11 @@ fn of_many_differences_the_first_are_told_and_that_there_may_be_more() {
 #[test]
 fn one_difference_is_told_as_one() {
     let room = Room::new(&TEAM.replace("@eva please look.", "Fine too."));
-    room.exits(0, &["run", "hello", "--session", "talk"]);
+    room.exits(0, &["run", "hello", "--new", "talk"]);
     room.write("tertulia.toml", &format!("default = \"eva\"\n{TEAM}"));
     let left = room.exits(1, &["replay", "talk"]);
     assert!(
-        left.stderr.contains("1 turn, 1 difference. The recorded decisions are kept"),
+        left.stderr.contains("1 turn, 1 difference; the recorded decisions are kept"),
         "{}",
         left.stderr
     );
@@ -107,8 +107,8 @@ fn one_difference_is_told_as_one() {
 #[test]
 fn a_run_with_fewer_turns_is_replayed_with_as_many_and_the_next_one_with_all() {
     let room = Room::new(TEAM);
-    room.exits(3, &["run", "hello", "--session", "talk", "--max-turns", "1"]);
-    let shown = room.exits(0, &["sessions", "show", "talk"]).stdout;
+    room.exits(3, &["run", "hello", "--new", "talk", "--max-turns", "1"]);
+    let shown = room.exits(0, &["sessions", "show", "talk", "--all"]).stdout;
     assert!(shown.contains("· the table stands in /"), "{shown}");
     assert!(shown.contains("· a person is asked after one turn"), "{shown}");
     room.exits(0, &["replay", "talk"]);

@@ -129,14 +129,15 @@ fn what_is_no_turn_is_not_repeated_and_the_cure_is_a_whole_command() {
     let room = Room::new(TEAM);
     room.write("other team.toml", TEAM);
     let place = ["--team", "other team.toml", "--store", "sqlite:here.db"];
-    room.exits(0, &[&["run", "hello", "--session", "talk"], &place[..]].concat());
+    room.exits(0, &[&["run", "hello", "--new", "talk"], &place[..]].concat());
     let log = [&["sessions", "export", "talk"], &place[2..]].concat();
     let log = room.exits(0, &log).stdout;
     let message = log.lines().find(|line| line.contains("\"type\":\"message\"")).unwrap();
     let message: serde_json::Value = serde_json::from_str(message).unwrap();
     let id = message["id"].as_str().unwrap();
     let left = room.exits(1, &[&["run", "--repeat", id, "--session", "talk"], &place[..]].concat());
-    let why = format!("why {id} --team 'other team.toml' --store sqlite:here.db --session talk");
+    let short = &id[..10];
+    let why = format!("why {short} --team 'other team.toml' --store sqlite:here.db --session talk");
     assert!(left.stderr.contains(&format!("`tertulia {why}`")), "{}", left.stderr);
     let words = [&["why", id, "--session", "talk"], &place[..]].concat();
     assert!(room.exits(0, &words).stdout.contains("max's turn"));
@@ -252,7 +253,7 @@ fn the_house_answers_without_a_team_file() {
 #[test]
 fn a_session_is_begun_under_its_id_and_gone_on_with() {
     let room = Room::new(TEAM);
-    let left = room.exits(0, &["run", "one", "--session", "talk"]);
+    let left = room.exits(0, &["run", "one", "--new", "talk"]);
     assert!(left.stderr.contains("tertulia: session talk\n"), "{}", left.stderr);
     let left = room.exits(0, &["run", "two", "--session", "talk"]);
     assert!(left.stderr.contains("going on with session talk\n"), "{}", left.stderr);
@@ -272,7 +273,7 @@ fn the_newest_table_is_gone_on_with_and_no_import() {
     assert_eq!(imported.code, Some(0), "{imported:?}");
     let left = room.exits(1, &["run", "--continue", "hello"]);
     assert!(left.stderr.contains("there is no session of /"), "{}", left.stderr);
-    room.exits(0, &["run", "one", "--session", "talk"]);
+    room.exits(0, &["run", "one", "--new", "talk"]);
     let again = room.tertulia_with(&["sessions", "import", "-", "--as", "new"], log.as_bytes());
     assert_eq!(again.code, Some(0), "{again:?}");
     let left = room.exits(0, &["run", "--continue", "two"]);
@@ -282,7 +283,7 @@ fn the_newest_table_is_gone_on_with_and_no_import() {
 #[test]
 fn the_newest_table_is_that_of_the_folder() {
     let room = Room::new(TEAM);
-    room.exits(0, &["run", "one", "--session", "here"]);
+    room.exits(0, &["run", "one", "--new", "here"]);
     let other = room.root().join("home/other");
     std::fs::create_dir_all(other.join("deep")).unwrap();
     std::fs::create_dir(other.join(".git")).unwrap();
@@ -298,7 +299,7 @@ fn the_newest_table_is_that_of_the_folder() {
     assert_eq!(code, Some(1), "{told}");
     assert!(told.contains("other to continue"), "{told}");
     assert!(told.contains("the newest one in ") && told.contains("--session here"), "{told}");
-    let (code, told) = there("", &["run", "two", "--session", "there"]);
+    let (code, told) = there("", &["run", "two", "--new", "there"]);
     assert_eq!(code, Some(0), "{told}");
     // Within a repository it is all one folder.
     let (_, told) = there("deep", &["run", "--continue", "three"]);
@@ -361,7 +362,7 @@ fn a_spending_limit_asks_a_person() {
          agent = \"command\"\noutput = \"jsonl\"\nbudget_usd = 0.25\n\
          command = [\"sh\", \"-c\", {dear:?}]\n"
     ));
-    room.exits(0, &["run", "hello", "--session", "talk", "--trust"]);
+    room.exits(0, &["run", "hello", "--new", "talk", "--trust"]);
     let left = room.exits(3, &["run", "again", "--session", "talk"]);
     assert!(left.stderr.contains("eva has spent $0.50 of $0.25. Continue?"), "{}", left.stderr);
     assert!(left.stderr.contains("--continue` continues"), "{}", left.stderr);
@@ -403,7 +404,7 @@ fn a_second_program_at_a_table_is_refused_and_stores_nothing() {
         [[member]]\nname = \"max\"\nagent = \"command\"\n\
         command = [\"sh\", \"-c\", \"cat >/dev/null; touch begun; until test -e go; do sleep 0.05; done; echo Done.\"]\n";
     let room = Room::new(team);
-    room.exits(0, &["run", "[DROP: max]", "--session", "talk", "--trust"]);
+    room.exits(0, &["run", "[DROP: max]", "--new", "talk", "--trust"]);
     let first = room.start(&["run", "one", "--session", "talk"]);
     wait_until("the first turn", || room.path("begun").exists());
     for words in [["run", "two", "--session", "talk"], ["run", "--continue", "--session", "talk"]] {
@@ -432,7 +433,7 @@ fn a_table_where_nothing_waits_says_so() {
 #[test]
 fn a_branch_at_a_message_is_no_other_decision() {
     let room = Room::new(TEAM);
-    room.exits(0, &["run", "hello", "--session", "talk"]);
+    room.exits(0, &["run", "hello", "--new", "talk"]);
     let entries = room.entries();
     let message = entries.iter().find(|entry| entry["type"] == "message").unwrap();
     room.exits(0, &["sessions", "branch", "talk", message["id"].as_str().unwrap()]);

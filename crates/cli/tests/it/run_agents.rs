@@ -47,12 +47,12 @@ fn what_an_agent_did_is_shown_and_stays_in_the_session_in_words() {
     ];
     let script = format!("cat > /dev/null; cat <<'END'\n{}\nEND", lines.join("\n"));
     let room = Room::new(&(team(&script) + "output = \"jsonl\"\n"));
-    let left = room.exits(0, &["run", "hello", "--trust", "--session", "talk"]);
+    let left = room.exits(0, &["run", "hello", "--trust", "--new", "talk"]);
     assert_eq!(left.stdout, "max:\nTwo.\n");
     for told in ["max: Bash {\"command\":\"ls\"}", "max may not use Write: read only"] {
         assert!(left.stderr.contains(told), "{}", left.stderr);
     }
-    let shown = room.exits(0, &["sessions", "show", "talk"]).stdout;
+    let shown = room.exits(0, &["sessions", "show", "talk", "--all"]).stdout;
     for told in [
         "· max: → Bash {\"command\":\"ls\"}",
         "· max: ← a b",

@@ -85,7 +85,7 @@ fn events_are_one_json_object_per_line_and_the_last_one_is_the_end() {
         "[[member]]\nname = \"ann\"\nkind = \"human\"\n\
          [[member]]\nname = \"max\"\nagent = \"script\"\nanswers = [\"Yes. [NEXT: nobody]\"]\n",
     );
-    let left = room.exits(3, &["run", "hello", "--json", "--session", "talk"]);
+    let left = room.exits(3, &["run", "hello", "--json", "--new", "talk"]);
     let events = left.json();
     let types: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
     assert_eq!(

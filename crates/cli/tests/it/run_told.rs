@@ -65,10 +65,10 @@ fn what_was_asked_before_is_not_asked_again_by_going_on() {
 #[test]
 fn a_session_that_is_gone_on_with_rests_only_after_what_is_new() {
     let room = Room::new(TWO_PEOPLE);
-    let first = ["run", "--as", "ann", "hello", "--session", "talk", "--json"];
-    let whole = types(&room.exits(0, &first));
+    let run = |flag| ["run", "--as", "ann", "hello", flag, "talk", "--json"];
+    let whole = types(&room.exits(0, &run("--new")));
     assert_eq!(whole.iter().filter(|event| *event == "rested").count(), 1);
-    let again = types(&room.exits(0, &first));
+    let again = types(&room.exits(0, &run("--session")));
     assert_eq!(again.first().unwrap(), "session");
     assert_eq!(again.get(1).unwrap(), "stored", "{again:?}");
     let rested: Vec<usize> = (0..again.len()).filter(|at| again[*at] == "rested").collect();
@@ -86,7 +86,7 @@ fn an_interrupt_offers_to_go_on_with_those_that_wait() {
     );
     let interrupted = |text: &str| {
         let room = Room::new(&team);
-        let child = room.start(&["run", text, "--trust", "--session", "talk"]);
+        let child = room.start(&["run", text, "--trust", "--new", "talk"]);
         pid_in(&room.path("pid"));
         signal("-INT", child.id());
         let left = Left::of(child);
@@ -128,11 +128,11 @@ fn a_name_that_nobody_has_is_told_and_the_message_goes_on() {
 #[test]
 fn a_line_that_nobody_may_say_begins_no_session() {
     let room = Room::new(TWO_PEOPLE);
-    room.exits(3, &["run", "hello", "--session", "talk"]);
+    room.exits(3, &["run", "hello", "--new", "talk"]);
     assert!(!room.root().join("data/sessions.db").exists());
-    room.exits(0, &["run", "hello", "--as", "ann", "--session", "other"]);
-    room.exits(3, &["run", "hello", "--session", "talk"]);
-    room.exits(2, &["run", "[FROM: max] hello", "--session", "talk"]);
+    room.exits(0, &["run", "hello", "--as", "ann", "--new", "other"]);
+    room.exits(3, &["run", "hello", "--new", "talk"]);
+    room.exits(2, &["run", "[FROM: max] hello", "--new", "talk"]);
     let listed = room.exits(0, &["sessions", "list", "--json"]).stdout;
     assert_eq!(listed.lines().count(), 1, "{listed}");
 }

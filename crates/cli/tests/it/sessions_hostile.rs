@@ -115,20 +115,25 @@ fn hostile_names_are_refused_everywhere() {
     let shelf = Shelf::new();
     shelf.import("one", &said("m", "user", "Hello"));
     for name in ["../x", "a/b", "'; DROP TABLE session; --", "a\nb", "a\u{202e}b", "..", ""] {
+        for arguments in
+            [["branch", "one", "m", "--into", name].as_slice(), &["import", "-", "--as", name]]
+        {
+            let outcome = shelf.sessions(arguments, &said("m", "user", "Hello"));
+            let told = &outcome.stderr;
+            assert!(outcome.exits_with(2), "{arguments:?}: {told}");
+            assert!(told.contains("cannot be the id of a session"), "{arguments:?}: {told}");
+        }
         for arguments in [
             ["show", name].as_slice(),
             &["export", name],
             &["delete", name, "--yes"],
             &["verify", name],
             &["redact", name, "m"],
-            &["branch", "one", "m", "--into", name],
-            &["import", "-", "--as", name],
+            &["rename", name, "x"],
             &["search", "x", "--session", name],
         ] {
-            let outcome = shelf.sessions(arguments, &said("m", "user", "Hello"));
-            let told = &outcome.stderr;
-            assert!(outcome.exits_with(2), "{arguments:?}: {told}");
-            assert!(told.contains("cannot be the id of a session"), "{arguments:?}: {told}");
+            let told = shelf.refuses(arguments, "");
+            assert!(told.contains("there is no session"), "{arguments:?}: {told}");
         }
     }
     assert_eq!(shelf.ids(), ["one"]);

@@ -29,6 +29,7 @@ fn no_control_sequence_of_a_session_reaches_the_terminal() {
         &["list", "--json"],
         &["export", "tricks"],
         &["export", "tricks", "--format", "snapshot"],
+        &["export", "tricks", "--format", "markdown"],
         &["search", "x"],
         &["search", "x", "--json"],
         &["branch", "tricks", tricks],

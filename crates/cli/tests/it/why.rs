@@ -10,7 +10,7 @@ const TEAM: &str = "[[member]]\nname = \"ann\"\nkind = \"human\"\n\
 
 fn talked() -> Room {
     let room = Room::new(TEAM);
-    room.exits(0, &["run", "@max hello [NEXT: mex]", "--session", "talk", "--trust"]);
+    room.exits(0, &["run", "@max hello [NEXT: mex]", "--new", "talk", "--trust"]);
     room
 }
 
@@ -48,7 +48,7 @@ fn an_entry_that_is_not_there_or_not_alone_is_told() {
     let left = room.exits(1, &["why", "zzz"]);
     assert!(left.stderr.contains("no entry zzz in session talk; `tertulia sessions show talk`"));
     let left = room.exits(1, &["why", "e-"]);
-    assert!(left.stderr.contains("write more of it: e-"), "{}", left.stderr);
+    assert!(left.stderr.contains("Ambiguous ID \"e-\"; matches: e-"), "{}", left.stderr);
     assert!(room.exits(1, &["why", "e-", "--session", "x"]).stderr.contains("no session x"));
 }
 
@@ -87,7 +87,7 @@ fn nothing_is_told_that_was_never_decided() {
         assert!(left.stderr.contains("nothing was decided because of m1"), "{}", left.stderr);
     }
     // What a table did not find anybody for, it did decide about.
-    room.exits(3, &["run", "hello [NEXT: mex]", "--session", "new", "--trust"]);
+    room.exits(3, &["run", "hello [NEXT: mex]", "--new", "new", "--trust"]);
     let left = room.exits(0, &["why", &id_of(&room, "message"), "--session", "new"]);
     assert!(left.stdout.contains("'mex'"), "{}", left.stdout);
 }
@@ -99,7 +99,7 @@ fn another_team_changes_nothing_in_what_was_decided() {
     room.write("tertulia.toml", &TEAM.replace("\"max\"", "\"tom\""));
     let left = room.exits(0, &["why", &message]);
     assert!(left.stdout.contains("max's turn") && !left.stdout.contains("tom"), "{}", left.stdout);
-    assert!(left.stderr.contains("`tertulia replay talk` tells how"), "{}", left.stderr);
+    assert!(left.stderr.contains("`tertulia replay talk` shows how"), "{}", left.stderr);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 
 use tertulia_team::{Dollars, PermissionAnswer, PermissionRequest, Question, Why};
 
-use crate::chat::short::short;
 use crate::chat::style::{Line, Look};
+use crate::names::short;
 use crate::shown::Shown;
 use crate::terminal::excerpt;
 

@@ -11,10 +11,9 @@ use tertulia_team::{Answers, Driver, TeamMember, TurnPrompt};
 use crate::Streams;
 use crate::args::ContextArgs;
 use crate::commands::drawing::{Paint, bar, share};
-use crate::commands::find_session;
 use crate::commands::sessions::{tell, write_json};
 use crate::error::CliError;
-use crate::open_table::newest_table;
+use crate::names::{Latest, find_session};
 use crate::store_place::StorePlace;
 use crate::team_place::{TeamPlace, agents_of};
 use crate::terminal::grouped;
@@ -37,10 +36,8 @@ pub(super) fn run(
         return Err(CliError::NoPrompt { name: member.member.name, agents });
     }
     let store = StorePlace::read(&args.store)?.need()?;
-    let session = match &args.session {
-        Some(given) => find_session(&store, given)?,
-        None => newest_table(&store, &folder)?,
-    };
+    let given = args.session.as_deref().unwrap_or("latest");
+    let session = find_session(&store, given, Latest::OfFolder(&folder))?;
     let mut driver = Driver::peek(&store, &session, team)?.driver;
     let name = &*member.member.name;
     let Some(prompt) = driver.prompt_for(name) else {

@@ -7,11 +7,9 @@ use tertulia_team::{SentPrompt, sent_prompt};
 
 use crate::Streams;
 use crate::args::ContextArgs;
-use crate::commands::entry_name::find_entry;
-use crate::commands::find_session;
 use crate::commands::sessions::{tell, write_json};
 use crate::error::CliError;
-use crate::open_table::newest_table;
+use crate::names::{Latest, find_entry, find_session, is_latest};
 use crate::store_place::StorePlace;
 use crate::team_place::TeamPlace;
 
@@ -36,13 +34,16 @@ pub(super) fn run(
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
     let store = StorePlace::read(&args.store)?.need()?;
-    let session = match &args.session {
-        Some(given) => find_session(&store, given)?,
-        None => newest_table(&store, &TeamPlace::read(&args.team, streams)?.folder)?,
+    let given = args.session.as_deref().unwrap_or("latest");
+    // A session that is named needs no team.
+    let folder = match is_latest(given) {
+        true => TeamPlace::read(&args.team, streams)?.folder,
+        false => String::new(),
     };
+    let session = find_session(&store, given, Latest::OfFolder(&folder))?;
     let stored = store.load(&session, &Range::Branch { tail: None, limit: None })?;
     let entries: Vec<_> = stored.into_iter().map(|stored| stored.entry).collect();
-    let entry = find_entry(entries.iter(), turn).map_err(|error| error.in_session(&session))?;
+    let entry = find_entry(&entries, turn).map_err(|error| error.in_session(&session))?;
     let sent = sent_prompt(&entries, &entry.id).map_err(CliError::PromptLost)?;
     let SentPrompt { member, turn, system, text, hash, redacted } = &sent;
     if !redacted.is_empty() {

@@ -11,9 +11,8 @@ use tertulia_team::{Cause, Note, Question, TableEvent, Team, TurnNote, What, is_
 
 use super::asking::Asking;
 use crate::Streams;
-use crate::chat::short;
 use crate::commands::sessions::counted;
-use crate::commands::turn_of;
+use crate::names::{short, turn_of};
 use crate::shown::Shown;
 use crate::terminal::{excerpt, grouped, visible};
 
@@ -252,7 +251,7 @@ impl<'a, 's> Talk<'a, 's> {
 
     pub(super) fn say(&mut self, line: &str) {
         // With standard error gone there is nobody left to tell.
-        let _ = writeln!(self.streams.notes(), "tertulia: {}", visible(line));
+        let _ = writeln!(self.streams.notes(), "tertulia: {}", visible(&short(line)));
     }
 }
 

@@ -3,11 +3,11 @@
 use tertulia_session::EntryId;
 use tertulia_store::{Appended, NewSession, SessionId, SessionInfo, StoreError};
 
-use super::names::{exact_session, unknown_session};
-use super::{counted, find_session, tell, write_json};
+use super::{counted, tell, write_json};
 use crate::Streams;
-use crate::args::{BranchArgs, DeleteArgs, RedactArgs};
+use crate::args::{BranchArgs, DeleteArgs, RedactArgs, RenameArgs};
 use crate::error::CliError;
+use crate::names::{Latest, exact_session, find_session, find_stored_entry, unknown_session};
 use crate::session_record::{AppendedRecord, SessionRecord};
 use crate::store_place::StorePlace;
 use crate::terminal::visible;
@@ -18,8 +18,8 @@ pub(super) fn branch(
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
     let store = place.need()?;
-    let session = find_session(&store, &args.session)?;
-    let entry = EntryId::from(args.entry.as_str());
+    let session = find_session(&store, &args.session, Latest::OfStore)?;
+    let entry = find_stored_entry(&store, &session, &args.entry)?;
     if let Some(into) = &args.into {
         let id = SessionId::parse(into).map_err(StoreError::from)?;
         let made = store.fork(&session, &entry, &NewSession { id: Some(id) })?;
@@ -31,8 +31,35 @@ pub(super) fn branch(
         return write_line(streams, made.id.as_str());
     }
     let appended = store.branch(&session, &entry)?;
-    let news = format!("{session} goes on from {entry}");
+    let news = format!("{session} continues from {entry}");
     tell_appended(&session, &appended, args.json, &news, streams)
+}
+
+pub(super) fn rename(
+    args: &RenameArgs,
+    place: &StorePlace,
+    streams: &mut Streams<'_>,
+) -> Result<(), CliError> {
+    let store = place.need()?;
+    let session = find_session(&store, &args.session, Latest::OfStore)?;
+    // Whoever has it open would stumble over an entry that it did not write.
+    let Some(_hold) = store.hold(&session)? else {
+        return Err(CliError::OpenElsewhere { id: session });
+    };
+    store.rename(&session, &args.title)?;
+    let info = store.info(&session)?;
+    if args.json {
+        return write_json(streams, &SessionRecord::of(&info));
+    }
+    let title = info.title.filter(|_| info.has_own_title);
+    tell(
+        streams,
+        &match title {
+            Some(title) => format!("session {session} is now called \"{title}\""),
+            None => format!("session {session} has no title now"),
+        },
+    );
+    Ok(())
 }
 
 pub(super) fn redact(
@@ -41,8 +68,8 @@ pub(super) fn redact(
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
     let store = place.need()?;
-    let session = find_session(&store, &args.session)?;
-    let entry = EntryId::from(args.entry.as_str());
+    let session = find_session(&store, &args.session, Latest::OfStore)?;
+    let entry = find_stored_entry(&store, &session, &args.entry)?;
     let appended = store.redact(&session, &entry, args.reason.as_deref())?;
     let news = match appended.appended_count {
         0 => "was redacted before",
@@ -74,7 +101,7 @@ pub(super) fn delete(
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
     if !args.yes && !streams.stdin_is_terminal {
-        return Err(CliError::Usage("nobody can be asked here; delete needs --yes"));
+        return Err(CliError::Usage("not a terminal; use --yes to confirm"));
     }
     let store = place.need()?;
     let session = match args.yes {
@@ -83,7 +110,7 @@ pub(super) fn delete(
             Some(id) => id,
             None => return Err(unknown_session(&store, &args.session)?),
         },
-        false => find_session(&store, &args.session)?,
+        false => find_session(&store, &args.session, Latest::OfStore)?,
     };
     // Whoever is in it would lose what they type.
     let Some(_hold) = store.hold(&session)? else {

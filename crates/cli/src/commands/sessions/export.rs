@@ -1,5 +1,6 @@
 //! `tertulia sessions export`: a session as a log, or its messages in a form that other programs read.
 
+mod markdown;
 mod target;
 
 use std::time::Duration;
@@ -9,10 +10,12 @@ use tertulia_session::json::Json;
 use tertulia_session::record::EntryRecord;
 use tertulia_store::{Problem, Range, SessionId, SessionStore, StoreError};
 
-use super::{counted, find_session, tell};
+use super::{counted, tell};
 use crate::Streams;
 use crate::args::{ExportArgs, FileFormat};
+use crate::clock::LocalTime;
 use crate::error::CliError;
+use crate::names::{Latest, find_session};
 use crate::session_file::{AgentChatterRecord, Branch};
 use crate::store_place::StorePlace;
 pub(crate) use target::NewFile;
@@ -27,14 +30,19 @@ pub(super) fn run(
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
     let store = place.need()?;
-    let session = find_session(&store, &args.session)?;
+    let session = find_session(&store, &args.session, Latest::OfStore)?;
     if args.output.as_ref().is_some_and(|path| place.holds(path)) {
         return Err(CliError::Usage("the target is the store itself; name another file"));
     }
+    let local = LocalTime::new(streams.zone);
     let mut target = Target::open(args, streams)?;
     let mut notes = Vec::new();
     let damaged = match args.format {
         FileFormat::Jsonl => write_log(&store, &session, &mut target, &mut notes)?,
+        FileFormat::Markdown => {
+            markdown::write(&store, &session, &local, &mut target)?;
+            0
+        }
         FileFormat::Snapshot | FileFormat::AgentChatter => {
             write_messages(&store, &session, args.format, &mut target, &mut notes)?;
             0

@@ -8,9 +8,10 @@ use tertulia_store::{ListFilter, SessionInfo};
 use super::{open_or_tell, tell, write_json};
 use crate::Streams;
 use crate::args::ListArgs;
-use crate::clock::now_millis;
+use crate::clock::{LocalTime, now_millis};
 use crate::commands::drawing::{Paint, padded};
 use crate::error::CliError;
+use crate::names::short_session;
 use crate::session_record::SessionRecord;
 use crate::store_place::StorePlace;
 use crate::terminal::{excerpt, grouped};
@@ -24,13 +25,13 @@ pub(super) fn run(
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
     let Some(store) = open_or_tell(place, streams)? else { return Ok(()) };
-    let now = now_millis();
+    let (now, local) = (now_millis(), LocalTime::new(streams.zone));
     // One more than is shown, to know whether there are more.
     let limit = Some(args.limit).filter(|limit| *limit > 0);
     let filter = ListFilter {
         id_prefix: args.prefix.clone(),
-        since: args.since.as_ref().map(|when| when.resolve(now)),
-        until: args.until.as_ref().map(|when| when.resolve(now)),
+        since: args.since.as_ref().map(|when| when.resolve(now, &local)),
+        until: args.until.as_ref().map(|when| when.resolve(now, &local)),
         limit: limit.map(|limit| limit.saturating_add(1)),
     };
     let mut sessions = store.list(&filter)?;
@@ -46,10 +47,10 @@ pub(super) fn run(
         tell(streams, line);
     } else {
         let paint = Paint::new(streams.stdout_has_colour);
-        write_table(streams.stdout, &sessions, now, &paint).map_err(CliError::output)?;
+        write_table(streams.stdout, &sessions, (now, &local), &paint).map_err(CliError::output)?;
     }
     if is_more {
-        tell(streams, "there are more; --limit shows them, 0 for all");
+        tell(streams, "more results available; use --limit (0 = all)");
     }
     Ok(())
 }
@@ -57,10 +58,11 @@ pub(super) fn run(
 fn write_table(
     out: &mut dyn Write,
     sessions: &[SessionInfo],
-    now: i64,
+    (now, local): (i64, &LocalTime),
     paint: &Paint,
 ) -> io::Result<()> {
-    let longest = sessions.iter().map(|info| info.id.as_str().len()).max().unwrap_or_default();
+    let longest =
+        sessions.iter().map(|info| short_session(&info.id).len()).max().unwrap_or_default();
     let columns = longest.max("session".len());
     let titles = format!(
         "{} {:>9}  {} title",
@@ -74,9 +76,9 @@ fn write_table(
         writeln!(
             out,
             "{} {:>9}  {} {}",
-            padded(info.id.as_str(), columns),
+            padded(short_session(&info.id), columns),
             grouped(info.entries),
-            padded(&since(&info.updated_at, now), CHANGED_COLUMNS),
+            padded(&since(&info.updated_at, now, local), CHANGED_COLUMNS),
             title.unwrap_or_else(|| paint.faint("–")),
         )?;
     }
@@ -84,7 +86,7 @@ fn write_table(
 }
 
 /// How long ago, in words; a date once it is over a month.
-fn since(moment: &Timestamp, now: i64) -> String {
+fn since(moment: &Timestamp, now: i64, local: &LocalTime) -> String {
     let seconds = now.saturating_sub(moment.millis()) / 1000;
     let ago =
         |count: i64, unit: &str| format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" });
@@ -94,7 +96,7 @@ fn since(moment: &Timestamp, now: i64) -> String {
         60..3600 => ago(seconds / 60, "minute"),
         3600..86_400 => ago(seconds / 3600, "hour"),
         86_400..2_592_000 => ago(seconds / 86_400, "day"),
-        _ => moment.to_iso().chars().take(10).collect(),
+        _ => local.day_and_time(moment).0,
     }
 }
 
@@ -105,7 +107,8 @@ mod tests {
     #[test]
     fn how_long_ago_is_told_in_words_and_then_as_a_date() {
         let now = 1_769_860_800_000;
-        let told = |seconds: i64| since(&Timestamp::from_millis(now - seconds * 1000), now);
+        let utc = LocalTime::new(crate::Zone::Utc);
+        let told = |seconds: i64| since(&Timestamp::from_millis(now - seconds * 1000), now, &utc);
         assert_eq!(
             [-5, 0, 59, 60, 7200, 86_400, 2_592_000].map(told),
             [

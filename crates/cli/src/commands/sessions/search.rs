@@ -2,15 +2,15 @@
 
 use std::io::{self, Write};
 
-use tertulia_session::Timestamp;
 use tertulia_store::{Hit, SearchQuery, Snippet};
 
-use super::{find_session, open_or_tell, tell, write_json};
+use super::{open_or_tell, tell, write_json};
 use crate::Streams;
 use crate::args::SearchArgs;
-use crate::clock::now_millis;
+use crate::clock::{LocalTime, now_millis};
 use crate::commands::drawing::Paint;
 use crate::error::CliError;
+use crate::names::{Latest, find_session, short, short_session};
 use crate::progress::Progress;
 use crate::session_record::HitRecord;
 use crate::store_place::StorePlace;
@@ -22,15 +22,19 @@ pub(super) fn run(
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
     let Some(store) = open_or_tell(place, streams)? else { return Ok(()) };
-    let now = now_millis();
-    let session = args.session.as_deref().map(|given| find_session(&store, given)).transpose()?;
+    let (now, local) = (now_millis(), LocalTime::new(streams.zone));
+    let session = args
+        .session
+        .as_deref()
+        .map(|given| find_session(&store, given, Latest::OfStore))
+        .transpose()?;
     let query = SearchQuery {
         text: args.query.clone(),
         session,
         speaker: args.speaker.clone(),
         type_name: args.type_name.clone(),
-        since: args.since.as_ref().map(|when| when.resolve(now)),
-        until: args.until.as_ref().map(|when| when.resolve(now)),
+        since: args.since.as_ref().map(|when| when.resolve(now, &local)),
+        until: args.until.as_ref().map(|when| when.resolve(now, &local)),
         limit: Some(args.limit),
     };
     if !query.has_words() {
@@ -48,11 +52,11 @@ pub(super) fn run(
     } else {
         let paint = Paint::new(streams.stdout_has_colour);
         for hit in &result.hits {
-            write_hit(streams.stdout, hit, &paint).map_err(CliError::output)?;
+            write_hit(streams.stdout, hit, &local, &paint).map_err(CliError::output)?;
         }
     }
     if result.hits.is_empty() {
-        tell(streams, "nothing was found; all words must be there, and word* may go on");
+        tell(streams, "no matches; all words must match, use word* for prefixes");
     }
     if result.more {
         tell(streams, "only the newest of very many were compared; say more to find others");
@@ -60,15 +64,14 @@ pub(super) fn run(
     Ok(())
 }
 
-fn write_hit(out: &mut dyn Write, hit: &Hit, paint: &Paint) -> io::Result<()> {
-    let time = hit.timestamp.as_ref().map(Timestamp::to_iso).unwrap_or_default();
-    // 2026-01-31T12:00:00.000Z
-    let time = time.get(..16).unwrap_or_default().replace('T', " ");
+fn write_hit(out: &mut dyn Write, hit: &Hit, local: &LocalTime, paint: &Paint) -> io::Result<()> {
+    let time = hit.timestamp.as_ref().map(|moment| local.minute(moment)).unwrap_or_default();
     let who = match hit.speaker.as_deref() {
         Some(speaker) => excerpt(speaker, 40),
         None => excerpt(&hit.type_name, 40),
     };
-    let (session, entry) = (hit.session.as_str(), excerpt(hit.entry_id.as_str(), 80));
+    let (session, entry) = (short_session(&hit.session), short(hit.entry_id.as_str()));
+    let entry = excerpt(&entry, 80);
     let head = [paint.strong(session), time, who, paint.faint(&entry)];
     let head: Vec<String> = head.into_iter().filter(|piece| !piece.is_empty()).collect();
     writeln!(out, "{}", head.join("  "))?;

@@ -2,20 +2,42 @@
 
 use std::time::Duration;
 
-use tertulia_session::EntryId;
 use tertulia_session::record::EntryRecord;
-use tertulia_store::{Range, Seq, SessionId, SessionStore, StoredEntry};
+use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
+use tertulia_store::{Range, Seq, SessionId, SessionStore, StoredEntry, title_of_entry};
+use tertulia_team::{TurnNote, What};
 
 use super::transcript::Transcript;
-use super::{find_session, write_json};
+use super::{session_or_latest, tell, write_json};
 use crate::Streams;
 use crate::args::ShowArgs;
+use crate::clock::LocalTime;
 use crate::commands::drawing::Paint;
 use crate::error::CliError;
+use crate::names::find_stored_entry;
 use crate::store_place::StorePlace;
 
 /// How long is waited for new entries at once.
 const WAIT: Duration = Duration::from_secs(60);
+/// How many entries are read first for each one that is to be shown.
+const GROWTH: usize = 4;
+
+/// Which entries are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum View {
+    /// Messages.
+    Messages,
+    /// What happened, without the bookkeeping.
+    Talk,
+    /// Everything.
+    All,
+}
+
+/// Which part of the session is shown.
+struct Part {
+    from: Option<EntryId>,
+    branch: Option<EntryId>,
+}
 
 pub(super) fn run(
     args: &ShowArgs,
@@ -23,25 +45,68 @@ pub(super) fn run(
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
     let store = place.need()?;
-    let session = find_session(&store, &args.session)?;
-    let transcript = Transcript::new(Paint::new(streams.stdout_has_colour));
-    let mut shown = Shown { args, transcript, streams };
-    let mut seen: Seq = store.info(&session)?.entries;
-    for stored in store.entries(&session, &range(args))? {
-        let stored = stored?;
-        seen = seen.max(stored.seq);
-        shown.write(&stored)?;
+    let session = session_or_latest(&store, args.session.as_deref())?;
+    let entry = |given: &Option<String>| {
+        given.as_deref().map(|given| find_stored_entry(&store, &session, given)).transpose()
+    };
+    let part = Part { from: entry(&args.from)?, branch: entry(&args.branch)? };
+    let info = store.info(&session)?;
+    if args.session.is_none() {
+        let title = info.title.as_deref().map(|title| format!(" · {title}"));
+        tell(streams, &format!("session {session}{}", title.unwrap_or_default()));
+    }
+    let paint = Paint::new(streams.stdout_has_colour);
+    let transcript = Transcript::new(paint, LocalTime::new(streams.zone));
+    let mut shown = Shown { args, view: View::of(args), transcript, streams, count: 0 };
+    let seen = shown.write_stored(&store, &session, &part)?.max(info.entries);
+    if shown.count == 0 && !args.json && !args.follow {
+        tell(shown.streams, "nothing to show; --all also shows the bookkeeping");
     }
     if args.follow { follow(&store, &session, seen, &mut shown) } else { Ok(()) }
 }
 
-fn range(args: &ShowArgs) -> Range {
-    let id = |text: &String| EntryId::from(text.as_str());
-    match (&args.branch, &args.from, args.tail) {
-        (Some(branch), _, limit) => Range::Branch { tail: Some(id(branch)), limit },
-        (None, Some(from), _) => Range::From(id(from)),
-        (None, None, Some(count)) => Range::Tail(count),
-        (None, None, None) => Range::All,
+impl Part {
+    /// The newest entries of it, at most so many.
+    fn range(&self, limit: Option<usize>) -> Range {
+        match (&self.branch, &self.from, limit) {
+            (Some(branch), _, limit) => Range::Branch { tail: Some(branch.clone()), limit },
+            (None, Some(from), _) => Range::From(from.clone()),
+            (None, None, Some(count)) => Range::Tail(count),
+            (None, None, None) => Range::All,
+        }
+    }
+}
+
+impl View {
+    fn of(args: &ShowArgs) -> Self {
+        match (args.messages, args.all || args.json) {
+            (true, _) => Self::Messages,
+            (false, true) => Self::All,
+            (false, false) => Self::Talk,
+        }
+    }
+
+    fn shows(self, entry: &Entry) -> bool {
+        match self {
+            Self::All => true,
+            Self::Messages => matches!(entry.kind, EntryKind::Message(_)),
+            Self::Talk => !is_bookkeeping(entry),
+        }
+    }
+}
+
+/// What only says how a turn came about, what it cost, or how the session was set up.
+fn is_bookkeeping(entry: &Entry) -> bool {
+    match &entry.kind {
+        EntryKind::SessionHeader(_) | EntryKind::Usage(_) | EntryKind::RuntimeInit(_) => true,
+        EntryKind::Turn(turn) => {
+            matches!(turn.state, TurnState::Queued | TurnState::Started | TurnState::Done)
+        }
+        EntryKind::Custom(_) => match TurnNote::of(entry) {
+            Some(note) => matches!(note.what, What::Began { .. } | What::Thought { .. }),
+            None => title_of_entry(entry).is_none(),
+        },
+        _ => false,
     }
 }
 
@@ -63,12 +128,68 @@ fn follow(
 
 struct Shown<'a, 's> {
     args: &'a ShowArgs,
+    view: View,
     transcript: Transcript,
     streams: &'a mut Streams<'s>,
+    /// How many entries were shown.
+    count: usize,
 }
 
 impl Shown<'_, '_> {
+    /// Writes what is stored; says how far it came.
+    fn write_stored(
+        &mut self,
+        store: &SessionStore,
+        session: &SessionId,
+        part: &Part,
+    ) -> Result<Seq, CliError> {
+        let mut seen = 0;
+        if let (Some(count), true) = (self.args.tail, self.view != View::All) {
+            for stored in self.newest(store, session, part, count)? {
+                seen = seen.max(stored.seq);
+                self.write(&stored)?;
+            }
+            return Ok(seen);
+        }
+        for stored in store.entries(session, &part.range(self.args.tail))? {
+            let stored = stored?;
+            seen = seen.max(stored.seq);
+            self.write(&stored)?;
+        }
+        Ok(seen)
+    }
+
+    /// The newest entries that are shown, at most so many. Read in growing steps from the end.
+    fn newest(
+        &self,
+        store: &SessionStore,
+        session: &SessionId,
+        part: &Part,
+        count: usize,
+    ) -> Result<Vec<StoredEntry>, CliError> {
+        let mut limit = count.saturating_mul(GROWTH);
+        loop {
+            let read = store.load(session, &part.range(Some(limit)))?;
+            let is_whole = read.len() < limit;
+            let mut newest: Vec<StoredEntry> = read
+                .into_iter()
+                .rev()
+                .filter(|stored| self.view.shows(&stored.entry))
+                .take(count)
+                .collect();
+            if is_whole || newest.len() == count {
+                newest.reverse();
+                return Ok(newest);
+            }
+            limit = limit.saturating_mul(GROWTH);
+        }
+    }
+
     fn write(&mut self, stored: &StoredEntry) -> Result<(), CliError> {
+        if !self.view.shows(&stored.entry) {
+            return Ok(());
+        }
+        self.count += 1;
         if self.args.json {
             return write_json(self.streams, &EntryRecord::new(&stored.entry));
         }

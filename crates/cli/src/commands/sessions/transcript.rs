@@ -4,11 +4,13 @@
 use std::io::{self, Write};
 
 use tertulia_session::{Entry, EntryKind, Message, Part, PartKind, Timestamp, Usage, json};
-use tertulia_store::StoredEntry;
+use tertulia_store::{StoredEntry, title_of_entry};
 use tertulia_team::{TurnNote, What, is_partial, table_words};
 
 use super::counted;
+use crate::clock::LocalTime;
 use crate::commands::drawing::Paint;
+use crate::names::short;
 use crate::spoken::name_of;
 use crate::terminal::{excerpt, grouped, visible};
 
@@ -20,25 +22,24 @@ const LINE_COLUMNS: usize = 88;
 /// Writes entries; remembers the day that was named last.
 pub(super) struct Transcript {
     paint: Paint,
+    local: LocalTime,
     day: String,
 }
 
 impl Transcript {
-    pub(super) fn new(paint: Paint) -> Self {
-        Self { paint, day: String::new() }
+    pub(super) fn new(paint: Paint, local: LocalTime) -> Self {
+        Self { paint, local, day: String::new() }
     }
 
     pub(super) fn write(&mut self, out: &mut dyn Write, stored: &StoredEntry) -> io::Result<()> {
         let entry = &stored.entry;
-        let moment = moment(stored).to_iso();
-        // 2026-01-31T12:00:00.000Z
-        let (day, time) = moment.split_once('T').unwrap_or((&moment, ""));
+        let (day, time) = self.local.day_and_time(moment(stored));
         if day != self.day {
-            writeln!(out, "{}", self.paint.faint(&format!("── {day} UTC ──")))?;
-            day.clone_into(&mut self.day);
+            writeln!(out, "{}", self.paint.faint(&format!("── {day} ──")))?;
+            self.day = day;
         }
-        let time = self.paint.faint(time.get(..8).unwrap_or_default());
-        let id = self.paint.faint(&excerpt(entry.id.as_str(), ID_COLUMNS));
+        let time = self.paint.faint(&time);
+        let id = self.paint.faint(&excerpt(&short(entry.id.as_str()), ID_COLUMNS));
         let EntryKind::Message(message) = &entry.kind else {
             return writeln!(out, "{time} {}  {id}", self.said(entry));
         };
@@ -63,7 +64,7 @@ impl Transcript {
 
     /// What an entry that is no message says, on one line.
     fn said(&mut self, entry: &Entry) -> String {
-        let line = |text: String| excerpt(&text, LINE_COLUMNS);
+        let line = |text: String| excerpt(&short(&text), LINE_COLUMNS);
         match &entry.kind {
             EntryKind::Purged(purged) => {
                 let line = line(format!("[redacted {} by {}]", purged.type_name, purged.by));
@@ -75,7 +76,7 @@ impl Transcript {
             }),
             EntryKind::TeamTask(task) => line(match &task.task {
                 Some(task) => format!("· team task: {task}"),
-                None => "· team task taken away".to_owned(),
+                None => "· team task cleared".to_owned(),
             }),
             EntryKind::CompactionSummary(summary) => {
                 line(format!("· summary: {}", summary.summary))
@@ -101,10 +102,13 @@ impl Transcript {
                     line(format!("· {member}: ended, since its turn was cancelled"))
                 }
                 Some(note) => line(format!("· {}: {}", note.member, note_in_words(&note.what))),
-                None => {
-                    let words = table_words(entry);
-                    line(format!("· {}", words.as_deref().unwrap_or(kind.type_name())))
-                }
+                None => line(match title_of_entry(entry) {
+                    Some(title) if title.is_empty() => "· title removed".to_owned(),
+                    Some(title) => format!("· title: {title}"),
+                    None => {
+                        format!("· {}", table_words(entry).as_deref().unwrap_or(kind.type_name()))
+                    }
+                }),
             },
         }
     }
@@ -127,7 +131,7 @@ fn note_in_words(what: &What) -> String {
     match what {
         What::Began { session, model } => {
             let model = model.as_deref().map(|model| format!(", model {model}"));
-            format!("its own session: {session}{}", model.unwrap_or_default())
+            format!("native session ID: {session}{}", model.unwrap_or_default())
         }
         What::ToolStarted { name, input, .. } => format!("→ {name} {input}"),
         What::ToolFinished { output, is_error, .. } => {
@@ -150,7 +154,7 @@ fn note_in_words(what: &What) -> String {
 }
 
 /// When it happened, or where nobody said, when it was stored.
-fn moment(stored: &StoredEntry) -> &Timestamp {
+pub(super) fn moment(stored: &StoredEntry) -> &Timestamp {
     let said = match &stored.entry.kind {
         EntryKind::Message(message) => message.timestamp.as_ref(),
         _ => None,
@@ -159,7 +163,7 @@ fn moment(stored: &StoredEntry) -> &Timestamp {
 }
 
 /// A part that is no text.
-fn in_words(part: &Part) -> String {
+pub(super) fn in_words(part: &Part) -> String {
     match &part.kind {
         PartKind::Text(text) => text.clone(),
         PartKind::Thinking(text) => format!("(thinks) {text}"),

@@ -2,11 +2,12 @@
 
 use tertulia_store::{ListFilter, SessionId, SessionStore, Verified};
 
-use super::{counted, find_session, open_or_tell, write_json};
+use super::{counted, open_or_tell, write_json};
 use crate::Streams;
 use crate::args::VerifyArgs;
 use crate::commands::drawing::Paint;
 use crate::error::CliError;
+use crate::names::{Latest, find_session};
 use crate::progress::Progress;
 use crate::session_record::VerifiedRecord;
 use crate::store_place::StorePlace;
@@ -19,7 +20,7 @@ pub(super) fn run(
 ) -> Result<(), CliError> {
     if let Some(given) = &args.session {
         let store = place.need()?;
-        let session = find_session(&store, given)?;
+        let session = find_session(&store, given, Latest::OfStore)?;
         let damaged = u64::from(!check(&store, &session, args, streams)?);
         return outcome(damaged, 0);
     }

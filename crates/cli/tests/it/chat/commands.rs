@@ -35,7 +35,7 @@ fn parlour() -> Parlour {
 /// What is shown between the greeting and the end.
 #[track_caller]
 fn shown(input: &str) -> String {
-    let shown = talk(&parlour(), &["--session", "talk"], input);
+    let shown = talk(&parlour(), &["--new", "talk"], input);
     shown.split_once('\n').map_or("", |(_, rest)| rest).trim_end().to_owned()
 }
 

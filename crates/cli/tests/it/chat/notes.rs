@@ -51,7 +51,7 @@ fn where_an_answer_goes_on_after_something_else_its_speaker_is_named_again() {
     let team = "[[member]]\nname = \"ann\"\nkind = \"human\"\n[[member]]\nname = \"max\"\n\
                 agent = \"command\"\ncommand = [\"sh\", \"halves.sh\"]\n";
     let parlour = Parlour::with(team, &[("halves.sh", halves)]);
-    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("count\r");
     terminal.shows("max:\none\nthe lon\n");
@@ -130,7 +130,7 @@ fn a_person_who_is_waited_for_is_named_when_another_one_speaks() {
 #[test]
 fn the_context_of_a_house_member_is_the_one_that_the_command_shows() {
     let parlour = Parlour::with(TEAM, &[]);
-    let shown = talk(&parlour, &["--session", "talk"], "hello\n/context scribe\n");
+    let shown = talk(&parlour, &["--new", "talk"], "hello\n/context scribe\n");
     let house = "scribe is built in and reads the whole log";
     assert!(shown.contains(house), "{shown}");
     let numbers = shown.split_once("\nscribe would get ").unwrap().1;

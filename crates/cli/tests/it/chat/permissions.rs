@@ -56,7 +56,7 @@ const REMINDER: &str = "asker asks… 1 to 3, 0 says no, Esc ends the turn";
 /// A chat in which the agent has asked.
 fn asked() -> (Parlour, Terminal) {
     let parlour = Parlour::with(TEAM, &[("asker.sh", ASKER)]);
-    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("please tidy up\r");
     let screen = terminal.until("the question", |screen| is_at_rest(screen, REMINDER));

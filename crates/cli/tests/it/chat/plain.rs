@@ -37,7 +37,7 @@ fn is_time(line: &str) -> bool {
 /// A chat in the session `talk`, whose lines come through a pipe.
 fn begun(parlour: &Parlour, stdout: Stdio) -> Child {
     Command::new(std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap())
-        .args(parlour.arguments(&["--session", "talk"]))
+        .args(parlour.arguments(&["--new", "talk"]))
         .envs(parlour.variables())
         .current_dir(parlour.path())
         .stdin(Stdio::piped())
@@ -50,7 +50,7 @@ fn begun(parlour: &Parlour, stdout: Stdio) -> Child {
 #[test]
 fn lines_are_said_in_turn_and_answered_in_plain_text() {
     let parlour = Parlour::new(&["It is **done**.\n```sh\n  ls\n```", "Twice."]);
-    let shown = talk(&parlour, &["--session", "talk"], "hello\n\nagain\n");
+    let shown = talk(&parlour, &["--new", "talk"], "hello\n\nagain\n");
     let expected = "session talk · @ann @max @slow · /help\nann: hello\nmax:\nIt is done.\n```sh\n  ls\n\
                     ```\n\nann: again\nmax:\nTwice.\n";
     assert_eq!(shown, expected);
@@ -59,7 +59,7 @@ fn lines_are_said_in_turn_and_answered_in_plain_text() {
 #[test]
 fn a_line_that_is_not_utf8_is_named_and_not_said() {
     let parlour = Parlour::new(&["One.", "Two."]);
-    let output = chat(&parlour, &["--session", "talk"], b"first\n\ncaf\xe9 now\n\xff\nlast\n");
+    let output = chat(&parlour, &["--new", "talk"], b"first\n\ncaf\xe9 now\n\xff\nlast\n");
     // As `run` would: what was not said is not forgotten over the lines that were.
     assert_eq!(output.status.code(), Some(1));
     let told = String::from_utf8(output.stderr).unwrap();
@@ -82,7 +82,7 @@ fn commands_work_without_a_terminal_too() {
     let input = "/members\n/nxt\n/cost\n/next max: go\n/queue\n/why\n/context max\n/task Build it\n\
                  /drop all\n/export log.jsonl\n/export log.jsonl\n/compact\n/resume nothing\n/quit\n\
                  never said\n";
-    let shown = talk(&parlour, &["--session", "talk"], input);
+    let shown = talk(&parlour, &["--new", "talk"], input);
     for part in [
         "@ann  a person",
         "there is no command /nxt; did you mean /next?",
@@ -105,7 +105,7 @@ fn commands_work_without_a_terminal_too() {
 #[test]
 fn a_fork_goes_on_in_a_session_of_its_own() {
     let parlour = Parlour::new(&["One.", "Two."]);
-    let shown = talk(&parlour, &["--session", "talk"], "first\n/fork\nsecond\n");
+    let shown = talk(&parlour, &["--new", "talk"], "first\n/fork\nsecond\n");
     assert!(shown.contains("Forked. You are now in session "), "{shown}");
     let first = talk(&parlour, &["--session", "talk"], "");
     assert!(first.contains("ann: first") && !first.contains("second"), "{first}");

@@ -23,7 +23,7 @@ fn masked(screen: &str) -> String {
 #[test]
 fn ctrl_z_stops_the_program_and_it_goes_on_where_it_was() {
     let parlour = Parlour::new(&["One."]);
-    let mut terminal = Terminal::chat_in_shell(&parlour, &["--session", "talk"]);
+    let mut terminal = Terminal::chat_in_shell(&parlour, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("half a li");
     terminal.has_typed("> half a li");
@@ -118,7 +118,7 @@ fn a_paste_that_never_ends_does_not_keep_ctrl_c_from_being_heard() {
 fn a_typed_line_is_answered_above_the_next_one() {
     let parlour =
         Parlour::new(&["# Plan\n\n- **one** of `two`\n- three\n\n```rust\n    let a = 1;\n```"]);
-    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("helo\x1b[Dl");
     terminal.shows("> hello");
@@ -163,7 +163,7 @@ fn members_files_and_commands_are_completed() {
 /// Stops an answer in the middle; what was typed meanwhile stays.
 fn stops_with(key: &str) {
     let parlour = Parlour::new(&["One."]);
-    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("@slow count\r");
     terminal.shows("count 3 of many");
@@ -220,7 +220,7 @@ fn what_is_said_meanwhile_waits_and_goes_on_when_the_person_wants_it() {
 #[test]
 fn ctrl_c_twice_leaves_and_what_was_said_is_there_again() {
     let parlour = Parlour::new(&["One."]);
-    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("first word\r");
     terminal.shows("One.");
@@ -243,7 +243,7 @@ fn ctrl_c_twice_leaves_and_what_was_said_is_there_again() {
 #[test]
 fn leaving_in_the_middle_of_an_answer_keeps_what_came() {
     let parlour = Parlour::new(&["One."]);
-    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("@slow count\r");
     terminal.shows("count 3 of many");
@@ -287,7 +287,7 @@ fn no_escape_sequence_of_an_answer_reaches_the_terminal() {
     let code = format!("```sh{}\n{prose}\n```\n# {prose}\n[x]({prose})", sequences[0]);
     let answer = format!("{prose}\n{code}\nthe end");
     let parlour = Parlour::new(&[&answer]);
-    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("hello\r");
     terminal.shows("the end");

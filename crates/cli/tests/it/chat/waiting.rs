@@ -29,7 +29,7 @@ fn ends_with(screen: &str, end: &str) -> bool {
 #[test]
 fn a_person_is_told_who_waits_for_them_and_how_to_go_on() {
     let parlour = Parlour::with(TEAM, &[]);
-    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("hello\r");
     let hint = "Waiting for ann. Reply, or /resume to skip.\n>";
@@ -55,7 +55,7 @@ fn a_person_is_told_who_waits_for_them_and_how_to_go_on() {
 #[test]
 fn a_session_that_is_opened_again_says_who_waits() {
     let parlour = Parlour::with(TEAM, &[]);
-    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("hello\r");
     terminal.shows("? ann: max waits for your answer");
@@ -74,13 +74,13 @@ fn a_session_that_is_opened_again_says_who_waits() {
 #[test]
 fn our_own_sentences_are_not_broken_inside_a_word() {
     let parlour = Parlour::with(TEAM, &[]);
-    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("/fork with a name that nobody knows and that goes on");
     terminal.resize(40, 44);
     terminal.until("the narrow line", |screen| screen.contains("\n  hat goes on"));
     terminal.types("\r");
-    let screen = terminal.shows("name some");
+    let screen = terminal.shows("show some");
     assert!(screen.contains("there is no entry with a name that nobody\nknows"), "{screen}");
     terminal.types("/quit\r");
     assert_eq!(terminal.ends().0, 0);

@@ -1,0 +1,155 @@
+//! What there is to offer: members of the team file, sessions and entries of the store, models, formats.
+
+use tertulia_context::tokens::{MODELS, Tokenizer};
+use tertulia_dialect::Dialect;
+use tertulia_session::{Entry, EntryKind};
+use tertulia_store::{ListFilter, Range, SessionStore};
+use tertulia_team::file::{self, TeamFile};
+
+use super::Offer;
+use crate::args::{PLAIN, StoreArg, TeamFileArg};
+use crate::names::{Latest, find_session, short, short_session};
+use crate::store_place::StorePlace;
+use crate::team_place::{TeamPlace, find};
+use crate::terminal::excerpt;
+
+/// How many sessions, or entries of one, are offered.
+const OFFERED_MAX: usize = 100;
+/// How many of the newest entries of a session are looked at.
+const ENTRIES_READ: usize = 400;
+/// How much of a message or a title is shown beside its id.
+const HELP_COLUMNS: usize = 48;
+
+/// What an argument stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Member,
+    Session,
+    Entry,
+    Turn,
+    Model,
+    Agent,
+    Api,
+    Tokenizer,
+}
+
+/// What is on the command line already.
+pub(super) struct Line {
+    store: Option<String>,
+    team: TeamFileArg,
+    /// The session that entries are looked for in.
+    session: Option<String>,
+}
+
+impl Line {
+    pub(super) fn of(words: &[String]) -> Self {
+        let value = |flag: &str| {
+            let joined = format!("{flag}=");
+            let apart = words.windows(2).find_map(|pair| match pair {
+                [name, value] if name == flag => Some(value.as_str()),
+                _ => None,
+            });
+            let found = apart.or_else(|| words.iter().find_map(|word| word.strip_prefix(&joined)));
+            found.filter(|value| !value.is_empty() && !value.starts_with("--")).map(str::to_owned)
+        };
+        // `sessions COMMAND SESSION …`
+        let place = words.iter().position(|word| word == "sessions");
+        let named = place.and_then(|place| words.get(place + 2)).cloned();
+        let named = named.filter(|word| !word.is_empty() && !word.starts_with("--"));
+        Self {
+            store: value("--store").or_else(|| std::env::var("TERTULIA_STORE").ok()),
+            team: TeamFileArg { team: value("--team").map(Into::into) },
+            session: value("--session").or(named),
+        }
+    }
+
+    pub(super) fn offers(&self, wanted: Wanted) -> Vec<Offer> {
+        let plain = |names: Vec<&str>| names.into_iter().map(Offer::new).collect();
+        match wanted {
+            Wanted::Member => self.members(),
+            Wanted::Session => self.sessions().unwrap_or_default(),
+            Wanted::Entry => self.entries(|_| true).unwrap_or_default(),
+            Wanted::Turn => {
+                let is_turn = |entry: &Entry| matches!(entry.kind, EntryKind::Turn(_));
+                self.entries(is_turn).unwrap_or_default()
+            }
+            Wanted::Model => plain(MODELS.iter().map(|model| model.prefix).collect()),
+            Wanted::Agent => plain(vec!["claude", "codex", "gemini", PLAIN]),
+            Wanted::Api => plain(Dialect::ALL.into_iter().map(Dialect::as_str).collect()),
+            Wanted::Tokenizer => plain(Tokenizer::BUILT_IN.iter().map(Tokenizer::id).collect()),
+        }
+    }
+
+    fn members(&self) -> Vec<Offer> {
+        let team = match find(&self.team) {
+            Ok(Some(found)) => file::open(&found.path).ok().map(|opened| opened.team),
+            Ok(None) => Some(TeamFile::house()),
+            Err(_) => None,
+        };
+        let members = team.map(|team| team.members).unwrap_or_default();
+        members.iter().map(|member| Offer::new(&member.name)).collect()
+    }
+
+    /// The store, if it is a file that exists: a server may take long to answer.
+    fn store(&self) -> Option<SessionStore> {
+        let place = StorePlace::read(&StoreArg { store: self.store.clone() }).ok()?;
+        place.is_file().then(|| place.open_existing().ok()).flatten().flatten()
+    }
+
+    fn sessions(&self) -> Option<Vec<Offer>> {
+        let filter = ListFilter { limit: Some(OFFERED_MAX), ..ListFilter::default() };
+        let sessions = self.store()?.list(&filter).ok()?;
+        let latest = Offer::new("latest").with_help("the newest session");
+        let mut offers = vec![latest];
+        for info in sessions {
+            let title = info.title.as_deref().map(|title| excerpt(title, HELP_COLUMNS));
+            let (title, shown) = (title.unwrap_or_default(), short_session(&info.id));
+            offers.push(Offer::new(shown).with_help(&title));
+            if shown != info.id.as_str() {
+                // For whoever has typed the date.
+                offers.push(Offer { is_rare: true, ..Offer::new(info.id.as_str()) });
+            }
+        }
+        Some(offers)
+    }
+
+    /// The newest messages and turns of the session that is meant.
+    fn entries(&self, fits: impl Fn(&Entry) -> bool) -> Option<Vec<Offer>> {
+        let store = self.store()?;
+        let folder = TeamPlace::folder(&self.team).unwrap_or_default();
+        let given = self.session.as_deref().unwrap_or("latest");
+        let session = find_session(&store, given, Latest::OfFolder(&folder)).ok()?;
+        let entries = store.load(&session, &Range::Tail(ENTRIES_READ)).ok()?;
+        let newest = entries.iter().rev().map(|stored| &stored.entry);
+        let offered = newest.filter(|entry| fits(entry)).filter_map(|entry| {
+            let help = match &entry.kind {
+                EntryKind::Message(message) => message.text().into_owned(),
+                EntryKind::Turn(turn) => format!("{}'s turn {}", turn.member, turn.state.as_str()),
+                _ => return None,
+            };
+            let help = excerpt(&help, HELP_COLUMNS);
+            Some(Offer::new(&short(entry.id.as_str())).with_help(&help))
+        });
+        Some(offered.take(OFFERED_MAX).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str) -> Line {
+        Line::of(&text.split(' ').map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn what_stands_on_the_line_already_says_where_to_look() {
+        let read = line("tertulia why --session a --store=sqlite:b --team c.toml ");
+        assert_eq!(read.session.as_deref(), Some("a"));
+        assert_eq!(read.store.as_deref(), Some("sqlite:b"));
+        assert_eq!(read.team.team.as_deref(), Some(std::path::Path::new("c.toml")));
+        assert_eq!(line("tertulia sessions redact login ").session.as_deref(), Some("login"));
+        assert_eq!(line("tertulia sessions show --from ").session, None);
+        assert_eq!(line("tertulia why --session").session, None);
+    }
+}

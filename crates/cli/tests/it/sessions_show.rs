@@ -1,0 +1,108 @@
+//! `tertulia sessions show` and the Markdown export: what people read of a session.
+
+use crate::room::{Left, Room};
+
+const TEAM: &str = "[[member]]\nname = \"ann\"\nkind = \"human\"\n\
+    [[member]]\nname = \"max\"\nagent = \"script\"\nanswers = [\"Done.\\n\\n- one\\n- two\"]\n";
+
+fn talked() -> Room {
+    let room = Room::new(TEAM);
+    room.exits(0, &["run", "[TEAM_TASK: Ship it] hello", "--new", "talk"]);
+    room
+}
+
+/// What the command prints for a person two hours east of Greenwich, or wherever this leads.
+fn printed(room: &Room, zone: &str, arguments: &[&str]) -> String {
+    let left = Left::of(room.command(arguments).env("TZ", zone).spawn().unwrap());
+    assert_eq!(left.code, Some(0), "{left:?}");
+    left.stdout
+}
+
+/// A log with one message, late in the evening of Greenwich.
+fn late(room: &Room) {
+    let log = r#"{"id":"m1","type":"message","timestamp":1769900400000,
+        "payload":{"role":"user","content":"late words"}}"#;
+    let log = log.replace("\n        ", "");
+    let left = room.tertulia_with(&["sessions", "import", "-", "--as", "late"], log.as_bytes());
+    assert_eq!(left.code, Some(0), "{left:?}");
+}
+
+#[test]
+fn times_are_local() {
+    let room = Room::empty();
+    late(&room);
+    let show = ["sessions", "show", "late"];
+    assert!(printed(&room, "UTC0", &show).starts_with("── 2026-01-31 ──\n23:00:00 user"));
+    assert!(printed(&room, "XXX-2", &show).starts_with("── 2026-02-01 ──\n01:00:00 user"));
+    let search = ["sessions", "search", "late"];
+    assert!(printed(&room, "XXX-2", &search).starts_with("late  2026-02-01 01:00  user"));
+    let export = ["sessions", "export", "late", "--format", "markdown"];
+    assert!(printed(&room, "XXX-2", &export).contains("2026-02-01 01:00"));
+    // A day begins where the person is.
+    let since = ["sessions", "search", "late", "--since", "2026-02-01", "--json"];
+    assert_eq!(printed(&room, "UTC0", &since), "");
+    assert!(printed(&room, "XXX-2", &since).contains("\"timestamp\":1769900400000"));
+    // Programs get the same everywhere.
+    let json = ["sessions", "show", "late", "--json"];
+    assert_eq!(printed(&room, "UTC0", &json), printed(&room, "XXX-2", &json));
+}
+
+#[test]
+fn bookkeeping_is_shown_only_when_asked_for() {
+    let room = talked();
+    let shown = room.exits(0, &["sessions", "show", "talk"]).stdout;
+    assert!(shown.contains("· team task: Ship it") && shown.contains("  - two\n"), "{shown}");
+    for noise in ["turn of", "session_header", "usage", "table stands"] {
+        assert!(!shown.contains(noise), "{shown}");
+    }
+    let all = room.exits(0, &["sessions", "show", "talk", "--all"]).stdout;
+    for noise in ["turn of max: queued", "turn of max: done", "session_header"] {
+        assert!(all.contains(noise), "{all}");
+    }
+    let records = room.exits(0, &["sessions", "show", "talk", "--json"]).json();
+    assert_eq!(records, room.entries());
+}
+
+#[test]
+fn messages_are_all_that_is_shown_on_request() {
+    let room = talked();
+    let shown = room.exits(0, &["sessions", "show", "talk", "--messages"]).stdout;
+    assert!(shown.contains("hello") && shown.contains("Done."), "{shown}");
+    assert!(!shown.contains('·'), "{shown}");
+    let records = room.exits(0, &["sessions", "show", "talk", "--messages", "--json"]).json();
+    assert_eq!(records.len(), 2);
+    room.exits(2, &["sessions", "show", "talk", "--messages", "--all"]);
+}
+
+#[test]
+fn the_newest_of_what_is_shown_are_counted() {
+    let room = talked();
+    for _ in 0..4 {
+        room.exits(0, &["run", "again", "--session", "talk"]);
+    }
+    let shown = room.exits(0, &["sessions", "show", "talk", "--messages", "--tail", "3"]).stdout;
+    assert_eq!(shown.matches(" max  e-").count(), 2, "{shown}");
+    assert_eq!(shown.matches(" ann  e-").count(), 1, "{shown}");
+    let shown = room.exits(0, &["sessions", "show", "talk", "--messages", "--tail", "99"]).stdout;
+    assert_eq!(shown.matches("  e-").count(), 10, "{shown}");
+    let shown = room.exits(0, &["sessions", "show", "talk", "--tail", "0"]).stdout;
+    assert_eq!(shown, "");
+}
+
+#[test]
+fn an_export_to_markdown_is_a_document_of_what_was_said() {
+    let room = talked();
+    room.exits(0, &["sessions", "rename", "talk", "Shipping"]);
+    let output = ["sessions", "export", "talk", "--format", "markdown", "-o", "talk.md"];
+    room.exits(0, &output);
+    let document = std::fs::read_to_string(room.path("talk.md")).unwrap();
+    assert!(document.starts_with("# Shipping\n\nSession `talk`, created 20"), "{document}");
+    for piece in ["\n*Task: Ship it*\n", "\n## ann\n", "\n## max\n", "\nDone.\n\n- one\n- two\n"] {
+        assert!(document.contains(piece), "{piece}: {document}");
+    }
+    assert!(!document.contains("queued"), "{document}");
+    let hidden = room.entries().into_iter().find(|entry| entry["type"] == "message").unwrap();
+    room.exits(0, &["sessions", "redact", "talk", hidden["id"].as_str().unwrap()]);
+    let redacted = room.exits(0, &["sessions", "export", "talk", "--format", "markdown"]).stdout;
+    assert!(redacted.contains("*[redacted message]*"), "{redacted}");
+}
