@@ -20,11 +20,13 @@ mod http;
 mod openai_error;
 mod perform;
 mod responses;
+mod roster;
 mod script;
 mod server;
 mod step;
 mod vendor;
 
+pub use roster::{Colleague, Sign};
 pub use script::Script;
 pub use server::FakeModels;
 pub use step::{Step, StepError};

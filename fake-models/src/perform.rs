@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::http;
+use crate::roster::hand_over;
 use crate::step::{Step, first_line, pieces_of, said_in, words_of};
 use crate::vendor::{Answer, End, Reading, Vendor};
 
@@ -58,7 +59,7 @@ impl Stage<'_> {
         let plan = match step {
             Step::Status(status) => return self.json(*status, &vendor.error(*status)),
             Step::Overflow => return self.json(400, &vendor.overflow()),
-            _ => plan(step, &reading.user),
+            _ => plan(step, reading),
         };
         let mut voice = vendor.voice(answer);
         if !reading.is_streamed {
@@ -125,7 +126,8 @@ impl Stage<'_> {
     }
 }
 
-fn plan<'a>(step: &'a Step, user: &str) -> Plan<'a> {
+fn plan<'a>(step: &'a Step, reading: &Reading) -> Plan<'a> {
+    let user = &reading.user;
     let whole = Last::End(End::Whole);
     let (pieces, last) = match step {
         Step::Text(pieces) => (pieces.clone(), whole),
@@ -136,6 +138,10 @@ fn plan<'a>(step: &'a Step, user: &str) -> Plan<'a> {
         Step::Stall(text) => (pieces_of(text), Last::Hang),
         Step::Echo => (pieces_of(&first_line(user)), whole),
         Step::Say => (pieces_of(&said_in(user)), whole),
+        Step::HandOver { to, sign } => {
+            let request = format!("{}\n{user}", reading.system);
+            (pieces_of(&hand_over(&request, to, *sign)), whole)
+        }
         // The first two never come here: they have no stream.
         Step::Status(_) | Step::Overflow | Step::Empty => (Vec::new(), whole),
         Step::Refusal => (Vec::new(), Last::End(End::Refused)),

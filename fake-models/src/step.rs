@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::roster::{Colleague, Sign};
+
 /// What the model does with one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -31,6 +33,14 @@ pub enum Step {
     /// Says what stands after the last `say:` of the newest user text: a JSON string, or else the rest
     /// of the line. Where there is none, it is an [`Echo`](Self::Echo).
     Say,
+    /// Hands over to a member, by the name that the list of members in the request gives. Says so where
+    /// the request has no such list or member.
+    HandOver {
+        /// The member.
+        to: Colleague,
+        /// How it is addressed.
+        sign: Sign,
+    },
     /// Ends well without a word.
     Empty,
     /// Ends as the vendor does when the model or its guard declines.
@@ -50,7 +60,7 @@ impl std::fmt::Display for StepError {
 impl std::error::Error for StepError {}
 
 const KINDS: &str = "text:…, slow:…, shell:…, status:<code>, overflow, drop:…, end:…, stall:…, echo, \
-                     say, empty, refusal";
+                     say, mention:<role>, marker:<role>, empty, refusal";
 
 /// The pause of a slow step that is named on the command line.
 const USUAL_PAUSE: Duration = Duration::from_millis(150);
@@ -62,6 +72,15 @@ impl Step {
     /// Says a text in short pieces.
     pub fn text(text: &str) -> Self {
         Self::Text(pieces_of(text))
+    }
+
+    /// Hands over to the member whose role has this word; `person` is any person.
+    pub fn hand_over(role: &str, sign: Sign) -> Self {
+        let to = match role {
+            "person" => Colleague::Person,
+            role => Colleague::Role(role.to_owned()),
+        };
+        Self::HandOver { to, sign }
     }
 
     /// Reads a step as the program takes it: `text:Hello`, `status:429`, `echo`.
@@ -78,6 +97,8 @@ impl Step {
             "stall" => Self::Stall(rest.to_owned()),
             "echo" => Self::Echo,
             "say" => Self::Say,
+            "mention" => Self::hand_over(rest, Sign::Mention),
+            "marker" => Self::hand_over(rest, Sign::Marker),
             "empty" => Self::Empty,
             "refusal" => Self::Refusal,
             _ => return Err(StepError(word.to_owned())),
@@ -128,6 +149,11 @@ mod tests {
         assert_eq!(Step::parse("drop:half a"), Ok(Step::DropMidStream("half a".into())));
         assert_eq!(Step::parse("shell:echo a:b"), Ok(Step::Shell("echo a:b".into())));
         assert_eq!(Step::parse("echo"), Ok(Step::Echo));
+        let to = Colleague::Role("reviewer".into());
+        let step = Step::HandOver { to, sign: Sign::Mention };
+        assert_eq!(Step::parse("mention:reviewer"), Ok(step));
+        let step = Step::HandOver { to: Colleague::Person, sign: Sign::Marker };
+        assert_eq!(Step::parse("marker:person"), Ok(step));
     }
 
     #[test]
