@@ -69,7 +69,9 @@ impl Mentions {
                 {
                     found.kept.push(at);
                 }
-                (Some(word), _) if reader == Reader::Claude && !exists(word) => found.kept.push(at),
+                (Some(word), _) if reader == Reader::Claude && !exists(named(word)) => {
+                    found.kept.push(at);
+                }
                 (Some(word), _) if is_member(word) => found.dropped.push(at),
                 _ => {}
             }
@@ -107,6 +109,11 @@ fn is_word(letter: char) -> bool {
 
 fn is_path(letter: char) -> bool {
     is_word(letter) || letter == '.' || letter == '/'
+}
+
+/// The part of a word that Claude Code takes for a path: up to its last letter, digit or `_`.
+fn named(word: &str) -> &str {
+    word.trim_end_matches('-')
 }
 
 /// Whether a word can begin behind this text.
