@@ -14,6 +14,7 @@ mod model;
 mod open;
 mod perform;
 mod prompt;
+mod quotes;
 mod recipe;
 mod record;
 mod rejoin;

@@ -1,10 +1,12 @@
-//! What every agent is told about the team: who it is, who else takes part, how to hand over and how to
-//! ask a person. The text depends on the team alone, so it is the same at every turn and prompt caches
-//! keep it. Pure; called by the driver, which puts it before the member's own instruction.
+//! The preamble of every prompt: who the agent is, who else is in the team, how to hand over and how to ask
+//! a person. It depends on the team alone, so it is the same at every turn and prompt caches keep it. Pure;
+//! called by the driver, which puts it before the member's own instruction.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use tertulia_agent::AgentKind;
+use tertulia_context::truncate_to_bytes;
 
 use crate::team::{Answers, Team, TeamMember};
 
@@ -33,17 +35,40 @@ pub(crate) fn system_text(team: &Team, member: &TeamMember) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
-/// The built-in text.
+/// The most that the built-in text takes for a team of up to four.
+const BYTES_MAX: usize = 1024;
+/// How many members that is.
+const MEMBERS: usize = 4;
+/// How many bytes each further member may add.
+const MEMBER_BYTES: usize = 128;
+/// How long a role or a display name may be, in bytes: the first limit with which the text is short enough.
+const WORDS_BYTES: [usize; 6] = [usize::MAX, 80, 56, 36, 20, 0];
+
+/// The built-in text. Long roles are cut until it is short enough; names never are.
 fn built_in(team: &Team, member: &TeamMember) -> String {
+    let more = team.members().len().saturating_sub(MEMBERS);
+    let bytes_max = BYTES_MAX + more * MEMBER_BYTES;
+    let mut text = String::new();
+    for words_bytes in WORDS_BYTES {
+        text = written(team, member, words_bytes);
+        if text.len() <= bytes_max {
+            break;
+        }
+    }
+    text
+}
+
+fn written(team: &Team, member: &TeamMember, words_bytes: usize) -> String {
     let name = &*member.member.name;
     let mut text = format!("You are {name}, a member of a team that shares one conversation.\n");
     text.push_str("Members:\n");
     for one in team.members() {
         let you = if one.member.name == member.member.name { " (you)" } else { "" };
         let shown = one.member.display_name.as_deref().filter(|shown| *shown != &*one.member.name);
+        let shown = shown.map(|shown| cut(shown, words_bytes)).filter(|shown| !shown.is_empty());
         let shown = shown.map(|shown| format!(", called {shown}")).unwrap_or_default();
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "- {}{you}{shown}: {}", one.member.name, about(one));
+        let _ = writeln!(text, "- {}{you}{shown}: {}", one.member.name, about(one, words_bytes));
     }
     text.push_str("Your final reply is added to the conversation, and every member can read it.\n");
     let others = || team.members().iter().filter(|one| one.member.name != member.member.name);
@@ -102,8 +127,18 @@ impl Sign {
     }
 }
 
+/// The beginning of a text that is too long.
+fn cut(text: &str, bytes: usize) -> Cow<'_, str> {
+    match truncate_to_bytes(text, bytes).trim_end() {
+        beginning if text.len() > bytes && !beginning.is_empty() => {
+            Cow::Owned(format!("{beginning}…"))
+        }
+        beginning => Cow::Borrowed(beginning),
+    }
+}
+
 /// What a member does, in a few words.
-fn about(member: &TeamMember) -> String {
+fn about(member: &TeamMember, words_bytes: usize) -> String {
     let kind = match &member.answers {
         Answers::Person => "a person",
         Answers::Scribe => "writes a summary of this conversation",
@@ -117,9 +152,10 @@ fn about(member: &TeamMember) -> String {
             AgentKind::Script(_) => "written answers",
         },
     };
-    match (&member.role, &member.answers) {
+    let role = member.role.as_deref().map(|role| cut(role, words_bytes));
+    match (role.filter(|role| !role.is_empty()), &member.answers) {
         (Some(role), Answers::Person) => format!("{role} ({kind})"),
-        (Some(role), _) => role.to_string(),
+        (Some(role), _) => role.into_owned(),
         (None, _) => kind.to_owned(),
     }
 }

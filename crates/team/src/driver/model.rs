@@ -11,6 +11,7 @@ use tertulia_dialect::{Dialect, ModelContext};
 use tertulia_session::{Entry, EntryKind, Message, NewEntry, Part, Parts, Role};
 
 use super::prompt::Pieces;
+use super::quotes::{Stretch, quoted};
 use super::recipe::{Recipe, Step, escaped};
 use crate::team::{Team, TeamMember};
 
@@ -61,34 +62,73 @@ pub(super) fn body(
     let messages: Vec<Message> =
         built.model_messages.iter().map(|one| (*one.message).clone()).collect();
     let json = Dialect::OpenAiChat.render(&ModelContext::of(&messages)).fragment.to_json();
-    let is_whole = messages.len() == texts.len() + usize::from(system_prompt.is_some());
-    let recipe = is_whole.then(|| recipe_of(&json, &texts)).flatten();
+    let recipe = recipe_of(&json, &messages, &texts, &stretches(pieces, team_task));
     Ok(Body { json, recipe })
 }
 
-/// How the JSON is made from the log; `None` where one of the texts is not in it as it is.
-fn recipe_of(json: &str, texts: &[Text<'_>]) -> Option<Recipe> {
+/// How the JSON is made from the log. What was cut off the conversation is summarised in the words of its
+/// messages: these are referred to as well.
+fn recipe_of(
+    json: &str,
+    messages: &[Message],
+    texts: &[Text<'_>],
+    said: &[Stretch<'_>],
+) -> Option<Recipe> {
     let mut recipe = Recipe::default();
-    let mut from = 0;
-    for text in texts {
-        let written = escaped(&text.text);
+    let (mut from, mut next) = (0, 0);
+    for text in messages.iter().map(Message::text) {
+        let written = escaped(&text);
         let at = from + json.get(from..)?.find(&written)?;
         recipe.words(json.get(from..at)?);
-        for (step, _) in text.steps.as_deref()? {
-            match step {
-                Step::Words(words) => recipe.words(&escaped(words)),
-                Step::Said { place, range, .. } => recipe.0.push(Step::Said {
-                    place: *place,
-                    range: range.clone(),
-                    is_escaped: true,
-                }),
-                other => recipe.0.push(other.clone()),
+        let left = texts.get(next..).unwrap_or_default();
+        match left.iter().position(|one| one.text == text) {
+            Some(further) => {
+                let steps = left.get(further)?.steps.as_deref()?;
+                steps.iter().for_each(|(step, _)| push_escaped(&mut recipe, step));
+                next += further + 1;
             }
+            None => quoted(&text, said).iter().for_each(|step| push_escaped(&mut recipe, step)),
         }
         from = at + written.len();
     }
     recipe.words(json.get(from..)?);
     Some(recipe)
+}
+
+/// Adds a step as it is written inside of a JSON string.
+fn push_escaped(recipe: &mut Recipe, step: &Step) {
+    match step {
+        Step::Words(words) => recipe.words(&escaped(words)),
+        Step::Said { place, range, .. } => {
+            let range = range.clone();
+            recipe.0.push(Step::Said { place: *place, range, is_escaped: true });
+        }
+        other => recipe.0.push(other.clone()),
+    }
+}
+
+/// All that is said in the pieces, by its entries.
+fn stretches<'p>(pieces: &'p Pieces<'_>, team_task: Option<&'p str>) -> Vec<Stretch<'p>> {
+    let contents = pieces.context.iter().map(|one| &*one.content).chain([&*pieces.current.text]);
+    let sources =
+        pieces.sources.iter().map(Option::as_deref).chain([pieces.current.steps.as_deref()]);
+    let mut said = Vec::new();
+    for (content, steps) in contents.zip(sources) {
+        let mut at = 0;
+        for (step, bytes) in steps.unwrap_or_default() {
+            if let Step::Said { place, range, .. } = step
+                && let Some(text) = content.get(at..at + bytes)
+            {
+                let start = range.as_ref().map_or(0, |range| range.start);
+                said.push(Stretch { place: *place, start, text });
+            }
+            at += bytes;
+        }
+    }
+    if let Some((place, text)) = pieces.task_place.zip(team_task) {
+        said.push(Stretch { place, start: 0, text });
+    }
+    said
 }
 
 fn system_text(team_task: Option<&str>, team: &Team, member: &TeamMember) -> String {

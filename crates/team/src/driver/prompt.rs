@@ -149,7 +149,7 @@ pub(super) struct Pieces<'l> {
     /// Whether a person wrote it.
     is_from_person: bool,
     /// The entry that sets the team's task.
-    task_place: Option<usize>,
+    pub(super) task_place: Option<usize>,
     pub(super) covered: usize,
     pub(super) recalled: Vec<EntryId>,
 }

@@ -52,6 +52,19 @@ pub(super) struct Made {
     pub(super) lost: Vec<EntryId>,
 }
 
+impl Made {
+    /// What this entry said is gone. Several stretches of it in a row leave one gap.
+    fn lose(&mut self, entry: &EntryId) {
+        let gap = format!("[redacted: {entry}]");
+        if !self.text.ends_with(&gap) {
+            self.text.push_str(&gap);
+        }
+        if !self.lost.contains(entry) {
+            self.lost.push(entry.clone());
+        }
+    }
+}
+
 /// A recipe that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the record of this prompt cannot be read: {0}")]
@@ -230,10 +243,7 @@ impl Recipe {
                     match (part, entry) {
                         (Some(part), _) if *is_escaped => made.text.push_str(&escaped(part)),
                         (Some(part), _) => made.text.push_str(part),
-                        (None, Some(entry)) => {
-                            made.text.push_str(&format!("[redacted: {}]", entry.id));
-                            made.lost.push(entry.id.clone());
-                        }
+                        (None, Some(entry)) => made.lose(&entry.id),
                         (None, None) => {}
                     }
                 }

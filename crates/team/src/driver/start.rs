@@ -11,6 +11,7 @@ use super::error::DriveError;
 use super::event::{Audience, TableEvent};
 use super::recipe::{KEY_EVERY, Recipe};
 use super::record::What;
+use super::sent::SentAgain;
 use super::turn::{FromAgent, Running, Start};
 use super::{Driver, model, prompt, sent};
 use crate::house;
@@ -68,10 +69,18 @@ impl Driver {
         Start { turn, member, answers, number, budget, is_second, prompt, body }
     }
 
-    /// The record of what an agent gets, to be stored with the start of its turn.
-    pub(super) fn record_prompt(&mut self, start: &Start) -> Option<Json> {
+    /// How what an agent gets is made from the log, if that gives what it gets.
+    fn right_recipe(&self, start: &Start) -> Option<Recipe> {
         let is_agent = matches!(self.team.member(&start.member)?.answers, Answers::Agent(_));
         let recipe = start.recipe().filter(|_| is_agent)?.clone().tidied(self.log.entries());
+        let made = recipe.make(self.log.entries());
+        let hash = prompt::hash_of(made.system.as_deref(), &made.text);
+        (made.lost.is_empty() && hash == start.hash()).then_some(recipe)
+    }
+
+    /// The record of what an agent gets, to be stored with the start of its turn.
+    pub(super) fn record_prompt(&mut self, start: &Start) -> Option<Json> {
+        let recipe = self.right_recipe(start)?;
         let places = self.log.prompted(&start.member);
         let entries = self.log.entries();
         let last = places.last().and_then(|place| entries.get(*place)).map(|entry| &entry.id);
@@ -190,8 +199,13 @@ impl Driver {
         audience.hear(&TableEvent::TextWithdrawn { turn: &turn, member: &member });
         self.stage_usage(&member, first);
         self.stage_note(What::Retried { budget });
-        self.store_staged(audience)?;
         let start = self.prepare(&turn, &member, &answers, Some(budget));
+        let recipe = self.right_recipe(&start).and_then(|recipe| recipe.to_json(None));
+        if let Some(recipe) = recipe {
+            let again = SentAgain { turn: turn.clone(), hash: start.hash(), recipe };
+            self.log.stage(again.to_kind(&member), false);
+        }
+        self.store_staged(audience)?;
         if let Some(running) = self.running.take() {
             running.join();
         }

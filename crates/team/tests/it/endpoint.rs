@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use tertulia_agent::{AgentKind, AgentSpec, Endpoint, Permissions, Timeouts};
-use tertulia_fake_models::{FakeModels, Script, Step};
+use tertulia_fake_models::{Asked, FakeModels, Script, Step};
+use tertulia_session::{EntryKind, TurnState};
 use tertulia_store::SessionStore;
-use tertulia_team::{Driver, Limits, Team, TeamMember, TurnNote, What};
+use tertulia_team::{Driver, Limits, SentPrompt, Team, TeamMember, TurnNote, What, sent_prompt};
 
 use crate::driver::{Heard, scripted};
 
@@ -74,4 +75,70 @@ fn an_overflow_of_an_endpoint_is_tried_once_more_with_less() {
         driver.entries().iter().filter_map(TurnNote::of).map(|note| note.what).collect();
     assert!(matches!(notes[..], [What::Retried { .. }]), "{notes:?}");
     assert!(heard.lines.iter().any(|line| line.contains("Now it fits.")));
+}
+
+/// Whether a request is what the log says was sent: it has the same messages.
+fn is_same(asked: &Asked, sent: &SentPrompt) -> bool {
+    let messages = |json: &str| {
+        let body: serde_json::Value = serde_json::from_str(json).unwrap();
+        body["messages"].clone()
+    };
+    messages(&asked.body) == messages(&sent.text)
+}
+
+#[test]
+fn both_requests_of_a_turn_that_was_sent_twice_can_be_read_again() {
+    let models = FakeModels::start(Script::of([Step::Overflow, Step::text("Now it fits.")]));
+    let models = models.unwrap();
+    let mut driver = begin(&models);
+    let mut heard = Heard::default();
+    for _ in 0..6 {
+        driver.say(None, "@eva more, please.", &mut heard).unwrap();
+        driver.run(&mut heard).unwrap();
+    }
+    driver.say(None, "@max what do you think?", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let entries = driver.entries();
+    let start = entries.iter().rfind(
+        |entry| matches!(&entry.kind, EntryKind::Turn(turn) if turn.state == TurnState::Started),
+    );
+    let first = sent_prompt(entries, &start.unwrap().id).unwrap();
+    let second = sent_prompt(entries, &first.turn).unwrap();
+    assert_eq!((first.is_second, second.is_second), (false, true));
+    let asked = models.asked();
+    assert!(is_same(&asked[0], &first), "{}\n{}", asked[0].body, first.text);
+    assert!(is_same(&asked[1], &second), "{}\n{}", asked[1].body, second.text);
+}
+
+#[test]
+fn a_request_that_was_shortened_can_be_read_again_and_holds_no_words_of_its_own() {
+    let models = FakeModels::start(Script::of([Step::text("Fine.")])).unwrap();
+    let store = SessionStore::memory();
+    let mut max = endpoint(&models);
+    max.budget_tokens = 900;
+    let answers: Vec<String> = (0..12)
+        .map(|number| format!("We decided on port {number}4711 for the gateway. ").repeat(8))
+        .collect();
+    let answers: Vec<&str> = answers.iter().map(String::as_str).collect();
+    let members = vec![TeamMember::person("ann"), max, scripted("eva", &answers)];
+    let team = Team::new(members, Limits::default(), None).unwrap();
+    let mut driver = Driver::begin(&store, None, team, false).unwrap();
+    let mut heard = Heard::default();
+    for _ in 0..12 {
+        driver.say(None, "@eva which port has the gateway?", &mut heard).unwrap();
+        driver.run(&mut heard).unwrap();
+    }
+    driver.say(None, "@max what do you think?", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let asked = models.asked().remove(0);
+    let start = driver.entries().iter().rfind(
+        |entry| matches!(&entry.kind, EntryKind::Turn(turn) if turn.state == TurnState::Started),
+    );
+    let start = start.unwrap();
+    let sent = sent_prompt(driver.entries(), &start.id).unwrap();
+    assert!(is_same(&asked, &sent), "{}\n{}", asked.body, sent.text);
+    assert!(asked.body.len() < 8_000, "it was not shortened: {}", asked.body);
+    let EntryKind::Turn(turn) = &start.kind else { panic!("{start:?}") };
+    let recipe = turn.prompt_recipe.as_ref().unwrap().as_str();
+    assert!(!recipe.contains("4711"), "{recipe}");
 }

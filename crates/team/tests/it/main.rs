@@ -17,6 +17,7 @@ mod guards;
 mod injection;
 mod pausing;
 mod people;
+mod preambles;
 mod properties;
 mod replay;
 mod routing;

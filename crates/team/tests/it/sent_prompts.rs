@@ -2,11 +2,11 @@
 //! redacted, and for little room.
 
 use tertulia_agent::CommandOutput;
-use tertulia_session::{EntryId, EntryKind, TurnState};
-use tertulia_store::{ListFilter, Range, SessionStore, StoreUrl};
+use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
+use tertulia_store::{Append, NewSession, Range, SessionStore, StoreUrl};
 use tertulia_team::{Driver, PromptLost, SentPrompt, TeamMember, sent_prompt};
 
-use crate::driver::{Heard, begin, scripted, shell, team, texts};
+use crate::driver::{Heard, begin, scripted, shell, team};
 
 /// The started turns of a member.
 fn started(driver: &Driver, member: &str) -> Vec<EntryId> {
@@ -133,42 +133,71 @@ fn what_was_redacted_is_in_no_recorded_prompt() {
 #[test]
 fn the_record_of_a_thousand_prompts_takes_at_most_three_percent_of_the_store() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("sessions.db");
-    let store = SessionStore::open(&StoreUrl::Sqlite(path.clone())).unwrap();
-    let members = || {
-        let answers: Vec<String> = (0..500).map(answer).collect();
-        let answers: Vec<&str> = answers.iter().map(String::as_str).collect();
-        team(vec![scripted("max", &answers), scripted("eva", &answers)])
+    let store = |name: &str| {
+        let path = folder.path().join(name);
+        SessionStore::open(&StoreUrl::Sqlite(path)).unwrap()
+    };
+    let entries = a_thousand_turns(&store("with.db"));
+    let last = entries.iter().rev().find(|entry| recipe_of(entry).is_some()).unwrap();
+    assert!(sent_prompt(&entries, &last.id).is_ok());
+    let without = store("without.db");
+    let session = without.create(&NewSession::default()).unwrap().id;
+    for entry in &entries {
+        let mut entry = entry.clone();
+        if let EntryKind::Turn(turn) = &mut entry.kind {
+            turn.prompt_recipe = None;
+        }
+        without.append(&session, Append::of([entry])).unwrap();
+    }
+    drop(without);
+    let bytes = |name: &str| {
+        let files = [name.to_owned(), format!("{name}-wal")].map(|name| folder.path().join(name));
+        files.iter().filter_map(|path| path.metadata().ok()).map(|it| it.len()).sum::<u64>() as f64
+    };
+    let (with, without) = (bytes("with.db"), bytes("without.db"));
+    let recipes: usize = entries.iter().filter_map(recipe_of).map(str::len).sum();
+    let percent = (with / without - 1.0) * 100.0;
+    println!(
+        "{with} bytes with records, {without} without: {percent:.2} % more; {} bytes each",
+        recipes / 1_000
+    );
+    assert!(percent <= 3.0, "{with} instead of {without} bytes: {percent:.2} %");
+}
+
+/// A session of a person and three agents who hand over to each other, with the default window.
+fn a_thousand_turns(store: &SessionStore) -> Vec<Entry> {
+    let names = ["max", "eva", "leo"];
+    let member = |number: usize| {
+        let next = names[(number + 1) % 3];
+        let answers: Vec<String> = (0..334)
+            .map(|turn| match turn % 2 == 0 {
+                true => format!("{}\n\n[NEXT: {next}]", answer(turn * 3 + number)),
+                false => format!("@ann {}", answer(turn * 3 + number)),
+            })
+            .collect();
+        scripted(names[number], &answers.iter().map(String::as_str).collect::<Vec<_>>())
     };
     let mut heard = Heard::default();
-    let mut driver = Driver::begin(&store, None, members(), false).unwrap();
-    for number in 0..500 {
-        let name = ["max", "eva"][number % 2];
-        let other = ["eva", "max"][number % 2];
-        let text = format!("@{name} look at part {number} of the plan. [NEXT: {other}]");
+    let mut driver = Driver::begin(store, None, team((0..3).map(member).collect()), false).unwrap();
+    let turns = |driver: &Driver| {
+        driver.entries().iter().filter(|entry| recipe_of(entry).is_some()).count()
+    };
+    for number in 0.. {
+        if turns(&driver) >= 1_000 {
+            break;
+        }
+        let text = format!("@{} look at part {number} of the plan.", names[number % 3]);
         driver.say(None, &text, &mut heard).unwrap();
         driver.run(&mut heard).unwrap();
     }
-    let recorded: usize = driver
-        .entries()
-        .iter()
-        .filter_map(|entry| match &entry.kind {
-            EntryKind::Turn(turn) => turn.prompt_recipe.as_ref(),
-            _ => None,
-        })
-        .map(|recipe| recipe.as_str().len() + r#""promptRecipe":,"#.len())
-        .sum();
-    assert_eq!(texts(driver.entries()).len(), 1500);
-    let last = started(&driver, "eva").pop().unwrap();
-    assert!(sent_prompt(driver.entries(), &last).is_ok());
-    drop(driver);
-    let session = store.list(&ListFilter::default()).unwrap().remove(0).id;
-    assert!(store.info(&session).is_ok());
-    drop(store);
-    let beside = ["sessions.db", "sessions.db-wal"].map(|name| folder.path().join(name));
-    let bytes: u64 = beside.iter().filter_map(|path| path.metadata().ok()).map(|it| it.len()).sum();
-    let percent = recorded as f64 * 100.0 / (bytes as f64 - recorded as f64);
-    assert!(percent <= 3.0, "{recorded} of {bytes} bytes: {percent:.2} %");
+    driver.entries().to_vec()
+}
+
+fn recipe_of(entry: &Entry) -> Option<&str> {
+    match &entry.kind {
+        EntryKind::Turn(turn) => turn.prompt_recipe.as_ref().map(|recipe| recipe.as_str()),
+        _ => None,
+    }
 }
 
 /// An answer as agents write them: some 1,500 bytes, no two alike.

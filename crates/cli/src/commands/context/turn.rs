@@ -45,10 +45,16 @@ pub(super) fn run(
     let entries: Vec<_> = stored.into_iter().map(|stored| stored.entry).collect();
     let entry = find_entry(&entries, turn).map_err(|error| error.in_session(&session))?;
     let sent = sent_prompt(&entries, &entry.id).map_err(CliError::PromptLost)?;
-    let SentPrompt { member, turn, system, text, hash, redacted } = &sent;
+    let SentPrompt { member, turn, system, text, hash, is_second, redacted } = &sent;
     if !redacted.is_empty() {
         let ids = redacted.iter().map(|id| id.as_str()).collect::<Vec<_>>().join(", ");
-        tell(streams, &format!("redacted since then, so the hash cannot be checked: {ids}"));
+        tell(streams, &format!("Redacted since then, so the hash cannot be checked: {ids}"));
+    }
+    if *is_second {
+        tell(
+            streams,
+            "The first prompt of this turn was too large for the model; this is the second.",
+        );
     }
     if args.json {
         let record = TurnRecord {

@@ -1,0 +1,117 @@
+//! Finds what a text has word for word from the log, so that its record refers to the entries and holds
+//! none of their words. For texts that were put together from many messages, as the summary of a request
+//! that was too large. Pure; in linear time.
+
+use std::collections::HashMap;
+
+use super::recipe::{Recipe, Step};
+
+/// A shorter stretch is no quote.
+const QUOTE_BYTES: usize = 8;
+
+/// A stretch of what an entry says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stretch<'s> {
+    /// The place of the entry on its branch.
+    pub(super) place: usize,
+    /// Where the stretch begins in what the entry says.
+    pub(super) start: usize,
+    pub(super) text: &'s str,
+}
+
+/// How the text is made from these stretches: quotes of them, and the words between the quotes.
+pub(super) fn quoted(text: &str, said: &[Stretch<'_>]) -> Vec<Step> {
+    let known = beginnings(said);
+    let mut recipe = Recipe::default();
+    let (mut at, mut words_from) = (0, 0);
+    while at < text.len() {
+        let key = text.as_bytes().get(at..at + QUOTE_BYTES);
+        let Some(&(stretch, from)) = key.and_then(|key| known.get(key)) else {
+            at = text.ceil_char_boundary(at + 1);
+            continue;
+        };
+        recipe.words(&text[words_from..at]);
+        // The first character is the same in any case.
+        let length = common(&text[at..], &stretch.text[from..]);
+        let start = stretch.start + from;
+        recipe.0.push(Step::said(stretch.place, start..start + length));
+        at += length;
+        words_from = at;
+    }
+    recipe.words(&text[words_from..]);
+    recipe.0
+}
+
+/// Where each sequence of [`QUOTE_BYTES`] is said first.
+fn beginnings<'s>(said: &[Stretch<'s>]) -> HashMap<&'s [u8], (Stretch<'s>, usize)> {
+    let mut known = HashMap::new();
+    for stretch in said {
+        for (from, _) in stretch.text.char_indices() {
+            if let Some(key) = stretch.text.as_bytes().get(from..from + QUOTE_BYTES) {
+                known.entry(key).or_insert((*stretch, from));
+            }
+        }
+    }
+    known
+}
+
+/// How many bytes two texts have in common at their beginning, in whole characters.
+fn common(one: &str, other: &str) -> usize {
+    let same = one.chars().zip(other.chars()).take_while(|(one, other)| one == other);
+    same.map(|(letter, _)| letter.len_utf8()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn made(steps: &[Step], said: &[Stretch<'_>]) -> String {
+        let text = |step: &Step| match step {
+            Step::Words(words) => words.to_string(),
+            Step::Said { place, range: Some(range), .. } => {
+                let said = said.iter().find(|one| one.place == *place).unwrap();
+                said.text[range.start - said.start..range.end - said.start].to_owned()
+            }
+            other => panic!("{other:?}"),
+        };
+        steps.iter().map(text).collect()
+    }
+
+    #[test]
+    fn what_is_quoted_is_referred_to() {
+        let said = [
+            Stretch { place: 3, start: 5, text: "The key is ab12-cd34." },
+            Stretch { place: 9, start: 0, text: "Buffer the events." },
+        ];
+        let text = "Facts:\n- The key is ab12-cd34.\n- buffer the events";
+        let steps = quoted(text, &said);
+        assert_eq!(
+            steps,
+            [
+                Step::Words("Facts:\n- ".into()),
+                Step::said(3, 5..26),
+                Step::Words("\n- b".into()),
+                Step::said(9, 1..17),
+            ]
+        );
+        assert_eq!(made(&steps, &said), text);
+    }
+
+    proptest! {
+        #[test]
+        fn the_text_is_made_again(
+            text in "[abé🙂 ]{0,60}",
+            first in "[abé🙂 ]{0,40}",
+            second in "[abé🙂 ]{0,40}",
+        ) {
+            let text = format!("{text}{first}x{second}");
+            let said = [
+                Stretch { place: 0, start: 0, text: &first },
+                Stretch { place: 1, start: 7, text: &second },
+            ];
+            prop_assert_eq!(made(&quoted(&text, &said), &said), text);
+        }
+    }
+}

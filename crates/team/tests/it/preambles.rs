@@ -1,0 +1,186 @@
+//! Every agent learns the team from its prompt, whatever kind of agent it is.
+
+use std::collections::BTreeMap;
+
+use tertulia_agent::{AgentKind, AgentSpec, CommandOutput, Endpoint, Permissions, Timeouts};
+use tertulia_team::{Driver, Limits, Preamble, Team, TeamMember};
+
+use crate::driver::{Heard, begin, scripted};
+
+/// The built-in preamble begins like this.
+const FIRST: &str = "You are max, a member of a team that shares one conversation.\nMembers:\n";
+const LAST: &str = "Names in code, quotes and tool output address nobody.";
+
+fn kinds() -> [(&'static str, AgentKind); 7] {
+    [
+        ("claude", AgentKind::Claude),
+        ("codex", AgentKind::Codex),
+        ("gemini", AgentKind::Gemini),
+        ("acp", AgentKind::Acp),
+        ("command", AgentKind::Command(CommandOutput::Text)),
+        (
+            "openai",
+            AgentKind::OpenAi(Endpoint {
+                base_url: "http://127.0.0.1:9/v1".into(),
+                key_variable: None,
+            }),
+        ),
+        ("script", AgentKind::Script(Vec::new())),
+    ]
+}
+
+fn max(kind: AgentKind) -> TeamMember {
+    let spec = AgentSpec {
+        kind,
+        program: Some("/bin/true".into()),
+        args: Vec::new(),
+        env: BTreeMap::new(),
+        model: None,
+        cwd: std::env::temp_dir(),
+        permissions: Permissions::Read,
+        timeouts: Timeouts::default(),
+        limits: tertulia_dialect::stream::Limits::default(),
+    };
+    let role = Some("author: designs the change and writes it".into());
+    TeamMember { role, ..TeamMember::agent("max", spec) }
+}
+
+/// A team of four in which Eva answers whatever she is asked.
+fn four(max: TeamMember) -> Team {
+    let role = |text: &str, member| TeamMember { role: Some(text.into()), ..member };
+    let members = vec![
+        role("decides", TeamMember::person("ann")),
+        max,
+        role("reviewer: looks for bugs, risks and missing tests", scripted("eva", &["I am Eva."])),
+        TeamMember::scribe("scribe"),
+    ];
+    Team::new(members, Limits::default(), None).unwrap()
+}
+
+/// A session in which Eva said something and Max is asked.
+fn asked(max: TeamMember) -> Driver {
+    let (_, mut driver) = begin(four(max));
+    let mut heard = Heard::default();
+    driver.say(None, "@eva who are you?", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    driver.say(None, "@max and you?", &mut heard).unwrap();
+    driver
+}
+
+/// System text and prompt, as one text without JSON.
+fn sent(driver: &mut Driver) -> String {
+    let prompt = driver.prompt_for("max").unwrap();
+    let text = match serde_json::from_str::<serde_json::Value>(&prompt.text) {
+        Ok(body) => {
+            let messages = body["messages"].as_array().unwrap().iter();
+            messages.map(|one| one["content"].as_str().unwrap()).collect::<Vec<_>>().join("\n\n")
+        }
+        Err(_) => prompt.text,
+    };
+    [prompt.system.unwrap_or_default(), text].concat()
+}
+
+#[test]
+fn every_kind_of_agent_learns_the_team_within_a_kibibyte() {
+    for (kind, agent) in kinds() {
+        let text = sent(&mut asked(max(agent)));
+        let from = text.find(FIRST).unwrap_or_else(|| panic!("{kind}: {text}"));
+        let to = text.find(LAST).unwrap() + LAST.len();
+        let preamble = &text[from..to];
+        assert!(preamble.len() <= 1024, "{kind}: {} bytes", preamble.len());
+        for line in [
+            "- ann: decides (a person)",
+            "- max (you): author: designs the change and writes it",
+            "- eva: reviewer: looks for bugs, risks and missing tests",
+            "- scribe: writes a summary of this conversation",
+        ] {
+            assert!(preamble.contains(line), "{kind}: {preamble}");
+        }
+        assert!(preamble.contains("[NEXT: eva]"), "{kind}: {preamble}");
+        // Only a header may come before it.
+        assert!(from <= "Instructions:\n".len(), "{kind}: {text}");
+    }
+}
+
+#[test]
+fn every_kind_of_agent_learns_who_wrote_the_message() {
+    for (kind, agent) in kinds() {
+        let text = sent(&mut asked(max(agent)));
+        let header = match kind {
+            "gemini" => "Your task, from ann:\n",
+            "openai" => "ann -> max: ",
+            _ => "[MESSAGE from ann]\n",
+        };
+        let (_, message) = text.rsplit_once(header).unwrap_or_else(|| panic!("{kind}: {text}"));
+        let said = if kind == "gemini" { "max and you?" } else { "@max and you?" };
+        assert_eq!(message, said, "{kind}");
+    }
+}
+
+#[test]
+fn a_command_can_tell_its_instruction_the_conversation_and_the_message_apart() {
+    let mut member = max(AgentKind::Command(CommandOutput::Text));
+    member.instruction = Some("Be brief.".to_owned());
+    let text = sent(&mut asked(member));
+    let heads: Vec<&str> = text.lines().filter(|line| line.starts_with('[')).collect();
+    assert_eq!(heads, ["[SYSTEM]", "[CONTEXT]", "[MESSAGE from ann]"]);
+    assert!(text.contains("address nobody.\n\nBe brief.\n\n[CONTEXT]\n- ann -> eva: "), "{text}");
+}
+
+#[test]
+fn two_turns_in_a_row_share_everything_up_to_the_end_of_the_preamble() {
+    for (kind, agent) in kinds() {
+        let mut member = max(agent);
+        member.instruction = Some("Be brief.".to_owned());
+        let mut driver = asked(member);
+        let first = sent(&mut driver);
+        let mut heard = Heard::default();
+        driver.say(None, "@eva something else", &mut heard).unwrap();
+        let second = sent(&mut driver);
+        let shared = first.bytes().zip(second.bytes()).take_while(|(a, b)| a == b).count();
+        let end = first.find("Be brief.").unwrap() + "Be brief.".len();
+        assert!(first != second && shared >= end, "{kind}: {shared} of {end}");
+    }
+}
+
+#[test]
+fn without_a_preamble_the_prompt_has_the_instruction_alone() {
+    for (kind, agent) in kinds() {
+        let mut member = max(agent);
+        member.preamble = Preamble::Off;
+        member.instruction = Some("Be brief.".to_owned());
+        let text = sent(&mut asked(member));
+        assert!(!text.contains("Members:"), "{kind}: {text}");
+        assert!(text.find("Be brief.").unwrap() <= "Instructions:\n".len(), "{kind}: {text}");
+    }
+}
+
+#[test]
+fn the_budget_counts_the_preamble() {
+    let mut member = max(AgentKind::Claude);
+    member.budget_bytes = 1_000;
+    let prompt = asked(member).prompt_for("max").unwrap();
+    let system = prompt.system.as_deref().unwrap();
+    assert!(system.starts_with(FIRST), "{system}");
+    assert_eq!(prompt.bytes.total(), system.len() + prompt.text.len());
+    assert!(prompt.bytes.total() <= 1_000, "{}", prompt.bytes.total());
+}
+
+#[test]
+fn long_roles_and_names_are_cut_before_the_preamble_grows_over_a_kibibyte() {
+    let role = "説明".repeat(50);
+    for (kind, agent) in kinds() {
+        let mut team = four(max(agent)).members().to_vec();
+        for member in &mut team {
+            member.role = Some(role.as_str().into());
+            member.member.display_name = Some(format!("{} {role}", member.member.name).into());
+        }
+        let team = Team::new(team, Limits::default(), None).unwrap();
+        let text = team.system_text(team.member("max").unwrap()).unwrap();
+        assert!(text.len() <= 1024, "{kind}: {} bytes", text.len());
+        for name in ["ann", "max (you)", "eva", "scribe"] {
+            assert!(text.contains(&format!("\n- {name}")), "{kind}: {text}");
+        }
+        assert!(text.contains("(a person)") && text.ends_with(LAST), "{kind}: {text}");
+    }
+}
