@@ -13,6 +13,7 @@ mod build;
 mod chat;
 mod completions;
 mod context;
+mod context_sent;
 mod demo;
 mod docs;
 mod doctor;

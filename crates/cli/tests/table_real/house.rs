@@ -5,27 +5,60 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
-use tertulia_fake_models::{FakeModels, Script, Step};
-use tertulia_session::EntryKind;
+use tertulia_fake_models::{Asked, FakeModels, Script, Step};
+use tertulia_session::{EntryKind, TurnState};
 use tertulia_store::{ListFilter, Range, SessionStore, StoreUrl};
 
 /// All that a table needs.
 pub(crate) struct House {
     pub(crate) models: FakeModels,
     folder: TempDir,
+    /// What the environment has besides.
+    variables: Vec<(&'static str, String)>,
 }
 
 /// What came of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: Option<i32>,
-    #[expect(dead_code, reason = "shown when a test fails")]
     pub(crate) answers: String,
     pub(crate) talk: String,
 }
 
 impl House {
+    /// A house with a team of the three programs, each pointed at the server by the team file.
     pub(crate) fn new() -> Self {
+        let house = Self::empty();
+        let team = team_file(&house.models.url(), &house.path("home"));
+        std::fs::write(house.path("work/tertulia.toml"), team).unwrap();
+        house
+    }
+
+    /// A house without a team file, on a machine with Claude Code and Codex alone. Their user pointed them
+    /// at the server.
+    pub(crate) fn of_a_new_user() -> Self {
+        let mut house = Self::empty();
+        let url = house.models.url();
+        std::fs::create_dir_all(house.path("home/.codex")).unwrap();
+        std::fs::write(house.path("home/.codex/config.toml"), codex_settings(&url)).unwrap();
+        let bin = house.path("bin");
+        std::fs::create_dir(&bin).unwrap();
+        for program in ["claude", "codex", "node"] {
+            std::os::unix::fs::symlink(found(program), bin.join(program)).unwrap();
+        }
+        house.variables = vec![
+            ("PATH", format!("{}:/usr/bin:/bin", bin.display())),
+            ("USER", "ann".to_owned()),
+            ("ANTHROPIC_BASE_URL", url),
+            ("ANTHROPIC_API_KEY", "sk-ant-invented".to_owned()),
+            ("ANTHROPIC_MODEL", super::CLAUDE.to_owned()),
+            ("CLAUDE_CODE_MAX_RETRIES", "0".to_owned()),
+            ("OPENAI_API_KEY", "sk-invented".to_owned()),
+        ];
+        house
+    }
+
+    fn empty() -> Self {
         let models = FakeModels::start(Script::of([Step::Echo])).expect("a server on loopback");
         let home = std::env::var_os("HOME").expect("run by `cargo xtask agents`");
         let folder = tempfile::Builder::new().prefix("table-").tempdir_in(home).expect("a folder");
@@ -36,9 +69,23 @@ impl House {
             "general":{"maxAttempts":1,"enableAutoUpdate":false},
             "privacy":{"usageStatisticsEnabled":false}}"#;
         std::fs::write(folder.path().join("home/.gemini/settings.json"), settings).unwrap();
-        let team = team_file(&models.url(), &folder.path().join("home"));
-        std::fs::write(folder.path().join("work/tertulia.toml"), team).unwrap();
-        Self { models, folder }
+        Self { models, folder, variables: Vec::new() }
+    }
+
+    /// What a model does, in order.
+    pub(crate) fn does(&self, model: &str, steps: impl IntoIterator<Item = Step>) {
+        self.models.script_for(model, Script::of(steps));
+    }
+
+    /// Writes a file into the folder that the agents work in.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path("work").join(name), text).unwrap();
+    }
+
+    /// The requests to a model, oldest first.
+    pub(crate) fn asked(&self, model: &str) -> Vec<Asked> {
+        let asked = self.models.asked().into_iter();
+        asked.filter(|one| one.model.contains(model)).collect()
     }
 
     /// What a model answers.
@@ -54,12 +101,20 @@ impl House {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tertulia"));
         command.args(words).current_dir(self.path("work")).env("HOME", self.path("home"));
         command.env("TERTULIA_HOME", self.path("data"));
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
     pub(crate) fn run(&self, words: &[&str]) -> Run {
         self.run_with_input(words, "")
+    }
+
+    /// Runs any command of the program, as it is written.
+    pub(crate) fn tertulia(&self, words: &[&str]) -> Run {
+        let mut child = self.command(words).spawn().unwrap();
+        drop(child.stdin.take());
+        finish(child, String::new())
     }
 
     pub(crate) fn run_with_input(&self, words: &[&str], input: &str) -> Run {
@@ -106,6 +161,20 @@ impl House {
         said.iter().filter_map(|stored| text(&stored.entry.kind)).collect()
     }
 
+    /// The last turn of a member that started in the newest session.
+    pub(crate) fn turn_of(&self, member: &str) -> String {
+        let store = StoreUrl::Sqlite(self.path("data/sessions.db"));
+        let store = SessionStore::open(&store).unwrap();
+        let session = store.list(&ListFilter::default()).unwrap().remove(0).id;
+        let entries = store.load(&session, &Range::Branch { tail: None, limit: None }).unwrap();
+        let is_start = |kind: &EntryKind| {
+            matches!(kind, EntryKind::Turn(turn)
+                if turn.state == TurnState::Started && *turn.member == *member)
+        };
+        let start = entries.iter().rev().find(|stored| is_start(&stored.entry.kind));
+        start.unwrap().entry.id.as_str().to_owned()
+    }
+
     /// Whether the machine decides the same again from the log.
     pub(crate) fn replay_is_equal(&self) -> bool {
         let store = StoreUrl::Sqlite(self.path("data/sessions.db"));
@@ -142,13 +211,34 @@ fn finish(child: Child, before: String) -> Run {
     Run { code: output.status.code(), answers, talk }
 }
 
+/// Where a program is on the PATH of the tests.
+fn found(program: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").expect("run by `cargo xtask agents`");
+    let found = std::env::split_paths(&path).map(|folder| folder.join(program));
+    found.into_iter().find(|file| file.is_file()).expect(program)
+}
+
+fn provider(url: &str, key: &str) -> String {
+    format!(
+        "{{name=\"invented\",base_url=\"{url}/v1\",env_key=\"{key}\",wire_api=\"responses\",\
+         request_max_retries=0,stream_max_retries=0}}"
+    )
+}
+
+/// Codex's own settings.
+fn codex_settings(url: &str) -> String {
+    let provider = provider(url, "OPENAI_API_KEY");
+    let model = super::CODEX;
+    format!(
+        "model = \"{model}\"\nmodel_provider = \"invented\"\nmodel_providers.invented = {provider}\n\
+         analytics.enabled = false\nfeatures = {{ plugins = false, apps = false }}\n"
+    )
+}
+
 /// The three programs, pointed at the server as their users would, with invented keys.
 fn team_file(url: &str, home: &Path) -> String {
     let home = home.to_str().expect("a path in UTF-8");
-    let provider = format!(
-        "model_providers.invented={{name=\"invented\",base_url=\"{url}/v1\",env_key=\"INVENTED_KEY\",\
-         wire_api=\"responses\",request_max_retries=0,stream_max_retries=0}}"
-    );
+    let provider = format!("model_providers.invented={}", provider(url, "INVENTED_KEY"));
     format!(
         r#"
 [[member]]
@@ -157,6 +247,7 @@ kind = "human"
 
 [[member]]
 name = "max"
+role = "author: designs the change and writes it"
 agent = "claude"
 model = "{claude}"
 instruction = "You are Max."
@@ -169,6 +260,7 @@ IS_SANDBOX = "1"
 
 [[member]]
 name = "eva"
+role = "reviewer: looks for bugs"
 agent = "codex"
 model = "{codex}"
 args = [
@@ -181,6 +273,7 @@ INVENTED_KEY = "sk-invented"
 
 [[member]]
 name = "leo"
+role = "researcher: reads documents"
 agent = "gemini"
 model = "{gemini}"
 [member.env]

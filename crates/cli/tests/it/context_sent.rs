@@ -1,0 +1,177 @@
+//! `tertulia context --member` and `--turn` print what an agent is sent, compared with what programs
+//! received.
+
+use serde_json::Value;
+
+use crate::room::{Left, Room};
+
+/// Keeps what it receives, and fails, so that the message stays the newest one. Two of the arguments of
+/// Claude Code name a file with the system text.
+const RECORDER: &str = r#"cat > "$OUT/prompt"
+while [ $# -gt 0 ]; do
+  [ "$1" = --append-system-prompt-file ] && cp "$2" "$OUT/system"
+  shift
+done
+exit 1"#;
+
+/// A person, an agent that answers, and Max, who is an agent of this kind.
+fn team(kind: &str, out: &str) -> String {
+    let command = match kind {
+        "command" => "command = [\"recorder\"]",
+        _ => "command = \"recorder\"",
+    };
+    format!(
+        r#"
+[[member]]
+name = "ann"
+kind = "human"
+role = "decides"
+
+[[member]]
+name = "eva"
+role = "reviewer"
+agent = "script"
+answers = ["See @notes.md, mail ann@example.org, ask @max: is /tmp fine? \\@max"]
+
+[[member]]
+name = "max"
+role = "author"
+agent = "{kind}"
+{command}
+instruction = "Be brief, @max."
+[member.env]
+OUT = "{out}"
+"#
+    )
+}
+
+struct Recorded {
+    room: Room,
+    kind: &'static str,
+}
+
+impl Recorded {
+    /// A session in which Max was sent a prompt.
+    fn new(kind: &'static str) -> Self {
+        let room = Room::empty();
+        room.program("recorder", RECORDER);
+        let out = room.root().join("data").display().to_string();
+        room.write("tertulia.toml", &team(kind, &out));
+        room.write("notes.md", "what-is-in-the-file\n");
+        room.exits(0, &["run", "--trust", "--session", "talk", "@eva /what do you think?"]);
+        let text = "@max read @notes.md and @gone.md, as @eva said.";
+        let left = room.tertulia(&["run", "--session", "talk", text]);
+        assert_eq!(left.code, Some(1), "{kind}: {left:#?}");
+        Self { room, kind }
+    }
+
+    /// What the program received.
+    fn received(&self, part: &str) -> Option<String> {
+        std::fs::read_to_string(self.room.root().join("data").join(part)).ok()
+    }
+
+    fn context(&self, arguments: &[&str]) -> Left {
+        let words = [&["context", "--session", "talk"], arguments].concat();
+        let left = self.room.tertulia(&words);
+        assert_eq!(left.code, Some(0), "{}: {left:#?}", self.kind);
+        left
+    }
+
+    /// The ids of the entries of Max's first turn, and of his answer if there is one.
+    fn turn(&self, state: &str) -> String {
+        let is_turn = |entry: &&Value| {
+            let payload = &entry["payload"];
+            entry["type"] == "turn" && payload["member"] == "max" && payload["state"] == state
+        };
+        let entries = self.room.entries();
+        entries.iter().find(is_turn).unwrap()["id"].as_str().unwrap().to_owned()
+    }
+}
+
+const KINDS: [&str; 4] = ["claude", "codex", "gemini", "command"];
+
+#[test]
+fn context_of_a_member_is_to_the_byte_what_its_program_receives() {
+    for kind in KINDS {
+        let recorded = Recorded::new(kind);
+        let prompt = recorded.context(&["--member", "max", "--part", "prompt"]).stdout;
+        assert_eq!(prompt, recorded.received("prompt").unwrap(), "{kind}");
+        let system = recorded.context(&["--member", "max", "--part", "system"]).stdout;
+        assert_eq!(system, recorded.received("system").unwrap_or_default(), "{kind}");
+        let both = recorded.context(&["--member", "max"]).stdout;
+        let between = if system.is_empty() { "" } else { "\n\n" };
+        assert_eq!(both, format!("{system}{between}{prompt}"), "{kind}");
+        assert!(both.contains("You are max, a member of a team"), "{kind}: {both}");
+        assert!(both.contains("Be brief, @max.") || kind == "gemini", "{kind}: {both}");
+    }
+}
+
+#[test]
+fn a_file_in_a_persons_message_keeps_the_syntax_of_the_agent() {
+    for kind in KINDS {
+        let prompt = Recorded::new(kind).received("prompt").unwrap();
+        let (_, message) = prompt.rsplit_once("from ann").unwrap();
+        let expected = match kind {
+            // These attach files: one that is missing must not become another one.
+            "claude" => "]\n@max read @notes.md and \\@gone.md, as @eva said.",
+            "gemini" => ":\nmax read @notes.md and \\@gone.md, as eva said.",
+            _ => "]\n@max read @notes.md and @gone.md, as @eva said.",
+        };
+        assert_eq!(message, expected, "{kind}");
+        // What Eva said attaches nothing.
+        let said = match kind {
+            "claude" => r"See \@notes.md, mail ann@example.org, ask @max: is /tmp fine? \@max",
+            "gemini" => r"See \@notes.md, mail ann\@example.org, ask max: is /tmp fine? \@max",
+            _ => r"See @notes.md, mail ann@example.org, ask @max: is /tmp fine? \@max",
+        };
+        assert!(prompt.contains(said), "{kind}: {prompt}");
+    }
+}
+
+#[test]
+fn a_turn_shows_what_was_sent_then_whatever_came_after_it() {
+    for kind in KINDS {
+        let recorded = Recorded::new(kind);
+        let prompt = recorded.received("prompt").unwrap();
+        let system = recorded.received("system");
+        let turn = recorded.turn("queued");
+        let room = &recorded.room;
+        let changed = team(kind, "/dev/null").replace("Be brief", "Be long");
+        room.write("tertulia.toml", &changed.replace("\"decides\"", "\"waits\""));
+        room.write("gone.md", "now it is there\n");
+        room.exits(0, &["run", "--trust", "--session", "talk", "@eva anything else?"]);
+        // Every entry of the turn, and a unique prefix of its id.
+        for id in [&turn, &recorded.turn("started"), &recorded.turn("failed"), &turn[..14]] {
+            let shown = recorded.context(&["--turn", id, "--part", "prompt"]).stdout;
+            assert_eq!(shown, prompt, "{kind}");
+        }
+        let json = recorded.context(&["--turn", &turn, "--json"]).stdout;
+        let json: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(json["member"], "max");
+        assert_eq!(json["turn"], *turn);
+        assert_eq!(json["prompt"], *prompt);
+        assert_eq!(json["systemFlag"].as_str(), system.as_deref());
+        assert_eq!(json["verified"], true);
+        assert!(json["promptHash"].as_str().unwrap().starts_with("b3-"), "{json}");
+    }
+}
+
+#[test]
+fn a_turn_that_cannot_be_shown_says_why() {
+    let recorded = Recorded::new("command");
+    let refused = |id: &str| {
+        let left = recorded.room.tertulia(&["context", "--session", "talk", "--turn", id]);
+        assert_eq!((left.code, &*left.stdout), (Some(1), ""), "{left:#?}");
+        left.stderr
+    };
+    let first = recorded.room.entries()[0]["id"].as_str().unwrap().to_owned();
+    let said = recorded.room.entries();
+    let said = said.iter().find(|entry| entry["type"] == "message").unwrap();
+    let told = refused(said["id"].as_str().unwrap());
+    assert!(told.contains("is neither a turn nor an agent's answer"), "{told}");
+    assert!(refused("e-").contains(&first[..4]), "{}", refused("e-"));
+    assert!(refused("e-zzz").contains("e-zzz"), "{}", refused("e-zzz"));
+    let left = recorded.room.tertulia(&["context", "--session", "talk", "--part", "prompt"]);
+    assert_eq!(left.code, Some(2), "{left:#?}");
+    assert!(left.stderr.contains("--part needs --member or --turn"), "{}", left.stderr);
+}

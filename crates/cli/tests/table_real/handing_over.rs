@@ -1,0 +1,101 @@
+//! Agents hand over by name although their models know nothing but the request: the names come from the
+//! list of members in the prompt.
+
+use tertulia_fake_models::{Sign, Step};
+
+use crate::house::House;
+use crate::{CLAUDE, CODEX, GEMINI_ASKED};
+
+/// From Max to Eva to Leo to Ann; each model is told a role and finds the name in its request.
+fn hand_round(signs: [Sign; 3]) -> House {
+    let house = House::new();
+    let roles = [(CLAUDE, "reviewer"), (CODEX, "researcher"), (GEMINI_ASKED, "person")];
+    for ((model, role), sign) in roles.into_iter().zip(signs) {
+        house.does(model, [Step::hand_over(role, sign)]);
+    }
+    let run = house.run(&["@max how do we buffer the events?"]);
+    assert_eq!(run.code, Some(0), "{run:#?}\n{:#?}", house.said());
+    assert!(house.replay_is_equal());
+    house
+}
+
+#[test]
+fn a_model_that_knows_only_its_request_hands_over_by_a_mention() {
+    let house = hand_round([Sign::Mention, Sign::Mention, Sign::Mention]);
+    assert_eq!(
+        house.said(),
+        [
+            "ann: @max how do we buffer the events?",
+            "max: max is done. @eva, what do you think?",
+            "eva: eva is done. @leo, what do you think?",
+            "leo: leo is done. @ann, what do you think?",
+        ]
+    );
+}
+
+#[test]
+fn a_model_that_knows_only_its_request_hands_over_by_a_marker() {
+    let house = hand_round([Sign::Marker, Sign::Marker, Sign::Marker]);
+    assert_eq!(
+        house.said(),
+        [
+            "ann: @max how do we buffer the events?",
+            "max: max is done.\n\n[NEXT: eva]",
+            "eva: eva is done.\n\n[NEXT: leo]",
+            "leo: leo is done.\n\n[NEXT: ann]",
+        ]
+    );
+}
+
+#[test]
+fn every_request_names_the_sender_and_no_member_with_a_backslash() {
+    let house = hand_round([Sign::Mention, Sign::Mention, Sign::Marker]);
+    let requests = [(CLAUDE, "ann"), (CODEX, "max"), (GEMINI_ASKED, "eva")];
+    for (model, sender) in requests {
+        let asked = house.asked(model).remove(0);
+        assert!(asked.user.contains(&format!("from {sender}")), "{model}: {}", asked.user);
+        assert!(!asked.user.contains("\\@"), "{model}: {}", asked.user);
+    }
+}
+
+#[test]
+fn what_a_turn_was_sent_is_what_the_model_was_asked() {
+    let house = hand_round([Sign::Mention, Sign::Marker, Sign::Marker]);
+    for (model, member) in [(CLAUDE, "max"), (CODEX, "eva"), (GEMINI_ASKED, "leo")] {
+        let asked = house.asked(model).remove(0);
+        let turn = house.turn_of(member);
+        let prompt = house.tertulia(&["context", "--turn", &turn, "--part", "prompt"]);
+        assert_eq!((prompt.code, &*prompt.answers), (Some(0), &*asked.user), "{prompt:#?}");
+        let system = house.tertulia(&["context", "--turn", &turn, "--part", "system"]);
+        assert!(asked.system.contains(system.answers.trim()), "{model}: {}", asked.system);
+    }
+}
+
+/// What the README shows: two agents hand over to each other, then to the person. Nothing but `tertulia
+/// init` was done before.
+#[test]
+fn a_new_team_of_claude_and_codex_hands_over_and_then_asks_the_person() {
+    let house = House::of_a_new_user();
+    let init = house.tertulia(&["init"]);
+    assert_eq!(init.code, Some(0), "{init:#?}");
+    house.does(
+        CLAUDE,
+        [Step::hand_over("reviewer", Sign::Mention), Step::hand_over("person", Sign::Mention)],
+    );
+    house.does(CODEX, [Step::hand_over("author", Sign::Marker)]);
+    let run = house.tertulia(&["run", "--json", "How do we buffer the events?"]);
+    assert_eq!(run.code, Some(0), "{run:#?}");
+    assert_eq!(
+        house.said(),
+        [
+            "ann: How do we buffer the events?",
+            "claude: claude is done. @codex, what do you think?",
+            "codex: codex is done.\n\n[NEXT: claude]",
+            "claude: claude is done. @ann, what do you think?",
+        ]
+    );
+    let asks = r#""to":"ann","why":"answer""#;
+    assert!(run.answers.contains(asks), "{run:#?}");
+    assert!(house.replay_is_equal());
+    assert_eq!(house.processes(), [] as [String; 0]);
+}
