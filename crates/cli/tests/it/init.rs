@@ -18,9 +18,15 @@ fn the_agents_of_this_machine_are_found_and_written() {
     assert!(left.stderr.contains("gemini: not found"), "{}", left.stderr);
     assert!(left.stderr.contains("claude: author: designs"), "{}", left.stderr);
     assert!(left.stderr.contains("codex: reviewer: looks"), "{}", left.stderr);
+    // It suggests a first task that uses both of them.
+    let task = "Next: `tertulia run \"@claude suggest one small improvement to this project, then ask codex";
+    assert!(left.stderr.contains(task), "{}", left.stderr);
     let file = std::fs::read_to_string(room.path("tertulia.toml")).unwrap();
     assert!(file.contains("agent = \"claude\"") && file.contains("agent = \"codex\""), "{file}");
     assert!(!file.contains("agent = \"gemini\""), "{file}");
+    for role in ["role = \"author: ", "role = \"reviewer: "] {
+        assert_eq!(file.matches(role).count(), 1, "{file}");
+    }
     // What it writes can be used, and asks for no trust.
     let left = room.exits(0, &["run", "@scribe We decided to ship."]);
     assert!(left.stdout.starts_with("scribe:\n"), "{}", left.stdout);

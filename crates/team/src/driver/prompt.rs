@@ -323,7 +323,9 @@ fn recipe_of(
         }
         match piece {
             PromptPiece::Fixed(_) => {}
-            PromptPiece::System(text) => add(Some(words(text)).filter(|_| !text.is_empty())),
+            // The two halves of a system text may be empty.
+            PromptPiece::System("") => {}
+            PromptPiece::System(text) => add(Some(words(text))),
             PromptPiece::TeamTask(text) => {
                 let start = input.team_task.as_deref().and_then(|task| task.find(text));
                 let range = start.map(|start| start..start + text.len());
