@@ -47,7 +47,6 @@ use screen::Screen;
 
 pub(crate) use engine::{Heard, Voice, without_bell};
 pub(crate) use screen::size as screen_size;
-pub(crate) use short::short;
 pub(crate) use style::{Line, Look};
 pub(crate) use teller::Teller;
 
@@ -184,7 +183,7 @@ impl Room {
         streams: &mut Streams<'_>,
         open: impl FnOnce(&mut dyn Audience) -> Result<OpenTable, CliError>,
     ) -> Result<Ended, CliError> {
-        let (voice, heard) = engine::without_bell();
+        let (voice, heard) = without_bell();
         let mut teller = Teller::new(&self.team, &self.file, ANY_WIDTH);
         let mut opening = Opening { voice, is_asked: false };
         let table = open(&mut opening)?;

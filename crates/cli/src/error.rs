@@ -123,9 +123,6 @@ pub(crate) enum CliError {
          nothing was copied"
     )]
     RestoredTwice { session: SessionId },
-    /// Another program works with the session that was to be deleted.
-    #[error("Session {session} is open in another process. Close it there, then delete it.")]
-    OpenElsewhere { session: SessionId },
     /// The person said no.
     #[error("nothing was deleted")]
     NotDeleted,

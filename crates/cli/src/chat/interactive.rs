@@ -24,7 +24,6 @@ use super::style::{Line, Look};
 use super::teller::{self, Meant, Teller};
 use super::{Room, unknown};
 use crate::error::CliError;
-use crate::names::short_session;
 use crate::terminal::excerpt;
 
 /// So long after an Esc the rest of a longer key would have come.

@@ -17,7 +17,6 @@ use super::teller::Teller;
 use super::{Ended, Room, unknown};
 use crate::error::CliError;
 use crate::lines::{LineError, Lines};
-use crate::names::short_session;
 use crate::terminal::grouped;
 
 /// A chat without a terminal.

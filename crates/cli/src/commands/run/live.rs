@@ -13,8 +13,8 @@ use tertulia_team::{Audience, DriveError, Driver, Note, Pause, TableEvent, Team}
 use super::asking::Asking;
 use super::canvas::Canvas;
 use crate::Streams;
-use crate::chat::{Heard, Line, Look, Teller, Voice, short, without_bell};
-use crate::commands::turn_of;
+use crate::chat::{Heard, Line, Look, Teller, Voice, without_bell};
+use crate::names::{short, turn_of};
 use crate::shown::Shown;
 use crate::terminal::counted;
 

@@ -7,7 +7,7 @@ use tertulia_session::EntryId;
 use tertulia_store::SessionId;
 use tertulia_team::{Dollars, Pause, Question, Why};
 
-use crate::chat::short;
+use crate::names::short;
 use crate::error::CliError;
 use crate::shown::Shown;
 

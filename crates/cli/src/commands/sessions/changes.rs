@@ -114,7 +114,7 @@ pub(super) fn delete(
     };
     // Whoever is in it would lose what they type.
     let Some(_hold) = store.hold(&session)? else {
-        return Err(CliError::OpenElsewhere { session });
+        return Err(CliError::OpenElsewhere { id: session });
     };
     if !args.yes && !is_agreed(&store.info(&session)?, streams)? {
         return Err(CliError::NotDeleted);
