@@ -244,7 +244,7 @@ fn a_session_that_is_open_elsewhere_is_not_deleted_and_nothing_typed_is_lost() {
     let told = String::from_utf8(refused.stderr).unwrap();
     let wanted = "Session talk is open in another process. Close it there, then delete it.";
     assert!(told.contains(wanted), "{told}");
-    stdin.write_all(b"and again\n").unwrap();
+    tell(&mut stdin, b"and again\n");
     drop(stdin);
     assert!(lines.by_ref().any(|line| line.unwrap().contains("Two.")));
     assert!(child.wait().unwrap().success());
