@@ -29,7 +29,7 @@ fn a_program_that_is_not_there() {
     spec.env.insert("PATH".into(), "/nowhere/bin:/nowhere/sbin".into());
     check(&spec, &["\"claude\"", "/nowhere/bin:/nowhere/sbin", "install Claude Code (npm"]);
     spec.program = Some("./nobody".into());
-    check(&spec, &["work/nobody is not there", "correct `command`"]);
+    check(&spec, &["work/nobody does not exist", "correct `command`"]);
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_folder_that_is_not_there() {
     let stage = Stage::new("echo hi");
     let mut spec = text(&stage);
     spec.cwd.push("missing");
-    check(&spec, &["work/missing is not there", "correct `cwd`"]);
+    check(&spec, &["work/missing does not exist", "correct `cwd`"]);
 }
 
 #[test]

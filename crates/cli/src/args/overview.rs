@@ -16,15 +16,14 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Shell", &["completions", "man"]),
 ];
 
-const OPTIONS: &str = "\
-  -q, --quiet         Print results and errors only, no progress and no notes
+const OPTIONS: &str =
+    "  -q, --quiet         Print results and errors only, no progress and no notes
       --color <WHEN>  Use colours: auto, always, never
   -h, --help          Print help
   -V, --version       Print version
 ";
 
-const EXAMPLES: &str = "\
-  tertulia init                                 create tertulia.toml with the agents found here
+const EXAMPLES: &str = "  tertulia init                                 create tertulia.toml with the agents found here
   tertulia                                      open the chat
   tertulia run \"suggest one small improvement\"  send one message and print the answers
   git diff | tertulia run -                     let the team look at a change

@@ -58,7 +58,7 @@ impl Recorded {
         let out = room.root().join("data").display().to_string();
         room.write("tertulia.toml", &team(kind, &out));
         room.write("notes.md", "what-is-in-the-file\n");
-        room.exits(0, &["run", "--trust", "--session", "talk", "@eva /what do you think?"]);
+        room.exits(0, &["run", "--trust", "--new", "talk", "@eva /what do you think?"]);
         let text = "@max read @notes.md and @gone.md, as @eva said.";
         let left = room.tertulia(&["run", "--session", "talk", text]);
         assert_eq!(left.code, Some(1), "{kind}: {left:#?}");

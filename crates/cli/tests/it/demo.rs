@@ -53,7 +53,7 @@ fn the_demo_shows_two_agents_that_hand_over_to_each_other_and_to_the_person() {
         "[m4] max:\n",
         "Now it is Ann's turn",
         "Why was eva asked?",
-        "eva's turn t2 is queued: max asked for eva in m2",
+        "eva's turn t2 is queued: max wrote @eva in m2",
         "What eva received",
         "You are eva, a member of a team",
         "[MESSAGE from max]",

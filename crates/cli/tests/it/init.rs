@@ -19,7 +19,8 @@ fn the_agents_of_this_machine_are_found_and_written() {
     assert!(left.stderr.contains("claude: author: designs"), "{}", left.stderr);
     assert!(left.stderr.contains("codex: reviewer: looks"), "{}", left.stderr);
     // It suggests a first task that uses both of them.
-    let task = "Next: `tertulia run \"@claude suggest one small improvement to this project, then ask codex";
+    let task =
+        "`tertulia run '@claude suggest one small improvement to this project, then ask codex";
     assert!(left.stderr.contains(task), "{}", left.stderr);
     let file = std::fs::read_to_string(room.path("tertulia.toml")).unwrap();
     assert!(file.contains("agent = \"claude\"") && file.contains("agent = \"codex\""), "{file}");

@@ -62,7 +62,7 @@ fn nothing_to_say_is_wrong_usage() {
     let room = Room::new(TEAM);
     for arguments in [&["run"][..], &["run", " \n"], &["run", "--session", "x"]] {
         let left = room.exits(2, arguments);
-        assert!(left.stderr.contains("there is nothing to say"), "{}", left.stderr);
+        assert!(left.stderr.contains("nothing to send"), "{}", left.stderr);
     }
     assert!(!room.root().join("data/sessions.db").exists());
 }
@@ -163,7 +163,7 @@ fn whoever_speaks_is_not_the_one_to_answer() {
 fn the_person_of_the_house_is_spoken_to_in_good_english() {
     let room = Room::empty();
     let left = room.exits(0, &["run", "@you hello"]);
-    assert!(left.stderr.contains("Your turn"), "{}", left.stderr);
+    assert!(left.stderr.contains("your turn"), "{}", left.stderr);
     let left = room.exits(3, &["run", "[NEXT: scibe] hello"]);
     let id = left.stderr.split("tertulia: e-").nth(1).and_then(|rest| rest.split(' ').next());
     let left = room.exits(0, &["why", &format!("e-{}", id.unwrap())]);
@@ -174,7 +174,7 @@ fn the_person_of_the_house_is_spoken_to_in_good_english() {
 fn a_team_file_that_is_named_and_not_there_is_told_with_who_named_it() {
     let room = Room::new(TEAM);
     let left = room.exits(2, &["run", "hello", "--team", "other.toml"]);
-    assert!(left.stderr.contains("no team file other.toml (from --team)"), "{}", left.stderr);
+    assert!(left.stderr.contains("other.toml (from --team)"), "{}", left.stderr);
     assert!(left.stderr.contains("create one here with `tertulia init`"), "{}", left.stderr);
     let output = room.command(&["doctor"]).env("TERTULIA_TEAM", "gone.toml").output().unwrap();
     let told = String::from_utf8(output.stdout).unwrap();
@@ -240,7 +240,7 @@ fn a_table_without_agents_says_what_to_do() {
 fn a_question_to_the_person_ends_well() {
     let left = Room::new(&one("@ann which one?")).exits(0, &["run", "hello"]);
     assert_eq!(left.stdout, "max:\n@ann which one?\n");
-    assert!(left.stderr.contains("Your turn, ann"), "{}", left.stderr);
+    assert!(left.stderr.contains("your turn, ann"), "{}", left.stderr);
 }
 
 #[test]

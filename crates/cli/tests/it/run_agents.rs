@@ -97,7 +97,7 @@ fn a_failure_is_two_lines_with_a_fitting_hint_and_no_long_id() {
         (team("exit 7"), "ended with exit code 7 (crash); try again, or run it manually"),
     ] {
         let room = Room::new(&team);
-        let left = room.exits(1, &["run", "hello", "--trust", "--session", "talk"]);
+        let left = room.exits(1, &["run", "hello", "--trust", "--new", "talk"]);
         let told = left.stderr.split_once("max is working\n").unwrap().1;
         let lines: Vec<&str> = told.lines().collect();
         assert_eq!(lines.len(), 2, "{told}");
@@ -191,7 +191,7 @@ fn an_endpoint_that_wants_a_key_is_told_with_the_variable_of_it() {
     let run = ["run", "hello", "--trust", "--store", "memory"];
     let output = room.command(&run).env("FAR_KEY", "invented").output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("(auth); see to its key, which the variable FAR_KEY holds\n"), "{told}");
+    assert!(told.contains("(auth); check its key in the variable FAR_KEY\n"), "{told}");
     assert!(!told.contains("invented"), "{told}");
 }
 

@@ -111,7 +111,7 @@ fn a_person_gets_no_prompt_and_an_own_message_is_told() {
     assert!(left.stderr.contains("ann is a person and gets no prompt"), "{}", left.stderr);
     assert!(left.stderr.contains("name an agent: max, eva"), "{}", left.stderr);
     let left = room.exits(0, &["context", "--member", "max", "--explain"]);
-    assert!(left.stderr.contains("the newest message is max's own"), "{}", left.stderr);
+    assert!(left.stderr.contains("the latest message is max's own"), "{}", left.stderr);
     assert!(left.stdout.contains("     1  message word for word"), "{}", left.stdout);
     assert_eq!(room.exits(0, &["context", "--member", "eva", "--explain"]).stderr, "");
 }

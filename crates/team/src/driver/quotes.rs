@@ -6,8 +6,8 @@ use std::collections::HashMap;
 
 use super::recipe::{Recipe, Step};
 
-/// A shorter stretch is no quote.
-const QUOTE_BYTES: usize = 8;
+/// A shorter stretch is no quote. Short names and numbers of a summary are, so it is small.
+const QUOTE_BYTES: usize = 5;
 
 /// A stretch of what an entry says.
 #[derive(Clone, Copy, Debug)]

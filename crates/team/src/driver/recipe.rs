@@ -20,8 +20,6 @@ pub(super) const KEY_EVERY: usize = 64;
 /// What a list begins with.
 const ALONE: u64 = 0;
 const BEHIND_LAST: u64 = 1;
-/// Fewer steps of the recipe before are not worth a reference.
-const COPY_MIN: usize = 2;
 
 /// One step of a recipe.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -176,7 +174,7 @@ impl Recipe {
                 (*place, same.take_while(|(a, b)| a == b).count())
             };
             match places.get(step).map(run) {
-                Some((place, count)) if count >= COPY_MIN => {
+                Some((place, count)) if is_worth_a_reference(place, count, step) => {
                     list.push(Value::from(vec![place, count]));
                     at += count;
                 }
@@ -257,6 +255,12 @@ impl Recipe {
 pub(super) fn escaped(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default().to_owned()
+}
+
+/// Whether a reference to steps of the recipe before is shorter than the first of them.
+fn is_worth_a_reference(place: usize, count: usize, step: &Step) -> bool {
+    let reference = Value::from(vec![place, count]).to_string();
+    count > 1 || reference.len() < value_of(step).to_string().len()
 }
 
 fn value_of(step: &Step) -> Value {

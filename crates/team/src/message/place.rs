@@ -53,7 +53,7 @@ fn own_paragraphs(mask: &[u8]) -> Vec<Range<usize>> {
             (start, is_own) = (at + line.len(), true);
         } else {
             let bare = line.trim_ascii();
-            let is_tag = bare.starts_with(b"[") && bare.ends_with(b"]");
+            let is_tag = bare.starts_with(b"[") && bare.ends_with(b"]") && !bare.contains(&MARK);
             is_own &= is_tag || line.iter().all(|byte| is_around(*byte));
         }
         at += line.len();

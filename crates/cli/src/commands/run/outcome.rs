@@ -7,8 +7,8 @@ use tertulia_session::EntryId;
 use tertulia_store::SessionId;
 use tertulia_team::{Dollars, Pause, Question, Why};
 
-use crate::names::short;
 use crate::error::CliError;
+use crate::names::short;
 use crate::shown::Shown;
 
 /// What is known at the end of a run.

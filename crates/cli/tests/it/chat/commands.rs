@@ -151,7 +151,7 @@ fn no_command_advises_what_only_the_command_line_has() {
         "{shown}"
     );
     assert!(
-        shown.contains("there is no entry zzz in this session; /why and /queue name some"),
+        shown.contains("there is no entry zzz in this session; /why and /queue show some"),
         "{shown}"
     );
     for word in ["--", "`tertulia", "tertulia "] {

@@ -36,8 +36,13 @@ fn is_time(line: &str) -> bool {
 
 /// A chat in the session `talk`, whose lines come through a pipe.
 fn begun(parlour: &Parlour, stdout: Stdio) -> Child {
+    opened(parlour, "--new", stdout)
+}
+
+/// A chat in the session `talk`, which this option creates or resumes.
+fn opened(parlour: &Parlour, option: &str, stdout: Stdio) -> Child {
     Command::new(std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap())
-        .args(parlour.arguments(&["--new", "talk"]))
+        .args(parlour.arguments(&[option, "talk"]))
         .envs(parlour.variables())
         .current_dir(parlour.path())
         .stdin(Stdio::piped())
@@ -119,7 +124,7 @@ fn after_a_fork_the_next_piped_line_goes_to_the_fork() {
     let team = "[[member]]\nname = \"scribe\"\nagent = \"scribe\"\n";
     for _ in 0..5 {
         let parlour = Parlour::with(team, &[]);
-        let shown = talk(&parlour, &["--session", "talk"], "hello there\n/fork\nsecond\n");
+        let shown = talk(&parlour, &["--new", "talk"], "hello there\n/fork\nsecond\n");
         let at = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text}: {shown}"));
         assert!(at("hello there") < at("Forked. You") && at("Forked. You") < at("you: second"));
         let first = talk(&parlour, &["--session", "talk"], "");
@@ -221,11 +226,11 @@ fn sessions(parlour: &Parlour, more: &[&str]) -> Output {
 fn a_chat_that_is_left_at_once_leaves_no_session() {
     let parlour = Parlour::new(&["One."]);
     talk(&parlour, &[], "");
-    talk(&parlour, &["--session", "talk"], "/members\n/quit\n");
+    talk(&parlour, &["--new", "talk"], "/members\n/quit\n");
     let listed = sessions(&parlour, &["list", "--json"]);
     assert_eq!(String::from_utf8(listed.stdout).unwrap(), "");
     // One in which something was said stays, also when somebody only looks in.
-    talk(&parlour, &["--session", "talk"], "hello\n");
+    talk(&parlour, &["--new", "talk"], "hello\n");
     talk(&parlour, &["--session", "talk"], "");
     let listed = sessions(&parlour, &["list", "--json"]);
     assert!(String::from_utf8(listed.stdout).unwrap().contains("\"talk\""));
@@ -234,15 +239,15 @@ fn a_chat_that_is_left_at_once_leaves_no_session() {
 #[test]
 fn a_session_that_is_open_elsewhere_is_not_deleted_and_nothing_typed_is_lost() {
     let parlour = Parlour::new(&["One.", "Two."]);
-    talk(&parlour, &["--session", "talk"], "hello\n");
-    let mut child = begun(&parlour, Stdio::piped());
+    talk(&parlour, &["--new", "talk"], "hello\n");
+    let mut child = opened(&parlour, "--session", Stdio::piped());
     let mut stdin = child.stdin.take().unwrap();
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
     assert!(lines.by_ref().any(|line| line.unwrap().contains("ann: hello")));
     let refused = sessions(&parlour, &["delete", "talk", "--yes"]);
     assert_eq!(refused.status.code(), Some(1));
     let told = String::from_utf8(refused.stderr).unwrap();
-    let wanted = "Session talk is open in another process. Close it there, then delete it.";
+    let wanted = "session talk is open in another process; close it or wait, then try again";
     assert!(told.contains(wanted), "{told}");
     tell(&mut stdin, b"and again\n");
     drop(stdin);

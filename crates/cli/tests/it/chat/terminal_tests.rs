@@ -54,7 +54,7 @@ fn ctrl_z_without_a_shell_above_is_no_end() {
 #[test]
 fn what_is_typed_right_after_a_fork_goes_to_the_fork() {
     let parlour = Parlour::new(&["One.", "Two.", "Three."]);
-    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("first\r");
     terminal.shows("One.");
@@ -87,7 +87,7 @@ fn leaving_at_once_says_that_no_session_was_stored() {
 #[test]
 fn leaving_right_after_a_fork_leaves_the_fork() {
     let parlour = Parlour::new(&["One."]);
-    let mut terminal = Terminal::chat(&parlour, &["--session", "talk"]);
+    let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("first\r");
     terminal.shows("One.");

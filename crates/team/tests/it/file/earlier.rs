@@ -53,7 +53,7 @@ fn its_fields_become_ours() {
 fn what_has_no_place_here_is_told() {
     let team = TeamFile::parse_json(TEAM, "team.json").unwrap();
     let told: Vec<_> = team.warnings.iter().map(|warning| &*warning.path).collect();
-    assert_eq!(told, ["team.members", "team.members[2].themeColor", "team.members[2].nickname"]);
+    assert_eq!(told, ["team.members", "member \"gem\": themeColor", "member \"gem\": nickname"]);
 }
 
 #[test]
