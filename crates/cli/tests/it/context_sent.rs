@@ -31,7 +31,7 @@ role = "decides"
 name = "eva"
 role = "reviewer"
 agent = "script"
-answers = ["See @notes.md, mail ann@example.org, ask @max: is /tmp fine? \\@max"]
+answers = ["See @notes.md, mail ann@example.org, as @max said: is /tmp fine? `\\@max`"]
 
 [[member]]
 name = "max"
@@ -59,7 +59,7 @@ impl Recorded {
         room.write("tertulia.toml", &team(kind, &out));
         room.write("notes.md", "what-is-in-the-file\n");
         room.exits(0, &["run", "--trust", "--new", "talk", "@eva /what do you think?"]);
-        let text = "@max read @notes.md and @gone.md, as @eva said.";
+        let text = "@max read @notes.md and @gone.md, as eva said.";
         let left = room.tertulia(&["run", "--session", "talk", text]);
         assert_eq!(left.code, Some(1), "{kind}: {left:#?}");
         Self { room, kind }
@@ -113,16 +113,16 @@ fn a_file_in_a_persons_message_keeps_the_syntax_of_the_agent() {
         let (_, message) = prompt.rsplit_once("from ann").unwrap();
         let expected = match kind {
             // These attach files: one that is missing must not become another one.
-            "claude" => "]\n@max read @notes.md and \\@gone.md, as @eva said.",
+            "claude" => "]\n@max read @notes.md and \\@gone.md, as eva said.",
             "gemini" => ":\nmax read @notes.md and \\@gone.md, as eva said.",
-            _ => "]\n@max read @notes.md and @gone.md, as @eva said.",
+            _ => "]\n@max read @notes.md and @gone.md, as eva said.",
         };
         assert_eq!(message, expected, "{kind}");
         // What Eva said attaches nothing.
         let said = match kind {
-            "claude" => r"See \@notes.md, mail ann@example.org, ask @max: is /tmp fine? \@max",
-            "gemini" => r"See \@notes.md, mail ann\@example.org, ask max: is /tmp fine? \@max",
-            _ => r"See @notes.md, mail ann@example.org, ask @max: is /tmp fine? \@max",
+            "claude" => r"See \@notes.md, mail ann@example.org, as @max said: is /tmp fine? `\@max`",
+            "gemini" => r"See \@notes.md, mail ann\@example.org, as max said: is /tmp fine? `\@max`",
+            _ => r"See @notes.md, mail ann@example.org, as @max said: is /tmp fine? `\@max`",
         };
         assert!(prompt.contains(said), "{kind}: {prompt}");
     }

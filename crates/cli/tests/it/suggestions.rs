@@ -38,7 +38,7 @@ fn paste_all(room: &Room, text: &str, at_least: usize) {
 fn with_agents() -> Room {
     let room = Room::empty();
     let version = |said: &str| format!("case \"$*\" in *--version*) echo '{said}'; exit ;; esac\n");
-    let claude = r#"cat > /dev/null; printf '{"type":"result","subtype":"success","is_error":false,"result":"Fine."}\n'"#;
+    let claude = r#"cat > /dev/null; printf '{"type":"system","subtype":"init","session_id":"s-1"}\n{"type":"result","subtype":"success","is_error":false,"session_id":"s-1","result":"Fine."}\n'"#;
     room.program("claude", &(version("9.8.7 (Claude Code)") + claude));
     room.program("codex", &version("codex-cli 0.1.2"));
     room

@@ -44,13 +44,15 @@ impl Asking {
                     _ => format!("waiting for {name} to answer{}", self.whom(entry)),
                 })
             }
-            (Why::Answer { entry, .. }, Some(name)) => {
+            (Why::Answer { entry, by, .. }, Some(name)) => {
                 // The person of the built-in team has this name.
                 let whose = match &**name {
                     "you" => "your turn".to_owned(),
                     name => format!("your turn, {}", shown.name(name)),
                 };
-                let asked = self.asker(entry).map(|who| format!(": {who} asked you a question"));
+                let by = by.as_deref().filter(|by| *by != &**name).map(|by| shown.name(by));
+                let by = by.or(self.asker(entry));
+                let asked = by.map(|who| format!(": {who} asked you a question"));
                 Some(format!("{whose}{}", asked.unwrap_or_default()))
             }
             (Why::Resumed { .. }, _) => None,

@@ -59,10 +59,9 @@ fn what_is_typed_right_after_a_fork_goes_to_the_fork() {
     terminal.types("first\r");
     terminal.shows("One.");
     // In one go, as who types fast or pastes without marks.
-    terminal.types("/fork\rsecondline\r/fork nothing\rthirdline\r");
+    terminal.types("/fork\rsecondline\rthirdline\r");
     terminal.shows("Two.");
     terminal.shows("Three.");
-    terminal.shows("there is no entry nothing");
     terminal.types("/quit\r");
     let (code, screen, _) = terminal.ends();
     assert_eq!(code, 0, "{screen}");

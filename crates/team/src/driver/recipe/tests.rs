@@ -58,7 +58,7 @@ fn what_both_prompts_have_is_referred_to() {
     };
     let (before, after) = (lines(0, 20), lines(1, 21));
     let json = after.to_json(Some(&before)).unwrap();
-    assert_eq!(json.as_str(), "[1,\"\\n- ann: \",[3,37],\"\\n- ann: \",20]");
+    assert_eq!(json.as_str(), "[1,[0,1],[3,37],[0,1],20]");
     assert_eq!(read(&json, &before), after);
 }
 
