@@ -52,10 +52,10 @@ pub(crate) fn find_session(
     }
     let ids = store.ids()?;
     let prefixed = |id: &&SessionId| id.as_str().starts_with(given);
-    if let Some(id) = only(given, ids.iter().filter(prefixed).cloned().collect())? {
+    if let Some(id) = only(given, ids.iter().filter(prefixed))? {
         return Ok(id);
     }
-    if let Some(id) = only(given, ids.iter().filter(|id| has_part(id, given)).cloned().collect())? {
+    if let Some(id) = only(given, ids.iter().filter(|id| has_part(id, given)))? {
         return Ok(id);
     }
     let titled = titled(store, ids)?;
@@ -64,8 +64,8 @@ pub(crate) fn find_session(
     let begins = |title: &str| title.to_lowercase().starts_with(&wanted);
     let fits: [&dyn Fn(&str) -> bool; 2] = [&same, &begins];
     for fits in fits {
-        let found = titled.iter().filter(|(_, title)| fits(title)).map(|(id, _)| id.clone());
-        if let Some(id) = only(given, found.collect())? {
+        let found = titled.iter().filter(|(_, title)| fits(title)).map(|(id, _)| id);
+        if let Some(id) = only(given, found)? {
             return Ok(id);
         }
     }
@@ -106,12 +106,15 @@ pub(crate) fn unknown_session(store: &SessionStore, given: &str) -> Result<CliEr
 }
 
 /// The one session of these; none if there is none.
-fn only(given: &str, found: Vec<SessionId>) -> Result<Option<SessionId>, CliError> {
-    match found.as_slice() {
+fn only<'i>(
+    given: &str,
+    found: impl Iterator<Item = &'i SessionId>,
+) -> Result<Option<SessionId>, CliError> {
+    match found.collect::<Vec<_>>().as_slice() {
         [] => Ok(None),
-        [one] => Ok(Some(one.clone())),
+        [one] => Ok(Some(SessionId::clone(one))),
         several => {
-            let shown = several.iter().take(MATCHES_SHOWN + 1).map(SessionId::to_string);
+            let shown = several.iter().take(MATCHES_SHOWN + 1).map(ToString::to_string);
             let matches = listed(&shown.collect::<Vec<_>>());
             Err(CliError::AmbiguousId { given: given.to_owned(), matches })
         }

@@ -120,8 +120,12 @@ fn a_file_in_a_persons_message_keeps_the_syntax_of_the_agent() {
         assert_eq!(message, expected, "{kind}");
         // What Eva said attaches nothing.
         let said = match kind {
-            "claude" => r"See \@notes.md, mail ann@example.org, as @max said: is /tmp fine? `\@max`",
-            "gemini" => r"See \@notes.md, mail ann\@example.org, as max said: is /tmp fine? `\@max`",
+            "claude" => {
+                r"See \@notes.md, mail ann@example.org, as @max said: is /tmp fine? `\@max`"
+            }
+            "gemini" => {
+                r"See \@notes.md, mail ann\@example.org, as max said: is /tmp fine? `\@max`"
+            }
             _ => r"See @notes.md, mail ann@example.org, as @max said: is /tmp fine? `\@max`",
         };
         assert!(prompt.contains(said), "{kind}: {prompt}");

@@ -86,7 +86,7 @@ impl Driver {
         let last = places.last().and_then(|place| entries.get(*place)).map(|entry| &entry.id);
         let known = self.recipes.remove(&start.member);
         let before = match known.filter(|(id, _)| Some(id) == last) {
-            _ if places.len() % KEY_EVERY == 0 => None,
+            _ if places.len().is_multiple_of(KEY_EVERY) => None,
             Some((_, recipe)) => Some(recipe),
             None => sent::read_last(entries, places).ok(),
         };

@@ -111,19 +111,19 @@ fn of_member(file: &MemberFile, reasons: &mut Vec<TrustReason>) {
         reasons.push(TrustReason::Endpoint { member: member(), base_url, key_variable });
     }
     let paths = [
-        ("instruction_file", file.instruction_file.as_ref()),
+        ("instruction_file", file.instruction_file.as_deref()),
         ("preamble", preamble_path(&file.preamble)),
-        ("script_file", file.script_file.as_ref()),
-        ("cwd", file.cwd.as_ref()),
+        ("script_file", file.script_file.as_deref()),
+        ("cwd", file.cwd.as_deref()),
     ];
     for (field, path) in paths {
-        if let Some(path) = path.cloned().filter(|path| leads_out(path)) {
-            reasons.push(TrustReason::Outside { member: member(), field, path });
+        if let Some(path) = path.filter(|path| leads_out(path)) {
+            reasons.push(TrustReason::Outside { member: member(), field, path: path.into() });
         }
     }
 }
 
-fn preamble_path(preamble: &PreambleFile) -> Option<&Box<str>> {
+fn preamble_path(preamble: &PreambleFile) -> Option<&str> {
     match preamble {
         PreambleFile::File(path) => Some(path),
         PreambleFile::BuiltIn | PreambleFile::Off => None,

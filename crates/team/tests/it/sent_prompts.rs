@@ -1,6 +1,8 @@
 //! What an agent was sent can be read from the log: to the byte, after changes of the team, without what was
 //! redacted, and for little room.
 
+#![expect(clippy::disallowed_methods, reason = "agents are programs, and leave files")]
+
 use tertulia_agent::CommandOutput;
 use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
 use tertulia_store::{Append, NewSession, Range, SessionStore, StoreUrl};
@@ -125,7 +127,7 @@ fn what_was_redacted_is_in_no_recorded_prompt() {
     for turn in &turns {
         let sent = sent_prompt(&entries, turn).unwrap();
         assert!(!sent.text.contains("ab12"), "{}", sent.text);
-        assert_eq!(sent.redacted, [secret.clone()]);
+        assert_eq!(sent.redacted, std::slice::from_ref(&secret));
         assert!(sent.text.contains(&format!("[redacted: {secret}]")), "{}", sent.text);
     }
 }
