@@ -62,7 +62,7 @@ pub fn table_words(entry: &Entry) -> Option<String> {
     Some(match TableNote::of(&entry.kind)? {
         TableNote::Continue { .. } => "a person said: continue".to_owned(),
         TableNote::Reopened { .. } => "the session was opened again".to_owned(),
-        TableNote::Folder { path } => format!("the table stands in {path}"),
+        TableNote::Folder { path } => format!("project folder: {path}"),
         TableNote::TurnsMax { turns: None } => "turns are limited by the team alone".to_owned(),
         TableNote::TurnsMax { turns: Some(1) } => "a person is asked after one turn".to_owned(),
         TableNote::TurnsMax { turns: Some(turns) } => {

@@ -171,7 +171,7 @@ pub enum TeamError {
 /// A name that nobody at the table has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{name}' is not at the table{}; there are: {}",
+    "'{name}' is not in the team{}; there are: {}",
     nearest.as_ref().map(|name| format!(" (did you mean {name}?)")).unwrap_or_default(),
     members.join(", ")
 )]

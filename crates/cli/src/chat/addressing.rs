@@ -187,12 +187,12 @@ mod tests {
     #[test]
     fn a_word_that_has_to_be_a_name_is_refused_with_the_nearest_one() {
         for (given, part) in [
-            ("evva look", "'evva' is not at the table (did you mean eva?)"),
-            ("@nobody", "'nobody' is not at the table; there are: ann, max, eva, code-reviewer"),
+            ("evva look", "'evva' is not in the team (did you mean eva?)"),
+            ("@nobody", "'nobody' is not in the team; there are: ann, max, eva, code-reviewer"),
             ("max, evva", "did you mean eva?"),
-            ("max, zoe", "'zoe' is not at the table"),
+            ("max, zoe", "'zoe' is not in the team"),
             ("max maxx", "before words put a colon: /next max: …"),
-            ("max @zoe look", "'zoe' is not at the table"),
+            ("max @zoe look", "'zoe' is not in the team"),
         ] {
             let error = read(given, &team()).unwrap_err().to_string();
             assert!(error.contains(part), "{given}: {error}");
@@ -202,7 +202,7 @@ mod tests {
             names("max or so", &team())
                 .unwrap_err()
                 .to_string()
-                .contains("'or' is not at the table")
+                .contains("'or' is not in the team")
         );
     }
 

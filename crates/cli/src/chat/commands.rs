@@ -47,7 +47,7 @@ pub(crate) const COMMANDS: [(Slash, &str, &str, &str); 15] = [
         "",
         "summarise the conversation so far, so that prompts get shorter",
     ),
-    (Slash::Resume, "resume", "[TURN|NAME]", "go on; or let a turn be repeated"),
+    (Slash::Resume, "resume", "[TURN|NAME]", "resume what is paused, or retry a turn"),
     (
         Slash::Fork,
         "fork",
@@ -56,7 +56,7 @@ pub(crate) const COMMANDS: [(Slash, &str, &str, &str); 15] = [
     ),
     (Slash::Export, "export", "FILE", "write the session to a file, one entry per line"),
     (Slash::Cancel, "cancel", "", "stop the turn that runs"),
-    (Slash::Members, "members", "", "who sits at the table"),
+    (Slash::Members, "members", "", "who is in the team"),
     (Slash::Queue, "queue", "", "who speaks, who waits, and why"),
     (Slash::Cost, "cost", "", "tokens and dollars of every member and of all"),
     (Slash::Help, "help", "", "these commands and the keys"),

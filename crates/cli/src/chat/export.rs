@@ -46,11 +46,11 @@ fn write_log(store: &SessionStore, session: &SessionId, path: &Path) -> Result<u
 fn in_words(error: &CliError) -> String {
     match error {
         CliError::ExportExists { path } => {
-            format!("{} is there already and stays as it is; name another file", path.display())
+            format!("{} already exists and was not changed; name another file", path.display())
         }
         CliError::WriteFile { path, source } => {
             let path = path.display();
-            format!("cannot write {path}: {source}; name a file in a folder that is there")
+            format!("cannot write {path}: {source}; name a file in an existing folder")
         }
         other => other.to_string(),
     }

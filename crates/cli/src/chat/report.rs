@@ -121,7 +121,7 @@ pub(crate) fn cost(driver: &Driver) -> Vec<Line> {
         plain(&format!("{name}: {took} · {}", counted(figures.answers, "answer", "answers")))
     };
     if all.counted().is_none() {
-        return vec![plain("no agent has told what its answers cost")];
+        return vec![plain("no agent has reported costs")];
     }
     let mut lines: Vec<Line> = members.iter().map(|(name, figures)| row(name, figures)).collect();
     if lines.len() > 1 {

@@ -109,7 +109,7 @@ fn a_run_with_fewer_turns_is_replayed_with_as_many_and_the_next_one_with_all() {
     let room = Room::new(TEAM);
     room.exits(3, &["run", "hello", "--new", "talk", "--max-turns", "1"]);
     let shown = room.exits(0, &["sessions", "show", "talk", "--all"]).stdout;
-    assert!(shown.contains("· the table stands in /"), "{shown}");
+    assert!(shown.contains("· project folder: /"), "{shown}");
     assert!(shown.contains("· a person is asked after one turn"), "{shown}");
     room.exits(0, &["replay", "talk"]);
     let left = room.exits(0, &["run", "--continue"]);

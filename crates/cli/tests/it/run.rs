@@ -256,11 +256,11 @@ fn a_session_is_begun_under_its_id_and_gone_on_with() {
     let left = room.exits(0, &["run", "one", "--new", "talk"]);
     assert!(left.stderr.contains("tertulia: session talk\n"), "{}", left.stderr);
     let left = room.exits(0, &["run", "two", "--session", "talk"]);
-    assert!(left.stderr.contains("going on with session talk\n"), "{}", left.stderr);
+    assert!(left.stderr.contains("resuming session talk\n"), "{}", left.stderr);
     assert_eq!(room.said().len(), 4);
     room.exits(0, &["run", "elsewhere"]);
     let left = room.exits(0, &["run", "--session", "tal", "--continue", "three"]);
-    assert!(left.stderr.contains("going on with session talk\n"), "{}", left.stderr);
+    assert!(left.stderr.contains("resuming session talk\n"), "{}", left.stderr);
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn the_newest_table_is_gone_on_with_and_no_import() {
     let again = room.tertulia_with(&["sessions", "import", "-", "--as", "new"], log.as_bytes());
     assert_eq!(again.code, Some(0), "{again:?}");
     let left = room.exits(0, &["run", "--continue", "two"]);
-    assert!(left.stderr.contains("going on with session talk\n"), "{}", left.stderr);
+    assert!(left.stderr.contains("resuming session talk\n"), "{}", left.stderr);
 }
 
 #[test]
@@ -303,14 +303,14 @@ fn the_newest_table_is_that_of_the_folder() {
     assert_eq!(code, Some(0), "{told}");
     // Within a repository it is all one folder.
     let (_, told) = there("deep", &["run", "--continue", "three"]);
-    assert!(told.contains("going on with session there\n"), "{told}");
+    assert!(told.contains("resuming session there\n"), "{told}");
     let left = room.exits(0, &["run", "--continue", "four"]);
-    assert!(left.stderr.contains("going on with session here\n"), "{}", left.stderr);
+    assert!(left.stderr.contains("resuming session here\n"), "{}", left.stderr);
     // A table that moves is found where it stands now.
     let (code, told) = there("", &["run", "five", "--session", "here"]);
     assert_eq!(code, Some(0), "{told}");
     let (_, told) = there("", &["run", "--continue", "six"]);
-    assert!(told.contains("going on with session here\n"), "{told}");
+    assert!(told.contains("resuming session here\n"), "{told}");
 }
 
 #[test]

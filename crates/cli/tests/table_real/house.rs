@@ -262,6 +262,7 @@ IS_SANDBOX = "1"
 name = "eva"
 role = "reviewer: looks for bugs"
 agent = "codex"
+budget_bytes = 786432
 model = "{codex}"
 args = [
     "-c", "model_provider=invented", "-c", '{provider}',

@@ -37,7 +37,7 @@ pub struct LineError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LineProblem {
     /// It is not JSON. The last line of a log whose writer was killed may be cut short.
-    #[error(", column {column}: not JSON: {reason}; mend the line or leave it out", column = .0.column, reason = .0.reason)]
+    #[error(", column {column}: invalid JSON: {reason}; fix or remove the line", column = .0.column, reason = .0.reason)]
     Syntax(SyntaxError),
     /// It is JSON, and no entry.
     #[error(": {0}")]

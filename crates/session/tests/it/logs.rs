@@ -30,7 +30,7 @@ fn a_byte_order_mark_before_the_first_line_is_passed_over() {
     check("\u{feff}", &[""]);
     check(
         "\n\u{feff}",
-        &["", "line 2, column 1: not JSON: expected value; mend the line or leave it out"],
+        &["", "line 2, column 1: invalid JSON: expected value; fix or remove the line"],
     );
 }
 
@@ -41,7 +41,7 @@ fn an_error_names_its_line_and_the_next_line_is_read() {
         &[
             "line 1: Entry a: payload.task is missing; give a string, or null to take the task away",
             "b",
-            "line 3, column 13: not JSON: EOF while parsing a string; mend the line or leave it out",
+            "line 3, column 13: invalid JSON: EOF while parsing a string; fix or remove the line",
         ],
     );
 }

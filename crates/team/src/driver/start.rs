@@ -128,7 +128,7 @@ impl Driver {
                     "nothing of the message fits into {budget} bytes; raise budget_bytes"
                 )),
                 Some(Answers::Agent(_)) => Err("no thread could be started for it".to_owned()),
-                Some(Answers::Person) | None => Err("it is not at the table any more".to_owned()),
+                Some(Answers::Person) | None => Err("it is not in the team any more".to_owned()),
             };
             self.report_at_once(&running.turn, answer);
         }

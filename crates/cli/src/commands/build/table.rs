@@ -38,7 +38,7 @@ impl Table<'_> {
         let about = if stats.exact { "" } else { "~" };
         let [used, limit] = [stats.input_tokens, setup.limit()].map(grouped);
         let became = match (self.result.compacted, stats.dropped_messages_count) {
-            (true, _) => paint.warning("cut now; append the new entries to the log"),
+            (true, _) => paint.warning("history was cut; append the new entries to the log"),
             (false, 0) => paint.good("everything is sent"),
             (false, _) => paint.good("as the last cut left it"),
         };

@@ -72,7 +72,7 @@ impl<'a, 's> Live<'a, 's> {
     pub(super) fn opened(&mut self, session: &SessionId, is_new: bool) {
         match is_new {
             true => self.note(&format!("session {session}")),
-            false => self.note(&format!("going on with session {session}")),
+            false => self.note(&format!("resuming session {session}")),
         }
     }
 

@@ -61,7 +61,7 @@ impl<'a, 's> Talk<'a, 's> {
     pub(super) fn opened(&mut self, session: &SessionId, is_new: bool) {
         match is_new {
             true => self.say(&format!("session {session}")),
-            false => self.say(&format!("going on with session {session}")),
+            false => self.say(&format!("resuming session {session}")),
         }
     }
 

@@ -133,7 +133,7 @@ fn the_table_tells_what_a_cut_did_and_shows_nothing_that_is_hidden() {
     let outcome = tertulia(&["build", "--explain", "--recall", "0"], &input.to_string());
     assert!(!outcome.stdout.contains("password"));
     assert_snapshot!(outcome.stdout, @r#"
-    bytes  ~186 of 320 tokens  cut now; append the new entries to the log
+    bytes  ~186 of 320 tokens  history was cut; append the new entries to the log
 
     zone       part                 tokens
     history    messages                183   98 %  ███████████████████████▋

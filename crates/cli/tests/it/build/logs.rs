@@ -74,7 +74,7 @@ fn a_line_that_is_no_entry_is_told_with_its_number() {
     );
     assert_eq!(told, "tertulia: standard input: line 3: Entry b: type is missing; give a string\n");
     let told = refused(&["--log", "-", "--budget", "10"], "{\"id\":");
-    assert!(told.contains("line 1, column 6: not JSON"), "{told}");
+    assert!(told.contains("line 1, column 6: invalid JSON"), "{told}");
 }
 
 #[test]

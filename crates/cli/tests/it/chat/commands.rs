@@ -48,13 +48,13 @@ fn a_command_with_nothing_to_do_says_so_and_says_nothing_to_the_table() {
         ("/drop all", "nobody waits; Esc or /cancel stops the turn that runs"),
         (
             "/drop mex",
-            "'mex' is not at the table (did you mean max?); there are: ann, max, eva, tests",
+            "'mex' is not in the team (did you mean max?); there are: ann, max, eva, tests",
         ),
         ("/task", "the team has no task; /task TEXT sets one"),
         ("/compact", "Nothing to summarise yet: the newest 2 messages always stay word for word."),
         ("/resume max", "max had no turn yet; /next max lets it speak"),
         ("/drop ,", "say whose turns: /drop NAME, or /drop all"),
-        ("/cost", "no agent has told what its answers cost"),
+        ("/cost", "no agent has reported costs"),
         ("/why", "nothing was said yet"),
         ("/fork", "nothing was said yet; there is nothing to fork"),
     ] {
@@ -85,12 +85,12 @@ fn next_takes_names_apart_by_commas_or_blanks_with_a_sign_or_without() {
 fn next_with_an_unknown_name_offers_the_nearest_and_says_nothing() {
     let there = "there are: ann, max, eva, tests";
     for (given, expected) in [
-        ("evva look", format!("'evva' is not at the table (did you mean eva?); {there}")),
-        ("@nobody", format!("'nobody' is not at the table; {there}")),
+        ("evva look", format!("'evva' is not in the team (did you mean eva?); {there}")),
+        ("@nobody", format!("'nobody' is not in the team; {there}")),
         (
             "max, evva",
             format!(
-                "'evva' is not at the table (did you mean eva?); {there}; before words put a colon: \
+                "'evva' is not in the team (did you mean eva?); {there}; before words put a colon: \
                  /next max: …"
             ),
         ),
@@ -127,7 +127,7 @@ fn a_context_is_for_agents_and_says_when_the_newest_message_is_their_own() {
     );
     assert_eq!(shown("/context max\n"), "nothing was said yet");
     let wrong = shown("/context mex\n");
-    assert!(wrong.starts_with("'mex' is not at the table (did you mean max?)"), "{wrong}");
+    assert!(wrong.starts_with("'mex' is not in the team (did you mean max?)"), "{wrong}");
     let own = shown("hello\n/context max\n");
     let (_, own) = own.split_once("\n\n").unwrap();
     assert!(own.starts_with("the newest message, e-"), "{own}");
@@ -147,7 +147,7 @@ fn no_command_advises_what_only_the_command_line_has() {
                  /cost\n/why\n/resume\n/nonsense\n";
     let shown = shown(input);
     assert!(
-        shown.contains("log.jsonl is there already and stays as it is; name another file"),
+        shown.contains("log.jsonl already exists and was not changed; name another file"),
         "{shown}"
     );
     assert!(

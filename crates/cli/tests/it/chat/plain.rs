@@ -91,13 +91,13 @@ fn commands_work_without_a_terminal_too() {
     for part in [
         "@ann  a person",
         "there is no command /nxt; did you mean /next?",
-        "no agent has told what its answers cost",
+        "no agent has reported costs",
         "ann:\n[NEXT: max]\ngo",
         "nobody speaks, and nobody waits",
         "max would get ",
         "task: Build it",
         " entries are in log.jsonl",
-        "log.jsonl is there already and stays as it is; name another file",
+        "log.jsonl already exists and was not changed; name another file",
         "there is no entry nothing",
     ] {
         assert!(shown.contains(part), "{part:?} is not in:\n{shown}");
