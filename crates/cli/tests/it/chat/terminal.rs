@@ -114,17 +114,6 @@ impl Terminal {
         let _ = self.keyboard.flush();
     }
 
-    /// Waits until the program has read all that was typed, so that it reads what is typed next apart from it.
-    #[track_caller]
-    pub(super) fn has_read(&self) {
-        let path = self.master.tty_name().unwrap();
-        let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NOCTTY;
-        let terminal = rustix::fs::open(path, flags, rustix::fs::Mode::empty()).unwrap();
-        wait_until("that the keys are read", || {
-            rustix::io::ioctl_fionread(&terminal).unwrap() == 0
-        });
-    }
-
     /// Waits until the screen is as wanted; gives what is on it.
     #[track_caller]
     pub(super) fn until(&self, what: &str, is_wanted: impl Fn(&str) -> bool) -> String {
