@@ -21,7 +21,7 @@ fn spec_of(stage: &Stage) -> AgentSpec {
 /// The same for an agent that ends by itself once it was told, and takes its time.
 fn patient_spec_of(stage: &Stage) -> AgentSpec {
     let mut spec = spec_of(stage);
-    spec.timeouts.grace = Duration::from_secs(60);
+    spec.timeouts.grace = Duration::from_secs(10);
     spec
 }
 

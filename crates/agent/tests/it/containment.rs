@@ -72,7 +72,7 @@ fn who_is_left_when_the_program_hears_the_polite_word_is_counted() {
             let stage = Stage::new(&format!("{trap}setsid sh -c '{deaf}' &\n{main}"));
             let mut spec = text(&stage);
             if trap.is_empty() {
-                spec.timeouts.grace = Duration::from_secs(60);
+                spec.timeouts.grace = Duration::from_secs(10);
             }
             let report = play_until("deaf", &stage, &spec, containment);
             // One that had to be killed itself has left nobody behind. The deaf one may have a child.
