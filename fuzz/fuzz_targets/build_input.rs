@@ -34,6 +34,7 @@ fn build(flags: &[&str], text: &str) -> Option<String> {
         stderr_is_terminal: false,
         stdout_is_terminal: false,
         stdout_has_colour: false,
+        is_quiet: false,
         zone: Zone::Utc,
     };
     // No vocabulary is loaded: it would be most of the time of a run.
