@@ -48,7 +48,7 @@ use screen::Screen;
 pub(crate) use engine::{Heard, Voice, without_bell};
 pub(crate) use screen::size as screen_size;
 pub(crate) use style::{Line, Look};
-pub(crate) use teller::Teller;
+pub(crate) use teller::{PENDING_ROWS, Teller};
 
 /// How many messages of a session that is gone on with are shown.
 const RECAP: usize = 6;

@@ -21,7 +21,7 @@ use super::screen::{Live, RawMode, Screen, is_foreground};
 use super::signals::{Signals, drain};
 use super::stall::Stall;
 use super::style::{Line, Look};
-use super::teller::{self, Meant, Teller};
+use super::teller::{self, Meant, PENDING_ROWS, Teller};
 use super::{Room, unknown};
 use crate::error::CliError;
 use crate::terminal::excerpt;
@@ -33,8 +33,6 @@ const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 const STOP_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 /// What Ctrl-C sends.
 const CONTROL_C: u8 = 0x03;
-/// Of the answer's open line so many rows are shown.
-const PENDING_ROWS: usize = 6;
 /// Candidates of a completion that are shown.
 const CANDIDATES_SHOWN: usize = 30;
 /// How much of the name of a choice is said again.

@@ -26,6 +26,8 @@ pub(crate) use figures::Figures;
 
 /// A note is no longer, however wide the screen is.
 const NOTE_COLUMNS: usize = 160;
+/// How many rows of an unfinished line of an answer are shown.
+pub(crate) const PENDING_ROWS: usize = 6;
 
 /// Turns events into lines.
 pub(crate) struct Teller {

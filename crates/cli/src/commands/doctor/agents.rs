@@ -23,7 +23,7 @@ impl Known {
         Self { agents: ProbeKind::ALL.into_iter().map(one).collect() }
     }
 
-    /// What is told of one that these members use. `is_needed`: whoever gets most messages is among them.
+    /// The finding about an agent that members use. `is_needed`: the default member is among them.
     pub(super) fn used(
         &mut self,
         kind: ProbeKind,

@@ -56,7 +56,7 @@ impl Asking {
                 Some(format!("{whose}{}", asked.unwrap_or_default()))
             }
             (Why::Resumed { .. }, _) => None,
-            // What was asked before did not end the run, so it is told now.
+            // What was asked before did not end the run, so it is shown now.
             (why, _) => self.open.replace(shown.why(why)),
         }
     }

@@ -13,18 +13,16 @@ use tertulia_team::{Audience, DriveError, Driver, Note, Pause, TableEvent, Team}
 use super::asking::Asking;
 use super::canvas::Canvas;
 use crate::Streams;
-use crate::chat::{Heard, Line, Look, Teller, Voice, without_bell};
+use crate::chat::{Heard, Line, Look, PENDING_ROWS, Teller, Voice, without_bell};
 use crate::names::{short, turn_of};
 use crate::shown::Shown;
 use crate::terminal::counted;
 
 /// How often the status line moves.
 const TICK: Duration = Duration::from_millis(100);
-/// Of the answer's open line so many rows are shown.
-const PENDING_ROWS: usize = 6;
-/// So many of those who are next are named.
+/// How many of the members who are next are named.
 const NEXT_SHOWN: usize = 3;
-/// The pictures of the spinner.
+/// The frames of the spinner.
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 /// Shows what happens on a terminal.
