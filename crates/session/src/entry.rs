@@ -6,7 +6,7 @@ mod payload;
 
 use crate::json::Json;
 use crate::record::EntryRecord;
-use crate::{EntryId, Fields, Timestamp};
+use crate::{EntryId, Fields, Salt, Timestamp};
 
 pub use kind::{EntryKind, OtherEntry};
 pub use payload::{
@@ -30,6 +30,8 @@ pub struct Entry {
     pub run_id: Option<Box<str>>,
     /// Notes of other programs, as a JSON object.
     pub meta: Option<Json>,
+    /// Random bytes, so that no hash of the record confirms a guess of its text.
+    pub salt: Option<Salt>,
     /// What else the source said.
     pub unknown: Fields,
 }
@@ -57,11 +59,13 @@ pub struct NewEntry {
     pub run_id: Option<Box<str>>,
     /// Notes of other programs, as a JSON object.
     pub meta: Option<Json>,
+    /// Random bytes, so that no hash of the record confirms a guess of its text.
+    pub salt: Option<Salt>,
 }
 
 impl Entry {
     /// The id that follows from the content: the same content after the same parent has the same id
-    /// on every machine, so that appending it twice is harmless.
+    /// on every machine, so that appending it twice is harmless. The salt is part of the content.
     ///
     /// `e-` and 32 hex digits: the first 128 bits of the BLAKE3 hash of the entry's JSON record, as
     /// [`EntryRecord`] writes it, without its `id`. The record holds `parentId`, so ids form a chain:
@@ -69,12 +73,26 @@ impl Entry {
     pub fn content_id(&self) -> EntryId {
         EntryId::of_bytes(EntryRecord::without_id(self).to_json().as_bytes())
     }
+
+    /// Whether its bytes were purged.
+    pub fn is_purged(&self) -> bool {
+        matches!(self.kind, EntryKind::Purged(_))
+    }
+
+    /// Whether it has the same id and says the same as another entry, whatever their salts are: then it is
+    /// that entry, sent once more.
+    pub fn repeats(&self, other: &Self) -> bool {
+        let Self { id, parent_id, kind, timestamp, run_id, meta, salt: _, unknown } = self;
+        (id, parent_id, kind, timestamp)
+            == (&other.id, &other.parent_id, &other.kind, &other.timestamp)
+            && (run_id, meta, unknown) == (&other.run_id, &other.meta, &other.unknown)
+    }
 }
 
 impl NewEntry {
     /// An entry without parent, time or run.
     pub fn new(kind: EntryKind) -> Self {
-        Self { parent_id: None, kind, timestamp: None, run_id: None, meta: None }
+        Self { parent_id: None, kind, timestamp: None, run_id: None, meta: None, salt: None }
     }
 
     /// The same entry, following this one.
@@ -104,6 +122,13 @@ impl NewEntry {
         self
     }
 
+    /// The same entry, with this salt.
+    #[must_use]
+    pub fn salted(mut self, salt: Salt) -> Self {
+        self.salt = Some(salt);
+        self
+    }
+
     /// The entry under the id that follows from its content, see [`Entry::content_id`].
     pub fn with_content_id(self) -> Entry {
         let mut entry = self.with_id(EntryId::from(""));
@@ -113,8 +138,8 @@ impl NewEntry {
 
     /// The entry under an id that came from elsewhere.
     pub fn with_id(self, id: EntryId) -> Entry {
-        let Self { parent_id, kind, timestamp, run_id, meta } = self;
-        Entry { id, parent_id, kind, timestamp, run_id, meta, unknown: Fields::NONE }
+        let Self { parent_id, kind, timestamp, run_id, meta, salt } = self;
+        Entry { id, parent_id, kind, timestamp, run_id, meta, salt, unknown: Fields::NONE }
     }
 }
 

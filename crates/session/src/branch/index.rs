@@ -173,7 +173,7 @@ impl EntryIndex {
     fn append(&mut self, log: &[Entry], entry: &Entry) -> Result<Seen, EntryError> {
         let place = self.links.len();
         if let Some(first) = self.place(&entry.id) {
-            if log.get(first) != Some(entry) {
+            if !log.get(first).is_some_and(|first| entry.repeats(first)) {
                 let entry = entry.id.clone();
                 return Err(EntryError::DuplicateId { entry, first, second: place });
             }

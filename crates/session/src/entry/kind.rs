@@ -76,6 +76,19 @@ impl EntryKind {
         }
     }
 
+    /// Whether it may hold words that somebody said or wrote. Such an entry is stored with a salt.
+    pub fn holds_text(&self) -> bool {
+        match self {
+            Self::SessionHeader(header) => !header.unknown.is_empty(),
+            Self::Turn(turn) => turn.prompt_recipe.is_some() || !turn.unknown.is_empty(),
+            Self::Redaction(redaction) => {
+                redaction.reason.is_some() || !redaction.unknown.is_empty()
+            }
+            Self::ContextCut(_) | Self::Usage(_) | Self::Purged(_) => false,
+            _ => true,
+        }
+    }
+
     /// What the entry was before its bytes were purged, if they were: the word that always shows.
     pub fn shown_type_name(&self) -> &str {
         match self {

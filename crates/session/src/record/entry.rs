@@ -1,4 +1,5 @@
-//! The JSON form of entries, version 1: `{id, parentId?, type, timestamp?, runId?, payload, meta?}`.
+//! The JSON form of entries, version 1: `{id, parentId?, type, timestamp?, runId?, payload, meta?,
+//! salt?}`.
 //! Types and fields that this version does not know are kept. The envelope is here; the payloads and
 //! the message in its place as a payload have their own files.
 
@@ -10,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::read::{lenient, read_timestamp};
 use crate::json::{FieldError, Json, Kind, Object, text};
-use crate::{Entry, EntryId, EntryKind, Fields, SessionHeader};
+use crate::{Entry, EntryId, EntryKind, Fields, Salt, SessionHeader};
 
 pub use message::read_entry_message;
 pub use write::{EntryRecord, EnvelopeRecord};
@@ -63,9 +64,10 @@ fn read_fields(mut object: Object<'_>, id: EntryId) -> Result<Entry, FieldError>
     let meta = lenient(&mut object, &mut kept, "meta", |raw| {
         (Kind::of(raw) == Kind::Object).then(|| Json::of(raw))
     });
+    let salt = lenient(&mut object, &mut kept, "salt", |raw| Salt::parse(&text(raw).ok()?));
     let mut unknown = object.rest();
     unknown.extend(kept);
-    Ok(Entry { id, parent_id, kind, timestamp, run_id, meta, unknown })
+    Ok(Entry { id, parent_id, kind, timestamp, run_id, meta, salt, unknown })
 }
 
 /// What a later version means by its fields is not known: better to say so than to guess.

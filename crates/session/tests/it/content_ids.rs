@@ -1,6 +1,8 @@
 //! Ids that follow from content: the same everywhere for the same, another for anything else.
 
-use tertulia_session::{EntryId, EntryKind, NewEntry, TeamTask, Timestamp};
+use tertulia_session::{
+    BranchView, EntryId, EntryKind, NewEntry, RecordHash, Salt, TeamTask, Timestamp,
+};
 
 use crate::entry_wire::{at, read, said, write};
 
@@ -59,4 +61,37 @@ fn the_example_of_the_reference_is_true() {
     let id = read(record).unwrap().content_id();
     assert!(page.contains(&record.replacen("\"id\":\"e-1\",", "", 1)), "the record without its id");
     assert!(page.contains(&format!("\n{}\n", &id.as_str()[2..])), "{id}");
+}
+
+#[test]
+fn a_salt_makes_the_id_and_the_hash_independent_of_a_guess() {
+    let said = |salt: u8| {
+        let task = NewEntry::new(EntryKind::TeamTask(TeamTask::set("PIN 482913")));
+        task.salted(Salt::from_bytes([salt; 16])).with_content_id()
+    };
+    let plain = NewEntry::new(EntryKind::TeamTask(TeamTask::set("PIN 482913"))).with_content_id();
+    assert_ne!(said(1).id, said(2).id);
+    assert_ne!(said(1).id, plain.id);
+    assert_ne!(RecordHash::of(&said(1)), RecordHash::of(&said(2)));
+}
+
+#[test]
+fn an_entry_that_comes_again_with_another_salt_is_a_repetition() {
+    let text = r#"{"id":"a","type":"team_task","payload":{"task":"x"},"meta":{},"x":1}"#;
+    let salted = text.replace(r#","x":1"#, r#","salt":"000102030405060708090a0b0c0d0e0f","x":1"#);
+    let other = salted.replace("000102", "ff0102");
+    let log = [text, &salted, &other].map(|line| read(line).unwrap());
+    assert_eq!(write(&log[1]), salted);
+    assert_eq!(BranchView::of(&log).unwrap().len(), 1);
+    let changed = read(&salted.replace(r#""task":"x""#, r#""task":"y""#)).unwrap();
+    assert!(BranchView::of(&[log[0].clone(), changed]).is_err());
+}
+
+#[test]
+fn what_is_no_salt_is_kept_as_an_unknown_field() {
+    for salt in [r#""abc""#, "7", r#""000102030405060708090A0B0C0D0E0F""#, "null"] {
+        let text = format!(r#"{{"id":"a","type":"custom","salt":{salt}}}"#);
+        let entry = read(&text).unwrap();
+        assert_eq!((entry.salt, write(&entry)), (None, text));
+    }
 }

@@ -70,10 +70,14 @@ impl Serialize for EntryRecord<'_> {
         write_some(&mut map, "runId", entry.run_id.as_ref())?;
         write_payload(&mut map, &entry.kind)?;
         write_some(&mut map, "meta", entry.meta.as_ref())?;
+        // Behind the fields of the first programs: these take it for one that they do not know, and so
+        // write the same bytes.
+        write_some(&mut map, "salt", entry.salt.map(|salt| salt.to_string()).as_ref())?;
         let written = [
             ("timestamp", entry.timestamp.is_some()),
             ("runId", entry.run_id.is_some()),
             ("meta", entry.meta.is_some()),
+            ("salt", entry.salt.is_some()),
         ];
         write_kept(&mut map, &entry.unknown, &written)?;
         map.end()

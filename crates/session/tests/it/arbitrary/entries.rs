@@ -7,7 +7,7 @@ use proptest::sample::select;
 use tertulia_session::json::Json;
 use tertulia_session::{
     BranchSummary, CompactionSummary, ContextCut, CutStrategy, Entry, EntryId, EntryKind, Message,
-    ModelChange, NewEntry, OtherEntry, Purged, RecordHash, Redaction, Role, RuntimeInit,
+    ModelChange, NewEntry, OtherEntry, Purged, RecordHash, Redaction, Role, RuntimeInit, Salt,
     SessionHeader, SystemPromptOverride, TeamTask, ThinkingLevelChange, Turn, TurnState, Usage,
     Usd,
 };
@@ -211,16 +211,12 @@ fn kind() -> impl Strategy<Value = EntryKind> {
 /// Any entry that a reader can give.
 pub(crate) fn entry() -> impl Strategy<Value = Entry> {
     let meta = option::of(object_json());
-    (id(), option::of(id()), kind(), option::of(timestamp()), option::of(boxed()), meta, fields())
-        .prop_map(|(id, parent_id, kind, timestamp, run_id, meta, unknown)| Entry {
-            id,
-            parent_id,
-            kind,
-            timestamp,
-            run_id,
-            meta,
-            unknown,
-        })
+    let salt = option::of(any::<[u8; 16]>().prop_map(Salt::from_bytes));
+    let named = (id(), option::of(id()), kind(), option::of(timestamp()), option::of(boxed()));
+    (named, meta, salt, fields()).prop_map(|(named, meta, salt, unknown)| {
+        let (id, parent_id, kind, timestamp, run_id) = named;
+        Entry { id, parent_id, kind, timestamp, run_id, meta, salt, unknown }
+    })
 }
 
 /// A log that is a tree: entry `eN` at place N, with the place of its parent. The second names the

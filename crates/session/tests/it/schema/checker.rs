@@ -75,10 +75,15 @@ fn judge(
             Value::Array(names) => names.iter().any(|name| is_of_type(value, name)),
             name => is_of_type(value, name),
         }),
-        // The one pattern of the schema.
+        // The two patterns of the schema.
         "pattern" => fails(value.as_str().is_none_or(|text| {
-            assert_eq!(rule.as_str(), Some("^[0-9a-f]{64}$"));
-            text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+            let digits = match rule.as_str() {
+                Some("^[0-9a-f]{64}$") => 64,
+                Some("^[0-9a-f]{32}$") => 32,
+                other => panic!("no pattern {other:?}"),
+            };
+            let is_hex = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+            text.len() == digits && text.bytes().all(is_hex)
         })),
         "required" => {
             let has = |name: &Value| value.get(name.as_str().unwrap()).is_some();

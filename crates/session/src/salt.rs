@@ -1,0 +1,88 @@
+//! The salt of an entry: random bytes in its record, so that neither the record's hash nor an id that was
+//! computed from the record can confirm a guess of the text. A redaction removes it together with the text.
+//! Nothing is random here: the bytes come from whoever stores the entry.
+
+use std::fmt;
+
+/// 16 random bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Salt([u8; 16]);
+
+impl Salt {
+    /// The salt of these bytes, which nobody else may be able to guess.
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+
+    /// The salt of the entry with this id, from a random key: the same for the same key and id, so that an
+    /// entry that comes twice gets one salt. Whoever throws the key away makes it random.
+    pub fn derive(key: &[u8; 32], id: &str) -> Self {
+        let hash = blake3::keyed_hash(key, id.as_bytes());
+        let mut bytes = [0; 16];
+        bytes.iter_mut().zip(hash.as_bytes()).for_each(|(to, from)| *to = *from);
+        Self(bytes)
+    }
+
+    /// Reads 32 hex digits in lower case.
+    pub fn parse(hex: &str) -> Option<Self> {
+        let mut bytes = [0; 16];
+        if hex.len() != 2 * bytes.len() {
+            return None;
+        }
+        for (byte, digits) in bytes.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
+            let [high, low] = digits else { return None };
+            *byte = digit(*high)? << 4 | digit(*low)?;
+        }
+        Some(Self(bytes))
+    }
+}
+
+fn digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    }
+}
+
+/// 32 hex digits.
+impl fmt::Display for Salt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Salt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Salt({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_salt_is_read_as_it_is_written() {
+        let salt = Salt::from_bytes([0, 1, 0x9a, 0xff, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+        assert_eq!(salt.to_string(), "00019aff0405060708090a0b0c0d0e0f");
+        assert_eq!(Salt::parse(&salt.to_string()), Some(salt));
+        let upper = salt.to_string().to_uppercase();
+        for wrong in ["", "00", &upper, "00019aff0405060708090a0b0c0d0eé", &"0".repeat(33)] {
+            assert_eq!(Salt::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_derived_salt_follows_from_key_and_id() {
+        let key = [7; 32];
+        assert_eq!(Salt::derive(&key, "a"), Salt::derive(&key, "a"));
+        assert_ne!(Salt::derive(&key, "a"), Salt::derive(&key, "b"));
+        assert_ne!(Salt::derive(&key, "a"), Salt::derive(&[8; 32], "a"));
+    }
+}
