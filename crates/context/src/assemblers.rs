@@ -7,20 +7,27 @@
 //! | Codex | `[SYSTEM]` | `[TEAM_TASK]` … | `- from -> to: content` |
 //! | Gemini | `Instructions:` | `Team Task:` … | `- from: content` |
 //! | plain text | first, without a header | none | `from: content` |
+//!
+//! [`Assembler::escaped`] gives the variant for team sessions, in which content cannot forge structure: only the
+//! program writes at the left margin. Every line of content is indented, names are on one line, and labels say
+//! what is a summary, a recalled passage or the answer of a built-in member.
 
 mod claude;
 mod codex;
 mod gemini;
+mod label;
 mod plain_text;
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 
 use crate::AgentType;
 use crate::budget::OverBudget;
-use crate::prompt::{AssemblerInput, AssemblerOutput, ContextMessage, Prompt};
+use crate::escape::{Body, LineStart, written_name};
+use crate::prompt::{AssemblerInput, AssemblerOutput, ContextMessage, Prompt, SpokenBy};
 
-/// A sender's name is cut here.
-const SENDER_CHARACTERS: usize = 80;
+pub use label::LabelPiece;
+pub(crate) use label::Line;
 
 /// Turns a context into the prompt of one kind of agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +38,8 @@ pub struct Assembler {
     pub(crate) context: Header,
     pub(crate) message: Header,
     pub(crate) line: Line,
+    /// Whether content is indented and names are on one line.
+    pub(crate) is_escaped: bool,
 }
 
 /// Where the system text goes.
@@ -45,17 +54,6 @@ pub(crate) enum SystemPlace {
 /// The line above a section; empty for none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Header(Cow<'static, str>);
-
-/// How a message of the context is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Line {
-    /// `- from -> to: content`
-    Arrow,
-    /// `- from: content`
-    Dash,
-    /// `from: content`
-    Bare,
-}
 
 impl Assembler {
     /// The format of this type of agent; plain text for one that has none of its own.
@@ -75,16 +73,24 @@ impl Assembler {
         self
     }
 
-    /// The same format with the name of the sender in the line above the current message. A format without
-    /// such a line stays as it is.
+    /// The same format for texts that others wrote: content is indented and names are on one line, so that
+    /// nothing in them can be taken for a section or for another message. A format without headers gets those of
+    /// [`Self::labelled_text`].
     #[must_use]
-    pub fn with_sender(mut self, sender: &str) -> Self {
-        let one_line = |letter: &char| !letter.is_control() && !matches!(letter, '[' | ']');
-        let sender: String = sender.chars().filter(one_line).take(SENDER_CHARACTERS).collect();
-        if !sender.is_empty() && self.message != Header::NONE {
+    pub fn escaped(self) -> Self {
+        let format = if self.message == Header::NONE { Self::labelled_text() } else { self };
+        Self { is_escaped: true, ..format }
+    }
+
+    /// The same format with the name of the sender in the line above the current message, written as
+    /// [`written_name`] does. A format without such a line stays as it is.
+    #[must_use]
+    pub fn with_sender(mut self, sender: &str, by: SpokenBy) -> Self {
+        if self.message != Header::NONE {
+            let (sender, note) = (written_name(sender), by.note());
             self.message = Header(Cow::Owned(match self.agent_type {
-                AgentType::GoogleGemini => format!("Your task, from {sender}:"),
-                _ => format!("[MESSAGE from {sender}]"),
+                AgentType::GoogleGemini => format!("Your task, from {sender}{note}:"),
+                _ => format!("[MESSAGE from {sender}{note}]"),
             }));
         }
         self
@@ -93,6 +99,35 @@ impl Assembler {
     /// The agent that the format is for; `unknown` for plain text.
     pub fn agent_type(&self) -> &AgentType {
         &self.agent_type
+    }
+
+    /// A text below a header.
+    pub(crate) fn section<'a>(&self, text: &'a str) -> Body<'a> {
+        Body { text, indent: self.is_escaped.then_some(LineStart::Margin) }
+    }
+
+    /// The content of a message of the context, behind its label.
+    pub(crate) fn content<'a>(&self, message: &'a ContextMessage<'_>) -> Body<'a> {
+        Body { text: &message.content, indent: self.is_escaped.then_some(LineStart::Label) }
+    }
+
+    /// The bytes of the line of a message of the context, without its line break.
+    pub(crate) fn line_bytes(&self, message: &ContextMessage<'_>) -> usize {
+        let mut bytes = self.content(message).len();
+        let Ok(()) = self.label(message, &mut |piece| -> Result<(), Infallible> {
+            bytes += piece.text().len();
+            Ok(())
+        });
+        bytes
+    }
+
+    /// Gives the label of a message of the context, piece by piece.
+    pub(crate) fn label<E>(
+        &self,
+        message: &ContextMessage<'_>,
+        take: &mut impl FnMut(LabelPiece<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.line.label(message, self.is_escaped, take)
     }
 
     /// Plans the prompt: decides what fits, writes nothing yet.
@@ -131,25 +166,5 @@ impl Header {
     /// The bytes of the header and its line break.
     pub(crate) fn len(&self) -> usize {
         self.pieces().map(str::len).into_iter().sum()
-    }
-}
-
-impl Line {
-    /// The line of a message, in pieces, so that it can be measured and written without being built.
-    pub(crate) fn pieces<'a>(self, message: &'a ContextMessage<'_>) -> [&'a str; 6] {
-        let ContextMessage { from, to, content } = message;
-        match self {
-            Self::Arrow => {
-                let to = to.as_deref().unwrap_or(crate::window::EVERYBODY);
-                ["- ", from, " -> ", to, ": ", content]
-            }
-            Self::Dash => ["- ", from, "", "", ": ", content],
-            Self::Bare => ["", from, "", "", ": ", content],
-        }
-    }
-
-    /// The bytes of the line, without a line break.
-    pub(crate) fn len(self, message: &ContextMessage<'_>) -> usize {
-        self.pieces(message).map(str::len).into_iter().sum()
     }
 }

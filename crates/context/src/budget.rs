@@ -2,6 +2,8 @@
 //! first the oldest messages of the context go, then the current message is cut, and what the system
 //! and the team said is never touched.
 
+use crate::escape::Body;
+
 /// What became of a prompt on its way into the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PromptStatus {
@@ -101,7 +103,7 @@ pub(crate) struct Sizes<'a> {
     /// The header above the current message.
     pub(crate) message_header: usize,
     /// The current message; empty for none.
-    pub(crate) message: &'a str,
+    pub(crate) message: Body<'a>,
 }
 
 /// What [`fit`] decided.
@@ -109,8 +111,10 @@ pub(crate) struct Sizes<'a> {
 pub(crate) struct Fit {
     /// How many messages of the context stay, counted from the newest.
     pub(crate) context_kept: usize,
-    /// How many bytes of the current message stay.
+    /// How many bytes of the current message stay, counted without indents.
     pub(crate) message_bytes: usize,
+    /// How many bytes they take as they are written.
+    pub(crate) written_bytes: usize,
     pub(crate) status: PromptStatus,
     pub(crate) bytes: SectionBytes,
     /// What everything but the context would take.
@@ -163,7 +167,8 @@ pub(crate) fn fit(
     max_bytes: u64,
 ) -> Fit {
     let budget = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-    let needed_bytes = sizes.bytes(0, sizes.message.len()).total();
+    let written_bytes = sizes.message.len();
+    let needed_bytes = sizes.bytes(0, written_bytes).total();
     if needed_bytes <= budget {
         let context_count = lines.len();
         let separator = sizes.separator(needed_bytes);
@@ -173,22 +178,24 @@ pub(crate) fn fit(
         let whole = context_kept == context_count;
         return Fit {
             context_kept,
-            message_bytes: sizes.message.len(),
+            message_bytes: sizes.message.text.len(),
+            written_bytes,
             status: if whole { PromptStatus::Fits } else { PromptStatus::ContextTrimmed },
-            bytes: sizes.bytes(context, sizes.message.len()),
+            bytes: sizes.bytes(context, written_bytes),
             needed_bytes,
         };
     }
     let fixed = sizes.bytes(0, 0).total();
     let above = fixed + sizes.separator(fixed) + sizes.message_header;
-    let message_bytes = sizes.message.floor_char_boundary(budget.saturating_sub(above));
+    let kept = sizes.message.beginning(budget.saturating_sub(above));
+    let (message_bytes, written_bytes) = (kept.text.len(), kept.len());
     let status = match message_bytes {
         0 if fixed > budget => PromptStatus::OverBudget,
         0 => PromptStatus::MessageDropped,
         _ => PromptStatus::MessageTruncated,
     };
-    let bytes = sizes.bytes(0, message_bytes);
-    Fit { context_kept: 0, message_bytes, status, bytes, needed_bytes }
+    let bytes = sizes.bytes(0, written_bytes);
+    Fit { context_kept: 0, message_bytes, written_bytes, status, bytes, needed_bytes }
 }
 
 /// How many lines fit into the room below what stands above them, and the bytes of both.

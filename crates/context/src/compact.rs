@@ -34,6 +34,7 @@ use sections::Section;
 
 pub use gate::{Refusal, accept};
 pub use request::request_text;
+pub use sections::short_id;
 
 /// What is to be summarised.
 #[derive(Clone, Copy, Debug)]

@@ -32,6 +32,7 @@ pub mod builder;
 pub mod compact;
 mod conversation;
 mod dedupe;
+mod escape;
 mod identifiers;
 mod log;
 mod manager;
@@ -46,8 +47,11 @@ mod whitespace;
 mod window;
 
 pub use agent_type::AgentType;
-pub use assemblers::Assembler;
+pub use assemblers::{Assembler, LabelPiece};
 pub use budget::{OverBudget, PromptStatus, PromptWarning, SectionBytes};
+pub use escape::{
+    Body, INDENT, LineStart, indented, indents, is_line_break, written_id, written_name,
+};
 pub use log::{LogLevel, LogSink};
 pub use manager::{
     AddMessageError, ArchiveHook, ContextManager, ContextManagerOptions, ContextRequest,
@@ -55,11 +59,12 @@ pub use manager::{
     MessageHook, Section, SnapshotError, SnapshotProblem, TeamTaskHook, Verdict,
 };
 pub use markers::{
-    Intent, Markers, Next, Strip, Stripped, TaskBlock, Words, kept_ranges, parse_markers,
+    Intent, Markers, Next, Strip, Stripped, TaskBlock, Words, kept_ranges_where, parse_markers,
     parse_markers_where, strip_all_markers, strip_markers, whose_words,
 };
 pub use prompt::{
-    ARGUMENT_BYTES_MAX, AssemblerInput, AssemblerOutput, ContextMessage, Prompt, PromptPiece,
+    ARGUMENT_BYTES_MAX, AssemblerInput, AssemblerOutput, ContextKind, ContextMessage, Prompt,
+    PromptPiece, SpokenBy,
 };
 pub use team_task::TEAM_TASK_BYTES_MAX;
 pub use truncate::truncate_to_bytes;

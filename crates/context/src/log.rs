@@ -38,12 +38,12 @@ impl Log {
     }
 
     pub(crate) fn debug(&self, line: fmt::Arguments<'_>) {
-        tracing::debug!(target: "tertulia::context", "{line}");
+        tracing::debug!(target: "tertulia::context", "{}", OneLine(line));
         self.pass_on(LogLevel::Debug, line);
     }
 
     pub(crate) fn warn(&self, line: fmt::Arguments<'_>) {
-        tracing::warn!(target: "tertulia::context", "{line}");
+        tracing::warn!(target: "tertulia::context", "{}", OneLine(line));
         self.pass_on(LogLevel::Warn, line);
     }
 
@@ -51,5 +51,32 @@ impl Log {
         if let Some(sink) = &self.sink {
             sink(level, &line.to_string());
         }
+    }
+}
+
+/// A text as one line of a log: what somebody else wrote in it can neither end the line nor begin another one.
+struct OneLine<'t>(fmt::Arguments<'t>);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use fmt::Write as _;
+        self.0.to_string().chars().try_for_each(|c| match c {
+            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => {
+                write!(out, "{}", c.escape_default())
+            }
+            c => out.write_char(c),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_line_is_one_line_whatever_it_quotes() {
+        let name = "x\nERROR forged\r\u{1b}[2J\u{2028}é";
+        let line = OneLine(format_args!("unknown \"{name}\"")).to_string();
+        assert_eq!(line, "unknown \"x\\nERROR forged\\r\\u{1b}[2J\\u{2028}é\"");
     }
 }

@@ -13,10 +13,11 @@ mod preserve;
 mod scan;
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 pub use own::Words;
-pub use parse::{Intent, Markers, Next, parse_markers, parse_markers_where, whose_words};
+pub use parse::{
+    Intent, Markers, Next, kept_ranges_where, parse_markers, parse_markers_where, whose_words,
+};
 
 /// How markers are taken out of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,11 +59,6 @@ pub fn strip_markers(text: &str, strip: Strip) -> Stripped<'_> {
         Strip::Compact(task_block) => compact::strip(text, task_block),
         Strip::Preserve => preserve::strip(text),
     }
-}
-
-/// The ranges of a text that [`Strip::Preserve`] keeps: joined, they are the text that it gives.
-pub fn kept_ranges(text: &str) -> Vec<Range<usize>> {
-    preserve::kept(text)
 }
 
 /// Takes all markers out of a text by the rule of the contract.

@@ -5,8 +5,11 @@ use std::borrow::Cow;
 use std::convert::Infallible;
 use std::io;
 
-use crate::assemblers::{Assembler, Header, SystemPlace};
+use tertulia_session::Addressee;
+
+use crate::assemblers::{Assembler, Header, LabelPiece, SystemPlace};
 use crate::budget::{Fit, OverBudget, PromptStatus, PromptWarning, SectionBytes, Sizes, fit};
+use crate::escape::Body;
 use crate::whitespace::trim;
 
 /// The longest text that Linux passes as one argument of a command, in bytes.
@@ -21,6 +24,49 @@ pub struct ContextMessage<'a> {
     pub to: Option<Cow<'a, str>>,
     /// What was said.
     pub content: Cow<'a, str>,
+    /// What it is. Only escaped formats show it.
+    pub kind: ContextKind<'a>,
+}
+
+/// What a message of the context is, as escaped formats show it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ContextKind<'a> {
+    /// Not known: `to` is one name.
+    #[default]
+    Text,
+    /// Somebody said it. `to` of the message is not looked at.
+    Speech {
+        /// To whom; empty reads as everybody.
+        to: &'a [Addressee],
+        /// What said it.
+        by: SpokenBy,
+    },
+    /// It stands for so many messages. It has no speaker.
+    Summary {
+        /// How many.
+        messages: usize,
+    },
+    /// A passage of an earlier message.
+    Recalled {
+        /// The id of its entry.
+        entry: &'a str,
+        /// What said it.
+        by: SpokenBy,
+    },
+}
+
+/// What said something, as far as its name alone does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SpokenBy {
+    /// A person or an agent.
+    #[default]
+    Member,
+    /// A built-in member, which quotes others.
+    BuiltIn,
+    /// An agent that is called like a person of the team.
+    Namesake,
+    /// A tool that an agent called.
+    Tool,
 }
 
 /// What an assembler makes a prompt of. Markers are already taken out.
@@ -74,27 +120,35 @@ pub struct Prompt<'a> {
 pub enum PromptPiece<'a> {
     /// A header, a name, a line break: text of the format.
     Fixed(&'a str),
+    /// The id of the entry that a message of the context was taken from.
+    Id {
+        /// Which message of the input.
+        index: usize,
+        /// The id, as it is written.
+        text: &'a str,
+    },
     /// System text, trimmed.
-    System(&'a str),
+    System(Body<'a>),
     /// The team's task, trimmed.
-    TeamTask(&'a str),
+    TeamTask(Body<'a>),
     /// The content of a message of the context.
     Context {
         /// Which message of the input.
         index: usize,
         /// All of its content.
-        text: &'a str,
+        body: Body<'a>,
     },
     /// The current message, trimmed, or its beginning.
-    Message(&'a str),
+    Message(Body<'a>),
 }
 
 impl<'a> PromptPiece<'a> {
-    /// The text.
-    pub fn text(self) -> &'a str {
+    /// What is written.
+    fn body(self) -> Body<'a> {
         match self {
-            Self::Fixed(text) | Self::System(text) | Self::TeamTask(text) => text,
-            Self::Context { text, .. } | Self::Message(text) => text,
+            Self::Fixed(text) | Self::Id { text, .. } => Body::raw(text),
+            Self::System(body) | Self::TeamTask(body) | Self::Message(body) => body,
+            Self::Context { body, .. } => body,
         }
     }
 }
@@ -108,12 +162,15 @@ struct SystemText<'a> {
 impl<'a> Prompt<'a> {
     pub(crate) fn plan(assembler: Assembler, input: &'a AssemblerInput<'a>) -> Self {
         let system = SystemText::of(input);
-        let team_task = trim(input.team_task.as_deref().unwrap_or_default());
-        let message = trim(&input.current_message);
+        let team_task = assembler.section(trim(input.team_task.as_deref().unwrap_or_default()));
+        let message = assembler.section(trim(&input.current_message));
         let section = |header: usize, body: usize| if body == 0 { 0 } else { header + body };
         let (flag, inline) = match &assembler.system {
             SystemPlace::Flag => (system.len(), 0),
-            SystemPlace::Section(header) => (0, section(header.len(), system.len())),
+            SystemPlace::Section(header) => {
+                let bytes = system.bodies(&assembler).map(Body::len).into_iter().sum();
+                (0, section(header.len(), bytes))
+            }
         };
         let sizes = Sizes {
             flag,
@@ -123,14 +180,14 @@ impl<'a> Prompt<'a> {
             message,
         };
         let newest_first = input.context_messages.iter().rev();
-        let lines = newest_first.map(|message| assembler.line.len(message));
+        let lines = newest_first.map(|message| assembler.line_bytes(message));
         let fit = fit(sizes, lines, input.max_bytes);
         Self {
-            assembler,
             system,
-            team_task,
+            team_task: team_task.text,
             context: &input.context_messages,
-            message,
+            message: message.text,
+            assembler,
             max_bytes: input.max_bytes,
             fit,
         }
@@ -158,10 +215,15 @@ impl<'a> Prompt<'a> {
 
     /// The bytes that the line of a message of the context takes or would take.
     pub fn line_bytes(&self, index: usize) -> Option<usize> {
-        self.context.get(index).map(|message| self.assembler.line.len(message))
+        self.context.get(index).map(|message| self.assembler.line_bytes(message))
     }
 
-    /// How many bytes of the current message are in it, and how many it has.
+    /// Where the current message begins in the prompt, of which it is the end.
+    pub fn message_start(&self) -> usize {
+        self.prompt_bytes() - self.fit.written_bytes
+    }
+
+    /// How many bytes of the current message are in it, and how many it has, without indents.
     pub fn message_bytes(&self) -> (usize, usize) {
         (self.fit.message_bytes, self.message.len())
     }
@@ -210,7 +272,7 @@ impl<'a> Prompt<'a> {
     /// Builds the prompt.
     pub fn to_text(&self) -> String {
         let mut text = String::with_capacity(self.prompt_bytes());
-        self.for_each_piece(|piece| text.push_str(piece.text()));
+        self.for_each_piece(|piece| piece.body().for_each_stretch(|part| text.push_str(part)));
         text
     }
 
@@ -225,7 +287,7 @@ impl<'a> Prompt<'a> {
     /// Writes the prompt piece by piece, without building it. The pieces are small: give a buffered
     /// writer.
     pub fn write_to(&self, writer: &mut impl io::Write) -> io::Result<()> {
-        self.pieces(|piece| writer.write_all(piece.text().as_bytes()))
+        self.pieces(|piece| piece.body().try_for_each(|part| writer.write_all(part.as_bytes())))
     }
 
     /// The system text, where it travels apart and there is one.
@@ -260,11 +322,12 @@ impl<'a> Prompt<'a> {
             && self.system.len() > 0
         {
             open_section(&mut between, header, &mut write)?;
-            self.system.pieces.into_iter().try_for_each(|text| write(PromptPiece::System(text)))?;
+            let bodies = self.system.bodies(&self.assembler).into_iter();
+            bodies.map(PromptPiece::System).try_for_each(&mut write)?;
         }
         if !self.team_task.is_empty() {
             open_section(&mut between, &self.assembler.team_task, &mut write)?;
-            write(PromptPiece::TeamTask(self.team_task))?;
+            write(PromptPiece::TeamTask(self.assembler.section(self.team_task)))?;
         }
         let first = self.dropped_context();
         for (index, message) in self.context.iter().enumerate().skip(first) {
@@ -272,13 +335,16 @@ impl<'a> Prompt<'a> {
                 true => open_section(&mut between, &self.assembler.context, &mut write)?,
                 false => write(PromptPiece::Fixed("\n"))?,
             }
-            let [names @ .., text] = self.assembler.line.pieces(message);
-            names.into_iter().try_for_each(|text| write(PromptPiece::Fixed(text)))?;
-            write(PromptPiece::Context { index, text })?;
+            self.assembler.label(message, &mut |piece| match piece {
+                LabelPiece::Text(text) => write(PromptPiece::Fixed(text)),
+                LabelPiece::Id(text) => write(PromptPiece::Id { index, text }),
+            })?;
+            write(PromptPiece::Context { index, body: self.assembler.content(message) })?;
         }
         if self.fit.message_bytes > 0 {
             open_section(&mut between, &self.assembler.message, &mut write)?;
-            write(PromptPiece::Message(&self.message[..self.fit.message_bytes]))?;
+            let kept = &self.message[..self.fit.message_bytes];
+            write(PromptPiece::Message(self.assembler.section(kept)))?;
         }
         Ok(())
     }
@@ -305,5 +371,11 @@ impl<'a> SystemText<'a> {
 
     fn len(&self) -> usize {
         self.pieces.map(str::len).into_iter().sum()
+    }
+
+    /// The pieces as a section of a prompt.
+    fn bodies(&self, assembler: &Assembler) -> [Body<'a>; 3] {
+        let [instruction, between, file] = self.pieces;
+        [assembler.section(instruction), Body::raw(between), assembler.section(file)]
     }
 }

@@ -10,7 +10,7 @@ use tertulia_session::json::{FieldError, Object, RawValue, elements, whole_numbe
 use tertulia_session::record::ConversationMessageRecord;
 
 use crate::manager::DEFAULT_MAX_BYTES;
-use crate::{AssemblerInput, ContextMessage, ContextSnapshot, Prompt, SectionBytes};
+use crate::{AssemblerInput, ContextKind, ContextMessage, ContextSnapshot, Prompt, SectionBytes};
 
 /// Reads what an assembler takes. Fields that it does not know are passed over.
 pub fn read_assembler_input(raw: &RawValue) -> Result<AssemblerInput<'static>, FieldError> {
@@ -39,6 +39,7 @@ fn read_context_message(raw: &RawValue) -> Result<ContextMessage<'static>, Field
         from: Cow::Owned(object.need_text("from")?),
         to: object.take_text("to")?.map(Cow::Owned),
         content: Cow::Owned(object.need_text("content")?),
+        kind: ContextKind::Text,
     })
 }
 

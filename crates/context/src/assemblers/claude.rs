@@ -14,6 +14,7 @@ impl Assembler {
             context: Header::new("[CONTEXT]"),
             message: Header::new("[MESSAGE]"),
             line: Line::Arrow,
+            is_escaped: false,
         }
     }
 }

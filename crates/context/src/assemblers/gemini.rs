@@ -13,6 +13,7 @@ impl Assembler {
             context: Header::new("Conversation so far:"),
             message: Header::new("Your task:"),
             line: Line::Dash,
+            is_escaped: false,
         }
     }
 }

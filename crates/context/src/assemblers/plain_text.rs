@@ -13,6 +13,7 @@ impl Assembler {
             context: Header::NONE,
             message: Header::NONE,
             line: Line::Bare,
+            is_escaped: false,
         }
     }
 

@@ -40,7 +40,7 @@ pub(super) fn tail_id(index: &ContextIndex, log: &[Entry]) -> Option<EntryId> {
 
 fn chained(kind: EntryKind, parent_id: Option<EntryId>, message: &Message) -> Entry {
     let (timestamp, run_id) = (message.timestamp.clone(), message.run_id.clone());
-    NewEntry { parent_id, kind, timestamp, run_id, meta: None }.with_content_id()
+    NewEntry { parent_id, kind, timestamp, run_id, meta: None, salt: None }.with_content_id()
 }
 
 /// How many of the first messages are the last ones of the log: the longest beginning of the input

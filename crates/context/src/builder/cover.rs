@@ -201,7 +201,8 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
         let newest = build.arrivals.entries.last().or(build.log.last());
         let timestamp = newest.and_then(|entry| entry.timestamp.clone());
         let run_id = newest.and_then(|entry| entry.run_id.clone());
-        let entry = NewEntry { parent_id, kind, timestamp, run_id, meta: None }.with_content_id();
+        let entry = NewEntry { parent_id, kind, timestamp, run_id, meta: None, salt: None }
+            .with_content_id();
         let id = entry.id.clone();
         self.cut.entries.push(entry);
         self.cut.is_new = true;

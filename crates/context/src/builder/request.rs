@@ -126,6 +126,7 @@ pub(super) fn accept_summary(
         timestamp: newest.and_then(|entry| entry.timestamp.clone()),
         run_id: newest.and_then(|entry| entry.run_id.clone()),
         meta: None,
+        salt: None,
     };
     let entries_to_append = vec![entry.with_content_id()];
     Ok(AcceptedSummary { accepted: reason.is_none(), reason, entries_to_append })

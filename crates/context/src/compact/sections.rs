@@ -97,7 +97,7 @@ const ID_CHARS: usize = 8;
 const ID_WHOLE: usize = 12;
 
 /// The id as it is written in a line.
-pub(super) fn short_id(id: &EntryId) -> &str {
+pub fn short_id(id: &EntryId) -> &str {
     let id = id.as_str();
     if id.len() <= ID_WHOLE {
         return id;

@@ -9,7 +9,7 @@ use tertulia_session::{ConversationMessage, MessageId};
 use super::{ContextManager, ContextRequest};
 use crate::dedupe;
 use crate::markers::strip_markers;
-use crate::prompt::{AssemblerInput, ContextMessage};
+use crate::prompt::{AssemblerInput, ContextKind, ContextMessage};
 use crate::window::{format_addressees, select};
 
 /// What was chosen for an agent, and from where.
@@ -72,6 +72,7 @@ impl ContextManager {
             from: Cow::Borrowed(speaker.map_or("", |speaker| &speaker.role_name)),
             to: Some(format_addressees(addressees)),
             content: self.stripped(message),
+            kind: ContextKind::Text,
         }
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::code::touches;
 use super::own::{Judge, Words};
-use super::preserve::without;
+use super::preserve::{ranges_without, without};
 use super::scan::{Found, Kind, Scanner, brackets};
 use crate::whitespace::trim;
 
@@ -74,22 +74,7 @@ pub fn parse_markers_where(
     text: &str,
     counting: impl FnOnce(&[Range<usize>]) -> Vec<bool>,
 ) -> Markers {
-    let (mut found, mut unheard) = (Vec::new(), Vec::new());
-    let judged = judged(text).found;
-    let markers = judged.into_iter().filter(|(marker, _)| marker.kind != Kind::TaskBlock);
-    let markers: Vec<(Found, Words)> = markers.collect();
-    let own = markers.iter().filter(|(_, words)| *words == Words::Own);
-    let places: Vec<Range<usize>> = own.map(|(marker, _)| marker.whole.clone()).collect();
-    let mut counts = if places.is_empty() { Vec::new() } else { counting(&places) }.into_iter();
-    for (marker, words) in markers {
-        match words {
-            Words::Own if counts.next().unwrap_or(true) => found.push(marker),
-            Words::Own | Words::Unclear if unheard.len() < UNHEARD_MAX => {
-                unheard.push(text[marker.whole].to_owned());
-            }
-            Words::Own | Words::Unclear | Words::Foreign => {}
-        }
-    }
+    let (found, unheard) = counted(text, counting);
     let mut markers = Markers::default();
     let mut drops_all = false;
     for marker in &found {
@@ -113,6 +98,39 @@ pub fn parse_markers_where(
     markers.clean_text = without(text, &found).into_owned();
     markers.unheard = unheard;
     markers
+}
+
+/// The ranges of a text that are left without the markers that count, in order: joined, they are what
+/// [`parse_markers_where`] gives as the clean text.
+pub fn kept_ranges_where(
+    text: &str,
+    counting: impl FnOnce(&[Range<usize>]) -> Vec<bool>,
+) -> Vec<Range<usize>> {
+    ranges_without(text, &counted(text, counting).0)
+}
+
+/// The markers that count, and the words of those that do not.
+fn counted(
+    text: &str,
+    counting: impl FnOnce(&[Range<usize>]) -> Vec<bool>,
+) -> (Vec<Found>, Vec<String>) {
+    let (mut found, mut unheard) = (Vec::new(), Vec::new());
+    let judged = judged(text).found;
+    let markers = judged.into_iter().filter(|(marker, _)| marker.kind != Kind::TaskBlock);
+    let markers: Vec<(Found, Words)> = markers.collect();
+    let own = markers.iter().filter(|(_, words)| *words == Words::Own);
+    let places: Vec<Range<usize>> = own.map(|(marker, _)| marker.whole.clone()).collect();
+    let mut counts = if places.is_empty() { Vec::new() } else { counting(&places) }.into_iter();
+    for (marker, words) in markers {
+        match words {
+            Words::Own if counts.next().unwrap_or(true) => found.push(marker),
+            Words::Own | Words::Unclear if unheard.len() < UNHEARD_MAX => {
+                unheard.push(text[marker.whole].to_owned());
+            }
+            Words::Own | Words::Unclear | Words::Foreign => {}
+        }
+    }
+    (found, unheard)
 }
 
 /// Whose words stand at these places. What is part of a marker outside code is the marker's:

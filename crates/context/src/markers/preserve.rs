@@ -26,13 +26,8 @@ pub(super) fn without<'a>(text: &'a str, markers: &[Found]) -> Cow<'a, str> {
     Cow::Owned(ranges_without(text, markers).into_iter().map(|range| &text[range]).collect())
 }
 
-/// What is kept of a text, in order.
-pub(super) fn kept(text: &str) -> Vec<Range<usize>> {
-    ranges_without(text, &markers_with_blocks(text))
-}
-
 /// What is left of the text without these markers and the blanks that they leave. No range is empty.
-fn ranges_without(text: &str, markers: &[Found]) -> Vec<Range<usize>> {
+pub(super) fn ranges_without(text: &str, markers: &[Found]) -> Vec<Range<usize>> {
     let mut kept = Vec::new();
     let mut until = 0;
     for group in groups(text, markers) {

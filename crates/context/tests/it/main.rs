@@ -12,6 +12,7 @@ mod builder_repair;
 mod cases;
 mod codex;
 mod compact;
+mod escaped;
 mod explain;
 mod log_lines;
 mod look_up;

@@ -1,6 +1,6 @@
 //! What holds for every input, not only for those that somebody thought of.
 
-mod arbitrary;
+pub(crate) mod arbitrary;
 mod budget;
 mod compact;
 mod conversation;

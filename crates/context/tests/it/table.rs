@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex};
 
 use tertulia_context::{
-    AddMessageError, AssemblerInput, ContextManager, ContextManagerOptions, ContextMessage,
-    ContextRequest, ContextSnapshot, DEFAULT_MAX_BYTES, LogLevel, LogSink,
+    AddMessageError, AssemblerInput, ContextKind, ContextManager, ContextManagerOptions,
+    ContextMessage, ContextRequest, ContextSnapshot, DEFAULT_MAX_BYTES, LogLevel, LogSink,
 };
 use tertulia_session::record::read_message;
 use tertulia_session::{ConversationMessage, Message, Speaker, SpeakerType, json};
@@ -120,7 +120,8 @@ pub(crate) fn line(
     to: Option<&'static str>,
     content: &'static str,
 ) -> ContextMessage<'static> {
-    ContextMessage { from: from.into(), to: to.map(Into::into), content: content.into() }
+    let (from, to, content) = (from.into(), to.map(Into::into), content.into());
+    ContextMessage { from, to, content, kind: ContextKind::Text }
 }
 
 /// Notes in the order in which they were taken, from any number of hooks and sinks.

@@ -49,7 +49,9 @@ pub(super) fn append(log: &mut Vec<Entry>, line: &str) {
     let kind = kind(log, pinned.unwrap_or(rest));
     let meta = pinned.map(|_| json(r#"{"pinned":true}"#));
     let id = EntryId::from(format!("e{}", log.len()).as_str());
-    log.push(NewEntry { parent_id, kind, timestamp: None, run_id: None, meta }.with_id(id));
+    log.push(
+        NewEntry { parent_id, kind, timestamp: None, run_id: None, meta, salt: None }.with_id(id),
+    );
 }
 
 fn id(log: &[Entry], place: usize) -> EntryId {

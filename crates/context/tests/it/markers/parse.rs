@@ -1,6 +1,6 @@
 //! What markers say, and where they say nothing.
 
-use tertulia_context::{Markers, parse_markers};
+use tertulia_context::{Markers, Strip, parse_markers, strip_markers};
 
 /// The markers in one line, such as `next ivo!P1 lena!P2; drop ann; from ann; task tea`.
 fn shown(markers: &Markers) -> String {
@@ -353,4 +353,16 @@ fn links_with_titles_and_their_definitions_route_nobody() {
 fn a_sign_for_less_is_no_tag_that_goes_over_a_blank_line() {
     let text = "keep i <n. It's fine.\n\n[NEXT: eva]\n\nthen a -> b";
     assert_eq!(heard(text), (vec!["eva".to_owned()], 0));
+}
+
+/// A method whose cost grew with the square of the text would not end here within an hour.
+#[test]
+fn long_texts_full_of_half_markers_are_read_in_one_pass() {
+    for piece in
+        ["[", "]", "[NEXT:", "[NEXT: a", "`[", "[[NEXT: a]", "> [", "```\n", "a", "\\[", "[FROM: ["]
+    {
+        let text = piece.repeat(2_000_000 / piece.len());
+        let _ = parse_markers(&text);
+        let _ = strip_markers(&text, Strip::Preserve);
+    }
 }

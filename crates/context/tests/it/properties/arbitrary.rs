@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
-use tertulia_context::{Assembler, AssemblerInput, ContextMessage};
+use tertulia_context::{Assembler, AssemblerInput, ContextKind, ContextMessage};
 use tertulia_session::json::Json;
 use tertulia_session::{Message, Speaker, SpeakerType, Timestamp};
 
@@ -80,6 +80,7 @@ fn context_message() -> impl Strategy<Value = ContextMessage<'static>> {
         from: from.into(),
         to: to.map(Into::into),
         content: content.into(),
+        kind: ContextKind::Text,
     })
 }
 

@@ -2,8 +2,8 @@
 //! is enough that each of them ends.
 
 use tertulia_context::{
-    Assembler, AssemblerInput, ContextManager, ContextMessage, ContextRequest, PromptStatus, Strip,
-    TaskBlock, parse_markers, strip_markers,
+    Assembler, AssemblerInput, ContextKind, ContextManager, ContextMessage, ContextRequest,
+    PromptStatus, Strip, TaskBlock, parse_markers, strip_markers,
 };
 use tertulia_session::Message;
 
@@ -171,7 +171,8 @@ fn a_list_of_a_hundred_thousand_names() {
 
 #[test]
 fn a_hundred_thousand_messages_of_context_are_trimmed() {
-    let message = ContextMessage { from: "ann".into(), to: None, content: "x".repeat(100).into() };
+    let (from, content) = ("ann".into(), "x".repeat(100).into());
+    let message = ContextMessage { from, to: None, content, kind: ContextKind::Text };
     let input = AssemblerInput {
         context_messages: vec![message; 100_000],
         current_message: "now".into(),

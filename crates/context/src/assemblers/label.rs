@@ -1,0 +1,125 @@
+//! What stands before a message of the context: who said it to whom, and what it is. In an escaped format no
+//! name can imitate the label of another kind.
+
+use crate::escape::{written_id, written_name};
+use crate::prompt::{ContextKind, ContextMessage, SpokenBy};
+use crate::window::EVERYBODY;
+
+/// How a message of the context is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// `- from -> to: content`
+    Arrow,
+    /// `- from: content`
+    Dash,
+    /// `from: content`
+    Bare,
+}
+
+/// A piece of a label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LabelPiece<'p> {
+    /// Text of the format, a name, a number.
+    Text(&'p str),
+    /// The id of the entry that a passage was taken from.
+    Id(&'p str),
+}
+
+impl<'p> LabelPiece<'p> {
+    /// The text.
+    pub fn text(self) -> &'p str {
+        match self {
+            Self::Text(text) | Self::Id(text) => text,
+        }
+    }
+}
+
+impl Line {
+    /// Gives the label of a message in pieces, so that it can be measured and written without being built.
+    pub(crate) fn label<E>(
+        self,
+        message: &ContextMessage<'_>,
+        is_escaped: bool,
+        take: &mut impl FnMut(LabelPiece<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let dash = if self == Self::Bare { "" } else { "- " };
+        take(LabelPiece::Text(dash))?;
+        if is_escaped {
+            return message.label(self == Self::Arrow, take);
+        }
+        take(LabelPiece::Text(&message.from))?;
+        if self == Self::Arrow {
+            take(LabelPiece::Text(" -> "))?;
+            take(LabelPiece::Text(message.to.as_deref().unwrap_or(EVERYBODY)))?;
+        }
+        take(LabelPiece::Text(": "))
+    }
+}
+
+impl ContextMessage<'_> {
+    /// Gives its label as escaped formats write it, `from -> to: `, piece by piece.
+    pub fn for_each_label_piece(&self, mut take: impl FnMut(LabelPiece<'_>)) {
+        let Ok(()) = self.label(true, &mut |piece| -> Result<(), std::convert::Infallible> {
+            take(piece);
+            Ok(())
+        });
+    }
+
+    fn label<E>(
+        &self,
+        has_addressees: bool,
+        take: &mut impl FnMut(LabelPiece<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut text = |text: &str| take(LabelPiece::Text(text));
+        match self.kind {
+            ContextKind::Summary { messages: 1 } => text("[summary of 1 message]")?,
+            ContextKind::Summary { messages } => {
+                text(&format!("[summary of {messages} messages]"))?;
+            }
+            ContextKind::Recalled { entry, by } => {
+                text("[recalled ")?;
+                take(LabelPiece::Id(&written_id(entry)))?;
+                let mut text = |text: &str| take(LabelPiece::Text(text));
+                text(" from ")?;
+                text(&written_name(&self.from))?;
+                text(by.note())?;
+                text("]")?;
+            }
+            ContextKind::Text => {
+                text(&written_name(&self.from))?;
+                if has_addressees {
+                    text(" -> ")?;
+                    match &self.to {
+                        Some(to) => text(&written_name(to))?,
+                        None => text(EVERYBODY)?,
+                    }
+                }
+            }
+            ContextKind::Speech { to, by } => {
+                text(&written_name(&self.from))?;
+                text(by.note())?;
+                if has_addressees {
+                    text(" -> ")?;
+                    for (number, one) in to.iter().enumerate() {
+                        text(if number == 0 { "" } else { ", " })?;
+                        text(&written_name(&one.identifier))?;
+                    }
+                    text(if to.is_empty() { EVERYBODY } else { "" })?;
+                }
+            }
+        }
+        take(LabelPiece::Text(": "))
+    }
+}
+
+impl SpokenBy {
+    /// What stands behind a name. A name with brackets is written in quotes, so no name ends like this.
+    pub(super) fn note(self) -> &'static str {
+        match self {
+            Self::Member => "",
+            Self::BuiltIn => " (built-in)",
+            Self::Namesake => " (agent)",
+            Self::Tool => " (tool output)",
+        }
+    }
+}

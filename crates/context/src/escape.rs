@@ -1,0 +1,270 @@
+//! Text that cannot be mistaken for structure. In an escaped format every line of content is indented and
+//! every name is on one line, so only the program writes at the left margin. Called by the assemblers, and by
+//! whoever writes labels or records of such prompts. Pure; knows no format.
+
+use std::borrow::Cow;
+
+/// What goes before each line of content.
+pub const INDENT: &str = "  ";
+
+/// Names that are longer are cut here, in characters.
+const NAME_CHARACTERS: usize = 80;
+
+/// Words that a format uses itself. A name that is one of them is written in quotes.
+const RESERVED: [&str; 15] = [
+    "all",
+    "summary",
+    "recall",
+    "recalled",
+    "system",
+    "team_task",
+    "team task",
+    "context",
+    "message",
+    "instructions",
+    "conversation so far",
+    "your task",
+    "tool",
+    "tool output",
+    "built-in",
+];
+
+/// Whether a model, a terminal or a program may take it for a line break.
+pub fn is_line_break(letter: char) -> bool {
+    matches!(letter, '\n'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// Where on its line a text begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineStart {
+    /// At the left margin: its first line is indented too.
+    Margin,
+    /// Behind a label: its further lines are indented.
+    Label,
+}
+
+/// The places in a text before which an indent goes: where a line begins that is not empty.
+pub fn indents(text: &str, start: LineStart) -> impl Iterator<Item = usize> {
+    let mut is_start = start == LineStart::Margin;
+    text.char_indices().filter_map(move |(at, letter)| {
+        let is_break = is_line_break(letter);
+        let is_place = is_start && !is_break;
+        is_start = is_break;
+        is_place.then_some(at)
+    })
+}
+
+/// The text with its lines indented. Borrowed if it has no line to indent.
+pub fn indented(text: &str, start: LineStart) -> Cow<'_, str> {
+    let body = Body { text, indent: Some(start) };
+    let bytes = body.len();
+    if bytes == text.len() {
+        return Cow::Borrowed(text);
+    }
+    let mut written = String::with_capacity(bytes);
+    body.for_each_stretch(|stretch| written.push_str(stretch));
+    Cow::Owned(written)
+}
+
+/// A text and how its lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Body<'a> {
+    /// The text as it was said.
+    pub text: &'a str,
+    /// `None` if it is written as it is, otherwise where it begins.
+    pub indent: Option<LineStart>,
+}
+
+impl<'a> Body<'a> {
+    /// A text that is written as it is.
+    pub(crate) fn raw(text: &'a str) -> Self {
+        Self { text, indent: None }
+    }
+
+    /// The bytes that it takes as it is written.
+    pub fn len(self) -> usize {
+        let indents = self.indent.map_or(0, |start| indents(self.text, start).count());
+        self.text.len() + indents * INDENT.len()
+    }
+
+    /// Whether nothing is written.
+    pub fn is_empty(self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// The longest beginning of the text that takes at most `room` bytes as it is written. No character and
+    /// no indent is cut in two.
+    pub(crate) fn beginning(self, room: usize) -> Self {
+        let Some(start) = self.indent else {
+            return Self::raw(&self.text[..self.text.floor_char_boundary(room)]);
+        };
+        let mut places = indents(self.text, start).peekable();
+        let (mut kept, mut written) = (0, 0);
+        for (at, letter) in self.text.char_indices() {
+            let indent = if places.next_if_eq(&at).is_some() { INDENT.len() } else { 0 };
+            written += indent + letter.len_utf8();
+            if written > room {
+                break;
+            }
+            kept = at + letter.len_utf8();
+        }
+        Self { text: &self.text[..kept], ..self }
+    }
+
+    /// Gives what is written, in order.
+    pub fn for_each_stretch(self, mut take: impl FnMut(&str)) {
+        let Ok(()) = self.try_for_each(|stretch| -> Result<(), std::convert::Infallible> {
+            take(stretch);
+            Ok(())
+        });
+    }
+
+    pub(crate) fn try_for_each<E>(
+        self,
+        mut write: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut from = 0;
+        if let Some(start) = self.indent {
+            for at in indents(self.text, start) {
+                write(&self.text[from..at])?;
+                write(INDENT)?;
+                from = at;
+            }
+        }
+        write(&self.text[from..])
+    }
+}
+
+/// A name as an escaped format writes it: as it is, or as a JSON string in quotes if it has anything but plain
+/// characters. It is always on one line, has no `@`, and no two names are written alike unless they are longer
+/// than 80 characters and begin alike.
+pub fn written_name(name: &str) -> Cow<'_, str> {
+    if is_plain(name) { Cow::Borrowed(name) } else { Cow::Owned(quoted(name)) }
+}
+
+/// The id of an entry, written like a name. Other words follow an id, so it is in quotes if it has a blank.
+pub fn written_id(id: &str) -> Cow<'_, str> {
+    if is_plain(id) && !id.contains(' ') { Cow::Borrowed(id) } else { Cow::Owned(quoted(id)) }
+}
+
+fn quoted(name: &str) -> String {
+    let mut written = String::with_capacity(name.len().min(4 * NAME_CHARACTERS) + 2);
+    written.push('"');
+    let mut letters = name.chars();
+    letters.by_ref().take(NAME_CHARACTERS).for_each(|letter| push_escaped(&mut written, letter));
+    written.push_str(if letters.next().is_some() { "…\"" } else { "\"" });
+    written
+}
+
+fn push_escaped(written: &mut String, letter: char) {
+    match letter {
+        '"' | '\\' => written.extend(['\\', letter]),
+        // An `@` may be taken out of a prompt, and then another name would be left.
+        letter if letter == '@' || is_unseen(letter) => {
+            for unit in letter.encode_utf16(&mut [0; 2]) {
+                written.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+        letter => written.push(letter),
+    }
+}
+
+fn is_plain(name: &str) -> bool {
+    let is_short = || name.chars().nth(NAME_CHARACTERS).is_none();
+    let is_reserved = || RESERVED.iter().any(|word| word.eq_ignore_ascii_case(name));
+    !name.is_empty()
+        && !name.starts_with([' ', '-'])
+        && !name.ends_with(' ')
+        && is_short()
+        && name.chars().all(is_plain_letter)
+        && !is_reserved()
+}
+
+fn is_plain_letter(letter: char) -> bool {
+    let is_mark = matches!(
+        letter,
+        ':' | ',' | '<' | '>' | '"' | '\'' | '`' | '[' | ']' | '(' | ')' | '{' | '}' | '\\' | '@'
+    );
+    // The wide forms look the same.
+    let is_wide = matches!(letter, '\u{ff01}'..='\u{ff65}' if !letter.is_alphanumeric());
+    let is_blank = letter != ' ' && letter.is_whitespace();
+    !is_mark && !is_wide && !is_blank && !is_unseen(letter)
+}
+
+/// Whether it breaks lines, controls a terminal or is not shown at all.
+fn is_unseen(letter: char) -> bool {
+    is_line_break(letter)
+        || letter.is_control()
+        || matches!(
+            letter,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_that_is_not_empty_is_indented() {
+        let check = |text: &str, margin: &str, label: &str| {
+            assert_eq!(indented(text, LineStart::Margin), margin);
+            assert_eq!(indented(text, LineStart::Label), label);
+        };
+        check("", "", "");
+        check("a", "  a", "a");
+        check("a\nb", "  a\n  b", "a\n  b");
+        check("a\r\n\r\n b\n", "  a\r\n\r\n   b\n", "a\r\n\r\n   b\n");
+        check(
+            "\u{85}a\u{2028}b\u{2029}c",
+            "\u{85}  a\u{2028}  b\u{2029}  c",
+            "\u{85}  a\u{2028}  b\u{2029}  c",
+        );
+        check("a\rb\u{b}c\u{c}d", "  a\r  b\u{b}  c\u{c}  d", "a\r  b\u{b}  c\u{c}  d");
+    }
+
+    #[test]
+    fn a_text_without_line_breaks_is_borrowed() {
+        assert!(matches!(indented("one line", LineStart::Label), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn the_beginning_of_a_body_never_ends_in_an_indent() {
+        let body = Body { text: "é\n\nb", indent: Some(LineStart::Margin) };
+        let kept: Vec<&str> = (0..=9).map(|room| body.beginning(room).text).collect();
+        let whole = "é\n\nb";
+        assert_eq!(kept, ["", "", "", "", "é", "é\n", "é\n\n", "é\n\n", "é\n\n", whole]);
+    }
+
+    #[test]
+    fn plain_names_are_written_as_they_are_and_others_in_quotes() {
+        for name in ["ann", "Max the Great", "gpt-5.5", "安", "jean_luc", "müller", "Alle"] {
+            assert_eq!(written_name(name), name);
+        }
+        for (name, written) in [
+            ("", r#""""#),
+            ("ann: yes", r#""ann: yes""#),
+            ("a -> b", r#""a -> b""#),
+            ("a\nb", r#""a\u000ab""#),
+            ("a\u{2028}b", r#""a\u2028b""#),
+            ("a\u{e0041}", r#""a\udb40\udc41""#),
+            ("\"ann\"", r#""\"ann\"""#),
+            ("@ann", r#""\u0040ann""#),
+            ("ALL", r#""ALL""#),
+            (" ann", r#"" ann""#),
+            ("- ann", r#""- ann""#),
+            ("[MESSAGE]", r#""[MESSAGE]""#),
+            ("a，b", r#""a，b""#),
+        ] {
+            assert_eq!(written_name(name), written);
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_cut_is_in_quotes() {
+        let long = "n".repeat(81);
+        assert_eq!(written_name(&long), format!("\"{}…\"", "n".repeat(80)));
+        assert_eq!(written_name(&long[1..]), &long[1..]);
+    }
+}

@@ -1,0 +1,15 @@
+//! Escaped formats: what was said cannot forge a section, a message or a name.
+
+mod examples;
+mod forged;
+mod hostile;
+mod parser;
+
+use tertulia_context::Assembler;
+
+/// The formats of team sessions.
+fn formats() -> [Assembler; 4] {
+    let formats =
+        [Assembler::claude(), Assembler::codex(), Assembler::gemini(), Assembler::labelled_text()];
+    formats.map(Assembler::escaped)
+}

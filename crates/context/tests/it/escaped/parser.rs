@@ -1,0 +1,169 @@
+//! Reads an escaped prompt back, as strictly as a reader who knows nothing but the rule: lines at the left margin
+//! are the program's, all others are content. Calls nothing of the crate.
+
+/// What a reader of a prompt learns.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Parsed {
+    pub(super) system: String,
+    pub(super) task: String,
+    pub(super) items: Vec<Item>,
+    /// The sender and what stands behind the name.
+    pub(super) sender: Option<(String, String)>,
+    pub(super) message: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Item {
+    pub(super) label: Label,
+    pub(super) content: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Label {
+    /// `to` is `None` where the format does not say, and empty for everybody.
+    Speech {
+        from: String,
+        note: String,
+        to: Option<Vec<String>>,
+    },
+    Summary(usize),
+    Recalled {
+        entry: String,
+        from: String,
+        note: String,
+    },
+}
+
+/// All that may break a line.
+pub(super) const BREAKS: [char; 10] =
+    ['\n', '\u{b}', '\u{c}', '\r', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
+
+/// Where lines begin that are neither empty nor indented.
+pub(super) fn margins(text: &str) -> Vec<usize> {
+    let after = text.char_indices().filter(|(_, letter)| BREAKS.contains(letter));
+    let starts = [0].into_iter().chain(after.map(|(at, letter)| at + letter.len_utf8()));
+    let is_margin = |at: &usize| {
+        !text[*at..].is_empty()
+            && !text[*at..].starts_with(BREAKS)
+            && !text[*at..].starts_with("  ")
+    };
+    starts.filter(is_margin).collect()
+}
+
+/// Reads a prompt; the error is the line that cannot be the program's.
+pub(super) fn parse(prompt: &str) -> Result<Parsed, String> {
+    let mut parsed = Parsed::default();
+    let starts = margins(prompt);
+    if starts.first().is_some_and(|first| *first > 0) {
+        return Err("a prompt begins at the left margin".to_owned());
+    }
+    for (number, start) in starts.iter().enumerate() {
+        let end = starts.get(number + 1).copied();
+        let chunk = &prompt[*start..end.unwrap_or(prompt.len())];
+        // What separates it from the next line of the program.
+        let separator = match end.map(|end| prompt[end..].starts_with("- ")) {
+            None => "",
+            Some(true) => "\n",
+            Some(false) => "\n\n",
+        };
+        let chunk = chunk.strip_suffix(separator).ok_or_else(|| chunk.to_owned())?;
+        take(&mut parsed, chunk).ok_or_else(|| chunk.to_owned())?;
+    }
+    Ok(parsed)
+}
+
+fn take(parsed: &mut Parsed, chunk: &str) -> Option<()> {
+    if let Some(item) = chunk.strip_prefix("- ") {
+        let (label, content) = label(item)?;
+        parsed.items.push(Item { label, content: unindented(content) });
+        return Some(());
+    }
+    let (header, body) = chunk.split_once('\n').unwrap_or((chunk, ""));
+    let body = unindented(&format!("\n{body}"))[1..].to_owned();
+    match header {
+        "[SYSTEM]" | "Instructions:" => parsed.system = body,
+        "[TEAM_TASK]" | "Team Task:" => parsed.task = body,
+        "[CONTEXT]" | "Conversation so far:" => return body.is_empty().then_some(()),
+        "[MESSAGE]" | "Your task:" => parsed.message = body,
+        header => {
+            let bracketed = header.strip_prefix("[MESSAGE from ").and_then(|s| s.strip_suffix(']'));
+            let worded = header.strip_prefix("Your task, from ").and_then(|s| s.strip_suffix(':'));
+            let (name, note) = name(bracketed.or(worded)?)?;
+            parsed.sender = Some((name, note.to_owned()));
+            parsed.message = body;
+        }
+    }
+    Some(())
+}
+
+/// A text without the indents that were added to it.
+fn unindented(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(BREAKS) {
+        let end = at + rest[at..].chars().next().map_or(0, char::len_utf8);
+        plain.push_str(&rest[..end]);
+        rest = rest[end..].strip_prefix("  ").unwrap_or(&rest[end..]);
+    }
+    plain + rest
+}
+
+/// The label of an item, and its content.
+fn label(item: &str) -> Option<(Label, &str)> {
+    if let Some(rest) = item.strip_prefix("[summary of ") {
+        let (count, rest) = rest.split_once(' ')?;
+        let (word, content) = rest.split_once("]: ")?;
+        let count: usize = count.parse().ok()?;
+        return (word == if count == 1 { "message" } else { "messages" })
+            .then_some((Label::Summary(count), content));
+    }
+    if let Some(rest) = item.strip_prefix("[recalled ") {
+        let (entry, rest) = if rest.starts_with('"') {
+            name(rest)?
+        } else {
+            let end = rest.find(' ')?;
+            (rest[..end].to_owned(), &rest[end..])
+        };
+        let (from, rest) = name(rest.strip_prefix(" from ")?)?;
+        let (note, content) = rest.split_once("]: ")?;
+        return Some((Label::Recalled { entry, from, note: note.to_owned() }, content));
+    }
+    let (from, rest) = name(item)?;
+    let (note, rest) = match rest.starts_with(" (") {
+        true => rest.split_at(rest.find(')')? + 1),
+        false => ("", rest),
+    };
+    let (to, content) = match rest.strip_prefix(" -> ") {
+        None => (None, rest.strip_prefix(": ")?),
+        Some(rest) => match rest.strip_prefix("all: ") {
+            Some(content) => (Some(Vec::new()), content),
+            None => names(rest).map(|(names, content)| (Some(names), content))?,
+        },
+    };
+    Some((Label::Speech { from, note: note.to_owned(), to }, content))
+}
+
+/// Names with commas between them, up to a colon.
+fn names(text: &str) -> Option<(Vec<String>, &str)> {
+    let (first, mut rest) = name(text)?;
+    let mut names = vec![first];
+    while let Some(more) = rest.strip_prefix(", ") {
+        let (next, behind) = name(more)?;
+        names.push(next);
+        rest = behind;
+    }
+    Some((names, rest.strip_prefix(": ")?))
+}
+
+/// A name, and what stands behind it.
+fn name(text: &str) -> Option<(String, &str)> {
+    if text.starts_with('"') {
+        let mut values = serde_json::Deserializer::from_str(text).into_iter::<String>();
+        let name = values.next()?.ok()?;
+        return Some((name, &text[values.byte_offset()..]));
+    }
+    let ends = [" (", " -> ", ": ", ", ", "]"];
+    let end = ends.iter().filter_map(|end| text.find(end)).min().unwrap_or(text.len());
+    let is_plain = end > 0 && !text[..end].contains(['"', ':', '[', ']', '(', ')', '>', ',', '@']);
+    is_plain.then(|| (text[..end].to_owned(), &text[end..]))
+}
