@@ -46,8 +46,8 @@ pub(crate) fn run(
 fn start(name: &str, spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Running, StartError> {
     let environment = Environment::of_agent(Keys::of_program(name), &spec.env);
     let program = program::resolve(name, &environment, &spec.cwd)?;
-    let command =
-        CommandLine::new(program, environment, &spec.cwd).args(spec.args.iter().map(|arg| &**arg));
+    let command = CommandLine::new(program, environment, &spec.cwd).limits(spec.resources);
+    let command = command.args(spec.args.iter().map(|arg| &**arg));
     process::start(&command, request.turn)
 }
 
@@ -153,6 +153,10 @@ impl Turn {
             if let Some(exit) = self.running.poll() {
                 self.drain(listener);
                 let is_ended = self.talk.client.is_ended();
+                if let Some(overuse) = self.running.overuse().filter(|_| !is_ended) {
+                    let error = verdict::over_resources(overuse);
+                    return Stop::Ended(Ended::OverResources(overuse), error);
+                }
                 return if is_ended { Stop::Answered } else { Stop::Exited(exit) };
             }
             if cancel.is_cancelled() {
@@ -248,6 +252,7 @@ mod tests {
             permissions: Permissions::Read,
             timeouts: Timeouts::default(),
             limits: tertulia_dialect::stream::Limits::default(),
+            resources: crate::ResourceLimits::default(),
         };
         let request = TurnRequest {
             turn: "t",

@@ -23,13 +23,13 @@ mod spec;
 
 pub use cancel::CancelToken;
 pub use listener::{Listener, PermissionAnswer, PermissionChoice, PermissionRequest};
-pub use probe::{Probe, ProbeKind, SignIn, Whereabouts, look_for, probe};
+pub use probe::{Probe, ProbeKind, SignIn, Unusable, Whereabouts, look_for, probe};
 pub use process::{Edit, Mentions, PromptText, apply};
 pub(crate) use sent::reader_of;
 pub use sent::{prompt_edits, sent_prompt};
 pub use spec::{
-    AgentKind, AgentSpec, CommandOutput, Containment, Ended, Endpoint, Permissions, ScriptLine,
-    Timeout, Timeouts, TurnReport, TurnRequest,
+    AgentKind, AgentSpec, CommandOutput, Containment, Ended, Endpoint, LimitKeeper, Overuse,
+    Permissions, Resource, ResourceLimits, ScriptLine, Timeout, Timeouts, TurnReport, TurnRequest,
 };
 
 /// Lets an agent answer once. Returns when it has ended and nothing of it is left, however it ended:
@@ -53,6 +53,28 @@ pub fn run(
 /// What holds the processes of a turn together on this machine. The first call tries it.
 pub fn containment() -> Containment {
     process::containment()
+}
+
+/// Who sees to it that the processes of a turn use no more than they may on this machine.
+pub fn limit_keeper() -> LimitKeeper {
+    process::limit_keeper()
+}
+
+/// To be called first in `main`, before anything else runs or is opened. If this process was started to
+/// supervise a turn, it does that and gives the exit code to return. Else it gives `None`, and from then on
+/// turns of this process are supervised by its own program.
+///
+/// A program that calls it starts no processes in other sessions by other means: if somebody kills the
+/// supervisor of a turn, all children in other sessions are taken for orphans of that turn and ended.
+pub fn supervisor_main() -> Option<std::process::ExitCode> {
+    process::supervisor::main()
+}
+
+/// Names the program that supervises turns, for a process that cannot call [`supervisor_main`] in its own
+/// `main`, such as a host that loads this crate as a library. The program has to call it; this crate has one
+/// that does nothing else, `tertulia-supervisor`. The first name counts.
+pub fn set_supervisor(program: &std::path::Path) {
+    process::supervisor::set_program(program);
 }
 
 /// Ends what is left of turns whose tables were killed.

@@ -38,6 +38,8 @@ pub struct PermissionChoice {
     pub name: Box<str>,
     /// Whether it allows.
     pub allows: bool,
+    /// Whether it holds from now on, and not for this call alone.
+    pub is_lasting: bool,
 }
 
 /// The person's answer.

@@ -84,14 +84,11 @@ impl ProbeKind {
 pub fn probe(kind: ProbeKind, program: Option<&str>) -> Probe {
     let name = program.unwrap_or(kind.name());
     let environment = Environment::of_agent(kind.keys(), &std::collections::BTreeMap::new());
-    let root = Path::new("/");
-    let cwd = std::env::current_dir().unwrap_or_else(|_| root.to_owned());
-    // A path is meant from where one stands; a name is looked for in all of `PATH`.
-    let from = if name.contains('/') { &cwd } else { root };
-    let found = program::resolve(name, &environment, from);
+    // As a turn would look for it: nothing that the project brings is started.
+    let cwd = std::env::current_dir().unwrap_or_else(|_| Path::new("/").to_owned());
+    let found = program::resolve(name, &environment, &cwd);
     let sign_in = sign_in(kind, &environment);
-    let is_installed =
-        !matches!(found, Err(StartError::Missing { .. } | StartError::NoFile { .. }));
+    let is_installed = !found.as_ref().is_err_and(StartError::is_missing);
     let (path, version, missing) = match found {
         Ok(path) => (Some(path.clone()), version(path, environment), None),
         Err(error) => (None, None, Some(error.to_string())),
@@ -109,9 +106,18 @@ pub struct Whereabouts {
     pub sign_in: Option<SignIn>,
 }
 
+/// A program that cannot be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unusable {
+    /// Whether there is no such program. Else it is there and cannot be used.
+    pub is_missing: bool,
+    /// Why, and what to do.
+    pub reason: String,
+}
+
 /// Looks for the program of an agent as a turn would, with its own settings. Nothing is started: a team file
 /// may name a program that nobody has trusted yet. `None` for an agent that has no program.
-pub fn look_for(spec: &AgentSpec) -> Option<Result<Whereabouts, String>> {
+pub fn look_for(spec: &AgentSpec) -> Option<Result<Whereabouts, Unusable>> {
     let kind = match &spec.kind {
         AgentKind::Claude => Some(ProbeKind::Claude),
         AgentKind::Codex => Some(ProbeKind::Codex),
@@ -122,7 +128,8 @@ pub fn look_for(spec: &AgentSpec) -> Option<Result<Whereabouts, String>> {
     let name = spec.program.as_deref().or(kind.map(ProbeKind::name))?;
     let keys = kind.map_or_else(|| Keys::of_program(name), ProbeKind::keys);
     let environment = Environment::of_agent(keys, &spec.env);
-    let found = program::resolve(name, &environment, &spec.cwd).map_err(|error| error.to_string());
+    let found = program::resolve(name, &environment, &spec.cwd)
+        .map_err(|error| Unusable { is_missing: error.is_missing(), reason: error.to_string() });
     let sign_in = kind.map(|kind| sign_in(kind, &environment));
     Some(found.map(|path| Whereabouts { path, sign_in }))
 }
@@ -212,7 +219,8 @@ fn sign_in(kind: ProbeKind, environment: &Environment) -> SignIn {
         return SignIn::Unknown("the keychain is not looked into".into());
     }
     let places: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
-    let reason = format!("neither {} is set nor {} there", variables.join(", "), places.join(", "));
+    let (variables, places) = (variables.join(", "), places.join(", "));
+    let reason = format!("none of these is set: {variables}; not found: {places}");
     SignIn::No(reason.into())
 }
 
@@ -265,7 +273,8 @@ mod tests {
             &[("HOME", home), ("ANTHROPIC_API_KEY", key)],
             "yes: ANTHROPIC_API_KEY is set",
         );
-        check(ProbeKind::Codex, &[("HOME", home)], "no: neither CODEX_API_KEY is set nor ");
+        let missing = "no: none of these is set: CODEX_API_KEY; not found: ";
+        check(ProbeKind::Codex, &[("HOME", home)], missing);
         std::fs::create_dir(home.join(".codex")).unwrap();
         std::fs::write(home.join(".codex/config.toml"), "").unwrap();
         check(ProbeKind::Codex, &[("HOME", home)], "unknown: ");

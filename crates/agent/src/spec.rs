@@ -30,6 +30,8 @@ pub struct AgentSpec {
     pub timeouts: Timeouts,
     /// How much of what it writes is kept.
     pub limits: Limits,
+    /// What it may use of the machine, with all the processes that it starts.
+    pub resources: ResourceLimits,
 }
 
 /// What an agent is.
@@ -130,6 +132,53 @@ impl Default for Timeouts {
     }
 }
 
+/// What all processes of a turn together may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResourceLimits {
+    /// How many of them may live at once.
+    pub processes: u32,
+    /// How much memory they may have.
+    pub memory_bytes: u64,
+}
+
+impl Default for ResourceLimits {
+    /// 1,024 processes, and three quarters of the machine's memory, at least 2 GiB.
+    fn default() -> Self {
+        crate::process::default_limits()
+    }
+}
+
+/// What a turn used too much of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overuse {
+    /// Of what.
+    pub resource: Resource,
+    /// How much it was: processes, or bytes.
+    pub used: u64,
+    /// How much is allowed.
+    pub limit: u64,
+}
+
+/// What is limited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// The number of processes.
+    Processes,
+    /// Memory.
+    Memory,
+}
+
+/// Who sees to it that turns stay within their limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitKeeper {
+    /// The kernel, in the turn's control group.
+    Kernel,
+    /// The supervisor, which measures a few times per second.
+    Supervisor,
+    /// Nobody: there is no supervisor, and control groups have no limits here.
+    Nobody,
+}
+
 /// What an agent is given for one turn.
 #[derive(Clone, Copy, Debug)]
 pub struct TurnRequest<'a> {
@@ -179,6 +228,8 @@ pub enum Ended {
     TimedOut(Timeout),
     /// It wrote more than is kept.
     OverLimit,
+    /// Its processes used more than they may.
+    OverResources(Overuse),
     /// It asked to be allowed something, and nobody was there to answer: ended with the class `refused`.
     NeedsPerson,
 }
@@ -202,6 +253,9 @@ pub enum Timeout {
 pub enum Containment {
     /// A control group of its own: nothing gets out.
     ControlGroup,
+    /// A supervisor, which all orphans of the turn come to: nothing gets out, unless it kills the supervisor
+    /// and us at once.
+    Supervisor,
     /// Descendants are looked for, orphans come to us, and a variable marks them. What clears its
     /// environment and leaves its parents in one moment may get out.
     Descendants,

@@ -93,7 +93,7 @@ impl Talk {
         if self.writer.send(line) {
             return Ok(());
         }
-        let message = "the agent does not read what it is told".into();
+        let message = "the agent does not read its input".into();
         Err(Stop::Ended(Ended::OverLimit, TurnError { class: ErrorClass::Crash, message }))
     }
 
@@ -129,8 +129,8 @@ impl Talk {
             return Ok(());
         }
         let message = format!(
-            "a person is needed: the agent asks to be allowed: {}; run it where somebody can answer, or \
-             give it more permissions",
+            "the agent asks for permission: {}; run it in `tertulia chat`, or give it more \
+             permissions",
             permission.title
         );
         let error = TurnError { class: ErrorClass::Refused, message: message.into() };
@@ -143,6 +143,7 @@ fn request_of(permission: &AcpPermission) -> PermissionRequest {
         id: choice.id.clone(),
         name: choice.name.clone(),
         allows: choice.allows,
+        is_lasting: choice.is_lasting,
     });
     PermissionRequest {
         title: permission.title.clone(),

@@ -114,7 +114,8 @@ impl Call {
                 (ErrorClass::Setup, "`base_url` is no address that can be asked".to_owned())
             }
             Error::InvalidProxyUrl => {
-                (ErrorClass::Setup, "the proxy that the environment names is none".to_owned())
+                let what = "the proxy variable in the environment is not a valid address";
+                (ErrorClass::Setup, what.to_owned())
             }
             Error::HostNotFound => (ErrorClass::Network, format!("there is no host {host}")),
             Error::Timeout(Timeout::Connect | Timeout::Resolve) => {
@@ -128,8 +129,8 @@ impl Call {
     /// A compressed stream comes late; none was asked for, and none is read.
     fn encoded(&self, status: StatusCode, encoding: &str) -> TurnError {
         let message = format!(
-            "HTTP {status}: {} compresses its answer ({encoding}), though it was asked not to; see to its \
-             settings, or to the proxy before it",
+            "HTTP {status}: {} compresses its answer ({encoding}), though it was asked not to; \
+             check its settings, or those of the proxy",
             self.host
         );
         TurnError { class: ErrorClass::Setup, message: message.into() }
@@ -140,7 +141,7 @@ impl Call {
         let place = place.and_then(|place| place.parse::<Uri>().ok());
         let host = place.as_ref().and_then(Uri::host).unwrap_or(&self.host);
         let message = format!(
-            "HTTP {status}: {} sends us to {host}, and the key is not taken there; correct `base_url`",
+            "HTTP {status}: {} redirects to {host}; the key is not sent there; correct `base_url`",
             self.host
         );
         TurnError { class: ErrorClass::Setup, message: message.into() }

@@ -1,8 +1,9 @@
 //! Codex. Called by [`super::prepare`].
 //!
-//! The system text becomes developer instructions: as an argument while it is short, else by a profile,
-//! which has to lie in Codex's own folder. `features.unbounded_connection_retries` is off: with it a
-//! service that cannot be reached is asked for ever.
+//! Members of a team have their system text in the prompt, under `[SYSTEM]`. A `system` that is
+//! passed separately becomes developer instructions: as an argument while it is short, else by a
+//! profile, which has to lie in Codex's own folder. `features.unbounded_connection_retries` is off:
+//! with it a service that cannot be reached is asked for ever.
 
 use std::io::Write;
 use std::path::PathBuf;

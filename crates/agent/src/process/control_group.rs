@@ -3,15 +3,16 @@
 //! [`super::holder`].
 //!
 //! The group is made below our own, so no more rights are needed than a service manager or a container
-//! gives with a delegated group. Where there are none, [`is_usable`] says so.
+//! gives with a delegated group. Where there are none, [`probe`] says so.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::proc_table::{self, Identity};
+use super::proc_table::{self, Identity, Row};
 use super::start::new_command;
+use crate::ResourceLimits;
 
 /// Enters the group whose folder is `$1`, before the shell becomes a program.
 pub(super) const ENTER: &str = r#"echo $$ >"$1/cgroup.procs" && shift && exec "$@""#;
@@ -45,16 +46,51 @@ impl ControlGroup {
         Some(group)
     }
 
+    /// A group that exists already.
+    pub(super) fn at(path: &Path) -> Self {
+        Self { path: path.to_owned() }
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
+    /// Sets what all in it together may use, as far as this group can: the files exist only where the group
+    /// above hands the controllers on.
+    pub(super) fn limit(&self, limits: &ResourceLimits) {
+        let files = [
+            ("pids.max", limits.processes.to_string()),
+            ("memory.max", limits.memory_bytes.to_string()),
+            // All of them, and not the one that happened to ask last.
+            ("memory.oom.group", "1".to_owned()),
+        ];
+        for (name, value) in files {
+            let file = self.path.join(name);
+            if file.is_file()
+                && let Err(error) = std::fs::write(&file, value)
+            {
+                tracing::debug!(file = %file.display(), %error, "a limit could not be set");
+            }
+        }
+    }
+
+    /// Whether the kernel keeps the limits.
+    fn has_limits(&self) -> bool {
+        ["pids.max", "memory.max"].iter().all(|name| self.path.join(name).is_file())
+    }
+
     /// All that live in it, in groups inside it too, but for one.
     pub(super) fn members(&self, except: u32) -> Vec<Identity> {
+        let rows = self.rows().into_iter().map(|row| row.identity);
+        rows.filter(|identity| identity.pid != except).collect()
+    }
+
+    /// The rows of all that live in it.
+    pub(super) fn rows(&self) -> Vec<Row> {
         let mut pids = Vec::new();
         collect(&self.path, DEPTH_MAX, &mut pids);
-        pids.retain(|pid| *pid != except);
-        pids.into_iter().filter_map(proc_table::identify).collect()
+        let rows = pids.into_iter().filter_map(proc_table::row);
+        rows.filter(|row| !row.is_zombie).collect()
     }
 
     /// Kills all of them, those being forked too. Says how many were seen in it.
@@ -80,16 +116,24 @@ impl ControlGroup {
     }
 }
 
-/// Whether a group can be made and entered here. Tries it.
-pub(super) fn is_usable() -> bool {
+/// What groups can do here.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ability {
+    /// The kernel keeps the limits of a turn.
+    pub(super) has_limits: bool,
+}
+
+/// Whether a group can be made and entered here, and what it can do. Tries it.
+pub(super) fn probe() -> Option<Ability> {
     let name = format!("{}-probe", proc_table::own_name());
-    let Some(group) = ControlGroup::create(&name) else { return false };
+    let group = ControlGroup::create(&name)?;
+    let ability = Ability { has_limits: group.has_limits() };
     let mut enter = new_command(Path::new("/bin/sh"));
     enter.args(["-c", ENTER, "sh"]).arg(group.path()).arg("true").env_clear();
     enter.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let is_entered = enter.status().is_ok_and(|status| status.success());
     group.remove();
-    is_entered
+    is_entered.then_some(ability)
 }
 
 /// The folder of the group that we are in.

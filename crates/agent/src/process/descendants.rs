@@ -2,8 +2,8 @@
 //! marks what got away. Called by [`super::holder`] where no control group can be made.
 //!
 //! A process belongs to the turn if it is known already, if its parent does, if it is in a session with
-//! one that does, or if it carries the mark. What clears its environment, starts a session and loses its
-//! parent between two looks gets out.
+//! one that does, or if it carries the mark. Below a supervisor parents say it all. Without one, what clears
+//! its environment, starts a session and loses its parent between two looks gets out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::holder::MARK;
+use super::live;
 use super::proc_table::{self, Identity, Row};
-use super::strays;
+use super::{strays, supervisor};
 
 /// The time between two looks while the program runs. Each reads a line for every process there is; the
 /// marks, which cost another read each, are only looked at when the turn ends.
@@ -23,21 +24,27 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 pub(super) struct Descendants {
     /// The value of the variable that marks them.
     mark: Box<str>,
+    /// The process that we started: the program itself, or its supervisor.
     main: Option<Identity>,
+    is_supervised: bool,
+    /// The program below its supervisor.
+    program: Option<Identity>,
     known: BTreeSet<Identity>,
     looked: Option<Instant>,
 }
 
 impl Descendants {
     /// Begins to hold. What an earlier run of ours left behind when it was killed is ended first.
-    pub(super) fn new(mark: &str) -> Self {
+    pub(super) fn new(mark: &str, is_supervised: bool) -> Self {
         strays::sweep();
-        // Orphans of our descendants become our children, not those of the first process.
+        // Orphans of our descendants become our children, not those of the first process. With a supervisor
+        // they are its children, and come to us only if somebody kills it.
         #[cfg(target_os = "linux")]
         if let Err(error) = rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
             tracing::debug!(%error, "orphans go to the first process");
         }
-        Self { mark: mark.into(), main: None, known: BTreeSet::new(), looked: None }
+        let (mark, known) = (mark.into(), BTreeSet::new());
+        Self { mark, main: None, is_supervised, program: None, known, looked: None }
     }
 
     /// The program runs.
@@ -47,8 +54,18 @@ impl Descendants {
         self.known.extend(self.main);
     }
 
+    /// The supervisor has started the program.
+    pub(super) fn hold_program(&mut self, pid: u32) {
+        self.program = proc_table::identify(pid);
+    }
+
     /// Looks, if it is time to.
     pub(super) fn look(&mut self) {
+        // What a supervisor has below it need not be remembered, unless it is killed and its orphans cannot
+        // be told from other children of ours.
+        if self.is_supervised && supervisor::owns_children() {
+            return;
+        }
         if self.looked.is_none_or(|looked| looked.elapsed() >= LOOK_EVERY) {
             self.look_now(false);
         }
@@ -57,13 +74,15 @@ impl Descendants {
     /// All that live, but for the program itself.
     pub(super) fn others(&mut self) -> Vec<Identity> {
         let mut living = self.look_now(true);
-        living.retain(|identity| Some(*identity) != self.main);
+        living.retain(|one| Some(*one) != self.main && Some(*one) != self.program);
         living
     }
 
     /// Kills all that live, and says how many there were.
     pub(super) fn kill(&mut self) -> usize {
-        let living = self.look_now(true);
+        let mut living = self.look_now(true);
+        // A supervisor goes last, so that no orphan gets past it.
+        living.retain(|identity| !self.is_supervised || Some(*identity) != self.main);
         for identity in &living {
             proc_table::signal(*identity, Signal::KILL);
         }
@@ -79,13 +98,31 @@ impl Descendants {
         }
     }
 
+    /// The supervisor was killed: its children are ours now. A program that has other children of its own
+    /// keeps them; then only those are known that were seen before or carry the mark.
+    fn adopt(&mut self, rows: &[Row], own_session: u32) {
+        if supervisor::owns_children() {
+            let adopted = rows.iter().filter(|row| is_adopted(row, own_session));
+            self.known.extend(adopted.map(|row| row.identity));
+        }
+    }
+
     /// Finds the living ones, remembers them, and reaps those that died as ours.
     fn look_now(&mut self, with_marks: bool) -> Vec<Identity> {
-        let rows = proc_table::rows();
+        let mut rows = proc_table::rows();
         let own_session = proc_table::row(std::process::id()).map_or(0, |row| row.session);
+        let is_main = |row: &Row| Some(row.identity) == self.main && !row.is_zombie;
+        let is_supervised = self.is_supervised && rows.iter().any(is_main);
+        if self.is_supervised && !is_supervised {
+            // Orphans that are another process every moment may be missing in the table.
+            let known: BTreeSet<_> = rows.iter().map(|row| row.identity).collect();
+            let children = proc_table::own_children().into_iter();
+            rows.extend(children.filter(|row| !known.contains(&row.identity)));
+            self.adopt(&rows, own_session);
+        }
         let is_marked = |row: &Row| {
             let mark = || proc_table::variable(row.identity.pid, MARK);
-            with_marks && !row.is_zombie && mark().as_deref() == Some(&*self.mark)
+            with_marks && !is_supervised && !row.is_zombie && mark().as_deref() == Some(&*self.mark)
         };
         let found = belonging(&rows, &self.known, own_session, is_marked);
         self.known.extend(found.iter().copied());
@@ -96,6 +133,13 @@ impl Descendants {
         let is_living = |row: &&Row| !row.is_zombie && found.contains(&row.identity);
         rows.iter().filter(is_living).map(|row| row.identity).collect()
     }
+}
+
+/// Whether a child of ours is an orphan of a supervisor that was killed: nobody else's are in other sessions.
+fn is_adopted(row: &Row, own_session: u32) -> bool {
+    row.parent == std::process::id()
+        && row.session != own_session
+        && !live::is_main(row.identity.pid)
 }
 
 /// The rows that belong to the turn, by what is known of them.
@@ -135,7 +179,7 @@ mod tests {
 
     fn row(pid: u32, parent: u32, session: u32) -> Row {
         let identity = Identity { pid, started: u64::from(pid) };
-        Row { identity, parent, session, is_zombie: false }
+        Row { identity, parent, session, is_zombie: false, resident_pages: 0 }
     }
 
     fn check(rows: &[Row], known: &[u32], marked: u32, expected: &[u32]) {

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// What every program may see; a name that ends in `*` stands for all that begin with it.
-const COMMON: [&str; 23] = [
+/// What every program may see. Each name is written out: a variable that only looks like one of them, such as
+/// `LC_SECRET`, is not handed on.
+const COMMON: [&str; 41] = [
     "PATH",
     "HOME",
     "USER",
@@ -16,11 +17,29 @@ const COMMON: [&str; 23] = [
     "SHELL",
     "LANG",
     "LANGUAGE",
-    "LC_*",
+    "LC_ALL",
+    "LC_COLLATE",
+    "LC_CTYPE",
+    "LC_MESSAGES",
+    "LC_MONETARY",
+    "LC_NUMERIC",
+    "LC_TIME",
+    "LC_ADDRESS",
+    "LC_IDENTIFICATION",
+    "LC_MEASUREMENT",
+    "LC_NAME",
+    "LC_PAPER",
+    "LC_TELEPHONE",
     "TERM",
     "TZ",
     "TMPDIR",
-    "XDG_*",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_DIRS",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_DIRS",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "XDG_STATE_HOME",
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
     "NODE_EXTRA_CA_CERTS",
@@ -34,7 +53,7 @@ const COMMON: [&str; 23] = [
     "no_proxy",
 ];
 
-/// What agents tell the programs that they start. Handed on to another agent it would take itself for a
+/// What agents tell the programs that they start; a name that ends in `*` stands for all that begin with it. Handed on to another agent it would take itself for a
 /// part of the first one, and wait for it.
 const NESTED: [&str; 13] = [
     "CLAUDE_CODE_ENTRYPOINT",
@@ -181,6 +200,12 @@ mod tests {
             names(&OURS, Keys::Google),
             "GEMINI_API_KEY HOME LC_ALL PATH XDG_CONFIG_HOME https_proxy"
         );
+    }
+
+    #[test]
+    fn a_variable_that_only_looks_like_a_common_one_is_not_handed_on() {
+        let ours = ["LC_SECRET", "LC_CTYPE", "XDG_TOKEN", "XDG_RUNTIME_DIR", "LANGUAGE_KEY"];
+        assert_eq!(names(&ours, Keys::None), "LC_CTYPE XDG_RUNTIME_DIR");
     }
 
     #[test]

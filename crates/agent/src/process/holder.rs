@@ -1,18 +1,20 @@
-//! What holds the processes of one turn together: a control group of its own where one can be made, else
-//! a watch over descendants. Called by [`super::start()`]. The two are a closed set.
+//! What holds the processes of one turn together: a control group of its own where one can be made, a
+//! supervisor where our program can be one, and a watch over descendants. Called by [`super::start()`].
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use super::control_group::{self, ControlGroup};
+use super::control_group::{self, Ability, ControlGroup};
 use super::descendants::Descendants;
 use super::live::{self, Held, lock};
 use super::proc_table::{self, Identity};
 use super::start::new_command;
-use crate::Containment;
+use super::supervisor::{self, Order};
+use crate::{Containment, LimitKeeper, ResourceLimits};
 
 /// The variable that marks every process of a turn.
 pub(crate) const MARK: &str = "TERTULIA_TURN";
@@ -30,6 +32,8 @@ pub(super) struct Holder {
     mark: OsString,
     /// Where a control group holds.
     group: Option<PathBuf>,
+    /// The program that supervises.
+    supervisor: Option<&'static Path>,
     means: Held,
 }
 
@@ -46,6 +50,14 @@ impl Means {
         match self {
             Self::Group { main, .. } => *main = pid,
             Self::Descendants(descendants) => descendants.hold(pid),
+        }
+    }
+
+    /// The supervisor has started the program.
+    fn hold_program(&mut self, pid: u32) {
+        match self {
+            Self::Group { main, .. } => *main = pid,
+            Self::Descendants(descendants) => descendants.hold_program(pid),
         }
     }
 
@@ -76,42 +88,81 @@ impl Means {
 
 /// What holds turns together here.
 pub(crate) fn containment() -> Containment {
-    static FOUND: OnceLock<Containment> = OnceLock::new();
-    *FOUND.get_or_init(|| {
-        if control_group::is_usable() {
-            Containment::ControlGroup
-        } else {
-            Containment::Descendants
-        }
-    })
+    match (groups(), supervisor::program()) {
+        (Some(_), _) => Containment::ControlGroup,
+        (None, Some(_)) => Containment::Supervisor,
+        (None, None) => Containment::Descendants,
+    }
+}
+
+/// Who sees to it that a turn stays within its limits here.
+pub(crate) fn limit_keeper() -> LimitKeeper {
+    match (groups(), supervisor::program()) {
+        (Some(Ability { has_limits: true }), _) => LimitKeeper::Kernel,
+        (_, Some(_)) => LimitKeeper::Supervisor,
+        (_, None) => LimitKeeper::Nobody,
+    }
+}
+
+/// What control groups can do here. The first call tries it.
+fn groups() -> Option<Ability> {
+    static FOUND: OnceLock<Option<Ability>> = OnceLock::new();
+    *FOUND.get_or_init(control_group::probe)
 }
 
 impl Holder {
-    pub(super) fn new(turn: &str, forced: Option<Containment>) -> Self {
+    pub(super) fn new(turn: &str, limits: &ResourceLimits, forced: Option<Containment>) -> Self {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         let owner = proc_table::own_name();
         let mark = format!("{owner}-{number}/{turn}").replace('\0', "");
-        let is_group = forced.unwrap_or_else(containment) == Containment::ControlGroup;
+        let wanted = forced.unwrap_or_else(containment);
+        let is_group = wanted == Containment::ControlGroup;
+        let supervisor = supervisor::program().filter(|_| wanted != Containment::Descendants);
         let group =
             if is_group { ControlGroup::create(&format!("{owner}-{number}")) } else { None };
-        let path = group.as_ref().map(|group| group.path().to_owned());
+        let path = group.as_ref().map(|group| {
+            group.limit(limits);
+            group.path().to_owned()
+        });
         let means = match group {
             Some(group) => Means::Group { group, main: 0 },
-            None => Means::Descendants(Descendants::new(&mark)),
+            None => Means::Descendants(Descendants::new(&mark, supervisor.is_some())),
         };
-        Self { number, mark: mark.into(), group: path, means: Arc::new(Mutex::new(means)) }
+        let means = Arc::new(Mutex::new(means));
+        Self { number, mark: mark.into(), group: path, supervisor, means }
     }
 
     pub(super) fn containment(&self) -> Containment {
-        match self.group {
-            Some(_) => Containment::ControlGroup,
-            None => Containment::Descendants,
+        match (&self.group, self.supervisor) {
+            (Some(_), _) => Containment::ControlGroup,
+            (None, Some(_)) => Containment::Supervisor,
+            (None, None) => Containment::Descendants,
         }
     }
 
     pub(super) fn mark(&self) -> (&'static str, &OsStr) {
         (MARK, &self.mark)
+    }
+
+    /// The command of the supervisor that starts the program, where there is one.
+    pub(super) fn supervise(
+        &self,
+        program: &Path,
+        args: &[OsString],
+        limits: ResourceLimits,
+    ) -> Option<Command> {
+        let order = Order {
+            mark: self.mark.clone(),
+            group: self.group.clone(),
+            limits,
+            program: program.to_owned(),
+            args: args.to_vec(),
+        };
+        let mut command = new_command(self.supervisor?);
+        command.args(order.to_arguments());
+        std::os::unix::process::CommandExt::arg0(&mut command, "tertulia-supervisor");
+        Some(command)
     }
 
     /// The command that starts the program inside. In a session of its own, so that it has no terminal:
@@ -138,8 +189,17 @@ impl Holder {
     }
 
     /// Starts the command that was wrapped. From then on it is held; `None` where everything is being ended.
-    pub(super) fn spawn(&self, line: &mut Command) -> Option<std::io::Result<Child>> {
-        live::spawn(self.number, &self.means, line)
+    pub(super) fn spawn(
+        &self,
+        line: &mut Command,
+        link: Option<UnixStream>,
+    ) -> Option<std::io::Result<Child>> {
+        live::spawn(self.number, &self.means, line, link)
+    }
+
+    /// The supervisor has started the program.
+    pub(super) fn hold_program(&self, pid: u32) {
+        lock(&self.means).hold_program(pid);
     }
 
     /// Looks for descendants, where this is how they are known.
@@ -155,8 +215,8 @@ impl Holder {
     }
 
     /// Asks all to end.
-    pub(super) fn terminate(&self, main: u32) {
-        let main = proc_table::identify(main);
+    pub(super) fn terminate(&self, program: Option<u32>) {
+        let main = program.and_then(proc_table::identify);
         for identity in self.others().into_iter().chain(main) {
             proc_table::signal(identity, rustix::process::Signal::TERM);
         }

@@ -22,19 +22,19 @@ pub(super) fn check(path: &Path, environment: &Environment) -> Result<(), StartE
         interpreter: interpreter.into(),
         hint,
     };
+    if let Some(bare) = line.strip_suffix('\r') {
+        let hint = "the line ends with a Windows line break; save the file with Unix line breaks";
+        return Err(missing(bare.trim(), hint));
+    }
     let mut words = line.split([' ', '\t']).filter(|word| !word.is_empty());
     let Some(interpreter) = words.next() else { return Ok(()) };
-    if let Some(bare) = interpreter.strip_suffix('\r') {
-        let hint = "the line ends with a Windows line break; save the file with Unix line breaks";
-        return Err(missing(bare, hint));
-    }
     if !Path::new(interpreter).exists() {
         return Err(missing(interpreter, "install it, or correct the #! line"));
     }
     let is_env = Path::new(interpreter).file_name() == Some(OsStr::new("env"));
     let named = words.find(|word| !word.starts_with('-') && !word.contains('='));
     match named.filter(|name| is_env && !name.contains('/')) {
-        Some(name) if !is_in_path(name.trim_end_matches('\r'), environment) => {
+        Some(name) if !is_in_path(name, environment) => {
             Err(missing(name, "install it, or add its folder to PATH"))
         }
         _ => Ok(()),
@@ -79,6 +79,7 @@ mod tests {
         assert!(said("#!/usr/bin/env no-such-node").contains("needs no-such-node (its #! line)"));
         assert!(said("#! /usr/bin/env -S A=b no-such-node -x").contains("needs no-such-node"));
         assert!(said("#!/bin/sh\r").contains("Windows line break"));
+        assert!(said("#!/usr/bin/env sh\r").contains("Windows line break"));
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! A static, since the process is what is left: the thread that hears a signal has no way to the turns.
 
 use std::collections::BTreeMap;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, mpsc};
 use std::thread;
@@ -24,7 +26,16 @@ static LIVE: Mutex<Live> = Mutex::new(Live { is_over: false, held: BTreeMap::new
 struct Live {
     /// Everything was ended: nothing is started any more.
     is_over: bool,
-    held: BTreeMap<u64, Held>,
+    held: BTreeMap<u64, Entry>,
+}
+
+/// One holder.
+struct Entry {
+    /// The process that was started for it.
+    main: u32,
+    /// Our half of the socket to its supervisor.
+    link: Option<UnixStream>,
+    means: Held,
 }
 
 /// The means of one holder, shared with the turn that it belongs to.
@@ -41,6 +52,7 @@ pub(super) fn spawn(
     number: u64,
     held: &Held,
     line: &mut Command,
+    link: Option<UnixStream>,
 ) -> Option<std::io::Result<Child>> {
     let mut live = lock(&LIVE);
     if live.is_over {
@@ -49,9 +61,15 @@ pub(super) fn spawn(
     let child = line.spawn();
     if let Ok(child) = &child {
         lock(held).hold(child.id());
-        live.held.insert(number, Arc::clone(held));
+        let entry = Entry { main: child.id(), link, means: Arc::clone(held) };
+        live.held.insert(number, entry);
     }
     Some(child)
+}
+
+/// Whether a child of ours was started for a turn that still runs.
+pub(super) fn is_main(pid: u32) -> bool {
+    lock(&LIVE).held.values().any(|entry| entry.main == pid)
 }
 
 /// Nothing is left to hold by this holder.
@@ -80,7 +98,11 @@ fn end_all() {
     let held: Vec<Held> = {
         let mut live = lock(&LIVE);
         live.is_over = true;
-        live.held.values().cloned().collect()
+        for link in live.held.values().filter_map(|entry| entry.link.as_ref()) {
+            // A supervisor that has not started its program yet ends it itself.
+            let _ = link.shutdown(Shutdown::Write);
+        }
+        live.held.values().map(|entry| Arc::clone(&entry.means)).collect()
     };
     if held.is_empty() {
         return;

@@ -60,8 +60,15 @@ impl Mentions {
             let after = text.get(at + 1..).unwrap_or_default();
             let is_start = starts_word(text.get(..at).unwrap_or_default());
             let is_member = |word: &str| is_start && is_name(word, prompt.names);
+            // A program reads on to the next blank.
+            let names_file = |word: &str| {
+                let first = word.split(' ').next().unwrap_or_default();
+                exists(named(word)) || exists(named(first))
+            };
             let is_persons = prompt.person_from.is_some_and(|from| at >= from);
+            let member = name_at(after, prompt.names).filter(|_| is_start);
             let word = run_of(after, is_word).filter(|word| !word.starts_with("agent-"));
+            let word = member.or(word);
             let path = run_of(after, is_path).map(|path| path.trim_end_matches('.'));
             match (word, path) {
                 (_, Some(path))
@@ -69,7 +76,7 @@ impl Mentions {
                 {
                     found.kept.push(at);
                 }
-                (Some(word), _) if reader == Reader::Claude && !exists(named(word)) => {
+                (Some(word), _) if reader == Reader::Claude && !names_file(word) => {
                     found.kept.push(at);
                 }
                 (Some(word), _) if is_member(word) => found.dropped.push(at),
@@ -99,8 +106,23 @@ impl Mentions {
 fn run_of(text: &str, belongs: fn(char) -> bool) -> Option<&str> {
     let end = text.find(|letter| !belongs(letter)).unwrap_or(text.len());
     let (run, rest) = text.split_at_checked(end).filter(|(run, _)| !run.is_empty())?;
-    let rest = rest.split([' ', '\t', '\n', '\r']).next().unwrap_or_default();
-    rest.chars().all(|letter| ".,:;!?)]}'\"*_>".contains(letter)).then_some(run)
+    is_punctuation(rest).then_some(run)
+}
+
+/// The longest of these names that the text begins with, if nothing but punctuation follows it up to the next
+/// blank. Names may have blanks, dots and any letters.
+fn name_at<'t>(text: &'t str, names: &[&str]) -> Option<&'t str> {
+    let begins = |name: &str| {
+        let (start, rest) = text.split_at_checked(name.len())?;
+        (start.to_lowercase() == name.to_lowercase() && is_punctuation(rest)).then_some(start)
+    };
+    names.iter().filter_map(|name| begins(name)).max_by_key(|name| name.len())
+}
+
+/// Whether nothing but punctuation comes before the next blank.
+fn is_punctuation(text: &str) -> bool {
+    let rest = text.split([' ', '\t', '\n', '\r']).next().unwrap_or_default();
+    rest.chars().all(|letter| ".,:;!?)]}'\"*_>".contains(letter))
 }
 
 fn is_word(letter: char) -> bool {
@@ -122,7 +144,7 @@ fn starts_word(before: &str) -> bool {
 }
 
 fn is_name(word: &str, names: &[&str]) -> bool {
-    names.iter().any(|name| name.eq_ignore_ascii_case(word))
+    names.iter().any(|name| name.to_lowercase() == word.to_lowercase())
 }
 
 /// Whether this names something below the folder, without leaving it on the way.
@@ -141,7 +163,7 @@ mod tests {
     use super::*;
     use crate::process::neutral::{apply, edits};
 
-    const NAMES: &[&str] = &["ann", "eva", "codex"];
+    const NAMES: &[&str] = &["ann", "eva", "codex", "gpt-5.5", "安", "Max the Great"];
 
     /// What is sent of a text in which a person's message begins at `|`. There are the files `notes.md`,
     /// `src/a.rs` and `eva`.
@@ -190,6 +212,9 @@ mod tests {
             sent("@codex, agree? (@Ann) **@eva**", Reader::Gemini),
             "codex, agree? (Ann) **eva**"
         );
+        let strange = "@gpt-5.5: ask @安, or @Max the Great.";
+        assert_eq!(sent(strange, Reader::Claude), strange);
+        assert_eq!(sent(strange, Reader::Gemini), "gpt-5.5: ask 安, or Max the Great.");
     }
 
     #[test]

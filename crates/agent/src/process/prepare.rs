@@ -80,7 +80,8 @@ pub(super) fn command_line(
     let environment = Environment::of_agent(keys, &spec.env);
     let name = spec.program.as_deref().unwrap_or(default_name);
     let program = program::resolve(name, &environment, &spec.cwd)?;
-    Ok(CommandLine::new(program, environment, &spec.cwd).args(spec.args.iter().map(|arg| &**arg)))
+    let command = CommandLine::new(program, environment, &spec.cwd).limits(spec.resources);
+    Ok(command.args(spec.args.iter().map(|arg| &**arg)))
 }
 
 /// Sets a variable of ours, unless the team file says otherwise.

@@ -3,6 +3,7 @@
 //!
 //! A process is named by its id and the time of its start, since ids come back.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 
 use rustix::process::{Pid, Signal};
@@ -26,6 +27,8 @@ pub(super) struct Row {
     pub(super) session: u32,
     /// Dead, and not waited for yet.
     pub(super) is_zombie: bool,
+    /// How much of it is in memory; pages that it shares with others included.
+    pub(super) resident_pages: u64,
 }
 
 /// Reads the row of a process; `None` if it is gone.
@@ -46,7 +49,8 @@ fn parse_row(pid: u32, stat: &str) -> Option<Row> {
     // Field 22 of the line; the session is field 6.
     let started = fields.nth(15)?.parse().ok()?;
     let is_zombie = matches!(state, "Z" | "X" | "x");
-    Some(Row { identity: Identity { pid, started }, parent, session, is_zombie })
+    let resident_pages = fields.nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);
+    Some(Row { identity: Identity { pid, started }, parent, session, is_zombie, resident_pages })
 }
 
 /// All processes that can be seen, by id.
@@ -54,6 +58,45 @@ pub(super) fn rows() -> Vec<Row> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let names = entries.flatten().map(|entry| entry.file_name());
     names.filter_map(|name| row(name.to_str()?.parse().ok()?)).collect()
+}
+
+/// The living descendants of a process, by parents only.
+pub(super) fn rows_below(pid: u32) -> Vec<Row> {
+    let mut children: BTreeMap<u32, Vec<Row>> = BTreeMap::new();
+    for row in rows() {
+        children.entry(row.parent).or_default().push(row);
+    }
+    let mut open = vec![pid];
+    let mut below = Vec::new();
+    while let Some(parent) = open.pop() {
+        // A list is taken once, so that a table that changed while it was read leads to no circle.
+        let born = children.remove(&parent).unwrap_or_default();
+        open.extend(born.iter().map(|row| row.identity.pid));
+        below.extend(born);
+    }
+    below.retain(|row| !row.is_zombie);
+    below
+}
+
+/// The children of our own process, by the short list that the kernel keeps: much quicker than the whole table,
+/// for orphans that are another process every moment. Empty where the kernel has no such list.
+pub(super) fn own_children() -> Vec<Row> {
+    let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return Vec::new() };
+    let lists = threads
+        .flatten()
+        .filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    let pids = lists.flat_map(|list| {
+        list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>()
+    });
+    pids.filter_map(row).filter(|row| !row.is_zombie).collect()
+}
+
+/// The sums over the memory of a process; `None` where it may not be seen.
+pub(super) fn memory_table(pid: u32) -> Option<String> {
+    let mut text = String::new();
+    let file = std::fs::File::open(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    file.take(STAT_BYTES_MAX).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 /// Names a process that lives.
@@ -144,6 +187,7 @@ mod tests {
         assert_eq!((row.parent, row.session), (7, 43));
         assert_eq!(row.identity, Identity { pid: 42, started: 98765 });
         assert!(!row.is_zombie);
+        assert_eq!(row.resident_pages, 2);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Finds the program of an agent: a path as it stands, a name in `PATH`; and whether what its `#!` line names
 //! exists too. Used wherever an agent is started
-//! or looked for. A folder of `PATH` that is relative, or lies in the folder where the agent works, is not
+//! or looked for. A folder of `PATH` that is relative, or leads into the project where the agent works, is not
 //! searched: a project must not bring its own `claude`.
 
 use std::ffi::OsStr;
@@ -58,10 +58,13 @@ pub(crate) fn search(
     if name.is_empty() || name.contains(['/', '\0']) {
         return (None, None);
     }
+    let own = not_in.map(project_of);
     for folder in std::env::split_paths(path) {
-        let is_own = not_in.is_some_and(|cwd| cwd.is_absolute() && folder.starts_with(cwd));
+        let is_own = own.as_ref().is_some_and(|own| {
+            folder.starts_with(own) || folder.canonicalize().is_ok_and(|real| real.starts_with(own))
+        });
         // Everything lies in the root: an agent that works there brings nothing that is not there.
-        let is_root = not_in.is_some_and(|cwd| cwd.parent().is_none());
+        let is_root = own.as_ref().is_some_and(|own| own.parent().is_none());
         if !folder.is_absolute() || (is_own && !is_root) {
             continue;
         }
@@ -74,6 +77,18 @@ pub(crate) fn search(
         }
     }
     (None, refused)
+}
+
+/// The project that a folder belongs to, links followed: its repository, or the folder. A repository that holds
+/// the home, as some have for their settings, is none.
+fn project_of(cwd: &Path) -> PathBuf {
+    let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let home = home.map(|home| home.canonicalize().unwrap_or(home));
+    let holds_home = |folder: &Path| home.as_ref().is_some_and(|home| home.starts_with(folder));
+    let mut above = cwd.ancestors();
+    let repository = above.find(|folder| folder.join(".git").exists() && !holds_home(folder));
+    repository.map_or_else(|| cwd.clone(), Path::to_owned)
 }
 
 /// What to do to have a program.
@@ -117,6 +132,27 @@ mod tests {
         let path = path.unwrap();
         assert_eq!(search("claude", &path, Some(&project)), (Some(outside), None));
         assert_eq!(search("claude", OsStr::new(".:bin:"), Some(&project)), (None, None));
+    }
+
+    #[test]
+    fn a_folder_that_leads_into_the_project_by_a_link_is_not_searched() {
+        let home = tempfile::tempdir().unwrap();
+        let project = home.path().join("project");
+        put(&project.join("bin"), "claude", 0o755);
+        std::fs::create_dir_all(project.join(".git")).unwrap();
+        std::fs::create_dir_all(project.join("sub")).unwrap();
+        let link = home.path().join("link");
+        std::os::unix::fs::symlink(project.join("bin"), &link).unwrap();
+        let other = home.path().join("other");
+        std::os::unix::fs::symlink(&project, &other).unwrap();
+        for cwd in [project.clone(), project.join("sub"), other.clone()] {
+            for path in [&link, &other.join("bin"), &project.join("bin")] {
+                assert_eq!(search("claude", path.as_os_str(), Some(&cwd)), (None, None));
+            }
+        }
+        assert!(
+            search("claude", link.as_os_str(), Some(home.path().join("x").as_path())).0.is_some()
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! ```ignore
 //! let environment = Environment::of_agent(Keys::of_program(&name), &spec.env);
 //! let program = program::resolve(&name, &environment, &spec.cwd)?;
-//! let command = CommandLine::new(program, environment, &spec.cwd).args(["--acp"]);
+//! let command = CommandLine::new(program, environment, &spec.cwd).args(["--acp"]).limits(spec.resources);
 //! let mut running = process::start(&command, request.turn)?;   // a StartError becomes a TurnError
 //! let (stdin, stdout, stderr) = (running.stdin.take(), running.stdout.take(), running.stderr.take());
 //! // … `pipes::feed`, `pipes::read` and `pipes::tail` serve them from threads of their own …
@@ -14,6 +14,7 @@
 //! A [`Running`] that is dropped ends everything at once, without the polite word.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -22,7 +23,8 @@ use tertulia_dialect::stream::{ErrorClass, Exit, TurnError};
 
 use super::environment::Environment;
 use super::holder::Holder;
-use crate::Containment;
+use super::supervisor::{Link, Pipes};
+use crate::{Containment, Overuse, ResourceLimits};
 
 /// The largest pipe that Linux gives to everybody.
 #[cfg(target_os = "linux")]
@@ -45,6 +47,7 @@ pub(crate) struct CommandLine {
     pub(crate) args: Vec<OsString>,
     pub(crate) environment: Environment,
     pub(crate) cwd: PathBuf,
+    pub(crate) limits: ResourceLimits,
 }
 
 /// Why a program was not started.
@@ -65,16 +68,23 @@ pub(crate) enum StartError {
         program.display()
     )]
     LongArgument { program: PathBuf, index: usize, length: usize },
-    #[error("argument {index} of {} holds a zero byte; take it out", program.display())]
+    #[error("argument {index} of {} contains a NUL byte; remove it", program.display())]
     ZeroByte { program: PathBuf, index: usize },
     #[error("{message}")]
     NotAllowed { message: Box<str> },
-    #[error("{what}: {error}; see to the room and the rights of the temporary folder")]
+    #[error("{what}: {error}; check the free space and permissions of the temporary folder")]
     Files { what: &'static str, error: std::io::Error },
     #[error("everything is being ended, and nothing is started any more; ask again in a new run")]
     Ending,
     #[error("{} could not be started: {error}; run it manually to see why", program.display())]
     Spawn { program: PathBuf, error: std::io::Error },
+}
+
+impl StartError {
+    /// Whether there is no such program. Else it is there and cannot be used.
+    pub(crate) fn is_missing(&self) -> bool {
+        matches!(self, Self::Missing { .. } | Self::NoFile { .. })
+    }
 }
 
 impl From<StartError> for TurnError {
@@ -95,13 +105,21 @@ impl CommandLine {
     pub(crate) fn new(program: PathBuf, environment: Environment, cwd: &Path) -> Self {
         // The program is looked for from where we are, and started from where it works.
         let cwd = std::path::absolute(cwd).unwrap_or_else(|_| cwd.to_owned());
-        Self { program, args: Vec::new(), environment, cwd }
+        let limits = ResourceLimits::default();
+        Self { program, args: Vec::new(), environment, cwd, limits }
     }
 
     /// Appends arguments.
     #[must_use]
     pub(crate) fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// Sets what it may use of the machine.
+    #[must_use]
+    pub(crate) fn limits(mut self, limits: ResourceLimits) -> Self {
+        self.limits = limits;
         self
     }
 
@@ -129,7 +147,10 @@ pub(crate) struct Running {
     pub(crate) stdin: Option<ChildStdin>,
     pub(crate) stdout: Option<ChildStdout>,
     pub(crate) stderr: Option<ChildStderr>,
+    /// The program, or its supervisor.
     child: Child,
+    /// To the supervisor, where there is one.
+    link: Option<Link>,
     exit: Option<Exit>,
     holder: Holder,
     left_behind: Option<usize>,
@@ -147,29 +168,64 @@ pub(crate) fn start_held(
     forced: Option<Containment>,
 ) -> Result<Running, StartError> {
     command.check()?;
-    let holder = Holder::new(turn, forced);
-    let mut line = holder.wrap(&command.program, &command.args);
-    line.env_clear().envs(command.environment.iter()).env("PWD", &command.cwd);
-    let (name, value) = holder.mark();
-    line.env(name, value).current_dir(&command.cwd);
-    line.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let spawned = holder.spawn(&mut line).ok_or(StartError::Ending).and_then(|spawned| {
-        spawned.map_err(|error| StartError::Spawn { program: command.program.clone(), error })
-    });
-    let mut child = spawned.inspect_err(|_| holder.release())?;
-    if let Some(stdout) = &child.stdout {
+    let holder = Holder::new(turn, &command.limits, forced);
+    let spawned = match holder.supervise(&command.program, &command.args, command.limits) {
+        Some(line) => spawn_supervised(command, &holder, line),
+        None => spawn_alone(command, &holder),
+    };
+    let (child, pipes, link) = spawned.inspect_err(|_| holder.release())?;
+    let (stdin, stdout, stderr) = pipes;
+    if let Some(stdout) = &stdout {
         widen(stdout);
     }
     tracing::debug!(program = %command.program.display(), pid = child.id(), turn, "started");
-    Ok(Running {
-        stdin: child.stdin.take(),
-        stdout: child.stdout.take(),
-        stderr: child.stderr.take(),
-        child,
-        exit: None,
-        holder,
-        left_behind: None,
-    })
+    Ok(Running { stdin, stdout, stderr, child, link, exit: None, holder, left_behind: None })
+}
+
+type Spawned =
+    (Child, (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>), Option<Link>);
+
+/// Starts a program as a child of our own.
+fn spawn_alone(command: &CommandLine, holder: &Holder) -> Result<Spawned, StartError> {
+    let mut line = holder.wrap(&command.program, &command.args);
+    set_surroundings(&mut line, command);
+    let (name, value) = holder.mark();
+    line.env(name, value);
+    line.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = spawn(command, holder, line, None)?;
+    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    Ok((child, pipes, None))
+}
+
+/// Starts a program below a supervisor, which gets its pipes through a socket.
+fn spawn_supervised(
+    command: &CommandLine,
+    holder: &Holder,
+    mut line: Command,
+) -> Result<Spawned, StartError> {
+    let opened = Link::open();
+    let refused = |error| StartError::Spawn { program: command.program.clone(), error };
+    let (link, Pipes { stdin, stdout, stderr }, theirs) = opened.map_err(refused)?;
+    set_surroundings(&mut line, command);
+    line.stdin(Stdio::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = spawn(command, holder, line, link.handle())?;
+    Ok((child, (Some(stdin), Some(stdout), Some(stderr)), Some(link)))
+}
+
+/// Starts what was made ready. The command goes with it, and so do our copies of its descriptors.
+fn spawn(
+    command: &CommandLine,
+    holder: &Holder,
+    mut line: Command,
+    link: Option<UnixStream>,
+) -> Result<Child, StartError> {
+    let spawned = holder.spawn(&mut line, link).ok_or(StartError::Ending)?;
+    spawned.map_err(|error| StartError::Spawn { program: command.program.clone(), error })
+}
+
+fn set_surroundings(line: &mut Command, command: &CommandLine) {
+    line.env_clear().envs(command.environment.iter()).env("PWD", &command.cwd);
+    line.current_dir(&command.cwd);
 }
 
 /// Gives the pipe as much room as one may have. Gemini ends without waiting until its last lines are
@@ -194,13 +250,35 @@ impl Running {
     pub(crate) fn poll(&mut self) -> Option<Exit> {
         if self.exit.is_none() {
             self.holder.look();
-            self.exit = match self.child.try_wait() {
-                Ok(status) => status.map(exit_of),
-                // Somebody else waited for it: it is gone, and how is not known.
-                Err(_) => Some(Exit::Signal(0)),
-            };
+            self.exit = self.heard_exit();
         }
         self.exit
+    }
+
+    /// How the program ended, as its supervisor says, or as we see where it has none or none any more.
+    fn heard_exit(&mut self) -> Option<Exit> {
+        if let Some(link) = &mut self.link {
+            let known = link.agent;
+            link.hear();
+            if let Some(pid) = link.agent.filter(|_| known.is_none()) {
+                self.holder.hold_program(pid);
+            }
+            if link.exit.is_some() || !link.is_closed {
+                return link.exit;
+            }
+        }
+        match self.child.try_wait() {
+            // A supervisor that was told to end everything, and left no word of the program, has killed it.
+            Ok(Some(status)) if self.link.is_some() && status.success() => Some(Exit::Signal(9)),
+            Ok(status) => status.map(exit_of),
+            // Somebody else waited for it: it is gone, and how is not known.
+            Err(_) => Some(Exit::Signal(0)),
+        }
+    }
+
+    /// The limit that it passed, if that is why it was ended.
+    pub(crate) fn overuse(&self) -> Option<Overuse> {
+        self.link.as_ref().and_then(|link| link.overuse)
     }
 
     /// Ends all that is left: a polite word, and after `grace` the end. Gives how many processes were
@@ -216,7 +294,12 @@ impl Running {
             left_behind = self.holder.others().len();
         }
         if (!is_gone || left_behind > 0) && !grace.is_zero() {
-            self.holder.terminate(self.child.id());
+            let program = match &self.link {
+                // Not to the supervisor; what is below it is known without its number.
+                Some(link) => link.agent,
+                None => Some(self.child.id()),
+            };
+            self.holder.terminate(program);
             self.wait_until_empty(grace);
             if !is_gone && self.exit.is_some() {
                 left_behind = self.holder.others().len();
@@ -244,12 +327,23 @@ impl Running {
         }
     }
 
+    /// Lets the supervisor end everything. Gives whether it did.
+    fn dismiss(&mut self) -> bool {
+        let Some(link) = &mut self.link else { return false };
+        let is_closed = link.close(KILL_WAIT);
+        self.poll();
+        is_closed && self.child.wait().is_ok_and(|status| status.success())
+    }
+
     fn kill(&mut self) {
+        if self.dismiss() {
+            return;
+        }
         let until = Instant::now() + KILL_WAIT;
         loop {
             // Again and again: what is being killed may start another one.
             self.holder.kill();
-            if self.exit.is_none() {
+            if self.exit.is_none() || self.link.is_some() {
                 // It fails only where the process is gone already.
                 let _ = self.child.kill();
             }

@@ -44,13 +44,15 @@ pub(super) fn run(
     let mut hearing = Hearing::new(parser, stream, spec.limits, listener);
 
     let ended = attend(&mut running, chunks.as_ref(), clock, cancel, &mut hearing);
-    // Asked before the end is made: what it is then is our doing.
+    // Asked before we end it: what it does and says after that is its reaction to us, as an agent whose tool we
+    // ended takes that for a result and goes on to an answer.
     let exit = running.poll();
+    let has_succeeded = hearing.has_succeeded();
     let left_behind = running.end(spec.timeouts.grace);
     if let Some(chunks) = chunks {
         drain(&chunks, &mut hearing);
     }
-    let exit = verdict_exit(ended, exit, hearing.has_succeeded());
+    let exit = verdict_exit(ended, exit, has_succeeded);
     let output =
         hearing.finish(exit, &stderr.text(), |output| transcript::correct(output, &command));
     let output = verdict::explain(output, ended, exit, &spec.timeouts, stream);
@@ -81,7 +83,7 @@ fn attend(
             clock.answer();
         }
         if running.poll().is_some() {
-            return Ended::ByItself;
+            return running.overuse().map_or(Ended::ByItself, Ended::OverResources);
         }
         if cancel.is_cancelled() {
             return Ended::Cancelled;
@@ -106,8 +108,8 @@ fn drain(chunks: &Receiver<Vec<u8>>, hearing: &mut Hearing<'_>) {
 }
 
 /// The exit that the verdict is made by. A program that we ended did not end as it would have: one that
-/// had said that it succeeded is taken at its word, any other one was ended by a signal, even if it
-/// answers that with 0.
+/// had said before that it succeeded is taken at its word, any other one was ended by a signal, even if it
+/// answers that with success and 0.
 fn verdict_exit(ended: Ended, exit: Option<Exit>, has_succeeded: bool) -> Exit {
     const TERMINATED: Exit = Exit::Signal(15);
     match ended {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tertulia_dialect::stream::{AgentStream, ErrorClass, Exit, TurnError, TurnOutput};
 
-use crate::{Ended, Timeout, Timeouts, TurnReport};
+use crate::{Ended, Overuse, Resource, Timeout, Timeouts, TurnReport};
 
 /// The report of a turn of which nothing was started.
 pub(crate) fn not_started(error: TurnError, ended: Ended) -> TurnReport {
@@ -25,6 +25,7 @@ pub(super) fn explain(
     let said = match ended {
         Ended::ByItself => by_itself(error, exit, &output),
         Ended::Cancelled => TurnError { class: ErrorClass::Cancelled, message: CANCELLED.into() },
+        Ended::OverResources(overuse) => over_resources(overuse),
         Ended::OverLimit => TurnError { class: ErrorClass::Limit, message: OVER_LIMIT.into() },
         // It said why it failed, and only its end was late.
         Ended::TimedOut(Timeout::AfterFinal) => error,
@@ -40,6 +41,24 @@ pub(super) fn explain(
 pub(crate) const CANCELLED: &str = "it was cancelled";
 /// The word for a turn that was ended because it wrote too much.
 pub(crate) const OVER_LIMIT: &str = "it wrote more than is kept of an answer, and was ended";
+
+/// The failure of a turn whose processes used too much: names the setting.
+pub(crate) fn over_resources(overuse: Overuse) -> TurnError {
+    let Overuse { resource, used, limit } = overuse;
+    let megabytes = |bytes: u64| bytes / (1024 * 1024);
+    let message = match resource {
+        Resource::Processes => {
+            format!("it ran {used} processes at once, and `max_processes` allows {limit}")
+        }
+        Resource::Memory => format!(
+            "it used {} MB of memory, and `max_memory_mb` allows {}",
+            megabytes(used),
+            megabytes(limit)
+        ),
+    };
+    let advice = "raise it for this member, or under [limits] for the team, if it needs more";
+    TurnError { class: ErrorClass::Limit, message: format!("{message}; {advice}").into() }
+}
 
 fn by_itself(mut error: TurnError, exit: Exit, output: &TurnOutput) -> TurnError {
     if error.class != ErrorClass::Crash {

@@ -176,7 +176,7 @@ fn where_nobody_can_answer_the_turn_ends_and_says_so() {
     assert_eq!(report.ended, Ended::NeedsPerson);
     let (class, message) = error_of(&report);
     assert_eq!(class, ErrorClass::Refused);
-    assert!(message.contains("a person is needed"), "{message}");
+    assert!(message.contains("the agent asks for permission: "), "{message}");
     assert!(message.contains("rm -r build"), "{message}");
     assert_eq!(report.output.partial_text.as_deref(), Some("I will."));
     let told = stage.note("told");

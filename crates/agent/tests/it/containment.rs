@@ -66,20 +66,26 @@ fn a_cancel_ends_the_whole_tree() {
 #[test]
 fn who_is_left_when_the_program_hears_the_polite_word_is_counted() {
     let deaf = "trap \"\" TERM HUP; echo $$ >\"$OUT/deaf\"; while :; do sleep 0.05; done";
-    for containment in CONTAINMENTS {
-        for (main, count) in [("exec sleep 300", 1..=2), ("while :; do sleep 0.05; done", 0..=0)] {
-            let trap = if count.contains(&0) { "trap '' TERM\n" } else { "" };
-            let stage = Stage::new(&format!("{trap}setsid sh -c '{deaf}' &\n{main}"));
-            let mut spec = text(&stage);
-            if trap.is_empty() {
-                spec.timeouts.grace = Duration::from_secs(10);
-            }
-            let report = play_until("deaf", &stage, &spec, containment);
-            // One that had to be killed itself has left nobody behind. The deaf one may have a child.
-            assert!(count.contains(&report.left_behind), "{report:?}");
-            assert!(!is_alive(&stage.note("deaf")));
+    let check = |containment, main: &str, is_deaf: bool| {
+        let trap = if is_deaf { "trap '' TERM\n" } else { "" };
+        let stage = Stage::new(&format!("{trap}setsid sh -c '{deaf}' &\n{main}"));
+        let mut spec = text(&stage);
+        if !is_deaf {
+            spec.timeouts.grace = Duration::from_secs(10);
         }
-    }
+        let report = play_until("deaf", &stage, &spec, containment);
+        // One that had to be killed itself has left nobody behind. The deaf one may have a child.
+        let count = if is_deaf { 0..=0 } else { 1..=2 };
+        assert!(count.contains(&report.left_behind), "{report:?}");
+        assert!(!is_alive(&stage.note("deaf")));
+    };
+    // All at once: those that are polite wait for the deaf one as long as they may.
+    std::thread::scope(|scope| {
+        for containment in CONTAINMENTS {
+            scope.spawn(move || check(containment, "exec sleep 300", false));
+            scope.spawn(move || check(containment, "while :; do sleep 0.05; done", true));
+        }
+    });
 }
 
 #[test]
@@ -118,6 +124,25 @@ fn an_agent_that_hears_the_polite_word_may_tidy_up() {
         assert_eq!(stage.note("tidy"), "tidy\n");
         // It ended with 0, and yet it did not answer.
         assert_eq!(stage::failure(&report), ("cancelled", "it was cancelled"));
+    }
+}
+
+#[test]
+fn what_an_agent_answers_to_a_cancel_is_no_answer() {
+    // Its tool ends before it does, so it goes on as if the tool had come to its end.
+    let start = r#"{"type":"system","subtype":"init","session_id":"s-1","model":"m-1"}"#;
+    let result = r#"{"type":"result","subtype":"success","is_error":false,"result":"Slept.","session_id":"s-1"}"#;
+    for containment in CONTAINMENTS {
+        let stage = Stage::new(&format!(
+            "echo '{start}'\nanswer() {{ echo '{result}'; exit 0; }}\ntrap answer TERM\n\
+             echo >\"$OUT/ready\"\nwhile :; do sleep 0.05; done",
+        ));
+        let mut spec = stage.spec(AgentKind::Claude);
+        spec.timeouts.grace = Duration::from_secs(20);
+        let report = play_until("ready", &stage, &spec, containment);
+        assert_eq!(report.ended, Ended::Cancelled);
+        assert_eq!(stage::failure(&report), ("cancelled", "it was cancelled"));
+        assert_eq!(report.output.final_text, None);
     }
 }
 
@@ -245,7 +270,7 @@ fn what_a_killed_run_of_ours_left_behind_is_ended_by_the_next() {
 fn leaving(test: &str, part: impl Fn(Containment)) {
     const FORCED: &str = "STAGE_CONTAINMENT";
     let path = ("PATH", "/usr/local/bin:/usr/bin:/bin");
-    for number in ["0", "1"] {
+    for number in ["0", "1", "2"] {
         if stage::is_in_own_process(test, &[path, (FORCED, number)]) {
             let number: usize = std::env::var(FORCED).unwrap().parse().unwrap();
             return part(CONTAINMENTS[number]);

@@ -68,7 +68,7 @@ fn garbage_around_an_answer_does_not_hide_it() {
 fn an_exit_with_0_and_without_a_final_event_is_a_failure() {
     check(&claude(&format!("echo '{CLAUDE_START}'")), "crash", "exit code 0 without a final event");
     check(&claude("exit 0"), "crash", "exit code 0 without a final event");
-    check(&text("exit 0"), "empty", "without a text");
+    check(&text("exit 0"), "empty", "without any output");
 }
 
 #[test]

@@ -24,3 +24,4 @@ mod recorder;
 mod scripts;
 mod stage;
 mod starting;
+mod supervisor;

@@ -95,6 +95,7 @@ pub(crate) fn spec(kind: AgentKind) -> AgentSpec {
             grace: Duration::from_millis(300),
         },
         limits: Limits::default(),
+        resources: tertulia_agent::ResourceLimits::default(),
     }
 }
 

@@ -11,9 +11,14 @@ use tertulia_agent::{
 };
 use tertulia_dialect::stream::{Limits, StreamEvent};
 
-/// Both, where this machine allows both.
-pub(crate) const CONTAINMENTS: [Containment; 2] =
-    [Containment::ControlGroup, Containment::Descendants];
+/// All, where this machine allows all.
+pub(crate) const CONTAINMENTS: [Containment; 3] =
+    [Containment::ControlGroup, Containment::Supervisor, Containment::Descendants];
+
+/// Lets turns of this process be supervised from now on.
+pub(crate) fn set_supervisor() {
+    tertulia_agent::set_supervisor(Path::new(env!("CARGO_BIN_EXE_tertulia-supervisor")));
+}
 
 /// One script, its working folder and the folder it writes its notes to (`$OUT`).
 pub(crate) struct Stage {
@@ -52,7 +57,13 @@ impl Stage {
                 grace: Duration::from_millis(500),
             },
             limits: Limits::default(),
+            resources: tertulia_agent::ResourceLimits::default(),
         }
+    }
+
+    /// Whether a program exists on this machine.
+    pub(crate) fn has(path: &str) -> bool {
+        Path::new(path).is_file()
     }
 
     pub(crate) fn out(&self, name: &str) -> PathBuf {
@@ -144,6 +155,7 @@ pub(crate) fn request(prompt: &str) -> TurnRequest<'_> {
 
 /// Runs a turn to its end.
 pub(crate) fn play(spec: &AgentSpec, prompt: &str) -> TurnReport {
+    set_supervisor();
     run(spec, &request(prompt), &CancelToken::new(), &mut Ear::default())
 }
 
@@ -153,6 +165,7 @@ pub(crate) fn play_held_by(
     spec: &AgentSpec,
     cancel: &CancelToken,
 ) -> TurnReport {
+    set_supervisor();
     run_held_by(containment, spec, &request("go"), cancel, &mut Ear::default())
 }
 

@@ -99,7 +99,7 @@ fn a_zero_byte_in_an_argument_is_refused() {
     let stage = Stage::new("");
     let mut spec = text(&stage);
     spec.args.push("a\0b".into());
-    check(&spec, &["zero byte"]);
+    check(&spec, &["NUL byte"]);
 }
 
 #[test]

@@ -23,6 +23,7 @@ fn ask(models: &FakeModels, content: &str) -> TurnReport {
         permissions: Permissions::Read,
         timeouts: Timeouts::default(),
         limits: Limits::default(),
+        resources: tertulia_agent::ResourceLimits::default(),
     };
     let messages = serde_json::json!({ "messages": [{ "role": "user", "content": content }] });
     let body = messages.to_string();

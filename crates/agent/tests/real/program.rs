@@ -74,6 +74,7 @@ impl Program {
             permissions: Permissions::Read,
             timeouts: Timeouts { total: Duration::from_secs(90), ..Timeouts::default() },
             limits: tertulia_dialect::stream::Limits::default(),
+            resources: tertulia_agent::ResourceLimits::default(),
         }
     }
 

@@ -139,7 +139,7 @@ fn check_success(text: FinalText, is_cut: bool, exit: Exit) -> Result<FinalText,
         let message = format!("it said that it succeeded, and then {}", said_exit(exit));
         Err(TurnError::new(ErrorClass::Crash, message))
     } else if text.text.trim().is_empty() {
-        Err(TurnError::new(ErrorClass::Empty, "the turn ended well, without a text"))
+        Err(TurnError::new(ErrorClass::Empty, "finished without any output"))
     } else if is_cut {
         Err(TurnError::new(ErrorClass::Limit, "the answer is longer than what is kept of it"))
     } else {

@@ -16,6 +16,9 @@ const TOOLS_MAX: usize = 4096;
 /// Ids longer than this are not remembered.
 const ID_BYTES_MAX: usize = 1024;
 
+/// What an agent says about a tool that was not allowed is kept up to this length.
+const REASON_BYTES_MAX: usize = 4096;
+
 /// The state of one turn.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
@@ -204,6 +207,11 @@ impl Turn {
 
     /// A tool was not allowed; told once for a call.
     pub(super) fn tool_denied(&mut self, denied: DeniedTool, out: Out<'_>) {
+        let denied = DeniedTool {
+            id: cut(denied.id, ID_BYTES_MAX),
+            name: cut(denied.name, ID_BYTES_MAX),
+            reason: denied.reason.map(|reason| cut(reason, REASON_BYTES_MAX)),
+        };
         let is_known = self.denied_tools.iter().any(|known| known.id == denied.id);
         if !is_known && self.denied_tools.len() < TOOLS_MAX {
             self.denied_tools.push(denied.clone());
@@ -308,6 +316,15 @@ impl Turn {
     pub(super) fn into_partial_text(self) -> Option<String> {
         Some(self.text).filter(|text| !text.is_empty())
     }
+}
+
+/// The beginning of a text, with the number of bytes that are missing.
+fn cut(text: Box<str>, bytes_max: usize) -> Box<str> {
+    let Some(rest) = text.len().checked_sub(bytes_max).filter(|rest| *rest > 0) else {
+        return text;
+    };
+    let kept = text.get(..text.floor_char_boundary(bytes_max)).unwrap_or_default();
+    format!("{kept}… ({} bytes more)", rest + bytes_max - kept.len()).into()
 }
 
 fn has_words(text: &str) -> bool {

@@ -267,7 +267,7 @@ fn a_success_without_a_text_is_empty() {
 started aad1505c claude-opus-5-5
 usage 23228 0 0 34 0 of the turn
 cost 0.09359200000000001 of the session
-=> empty: the turn ended well, without a text
+=> empty: finished without any output
 "#,
     );
 }

@@ -246,7 +246,7 @@ fn a_refusal_leaves_no_trace_but_an_empty_turn() {
         r#"
 started 01a1e080 -
 usage 13929 0 0 17 0 of the session
-=> empty: the turn ended well, without a text
+=> empty: finished without any output
 "#,
     );
 }

@@ -64,7 +64,7 @@ const EMPTY_TEXT: &str = r#"
 text " \n"
 text ends
 success Stated
-=> empty: the turn ended well, without a text
+=> empty: finished without any output
    so far " \n"
 "#;
 

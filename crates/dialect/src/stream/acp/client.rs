@@ -64,6 +64,8 @@ pub struct AcpChoice {
     pub name: Box<str>,
     /// Whether it allows.
     pub allows: bool,
+    /// Whether it holds from now on, and not for this call alone.
+    pub is_lasting: bool,
 }
 
 impl AcpClient {
@@ -195,8 +197,11 @@ impl Acp {
         each(options.ok_or(Unparsed::WrongShape)?, |option| {
             let [id, name, kind] = pick(option, &["optionId", "name", "kind"])?.values();
             let id = word(id).ok_or(Unparsed::WrongShape)?;
-            let allows = plain(kind).is_some_and(|kind| kind.starts_with("allow"));
-            choices.push(AcpChoice { name: text(name).unwrap_or_default().into(), id, allows });
+            let kind = plain(kind);
+            let allows = kind.is_some_and(|kind| kind.starts_with("allow"));
+            let is_lasting = kind.is_some_and(|kind| kind.ends_with("_always"));
+            let name = text(name).unwrap_or_default().into();
+            choices.push(AcpChoice { id, name, allows, is_lasting });
             Ok(())
         })?;
         self.tools.start(&call, turn, out);

@@ -1,0 +1,231 @@
+//! The supervisor itself: starts the agent, waits for it and for its orphans, watches the limits, and ends
+//! everything below it when the socket to our program closes. It runs in a process of its own.
+
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::process::{ChildStdin, ExitCode, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::process::{Signal, WaitOptions, WaitStatus};
+use tertulia_dialect::stream::Exit;
+
+use super::link::{Saying, receive};
+use super::order::Order;
+use crate::process::control_group::ControlGroup;
+use crate::process::limits::Meter;
+use crate::process::proc_table::{self, Row};
+
+/// The time between two looks at the limits.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How long is tried to end everything. Only what hangs in the kernel, or runs as another user, takes longer
+/// than a moment.
+const END_MAX: Duration = Duration::from_secs(10);
+const PAUSE_FIRST: Duration = Duration::from_millis(1);
+const PAUSE_LAST: Duration = Duration::from_millis(50);
+
+/// What happens to a supervisor.
+enum Event {
+    /// A child died: the agent, or an orphan of it.
+    Dead(u32, WaitStatus),
+    /// Everything is to be ended.
+    Closed,
+}
+
+/// Runs the supervisor: 0 if nothing is left below it.
+pub(super) fn run(arguments: &[std::ffi::OsString]) -> ExitCode {
+    let Some(order) = Order::parse(arguments) else { return ExitCode::from(2) };
+    let is_clean = adopt_orphans().and_then(|()| {
+        let link = UnixStream::from(std::io::stdin().as_fd().try_clone_to_owned()?);
+        Ok(Keeper::new(order, link).run())
+    });
+    match is_clean {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) | Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// Makes this process the parent of all orphans below it, in a session without a terminal.
+fn adopt_orphans() -> std::io::Result<()> {
+    rustix::process::setsid()?;
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_child_subreaper, set_dumpable_behavior};
+        let _ = std::fs::write("/proc/self/comm", "tertulia-turn");
+        set_child_subreaper(Some(rustix::process::getpid()))?;
+        // The agent may not look into this process.
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
+    Ok(())
+}
+
+struct Keeper {
+    order: Order,
+    group: Option<ControlGroup>,
+    link: UnixStream,
+    meter: Meter,
+}
+
+impl Keeper {
+    fn new(order: Order, link: UnixStream) -> Self {
+        let group = order.group.as_deref().map(ControlGroup::at);
+        let meter = Meter::new(order.limits, group.as_ref());
+        Self { order, group, link, meter }
+    }
+
+    /// Gives whether nothing is left.
+    fn run(mut self) -> bool {
+        let Some(agent) = self.start() else { return true };
+        Saying::Started(agent).say(&self.link);
+        let (sender, events) = channel();
+        let reaper = sender.clone();
+        let threads = self.link.try_clone().and_then(|link| {
+            std::thread::Builder::new().spawn(move || reap(&reaper))?;
+            std::thread::Builder::new().spawn(move || await_close(link, &sender))
+        });
+        if threads.is_ok() {
+            self.attend(agent, &events);
+        }
+        let is_clean = self.end_all();
+        if let Some(group) = &self.group {
+            group.remove();
+        }
+        is_clean
+    }
+
+    /// Starts the agent with the pipes that were sent. What cannot be started is told as a shell would.
+    fn start(&self) -> Option<u32> {
+        let [stdin, stdout, stderr] = receive(&self.link)?;
+        let told = stderr.try_clone();
+        let mut command = self.order.command();
+        command.stdin(Stdio::from(stdin)).stdout(Stdio::from(stdout)).stderr(Stdio::from(stderr));
+        match command.spawn() {
+            Ok(child) => Some(child.id()),
+            Err(error) => {
+                if let Ok(told) = told {
+                    use std::io::Write;
+                    let line = format!("{}: {error}\n", self.order.program.display());
+                    let _ = ChildStdin::from(told).write_all(line.as_bytes());
+                }
+                let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+                let code = if is_missing { 127 } else { 126 };
+                Saying::Ended(Exit::Code(code)).say(&self.link);
+                None
+            }
+        }
+    }
+
+    /// Watches until everything is to be ended.
+    fn attend(&mut self, agent: u32, events: &Receiver<Event>) {
+        let mut looked = Instant::now();
+        let mut is_over = false;
+        loop {
+            match events.recv_timeout(LOOK_EVERY.saturating_sub(looked.elapsed())) {
+                Ok(Event::Dead(pid, status)) if pid == agent => {
+                    // A limit that the kernel keeps may have been the reason.
+                    is_over = is_over || self.look();
+                    Saying::Ended(exit_of(status)).say(&self.link);
+                }
+                Ok(Event::Dead(..)) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(Event::Closed) | Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if !is_over && looked.elapsed() >= LOOK_EVERY {
+                is_over = self.look();
+                looked = Instant::now();
+            } else if is_over {
+                looked = Instant::now();
+            }
+        }
+    }
+
+    /// Looks at the limits, and ends everything where one is passed.
+    fn look(&mut self) -> bool {
+        let below = || self.below();
+        let Some(overuse) = self.meter.look(below) else { return false };
+        Saying::Over(overuse).say(&self.link);
+        self.end_all();
+        true
+    }
+
+    /// All processes of the turn that live.
+    fn below(&self) -> Vec<Row> {
+        match &self.group {
+            Some(group) => group.rows(),
+            None => proc_table::rows_below(std::process::id()),
+        }
+    }
+
+    /// Kills everything until nothing is left. Gives whether it is.
+    fn end_all(&self) -> bool {
+        let until = Instant::now() + END_MAX;
+        let mut pause = PAUSE_FIRST;
+        loop {
+            // What is being killed may have started another one: the table is read again and again.
+            let inside = self.group.as_ref().map_or(0, ControlGroup::kill);
+            for row in proc_table::rows_below(std::process::id()) {
+                proc_table::signal(row.identity, Signal::KILL);
+            }
+            // A process that forks and exits again and again can be missing in every table that is read, but its
+            // chain always ends at a child of ours, and the kernel knows whether there is one.
+            if inside == 0 && has_no_child() {
+                return true;
+            }
+            if Instant::now() >= until {
+                return false;
+            }
+            let next = Instant::now() + pause;
+            while Instant::now() < next && !has_no_child() {
+                for child in proc_table::own_children() {
+                    proc_table::signal(child.identity, Signal::KILL);
+                }
+                std::thread::yield_now();
+            }
+            pause = (pause * 2).min(PAUSE_LAST);
+        }
+    }
+}
+
+/// Whether this process has no child, dead ones included. Then it has no descendant either: orphans are given to
+/// it before their parent is gone.
+fn has_no_child() -> bool {
+    use rustix::process::{WaitId, WaitIdOptions};
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(rustix::process::waitid(WaitId::All, options), Err(Errno::CHILD))
+}
+
+/// Waits for the agent and for all orphans. Without a child there is no descendant either, and so no orphan to
+/// come.
+fn reap(events: &Sender<Event>) {
+    loop {
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) => {
+                let pid = pid.as_raw_nonzero().get().unsigned_abs();
+                if events.send(Event::Dead(pid, status)).is_err() {
+                    return;
+                }
+            }
+            Ok(None) | Err(Errno::INTR) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// Waits until our program closes its half, or is gone.
+fn await_close(mut link: UnixStream, events: &Sender<Event>) {
+    let mut byte = [0];
+    while let Err(error) = link.read(&mut byte) {
+        if error.kind() != std::io::ErrorKind::Interrupted {
+            break;
+        }
+    }
+    let _ = events.send(Event::Closed);
+}
+
+fn exit_of(status: WaitStatus) -> Exit {
+    match status.exit_status() {
+        Some(code) => Exit::Code(code),
+        None => Exit::Signal(status.terminating_signal().unwrap_or(0)),
+    }
+}

@@ -1,0 +1,229 @@
+//! The socket between us and a supervisor. We send it the agent's three pipes; it says what becomes of the
+//! agent, one line each. It is told to end everything by closing our half.
+
+use std::io::{IoSlice, IoSliceMut, PipeReader, PipeWriter, Read, Write};
+use std::mem::MaybeUninit;
+use std::net::Shutdown;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{ChildStderr, ChildStdin, ChildStdout};
+use std::time::{Duration, Instant};
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags,
+};
+use tertulia_dialect::stream::Exit;
+
+use crate::{Overuse, Resource};
+
+/// A supervisor says a few lines; more is not one.
+const HEARD_BYTES_MAX: usize = 4096;
+
+/// What a supervisor says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Saying {
+    /// The agent runs, as this process.
+    Started(u32),
+    /// The agent ended.
+    Ended(Exit),
+    /// The turn used too much and is being ended.
+    Over(Overuse),
+}
+
+impl Saying {
+    fn to_line(self) -> String {
+        match self {
+            Self::Started(pid) => format!("started {pid}\n"),
+            Self::Ended(Exit::Code(code)) => format!("code {code}\n"),
+            Self::Ended(Exit::Signal(signal)) => format!("signal {signal}\n"),
+            Self::Over(Overuse { resource: Resource::Processes, used, limit }) => {
+                format!("processes {used} {limit}\n")
+            }
+            Self::Over(Overuse { resource: Resource::Memory, used, limit }) => {
+                format!("memory {used} {limit}\n")
+            }
+        }
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let (word, value) = (words.next()?, words.next()?);
+        let over = |resource, limit: Option<&str>| {
+            let (used, limit) = (value.parse().ok()?, limit?.parse().ok()?);
+            Some(Self::Over(Overuse { resource, used, limit }))
+        };
+        match word {
+            "started" => value.parse().ok().map(Self::Started),
+            "code" => value.parse().ok().map(|code| Self::Ended(Exit::Code(code))),
+            "signal" => value.parse().ok().map(|signal| Self::Ended(Exit::Signal(signal))),
+            "processes" => over(Resource::Processes, words.next()),
+            "memory" => over(Resource::Memory, words.next()),
+            _ => None,
+        }
+    }
+
+    /// Says it. Where nobody listens any more, the next read finds that out.
+    pub(super) fn say(self, mut link: &UnixStream) {
+        let _ = link.write_all(self.to_line().as_bytes());
+    }
+}
+
+/// Our half of the socket, and what was heard on it.
+#[derive(Debug)]
+pub(crate) struct Link {
+    stream: UnixStream,
+    heard: Vec<u8>,
+    /// The agent's process.
+    pub(crate) agent: Option<u32>,
+    pub(crate) exit: Option<Exit>,
+    pub(crate) overuse: Option<Overuse>,
+    /// The supervisor is gone.
+    pub(crate) is_closed: bool,
+}
+
+/// Our ends of the agent's pipes.
+#[derive(Debug)]
+pub(crate) struct Pipes {
+    pub(crate) stdin: ChildStdin,
+    pub(crate) stdout: ChildStdout,
+    pub(crate) stderr: ChildStderr,
+}
+
+impl Link {
+    /// Makes the socket and the pipes, and sends the agent's ends. Gives the supervisor's half, which has to
+    /// be its standard input.
+    pub(crate) fn open() -> std::io::Result<(Self, Pipes, OwnedFd)> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let (stdin, our_stdin): (PipeReader, PipeWriter) = std::io::pipe()?;
+        let (our_stdout, stdout) = std::io::pipe()?;
+        let (our_stderr, stderr) = std::io::pipe()?;
+        send(&ours, &[stdin.into(), stdout.into(), stderr.into()])?;
+        ours.set_nonblocking(true)?;
+        let pipes = Pipes {
+            stdin: OwnedFd::from(our_stdin).into(),
+            stdout: OwnedFd::from(our_stdout).into(),
+            stderr: OwnedFd::from(our_stderr).into(),
+        };
+        let (heard, agent, exit, overuse) = (Vec::new(), None, None, None);
+        let link = Self { stream: ours, heard, agent, exit, overuse, is_closed: false };
+        Ok((link, pipes, theirs.into()))
+    }
+
+    /// Another handle of our half, for whoever ends everything at once.
+    pub(crate) fn handle(&self) -> Option<UnixStream> {
+        self.stream.try_clone().ok()
+    }
+
+    /// Reads what has been said since.
+    pub(crate) fn hear(&mut self) {
+        let mut buffer = [0; 512];
+        while !self.is_closed {
+            match self.stream.read(&mut buffer) {
+                Ok(0) => self.is_closed = true,
+                Ok(length) => self.note(buffer.get(..length).unwrap_or_default()),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
+                Err(_) => self.is_closed = true,
+            }
+        }
+    }
+
+    /// Tells the supervisor to end everything. Gives whether it is gone before the time is up.
+    pub(crate) fn close(&mut self, time: Duration) -> bool {
+        let until = Instant::now() + time;
+        let _ = self.stream.shutdown(Shutdown::Write);
+        let _ = self.stream.set_nonblocking(false);
+        while !self.is_closed {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || self.stream.set_read_timeout(Some(left)).is_err() {
+                break;
+            }
+            self.hear();
+        }
+        self.is_closed
+    }
+
+    fn note(&mut self, bytes: &[u8]) {
+        self.heard.extend_from_slice(bytes);
+        while let Some(end) = self.heard.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.heard.drain(..=end).collect();
+            match Saying::parse(String::from_utf8_lossy(&line).trim_end()) {
+                Some(Saying::Started(pid)) => self.agent = Some(pid),
+                Some(Saying::Ended(exit)) => self.exit = Some(exit),
+                Some(Saying::Over(overuse)) => self.overuse = Some(overuse),
+                None => tracing::debug!("a supervisor said something else"),
+            }
+        }
+        self.heard.truncate(HEARD_BYTES_MAX);
+    }
+}
+
+/// Sends the agent's ends of its pipes.
+fn send(link: &UnixStream, files: &[OwnedFd; 3]) -> std::io::Result<()> {
+    let files = files.each_ref().map(OwnedFd::as_fd);
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    ancillary.push(SendAncillaryMessage::ScmRights(&files));
+    rustix::net::sendmsg(link, &[IoSlice::new(b"p")], &mut ancillary, SendFlags::empty())?;
+    Ok(())
+}
+
+/// Receives them. `None` where something else came.
+pub(super) fn receive(link: &UnixStream) -> Option<[OwnedFd; 3]> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let mut buffer = [IoSliceMut::new(&mut byte)];
+    rustix::net::recvmsg(link, &mut buffer, &mut ancillary, RecvFlags::empty()).ok()?;
+    let mut files = Vec::new();
+    for message in ancillary.drain() {
+        if let RecvAncillaryMessage::ScmRights(received) = message {
+            files.extend(received);
+        }
+    }
+    for file in &files {
+        rustix::io::fcntl_setfd(file, rustix::io::FdFlags::CLOEXEC).ok()?;
+    }
+    files.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_understood() {
+        let over = |resource| Saying::Over(Overuse { resource, used: 12, limit: 11 });
+        for saying in [
+            Saying::Started(7),
+            Saying::Ended(Exit::Code(3)),
+            Saying::Ended(Exit::Signal(9)),
+            over(Resource::Processes),
+            over(Resource::Memory),
+        ] {
+            assert_eq!(Saying::parse(saying.to_line().trim_end()), Some(saying));
+        }
+        for line in ["", "started", "started x", "memory 1", "hello 1"] {
+            assert_eq!(Saying::parse(line), None, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn pipes_arrive_at_the_other_end() {
+        let (mut link, mut pipes, theirs) = Link::open().unwrap();
+        let theirs = UnixStream::from(theirs);
+        let [stdin, stdout, stderr] = receive(&theirs).unwrap();
+        PipeWriter::from(stdout).write_all(b"out").unwrap();
+        drop((stdin, stderr));
+        let mut said = String::new();
+        pipes.stdout.read_to_string(&mut said).unwrap();
+        assert_eq!(said, "out");
+        Saying::Started(5).say(&theirs);
+        link.hear();
+        assert_eq!((link.agent, link.is_closed), (Some(5), false));
+        drop(theirs);
+        link.hear();
+        assert!(link.is_closed);
+    }
+}
