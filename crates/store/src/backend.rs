@@ -1,14 +1,16 @@
 //! What a database has to do for [`SessionStore`](crate::SessionStore): the smallest set of calls, each
 //! atomic. SQLite, PostgreSQL and memory each implement it; nobody else calls it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tertulia_session::{ChainLink, EntryId};
 
 use crate::hold::Hold;
+use crate::import::LeftBehind;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::Batch;
+use crate::redacting::Remains;
 use crate::row::Row;
 use crate::search::{CANDIDATES_MAX, Candidate, Question};
 use crate::{SessionId, StoreError};
@@ -34,7 +36,12 @@ pub(crate) struct Head {
     pub(crate) seq: Seq,
     pub(crate) tail: Option<EntryId>,
     pub(crate) link: ChainLink,
+    /// The folder of the project that it belongs to.
+    pub(crate) project: Option<String>,
 }
+
+/// How many bytes of entries are looked at, about, while a search ranks them.
+const CANDIDATE_BYTES_MAX: u64 = 32 << 20;
 
 /// Entries that have all terms of a question, the newest first, and whether there are more.
 #[derive(Debug, Default)]
@@ -46,12 +53,21 @@ pub(crate) struct Candidates {
 impl Candidates {
     /// What an index found: the ids of sessions and the entries, one more than are ever looked at if
     /// there are more.
-    pub(crate) fn of(mut found: Vec<(String, Row)>) -> Self {
-        let more = found.len() > CANDIDATES_MAX;
-        found.truncate(CANDIDATES_MAX);
-        let candidate =
-            |(session, row): (String, Row)| Candidate::of(SessionId::parse(&session).ok()?, row);
-        Self { found: found.into_iter().filter_map(candidate).collect(), more }
+    pub(crate) fn of(found: impl IntoIterator<Item = (String, Row)>) -> Self {
+        let mut candidates = Self::default();
+        let (mut looked_at, mut bytes) = (0, 0);
+        for (session, row) in found {
+            if looked_at == CANDIDATES_MAX || bytes > CANDIDATE_BYTES_MAX {
+                candidates.more = true;
+                break;
+            }
+            looked_at += 1;
+            bytes += row.record.bytes;
+            if let Ok(session) = SessionId::parse(&session) {
+                candidates.found.extend(Candidate::of(session, row));
+            }
+        }
+        candidates
     }
 }
 
@@ -91,8 +107,12 @@ pub(crate) trait Backend: Send + Sync {
         id: &SessionId,
         created_at: i64,
         state: State,
+        project: Option<&str>,
         first: Batch,
     ) -> Result<(), StoreError>;
+
+    /// Says which project a session belongs to.
+    fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<(), StoreError>;
 
     /// Appends as [`plan`](crate::plan::plan) says, in one transaction, and purges what redactions
     /// hide. Returns once it is on disk.
@@ -122,14 +142,46 @@ pub(crate) trait Backend: Send + Sync {
     /// The open sessions that a filter asks for, most recently changed first.
     fn heads(&self, filter: &ListFilter) -> Result<Vec<Head>, StoreError>;
 
-    /// Shows an imported session under this id; [`StoreError::SessionExists`] if it is taken.
-    fn publish(&self, imported: &SessionId, id: &SessionId) -> Result<(), StoreError>;
+    /// Shows imported sessions under their ids, all or none; [`StoreError::SessionExists`] names an id
+    /// that is taken.
+    fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<(), StoreError>;
 
-    /// Imports that nobody has touched since this moment, or that claim to be from after `until`.
-    fn forgotten_imports(&self, since: i64, until: i64) -> Result<Vec<SessionId>, StoreError>;
+    /// Holds a number for as long as this process imports; `false` if another one holds it.
+    fn hold_imports(&self, number: u64) -> Result<bool, StoreError>;
 
-    /// Takes a session away, with its terms in the search index.
+    /// Lets go of a number.
+    fn release_imports(&self, number: u64);
+
+    /// What killed imports and deletions left.
+    fn left_behind(&self) -> Result<LeftBehind, StoreError>;
+
+    /// Deletes what killed imports and deletions left, in small steps that let others write.
+    fn delete_left_behind(&self) -> Result<(), StoreError>;
+
+    /// How many entries a session must have at least and the link of the last of them, where the store
+    /// notes that apart from the entries.
+    fn anchor(&self, _id: &SessionId) -> Result<Option<(Seq, ChainLink)>, StoreError> {
+        Ok(None)
+    }
+
+    /// Hides a session and deletes its entries and their terms in the search index. One that an interrupted
+    /// deletion hid under this id goes with it. The hidden session stays until [`forget_deleted`](Self::forget_deleted).
     fn delete(&self, id: &SessionId) -> Result<(), StoreError>;
+
+    /// Whether an interrupted deletion hid a session of this id.
+    fn is_half_deleted(&self, id: &SessionId) -> Result<bool, StoreError>;
+
+    /// Ends a deletion: nothing is left of the session then, not even its id.
+    fn forget_deleted(&self, id: &SessionId) -> Result<(), StoreError>;
+
+    /// Makes sure that bytes which were purged or deleted are in no file of the database any more; what may
+    /// still hold them.
+    fn scrub(&self) -> Result<Vec<Remains>, StoreError>;
+
+    /// Copies of the database that a migration left beside it.
+    fn old_copies(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
 
     /// Notes how many tokens entries have. Entries that are not there, or purged, are passed over.
     fn know_counts(
@@ -163,8 +215,8 @@ pub(crate) trait Backend: Send + Sync {
         Ok(Some(Hold::unknown()))
     }
 
-    /// Copies the database into a new file while others go on writing; `false` if it has no way of its
-    /// own.
+    /// Copies the database into an empty file while others go on writing; `false` if it has no way of
+    /// its own.
     fn copy_to(&self, file: &Path) -> Result<bool, StoreError>;
 }
 
@@ -174,7 +226,10 @@ pub(crate) fn newest_first<K: Copy + Ord>(
     heads: impl Iterator<Item = (Head, K)>,
     filter: &ListFilter,
 ) -> Vec<Head> {
-    let takes = |(head, _): &(Head, K)| filter.takes(head.id.as_str(), head.updated_at);
+    let takes = |(head, _): &(Head, K)| {
+        filter.takes(head.id.as_str(), head.updated_at)
+            && filter.project.takes(head.project.as_deref())
+    };
     let mut heads: Vec<_> = heads.filter(takes).collect();
     heads.sort_by_key(|(head, key)| std::cmp::Reverse((head.updated_at, *key)));
     heads.into_iter().map(|(head, _)| head).take(filter.limit.unwrap_or(usize::MAX)).collect()

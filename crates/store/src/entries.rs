@@ -50,6 +50,11 @@ impl<'s> Entries<'s> {
         Ok(Self { store, session: session.clone(), page, after, last: head.seq })
     }
 
+    /// The entries of a branch that was opened, as they are stored.
+    pub(crate) fn collected(&self) -> impl Iterator<Item = &Row> {
+        self.page.iter()
+    }
+
     fn next_page(&mut self) -> Result<(), StoreError> {
         if self.after >= self.last {
             return Ok(());

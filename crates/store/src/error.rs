@@ -11,7 +11,7 @@ use crate::{InvalidSessionId, InvalidTitle, SessionId};
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// No session has this id.
-    #[error("there is no session {0}; `tertulia sessions list` shows those that are there")]
+    #[error("there is no session {0}; `tertulia sessions list` lists all")]
     SessionNotFound(SessionId),
     /// A session has this id already.
     #[error("session {0} already exists; use another name")]

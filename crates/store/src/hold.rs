@@ -4,10 +4,12 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
+
+use crate::new_file::is_at;
 
 /// How often a file that is held is looked at again: it may only be being taken away.
 const LOOKS: u32 = 3;
@@ -56,11 +58,12 @@ impl Hold {
     }
 }
 
-/// Whether this is still the file of this path.
-fn is_at(file: &File, path: &Path) -> bool {
-    path.metadata().is_ok_and(|there| {
-        file.metadata().is_ok_and(|here| here.ino() == there.ino() && here.dev() == there.dev())
-    })
+/// Whether nobody holds the file of this path, as far as the system can tell for certain.
+pub(crate) fn is_free(path: &Path) -> bool {
+    match OpenOptions::new().write(true).open(path) {
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+        Ok(file) => file.try_lock().is_ok(),
+    }
 }
 
 /// Takes away the files beside this one, of the same name with another number, that nobody holds.

@@ -1,12 +1,17 @@
 //! A whole log from elsewhere, entry by entry and in constant memory. It fills a session that nobody
-//! sees until it is finished; if it fails or is dropped, nothing is left behind.
+//! sees until it is finished; if it fails or is dropped, nothing is left behind. While a process
+//! imports, it holds a number that its hidden sessions are named by; the system lets go of it when the
+//! process ends, however that happens. Whoever writes to the store next deletes what was left.
+
+use std::sync::Arc;
 
 use tertulia_session::Entry;
 
-use crate::backend::{Backend, State};
+use crate::backend::State;
 use crate::model::{NewRecord, NewSession, SessionInfo};
 use crate::plan::Batch;
 use crate::row::Prepared;
+use crate::salting::SaltKey;
 use crate::store::{chance, now_millis};
 use crate::{SessionId, SessionStore, StoreError};
 
@@ -14,8 +19,58 @@ use crate::{SessionId, SessionStore, StoreError};
 const BATCH_ENTRIES: usize = 1000;
 /// How many bytes of entries wait in memory, about.
 const BATCH_BYTES: usize = 4 << 20;
-/// An import that stored nothing for so long is dead.
-const FORGOTTEN_MILLIS: i64 = 10 * 60 * 1000;
+/// An import of an earlier version, which held no number, that stored nothing for so long is abandoned.
+const SILENT_MILLIS: i64 = 10 * 60 * 1000;
+/// How the names of hidden sessions begin.
+const PREFIX: &str = "importing:";
+
+/// What killed imports and deletions left in a store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftBehind {
+    /// How many sessions.
+    pub sessions: u64,
+    /// How many entries they have.
+    pub entries: u64,
+    /// How many bytes these take.
+    pub bytes: u64,
+}
+
+/// The number that a process holds while it imports.
+pub(crate) struct ImportHold {
+    store: SessionStore,
+    number: u64,
+}
+
+impl ImportHold {
+    /// Holds a new number, after what others left behind was deleted.
+    pub(crate) fn take(store: &SessionStore) -> Result<Arc<Self>, StoreError> {
+        store.backend.delete_left_behind()?;
+        let number = loop {
+            let number = chance();
+            if store.backend.hold_imports(number)? {
+                break number;
+            }
+        };
+        Ok(Arc::new(Self { store: store.clone(), number }))
+    }
+}
+
+impl Drop for ImportHold {
+    fn drop(&mut self) {
+        self.store.backend.release_imports(self.number);
+    }
+}
+
+/// The number that the name of a hidden session was made with; `None` for those of earlier versions.
+pub(crate) fn number_of(hidden: &str) -> Option<u64> {
+    let (number, _) = hidden.strip_prefix(PREFIX)?.split_once(':')?;
+    u64::from_str_radix(number, 16).ok()
+}
+
+/// Whether an import without a number is abandoned, by when it last stored something.
+pub(crate) fn is_silent(updated_at: i64) -> bool {
+    (now_millis() - updated_at).abs() > SILENT_MILLIS
+}
 
 /// An import that goes on.
 pub struct Import {
@@ -23,27 +78,43 @@ pub struct Import {
     session: SessionId,
     waiting: Vec<Prepared>,
     waiting_bytes: usize,
+    salts: SaltKey,
     is_done: bool,
+    project: Option<String>,
+    /// Let go after the session was published or deleted.
+    _hold: Arc<ImportHold>,
 }
 
 impl Import {
-    /// Begins an import. Those that a killed process left behind are taken away first.
+    /// Begins an import.
     pub fn begin(store: &SessionStore) -> Result<Self, StoreError> {
-        let now = now_millis();
-        sweep(&*store.backend, now)?;
-        let session = SessionId::made(now, chance());
-        let nothing = Batch { records: Vec::new(), expected_tail: None };
-        store.backend.create(&session, now, State::Importing, nothing)?;
-        let (waiting, waiting_bytes) = (Vec::new(), 0);
-        Ok(Self { store: store.clone(), session, waiting, waiting_bytes, is_done: false })
+        Self::under(&ImportHold::take(store)?)
     }
 
-    /// Takes the next entry.
-    pub fn push(&mut self, entry: Entry) -> Result<(), StoreError> {
+    /// Says which project the session will belong to; without a call it is none.
+    pub fn set_project(&mut self, project: Option<String>) {
+        self.project = project;
+    }
+
+    /// Begins one of several imports of this process.
+    pub(crate) fn under(hold: &Arc<ImportHold>) -> Result<Self, StoreError> {
+        let store = hold.store.clone();
+        let session = SessionId::parse(&format!("{PREFIX}{:016x}:{:016x}", hold.number, chance()))?;
+        let nothing = Batch { records: Vec::new(), expected_tail: None };
+        store.backend.create(&session, now_millis(), State::Importing, None, nothing)?;
+        let (waiting, waiting_bytes) = (Vec::new(), 0);
+        let (_hold, salts, project) = (Arc::clone(hold), SaltKey::fresh(), None);
+        let is_done = false;
+        Ok(Self { store, session, waiting, waiting_bytes, salts, is_done, project, _hold })
+    }
+
+    /// Takes the next entry. One with text and without a salt gets one.
+    pub fn push(&mut self, mut entry: Entry) -> Result<(), StoreError> {
+        self.salts.salt(&mut entry);
         self.push_new(entry.into())
     }
 
-    /// Takes the next entry, with what is known of it.
+    /// Takes the next entry as it is, with what is known of it.
     pub fn push_new(&mut self, new: NewRecord) -> Result<(), StoreError> {
         // Made ready at once: what waits is then as small as it will be on disk, and its size known.
         let prepared = Prepared::new(&self.session, new).map_err(StoreError::unnamed)?;
@@ -55,7 +126,8 @@ impl Import {
         Ok(())
     }
 
-    fn flush(&mut self) -> Result<(), StoreError> {
+    /// Stores what waits.
+    pub(crate) fn flush(&mut self) -> Result<(), StoreError> {
         self.waiting_bytes = 0;
         let records = std::mem::take(&mut self.waiting);
         if records.is_empty() {
@@ -66,27 +138,44 @@ impl Import {
         Ok(())
     }
 
+    /// The session as it stands, while nobody else sees it.
+    pub(crate) fn hidden(&self) -> &SessionId {
+        &self.session
+    }
+
     /// Shows the session under its id, or under one that is made.
-    pub fn finish(mut self, new: &NewSession) -> Result<SessionInfo, StoreError> {
-        self.flush()?;
+    pub fn finish(self, new: &NewSession) -> Result<SessionInfo, StoreError> {
         let made = || SessionId::made(now_millis(), chance());
         let id = new.id.clone().unwrap_or_else(made);
-        self.store.backend.publish(&self.session, &id)?;
-        self.is_done = true;
-        self.store.info(&id)
+        let store = self.store.clone();
+        Self::finish_all(vec![(self, id.clone())])?;
+        store.info(&id)
+    }
+
+    /// Shows several sessions at once, each under its id: all or none.
+    pub(crate) fn finish_all(mut imports: Vec<(Self, SessionId)>) -> Result<(), StoreError> {
+        for (import, _) in &mut imports {
+            import.flush()?;
+            if import.project.is_some() {
+                // Nobody sees the session yet, so nobody sees it in another project.
+                import.store.backend.set_project(&import.session, import.project.as_deref())?;
+            }
+        }
+        let Some((first, _)) = imports.first() else { return Ok(()) };
+        let pairs: Vec<(SessionId, SessionId)> =
+            imports.iter().map(|(import, id)| (import.session.clone(), id.clone())).collect();
+        first.store.backend.publish(&pairs)?;
+        imports.iter_mut().for_each(|(import, _)| import.is_done = true);
+        Ok(())
     }
 }
 
 impl Drop for Import {
     fn drop(&mut self) {
         if !self.is_done {
-            // If this fails too, the next import takes it away.
-            let _ = self.store.backend.delete(&self.session);
+            // If this fails too, whoever writes next deletes it.
+            let deleted = self.store.backend.delete(&self.session);
+            let _ = deleted.and_then(|()| self.store.backend.forget_deleted(&self.session));
         }
     }
-}
-
-fn sweep(backend: &dyn Backend, now: i64) -> Result<(), StoreError> {
-    let forgotten = backend.forgotten_imports(now - FORGOTTEN_MILLIS, now + FORGOTTEN_MILLIS)?;
-    forgotten.iter().try_for_each(|session| backend.delete(session))
 }

@@ -19,13 +19,17 @@ mod copy;
 mod entries;
 mod error;
 mod follow;
+mod fork;
 mod hold;
 mod import;
 mod memory;
 mod model;
+mod new_file;
 mod plan;
 mod postgres;
+mod redacting;
 mod row;
+mod salting;
 mod search;
 mod session_id;
 mod sqlite;
@@ -38,11 +42,14 @@ pub use entries::Entries;
 pub use error::{Outcome, Problem, StoreError};
 pub use follow::Follow;
 pub use hold::Hold;
-pub use import::Import;
+pub use import::{Import, LeftBehind};
 pub use model::{
-    Append, Appended, Damage, Hit, ListFilter, NewRecord, NewSession, Range, SearchQuery,
-    SearchResult, Seq, SessionInfo, Snippet, StoredEntry, TokenCount, Verified,
+    Append, Appended, Damage, Hit, ListFilter, NewRecord, NewSession, ProjectScope, Range,
+    SearchQuery, SearchResult, Seq, SessionInfo, Snippet, StoredEntry, TokenCount, Verified,
 };
+pub use new_file::{NewFile, NewFileError, Readers};
+pub use redacting::{EntryPlace, OldCopies, Redacted, Remains, sources_meta};
+pub use salting::fresh_salt;
 pub use session_id::{InvalidSessionId, SessionId};
 pub use store::SessionStore;
 pub use title::{InvalidTitle, title_of_entry};

@@ -8,8 +8,10 @@ use std::time::Duration;
 use tertulia_session::{ChainLink, EntryId};
 
 use crate::backend::{Backend, Candidates, Head, Indexed, Landmark, State, newest_first};
+use crate::import::LeftBehind;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::{Batch, Known, Tail, plan, what_is_left};
+use crate::redacting::Remains;
 use crate::row::{Encoding, Row};
 use crate::search::{CANDIDATES_MAX, Candidate, Question, index_terms, text_of};
 use crate::store::now_millis;
@@ -34,6 +36,7 @@ struct Session {
     state: State,
     created_at: i64,
     names_parents: bool,
+    project: Option<String>,
     rows: Vec<Row>,
     places: HashMap<EntryId, usize>,
 }
@@ -78,6 +81,7 @@ impl Session {
             seq: last.map_or(0, |row| row.seq),
             tail: last.map(|row| row.record.id.clone()),
             link: last.map_or(ChainLink::START, |row| row.link),
+            project: self.project.clone(),
         }
     }
 
@@ -129,6 +133,7 @@ impl Backend for MemoryStore {
         id: &SessionId,
         created_at: i64,
         state: State,
+        project: Option<&str>,
         first: Batch,
     ) -> Result<(), StoreError> {
         let mut kept = self.kept();
@@ -141,11 +146,17 @@ impl Backend for MemoryStore {
             state,
             created_at,
             names_parents: false,
+            project: project.map(str::to_owned),
             rows: Vec::new(),
             places: HashMap::new(),
         };
         session.append(id, first)?;
         kept.sessions.insert(id.clone(), session);
+        Ok(())
+    }
+
+    fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<(), StoreError> {
+        self.kept().get_mut(id)?.project = project.map(str::to_owned);
         Ok(())
     }
 
@@ -202,31 +213,52 @@ impl Backend for MemoryStore {
         Ok(newest_first(heads, filter))
     }
 
-    fn publish(&self, imported: &SessionId, id: &SessionId) -> Result<(), StoreError> {
+    fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<(), StoreError> {
         let mut kept = self.kept();
-        if kept.sessions.contains_key(id) {
+        let taken = sessions.iter().find(|(_, id)| kept.sessions.contains_key(id));
+        if let Some((_, id)) = taken {
             return Err(StoreError::SessionExists(id.clone()));
         }
-        let missing = || StoreError::SessionNotFound(imported.clone());
-        let mut session = kept.sessions.remove(imported).ok_or_else(missing)?;
-        session.state = State::Open;
-        kept.sessions.insert(id.clone(), session);
+        for (imported, id) in sessions {
+            let missing = || StoreError::SessionNotFound(imported.clone());
+            let mut session = kept.sessions.remove(imported).ok_or_else(missing)?;
+            session.state = State::Open;
+            kept.sessions.insert(id.clone(), session);
+        }
         Ok(())
     }
 
-    fn forgotten_imports(&self, since: i64, until: i64) -> Result<Vec<SessionId>, StoreError> {
-        let kept = self.kept();
-        let imports = kept.sessions.iter().filter(|(_, one)| one.state == State::Importing);
-        let forgotten = imports
-            .map(|(id, session)| session.head(id))
-            .filter(|head| head.updated_at < since || head.updated_at > until);
-        Ok(forgotten.map(|head| head.id).collect())
+    fn hold_imports(&self, _number: u64) -> Result<bool, StoreError> {
+        Ok(true)
+    }
+
+    fn release_imports(&self, _number: u64) {}
+
+    /// What is in memory is gone with its process.
+    fn left_behind(&self) -> Result<LeftBehind, StoreError> {
+        Ok(LeftBehind::default())
+    }
+
+    fn delete_left_behind(&self) -> Result<(), StoreError> {
+        Ok(())
     }
 
     fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
         let removed = self.kept().sessions.remove(id);
         self.changed.notify_all();
         removed.map(|_| ()).ok_or_else(|| StoreError::SessionNotFound(id.clone()))
+    }
+
+    fn is_half_deleted(&self, _id: &SessionId) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    fn forget_deleted(&self, _id: &SessionId) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn scrub(&self) -> Result<Vec<Remains>, StoreError> {
+        Ok(Vec::new())
     }
 
     fn know_counts(
@@ -260,6 +292,7 @@ impl Backend for MemoryStore {
         let mut sessions: Vec<_> =
             kept.sessions.iter().filter(|(_, session)| session.state == State::Open).collect();
         sessions.retain(|(id, _)| query.session.as_ref().is_none_or(|wanted| wanted == *id));
+        sessions.retain(|(_, session)| query.project.takes(session.project.as_deref()));
         sessions.sort_by_key(|(_, session)| std::cmp::Reverse(session.key));
         let mut found = Vec::new();
         for (id, session) in sessions {

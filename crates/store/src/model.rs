@@ -15,6 +15,18 @@ pub struct NewSession {
     pub id: Option<SessionId>,
 }
 
+/// Which sessions are meant, by the project that they belong to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ProjectScope {
+    /// Sessions of all projects, and those of none.
+    #[default]
+    All,
+    /// Sessions of this project: its folder, exactly as it was stored.
+    Of(String),
+    /// Sessions that belong to no project.
+    Unassigned,
+}
+
 /// Entries to append, all or none.
 #[derive(Clone, Debug, Default)]
 pub struct Append {
@@ -110,6 +122,8 @@ pub struct SessionInfo {
     pub title: Option<String>,
     /// Whether a person gave it that title.
     pub has_own_title: bool,
+    /// The folder of the project that it belongs to, where that is known. No part of the log.
+    pub project: Option<String>,
 }
 
 /// Which sessions are wanted, most recently changed first.
@@ -123,6 +137,8 @@ pub struct ListFilter {
     pub until: Option<Timestamp>,
     /// At most so many.
     pub limit: Option<usize>,
+    /// Of which project.
+    pub project: ProjectScope,
 }
 
 /// What a check of a session found.
@@ -166,6 +182,8 @@ pub struct SearchQuery {
     pub until: Option<Timestamp>,
     /// At most so many; 20 if not said.
     pub limit: Option<usize>,
+    /// Only in sessions of this project.
+    pub project: ProjectScope,
 }
 
 /// What was found, best first.
@@ -229,6 +247,22 @@ impl Append {
 impl From<Entry> for NewRecord {
     fn from(entry: Entry) -> Self {
         Self { entry, count: None }
+    }
+}
+
+impl ProjectScope {
+    /// The sessions of the same project as a session of this one; `None` for one of no project.
+    pub fn same_as(project: Option<&str>) -> Self {
+        project.map_or(Self::Unassigned, |project| Self::Of(project.to_owned()))
+    }
+
+    /// Whether a session of this project is meant.
+    pub fn takes(&self, project: Option<&str>) -> bool {
+        match self {
+            Self::All => true,
+            Self::Of(wanted) => project == Some(wanted),
+            Self::Unassigned => project.is_none(),
+        }
     }
 }
 

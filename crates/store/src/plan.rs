@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use tertulia_session::{ChainLink, Entry, EntryId, EntryIndex, EntryKind, RecordHash};
+use tertulia_session::{ChainLink, EntryId, EntryIndex, EntryKind, Fields, RecordHash};
 
 use crate::model::{Append, Appended, Seq, StoredEntry};
 use crate::row::{Prepared, Record, Row};
@@ -67,6 +67,11 @@ impl Batch {
         let prepare = |new| Prepared::new(session, new);
         let records = entries.into_iter().map(prepare).collect::<Result<_, _>>()?;
         Ok(Self { records, expected_tail })
+    }
+
+    /// Whether it hides something.
+    pub(crate) fn redacts(&self) -> bool {
+        self.records.iter().any(|prepared| prepared.redacts.is_some())
     }
 
     /// About how many bytes it writes.
@@ -145,8 +150,9 @@ fn check_tail(session: &SessionId, tail: &Tail, batch: &Batch) -> Result<(), Sto
 }
 
 /// What is to stand in the place of each entry of a log that is hidden and has its bytes still, and the
-/// entry, where it can be read. A damaged target is overwritten like any other.
-pub(crate) fn what_is_left(rows: Vec<Row>) -> Vec<(Seq, Option<Entry>, Record)> {
+/// record that is there, where it can be read. A damaged target is overwritten like any other. Only one
+/// record is expanded at a time.
+pub(crate) fn what_is_left(rows: Vec<Row>) -> Vec<(Seq, Option<Record>, Record)> {
     let mut kept: BTreeMap<Seq, (Record, Option<Seq>)> = BTreeMap::new();
     let mut damaged = Vec::new();
     let mut log: Vec<StoredEntry> = Vec::with_capacity(rows.len());
@@ -154,7 +160,7 @@ pub(crate) fn what_is_left(rows: Vec<Row>) -> Vec<(Seq, Option<Entry>, Record)> 
         let seq = row.seq;
         kept.insert(seq, (row.record.clone(), row.parent));
         match row.decode() {
-            Ok(stored) => log.push(stored),
+            Ok(stored) => log.push(without_text(stored)),
             Err(_) => damaged.push(seq),
         }
     }
@@ -163,8 +169,7 @@ pub(crate) fn what_is_left(rows: Vec<Row>) -> Vec<(Seq, Option<Entry>, Record)> 
         let stored = log.binary_search_by_key(&seq, |stored| stored.seq).ok();
         let entry = stored.and_then(|place| log.get(place)).map(|stored| stored.entry.clone());
         if let (Some(entry), Some((record, _))) = (entry, kept.get(&seq)) {
-            let record = record.purged(&entry, &by);
-            left.push((seq, Some(entry), record));
+            left.push((seq, Some(record.clone()), record.purged(&entry, &by)));
         }
     }
     let redactions = redactions(&log);
@@ -175,6 +180,23 @@ pub(crate) fn what_is_left(rows: Vec<Row>) -> Vec<(Seq, Option<Entry>, Record)> 
         left.push((seq, None, record.purged(&record.shell(parent), by)));
     }
     left
+}
+
+/// An entry without what is said in it: whether it is hidden does not follow from that.
+fn without_text(mut stored: StoredEntry) -> StoredEntry {
+    let entry = &mut stored.entry;
+    if !matches!(
+        entry.kind,
+        EntryKind::Redaction(_)
+            | EntryKind::Purged(_)
+            | EntryKind::CompactionSummary(_)
+            | EntryKind::BranchSummary(_)
+    ) {
+        entry.kind = EntryKind::Custom(None);
+    }
+    entry.meta = None;
+    entry.unknown = Fields::NONE;
+    stored
 }
 
 /// What is hidden in a log and still has its bytes, and the redaction that hides it: the targets, and

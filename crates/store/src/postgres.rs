@@ -25,6 +25,7 @@ mod link;
 mod purge;
 mod read;
 mod schema;
+mod sweep;
 mod thread;
 mod trouble;
 mod words;
@@ -38,8 +39,10 @@ use std::time::Duration;
 use tertulia_session::EntryId;
 
 use crate::backend::{Backend, Candidates, Head, Indexed, Landmark, State};
+use crate::import::LeftBehind;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::Batch;
+use crate::redacting::Remains;
 use crate::row::Row;
 use crate::search::Question;
 use crate::store::chance;
@@ -118,6 +121,12 @@ impl PostgresStore {
             read::rows(link, &name, way, from, limit).await
         })
     }
+
+    /// The keys of sessions of this id that a deletion hid.
+    fn hidden(&self, id: &SessionId) -> Result<Vec<i64>, StoreError> {
+        let name = id.clone();
+        self.read(Some(id), async move |link: &mut Link| change::hidden(link, &name).await)
+    }
 }
 
 impl Backend for PostgresStore {
@@ -130,11 +139,20 @@ impl Backend for PostgresStore {
         id: &SessionId,
         created_at: i64,
         state: State,
+        project: Option<&str>,
         first: Batch,
     ) -> Result<(), StoreError> {
         let (name, made_by) = (id.clone(), chance().cast_signed());
+        let born = change::Born { created_at, state, project: project.map(str::to_owned) };
         self.change(Some(id), async move |link: &mut Link| {
-            change::create(link, &name, made_by, (created_at, state), &first).await
+            change::create(link, &name, made_by, &born, &first).await
+        })
+    }
+
+    fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<(), StoreError> {
+        let (name, project) = (id.clone(), project.map(str::to_owned));
+        self.change(Some(id), async move |link: &mut Link| {
+            change::set_project(link, &name, project.as_deref()).await
         })
     }
 
@@ -178,35 +196,86 @@ impl Backend for PostgresStore {
         self.read(None, async move |link: &mut Link| read::heads(link, State::Open, &filter).await)
     }
 
-    fn publish(&self, imported: &SessionId, id: &SessionId) -> Result<(), StoreError> {
-        let (from, to) = (imported.clone(), id.clone());
-        let key =
-            self.read(Some(imported), async move |link: &mut Link| change::key(link, &from).await)?;
-        let from = imported.clone();
-        self.change(Some(id), async move |link: &mut Link| {
-            change::publish(link, key, &from, &to).await
+    fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<(), StoreError> {
+        let names: Vec<SessionId> = sessions.iter().map(|(imported, _)| imported.clone()).collect();
+        let keys = self.read(None, async move |link: &mut Link| {
+            let mut keys = Vec::with_capacity(names.len());
+            for name in &names {
+                keys.push(change::key(link, name).await?);
+            }
+            Ok(keys)
+        })?;
+        let sessions = sessions.to_vec();
+        self.change(None, async move |link: &mut Link| {
+            let keys = keys.iter().copied();
+            link.transaction(async |link: &mut Link| {
+                for (key, (imported, id)) in keys.zip(&sessions) {
+                    change::publish(link, key, imported, id).await?;
+                }
+                Ok(())
+            })
+            .await
         })
     }
 
-    fn forgotten_imports(&self, since: i64, until: i64) -> Result<Vec<SessionId>, StoreError> {
-        self.read(None, async move |link: &mut Link| {
-            let all = ListFilter::default();
-            let mut imports = read::heads(link, State::Importing, &all).await?;
-            imports.retain(|head| head.updated_at < since || head.updated_at > until);
-            imports.extend(read::heads(link, State::Deleting, &all).await?);
-            Ok(imports.into_iter().map(|head| head.id).collect())
+    fn hold_imports(&self, number: u64) -> Result<bool, StoreError> {
+        self.thread.run(async move |hub: Rc<Hub>| {
+            let held = sweep::hold(&hub, number).await;
+            held.map_err(|trouble| trouble.changing(hub.place(), None))
         })
+    }
+
+    fn release_imports(&self, number: u64) {
+        // If the thread is gone, so is the connection.
+        let _ = self.thread.run(async move |hub: Rc<Hub>| {
+            hub.holds.borrow_mut().remove(&number);
+            Ok(())
+        });
+    }
+
+    fn left_behind(&self) -> Result<LeftBehind, StoreError> {
+        self.read(None, async |link: &mut Link| sweep::measure(link).await)
+    }
+
+    fn delete_left_behind(&self) -> Result<(), StoreError> {
+        self.change(None, async |link: &mut Link| sweep::sweep(link).await)
     }
 
     fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
         let name = id.clone();
-        let key =
-            self.read(Some(id), async move |link: &mut Link| change::key(link, &name).await)?;
-        let name = id.clone();
-        self.change(Some(id), async move |link: &mut Link| change::hide(link, key, &name).await)?;
-        let some = async move |link: &mut Link| change::delete_some(link, key).await;
-        while self.change(Some(id), some)? {}
+        let key = self.read(Some(id), async move |link: &mut Link| change::key(link, &name).await);
+        match key {
+            Ok(key) => {
+                let name = id.clone();
+                let hide = async move |link: &mut Link| change::hide(link, key, &name).await;
+                self.change(Some(id), hide)?;
+            }
+            // An interrupted deletion may have hidden it.
+            Err(StoreError::SessionNotFound(_)) if self.is_half_deleted(id)? => {}
+            Err(error) => return Err(error),
+        }
+        for key in self.hidden(id)? {
+            let some = async move |link: &mut Link| change::delete_some(link, key).await;
+            while self.change(Some(id), some)? {}
+        }
         Ok(())
+    }
+
+    fn is_half_deleted(&self, id: &SessionId) -> Result<bool, StoreError> {
+        Ok(!self.hidden(id)?.is_empty())
+    }
+
+    fn forget_deleted(&self, id: &SessionId) -> Result<(), StoreError> {
+        self.hidden(id)?.into_iter().try_for_each(|key| {
+            self.change(Some(id), async move |link: &mut Link| change::forget(link, key).await)
+        })
+    }
+
+    fn scrub(&self) -> Result<Vec<Remains>, StoreError> {
+        self.thread.run(async |hub: Rc<Hub>| {
+            let cleaned = chores::clean(&hub).await;
+            cleaned.map_err(|trouble| trouble.reading(hub.place(), None))
+        })
     }
 
     fn know_counts(

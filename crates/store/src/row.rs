@@ -14,6 +14,10 @@ use crate::{Problem, SessionId, StoreError};
 const PLAIN_BYTES_MAX: usize = 4096;
 /// How large a record may be.
 pub(crate) const RECORD_BYTES_MAX: usize = 256 << 20;
+/// So large a record may always become when it is expanded; a larger one only so many times as large as
+/// it is stored. A file of a few kilobytes must not claim gigabytes.
+const EXPANDED_BYTES: usize = 16 << 20;
+const EXPANDED_TIMES: usize = 16;
 /// How long an id may be.
 const ID_BYTES_MAX: usize = 1024;
 /// Fast, and near the best ratio for texts of a few kilobytes.
@@ -147,9 +151,19 @@ fn compressed(json: Vec<u8>) -> (Encoding, Vec<u8>) {
         return (Encoding::Plain, json);
     }
     match zstd::bulk::compress(&json, LEVEL) {
-        Ok(small) if small.len() < json.len() => (Encoding::Zstd, small),
+        Ok(mut small) if small.len() < json.len() && json.len() <= expanded_max(&small) => {
+            // It was given as much room as what does not become smaller, and may wait for others.
+            small.shrink_to_fit();
+            (Encoding::Zstd, small)
+        }
         _ => (Encoding::Plain, json),
     }
+}
+
+/// How large a compressed record may become.
+fn expanded_max(compressed: &[u8]) -> usize {
+    let times = compressed.len().saturating_mul(EXPANDED_TIMES);
+    EXPANDED_BYTES.max(times).min(RECORD_BYTES_MAX)
 }
 
 /// What a redaction leaves has the hash of what was there in its column, so its own stands behind it.
@@ -184,7 +198,14 @@ impl Record {
             Encoding::Purged => return unsealed(&self.body),
             Encoding::Zstd => {
                 let size = usize::try_from(self.bytes).unwrap_or(usize::MAX);
-                zstd::bulk::decompress(&self.body, size.min(RECORD_BYTES_MAX))
+                let max = expanded_max(&self.body);
+                if size > max {
+                    return Err(format!(
+                        "it claims {size} bytes, expanded from {}; a record of this size may have {max}",
+                        self.body.len()
+                    ));
+                }
+                zstd::bulk::decompress(&self.body, size)
                     .map_err(|error| format!("its record cannot be decompressed ({error})"))?
             }
         };
@@ -236,6 +257,7 @@ impl Record {
             timestamp: self.time.map(Timestamp::from_millis),
             run_id: None,
             meta: None,
+            salt: None,
             unknown: Fields::NONE,
         }
     }
@@ -255,6 +277,7 @@ impl Record {
             timestamp: entry.timestamp.clone(),
             run_id: None,
             meta: None,
+            salt: None,
             unknown: Fields::NONE,
         };
         let json = EntryRecord::new(&left).to_json();

@@ -2,17 +2,26 @@
 //! commit; one connection writes and takes appends in groups, readers have connections of their own
 //! and never wait. Several processes may use one file.
 
+pub(crate) mod backup;
+mod check;
 mod connection;
 mod desk;
+mod failure;
+mod heads;
 mod idle;
 mod journal;
+mod migration_copy;
 mod place;
 mod read;
+mod reserve;
 mod schema;
 mod signal;
+mod sweep;
 mod words;
+mod write;
 mod writer;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,20 +31,23 @@ use tertulia_session::{ChainLink, EntryId};
 
 use crate::backend::{Backend, Candidates, Head, Indexed, Landmark, State, newest_first};
 use crate::hold::Hold;
+use crate::import::LeftBehind;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::Batch;
+use crate::redacting::Remains;
 use crate::row::Row;
 use crate::search::Question;
-use crate::{Problem, SessionId, StoreError};
+use crate::{Outcome, Problem, SessionId, StoreError};
 
 use connection::Purpose;
 use desk::{Desk, Request};
-use read::{SEQ_BITS, SessionRow, state_code};
+use failure::Failure;
+use heads::all_heads;
+use read::SessionRow;
 use signal::Signal;
-use writer::Writer;
+use sweep::Unpublished;
+use writer::{Writer, lock};
 
-/// How many entries of a session are taken away in one transaction.
-const DELETE_CHUNK: usize = 1000;
 /// How many connections for reading are kept.
 const READERS_KEPT: usize = 8;
 
@@ -46,8 +58,22 @@ pub(crate) struct SqliteStore {
     /// Opened when something is written for the first time: who only reads needs none.
     writer: Mutex<Option<Arc<Writer>>>,
     signal: Arc<Signal>,
+    /// The numbers that imports of this store hold.
+    imports: Mutex<HashMap<u64, Hold>>,
+    role: Role,
     /// Dropped last, after every connection.
     _registered: Registered,
+}
+
+/// What a file is opened as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// A store like any other.
+    Store,
+    /// A backup that is being made.
+    Part,
+    /// A backup that is read. Nothing is created beside it.
+    Frozen,
 }
 
 /// Counts the stores that this process has open.
@@ -86,9 +112,45 @@ impl SqliteStore {
             drop(writing);
             connection = connection::open(&path, Purpose::Reading)?;
         }
-        let readers = Mutex::new(vec![connection]);
-        let writer = Mutex::new(None);
-        Ok(Self { path, readers, writer, signal: Arc::default(), _registered: registered })
+        schema::check(&connection, &path)?;
+        Ok(Self::of(path, connection, registered, Role::Store))
+    }
+
+    /// Opens the new file of a backup, whose folder need not be fit for a store.
+    pub(crate) fn open_part(path: &Path) -> Result<Self, StoreError> {
+        let (registered, _) = Registered::look_at(path);
+        let mut writing = connection::open(path, Purpose::Writing)?;
+        schema::prepare(&mut writing, path)?;
+        drop(writing);
+        let connection = connection::open(path, Purpose::Reading)?;
+        Ok(Self::of(path.to_owned(), connection, registered, Role::Part))
+    }
+
+    /// Opens a file that nobody writes to. It is only read, and nothing is created beside it.
+    pub(crate) fn open_frozen(path: &Path) -> Result<Self, StoreError> {
+        let (registered, _) = Registered::look_at(path);
+        let connection = connection::open_frozen(path)?;
+        schema::check(&connection, path)?;
+        Ok(Self::of(path.to_owned(), connection, registered, Role::Frozen))
+    }
+
+    fn of(path: PathBuf, reader: Connection, registered: Registered, role: Role) -> Self {
+        Self {
+            path,
+            readers: Mutex::new(vec![reader]),
+            writer: Mutex::new(None),
+            signal: Arc::default(),
+            imports: Mutex::default(),
+            role,
+            _registered: registered,
+        }
+    }
+
+    fn reader(&self) -> Result<Connection, StoreError> {
+        match self.role {
+            Role::Frozen => connection::open_frozen(&self.path),
+            Role::Store | Role::Part => connection::open(&self.path, Purpose::Reading),
+        }
     }
 
     fn writer(&self) -> Result<Arc<Writer>, StoreError> {
@@ -96,9 +158,17 @@ impl SqliteStore {
         if let Some(writer) = &*writer {
             return Ok(Arc::clone(writer));
         }
+        if self.role == Role::Frozen {
+            let problem = Problem::ReadOnly(self.path.display().to_string());
+            let outcome = Outcome::NotStored;
+            return Err(StoreError::SessionWriteFailed { session: None, outcome, problem });
+        }
         let started = Writer::start(&self.path, Arc::clone(&self.signal));
         let started = Arc::new(started.map_err(StoreError::while_writing)?);
         *writer = Some(Arc::clone(&started));
+        if self.role == Role::Store {
+            reserve::create(&self.path);
+        }
         Ok(started)
     }
 
@@ -114,7 +184,7 @@ impl SqliteStore {
         let idle = self.idle_readers().pop();
         let connection = match idle {
             Some(connection) => connection,
-            None => connection::open(&self.path, Purpose::Reading)?,
+            None => self.reader()?,
         };
         let answer = ask(&connection);
         let mut idle = self.idle_readers();
@@ -153,11 +223,30 @@ impl SqliteStore {
     fn change<T>(
         &self,
         session: Option<&SessionId>,
-        change: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        change: impl Fn(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let once = |desk: &mut Desk| desk.transaction(|desk| change(desk.connection()));
+        self.change_by(session, once)
+    }
+
+    /// The same, also on a full disk.
+    fn change_with_reserve<T>(
+        &self,
+        session: Option<&SessionId>,
+        change: impl Fn(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let once = |desk: &mut Desk| desk.transaction(|desk| change(desk.connection()));
+        self.change_by(session, |desk| desk.with_reserve(once))
+    }
+
+    fn change_by<T>(
+        &self,
+        session: Option<&SessionId>,
+        change: impl FnOnce(&mut Desk) -> Result<T, Failure>,
     ) -> Result<T, StoreError> {
         let session = session.cloned();
         self.writer()?.run(|desk: &mut Desk| {
-            let changed = desk.transaction(|desk| change(desk.connection()));
+            let changed = change(desk);
             desk.forget();
             if changed.is_ok() {
                 desk.tidy_journal();
@@ -177,10 +266,21 @@ impl Backend for SqliteStore {
         id: &SessionId,
         created_at: i64,
         state: State,
+        project: Option<&str>,
         first: Batch,
     ) -> Result<(), StoreError> {
         let request = Request { session: id.clone(), batch: first };
-        self.writer()?.run(|desk: &mut Desk| desk.create(&request, created_at, state))
+        self.writer()?.run(|desk: &mut Desk| desk.create(&request, created_at, state, project))
+    }
+
+    fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<(), StoreError> {
+        let (name, project) = (id.clone(), project.map(str::to_owned));
+        let changed = self.change(Some(id), move |connection| {
+            let sql = "UPDATE session SET project = ?2 WHERE id = ?1 AND state <> ?3";
+            let deleting = read::state_code(State::Deleting);
+            connection.execute(sql, params![name.as_str(), project, deleting])
+        })?;
+        if changed == 1 { Ok(()) } else { Err(StoreError::SessionNotFound(id.clone())) }
     }
 
     fn append(&self, id: &SessionId, batch: Batch) -> Result<Appended, StoreError> {
@@ -200,6 +300,7 @@ impl Backend for SqliteStore {
                 seq: newest.as_ref().map_or(0, |one| one.seq),
                 link: newest.as_ref().map_or(ChainLink::START, |one| one.link),
                 tail: newest.map(|one| one.id),
+                project: session.project,
             })
         })
     }
@@ -243,42 +344,97 @@ impl Backend for SqliteStore {
 
     fn heads(&self, filter: &ListFilter) -> Result<Vec<Head>, StoreError> {
         let heads = self.read(|connection| {
-            all_heads(connection, State::Open).map_err(|error| self.failed(&error))
+            let heads = all_heads(connection, State::Open, &filter.project);
+            heads.map_err(|error| self.failed(&error))
         })?;
         Ok(newest_first(heads.into_iter(), filter))
     }
 
-    fn publish(&self, imported: &SessionId, id: &SessionId) -> Result<(), StoreError> {
-        let (from, to) = (imported.clone(), id.clone());
-        let published = self.change(Some(id), move |connection| {
-            let sql =
-                "UPDATE OR IGNORE session SET id = ?2, state = ?3 WHERE id = ?1 AND state = ?4";
-            let states = (state_code(State::Open), state_code(State::Importing));
-            connection.execute(sql, params![from.as_str(), to.as_str(), states.0, states.1])
-        })?;
-        if published == 1 { Ok(()) } else { Err(StoreError::SessionExists(id.clone())) }
+    fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<(), StoreError> {
+        let published = self.change(None, |connection| sweep::publish(connection, sessions))?;
+        published.map_err(|unpublished| match unpublished {
+            Unpublished::Taken(id) => StoreError::SessionExists(id),
+            Unpublished::Gone(id) => StoreError::SessionNotFound(id),
+        })
     }
 
-    fn forgotten_imports(&self, since: i64, until: i64) -> Result<Vec<SessionId>, StoreError> {
-        let (imports, deleted) = self.read(|connection| {
-            let imports = all_heads(connection, State::Importing);
-            let imports = imports.map_err(|error| self.failed(&error))?;
-            let deleted = all_heads(connection, State::Deleting);
-            Ok((imports, deleted.map_err(|error| self.failed(&error))?))
+    fn hold_imports(&self, number: u64) -> Result<bool, StoreError> {
+        let held = Hold::of_file(&sweep::hold_path(&self.path, number));
+        let held = held
+            .map_err(|error| connection::not_a_store(&self.path, error.to_string()))
+            .map_err(StoreError::while_writing)?;
+        let is_held = held.is_some();
+        if let Some(hold) = held {
+            lock(&self.imports).insert(number, hold);
+        }
+        Ok(is_held)
+    }
+
+    fn release_imports(&self, number: u64) {
+        lock(&self.imports).remove(&number);
+    }
+
+    fn left_behind(&self) -> Result<LeftBehind, StoreError> {
+        self.read(|connection| {
+            let keys = sweep::left_keys(connection, &self.path);
+            let left = keys.and_then(|keys| sweep::measure(connection, &keys));
+            left.map_err(|error| self.failed(&error))
+        })
+    }
+
+    fn delete_left_behind(&self) -> Result<(), StoreError> {
+        let keys = self.read(|connection| {
+            sweep::left_keys(connection, &self.path).map_err(|error| self.failed(&error))
         })?;
-        let forgotten = imports
-            .into_iter()
-            .filter(|(head, _)| head.updated_at < since || head.updated_at > until);
-        Ok(forgotten.chain(deleted).map(|(head, _)| head.id).collect())
+        for key in keys {
+            if self.change(None, |connection| sweep::hide_left(connection, key))? {
+                while self.change(None, |connection| sweep::delete_some(connection, key))? {}
+                self.change(None, |connection| sweep::forget(connection, key))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn anchor(&self, id: &SessionId) -> Result<Option<(Seq, ChainLink)>, StoreError> {
+        self.read(|connection| {
+            let key = self.session(connection, id)?.key;
+            let anchor = read::anchor(connection, key);
+            anchor.map_err(|error| connection::unreadable(&self.path, id, &error))
+        })
     }
 
     fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
         let name = id.clone();
         // From here on nobody sees it; its name is free at once.
-        let key = self.change(Some(id), move |connection| hide(connection, &name))?;
-        let key = key.ok_or_else(|| StoreError::SessionNotFound(id.clone()))?;
-        while self.change(Some(id), move |connection| delete_some(connection, key))? {}
+        let keys =
+            self.change_with_reserve(Some(id), |connection| sweep::hide(connection, &name))?;
+        if keys.is_empty() {
+            return Err(StoreError::SessionNotFound(id.clone()));
+        }
+        for key in keys {
+            while self
+                .change_with_reserve(Some(id), |connection| sweep::delete_some(connection, key))?
+            {
+            }
+        }
         Ok(())
+    }
+
+    fn is_half_deleted(&self, id: &SessionId) -> Result<bool, StoreError> {
+        self.read(|connection| sweep::is_hidden(connection, id).map_err(|e| self.failed(&e)))
+    }
+
+    fn forget_deleted(&self, id: &SessionId) -> Result<(), StoreError> {
+        self.change_with_reserve(Some(id), |connection| sweep::forget_hidden(connection, id))
+    }
+
+    fn scrub(&self) -> Result<Vec<Remains>, StoreError> {
+        let is_clean = self.writer()?.run(|desk: &mut Desk| Ok(desk.empty_journal()))?;
+        Ok(if is_clean { Vec::new() } else { vec![Remains::Journal] })
+    }
+
+    fn old_copies(&self) -> Vec<PathBuf> {
+        migration_copy::old_copies(&self.path)
     }
 
     fn know_counts(
@@ -288,19 +444,7 @@ impl Backend for SqliteStore {
     ) -> Result<(), StoreError> {
         let key = self.read(|connection| self.session(connection, id))?.key;
         let counts = counts.to_vec();
-        self.change(Some(id), move |connection| {
-            let sql = "UPDATE entry SET tokenizer = ?2, tokens = ?3 \
-                       WHERE place = ?1 AND encoding <> 2";
-            let mut statement = connection.prepare_cached(sql)?;
-            for (entry, count) in counts {
-                if let Some(known) = read::known(connection, key, &entry)? {
-                    let place = read::place(key, known.seq);
-                    let tokens = count.tokens.min(u64::from(u32::MAX)).cast_signed();
-                    statement.execute(params![place, &*count.tokenizer, tokens])?;
-                }
-            }
-            Ok(())
-        })
+        self.change(Some(id), move |connection| write::set_counts(connection, key, &counts))
     }
 
     fn index_some(&self, limit: usize) -> Result<Indexed, StoreError> {
@@ -336,7 +480,7 @@ impl Backend for SqliteStore {
     fn check(&self) -> Result<Vec<String>, StoreError> {
         // A connection of its own: SQLite's check of the search index goes by what its connection
         // remembers of it, and takes what others changed since for damage.
-        check(&connection::open(&self.path, Purpose::Reading)?, &self.path)
+        check::check(&self.reader()?, &self.path)
     }
 
     fn reopen(&self) -> Result<(), StoreError> {
@@ -354,6 +498,9 @@ impl Backend for SqliteStore {
     }
 
     fn copy_to(&self, file: &Path) -> Result<bool, StoreError> {
+        if self.role == Role::Frozen {
+            return Ok(false);
+        }
         // Reading connections may write nothing, not even another file.
         // Where the store itself cannot be written to, its sessions are copied one by one.
         match connection::open(&self.path, Purpose::Writing) {
@@ -361,82 +508,4 @@ impl Backend for SqliteStore {
             Err(_) => Ok(false),
         }
     }
-}
-
-/// SQLite's own check of the whole file.
-fn check(connection: &Connection, path: &Path) -> Result<Vec<String>, StoreError> {
-    let ask = || {
-        let mut statement = connection.prepare("PRAGMA integrity_check(20)")?;
-        let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
-        lines.collect::<rusqlite::Result<Vec<_>>>()
-    };
-    let lines = match ask() {
-        Ok(lines) => lines,
-        Err(error) => match connection::problem(path, &error) {
-            Problem::NotAStore { reason, .. } => vec![reason],
-            _ => return Err(connection::cannot_open(path, &error)),
-        },
-    };
-    Ok(lines.into_iter().filter(|line| line != "ok").collect())
-}
-
-fn all_heads(connection: &Connection, state: State) -> rusqlite::Result<Vec<(Head, i64)>> {
-    let sql = "SELECT s.id, s.created_at, s.key, e.place, e.id, e.link, e.stored_at \
-               FROM session s LEFT JOIN entry e ON e.place = (SELECT n.place FROM entry n \
-                 WHERE n.place > s.key << ?1 AND n.place < (s.key + 1) << ?1 \
-                 ORDER BY n.place DESC LIMIT 1) \
-               WHERE CASE ?2 WHEN 0 THEN coalesce(s.state, 0) NOT IN (?3, ?4) ELSE s.state = ?2 END";
-    let mut statement = connection.prepare_cached(sql)?;
-    let hidden = (state_code(State::Importing), state_code(State::Deleting));
-    let values = params![SEQ_BITS, state_code(state), hidden.0, hidden.1];
-    let heads = statement.query_map(values, |row| {
-        let created_at: i64 = row.get(1)?;
-        let place: Option<i64> = row.get(3)?;
-        let link: Option<Vec<u8>> = row.get(5)?;
-        let link = link.and_then(|link| link.try_into().ok()).map(ChainLink::from_bytes);
-        let head = SessionId::parse(&row.get::<_, String>(0)?).ok().map(|id| Head {
-            id,
-            created_at,
-            updated_at: row.get::<_, Option<i64>>(6).ok().flatten().unwrap_or(created_at),
-            seq: place.map_or(0, read::seq_of),
-            tail: row.get::<_, Option<String>>(4).ok().flatten().map(EntryId::from),
-            link: link.unwrap_or(ChainLink::START),
-        });
-        Ok(head.map(|head| (head, row.get::<_, i64>(2).unwrap_or(0))))
-    })?;
-    heads.filter_map(Result::transpose).collect()
-}
-
-/// Hides a session that is to be deleted and frees its name. Also finds those that were hidden before.
-fn hide(connection: &Connection, id: &SessionId) -> rusqlite::Result<Option<i64>> {
-    let sql = "UPDATE session SET state = ?2, id = key || ':deleted:' || hex(randomblob(8)) \
-               WHERE id = ?1 RETURNING key";
-    let mut statement = connection.prepare_cached(sql)?;
-    let values = params![id.as_str(), state_code(State::Deleting)];
-    let mut keys = statement.query_map(values, |row| row.get(0))?;
-    keys.next().transpose()
-}
-
-/// Takes some entries of a hidden session away, and at last the session. Says whether some are left.
-fn delete_some(connection: &Connection, key: i64) -> rusqlite::Result<bool> {
-    let page = read::rows(connection, key, 0, DELETE_CHUNK);
-    let sql = "SELECT indexed FROM session WHERE key = ?1";
-    let indexed: i64 = connection.query_row(sql, [key], |row| row.get(0))?;
-    let last = page.rows.last().map(|row| read::place(key, row.seq));
-    for row in page.rows {
-        if row.seq <= indexed.unsigned_abs() {
-            let place = read::place(key, row.seq);
-            if let Ok(stored) = row.decode() {
-                words::remove(connection, place, &stored.entry)?;
-            }
-        }
-    }
-    if let Some(last) = last {
-        let sql = "DELETE FROM entry WHERE place > ?1 AND place <= ?2";
-        connection.execute(sql, [read::place(key, 0), last])?;
-        return Ok(true);
-    }
-    connection.execute("DELETE FROM unindexed WHERE session = ?1", [key])?;
-    connection.execute("DELETE FROM session WHERE key = ?1", [key])?;
-    Ok(false)
 }

@@ -6,18 +6,22 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tertulia_session::{
-    BranchSummary, EntryId, EntryKind, Fields, NewEntry, Redaction, SessionHeader, Timestamp,
+    BranchSummary, EntryId, EntryKind, Fields, NewEntry, SessionHeader, Timestamp,
 };
 
 use crate::backend::{Backend, Head, State};
+use crate::fork::Redactions;
 use crate::model::{
     Append, Appended, ListFilter, NewSession, Range, SearchQuery, SearchResult, Seq, SessionInfo,
     StoredEntry, TokenCount, Verified,
 };
 use crate::plan::Batch;
+use crate::redacting::Remains;
+use crate::salting::{SaltKey, fresh_salt, is_repeated};
 use crate::search::{self, Question, text_of};
 use crate::{
-    Entries, Follow, Hold, Import, Problem, SessionId, StoreError, StoreUrl, entries, title, verify,
+    Entries, Follow, Hold, Import, LeftBehind, Problem, SessionId, StoreError, StoreUrl, entries,
+    title, verify,
 };
 
 /// How many entries are indexed at once while somebody waits for a search.
@@ -26,8 +30,6 @@ const INDEX_CHUNK: usize = 512;
 const ID_PAGE: usize = 512;
 /// How many entries are looked through for the first message of a session.
 const TITLE_ENTRIES: usize = 16;
-/// How many characters of it are shown.
-const TITLE_CHARACTERS: usize = 80;
 
 /// Sessions kept in one place. Cheap to clone; may be used from many threads.
 ///
@@ -64,7 +66,7 @@ impl SessionStore {
         Self::of(crate::memory::MemoryStore::default())
     }
 
-    fn of(backend: impl Backend + 'static) -> Self {
+    pub(crate) fn of(backend: impl Backend + 'static) -> Self {
         Self { backend: Arc::new(backend) }
     }
 
@@ -73,25 +75,83 @@ impl SessionStore {
         self.backend.place()
     }
 
-    /// Begins a session; its first entry is its header.
+    /// Begins a session of no project; its first entry is its header.
     pub fn create(&self, new: &NewSession) -> Result<SessionInfo, StoreError> {
+        self.create_in(new, None)
+    }
+
+    /// Begins a session that belongs to a project: the folder of the project.
+    pub fn create_in(
+        &self,
+        new: &NewSession,
+        project: Option<&str>,
+    ) -> Result<SessionInfo, StoreError> {
         let now = now_millis();
         let id = new.id.clone().unwrap_or_else(|| SessionId::made(now, chance()));
         let header = NewEntry::new(EntryKind::SessionHeader(SessionHeader::new()));
-        let header = header.at(Timestamp::from_millis(now)).with_content_id();
+        let header = header.at(Timestamp::from_millis(now)).salted(fresh_salt()).with_content_id();
         let first = Batch::prepare(&id, Append::of([header]))?;
-        self.backend.create(&id, now, State::Open, first)?;
+        self.backend.create(&id, now, State::Open, project, first)?;
         self.info(&id)
+    }
+
+    /// The project that a session belongs to.
+    pub fn project(&self, id: &SessionId) -> Result<Option<String>, StoreError> {
+        Ok(self.backend.head(id)?.project)
+    }
+
+    /// Says which project a session belongs to. Nothing of the log changes.
+    pub fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<(), StoreError> {
+        self.backend.set_project(id, project)
     }
 
     /// Appends entries, all or none. Returns once they are on disk.
     ///
     /// An entry that is there already, same id and same content, is passed over; the same id with
     /// other content is an error. An error's [`outcome`](StoreError::outcome) says whether something
-    /// may have been stored nevertheless; trying again with the same entries stores them once.
-    pub fn append(&self, id: &SessionId, append: Append) -> Result<Appended, StoreError> {
-        let batch = Batch::prepare(id, append)?;
-        self.backend.append(id, batch)
+    /// may have been stored nevertheless; trying again with the same entries stores them once. An entry
+    /// with text and without a salt gets one.
+    pub fn append(&self, id: &SessionId, mut append: Append) -> Result<Appended, StoreError> {
+        let key = SaltKey::fresh();
+        append.entries.iter_mut().for_each(|new| key.salt(&mut new.entry));
+        let batch = Batch::prepare(id, append.clone())?;
+        match self.backend.append(id, batch) {
+            // It may be there with another salt.
+            Err(StoreError::SessionWriteFailed {
+                problem: Problem::OtherContent(other), ..
+            }) => {
+                let refused = Problem::OtherContent(other);
+                if !self.take_stored_salts(id, &mut append)? {
+                    return Err(StoreError::not_stored(id, refused));
+                }
+                self.backend.append(id, Batch::prepare(id, append)?)
+            }
+            appended => appended,
+        }
+    }
+
+    /// Replaces what is stored already, with another salt or purged, by what is stored. Says whether there
+    /// was any.
+    fn take_stored_salts(&self, id: &SessionId, append: &mut Append) -> Result<bool, StoreError> {
+        let mut has_any = false;
+        for at in 0..append.entries.len() {
+            let (earlier, rest) = append.entries.split_at_mut(at);
+            let Some(new) = rest.first_mut() else { break };
+            let here = earlier.iter().find(|one| one.entry.repeats(&new.entry));
+            let stored = match here {
+                Some(here) => here.entry.clone(),
+                None => match self.entry(id, &new.entry.id) {
+                    Ok(stored) => stored.entry,
+                    Err(StoreError::EntryNotFound { .. }) => continue,
+                    Err(error) => return Err(error),
+                },
+            };
+            if stored != new.entry && is_repeated(&new.entry, &stored) {
+                new.entry = stored;
+                has_any = true;
+            }
+        }
+        Ok(has_any)
     }
 
     /// The entries of a range, oldest first.
@@ -159,37 +219,20 @@ impl SessionStore {
     ) -> Result<SessionInfo, StoreError> {
         self.place_of(id, from)?;
         let range = Range::Branch { tail: Some(from.clone()), limit: None };
+        let branch = self.entries(id, &range)?;
+        let redactions = Redactions::of(self, id, &branch, from)?;
         let mut import = Import::begin(self)?;
-        for stored in self.entries(id, &range)? {
+        import.set_project(self.project(id)?);
+        for stored in branch {
             let stored = stored?;
-            import.push_new(crate::NewRecord { entry: stored.entry, count: stored.count })?;
+            let entry = redactions.rename(stored.entry);
+            import.push_new(crate::NewRecord { entry, count: stored.count })?;
         }
-        let note = branch_entry(id, from.clone()).with_parent(from.clone());
+        let last = redactions.entries.last().map_or(from, |redaction| &redaction.id).clone();
+        redactions.entries.into_iter().try_for_each(|redaction| import.push(redaction))?;
+        let note = branch_entry(id, from.clone()).with_parent(last);
         import.push(note.with_content_id())?;
         import.finish(new)
-    }
-
-    /// Hides an entry for every reader, and purges its bytes and those of summaries that may hold its
-    /// text.
-    pub fn redact(
-        &self,
-        id: &SessionId,
-        target: &EntryId,
-        reason: Option<&str>,
-    ) -> Result<Appended, StoreError> {
-        let stored = self.entry_or_damaged(id, target)?;
-        if let Some(EntryKind::Purged(purged)) = stored.map(|stored| stored.entry.kind) {
-            let newest = self.backend.head(id)?.seq;
-            let last_entry_id = Some(purged.by);
-            return Ok(Appended { last_entry_id, appended_count: 0, newest });
-        }
-        let redaction = Redaction { reason: reason.map(Into::into), ..Redaction::of(target) };
-        let entry = NewEntry::new(EntryKind::Redaction(redaction));
-        let entry = entry.at(Timestamp::from_millis(now_millis()));
-        self.append_to_tail(id, |tail| {
-            let entry = NewEntry { parent_id: tail.cloned(), ..entry.clone() };
-            Append::of([entry.with_content_id()])
-        })
     }
 
     /// Appends what follows the newest entry. Somebody else may append between looking and storing:
@@ -211,7 +254,7 @@ impl SessionStore {
     }
 
     /// An entry; `None` if it is there and cannot be read.
-    fn entry_or_damaged(
+    pub(crate) fn entry_or_damaged(
         &self,
         id: &SessionId,
         entry: &EntryId,
@@ -234,6 +277,11 @@ impl SessionStore {
         heads.into_iter().map(|head| self.describe(head)).collect()
     }
 
+    /// How many sessions a filter asks for. No title is read.
+    pub fn count(&self, filter: &ListFilter) -> Result<u64, StoreError> {
+        Ok(self.backend.heads(filter)?.len() as u64)
+    }
+
     fn describe(&self, head: Head) -> Result<SessionInfo, StoreError> {
         let own = self.own_title(&head.id)?;
         let has_own_title = own.is_some();
@@ -249,6 +297,7 @@ impl SessionStore {
             tail: head.tail,
             head: head.link,
             title,
+            project: head.project,
             id: head.id,
         })
     }
@@ -259,7 +308,7 @@ impl SessionStore {
         let first = self.backend.rows(id, 0, TITLE_ENTRIES)?;
         let messages = first.into_iter().filter(|row| &*row.record.type_name == "message");
         let texts = messages.filter_map(|row| Some(text_of(&row.decode().ok()?.entry)));
-        Ok(texts.map(|text| title_of(&text)).find(|title| !title.is_empty()))
+        Ok(texts.map(|text| title::first_line(&text)).find(|title| !title.is_empty()))
     }
 
     /// The title that a person gave a session.
@@ -308,9 +357,23 @@ impl SessionStore {
         Ok(ids)
     }
 
-    /// Takes a session away for good.
-    pub fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
-        self.backend.delete(id)
+    /// Takes a session away for good, also from the files of the database. Says what may still hold it. After an
+    /// interruption the same call finishes what is left, though nobody sees the session any more.
+    pub fn delete(&self, id: &SessionId) -> Result<Vec<Remains>, StoreError> {
+        let is_half_deleted = self.is_half_deleted(id)?;
+        match self.backend.delete(id) {
+            // Another process, or our own thread that works when it is quiet, was faster.
+            Err(StoreError::SessionNotFound(_)) if is_half_deleted => {}
+            deleted => deleted?,
+        }
+        let remains = self.backend.scrub()?;
+        self.backend.forget_deleted(id)?;
+        Ok(remains)
+    }
+
+    /// Whether a deletion of this session was interrupted and may be finished.
+    pub fn is_half_deleted(&self, id: &SessionId) -> Result<bool, StoreError> {
+        self.backend.is_half_deleted(id)
     }
 
     /// Checks every entry of a session against its hashes and the chain.
@@ -336,7 +399,10 @@ impl SessionStore {
         }
         match self.catch_up(|_| {}) {
             // What is indexed can be found.
-            Err(StoreError::SessionWriteFailed { problem: Problem::ReadOnly(_), .. }) => {}
+            Err(StoreError::SessionWriteFailed {
+                problem: Problem::ReadOnly(_) | Problem::DiskFull,
+                ..
+            }) => {}
             caught_up => caught_up?,
         }
         let Some(question) = Question::read(&query.text) else {
@@ -374,6 +440,11 @@ impl SessionStore {
         self.backend.reopen()
     }
 
+    /// What killed imports and deletions left in the store. The next writer deletes it.
+    pub fn left_behind(&self) -> Result<LeftBehind, StoreError> {
+        self.backend.left_behind()
+    }
+
     /// Copies everything into a new SQLite file while others go on writing, and checks the copy.
     pub fn backup(&self, file: &Path) -> Result<u64, StoreError> {
         crate::copy::backup(self, file)
@@ -403,17 +474,7 @@ fn branch_entry(session: &SessionId, source: EntryId) -> NewEntry {
         unknown: Fields::NONE,
     };
     let now = Timestamp::from_millis(now_millis());
-    NewEntry::new(EntryKind::BranchSummary(summary)).at(now)
-}
-
-fn title_of(text: &str) -> String {
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let mut characters = line.chars();
-    let mut title: String = characters.by_ref().take(TITLE_CHARACTERS).collect();
-    if characters.next().is_some() {
-        title.push('…');
-    }
-    title
+    NewEntry::new(EntryKind::BranchSummary(summary)).at(now).salted(fresh_salt())
 }
 
 /// The clock of this machine. Time is data: nothing is ordered by it but lists that people read.

@@ -6,6 +6,7 @@ use tertulia_session::json::{self, Json, Object};
 use tertulia_session::{Entry, EntryId, EntryKind, NewEntry, Timestamp};
 
 use crate::backend::Backend;
+use crate::salting::fresh_salt;
 use crate::{SessionId, StoreError};
 
 /// How many characters a title may have.
@@ -40,6 +41,17 @@ pub(crate) fn checked(title: &str) -> Result<&str, InvalidTitle> {
     Ok(title)
 }
 
+/// The first line of a text, as the title of a session to which nobody gave one.
+pub(crate) fn first_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let mut characters = line.chars();
+    let mut title: String = characters.by_ref().take(CHARACTERS_MAX).collect();
+    if characters.next().is_some() {
+        title.push('…');
+    }
+    title
+}
+
 /// The entry that gives a session its title; an empty one takes an earlier one back.
 pub(crate) fn entry(
     number: u64,
@@ -50,7 +62,7 @@ pub(crate) fn entry(
     let text = format!(r#"{{"title":{}}}"#, Json::text(title).as_str());
     let new = NewEntry::new(EntryKind::Custom(Some(Json::parse(&text).ok()?))).at(now);
     let new = NewEntry { parent_id: parent.cloned(), ..new };
-    Some(new.with_id(id(number)))
+    Some(new.salted(fresh_salt()).with_id(id(number)))
 }
 
 /// The title that an entry gives, if it is one that does.

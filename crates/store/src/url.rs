@@ -25,7 +25,7 @@ pub struct InvalidStoreUrl {
 impl StoreUrl {
     /// Reads where a store is.
     pub fn parse(text: &str) -> Result<Self, InvalidStoreUrl> {
-        let invalid = || InvalidStoreUrl { got: without_password(text).chars().take(80).collect() };
+        let invalid = || InvalidStoreUrl { got: shown(text) };
         if text == "memory" {
             return Ok(Self::Memory);
         }
@@ -34,12 +34,31 @@ impl StoreUrl {
         }
         match text.strip_prefix("sqlite:") {
             // What other programs mean by these is no file of that name.
-            Some(path) if [":", "file:", "//"].iter().any(|one| path.starts_with(one)) => {
+            Some(path)
+                if path.contains("://")
+                    || [":", "file:", "//"].iter().any(|one| path.starts_with(one)) =>
+            {
                 Err(invalid())
             }
             Some(path) if !path.is_empty() && !path.contains('\0') => Ok(Self::Sqlite(path.into())),
             _ => Err(invalid()),
         }
+    }
+}
+
+/// A text that names no store, as far as it surely holds no password: one that was meant for a server may
+/// have it anywhere.
+fn shown(text: &str) -> String {
+    let is_path = text.starts_with("sqlite:") && !text.contains(['@', '=']);
+    let end = match is_path {
+        true => None,
+        false => text.find([':', '=', '@', ' ', '?']),
+    };
+    match end.and_then(|end| text.split_at_checked(end)) {
+        // What comes before such a mark may be a password, too.
+        Some((_, rest)) if rest.starts_with('@') => "…".to_owned(),
+        Some((begin, _)) => format!("{}…", begin.chars().take(80).collect::<String>()),
+        None => text.chars().take(80).collect(),
     }
 }
 
@@ -58,6 +77,12 @@ pub(crate) fn without_password(url: &str) -> String {
         return format!("{scheme}://…");
     }
     let host = authority.rsplit('@').next().unwrap_or_default();
+    // Behind a colon comes a port. Anything else may be a password whose host is missing.
+    let hosts = host.split(',').filter(|one| !one.ends_with(']'));
+    let mut ports = hosts.filter_map(|one| one.rsplit_once(':'));
+    if ports.any(|(_, port)| !port.bytes().all(|byte| byte.is_ascii_digit())) {
+        return format!("{scheme}://…");
+    }
     match user.and_then(|user| user.split(':').next()) {
         Some(name) => format!("{scheme}://{name}@{host}{path}"),
         None => format!("{scheme}://{host}{path}"),
@@ -127,6 +152,41 @@ mod tests {
         ] {
             let shown = StoreUrl::Postgres(url.to_owned()).to_string();
             assert!(!shown.contains("s3c") && !shown.contains("ret"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_mistyped_address_shows_no_password() {
+        for text in [
+            "postgres:/ann:s3cret@h/db",
+            "postgres:ann:s3cret@h/db",
+            "postgres:/ann:s3cret",
+            "Postgres://ann:s3cret@h/db",
+            "postgre://ann:s3cret@h",
+            "host=h password=s3cret",
+            "password=s3cret host=h",
+            "ann:s3cret@h/db",
+            "s3cret@h/db",
+            " postgres://ann:s3cret@h/db",
+            "sqlite:postgres://ann:s3cret@h/db",
+            "sqlite://ann:s3cret@h/db",
+        ] {
+            let shown = match StoreUrl::parse(text) {
+                Ok(url) => url.to_string(),
+                Err(error) => format!("{error} {error:?}"),
+            };
+            assert!(!shown.contains("s3cret"), "{shown}");
+        }
+        for url in
+            ["postgres://ann:s3cret", "postgres://ann:s3cret/db", "postgres://h,ann:s3cret/db"]
+        {
+            let shown = StoreUrl::Postgres(url.to_owned()).to_string();
+            assert!(!shown.contains("s3cret"), "{shown}");
+        }
+        for url in
+            ["postgres://ann@h:5432/db", "postgres://ann@[::1]:99/db", "postgres://h1:1,h2:2/d"]
+        {
+            assert_eq!(StoreUrl::Postgres(url.to_owned()).to_string(), url);
         }
     }
 }

@@ -12,6 +12,8 @@ const PAGE: usize = 1000;
 /// Checks a session from its first entry on, up to the first thing that does not fit.
 pub(crate) fn verify(store: &SessionStore, session: &SessionId) -> Result<Verified, StoreError> {
     let last = store.backend.head(session)?.seq;
+    let anchor = store.backend.anchor(session)?;
+    let last = anchor.map_or(last, |(seq, _)| last.max(seq));
     let mut check = Check { store, session, last: None, names_parents: false };
     let mut found = Verified { entries: 0, purged: 0, head: ChainLink::START, damage: None };
     loop {
@@ -30,6 +32,15 @@ pub(crate) fn verify(store: &SessionStore, session: &SessionId) -> Result<Verifi
         }
         for row in rows {
             match check.next(row, &found)? {
+                Ok(stored)
+                    if anchor
+                        .is_some_and(|(seq, link)| seq == stored.seq && link != stored.link) =>
+                {
+                    let reason =
+                        "it is not the entry that the session had in this place".to_owned();
+                    let (place, entry) = (stored.seq, Some(stored.entry.id));
+                    return Ok(damaged(&found, Damage { place, entry, reason }));
+                }
                 Ok(stored) => {
                     found.entries = stored.seq;
                     found.head = stored.link;

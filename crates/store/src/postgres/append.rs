@@ -32,18 +32,14 @@ pub(super) async fn append(
 ) -> Result<Appended, StoreError> {
     // Set while a commit is on its way and nobody knows what became of it.
     let mut in_doubt = None;
-    let mut purged = false;
     let done = hub
         .work(async |link: &mut Link| {
             let mut attempt = Attempt { link, id, batch, in_doubt: &mut in_doubt };
-            attempt.run(&mut purged).await
+            attempt.run().await
         })
         .await;
     let outcome = if in_doubt.is_some() { Outcome::Unknown } else { Outcome::NotStored };
     let appended = done.map_err(|trouble| trouble.writing(hub.place(), Some(id), outcome))?;
-    if purged {
-        hub.is_purged.set(true);
-    }
     hub.chores.notify_one();
     Ok(appended)
 }
@@ -63,7 +59,7 @@ struct Locked {
 }
 
 impl Attempt<'_> {
-    async fn run(&mut self, purged: &mut bool) -> Result<Appended, Trouble> {
+    async fn run(&mut self) -> Result<Appended, Trouble> {
         let writing = Writing::prepare(self.link).await?;
         let Some(locked) = self.lock().await? else {
             self.link.run("ROLLBACK").await?;
@@ -90,7 +86,7 @@ impl Attempt<'_> {
         if matches!(written, Err(Trouble::Db(_) | Trouble::Store(_))) {
             *self.in_doubt = None;
         }
-        *purged |= written?;
+        written?;
         *self.in_doubt = None;
         Ok(plan.appended)
     }

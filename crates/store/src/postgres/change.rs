@@ -15,15 +15,19 @@ use crate::model::TokenCount;
 use crate::plan::{Batch, Tail, plan};
 use crate::{SessionId, StoreError};
 
-const CREATE: &str = "INSERT INTO tertulia.session (id, made_by, state, created_at, updated_at) \
-    VALUES ($1, $2, $3, $4, $4) ON CONFLICT (id) DO NOTHING RETURNING key";
+const CREATE: &str = "INSERT INTO tertulia.session \
+    (id, made_by, state, created_at, updated_at, project) VALUES ($1, $2, $3, $4, $4, $5) ON CONFLICT (id) DO NOTHING RETURNING key";
 const MADE_BY: &str = "SELECT made_by FROM tertulia.session WHERE id = $1";
 const KEY: &str = "SELECT key FROM tertulia.session WHERE id = $1";
 const ID: &str = "SELECT id FROM tertulia.session WHERE key = $1";
+const SET_PROJECT: &str = "UPDATE tertulia.session SET project = $2 WHERE id = $1 AND state <> 2";
 const PUBLISH: &str = "UPDATE tertulia.session SET id = $2, state = 0 WHERE key = $1 AND state = 1";
 const LOCK: &str = "SELECT key FROM tertulia.session WHERE key = $1 FOR UPDATE";
+/// The name of a hidden session tells what it was called.
 const HIDE: &str = "UPDATE tertulia.session SET state = 2, \
-    id = concat(key, ':deleted:', made_by) WHERE key = $1 AND state <> 2";
+    id = concat(key, ':deleted:', id) WHERE key = $1 AND state <> 2";
+const HIDDEN: &str =
+    "SELECT key FROM tertulia.session WHERE state = 2 AND id = concat(key, ':deleted:', $1::text)";
 const UNMARK: &str = "DELETE FROM tertulia.unindexed WHERE session = $1";
 const DELETE_SOME: &str = "DELETE FROM tertulia.entry WHERE session = $1 AND seq = ANY(ARRAY(\
     SELECT seq FROM tertulia.entry WHERE session = $1 ORDER BY seq LIMIT 5000))";
@@ -34,19 +38,27 @@ const COUNTS: &str = "UPDATE tertulia.entry e SET tokenizer = n.tokenizer, token
     FROM unnest($2::bytea[], $3::bytea[], $4::bigint[]) AS n(id, tokenizer, tokens) \
     WHERE e.session = $1 AND e.id = n.id AND e.encoding <> 2";
 
+/// What a new session is besides its entries.
+pub(super) struct Born {
+    pub(super) created_at: i64,
+    pub(super) state: State,
+    pub(super) project: Option<String>,
+}
+
 /// Begins a session with its first entries. `made_by` is a number that chance made: it tells our
 /// session from another of the same id.
 pub(super) async fn create(
     link: &mut Link,
     id: &SessionId,
     made_by: i64,
-    born: (i64, State),
+    born: &Born,
     first: &Batch,
 ) -> Result<(), Trouble> {
     let writing = Writing::prepare(link).await?;
-    let (created_at, state) = born;
+    let Born { created_at, state, project } = born;
+    let project = project.as_deref().map(str::as_bytes);
     link.run("BEGIN").await?;
-    let values: Values<'_> = &[&id.as_str(), &made_by, &state_code(state), &created_at];
+    let values: Values<'_> = &[&id.as_str(), &made_by, &state_code(*state), created_at, &project];
     let Some(row) = link.query_opt(CREATE, values).await? else {
         link.run("ROLLBACK").await?;
         return is_ours(link, id, made_by).await;
@@ -78,6 +90,19 @@ async fn is_ours(link: &mut Link, id: &SessionId, made_by: i64) -> Result<(), Tr
 pub(super) async fn key(link: &mut Link, id: &SessionId) -> Result<i64, Trouble> {
     let found = link.query_opt(KEY, &[&id.as_str()]).await?;
     Ok(found.ok_or_else(|| missing(id))?.try_get(0)?)
+}
+
+/// Says which project a session belongs to.
+pub(super) async fn set_project(
+    link: &mut Link,
+    id: &SessionId,
+    project: Option<&str>,
+) -> Result<(), Trouble> {
+    let project = project.map(str::as_bytes);
+    match link.execute(SET_PROJECT, &[&id.as_str(), &project]).await? {
+        0 => Err(missing(id)),
+        _ => Ok(()),
+    }
 }
 
 /// Shows an imported session.
@@ -112,7 +137,18 @@ pub(super) async fn hide(link: &mut Link, key: i64, id: &SessionId) -> Result<()
     .await
 }
 
-/// Takes some entries of a hidden session away, and at last the session. Says whether some are left.
+/// The keys of hidden sessions that were called so.
+pub(super) async fn hidden(link: &mut Link, id: &SessionId) -> Result<Vec<i64>, Trouble> {
+    let rows = link.query(HIDDEN, &[&id.as_str()]).await?;
+    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+}
+
+/// Forgets a hidden session whose entries are gone.
+pub(super) async fn forget(link: &mut Link, key: i64) -> Result<(), Trouble> {
+    link.execute(DELETE_SESSION, &[&key]).await.map(drop)
+}
+
+/// Takes some entries of a hidden session away. Says whether some are left.
 pub(super) async fn delete_some(link: &mut Link, key: i64) -> Result<bool, Trouble> {
     link.transaction(async |link: &mut Link| {
         // Whoever fills the search index must not be at it.
@@ -121,7 +157,6 @@ pub(super) async fn delete_some(link: &mut Link, key: i64) -> Result<bool, Troub
             return Ok(true);
         }
         link.execute(DELETE_WORDS, &[&key]).await?;
-        link.execute(DELETE_SESSION, &[&key]).await?;
         Ok(false)
     })
     .await

@@ -2,7 +2,8 @@
 //! tasks that go on by themselves. A connection that is lost is replaced, and the work is done again:
 //! every piece of work is written so that this is harmless.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,8 +34,8 @@ pub(super) struct Hub {
     pub(super) bells: Arc<Bells>,
     /// Rung when something was appended: the search index is behind.
     pub(super) chores: Notify,
-    /// Whether bytes were purged that the server has not cleaned away yet.
-    pub(super) is_purged: Cell<bool>,
+    /// The connections whose locks say that this process imports, by the numbers they hold.
+    pub(super) holds: RefCell<HashMap<u64, Link>>,
     listener: RefCell<Option<JoinHandle<()>>>,
     idle: RefCell<Vec<Link>>,
     turns: Semaphore,
@@ -48,7 +49,7 @@ impl Hub {
             address,
             bells,
             chores: Notify::new(),
-            is_purged: Cell::new(false),
+            holds: RefCell::default(),
             listener: RefCell::default(),
             idle: RefCell::default(),
             turns: Semaphore::new(CONNECTIONS_MAX),
@@ -103,9 +104,14 @@ impl Hub {
             match idle {
                 Some(link) if link.is_open() => return Ok(link),
                 Some(_) => {}
-                None => return Link::open(&self.address, None, Rc::clone(&self.alive)).await,
+                None => return self.new_link().await,
             }
         }
+    }
+
+    /// A connection for somebody who keeps it.
+    pub(super) async fn new_link(&self) -> Result<Link, Trouble> {
+        Link::open(&self.address, None, Rc::clone(&self.alive)).await
     }
 
     /// Closes the connections that wait for work.
@@ -116,6 +122,7 @@ impl Hub {
     /// Closes all connections and waits until the server was told.
     pub(super) async fn close(&self) {
         self.forget();
+        self.holds.borrow_mut().clear();
         if let Some(listener) = self.listener.take() {
             listener.abort();
         }

@@ -1,6 +1,6 @@
 //! Takes the bytes of what redactions hide out of the tables and out of the search index, in the
 //! transaction of the append that brought the redaction. What the server keeps of old rows in its
-//! files is cleaned away by [`chores`](super::chores), a moment later.
+//! files is cleaned away by [`chores`](super::chores) before the redaction returns.
 
 use super::link::Link;
 use super::read::{columns, row, signed};

@@ -3,10 +3,10 @@
 use tertulia_session::{ChainLink, EntryId, RecordHash};
 use tokio_postgres::Row as Answer;
 
-use super::link::Link;
+use super::link::{Link, Values};
 use super::trouble::Trouble;
 use crate::backend::{Head, Landmark, State};
-use crate::model::{ListFilter, Seq, TokenCount};
+use crate::model::{ListFilter, ProjectScope, Seq, TokenCount};
 use crate::row::{Encoding, Record, Row, Speaker};
 use crate::{SessionId, StoreError};
 
@@ -22,12 +22,13 @@ pub(super) use columns;
 /// How many columns that are.
 pub(super) const COLUMNS: usize = 15;
 
-const HEAD: &str = "SELECT id, created_at, updated_at, tail_seq, tail_id, tail_link \
+const HEAD: &str = "SELECT id, created_at, updated_at, tail_seq, tail_id, tail_link, project \
     FROM tertulia.session WHERE id = $1 AND state <> 2";
-const HEADS: &str = "SELECT id, created_at, updated_at, tail_seq, tail_id, tail_link \
+const HEADS: &str = "SELECT id, created_at, updated_at, tail_seq, tail_id, tail_link, project \
     FROM tertulia.session WHERE state = $1 AND ($2::text IS NULL OR starts_with(id, $2)) \
     AND ($3::bigint IS NULL OR updated_at >= $3) AND ($4::bigint IS NULL OR updated_at < $4) \
-    ORDER BY updated_at DESC, key DESC LIMIT $5";
+    AND ($5::boolean OR project IS NOT DISTINCT FROM $6::bytea) \
+    ORDER BY updated_at DESC, key DESC LIMIT $7";
 const ROWS: &str = concat!(
     "SELECT ",
     columns!(),
@@ -88,8 +89,10 @@ pub(super) async fn heads(
     let since = filter.since.as_ref().map(|since| since.millis());
     let until = filter.until.as_ref().map(|until| until.millis());
     let limit = signed(filter.limit.unwrap_or(usize::MAX) as u64);
-    let rows =
-        link.query(HEADS, &[&state_code(state), &filter.id_prefix, &since, &until, &limit]).await?;
+    let (is_any, project) = scope_values(&filter.project);
+    let values: Values<'_> =
+        &[&state_code(state), &filter.id_prefix, &since, &until, &is_any, &project, &limit];
+    let rows = link.query(HEADS, values).await?;
     let mut heads = Vec::with_capacity(rows.len());
     for row in rows {
         // An id that somebody else wrote is none of ours.
@@ -109,7 +112,17 @@ fn head_of(row: &Answer, id: SessionId) -> Result<Head, Trouble> {
         seq: row.try_get::<_, i64>(3)?.unsigned_abs(),
         tail: optional_text(row, 4)?.map(EntryId::from),
         link: link.map_or(ChainLink::START, |link| ChainLink::from_bytes(fixed(link))),
+        project: optional_text(row, 6)?,
     })
+}
+
+/// Whether sessions of any project are meant, and else of which; no value stands for no project.
+pub(super) fn scope_values(scope: &ProjectScope) -> (bool, Option<&[u8]>) {
+    match scope {
+        ProjectScope::All => (true, None),
+        ProjectScope::Of(project) => (false, Some(project.as_bytes())),
+        ProjectScope::Unassigned => (false, None),
+    }
 }
 
 /// A page of a log.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use tokio_postgres::types::Type;
 
 use super::link::{Link, timed};
-use super::read::{COLUMNS, columns, row, signed};
+use super::read::{COLUMNS, columns, row, scope_values, signed};
 use super::trouble::Trouble;
 use crate::backend::Indexed;
 use crate::model::SearchQuery;
@@ -17,7 +17,7 @@ use crate::search::{CANDIDATES_MAX, Question, Term, index_terms, text_of};
 const SESSIONS: usize = 64;
 
 /// `Tert` and `word` in ASCII.
-const WAIT_TURN: &str = "SELECT pg_advisory_xact_lock(6081392716379288164)::text <> 'f'";
+const WAIT_TURN: &str = "SELECT pg_advisory_xact_lock(6081392716379288164)";
 const TRY_TURN: &str = "SELECT pg_try_advisory_xact_lock(6081392716379288164)";
 const IS_BEHIND: &str = "SELECT EXISTS (SELECT FROM tertulia.unindexed)";
 const BEHIND: &str = "SELECT s.key, s.indexed, s.tail_seq FROM tertulia.unindexed u \
@@ -51,7 +51,8 @@ const CANDIDATES: &str = concat!(
       WHERE w.terms @@ $1::text::tsquery AND s.state = 0 AND ($2 IS NULL OR s.id = $2) \
       AND ($3 IS NULL OR e.speaker = $3 OR e.speaker_name = $3) AND ($4 IS NULL OR e.type = $4) \
       AND ($5 IS NULL OR e.time >= $5) AND ($6 IS NULL OR e.time < $6) \
-      ORDER BY w.session DESC, w.seq DESC LIMIT $7"
+      AND ($7 OR s.project IS NOT DISTINCT FROM $8) \
+      ORDER BY w.session DESC, w.seq DESC LIMIT $9"
 );
 
 /// A session that has entries which are not in the index.
@@ -80,10 +81,19 @@ pub(super) async fn index_some(
         return Ok(Indexed::default());
     }
     link.transaction(async |link: &mut Link| {
-        let sql = if turn == Turn::Wait { WAIT_TURN } else { TRY_TURN };
-        let given = link.query_opt(sql, &[]).await?;
-        if !given.map_or(Ok(false), |row| row.try_get(0))? {
-            return Ok(Indexed::default());
+        match turn {
+            Turn::Wait => {
+                // Whoever is at it may take longer than a lock is waited for.
+                link.run("SET LOCAL lock_timeout = 0").await?;
+                link.run(WAIT_TURN).await?;
+                link.run("SET LOCAL lock_timeout = '10s'").await?;
+            }
+            Turn::Pass => {
+                let given = link.query_opt(TRY_TURN, &[]).await?;
+                if !given.map_or(Ok(false), |row| row.try_get(0))? {
+                    return Ok(Indexed::default());
+                }
+            }
         }
         fill(link, limit).await
     })
@@ -157,6 +167,7 @@ pub(super) async fn candidates(
     let type_name = query.type_name.as_ref().map(|text| text.as_bytes());
     let since = query.since.as_ref().map(|since| since.millis());
     let until = query.until.as_ref().map(|until| until.millis());
+    let (is_any, project) = scope_values(&query.project);
     let limit = signed(CANDIDATES_MAX as u64 + 1);
     // Planned anew each time: how many entries have a term is what the plan hangs on.
     let found = timed(link.client.query_typed(
@@ -168,6 +179,8 @@ pub(super) async fn candidates(
             (&type_name, Type::BYTEA),
             (&since, Type::INT8),
             (&until, Type::INT8),
+            (&is_any, Type::BOOL),
+            (&project, Type::BYTEA),
             (&limit, Type::INT8),
         ],
     ))

@@ -48,7 +48,11 @@ fn message_text(message: &Message, text: &mut String) {
 /// All strings of a JSON value, one per line; numbers and words of JSON are not searched for. Base64
 /// data of pictures is a string without blanks and costs one term.
 fn json_texts(value: &Json, text: &mut String) {
-    let source = value.as_str();
+    json_strings(value.as_str(), text);
+}
+
+/// All strings of a JSON text, one per line.
+pub(crate) fn json_strings(source: &str, text: &mut String) {
     let mut rest = source;
     while let Some(begin) = rest.find('"') {
         let end = string_end(rest, begin);

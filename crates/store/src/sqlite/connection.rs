@@ -32,7 +32,7 @@ pub(super) fn open(path: &Path, purpose: Purpose) -> Result<Connection, StoreErr
         return Err(not_a_store(path, reason));
     }
     if purpose == Purpose::Reading && is_frozen(path) {
-        return open_frozen(path).map_err(failed);
+        return open_frozen(path);
     }
     let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE;
@@ -43,7 +43,7 @@ pub(super) fn open(path: &Path, purpose: Purpose) -> Result<Connection, StoreErr
         let outcome = Outcome::NotStored;
         return Err(StoreError::SessionWriteFailed { session: None, outcome, problem });
     }
-    connection.busy_handler(Some(wait_for_others)).map_err(failed)?;
+    wait_when_busy(&mut connection).map_err(failed)?;
     connection.set_prepared_statement_cache_capacity(32);
     // A file may come from anywhere: nothing in it is run, and its pages are looked at with care.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(failed)?;
@@ -101,6 +101,13 @@ pub(super) fn is_journal_empty(path: &Path) -> bool {
     }
 }
 
+/// Whether nothing lies beside the file that a program which reads it would have to take in first.
+pub(super) fn is_settled(path: &Path) -> bool {
+    let mut rollback = path.as_os_str().to_owned();
+    rollback.push("-journal");
+    is_journal_empty(path) && std::fs::metadata(rollback).map_or(0, |about| about.len()) == 0
+}
+
 fn journal_of(path: &Path) -> PathBuf {
     let mut journal = path.as_os_str().to_owned();
     journal.push("-wal");
@@ -108,7 +115,11 @@ fn journal_of(path: &Path) -> PathBuf {
 }
 
 /// Opens a file that nobody changes meanwhile, because nobody can.
-fn open_frozen(path: &Path) -> rusqlite::Result<Connection> {
+pub(super) fn open_frozen(path: &Path) -> Result<Connection, StoreError> {
+    frozen(path).map_err(|error| cannot_open(path, &error))
+}
+
+fn frozen(path: &Path) -> rusqlite::Result<Connection> {
     let mut name = String::from("file:");
     for byte in path.as_os_str().as_encoded_bytes() {
         match byte {
@@ -124,8 +135,14 @@ fn open_frozen(path: &Path) -> rusqlite::Result<Connection> {
         | OpenFlags::SQLITE_OPEN_URI;
     let connection = Connection::open_with_flags(name, flags)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.set_prepared_statement_cache_capacity(32);
     connection.execute_batch("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;")?;
     Ok(connection)
+}
+
+/// Has a connection wait for other processes.
+pub(super) fn wait_when_busy(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.busy_handler(Some(wait_for_others))
 }
 
 /// Another process writes: short naps, so that turns change quickly. Says whether to go on waiting.

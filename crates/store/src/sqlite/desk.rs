@@ -7,18 +7,19 @@ use std::ffi::c_int;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use rusqlite::hooks::Wal;
 use rusqlite::{Connection, params};
 
 use super::connection::{self, Purpose, is_disk_error, problem};
-use super::read::{self, SessionRow, id_hash, place};
-use super::{journal, schema, words};
+use super::failure::Failure;
+use super::read::{self, SessionRow};
+use super::write::{purge, write};
+use super::{journal, reserve, schema};
 use crate::backend::State;
 use crate::model::Appended;
-use crate::plan::{Batch, Placed, Plan, Tail, plan, what_is_left};
-use crate::row::{Prepared, Record};
-use crate::store::now_millis;
+use crate::plan::{Batch, Tail, plan};
 use crate::{Outcome, Problem, SessionId, StoreError};
 
 /// The journal is copied into the file when so many pages are in it, and again after as many more
@@ -52,11 +53,11 @@ pub(super) struct Desk {
 }
 
 /// A session that is being written to.
-struct Open {
-    session: SessionRow,
-    tail: Tail,
+pub(super) struct Open {
+    pub(super) session: SessionRow,
+    pub(super) tail: Tail,
     /// Whether the search index is known to be behind.
-    is_marked: bool,
+    pub(super) is_marked: bool,
 }
 
 /// An append that waits for its turn.
@@ -92,6 +93,8 @@ impl Desk {
         if desk.journal_bytes() > 0 {
             desk.renew_journal()?;
             desk.checkpoint("PASSIVE");
+            // It may hold what another process purged or deleted while somebody was reading.
+            desk.checkpoint_at_once("TRUNCATE");
         }
         Ok(desk)
     }
@@ -115,7 +118,7 @@ impl Desk {
     /// Closes the file and opens it anew, after checking it.
     pub(super) fn reopen(&mut self) -> Result<(), StoreError> {
         let mut fresh = Self::open(&self.path)?;
-        let found = super::check(&fresh.connection, &self.path)?;
+        let found = super::check::check(&fresh.connection, &self.path)?;
         if let Some(reason) = found.into_iter().next() {
             return Err(connection::not_a_store(&self.path, reason));
         }
@@ -137,11 +140,13 @@ impl Desk {
         first: &Request,
         created_at: i64,
         state: State,
+        project: Option<&str>,
     ) -> Result<(), StoreError> {
         let id = &first.session;
         let created = self.transaction(|desk| {
-            let sql = "INSERT OR IGNORE INTO session (id, state, created_at) VALUES (?1, ?2, ?3)";
-            let row = params![id.as_str(), read::state_code(state), created_at];
+            let sql = "INSERT OR IGNORE INTO session (id, state, created_at, project) \
+                       VALUES (?1, ?2, ?3, ?4)";
+            let row = params![id.as_str(), read::state_code(state), created_at, project];
             if desk.connection.execute(sql, row)? == 0 {
                 return Ok(Err(StoreError::SessionExists(id.clone())));
             }
@@ -152,17 +157,22 @@ impl Desk {
 
     /// Carries out a group of appends in one transaction.
     pub(super) fn append(&mut self, group: &[&Request]) -> Vec<Answer> {
-        let mut answers = Vec::with_capacity(group.len());
         let mut purged = false;
-        let outcome = self.transaction(|desk| {
-            for request in group {
-                answers.push(desk.append_one(request, &mut purged)?);
+        let mut store = |desk: &mut Self| {
+            desk.transaction(|desk| {
+                group.iter().map(|request| desk.append_one(request, &mut purged)).collect()
+            })
+        };
+        let outcome = match group.iter().any(|request| request.batch.redacts()) {
+            true => self.with_reserve(store),
+            false => store(self),
+        };
+        let answers = match outcome {
+            Ok(answers) => answers,
+            Err(failure) => {
+                return group.iter().map(|request| Err(failure.of(&request.session))).collect();
             }
-            Ok(())
-        });
-        if let Err(failure) = outcome {
-            return group.iter().map(|request| Err(failure.of(&request.session))).collect();
-        }
+        };
         self.holds_purged |= purged;
         if self.holds_purged {
             // The journal still holds the bytes; a reader may stand in the way, then it is tried again.
@@ -209,6 +219,26 @@ impl Desk {
         }
         open.tail = plan.tail;
         Ok(Ok(plan.appended))
+    }
+
+    /// Does something that must work on a full disk, too: then the reserve is given up for it.
+    pub(super) fn with_reserve<T>(
+        &mut self,
+        mut work: impl FnMut(&mut Self) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        match work(self) {
+            Err(failure)
+                if failure.problem == Problem::DiskFull && reserve::release(&self.path) =>
+            {
+                // What is in the journal goes first: its room can be used again.
+                self.checkpoint("TRUNCATE");
+                let done = work(self);
+                self.checkpoint("TRUNCATE");
+                reserve::create(&self.path);
+                done
+            }
+            done => done,
+        }
     }
 
     /// Runs changes in a transaction of their own; all or nothing.
@@ -280,8 +310,17 @@ impl Desk {
         self.known.clear();
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub(super) fn connection(&self) -> &Connection {
         &self.connection
+    }
+
+    /// Notes that bytes which nobody may read any more are in the journal.
+    pub(super) fn holds_purged(&mut self) {
+        self.holds_purged = true;
     }
 
     /// Empties the journal if it may hold bytes that were purged. Called when it is quiet.
@@ -289,6 +328,13 @@ impl Desk {
         if self.holds_purged {
             self.holds_purged = !self.checkpoint("TRUNCATE");
         }
+    }
+
+    /// Copies the journal into the file and empties it, so that no byte that was purged or deleted is left
+    /// in either. Where a reader stands in the way, the next write tries again; says whether it is done.
+    pub(super) fn empty_journal(&mut self) -> bool {
+        self.holds_purged = !self.checkpoint("TRUNCATE");
+        !self.holds_purged
     }
 
     /// Copies the journal into the file when much is in it. After that SQLite writes it from its
@@ -327,6 +373,17 @@ impl Desk {
         std::fs::metadata(self.journal()).map_or(0, |about| about.len())
     }
 
+    /// The same without waiting for others.
+    fn checkpoint_at_once(&mut self, mode: &str) {
+        let waits = self.connection.busy_timeout(Duration::ZERO);
+        if waits.is_ok() {
+            self.checkpoint(mode);
+        }
+        if let Err(error) = connection::wait_when_busy(&mut self.connection) {
+            tracing::debug!(%error, "the writer does not wait for others");
+        }
+    }
+
     /// Copies the journal into the file and syncs it. An error of the disk stops the store: SQLite
     /// would say nothing, and a later sync would lie.
     /// Says whether all of it was copied.
@@ -352,119 +409,4 @@ fn count_pages(connection: &mut Connection, pages: &Arc<AtomicU32>) -> rusqlite:
         pages.store(now.unsigned_abs(), Ordering::Relaxed);
         Ok(())
     }))
-}
-
-/// Why a transaction did not come about.
-#[derive(Clone, Debug)]
-pub(super) struct Failure {
-    outcome: Outcome,
-    problem: Problem,
-}
-
-impl Failure {
-    /// As the error of one of those who waited for it.
-    pub(super) fn of(&self, session: &SessionId) -> StoreError {
-        self.error(Some(session.clone()))
-    }
-
-    pub(super) fn error(&self, session: Option<SessionId>) -> StoreError {
-        let Self { outcome, problem } = self.clone();
-        StoreError::SessionWriteFailed { session, outcome, problem }
-    }
-}
-
-fn write(
-    connection: &Connection,
-    open: &mut Open,
-    batch: &Batch,
-    plan: &Plan,
-) -> rusqlite::Result<()> {
-    if plan.new.is_empty() {
-        return Ok(());
-    }
-    let key = open.session.key;
-    let now = now_millis();
-    for placed in &plan.new {
-        if let Some(prepared) = batch.records.get(placed.index) {
-            insert(connection, key, placed, prepared, now)?;
-        }
-    }
-    if plan.tail.names_parents && !open.tail.names_parents {
-        let sql = "UPDATE session SET names_parents = 1 WHERE key = ?1";
-        connection.prepare_cached(sql)?.execute([key])?;
-    }
-    if !open.is_marked {
-        words::mark(connection, key)?;
-        open.is_marked = true;
-    }
-    Ok(())
-}
-
-fn insert(
-    connection: &Connection,
-    key: i64,
-    placed: &Placed,
-    prepared: &Prepared,
-    now: i64,
-) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO entry (place, id, id_hash, parent, type, time, speaker, speaker_name, \
-               bytes, tokenizer, tokens, stored_at, encoding, record, hash, link) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
-    let record = &prepared.record;
-    connection.prepare_cached(sql)?.execute(params![
-        place(key, placed.seq),
-        record.id.as_str(),
-        id_hash(key, &record.id),
-        placed.parent.map(u64::cast_signed),
-        &*record.type_name,
-        record.time,
-        record.speaker.as_ref().map(|speaker| &*speaker.id),
-        record.speaker.as_ref().and_then(|speaker| speaker.name.as_deref()),
-        record.bytes.cast_signed(),
-        record.count.as_ref().map(|count| &*count.tokenizer),
-        record.count.as_ref().map(|count| count.tokens.cast_signed()),
-        now,
-        record.encoding.code(),
-        record.body,
-        record.hash.as_bytes(),
-        placed.link.as_bytes(),
-    ])?;
-    Ok(())
-}
-
-/// Takes the bytes of all that is hidden out of the file and out of the search index. Says whether
-/// there were any.
-fn purge(connection: &Connection, session: &SessionRow) -> rusqlite::Result<bool> {
-    let page = read::rows(connection, session.key, 0, usize::MAX);
-    if let Some(error) = page.error {
-        return Err(error);
-    }
-    let indexed = indexed_until(connection, session.key)?;
-    let left = what_is_left(page.rows);
-    for (seq, entry, record) in &left {
-        let place = place(session.key, *seq);
-        if let Some(entry) = entry.as_ref().filter(|_| *seq <= indexed) {
-            words::remove(connection, place, entry)?;
-        }
-        overwrite(connection, place, record)?;
-    }
-    Ok(!left.is_empty())
-}
-
-fn indexed_until(connection: &Connection, key: i64) -> rusqlite::Result<u64> {
-    let sql = "SELECT indexed FROM session WHERE key = ?1";
-    let until: i64 = connection.prepare_cached(sql)?.query_row([key], |row| row.get(0))?;
-    Ok(until.unsigned_abs())
-}
-
-fn overwrite(connection: &Connection, place: i64, left: &Record) -> rusqlite::Result<()> {
-    let sql = "UPDATE entry SET speaker = NULL, speaker_name = NULL, bytes = ?2, tokenizer = NULL, \
-               tokens = NULL, encoding = ?3, record = ?4 WHERE place = ?1";
-    connection.prepare_cached(sql)?.execute(params![
-        place,
-        left.bytes.cast_signed(),
-        left.encoding.code(),
-        left.body
-    ])?;
-    Ok(())
 }

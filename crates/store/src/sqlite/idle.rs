@@ -1,12 +1,13 @@
-//! The thread that fills the search index behind the appends, when nobody has appended for a moment.
+//! The thread that deletes what killed imports left when the store is first written to, and fills the
+//! search index behind the appends when nobody has appended for a moment.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::desk::Desk;
-use super::words;
 use super::writer::lock;
+use super::{sweep, words};
 use crate::{Outcome, Problem, StoreError};
 
 /// After so long without an append the index is filled.
@@ -72,7 +73,39 @@ impl Drop for Idle {
 }
 
 impl Shared {
+    /// Deletes what killed imports and deletions left, a step at a time; others write in between.
+    fn sweep(&self) {
+        let keys = {
+            let desk = lock(&self.desk);
+            sweep::left_keys(desk.connection(), desk.path()).unwrap_or_default()
+        };
+        for key in keys {
+            let hide = |desk: &mut Desk| sweep::hide_left(desk.connection(), key);
+            let mut is_left = self.step(hide);
+            while is_left && !lock(&self.state).is_over {
+                is_left = self.step(|desk| sweep::delete_some(desk.connection(), key));
+                thread::yield_now();
+            }
+            {
+                let mut desk = lock(&self.desk);
+                desk.holds_purged();
+                desk.clean_journal();
+            }
+            self.step(|desk| sweep::forget(desk.connection(), key).map(|()| false));
+        }
+    }
+
+    /// One transaction; `false` if it failed: whoever writes next tries again.
+    fn step(&self, change: impl FnOnce(&mut Desk) -> rusqlite::Result<bool>) -> bool {
+        let mut desk = lock(&self.desk);
+        let changed = desk.transaction(change);
+        desk.forget();
+        desk.tidy_journal();
+        changed.unwrap_or(false)
+    }
+
     fn run(&self) {
+        self.sweep();
         while self.wait_for_quiet() {
             let mut desk = lock(&self.desk);
             desk.clean_journal();

@@ -77,10 +77,15 @@ fn check_folder(folder: &Path) -> Result<(), StoreError> {
                 "can be written to by others; run `chmod go-w` on it, or name another folder";
             return Err(bad(one, reason));
         }
-    }
-    let owner = fs::metadata(folder).map_err(|error| failed(folder, &error))?.uid();
-    if owner != rustix::process::geteuid().as_raw() && owner != 0 {
-        return Err(bad(folder, "belongs to another user; name a folder of your own"));
+        // Whoever owns a folder can put another one in the place of what is in it.
+        if about.uid() != rustix::process::geteuid().as_raw() && about.uid() != 0 {
+            let owner = about.uid();
+            let reason = format!(
+                "belongs to another user (uid {owner}), who could replace the store; name a store in \
+                 folders of your own"
+            );
+            return Err(bad(one, &reason));
+        }
     }
     Ok(())
 }

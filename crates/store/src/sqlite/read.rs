@@ -15,6 +15,8 @@ use crate::row::{Encoding, Record, Row, Speaker};
 
 /// How many bits of a place are the number of an entry.
 pub(super) const SEQ_BITS: u32 = 32;
+/// A page ends after about so many bytes of records.
+const PAGE_BYTES: usize = 8 << 20;
 /// The columns of an entry, in the order of [`row`].
 const COLUMNS: &str = "place, id, parent, type, time, speaker, speaker_name, bytes, tokenizer, \
                        tokens, stored_at, encoding, record, hash, link";
@@ -28,6 +30,7 @@ pub(super) struct SessionRow {
     pub(super) state: State,
     pub(super) created_at: i64,
     pub(super) names_parents: bool,
+    pub(super) project: Option<String>,
 }
 
 /// The newest entry of a session, without its text.
@@ -65,7 +68,7 @@ pub(super) fn state_at(row: &rusqlite::Row<'_>, column: usize) -> State {
 }
 
 pub(super) fn session(connection: &Connection, id: &SessionId) -> Result<Option<SessionRow>> {
-    let sql = "SELECT key, state, created_at, names_parents FROM session WHERE id = ?1";
+    let sql = "SELECT key, state, created_at, names_parents, project FROM session WHERE id = ?1";
     let mut statement = connection.prepare_cached(sql)?;
     let read = |row: &rusqlite::Row<'_>| {
         Ok(SessionRow {
@@ -73,6 +76,7 @@ pub(super) fn session(connection: &Connection, id: &SessionId) -> Result<Option<
             state: state_at(row, 1),
             created_at: row.get(2)?,
             names_parents: row.get(3)?,
+            project: optional_text(row, 4)?,
         })
     };
     let found = statement.query_row([id.as_str()], read).optional()?;
@@ -92,6 +96,18 @@ pub(super) fn newest(connection: &Connection, key: i64) -> Result<Option<Newest>
         })
     };
     statement.query_row(bounds(key), read).optional()
+}
+
+/// The last entry that a session is known to have had, and its link; noted whenever the session's row is
+/// written anyway.
+pub(super) fn anchor(connection: &Connection, key: i64) -> Result<Option<(Seq, ChainLink)>> {
+    let sql = "SELECT anchor_seq, anchor_link FROM session WHERE key = ?1 AND anchor_seq > 0";
+    let mut statement = connection.prepare_cached(sql)?;
+    let read = |row: &rusqlite::Row<'_>| {
+        let seq = row.get::<_, i64>(0)?.unsigned_abs();
+        Ok((seq, ChainLink::from_bytes(bytes(row, 1)?)))
+    };
+    statement.query_row([key], read).optional()
 }
 
 pub(super) fn tail(connection: &Connection, session: &SessionRow) -> Result<Tail> {
@@ -172,7 +188,8 @@ pub(super) fn landmarks(
     found.collect()
 }
 
-/// Rows up to the first that the database could not give, and its error.
+/// Rows up to the first that the database could not give, and its error. There may be fewer than were
+/// asked for, and more behind them.
 pub(super) struct Page {
     pub(super) rows: Vec<Row>,
     pub(super) error: Option<rusqlite::Error>,
@@ -194,7 +211,7 @@ fn collect(
 ) -> Result<()> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut found = statement.query(values)?;
-    let mut before = None;
+    let (mut before, mut bytes) = (None, 0);
     while let Some(one) = found.next()? {
         let place: i64 = one.get(0)?;
         // A damaged tree gives rows in any order, and whoever reads page by page would never end.
@@ -205,7 +222,14 @@ fn collect(
             return Err(rusqlite::Error::SqliteFailure(corrupt, Some(reason)));
         }
         before = Some(place);
-        into.push(row(one)?);
+        let row = row(one)?;
+        // Pages end by size, too, as they are stored and as they will be: a file may have large entries.
+        let expanded = usize::try_from(row.record.bytes).unwrap_or(usize::MAX);
+        bytes = row.record.body.len().max(expanded).saturating_add(bytes);
+        into.push(row);
+        if bytes >= PAGE_BYTES {
+            break;
+        }
     }
     Ok(())
 }
@@ -251,7 +275,7 @@ fn text(row: &rusqlite::Row<'_>, column: usize) -> Result<String> {
     Ok(optional_text(row, column)?.unwrap_or_default())
 }
 
-fn optional_text(row: &rusqlite::Row<'_>, column: usize) -> Result<Option<String>> {
+pub(super) fn optional_text(row: &rusqlite::Row<'_>, column: usize) -> Result<Option<String>> {
     Ok(match row.get_ref(column)? {
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
             Some(String::from_utf8_lossy(bytes).into_owned())

@@ -1,8 +1,10 @@
 //! The tables, and how a file of an earlier version is brought to this one: step by step, each in one
 //! transaction, after a copy of the file was made.
 
+use std::collections::BTreeSet;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,14 +13,14 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::connection::{
     self, BUSY_SECONDS, cannot_open, is_busy, not_a_store, problem, run_pragma,
 };
-use super::place;
+use super::migration_copy;
 use crate::StoreError;
 
 /// `Tert` in ASCII: tells our files from others.
 const APPLICATION_ID: i32 = 0x5465_7274;
 
 /// One step per version. A step that was published is never changed.
-pub(super) const STEPS: [&str; 4] = [
+pub(super) const STEPS: [&str; 6] = [
     // A place is the key of the session, shifted, and the number of the entry: one tree holds all
     // entries, those of a session side by side. Ids are looked up by a hash, which keeps that tree
     // small; texts are compared after. Keys are never used again, for the search index names places.
@@ -61,13 +63,26 @@ pub(super) const STEPS: [&str; 4] = [
         WHERE type = 'team_task' OR parent IS NOT (place & 4294967295) - 1;",
     // Codes of which a changed bit makes no other.
     "UPDATE session SET state = CASE state WHEN 1 THEN 53 WHEN 2 THEN 90 ELSE state END;",
+    // The folder of the project that a session belongs to.
+    "ALTER TABLE session ADD COLUMN project TEXT;",
+    // The last entry that a session is known to have had, so that a cut end is noticed.
+    "ALTER TABLE session ADD COLUMN anchor_seq INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE session ADD COLUMN anchor_link BLOB;",
+];
+
+/// The tables that only a backup has.
+pub(super) const MANIFEST: [&str; 2] = [
+    "CREATE TABLE backup (version INTEGER NOT NULL, sessions INTEGER NOT NULL, \
+     entries INTEGER NOT NULL, digest BLOB NOT NULL) STRICT",
+    "CREATE TABLE backup_session (id TEXT PRIMARY KEY, entries INTEGER NOT NULL, \
+     head BLOB NOT NULL) STRICT, WITHOUT ROWID",
 ];
 
 /// The version that is read and written.
 pub(super) const VERSION: usize = STEPS.len();
 
 /// What a file is.
-enum Found {
+pub(super) enum Found {
     /// Nothing was ever written to it.
     Empty,
     /// A store of this version.
@@ -94,7 +109,8 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), St
             migrate(connection, path, VERSION)
         }
         Found::Earlier(version) => {
-            back_up(connection, path, version)?;
+            check_version(connection, path, version)?;
+            migration_copy::make(connection, path, version)?;
             set_wal(connection, path)?;
             migrate(connection, path, VERSION)
         }
@@ -122,7 +138,7 @@ pub(super) fn is_stamped(path: &Path) -> std::io::Result<bool> {
     Ok(is_wal && is_ours && number(60) == version)
 }
 
-fn look(connection: &Connection, path: &Path) -> Result<Found, StoreError> {
+pub(super) fn look(connection: &Connection, path: &Path) -> Result<Found, StoreError> {
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     // Of one moment: another process may make the tables between two questions.
     let marks = connection.unchecked_transaction().and_then(|moment| {
@@ -146,6 +162,13 @@ fn look(connection: &Connection, path: &Path) -> Result<Found, StoreError> {
             ),
         }),
     }
+}
+
+/// The version that a file says it has.
+pub(super) fn version_of(connection: &Connection) -> rusqlite::Result<usize> {
+    let version =
+        connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))?;
+    Ok(usize::try_from(version).unwrap_or(usize::MAX))
 }
 
 pub(super) fn is_wal(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
@@ -196,47 +219,63 @@ pub(super) fn migrate(
     transaction.commit().map_err(failed)
 }
 
-/// A copy of the file as it was, beside it.
-fn back_up(connection: &Connection, path: &Path, version: usize) -> Result<(), StoreError> {
-    let copy = backup_path(path, version);
-    // One that is there already was made by an attempt that did not get further.
-    if copy.exists() {
-        return Ok(());
-    }
-    copy_into(connection, &copy).map_err(|error| {
-        migration_failed(path, &format!("the copy {} cannot be made: {error}", copy.display()))
-    })
-}
-
-pub(super) fn backup_path(path: &Path, version: usize) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".v{version}.bak"));
-    PathBuf::from(name)
-}
-
-/// Copies what the connection sees now into a new file, and makes sure that it is on disk.
+/// Copies what the connection sees now into an empty file.
 pub(super) fn copy_into(connection: &Connection, copy: &Path) -> Result<(), StoreError> {
-    place::make_new(copy)?;
-    let copied = write_copy(connection, copy);
-    if copied.is_err() {
-        // Half a copy must not be taken for one.
-        let _ = std::fs::remove_file(copy);
-    }
-    copied
-}
-
-fn write_copy(connection: &Connection, copy: &Path) -> Result<(), StoreError> {
     let name =
         copy.to_str().ok_or_else(|| not_a_store(copy, "its name is not UTF-8".to_owned()))?;
     connection.execute("VACUUM INTO ?1", [name]).map_err(|error| cannot_open(copy, &error))?;
-    let synced = std::fs::File::open(copy).and_then(|file| file.sync_all());
-    let folder = copy.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    let synced = synced.and_then(|()| std::fs::File::open(folder)?.sync_all());
-    synced.map_err(|error| not_a_store(copy, format!("it cannot be synced: {error}")))
+    Ok(())
 }
 
-fn migration_failed(path: &Path, reason: &str) -> StoreError {
+/// Whether the file has exactly our tables and indexes, of this version. A view or a trigger in the place
+/// of a table would run whatever somebody else wrote.
+pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    check_version(connection, path, VERSION)
+}
+
+/// The same for a file of this or an earlier version.
+pub(super) fn check_version(
+    connection: &Connection,
+    path: &Path,
+    version: usize,
+) -> Result<(), StoreError> {
+    static CURRENT: OnceLock<Schema> = OnceLock::new();
+    let made = || {
+        Connection::open_in_memory().and_then(|new| {
+            STEPS.iter().take(version).try_for_each(|step| new.execute_batch(step))?;
+            schema_of(&new, &Schema::default())
+        })
+    };
+    let expected = match CURRENT.get().filter(|_| version == VERSION) {
+        Some(expected) => expected.clone(),
+        None => made().map_err(|error| cannot_open(path, &error))?,
+    };
+    let allowed: Schema = MANIFEST.iter().map(|sql| (*sql).to_owned()).collect();
+    let found = schema_of(connection, &allowed).map_err(|error| cannot_open(path, &error))?;
+    if found != expected {
+        let reason = "its tables are not those of a store; somebody changed them".to_owned();
+        return Err(not_a_store(path, reason));
+    }
+    if version == VERSION {
+        CURRENT.get_or_init(|| expected);
+    }
+    Ok(())
+}
+
+/// The statements that made the tables and indexes.
+type Schema = BTreeSet<String>;
+
+/// Those of a file, without those that are allowed besides. More than we ever have are not read.
+fn schema_of(connection: &Connection, allowed: &Schema) -> rusqlite::Result<Schema> {
+    let sql =
+        "SELECT coalesce(substr(sql, 1, 4096), type || ' ' || name) FROM sqlite_schema LIMIT 64";
+    let mut statement = connection.prepare(sql)?;
+    let found = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let found = found.filter(|sql| sql.as_ref().map_or(true, |sql| !allowed.contains(sql)));
+    found.collect()
+}
+
+pub(super) fn migration_failed(path: &Path, reason: &str) -> StoreError {
     let place = path.display().to_string();
     StoreError::SessionMigrationFailed { place, reason: reason.to_owned() }
 }

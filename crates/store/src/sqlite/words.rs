@@ -6,11 +6,14 @@ use tertulia_session::Entry;
 
 use super::read::{self, place, signed};
 use crate::backend::{Indexed, State};
-use crate::model::SearchQuery;
+use crate::model::{ProjectScope, SearchQuery};
 use crate::row::{Encoding, Row};
 use crate::search::{CANDIDATES_MAX, Question, Term, index_terms, text_of};
 
 type Result<T> = rusqlite::Result<T>;
+
+/// About how many bytes of entries, as they are stored, are handed over to a search.
+const CANDIDATE_BYTES: usize = 64 << 20;
 
 /// Notes that a session has entries that are not in the index.
 pub(super) fn mark(connection: &Connection, key: i64) -> Result<()> {
@@ -37,9 +40,9 @@ pub(super) fn index_some(connection: &Connection, limit: usize) -> Result<Indexe
         if left == 0 {
             return Ok(Indexed { entries: entries as u64, is_behind: true });
         }
-        let taken = index_session(connection, key, left)?;
+        let (taken, is_end) = index_session(connection, key, left)?;
         entries += taken;
-        if taken < left {
+        if is_end {
             let sql = "DELETE FROM unindexed WHERE session = ?1";
             connection.prepare_cached(sql)?.execute([key])?;
         }
@@ -47,14 +50,15 @@ pub(super) fn index_some(connection: &Connection, limit: usize) -> Result<Indexe
     Ok(Indexed { entries: entries as u64, is_behind: false })
 }
 
-fn index_session(connection: &Connection, key: i64, limit: usize) -> Result<usize> {
+/// Takes entries of one session into the index. Says how many, and whether no more are left.
+fn index_session(connection: &Connection, key: i64, limit: usize) -> Result<(usize, bool)> {
     let sql = "SELECT indexed FROM session WHERE key = ?1";
     let until = connection.prepare_cached(sql)?.query_row([key], |row| row.get::<_, i64>(0));
-    let Some(until) = until.optional()? else { return Ok(0) };
+    let Some(until) = until.optional()? else { return Ok((0, true)) };
     let page = read::rows(connection, key, until.unsigned_abs(), limit);
-    let Some(last) = page.rows.last().map(|row| row.seq) else {
+    let Some((last, link)) = page.rows.last().map(|row| (row.seq, row.link)) else {
         // A page that cannot be read keeps the rest of its session out of the index, no more.
-        return Ok(0);
+        return Ok((0, true));
     };
     let taken = page.rows.len();
     for row in page.rows {
@@ -64,9 +68,11 @@ fn index_session(connection: &Connection, key: i64, limit: usize) -> Result<usiz
             connection.prepare_cached(sql)?.execute(params![place, terms])?;
         }
     }
-    let sql = "UPDATE session SET indexed = ?2 WHERE key = ?1";
-    connection.prepare_cached(sql)?.execute(params![key, last.cast_signed()])?;
-    Ok(taken)
+    // The row is written anyway, so noting how far the session goes costs nothing.
+    let sql = "UPDATE session SET indexed = ?2, anchor_seq = ?2, anchor_link = ?3 WHERE key = ?1";
+    connection.prepare_cached(sql)?.execute(params![key, last.cast_signed(), link.as_bytes()])?;
+    let newest = read::newest(connection, key)?.map_or(0, |newest| newest.seq);
+    Ok((taken, last >= newest))
 }
 
 fn terms_of(row: Row) -> Option<String> {
@@ -114,6 +120,10 @@ pub(super) fn candidates(
         let last = place(key, u64::from(u32::MAX));
         add(" AND w.rowid > ? AND w.rowid <= ?", vec![place(key, 0).into(), last.into()]);
     }
+    if query.project != ProjectScope::All {
+        let (_, project) = scope_values(&query.project);
+        add(" AND s.project IS ?", vec![project.map(str::to_owned).into()]);
+    }
     if let Some(speaker) = &query.speaker {
         let said_by = rusqlite::types::Value::from(speaker.clone());
         add(" AND (e.speaker = ? OR e.speaker_name = ?)", vec![said_by.clone(), said_by]);
@@ -132,12 +142,27 @@ pub(super) fn candidates(
     let places = statement.query_map(params_from_iter(values), |row| {
         Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
     })?;
-    let mut found = Vec::new();
+    let (mut found, mut bytes) = (Vec::new(), 0);
     for one in places {
         let (place, session) = one?;
-        found.extend(read::one(connection, place)?.map(|row| (session, row)));
+        if let Some(row) = read::one(connection, place)? {
+            bytes += row.record.body.len();
+            found.push((session, row));
+        }
+        if bytes > CANDIDATE_BYTES {
+            break;
+        }
     }
     Ok(found)
+}
+
+/// Whether sessions of any project are meant, and else of which; no value stands for no project.
+pub(super) fn scope_values(scope: &ProjectScope) -> (bool, Option<&str>) {
+    match scope {
+        ProjectScope::All => (true, None),
+        ProjectScope::Of(project) => (false, Some(project)),
+        ProjectScope::Unassigned => (false, None),
+    }
 }
 
 /// The question in the words of the index. Terms are letters and digits, so quotes are safe.

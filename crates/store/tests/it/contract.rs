@@ -6,6 +6,7 @@ mod copies;
 mod following;
 mod listing;
 mod loading;
+mod projects;
 mod redacting;
 mod searching;
 mod titles;

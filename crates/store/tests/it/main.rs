@@ -19,4 +19,7 @@ mod postgres_proxy;
 mod postgres_search;
 mod postgres_server;
 mod same_everywhere;
+mod sqlite_copies;
 mod sqlite_files;
+mod sqlite_hostile;
+mod sqlite_left_behind;

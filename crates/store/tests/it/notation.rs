@@ -1,8 +1,8 @@
 //! Entries in few words.
 
 use tertulia_session::{
-    CompactionSummary, Entry, EntryId, EntryKind, Fields, Message, NewEntry, Redaction, Speaker,
-    SpeakerType, TeamTask, Timestamp,
+    CompactionSummary, Entry, EntryId, EntryKind, Fields, Message, NewEntry, Redaction, Salt,
+    Speaker, SpeakerType, TeamTask, Timestamp,
 };
 use tertulia_store::{Append, NewSession, SessionId, SessionStore};
 
@@ -17,7 +17,9 @@ pub(crate) fn said_by(speaker: &str, id: &str, parent: Option<&str>, text: &str)
 }
 
 pub(crate) fn entry(id: &str, parent: Option<&str>, kind: EntryKind) -> Entry {
+    // With a salt of its own an entry comes back as it was stored.
     let new = NewEntry::new(kind).at(Timestamp::from_millis(1_000_000));
+    let new = new.salted(Salt::derive(&[7; 32], id));
     Entry { parent_id: parent.map(EntryId::from), ..new.with_id(EntryId::from(id)) }
 }
 

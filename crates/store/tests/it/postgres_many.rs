@@ -130,6 +130,25 @@ fn stores_that_fill_the_search_index_together_fill_it_once() {
 }
 
 #[test]
+fn a_search_waits_for_whoever_fills_the_index_longer_than_for_a_lock() {
+    let Some(database) = Database::new() else { return };
+    let holder = database.hold("SELECT pg_advisory_xact_lock(6081392716379288164)");
+    let store = SessionStore::open(&database.url()).unwrap();
+    filled(&store, "talk", chain(1));
+    let waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' \
+        AND datname = current_database() AND now() - query_start > interval '11 seconds'";
+    thread::scope(|scope| {
+        let caught_up = scope.spawn(|| store.catch_up(|_| {}));
+        while database.ask(waiting).is_empty() && !caught_up.is_finished() {
+            thread::sleep(Duration::from_millis(50));
+        }
+        drop(holder);
+        caught_up.join().unwrap().unwrap();
+    });
+    assert_eq!(database.ask("SELECT FROM tertulia.unindexed").len(), 0);
+}
+
+#[test]
 fn texts_that_the_server_has_no_words_for_are_kept() {
     let Some(database) = Database::new() else { return };
     let (one, other) = two_stores(&database);
@@ -146,7 +165,8 @@ fn texts_that_the_server_has_no_words_for_are_kept() {
     let session = filled(&one, "talk", entries.clone());
     let loaded = other.load(&session, &Range::All).unwrap();
     let loaded: Vec<_> = loaded.into_iter().map(|stored| stored.entry).collect();
-    assert_eq!(loaded, entries);
+    assert_eq!(loaded.len(), entries.len());
+    assert!(loaded.iter().zip(&entries).all(|(loaded, sent)| loaded.repeats(sent)), "{loaded:?}");
     assert_eq!(other.verify(&session).unwrap().damage, None);
     other.catch_up(|_| {}).unwrap();
 }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 use tertulia_store::{
-    Append, Import, ListFilter, Range, SearchQuery, SessionStore, StoreError, StoreUrl,
+    Append, Import, ListFilter, ProjectScope, Range, SearchQuery, SessionStore, StoreError,
+    StoreUrl,
 };
 
 use crate::notation::{append, chain, filled, id, ids, link};
@@ -70,6 +71,29 @@ fn a_folder_that_others_can_write_to_is_refused() {
     assert!(
         refusal(&folder.path().join("own/sessions.db")).contains("can be written to by others")
     );
+}
+
+#[test]
+fn a_folder_above_the_store_that_belongs_to_another_user_is_refused() {
+    let (folder, _) = folder();
+    let file = folder.path().join("theirs/own/sessions.db");
+    drop(open(&file).unwrap());
+    let theirs = folder.path().join("theirs");
+    // Only root can give a folder away.
+    if std::os::unix::fs::chown(&theirs, Some(65534), None).is_err() {
+        return;
+    }
+    let error = refusal(&file);
+    assert!(error.contains("theirs belongs to another user (uid 65534)"), "{error}");
+}
+
+#[test]
+fn a_reserve_for_a_full_disk_lies_beside_a_store_that_is_written_to() {
+    let (_folder, file) = folder();
+    let store = open(&file).unwrap();
+    filled(&store, "talk", chain(3));
+    let reserve = file.with_file_name("sessions.db-reserve");
+    assert_eq!((fs::metadata(&reserve).unwrap().len(), mode(&reserve)), (1 << 20, 0o600));
 }
 
 #[test]
@@ -196,6 +220,26 @@ fn what_an_earlier_version_hid_stays_hidden() {
     assert!(store.load(&id("gone"), &Range::All).is_err());
     let copy = file.with_file_name("sessions.db.v3.bak");
     assert_eq!(fs::read(&copy).unwrap()[60..64], 3_u32.to_be_bytes());
+}
+
+#[test]
+fn sessions_of_an_earlier_version_belong_to_no_project_until_somebody_says_so() {
+    let (_folder, file) = folder();
+    fs::write(&file, include_bytes!("../fixtures/sessions-v4.db")).unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    let store = open(&file).unwrap();
+    assert_eq!(store.info(&id("talk")).unwrap().project, None);
+    store.set_project(&id("talk"), Some("/projects/a")).unwrap();
+    let query = |project: &str| SearchQuery {
+        text: "needle".to_owned(),
+        project: ProjectScope::Of(project.to_owned()),
+        ..SearchQuery::default()
+    };
+    assert_eq!(store.search(&query("/projects/a")).unwrap().hits.len(), 1);
+    assert_eq!(store.search(&query("/projects/b")).unwrap().hits.len(), 0);
+    assert_eq!(store.verify(&id("talk")).unwrap().damage, None);
+    let copy = file.with_file_name("sessions.db.v4.bak");
+    assert_eq!(fs::read(&copy).unwrap()[60..64], 4_u32.to_be_bytes());
 }
 
 #[test]
@@ -339,4 +383,37 @@ fn the_journal_gets_its_length_once_and_keeps_it() {
     // What is behind its end is no entry, for another process neither.
     let other = open(&file).unwrap();
     assert_eq!(other.load(&session, &Range::All).unwrap().len(), 2401);
+}
+
+#[test]
+fn a_deleted_session_is_nowhere_in_the_files_while_others_have_the_store_open() {
+    let (folder, file) = folder();
+    let secret = "sesame-4711-opens";
+    let other = open(&file).unwrap();
+    filled(&other, "kept", chain(3));
+    let store = open(&file).unwrap();
+    let long = format!("{secret} {}", "padding that fills pages ".repeat(900));
+    let session = filled(&store, "talk", vec![link(1, secret), link(2, &long)]);
+    store.catch_up(|_| {}).unwrap();
+    assert_eq!(other.load(&session, &Range::All).unwrap().len(), 2);
+    assert_eq!(store.delete(&session).unwrap(), []);
+    // Both have the store open still.
+    check_absent(folder.path(), &["sesame", "4711"]);
+    assert_eq!(other.load(&id("kept"), &Range::All).unwrap().len(), 3);
+}
+
+#[test]
+fn copies_of_migrations_go_once_the_store_passes_its_check() {
+    let (folder, file) = folder();
+    let store = open(&file).unwrap();
+    filled(&store, "talk", chain(3));
+    let names = ["sessions.db.v3.bak", "sessions.db.v12.bak"];
+    let others = ["sessions.db.vx.bak", "sessions.db.bak", "mail.db.v3.bak", "sessions.db.v3"];
+    for name in names.iter().chain(&others) {
+        fs::write(folder.path().join(name), "the secret").unwrap();
+    }
+    let copies = store.remove_old_copies().unwrap();
+    assert_eq!((copies.removed.len(), copies.kept.len()), (2, 0));
+    assert!(names.iter().all(|name| !folder.path().join(name).exists()));
+    assert!(others.iter().all(|name| folder.path().join(name).exists()));
 }

@@ -3,7 +3,7 @@
 use tertulia_session::{BranchView, Entry, EntryKind};
 use tertulia_store::{NewSession, Range, SessionStore, StoreError};
 
-use crate::notation::{append, chain, filled, id, ids, redaction, said, task};
+use crate::notation::{append, chain, filled, id, ids, redaction, said, summary, task};
 use crate::places::Place;
 
 super::promises! {
@@ -11,6 +11,7 @@ super::promises! {
     a_fork_copies_the_branch_and_says_where_it_came_from
     a_fork_under_a_taken_id_leaves_nothing_behind
     a_fork_does_not_bring_redacted_text_back
+    a_fork_from_before_a_redaction_verifies_and_can_be_backed_up
     the_task_of_a_branch_is_the_newest_on_its_way_back
     a_task_behind_many_branches_is_found
 }
@@ -102,4 +103,36 @@ fn a_task_behind_many_branches_is_found(place: &Place) {
     entries.push(said("end", Some(&before), "end"));
     filled(&place.store, "talk", entries);
     assert_eq!(task_of(place).as_deref(), Some("t"));
+}
+
+fn a_fork_from_before_a_redaction_verifies_and_can_be_backed_up(place: &Place) {
+    let mut log = chain(5);
+    log.push(summary("s", "e5", ["e1", "e4"], "e5", "all of it"));
+    let session = filled(&place.store, "talk", log);
+    place.store.redact(&session, &"e2".into(), Some("a key")).unwrap();
+    place.store.redact(&session, &"e3".into(), None).unwrap();
+    let before = place.store.load(&session, &Range::All).unwrap();
+    let new = NewSession { id: Some(id("fork")) };
+    place.store.fork(&session, &"s".into(), &new).unwrap();
+    let store = place.again();
+    let verified = store.verify(&id("fork")).unwrap();
+    assert_eq!((verified.damage, verified.purged), (None, 3));
+    let forked = store.load(&id("fork"), &Range::All).unwrap();
+    // What was copied has the same links: the new redactions come behind it.
+    assert!(forked.iter().zip(&before).take(6).all(|(one, other)| one.link == other.link));
+    let redactions: Vec<_> = forked
+        .iter()
+        .filter_map(|stored| match &stored.entry.kind {
+            EntryKind::Redaction(redaction) => {
+                Some((redaction.target_id.to_string(), redaction.reason.clone()))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(redactions, [("e2".into(), Some("a key".into())), ("e3".into(), None)]);
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(store.backup(&folder.path().join("backup.db")).unwrap(), 2);
+    let again = NewSession { id: Some(id("second")) };
+    store.fork(&id("fork"), &"e4".into(), &again).unwrap();
+    assert_eq!(store.verify(&id("second")).unwrap().damage, None);
 }

@@ -1,9 +1,12 @@
 //! Redactions: hidden for every reader, gone from the disk, and the chain stays whole.
 
-use tertulia_session::{BranchView, Entry, EntryKind, RecordHash};
-use tertulia_store::{Append, Problem, Range, SearchQuery, SessionStore, StoreError};
+use tertulia_session::{BranchView, Entry, EntryId, EntryKind, NewEntry, RecordHash, Salt};
+use tertulia_store::{
+    Append, EntryPlace, Problem, Range, SearchQuery, SessionId, SessionStore, StoreError,
+    sources_meta,
+};
 
-use crate::notation::{append, chain, filled, id, link, redaction, said, summary};
+use crate::notation::{append, chain, filled, id, link, redaction, said, said_by, summary, task};
 use crate::places::Place;
 
 super::promises! {
@@ -16,6 +19,11 @@ super::promises! {
     a_redaction_of_a_redaction_brings_nothing_back
     redacting_twice_is_harmless
     redacting_while_others_append_puts_nobody_on_a_branch
+    an_entry_that_arrives_without_a_salt_gets_one
+    what_is_left_of_an_entry_confirms_no_guess_of_its_text
+    an_entry_without_a_salt_is_named_when_it_is_redacted
+    answers_that_were_made_from_an_entry_are_redacted_with_it
+    a_text_is_found_in_all_sessions
 }
 
 fn log(store: &SessionStore) -> Vec<Entry> {
@@ -99,11 +107,123 @@ fn a_purged_entry_may_be_appended_again_without_coming_back(place: &Place) {
     let again = place.again().append(&session, Append::of([link(2, "text 2")])).unwrap();
     assert_eq!(again.appended_count, 0);
     assert!(is_purged(&log(&place.again())[1]));
-    let other = place.again().append(&session, Append::of([link(2, "another text")]));
+    // Whether the text is the one that was there is told to nobody: it would be a way to guess it.
+    let guess = || Entry { salt: None, ..link(2, "another text") };
+    let other = place.again().append(&session, Append::of([guess()])).unwrap();
+    assert_eq!(other.appended_count, 0);
+    assert!(is_purged(&log(&place.again())[1]));
+    let moved = Entry { parent_id: None, ..guess() };
     assert!(matches!(
-        other.unwrap_err(),
+        place.again().append(&session, Append::of([moved])).unwrap_err(),
         StoreError::SessionWriteFailed { problem: Problem::OtherContent(_), .. }
     ));
+}
+
+fn unsalted(entry: Entry) -> Entry {
+    Entry { salt: None, ..entry }
+}
+
+fn an_entry_that_arrives_without_a_salt_gets_one(place: &Place) {
+    let session = filled(&place.store, "talk", Vec::new());
+    let entries = vec![unsalted(link(1, "hello")), unsalted(link(2, "PIN 482913"))];
+    append(&place.store, &session, entries.clone());
+    let stored = log(&place.again());
+    assert!(stored.iter().all(|entry| entry.salt.is_some()));
+    assert!(stored.iter().zip(&entries).all(|(stored, sent)| stored.repeats(sent)));
+    // Sent once more, without a salt or with another one, it is the same entry.
+    let other = Entry { salt: Some(Salt::from_bytes([9; 16])), ..entries[1].clone() };
+    for again in [entries[1].clone(), other] {
+        let appended = place.again().append(&session, Append::of([again])).unwrap();
+        assert_eq!(appended.appended_count, 0);
+    }
+    let changed = unsalted(link(2, "PIN 482914"));
+    assert!(matches!(
+        place.again().append(&session, Append::of([changed])).unwrap_err(),
+        StoreError::SessionWriteFailed { problem: Problem::OtherContent(_), .. }
+    ));
+    let imported = filled(&place.store, "import", vec![unsalted(link(1, "x"))]);
+    let twice = vec![unsalted(link(2, "y")), unsalted(link(2, "y"))];
+    append(&place.store, &imported, twice);
+    assert_eq!(place.again().load(&imported, &Range::All).unwrap().len(), 2);
+}
+
+fn what_is_left_of_an_entry_confirms_no_guess_of_its_text(place: &Place) {
+    let pin = |pin: u32| unsalted(link(2, &format!("my PIN is {pin:06}")));
+    let session = filled(&place.store, "talk", vec![link(1, "hello")]);
+    append(&place.store, &session, vec![pin(482_913)]);
+    let redacted = place.store.redact_all(&[at("talk", "e2")], None).unwrap();
+    assert_eq!((redacted.purged.len(), redacted.guessable), (1, Vec::new()));
+    let left = log(&place.again())[1].clone();
+    let EntryKind::Purged(purged) = &left.kind else { panic!("{left:?}") };
+    assert_eq!(left.salt, None, "the salt is gone with the text");
+    let is_right = |guess: u32| {
+        let guess = pin(guess);
+        RecordHash::of(&guess) == purged.hash || guess.content_id() == left.id
+    };
+    assert!(!(482_000..484_000).any(is_right));
+}
+
+fn an_entry_without_a_salt_is_named_when_it_is_redacted(place: &Place) {
+    let session = filled(&place.store, "talk", vec![link(1, "hello")]);
+    // As older programs stored entries: copied without a change.
+    let mut old = tertulia_store::Import::begin(&place.store).unwrap();
+    for entry in [unsalted(link(1, "hello")), unsalted(link(2, "the secret"))] {
+        old.push_new(entry.into()).unwrap();
+    }
+    old.finish(&tertulia_store::NewSession { id: Some(id("old")) }).unwrap();
+    let redacted = place.store.redact_all(&[at("old", "e2")], None).unwrap();
+    assert_eq!(redacted.guessable, [at("old", "e2")]);
+    // An id that somebody computed from the text tells it too, whatever the salt of the record.
+    let told = NewEntry::new(link(9, "the secret").kind).with_parent("e1".into()).with_content_id();
+    append(&place.store, &session, vec![told.clone()]);
+    let place_of_told = EntryPlace { session, entry: told.id };
+    let redacted = place.store.redact_all(std::slice::from_ref(&place_of_told), None).unwrap();
+    assert_eq!(redacted.guessable, [place_of_told]);
+}
+
+fn answers_that_were_made_from_an_entry_are_redacted_with_it(place: &Place) {
+    let session = filled(&place.store, "talk", vec![link(1, "hello"), link(2, "the secret")]);
+    let answer = |entry: &str, parent: Option<&str>, sources: &[(Option<SessionId>, EntryId)]| {
+        let mut answer = said_by("notary", entry, parent, "a secret, it seems");
+        if let EntryKind::Message(message) = &mut answer.kind {
+            message.meta = sources_meta(sources);
+        }
+        answer
+    };
+    append(&place.store, &session, vec![answer("a1", Some("e2"), &[(None, "e2".into())])]);
+    append(&place.store, &session, vec![answer("a2", Some("a1"), &[(None, "e1".into())])]);
+    let cited = "## Decisions\n- [e2] the secret\n";
+    append(&place.store, &session, vec![said_by("scribe", "a3", Some("a2"), cited)]);
+    let from_there = [(Some(id("talk")), "a1".into())];
+    filled(&place.store, "other", vec![answer("b1", None, &from_there)]);
+    let redacted = place.store.redact_all(&[at("talk", "e2")], None).unwrap();
+    let expected = [at("talk", "e2"), at("talk", "a1"), at("talk", "a3"), at("other", "b1")];
+    assert_eq!(redacted.purged, expected);
+    let log = log(&place.again());
+    assert!(is_purged(&log[2]) && !is_purged(&log[3]));
+    for session in ["talk", "other"] {
+        assert_eq!(place.store.verify(&id(session)).unwrap().damage, None);
+    }
+}
+
+fn a_text_is_found_in_all_sessions(place: &Place) {
+    filled(&place.store, "one", vec![link(1, "hello"), link(2, "a sk-123 b")]);
+    filled(&place.store, "two", vec![task("t", None, "use sk-123")]);
+    let find = |text: &str, session: Option<&SessionId>| {
+        let found = place.again().entries_with_text(text, session).unwrap();
+        let mut names: Vec<_> =
+            found.into_iter().map(|(session, one)| (session, one.entry.id)).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(find("sk-123", None), [(id("one"), "e2".into()), (id("two"), "t".into())]);
+    assert_eq!(find("sk-123", Some(&id("two"))), [(id("two"), "t".into())]);
+    place.store.redact_all(&[at("one", "e2"), at("two", "t")], None).unwrap();
+    assert!(find("sk-123", None).is_empty());
+}
+
+fn at(session: &str, entry: &str) -> EntryPlace {
+    EntryPlace { session: id(session), entry: entry.into() }
 }
 
 fn a_redaction_of_a_redaction_brings_nothing_back(place: &Place) {
@@ -138,7 +258,7 @@ fn redacting_while_others_append_puts_nobody_on_a_branch(place: &Place) {
             }
         });
         for number in 0..20 {
-            let make = |tail: Option<&tertulia_session::EntryId>| {
+            let make = |tail: Option<&EntryId>| {
                 let tail = tail.map(|tail| tail.as_str());
                 Append::of([said(&format!("m{number}"), tail, "on")])
             };

@@ -1,0 +1,337 @@
+//! A file that is there whole or not at all. It is written under a temporary name in the same folder,
+//! synced, and then published under its own name; a file that has that name already is never replaced
+//! by accident. Used by backups, migration copies, exports and everything else that writes a new file
+//! in one go.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use crate::store::chance;
+
+/// How temporary names end. The process that writes one keeps it locked.
+const ENDING: &str = ".tertulia-part";
+/// What SQLite may create beside a database.
+const BESIDE: [&str; 3] = ["-journal", "-wal", "-shm"];
+
+/// Who may read a new file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readers {
+    /// Its owner alone.
+    Owner,
+    /// Whoever the umask allows.
+    Umask,
+}
+
+/// Why a file was not written. Nothing has its name then, or what had it before.
+#[derive(Debug, thiserror::Error)]
+pub enum NewFileError {
+    /// Another file has this name.
+    #[error("{} already exists and was not changed; name a new file", .0.display())]
+    Exists(PathBuf),
+    /// The file system can neither link nor rename without replacing.
+    #[error(
+        "{} cannot be published safely: its file system supports neither hard links nor renaming \
+         without replacing; name a file on another file system",
+        .0.display()
+    )]
+    Unsupported(PathBuf),
+    /// The system reported an error.
+    #[error("cannot write {}: {source}", .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was reported.
+        source: io::Error,
+    },
+}
+
+impl From<NewFileError> for io::Error {
+    fn from(error: NewFileError) -> Self {
+        match error {
+            NewFileError::Io { source, .. } => source,
+            other => Self::other(other),
+        }
+    }
+}
+
+/// A file that is being written. Dropped before it is published, it leaves nothing behind.
+#[derive(Debug)]
+pub struct NewFile {
+    file: File,
+    part: PathBuf,
+    path: PathBuf,
+    is_published: bool,
+}
+
+impl NewFile {
+    /// Begins a new file; [`NewFileError::Exists`] if something has this name already.
+    pub fn begin(path: &Path, readers: Readers) -> Result<Self, NewFileError> {
+        match path.symlink_metadata() {
+            Ok(_) => Err(NewFileError::Exists(path.to_owned())),
+            Err(_) => Self::begin_replacement(path, readers),
+        }
+    }
+
+    /// Begins a file that may replace another one; see [`replace`](Self::replace).
+    pub fn begin_replacement(path: &Path, readers: Readers) -> Result<Self, NewFileError> {
+        let failed = |source| NewFileError::Io { path: path.to_owned(), source };
+        let name = path.file_name().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
+        remove_abandoned(path, name.as_encoded_bytes());
+        loop {
+            let mut part_name = std::ffi::OsString::from(".");
+            part_name.push(name);
+            part_name.push(format!(".{:016x}{ENDING}", chance()));
+            let part = path.with_file_name(part_name);
+            let mode = if readers == Readers::Owner { 0o600 } else { 0o666 };
+            let file =
+                OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(&part);
+            let file = file.map_err(failed)?;
+            // Another process may have taken it for abandoned before it was locked, and removes it. Where locks do
+            // not work, nobody can.
+            let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+            if !is_taken && is_at(&file, &part) {
+                return Ok(Self { file, part, path: path.to_owned(), is_published: false });
+            }
+        }
+    }
+
+    /// Writes a file whole, in the place of one that has its name.
+    pub fn replace_with(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), NewFileError> {
+        let mut new = Self::begin_replacement(path, readers)?;
+        let written = new.write_all(bytes);
+        written.map_err(|error| new.failed(error))?;
+        new.replace()
+    }
+
+    /// The temporary name, for whoever writes by name.
+    pub fn part(&self) -> &Path {
+        &self.part
+    }
+
+    /// Syncs the file and gives it its name, unless something has that name.
+    pub fn publish(mut self) -> Result<(), NewFileError> {
+        self.sync()?;
+        match renameat_with(CWD, &self.part, CWD, &self.path, RenameFlags::NOREPLACE) {
+            Ok(()) => {
+                self.is_published = true;
+                self.sync_folder()
+            }
+            Err(Errno::EXIST) => Err(NewFileError::Exists(self.path.clone())),
+            // A file system that cannot do it, or a system that does not know the call.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => self.link(),
+            Err(error) => Err(self.failed(error.into())),
+        }
+    }
+
+    /// Like a rename, a link is there at once or not at all; unlike one, it never replaces.
+    fn link(self) -> Result<(), NewFileError> {
+        match fs::hard_link(&self.part, &self.path) {
+            // The temporary name goes when this is dropped.
+            Ok(()) => self.sync_folder(),
+            Err(error) => Err(match error.kind() {
+                io::ErrorKind::AlreadyExists => NewFileError::Exists(self.path.clone()),
+                io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied => {
+                    NewFileError::Unsupported(self.path.clone())
+                }
+                _ => self.failed(error),
+            }),
+        }
+    }
+
+    /// Syncs the file and gives it its name, in the place of a file that has it. What is there and is no
+    /// file stays.
+    pub fn replace(mut self) -> Result<(), NewFileError> {
+        self.sync()?;
+        if self.path.symlink_metadata().is_ok_and(|about| !about.is_file()) {
+            return Err(NewFileError::Exists(self.path.clone()));
+        }
+        fs::rename(&self.part, &self.path).map_err(|error| self.failed(error))?;
+        self.is_published = true;
+        self.sync_folder()
+    }
+
+    fn sync(&self) -> Result<(), NewFileError> {
+        self.file.sync_all().map_err(|error| self.failed(error))
+    }
+
+    /// The name is on disk once its folder is.
+    fn sync_folder(&self) -> Result<(), NewFileError> {
+        sync_folder(&self.path).map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, source: io::Error) -> NewFileError {
+        NewFileError::Io { path: self.path.clone(), source }
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if !self.is_published && is_at(&self.file, &self.part) {
+            remove_part(&self.part);
+        }
+    }
+}
+
+/// Removes what processes that were killed left of the same file: temporary names that nobody has
+/// locked.
+fn remove_abandoned(path: &Path, name: &[u8]) {
+    let prefix = [b".", name, b"."].concat();
+    let is_part = |found: &[u8]| {
+        let number = found.strip_prefix(prefix.as_slice());
+        let number = number.and_then(|rest| rest.strip_suffix(ENDING.as_bytes()));
+        number.is_some_and(|number| {
+            number.len() == 16 && number.iter().all(|byte| byte.is_ascii_hexdigit())
+        })
+    };
+    for found in folder_of(path).read_dir().into_iter().flatten().flatten() {
+        if !is_part(found.file_name().as_encoded_bytes()) {
+            continue;
+        }
+        let part = found.path();
+        if !part.symlink_metadata().is_ok_and(|about| about.is_file()) {
+            continue;
+        }
+        let Ok(file) = OpenOptions::new().write(true).open(&part) else { continue };
+        if file.try_lock().is_ok() && is_at(&file, &part) {
+            remove_part(&part);
+        }
+    }
+}
+
+fn remove_part(part: &Path) {
+    for ending in BESIDE {
+        let mut beside = part.as_os_str().to_owned();
+        beside.push(ending);
+        let _ = fs::remove_file(beside);
+    }
+    let _ = fs::remove_file(part);
+}
+
+/// Syncs the folder of a file: its name, or that it has none any more, is on disk then.
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(folder_of(path)).and_then(|folder| folder.sync_all())
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether this is still the file of this path.
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
+    path.metadata().is_ok_and(|there| {
+        file.metadata().is_ok_and(|here| here.ino() == there.ino() && here.dev() == there.dev())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::thread;
+
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> = folder
+            .read_dir()
+            .unwrap()
+            .map(|one| one.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn written(path: &Path, text: &str) -> NewFile {
+        let mut file = NewFile::begin(path, Readers::Owner).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        file
+    }
+
+    #[test]
+    fn a_file_has_its_name_once_it_is_whole_and_is_for_its_owner_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let file = written(&path, "whole");
+        assert!(!path.exists());
+        file.publish().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "whole");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
+        assert_eq!(names(folder.path()), ["a.db"]);
+    }
+
+    #[test]
+    fn a_file_that_is_dropped_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = written(&folder.path().join("a.db"), "half");
+        fs::write(folder.path().join(format!("{}-wal", file.part().display())), "x").unwrap();
+        drop(file);
+        assert_eq!(names(folder.path()), [""; 0]);
+    }
+
+    #[test]
+    fn of_many_that_publish_one_name_one_succeeds_and_its_file_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        for round in 0..50 {
+            let path = folder.path().join(format!("{round}.db"));
+            let wins: Vec<Option<usize>> = thread::scope(|scope| {
+                let path = &path;
+                let write = |number: usize| {
+                    let mut file = NewFile::begin(path, Readers::Owner).ok()?;
+                    file.write_all(number.to_string().as_bytes()).ok()?;
+                    file.publish().ok().map(|()| number)
+                };
+                let threads: Vec<_> = (0..4).map(|n| scope.spawn(move || write(n))).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            let winners: Vec<usize> = wins.into_iter().flatten().collect();
+            assert_eq!(winners.len(), 1, "round {round}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), winners[0].to_string());
+        }
+        assert_eq!(names(folder.path()).len(), 50, "nothing else is left");
+    }
+
+    #[test]
+    fn a_name_that_was_taken_meanwhile_is_told_and_nothing_is_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let file = written(&path, "new");
+        fs::write(&path, "precious").unwrap();
+        assert!(matches!(file.publish(), Err(NewFileError::Exists(_))));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+        assert_eq!(names(folder.path()), ["a.db"]);
+        NewFile::replace_with(&path, b"wanted", Readers::Umask).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "wanted");
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_what_is_being_written_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let left = format!(".a.db.{:016x}{ENDING}", 7);
+        let others = [".a.db.x.tertulia-part".to_owned(), format!(".b.db.{:016x}{ENDING}", 7)];
+        for name in others.iter().chain([&left]) {
+            fs::write(folder.path().join(name), "half").unwrap();
+        }
+        let one = written(&path, "one");
+        let other = written(&path, "other");
+        assert!(!folder.path().join(&left).exists());
+        assert!(others.iter().all(|name| folder.path().join(name).exists()));
+        assert!(one.part().exists() && other.part().exists());
+        one.publish().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one");
+    }
+}

@@ -1,0 +1,476 @@
+//! What a redaction reaches besides its target: answers that were made from it, other entries with the same
+//! text, and the files that the database keeps beside its tables. Called by the store; reads all sessions
+//! a page at a time.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use tertulia_session::json::{self, Json, Object};
+use tertulia_session::record::EntryRecord;
+use tertulia_session::{Entry, EntryId, EntryKind, Message, NewEntry, Redaction, Timestamp};
+
+use crate::model::{Append, Appended, StoredEntry};
+use crate::new_file::sync_folder;
+use crate::salting::fresh_salt;
+use crate::search::json_strings;
+use crate::store::now_millis;
+use crate::{ListFilter, SessionId, SessionStore, StoreError};
+
+const PAGE: usize = 512;
+/// Where a message names the entries that it was made from.
+const SOURCES: &str = "sources";
+/// The built-in members whose answers quote entries, as the first versions called them.
+const QUOTING: [&str; 2] = ["scribe", "librarian"];
+
+/// An entry of a session.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct EntryPlace {
+    /// The session.
+    pub session: SessionId,
+    /// The entry.
+    pub entry: EntryId,
+}
+
+/// What a redaction did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redacted {
+    /// What was appended to the session of the first target; its last entry is that target's redaction.
+    pub appended: Appended,
+    /// The entries that were purged by it, summaries among them.
+    pub purged: Vec<EntryPlace>,
+    /// Those of them whose hash or id can still confirm a guess of their text, because they were stored
+    /// without a salt or under an id that was computed from their text.
+    pub guessable: Vec<EntryPlace>,
+    /// What the database still holds of the text.
+    pub remains: Vec<Remains>,
+}
+
+/// Why the files of a database may still hold bytes that were purged or deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remains {
+    /// Another process reads the SQLite file, so its journal could not be emptied yet.
+    Journal,
+    /// The role may not VACUUM the tables of the server.
+    NotVacuumed,
+    /// The tables of the server are large, or in use: free space in their files may hold it.
+    FreeSpace,
+    /// An open transaction of the server may still see the old rows.
+    OldRows,
+    /// The role may not have the server write its pages to disk now.
+    NotFlushed,
+}
+
+impl Remains {
+    /// The word, for programs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Journal => "journal",
+            Self::NotVacuumed => "not_vacuumed",
+            Self::FreeSpace => "free_space",
+            Self::OldRows => "old_rows",
+            Self::NotFlushed => "not_flushed",
+        }
+    }
+
+    /// What is left, and until when.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Journal => {
+                "the journal beside the store: another process reads it; the next write empties it"
+            }
+            Self::NotVacuumed => {
+                "old rows in the server's files: this role may not VACUUM the tables in schema \
+                 tertulia; let their owner do it"
+            }
+            Self::FreeSpace => {
+                "free space in the server's files, until it is used again: the tables in schema tertulia \
+                 are large or in use; VACUUM FULL cleans them"
+            }
+            Self::OldRows => {
+                "old rows in the server's files: another transaction is open; VACUUM the tables in \
+                 schema tertulia when it has ended"
+            }
+            Self::NotFlushed => "pages on the server's disk, until its next checkpoint",
+        }
+    }
+}
+
+/// What became of the copies that migrations left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OldCopies {
+    /// They are gone.
+    pub removed: Vec<PathBuf>,
+    /// They are still there: the store did not pass its check, or they cannot be removed.
+    pub kept: Vec<PathBuf>,
+}
+
+/// The entries that a message was made from, as `meta` of the message names them. A source without a session
+/// is of the same one.
+pub fn sources_meta(sources: &[(Option<SessionId>, EntryId)]) -> Option<Json> {
+    let one = |(session, entry): &(Option<SessionId>, EntryId)| {
+        let entry = Json::text(entry.as_str());
+        match session {
+            Some(session) => {
+                let session = Json::text(session.as_str());
+                format!(r#"{{"sessionId":{},"entryId":{}}}"#, session.as_str(), entry.as_str())
+            }
+            None => format!(r#"{{"entryId":{}}}"#, entry.as_str()),
+        }
+    };
+    let list: Vec<String> = sources.iter().map(one).collect();
+    let text = format!(r#"{{"{SOURCES}":[{}]}}"#, list.join(","));
+    (!list.is_empty()).then(|| Json::parse(&text).ok())?
+}
+
+/// What a message says about where its words come from.
+enum Origin {
+    /// The entries, named.
+    Named(Vec<EntryPlace>),
+    /// An answer of an older version: it cites entries in its text.
+    Cited(String),
+}
+
+impl Origin {
+    fn of(session: &SessionId, entry: &Entry) -> Option<Self> {
+        let EntryKind::Message(message) = &entry.kind else { return None };
+        if let Some(sources) = named_sources(session, message) {
+            return Some(Self::Named(sources));
+        }
+        let speaker = message.speaker.as_deref()?;
+        QUOTING.contains(&&*speaker.role_id).then(|| Self::Cited(message.text().into_owned()))
+    }
+
+    /// Whether the message in this session was made from this entry.
+    fn holds(&self, session: &SessionId, target: &EntryPlace) -> bool {
+        let is_here = *session == target.session;
+        match self {
+            Self::Named(sources) => sources.contains(target),
+            Self::Cited(text) => {
+                is_here && cites(text, target.entry.as_str())
+                    || text.contains(&format!("({} {})", target.session, target.entry))
+            }
+        }
+    }
+}
+
+/// Whether a line begins with a list mark and an id, or the beginning of one, in brackets.
+fn cites(text: &str, id: &str) -> bool {
+    text.lines().any(|line| {
+        let cited = line.trim_start_matches("- ").strip_prefix('[');
+        let cited = cited.and_then(|rest| rest.split_once(']')).map(|(cited, _)| cited);
+        // The shortest form has `e-` and six digits.
+        cited.is_some_and(|cited| cited == id || (cited.len() >= 8 && id.starts_with(cited)))
+    })
+}
+
+fn named_sources(session: &SessionId, message: &Message) -> Option<Vec<EntryPlace>> {
+    let meta = message.meta.as_ref()?;
+    let mut fields = Object::of(json::parse(meta.as_str()).ok()?).ok()?;
+    let list = json::elements(fields.take(SOURCES)?).ok()?;
+    let read = |raw| {
+        let mut source = Object::of(raw).ok()?;
+        let entry = EntryId::from(source.need_text("entryId").ok()?);
+        let named = source.take_text("sessionId").ok()?;
+        let session = match named {
+            Some(named) => SessionId::parse(&named).ok()?,
+            None => session.clone(),
+        };
+        Some(EntryPlace { session, entry })
+    };
+    Some(list.into_iter().filter_map(read).collect())
+}
+
+/// Whether an entry holds a text: in what was said, called and answered, in names and notes, as a string or as
+/// a number. Ids, hashes and the records of prompts do not count.
+pub(crate) fn holds_text(entry: &Entry, text: &str) -> bool {
+    if entry.is_purged() || text.is_empty() {
+        return false;
+    }
+    let mut bare = entry.clone();
+    (bare.salt, bare.parent_id, bare.timestamp) = (None, None, None);
+    bare.id = EntryId::from("");
+    match &mut bare.kind {
+        EntryKind::Usage(_) | EntryKind::ContextCut(_) => return false,
+        // The words of a record are headers, names and the system text.
+        EntryKind::Turn(turn) => {
+            (turn.prompt_hash, turn.native_session_id) = (None, None);
+            turn.cause = "".into();
+        }
+        EntryKind::CompactionSummary(summary) => summary.covered_hash = None,
+        _ => {}
+    }
+    let record = EntryRecord::new(&bare).to_json();
+    let mut strings = String::new();
+    json_strings(&record, &mut strings);
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    strings.contains(text) || (is_number && has_number(&record, text))
+}
+
+/// Whether a JSON text has this number outside of its strings.
+fn has_number(record: &str, number: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_digit() || c == '.';
+    record.match_indices(number).any(|(at, _)| {
+        let before = record.get(..at).and_then(|before| before.chars().next_back());
+        let behind = record.get(at + number.len()..).and_then(|behind| behind.chars().next());
+        matches!(before, Some(':' | ',' | '[' | '-')) && !behind.is_some_and(is_part)
+    })
+}
+
+/// Whether the hash or the id of an entry can confirm a guess of its text.
+fn is_guessable(entry: &Entry) -> bool {
+    let unsalted = Entry { salt: None, ..entry.clone() };
+    entry.salt.is_none() || unsalted.content_id() == entry.id
+}
+
+impl SessionStore {
+    /// All entries that hold a text, oldest first; in one session, or in all of them. What cannot be read is
+    /// passed over.
+    pub fn entries_with_text(
+        &self,
+        text: &str,
+        session: Option<&SessionId>,
+    ) -> Result<Vec<(SessionId, StoredEntry)>, StoreError> {
+        let mut found = Vec::new();
+        self.scan(session, |session, stored| {
+            if holds_text(&stored.entry, text) {
+                found.push((session.clone(), stored));
+            }
+        })?;
+        Ok(found)
+    }
+
+    /// The answers of built-in members that were made from these entries, or from each other, in all
+    /// sessions.
+    pub fn derived_from(&self, targets: &[EntryPlace]) -> Result<Vec<EntryPlace>, StoreError> {
+        let mut answers: Vec<(EntryPlace, Origin)> = Vec::new();
+        self.scan(None, |session, stored| {
+            if let Some(origin) = Origin::of(session, &stored.entry) {
+                let place = EntryPlace { session: session.clone(), entry: stored.entry.id };
+                answers.push((place, origin));
+            }
+        })?;
+        let mut reached: Vec<EntryPlace> = targets.to_vec();
+        let mut known: HashSet<EntryPlace> = targets.iter().cloned().collect();
+        let mut at = 0;
+        while let Some(target) = reached.get(at).cloned() {
+            at += 1;
+            for (place, origin) in &answers {
+                if origin.holds(&place.session, &target) && known.insert(place.clone()) {
+                    reached.push(place.clone());
+                }
+            }
+        }
+        Ok(reached.split_off(targets.len()))
+    }
+
+    fn scan(
+        &self,
+        session: Option<&SessionId>,
+        mut look: impl FnMut(&SessionId, StoredEntry),
+    ) -> Result<(), StoreError> {
+        let sessions = match session {
+            Some(session) => vec![session.clone()],
+            None => self
+                .backend
+                .heads(&ListFilter::default())?
+                .into_iter()
+                .map(|head| head.id)
+                .collect(),
+        };
+        for session in &sessions {
+            let mut after = 0;
+            loop {
+                let page = match self.backend.rows(session, after, PAGE) {
+                    // Deleted meanwhile.
+                    Err(StoreError::SessionNotFound(_)) if sessions.len() > 1 => break,
+                    page => page?,
+                };
+                let Some(last) = page.last() else { break };
+                after = last.seq;
+                page.into_iter()
+                    .filter_map(|row| row.decode().ok())
+                    .for_each(|one| look(session, one));
+            }
+        }
+        Ok(())
+    }
+
+    /// Hides entries and the answers that were made from them for every reader, and purges their bytes and
+    /// those of summaries that may hold their text, also from the files of the database.
+    pub fn redact_all(
+        &self,
+        targets: &[EntryPlace],
+        reason: Option<&str>,
+    ) -> Result<Redacted, StoreError> {
+        let derived = self.derived_from(targets)?;
+        let mut sessions: Vec<&SessionId> = Vec::new();
+        for place in targets.iter().chain(&derived) {
+            if !sessions.contains(&&place.session) {
+                sessions.push(&place.session);
+            }
+        }
+        let (mut first, mut purged, mut guessable) = (None, Vec::new(), Vec::new());
+        for session in sessions {
+            // The first target last, so that the last entry is the redaction of it.
+            let here: Vec<&EntryId> = targets
+                .iter()
+                .chain(&derived)
+                .rev()
+                .filter(|place| place.session == *session)
+                .map(|place| &place.entry)
+                .collect();
+            let before = self.readable(session)?;
+            let appended = self.append_redactions(session, &here, reason)?;
+            let after: HashSet<EntryId> =
+                self.readable(session)?.into_iter().map(|(id, _)| id).collect();
+            for (entry, is_guessable) in before {
+                if !after.contains(&entry) {
+                    let place = EntryPlace { session: session.clone(), entry };
+                    guessable.extend(is_guessable.then(|| place.clone()));
+                    purged.push(place);
+                }
+            }
+            first.get_or_insert(appended);
+        }
+        let nothing = Appended { last_entry_id: None, appended_count: 0, newest: 0 };
+        let remains = self.backend.scrub()?;
+        Ok(Redacted { appended: first.unwrap_or(nothing), purged, guessable, remains })
+    }
+
+    /// Hides an entry for every reader, and purges its bytes and those of summaries and answers of built-in
+    /// members that may hold its text. [`redact_all`](Self::redact_all) says more of what it did.
+    pub fn redact(
+        &self,
+        id: &SessionId,
+        target: &EntryId,
+        reason: Option<&str>,
+    ) -> Result<Appended, StoreError> {
+        let place = EntryPlace { session: id.clone(), entry: target.clone() };
+        Ok(self.redact_all(&[place], reason)?.appended)
+    }
+
+    /// Appends the redactions of entries that have their bytes still, in this order.
+    pub(crate) fn append_redactions(
+        &self,
+        id: &SessionId,
+        targets: &[&EntryId],
+        reason: Option<&str>,
+    ) -> Result<Appended, StoreError> {
+        let (mut new, mut before) = (Vec::new(), None);
+        for target in targets {
+            let stored = self.entry_or_damaged(id, target)?;
+            if let Some(EntryKind::Purged(purged)) = stored.map(|stored| stored.entry.kind) {
+                before = Some(purged.by);
+                continue;
+            }
+            let redaction = Redaction { reason: reason.map(Into::into), ..Redaction::of(target) };
+            let entry = NewEntry::new(EntryKind::Redaction(redaction)).salted(fresh_salt());
+            new.push(entry.at(Timestamp::from_millis(now_millis())));
+        }
+        if new.is_empty() {
+            let newest = self.backend.head(id)?.seq;
+            return Ok(Appended { last_entry_id: before, appended_count: 0, newest });
+        }
+        self.append_to_tail(id, |tail| {
+            let mut parent_id = tail.cloned();
+            let chained = new.iter().map(|entry| {
+                let entry = NewEntry { parent_id: parent_id.clone(), ..entry.clone() };
+                let entry = entry.with_content_id();
+                parent_id = Some(entry.id.clone());
+                entry
+            });
+            Append::of(chained.collect::<Vec<_>>())
+        })
+    }
+
+    /// Removes the copies that migrations left beside the store, once all of the store was checked: they
+    /// hold what was redacted and deleted since. Gives those that are gone, and those that are not.
+    pub fn remove_old_copies(&self) -> Result<OldCopies, StoreError> {
+        let mut found = OldCopies::default();
+        let copies = self.backend.old_copies();
+        if copies.is_empty() {
+            return Ok(found);
+        }
+        let is_whole = crate::copy::check_all(self).is_ok();
+        for copy in copies {
+            let remove = || std::fs::remove_file(&copy).and_then(|()| sync_folder(&copy));
+            match is_whole && remove().is_ok() {
+                true => found.removed.push(copy),
+                false => found.kept.push(copy),
+            }
+        }
+        Ok(found)
+    }
+
+    /// The entries of a session that have their bytes still, and whether a hash confirms a guess of them.
+    fn readable(&self, session: &SessionId) -> Result<Vec<(EntryId, bool)>, StoreError> {
+        let mut readable = Vec::new();
+        self.scan(Some(session), |_, stored| {
+            if !stored.entry.is_purged() {
+                readable.push((stored.entry.id.clone(), is_guessable(&stored.entry)));
+            }
+        })?;
+        Ok(readable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tertulia_session::record::EntryLines;
+
+    use super::*;
+
+    fn entry(line: &str) -> Entry {
+        EntryLines::new().read(line).unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_text_is_found_wherever_somebody_wrote_it() {
+        let with = |payload: &str| {
+            entry(&format!(
+                r#"{{"id":"482913","salt":"48291300000000000000000000000000","type":"message","payload":{payload}}}"#
+            ))
+        };
+        let said = |text: &str| {
+            format!(
+                r#"{{"role":"user","parts":[{{"kind":"text","payload":{{"text":"{text}"}}}}]}}"#
+            )
+        };
+        assert!(holds_text(&with(&said("PIN 482913.")), "482913"));
+        assert!(holds_text(&with(&said("a\\nb")), "a\nb"));
+        assert!(!holds_text(&with(&said("nothing")), "482913"), "an id or a salt is no text");
+        let call = r#"{"role":"assistant","parts":[{"kind":"tool_call","payload":{"toolCallId":"1","toolName":"t","arguments":{"pin":482913}}}]}"#;
+        assert!(holds_text(&with(call), "482913"));
+        assert!(!holds_text(&with(call), "8291"), "a part of a number is none");
+        let named = r#"{"parts":[],"speaker":{"roleId":"max","roleName":"Max Secret"}}"#;
+        assert!(holds_text(&with(named), "Secret"));
+        assert!(holds_text(
+            &entry(r#"{"id":"a","type":"custom","payload":{"x":["hush"]}}"#),
+            "hush"
+        ));
+        assert!(!holds_text(&with(named), ""));
+    }
+
+    #[test]
+    fn an_older_answer_cites_in_brackets() {
+        let text = "## Decisions\n- [e-c11206] use it\n- [entry-12] and that\n";
+        assert!(cites(text, "e-c1120684d5812e8fd90c17bac31d5403"));
+        assert!(cites(text, "entry-12"));
+        assert!(!cites(text, "e-c1120"));
+        assert!(!cites("as [e-c11206] says", "e-c1120684d5812e8fd90c17bac31d5403"));
+    }
+
+    #[test]
+    fn sources_are_read_as_they_are_written() {
+        let here = SessionId::parse("here").unwrap();
+        let there = SessionId::parse("there").unwrap();
+        let sources = [(None, EntryId::from("a\"")), (Some(there.clone()), EntryId::from("b"))];
+        let message = Message { meta: sources_meta(&sources), ..Message::default() };
+        let expected = [
+            EntryPlace { session: here.clone(), entry: "a\"".into() },
+            EntryPlace { session: there, entry: "b".into() },
+        ];
+        assert_eq!(named_sources(&here, &message).unwrap(), expected);
+        assert_eq!(sources_meta(&[]), None);
+    }
+}

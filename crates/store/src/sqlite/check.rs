@@ -1,0 +1,81 @@
+//! Whether a file is whole: SQLite's own check, and what it cannot know: entries that belong to no
+//! session, and sessions that end before the entry they are known to have had. Changes nothing.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::connection;
+use super::read::{self, place};
+use crate::{Problem, StoreError};
+
+/// How many lines of each kind are given.
+const LINES: usize = 20;
+
+/// What is wrong, one line each.
+pub(super) fn check(connection: &Connection, path: &Path) -> Result<Vec<String>, StoreError> {
+    let mut lines = match integrity(connection) {
+        Ok(lines) => lines,
+        Err(error) => return damage(path, &error).map(|line| vec![line]),
+    };
+    for find in [lost_entries, cut_sessions] {
+        match find(connection) {
+            Ok(found) => lines.extend(found),
+            Err(error) => lines.push(damage(path, &error)?),
+        }
+    }
+    Ok(lines)
+}
+
+/// A file that cannot be read is a finding, not a failure of the check.
+fn damage(path: &Path, error: &rusqlite::Error) -> Result<String, StoreError> {
+    match connection::problem(path, error) {
+        Problem::NotAStore { reason, .. } => Ok(reason),
+        _ => Err(connection::cannot_open(path, error)),
+    }
+}
+
+fn integrity(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare("PRAGMA integrity_check(20)")?;
+    let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let lines = lines.collect::<rusqlite::Result<Vec<_>>>()?;
+    Ok(lines.into_iter().filter(|line| line != "ok").collect())
+}
+
+/// Looks at one entry of every key that entries are of, so the cost follows the number of sessions.
+fn lost_entries(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let next = "SELECT place FROM entry WHERE place > ?1 ORDER BY place LIMIT 1";
+    let mut next = connection.prepare(next)?;
+    let mut session = connection.prepare("SELECT 1 FROM session WHERE key = ?1")?;
+    let (mut lines, mut after) = (Vec::new(), i64::MIN);
+    while let Some(found) = next.query_row([after], |row| row.get::<_, i64>(0)).optional()? {
+        let key = found >> read::SEQ_BITS;
+        if !session.exists([key])? && lines.len() < LINES {
+            lines.push(format!(
+                "entry {} and what follows it are of no session",
+                read::seq_of(found)
+            ));
+        }
+        // A damaged tree gives rows in any order; the search must end all the same.
+        after = place(key, u64::from(u32::MAX)).max(found);
+    }
+    Ok(lines)
+}
+
+/// Sessions that end before the last entry that was noted, or whose entry there is another one.
+fn cut_sessions(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let sql = "SELECT s.id, s.anchor_seq, coalesce((SELECT max(e.place) FROM entry e WHERE \
+               e.place > s.key << 32 AND e.place < (s.key + 1) << 32), 0) & 4294967295 AS newest \
+               FROM session s WHERE s.anchor_seq > 0 AND s.state <> 90 AND NOT EXISTS (SELECT 1 \
+               FROM entry e WHERE e.place = (s.key << 32) + s.anchor_seq \
+               AND e.link = s.anchor_link) LIMIT 20";
+    let mut statement = connection.prepare(sql)?;
+    let lines = statement.query_map([], |row| {
+        let (id, anchor, newest): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(format!(
+            "session {id} had {anchor} entries; its newest entry is {newest}, or entry {anchor} is \
+             another one"
+        ))
+    })?;
+    lines.collect()
+}

@@ -1,0 +1,212 @@
+//! Sessions that nobody sees: how one is deleted in small steps, and which ones killed imports and
+//! deletions left behind. Called by deletions, and by the thread that works when it is quiet.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::read::{self, place, state_code};
+use super::words;
+use crate::SessionId;
+use crate::backend::State;
+use crate::hold;
+use crate::import::{LeftBehind, is_silent, number_of};
+
+/// How many entries are deleted in one transaction, and about how many bytes.
+const DELETE_ROWS: usize = 1000;
+const DELETE_BYTES: i64 = 4 << 20;
+
+type Result<T> = rusqlite::Result<T>;
+
+/// The file that a process locks while it imports under this number.
+pub(super) fn hold_path(store: &Path, number: u64) -> PathBuf {
+    let mut name = store.as_os_str().to_owned();
+    name.push(format!("-import-{number}"));
+    PathBuf::from(name)
+}
+
+/// Hides a session that is to be deleted and frees its name. Also finds those that were hidden before: the name
+/// of a hidden session tells what it was called.
+pub(super) fn hide(connection: &Connection, id: &SessionId) -> Result<Vec<i64>> {
+    let sql = "UPDATE session SET state = ?2, id = key || ':deleted:' || ?1 \
+               WHERE id = ?1 OR (state = ?2 AND id = key || ':deleted:' || ?1) RETURNING key";
+    let mut statement = connection.prepare_cached(sql)?;
+    let values = params![id.as_str(), state_code(State::Deleting)];
+    statement.query_map(values, |row| row.get(0))?.collect()
+}
+
+/// Whether a session of this name is hidden.
+pub(super) fn is_hidden(connection: &Connection, id: &SessionId) -> Result<bool> {
+    let sql = "SELECT 1 FROM session WHERE state = ?2 AND id = key || ':deleted:' || ?1";
+    let values = params![id.as_str(), state_code(State::Deleting)];
+    connection.prepare_cached(sql)?.exists(values)
+}
+
+/// Forgets hidden sessions of this name that have no entries left.
+pub(super) fn forget_hidden(connection: &Connection, id: &SessionId) -> Result<()> {
+    let sql = "SELECT key FROM session WHERE state = ?2 AND id = key || ':deleted:' || ?1";
+    let values = params![id.as_str(), state_code(State::Deleting)];
+    let mut statement = connection.prepare_cached(sql)?;
+    let keys: Vec<i64> = statement.query_map(values, |row| row.get(0))?.collect::<Result<_>>()?;
+    keys.into_iter().try_for_each(|key| forget(connection, key))
+}
+
+/// Forgets a hidden session if it has no entries left.
+pub(super) fn forget(connection: &Connection, key: i64) -> Result<()> {
+    if first_seq(connection, key)?.is_none() {
+        connection.execute("DELETE FROM unindexed WHERE session = ?1", [key])?;
+        connection.execute("DELETE FROM session WHERE key = ?1", [key])?;
+    }
+    Ok(())
+}
+
+/// Hides what was left behind; nothing if it was shown, or deleted, in the meantime.
+pub(super) fn hide_left(connection: &Connection, key: i64) -> Result<bool> {
+    let sql = "UPDATE session SET state = ?2 WHERE key = ?1 AND state IN (?2, ?3)";
+    let states = (state_code(State::Deleting), state_code(State::Importing));
+    Ok(connection.prepare_cached(sql)?.execute(params![key, states.0, states.1])? > 0)
+}
+
+/// Deletes some entries of a hidden session. Says whether some are left.
+pub(super) fn delete_some(connection: &Connection, key: i64) -> Result<bool> {
+    let sql = "SELECT indexed FROM session WHERE key = ?1";
+    let indexed = connection.query_row(sql, [key], |row| row.get::<_, i64>(0)).optional()?;
+    let Some(indexed) = indexed.map(i64::unsigned_abs) else { return Ok(false) };
+    // Entries whose words are in no index need not be read.
+    let is_indexed = first_seq(connection, key)?.is_some_and(|first| first <= indexed);
+    let last = if is_indexed {
+        unindex_some(connection, key, indexed)?
+    } else {
+        last_of_step(connection, key)?
+    };
+    if let Some(last) = last {
+        let sql = "DELETE FROM entry WHERE place > ?1 AND place <= ?2";
+        connection.execute(sql, [place(key, 0), last])?;
+        return Ok(true);
+    }
+    Ok(false)
+}
+
+fn first_seq(connection: &Connection, key: i64) -> Result<Option<u64>> {
+    let sql = "SELECT place FROM entry WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT 1";
+    let first = connection.prepare_cached(sql)?.query_row(bounds(key), |row| row.get(0));
+    Ok(first.optional()?.map(read::seq_of))
+}
+
+/// Takes the words of some entries out of the index; gives the place of the last of them.
+fn unindex_some(connection: &Connection, key: i64, indexed: u64) -> Result<Option<i64>> {
+    let page = read::rows(connection, key, 0, DELETE_ROWS);
+    let last = page.rows.last().map(|row| place(key, row.seq));
+    for row in page.rows {
+        let (place, seq) = (place(key, row.seq), row.seq);
+        if let Some(stored) = row.decode().ok().filter(|_| seq <= indexed) {
+            words::remove(connection, place, &stored.entry)?;
+        }
+    }
+    match last {
+        None => last_of_step(connection, key),
+        last => Ok(last),
+    }
+}
+
+/// The place of the last entry that one step deletes.
+fn last_of_step(connection: &Connection, key: i64) -> Result<Option<i64>> {
+    let sql = "SELECT place, length(record) FROM entry WHERE place > ?1 AND place <= ?2 \
+               ORDER BY place LIMIT ?3";
+    let mut statement = connection.prepare_cached(sql)?;
+    let (low, high) = bounds(key);
+    let mut rows = statement.query(params![low, high, read::signed(DELETE_ROWS)])?;
+    let (mut last, mut bytes) = (None, 0_i64);
+    while let Some(row) = rows.next()? {
+        if bytes > DELETE_BYTES {
+            break;
+        }
+        last = Some(row.get(0)?);
+        bytes = bytes.saturating_add(row.get(1)?);
+    }
+    Ok(last)
+}
+
+fn bounds(key: i64) -> (i64, i64) {
+    (place(key, 0), place(key, u64::from(u32::MAX)))
+}
+
+/// The keys of all sessions that nobody sees.
+pub(super) fn hidden_keys(connection: &Connection) -> Result<Vec<i64>> {
+    let mut statement = connection.prepare_cached("SELECT key FROM session WHERE state <> ?1")?;
+    statement.query_map([state_code(State::Open)], |row| row.get(0))?.collect()
+}
+
+/// The keys of what killed imports and deletions left.
+pub(super) fn left_keys(connection: &Connection, store: &Path) -> Result<Vec<i64>> {
+    let sql = "SELECT key, id, state, coalesce((SELECT max(e.stored_at) FROM entry e WHERE e.place = \
+               (SELECT max(n.place) FROM entry n WHERE n.place > s.key << 32 \
+               AND n.place < (s.key + 1) << 32)), s.created_at) FROM session s WHERE state IN (?1, ?2)";
+    let mut statement = connection.prepare_cached(sql)?;
+    let states = (state_code(State::Importing), state_code(State::Deleting));
+    let mut rows = statement.query(params![states.0, states.1])?;
+    let mut keys = Vec::new();
+    while let Some(row) = rows.next()? {
+        let is_left = match read::state_at(row, 2) {
+            State::Deleting => true,
+            State::Open => false,
+            State::Importing => match number_of(&row.get::<_, String>(1)?) {
+                Some(number) => hold::is_free(&hold_path(store, number)),
+                None => is_silent(row.get(3)?),
+            },
+        };
+        if is_left {
+            keys.push(row.get(0)?);
+        }
+    }
+    Ok(keys)
+}
+
+/// How much that is.
+pub(super) fn measure(connection: &Connection, keys: &[i64]) -> Result<LeftBehind> {
+    let sql = "SELECT count(*), coalesce(sum(length(record)), 0) FROM entry \
+               WHERE place > ?1 AND place <= ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut sum = LeftBehind { sessions: keys.len() as u64, ..LeftBehind::default() };
+    for key in keys {
+        let (entries, bytes): (i64, i64) =
+            statement.query_row(bounds(*key), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        sum.entries += entries.unsigned_abs();
+        sum.bytes += bytes.unsigned_abs();
+    }
+    Ok(sum)
+}
+
+/// Shows imported sessions under their ids, and has their words indexed from now on. Gives an id that is
+/// taken, or an import that is gone; then nothing was changed.
+pub(super) fn publish(
+    connection: &Connection,
+    sessions: &[(SessionId, SessionId)],
+) -> Result<std::result::Result<(), Unpublished>> {
+    for (imported, id) in sessions {
+        let sql = "SELECT state FROM session WHERE id = ?1";
+        let mut statement = connection.prepare_cached(sql)?;
+        let mut state = |id: &SessionId| {
+            statement.query_row([id.as_str()], |row| Ok(read::state_at(row, 0))).optional()
+        };
+        if state(id)?.is_some() {
+            return Ok(Err(Unpublished::Taken(id.clone())));
+        }
+        if state(imported)? != Some(State::Importing) {
+            return Ok(Err(Unpublished::Gone(imported.clone())));
+        }
+    }
+    for (imported, id) in sessions {
+        let sql = "UPDATE session SET id = ?2, state = ?3 WHERE id = ?1 RETURNING key";
+        let values = params![imported.as_str(), id.as_str(), state_code(State::Open)];
+        let key: i64 = connection.prepare_cached(sql)?.query_row(values, |row| row.get(0))?;
+        words::mark(connection, key)?;
+    }
+    Ok(Ok(()))
+}
+
+/// Why imported sessions were not shown.
+pub(super) enum Unpublished {
+    Taken(SessionId),
+    Gone(SessionId),
+}

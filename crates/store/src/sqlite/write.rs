@@ -1,0 +1,138 @@
+//! The statements that write entries: new ones, what a redaction leaves of old ones, and counts. Called by the
+//! desk and the store inside a transaction.
+
+use rusqlite::{Connection, params};
+use tertulia_session::EntryId;
+
+use super::desk::Open;
+use super::read::{self, SessionRow, id_hash, place};
+use super::words;
+use crate::backend::State;
+use crate::model::TokenCount;
+use crate::plan::{Batch, Placed, Plan, what_is_left};
+use crate::row::{Prepared, Record, Row};
+use crate::store::now_millis;
+
+/// Inserts what a plan adds to a session, and says in the file what changed with it.
+pub(super) fn write(
+    connection: &Connection,
+    open: &mut Open,
+    batch: &Batch,
+    plan: &Plan,
+) -> rusqlite::Result<()> {
+    if plan.new.is_empty() {
+        return Ok(());
+    }
+    let key = open.session.key;
+    let now = now_millis();
+    for placed in &plan.new {
+        if let Some(prepared) = batch.records.get(placed.index) {
+            insert(connection, key, placed, prepared, now)?;
+        }
+    }
+    if plan.tail.names_parents && !open.tail.names_parents {
+        let sql = "UPDATE session SET names_parents = 1 WHERE key = ?1";
+        connection.prepare_cached(sql)?.execute([key])?;
+    }
+    // What is being imported is indexed once it is seen.
+    if !open.is_marked && open.session.state == State::Open {
+        words::mark(connection, key)?;
+        open.is_marked = true;
+    }
+    Ok(())
+}
+
+fn insert(
+    connection: &Connection,
+    key: i64,
+    placed: &Placed,
+    prepared: &Prepared,
+    now: i64,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO entry (place, id, id_hash, parent, type, time, speaker, speaker_name, \
+               bytes, tokenizer, tokens, stored_at, encoding, record, hash, link) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
+    let record = &prepared.record;
+    connection.prepare_cached(sql)?.execute(params![
+        place(key, placed.seq),
+        record.id.as_str(),
+        id_hash(key, &record.id),
+        placed.parent.map(u64::cast_signed),
+        &*record.type_name,
+        record.time,
+        record.speaker.as_ref().map(|speaker| &*speaker.id),
+        record.speaker.as_ref().and_then(|speaker| speaker.name.as_deref()),
+        record.bytes.cast_signed(),
+        record.count.as_ref().map(|count| &*count.tokenizer),
+        record.count.as_ref().map(|count| count.tokens.cast_signed()),
+        now,
+        record.encoding.code(),
+        record.body,
+        record.hash.as_bytes(),
+        placed.link.as_bytes(),
+    ])?;
+    Ok(())
+}
+
+/// Takes the bytes of all that is hidden out of the file and out of the search index. Says whether
+/// there were any.
+pub(super) fn purge(connection: &Connection, session: &SessionRow) -> rusqlite::Result<bool> {
+    let mut rows = Vec::new();
+    loop {
+        let after = rows.last().map_or(0, |row: &Row| row.seq);
+        let page = read::rows(connection, session.key, after, usize::MAX);
+        if let Some(error) = page.error {
+            return Err(error);
+        }
+        if page.rows.is_empty() {
+            break;
+        }
+        rows.extend(page.rows);
+    }
+    let indexed = indexed_until(connection, session.key)?;
+    let left = what_is_left(rows);
+    for (seq, before, record) in &left {
+        let place = place(session.key, *seq);
+        let before = before.as_ref().filter(|_| *seq <= indexed);
+        if let Some(Ok(entry)) = before.map(Record::entry) {
+            words::remove(connection, place, &entry)?;
+        }
+        overwrite(connection, place, record)?;
+    }
+    Ok(!left.is_empty())
+}
+
+fn indexed_until(connection: &Connection, key: i64) -> rusqlite::Result<u64> {
+    let sql = "SELECT indexed FROM session WHERE key = ?1";
+    let until: i64 = connection.prepare_cached(sql)?.query_row([key], |row| row.get(0))?;
+    Ok(until.unsigned_abs())
+}
+
+fn overwrite(connection: &Connection, place: i64, left: &Record) -> rusqlite::Result<()> {
+    let sql = "UPDATE entry SET speaker = NULL, speaker_name = NULL, bytes = ?2, tokenizer = NULL, \
+               tokens = NULL, encoding = ?3, record = ?4 WHERE place = ?1";
+    connection.prepare_cached(sql)?.execute(params![
+        place,
+        left.bytes.cast_signed(),
+        left.encoding.code(),
+        left.body
+    ])?;
+    Ok(())
+}
+
+/// Notes how many tokens entries have; those that are not there, or purged, are passed over.
+pub(super) fn set_counts(
+    connection: &Connection,
+    key: i64,
+    counts: &[(EntryId, TokenCount)],
+) -> rusqlite::Result<()> {
+    let sql = "UPDATE entry SET tokenizer = ?2, tokens = ?3 WHERE place = ?1 AND encoding <> 2";
+    let mut statement = connection.prepare_cached(sql)?;
+    for (entry, count) in counts {
+        if let Some(known) = read::known(connection, key, entry)? {
+            let tokens = count.tokens.min(u64::from(u32::MAX)).cast_signed();
+            statement.execute(params![place(key, known.seq), &*count.tokenizer, tokens])?;
+        }
+    }
+    Ok(())
+}
