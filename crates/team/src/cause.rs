@@ -177,8 +177,8 @@ impl Cause {
             Self::Chosen { rule, .. } => match rule {
                 Rule::Urgent => "P1 goes first".to_owned(),
                 Rule::Local => "answers to the last message go before others".to_owned(),
-                Rule::InTurn => "it waited longest among its priority".to_owned(),
-                Rule::LongestWait => "others went before it often enough".to_owned(),
+                Rule::InTurn => "it waited longest at its priority".to_owned(),
+                Rule::LongestWait => "too many others had gone before it".to_owned(),
             },
             Self::Answered { entry, .. } => format!("{member} said {entry}"),
             Self::Failed { class, .. } => format!("{member} could not answer ({class})"),

@@ -20,6 +20,7 @@ mod record;
 mod rejoin;
 mod sent;
 mod start;
+mod steps;
 mod turn;
 
 use std::collections::HashMap;
@@ -46,7 +47,7 @@ use crate::{Machine, Question, Status};
 use inbox::{Inbox, Input};
 use log::TableLog;
 use prompt::Recall;
-use recipe::Recipe;
+use recipe::{Recipe, RecipeHistory};
 use turn::{FromAgent, Running};
 
 /// How long an agent that was stopped is waited for when the table is gone.
@@ -64,10 +65,8 @@ pub struct Driver {
     begun: Option<EntryId>,
     /// How many turns each member had.
     turns: HashMap<Box<str>, usize>,
-    /// How the last prompt of each member was made, with the entry that holds it.
-    recipes: HashMap<Box<str>, (EntryId, Recipe)>,
-    /// How the prompt of the turn that is about to start is made.
-    last_recipe: Option<(Box<str>, Recipe)>,
+    /// How the last prompts were made.
+    recipes: RecipeHistory,
     /// What was asked last and not answered.
     asked: Option<Question>,
     /// Whether somebody is there who can be asked for a permission.
@@ -77,6 +76,8 @@ pub struct Driver {
     /// What an agent wanted that nobody could allow.
     refused: Option<(Box<str>, Box<str>)>,
     is_closed: bool,
+    /// The project that the session belongs to.
+    project: Option<String>,
     /// Nobody else sits at this table meanwhile.
     _hold: Option<Hold>,
 }
@@ -99,13 +100,13 @@ impl Driver {
             running: None,
             begun: None,
             turns,
-            recipes: HashMap::new(),
-            last_recipe: None,
+            recipes: RecipeHistory::default(),
             asked: None,
             attended,
             permissions: 0,
             refused: None,
             is_closed: false,
+            project: None,
             _hold: hold,
         }
     }
@@ -123,6 +124,16 @@ impl Driver {
     /// The team.
     pub fn team(&self) -> &Team {
         &self.team
+    }
+
+    /// The project that the session belongs to: its folder.
+    pub fn project(&self) -> Option<&str> {
+        self.project.as_deref()
+    }
+
+    /// Whether the session belongs to another project than the one that the team works in.
+    pub fn is_elsewhere(&self) -> bool {
+        self.team.project.is_some() && self.team.project != self.project
     }
 
     /// The machine, for what waits and why.
@@ -146,7 +157,8 @@ impl Driver {
         let newest = self.log.said_count().checked_sub(1)?;
         let answers = self.log.said(newest)?.0.id.clone();
         let budget = member.budget_bytes;
-        let pieces = prompt::pieces(&self.log, &mut self.recall, member, &answers, budget);
+        let pieces =
+            prompt::pieces(&self.log, &mut self.recall, &self.team, member, &answers, budget);
         let team_task = self.log.team_task();
         let body = match &member.answers {
             Answers::Agent(spec) if matches!(spec.kind, AgentKind::OpenAi(_)) => {
@@ -155,6 +167,8 @@ impl Driver {
             _ => None,
         };
         let mut prompt = prompt::assemble(pieces, team_task, &self.team, member, budget);
+        let recipe = body.as_ref().map_or(prompt.recipe.as_ref(), |body| body.recipe.as_ref());
+        prompt.salts = Recipe::salts(recipe, self.log.entries());
         if let Some(body) = body {
             (prompt.text, prompt.system) = (body.json, None);
         }

@@ -171,16 +171,23 @@ impl fmt::Display for Why {
                 write!(f, "{by} asked a question in {entry}")
             }
             Self::LoopGuard { turns: 1 } => {
-                f.write_str("the agents took a turn since a person wrote. Continue?")
+                f.write_str("the agents have taken one turn since a person last wrote. Continue?")
             }
             Self::LoopGuard { turns } => {
-                write!(f, "the agents took {turns} turns since a person wrote. Continue?")
+                let since = "since a person last wrote. Continue?";
+                write!(f, "the agents have taken {turns} turns {since}")
+            }
+            Self::PairLoop { pair: [a, b], turns: 1 } if a == b => {
+                write!(f, "{a} has taken one turn, addressing itself. Continue?")
+            }
+            Self::PairLoop { pair: [a, b], turns } if a == b => {
+                write!(f, "{a} has taken {turns} turns in a row, addressing itself. Continue?")
             }
             Self::PairLoop { pair: [a, b], turns: 1 } => {
-                write!(f, "{a} and {b} took a turn with each other. Continue?")
+                write!(f, "{a} and {b} have taken one turn with each other. Continue?")
             }
             Self::PairLoop { pair: [a, b], turns } => {
-                write!(f, "{a} and {b} took {turns} turns with each other. Continue?")
+                write!(f, "{a} and {b} have taken {turns} turns with each other. Continue?")
             }
             Self::Spending { member, allowed, .. } if *allowed == Dollars::default() => {
                 let who = member.as_deref().unwrap_or("the session");
@@ -279,6 +286,7 @@ mod tests {
             Why::Resumed { interrupted: None, waiting: 1 },
             Why::LoopGuard { turns: 1 },
             Why::PairLoop { pair: pair(), turns: 1 },
+            Why::PairLoop { pair: ["max".into(), "max".into()], turns: 1 },
             Why::Paused { waiting: 1 },
         ] {
             let told = why.to_string();
@@ -286,5 +294,12 @@ mod tests {
         }
         let two = Why::Cancelled { turn: turn(), waiting: 2 }.to_string();
         assert_eq!(two, "turn e-1 was cancelled. Continue with the 2 queued turns?");
+    }
+
+    #[test]
+    fn a_loop_of_one_member_names_it_once() {
+        let why = Why::PairLoop { pair: ["max".into(), "max".into()], turns: 12 };
+        let expected = "max has taken 12 turns in a row, addressing itself. Continue?";
+        assert_eq!(why.to_string(), expected);
     }
 }

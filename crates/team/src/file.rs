@@ -20,6 +20,7 @@ mod problem;
 mod read;
 mod reason;
 mod rules;
+mod settings;
 mod spec;
 mod tree;
 mod trust;
@@ -32,14 +33,15 @@ use tertulia_agent::{CommandOutput, Permissions};
 
 use crate::table::{Limits, Member, MemberKind, Table, TableError};
 
-pub use agent::AgentFile;
-pub use changes::{Change, changes};
+pub use agent::{AgentFile, LibrarianScope};
+pub use changes::{Change, HideKey, changes};
 pub use fields::known_fields;
 pub use find::{Found, Origin, Places, find, find_project};
 pub use init::{FoundAgent, first_task, write_new};
 pub use problem::{FileErrors, FileProblem, Position};
-pub use read::{ContentHash, Opened, open};
+pub use read::{ContentHash, Opened, open, open_inside};
 pub use reason::{TrustReason, needs_trust};
+pub use settings::{Settings, SettingsError, WorkPlace};
 pub use spec::FileReadError;
 pub use trust::{Trust, TrustError, Trusted};
 
@@ -58,6 +60,8 @@ pub struct TeamFile {
     pub default: Option<Box<str>>,
     /// What the table allows.
     pub limits: Limits,
+    /// What a turn of any member may use of the machine.
+    pub resources: ResourcesFile,
     /// Who sits at the table, in order.
     pub members: Vec<MemberFile>,
     /// What is allowed and may still not be meant. No part of what the file says: two files that
@@ -103,6 +107,10 @@ pub struct MemberFile {
     pub first_byte_s: Option<u32>,
     /// Seconds between two bytes of output.
     pub silence_s: Option<u32>,
+    /// What a turn may use of the machine.
+    pub resources: ResourcesFile,
+    /// What `[limits]` says of that: it counts where the member itself says nothing.
+    pub inherited: ResourcesFile,
     /// The program and its first arguments, word by word.
     pub command: Vec<Box<str>>,
     /// More arguments.
@@ -121,8 +129,19 @@ pub struct MemberFile {
     pub answers: Vec<Box<str>>,
     /// A file of written answers.
     pub script_file: Option<Box<str>>,
+    /// Which past sessions the librarian searches.
+    pub scope: LibrarianScope,
     /// The colour of its name on a screen.
     pub color: Option<Box<str>>,
+}
+
+/// What all processes of a turn together may use, as the team file writes it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ResourcesFile {
+    /// How many processes may live at once.
+    pub max_processes: Option<u32>,
+    /// How many MiB of memory they may have.
+    pub max_memory_mb: Option<u32>,
 }
 
 /// What a member's prompt says about the team, as the team file writes it.
@@ -166,7 +185,14 @@ impl TeamFile {
 
     /// A file with these members and nothing else.
     pub fn of(members: Vec<MemberFile>) -> Self {
-        Self { task: None, default: None, limits: Limits::default(), members, warnings: Vec::new() }
+        Self {
+            task: None,
+            default: None,
+            limits: Limits::default(),
+            resources: ResourcesFile::default(),
+            members,
+            warnings: Vec::new(),
+        }
     }
 
     /// The table that the file describes. A file that was parsed always has one.
@@ -179,6 +205,24 @@ impl TeamFile {
             budget_usd: file.budget_usd,
         };
         Ok(Table::new(self.members.iter().map(seat))?.with_limits(self.limits.clone()))
+    }
+
+    /// The same team without the files that it names outside of its folder, for a file that nobody has
+    /// trusted: nothing is started, and nothing outside is read. Says which were left out.
+    pub fn without_outside_files(&self) -> (Self, Vec<Box<str>>) {
+        let (mut team, mut left_out) = (self.clone(), Vec::new());
+        for member in &mut team.members {
+            for path in [&mut member.instruction_file, &mut member.script_file] {
+                left_out.extend(path.take_if(|path| spec::leads_out(path)));
+            }
+            if let PreambleFile::File(path) = &member.preamble
+                && spec::leads_out(path)
+            {
+                left_out.push(path.clone());
+                member.preamble = PreambleFile::BuiltIn;
+            }
+        }
+        (team, left_out)
     }
 
     /// The member of exactly this name.
@@ -194,15 +238,33 @@ impl TeamFile {
 
 impl PartialEq for TeamFile {
     fn eq(&self, other: &Self) -> bool {
-        let Self { task, default, limits, members, warnings: _ } = self;
+        let Self { task, default, limits, resources, members, warnings: _ } = self;
         *task == other.task
             && *default == other.default
             && *limits == other.limits
+            && *resources == other.resources
             && *members == other.members
     }
 }
 
 impl MemberFile {
+    /// Whether a program is started for it.
+    pub fn starts_program(&self) -> bool {
+        match self.agent {
+            Some(
+                AgentFile::Claude
+                | AgentFile::Codex
+                | AgentFile::Gemini
+                | AgentFile::Acp
+                | AgentFile::Command,
+            ) => true,
+            Some(
+                AgentFile::OpenAi | AgentFile::Scribe | AgentFile::Librarian | AgentFile::Script,
+            )
+            | None => false,
+        }
+    }
+
     /// A person.
     pub fn human(name: impl Into<Box<str>>) -> Self {
         Self::new(name.into(), MemberKind::Human, None)
@@ -232,6 +294,8 @@ impl MemberFile {
             timeout_s: None,
             first_byte_s: None,
             silence_s: None,
+            resources: ResourcesFile::default(),
+            inherited: ResourcesFile::default(),
             command: Vec::new(),
             args: Vec::new(),
             env: BTreeMap::new(),
@@ -241,6 +305,7 @@ impl MemberFile {
             key_variable: None,
             answers: Vec::new(),
             script_file: None,
+            scope: LibrarianScope::default(),
             color: None,
         }
     }

@@ -5,24 +5,53 @@ mod librarian;
 mod scribe;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use tertulia_context::parse_markers;
+use tertulia_context::parse_markers_where;
 
-pub(crate) use librarian::look_up;
+use tertulia_session::EntryId;
+use tertulia_store::SessionId;
+
+pub(crate) use librarian::{OTHER_PROJECT, look_up};
 pub(crate) use scribe::{without_markers, write_minutes};
 
-/// The words of others in the mouth of a house member must not route: names become code, and what is
-/// left of markers loses its bracket.
+/// What a built-in member answers.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) text: String,
+    /// The entries whose words are in it; of the same session where none is named. A redaction of one of them
+    /// takes the answer along.
+    pub(crate) sources: Vec<(Option<SessionId>, EntryId)>,
+}
+
+impl Answer {
+    /// An answer that quotes nobody.
+    pub(crate) fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), sources: Vec::new() }
+    }
+}
+
+/// The words of others in the answer of a built-in member must not route: names become code, and markers get
+/// round brackets.
 fn quiet(text: &str) -> String {
     let mut quiet = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         quiet.push_str(&without_mentions(line));
     }
-    let markers = parse_markers(&quiet);
-    if markers.next.is_empty() && markers.drop.is_empty() {
-        return quiet;
+    let mut places: Vec<Range<usize>> = Vec::new();
+    parse_markers_where(&quiet, |found| {
+        places = found.to_vec();
+        vec![true; found.len()]
+    });
+    // As long as before, so the other places stay right.
+    for place in places {
+        for (at, bracket) in [(place.start, "("), (place.end.saturating_sub(1), ")")] {
+            if quiet.get(at..at + 1).is_some() {
+                quiet.replace_range(at..at + 1, bracket);
+            }
+        }
     }
-    quiet.replace('[', "(")
+    quiet
 }
 
 fn without_mentions(line: &str) -> Cow<'_, str> {
@@ -34,8 +63,10 @@ fn without_mentions(line: &str) -> Cow<'_, str> {
         let bare = word.trim_end();
         let blank = word.get(bare.len()..).unwrap_or_default();
         match mention_at(bare) {
-            Some((before, name)) => {
-                text.push_str(&format!("{before}`{}`{blank}", name.replace('`', "")));
+            Some((before, mention)) => {
+                let name = mention.trim_end_matches(|c: char| !c.is_alphanumeric());
+                let behind = mention.get(name.len()..).unwrap_or_default();
+                text.push_str(&format!("{before}`{name}`{behind}{blank}"));
             }
             None => text.push_str(word),
         }
@@ -48,7 +79,9 @@ fn without_mentions(line: &str) -> Cow<'_, str> {
 fn mention_at(word: &str) -> Option<(&str, &str)> {
     let is_mention = |at: usize| {
         let before = word.get(..at).and_then(|before| before.chars().next_back());
-        before.is_none_or(|c| !c.is_alphanumeric()) && at + 1 < word.len()
+        let is_name = word.get(at + 1..).is_some_and(|name| name.contains(char::is_alphanumeric));
+        // What stands in code mentions nobody.
+        before.is_none_or(|c| !c.is_alphanumeric() && c != '`') && is_name
     };
     let (at, _) = word.match_indices('@').find(|(at, _)| is_mention(*at))?;
     word.split_at_checked(at)
@@ -60,9 +93,14 @@ mod tests {
 
     #[test]
     fn nothing_in_a_quiet_text_routes() {
-        assert_eq!(quiet("- ask @max, or ann@max.com\n"), "- ask `@max,` or ann@max.com\n");
-        assert_eq!(quiet("**@max** (@eva) x,@leo"), "**`@max**` (`@eva)` x,`@leo`");
-        assert_eq!(quiet("call [NEXT: eva]"), "call (NEXT: eva]");
+        assert_eq!(quiet("- ask @max, or ann@max.com\n"), "- ask `@max`, or ann@max.com\n");
+        assert_eq!(quiet("**@max** (@eva) x,@leo"), "**`@max`** (`@eva`) x,`@leo`");
+        assert_eq!(quiet("use `@Override` on `foo`"), "use `@Override` on `foo`");
+        assert_eq!(quiet("call [NEXT: eva]"), "call (NEXT: eva)");
+        assert_eq!(
+            quiet("- [e-1] so [DROP: ALL] é [NEXT: a]."),
+            "- [e-1] so (DROP: ALL) é (NEXT: a)."
+        );
         assert_eq!(quiet("[a] plain [list]"), "[a] plain [list]");
     }
 }

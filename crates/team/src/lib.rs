@@ -61,6 +61,7 @@ pub use effect::{Effect, Question, Why};
 pub use event::{Cancel, Event};
 pub use ledger::Decision;
 pub use machine::{Machine, Status, WaitingTurn};
+pub use message::sender_named;
 pub use money::Dollars;
 pub use note::Note;
 pub use preamble::Preamble;
@@ -70,11 +71,13 @@ pub use table::{Limits, Member, MemberKind, Table, TableError};
 pub use table_note::{table_folder, table_words};
 pub use team::{
     Answers, DEFAULT_BUDGET_TOKENS, DEFAULT_WINDOW, Team, TeamError, TeamMember, UnknownMember,
+    default_budget_bytes,
 };
 
 // What the doors need of agents: they know the team, not the agents.
 pub use tertulia_agent::end_all_now;
 pub use tertulia_agent::{
-    Containment, PermissionAnswer, PermissionChoice, PermissionRequest, Probe, ProbeKind, SignIn,
-    Whereabouts, containment, look_for, probe,
+    AgentKind, Containment, LimitKeeper, PermissionAnswer, PermissionChoice, PermissionRequest,
+    Probe, ProbeKind, ResourceLimits, SignIn, Unusable, Whereabouts, containment, limit_keeper,
+    look_for, probe, supervisor_main,
 };

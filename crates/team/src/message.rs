@@ -7,8 +7,11 @@ mod mention;
 mod place;
 mod reply;
 mod said_plainly;
+mod unseen;
 
-use tertulia_context::{Intent, Markers, parse_markers_where, trim};
+use std::ops::Range;
+
+use tertulia_context::{Intent, Markers, kept_ranges_where, parse_markers_where, trim};
 
 use crate::cause::How;
 use crate::table::Table;
@@ -90,9 +93,22 @@ pub(crate) fn read(text: &str, table: &Table, sender: Sender) -> Wishes {
     let mut unheard: Vec<Box<str>> = marked_unheard.chain(names).collect();
     unheard.truncate(UNHEARD_MAX);
     let has_words = !trim(&clean_text).is_empty();
-    let next = marked.chain(mentioned).collect();
-    let reply = reply::read(&clean_text);
+    let next: Vec<Wish> = marked.chain(mentioned).collect();
+    // Whoever names somebody, drops a turn or sets the task says more than yes or no.
+    let is_bare = next.is_empty() && drop.is_empty() && team_task.is_none();
+    let reply = reply::read(&clean_text).filter(|_| is_bare);
     Wishes { next, drop, from, team_task, look_alikes, strangers, unheard, has_words, reply }
+}
+
+/// What a message says without the markers that count and without what nobody sees, as ranges of its text.
+pub(crate) fn kept_ranges(text: &str) -> Vec<Range<usize>> {
+    let kept = kept_ranges_where(text, |markers| place::counting(text, markers));
+    unseen::without_unseen(text, kept)
+}
+
+/// Who a message says has written it.
+pub fn sender_named(text: &str) -> Option<String> {
+    parse_markers_where(text, |markers| place::counting(text, markers)).from
 }
 
 /// The name that a message begins with, as `@name`, if it is nobody's and near to nobody's.

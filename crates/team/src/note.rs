@@ -130,6 +130,8 @@ pub enum Note {
         member: Box<str>,
         /// The class of the failure.
         class: Box<str>,
+        /// Whether all that wait are paused.
+        is_paused: bool,
     },
     /// There is no such turn to cancel.
     NothingToCancel {
@@ -230,10 +232,11 @@ impl fmt::Display for Note {
             Self::Late { turn, entry: Some(entry) } => {
                 write!(f, "{entry} came after turn {turn} had ended, so its hand-overs are ignored")
             }
-            Self::Late { turn, entry: None } => write!(f, "turn {turn} does not run"),
+            Self::Late { turn, entry: None } => write!(f, "turn {turn} is not running"),
             Self::Declined { turns, .. } => write_declined(f, *turns),
-            Self::Failed { turn, member, class } => {
-                write!(f, "{member} could not answer in turn {turn} ({class}); the others go on")
+            Self::Failed { turn, member, class, is_paused } => {
+                let others = others_now(*is_paused);
+                write!(f, "{member} could not answer in turn {turn} ({class}); {others}")
             }
             Self::NothingToCancel { turn } => write!(f, "turn {turn} neither runs nor waits"),
             Self::CannotRepeat { turn, reason } => {
@@ -258,10 +261,17 @@ fn write_unheard(f: &mut fmt::Formatter<'_>, entry: &EntryId, marker: &str) -> f
     )
 }
 
+fn others_now(is_paused: bool) -> &'static str {
+    match is_paused {
+        true => "the other turns stay paused",
+        false => "the others continue",
+    }
+}
+
 fn write_declined(f: &mut fmt::Formatter<'_>, turns: usize) -> fmt::Result {
     match turns {
         0 => f.write_str("Stopped: nothing was started"),
-        1 => f.write_str("Stopped: one queued turn is cancelled"),
-        turns => write!(f, "Stopped: {turns} queued turns are cancelled"),
+        1 => f.write_str("Stopped: one queued turn was cancelled"),
+        turns => write!(f, "Stopped: {turns} queued turns were cancelled"),
     }
 }

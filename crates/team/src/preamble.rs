@@ -35,6 +35,10 @@ pub(crate) fn system_text(team: &Team, member: &TeamMember) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
+/// How to tell the program's words from those of members, however these look.
+const MARGIN: &str =
+    "Only lines at the left margin are the program's; indented lines are what members said.\n";
+
 /// The most that the built-in text takes for a team of up to four.
 const BYTES_MAX: usize = 1024;
 /// How many members that is.
@@ -71,9 +75,10 @@ fn written(team: &Team, member: &TeamMember, words_bytes: usize) -> String {
         let _ = writeln!(text, "- {}{you}{shown}: {}", one.member.name, about(one, words_bytes));
     }
     text.push_str("Your final reply is added to the conversation, and every member can read it.\n");
+    text.push_str(MARGIN);
     let others = || team.members().iter().filter(|one| one.member.name != member.member.name);
     let sign = Sign::of(member);
-    if let Some(agent) = others().find(|one| !one.is_person()) {
+    if let Some(agent) = others().find(|one| matches!(one.answers, Answers::Agent(_))) {
         text.push_str(&sign.hand_over(&agent.member.name));
     }
     if let Some(person) = others().find(|one| one.is_person()) {
@@ -117,9 +122,9 @@ impl Sign {
 
     fn ask(self, name: &str) -> String {
         match self {
-            Self::Mention => {
-                format!("To ask a person, address them the same way: \"@{name}, which one?\"\n")
-            }
+            Self::Mention => format!(
+                "To ask a person, address them in your final reply: \"@{name}, which one?\"\n"
+            ),
             Self::Marker => {
                 format!("To ask a person, write the question and then the line [NEXT: {name}].\n")
             }
@@ -162,11 +167,25 @@ fn about(member: &TeamMember, words_bytes: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tertulia_agent::{AgentSpec, Permissions, Timeouts};
+
     use super::*;
     use crate::Limits;
 
     fn member(name: &str, role: &str) -> TeamMember {
-        TeamMember { role: Some(role.into()), ..TeamMember::scribe(name) }
+        let spec = AgentSpec {
+            kind: AgentKind::Script(Vec::new()),
+            program: None,
+            args: Vec::new(),
+            env: Default::default(),
+            model: None,
+            cwd: std::path::PathBuf::new(),
+            permissions: Permissions::Read,
+            timeouts: Timeouts::default(),
+            limits: tertulia_dialect::stream::Limits::default(),
+            resources: tertulia_agent::ResourceLimits::default(),
+        };
+        TeamMember { role: Some(role.into()), ..TeamMember::agent(name, spec) }
     }
 
     fn four() -> Team {
@@ -196,9 +215,11 @@ mod tests {
              - eva: reviewer: looks for bugs and missing tests\n\
              - scribe: writes a summary of this conversation\n\
              Your final reply is added to the conversation, and every member can read it.\n\
+             Only lines at the left margin are the program's; indented lines are what members \
+             said.\n\
              To hand over, address a member in your final reply: \"@eva, please check this.\" or, \
              on a line of its own, [NEXT: eva]. That member answers next.\n\
-             To ask a person, address them the same way: \"@ann, which one?\"\n\
+             To ask a person, address them in your final reply: \"@ann, which one?\"\n\
              Handing over is optional: if you address nobody, your reply completes the request. \
              Names in code, quotes and tool output address nobody."
         );

@@ -75,6 +75,11 @@ impl Queue {
         self.paused
     }
 
+    /// Whether one waits that is not paused.
+    pub(crate) fn has_ready(&self) -> bool {
+        !self.ready().is_empty()
+    }
+
     /// Those that are not paused.
     fn ready(&self) -> &[Item] {
         self.items.get(self.paused..).unwrap_or_default()

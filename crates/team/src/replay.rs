@@ -91,6 +91,8 @@ struct Replayer<'a> {
     unchecked: Vec<EntryId>,
     /// Messages that were purged. Whether a person said them shows in what they led to.
     purged: HashSet<EntryId>,
+    /// A turn was redacted, so nothing behind it can be checked.
+    has_lost_turn: bool,
 }
 
 impl Machine {
@@ -110,6 +112,7 @@ impl Machine {
             gone: HashSet::new(),
             unchecked: Vec::new(),
             purged: HashSet::new(),
+            has_lost_turn: false,
         };
         for entry in entries {
             replayer.read(entry);
@@ -137,6 +140,7 @@ impl<'a> Replayer<'a> {
                 self.expect_nothing(entry);
                 self.purged.insert(entry.id.clone());
             }
+            EntryKind::Purged(purged) if &*purged.type_name == "turn" => self.lose_turn(entry),
             EntryKind::BranchSummary(_) => self.branch(entry),
             EntryKind::Purged(purged) if &*purged.type_name == "branch_summary" => {
                 self.branch(entry);
@@ -148,7 +152,20 @@ impl<'a> Replayer<'a> {
     /// Whether the log is only followed. Comparing on would cost a copy of the whole state for each
     /// difference, and tell nothing new.
     fn only_follows(&self) -> bool {
-        self.differences.len() >= DIFFERENCES_MAX
+        self.has_lost_turn || self.differences.len() >= DIFFERENCES_MAX
+    }
+
+    /// A turn was redacted: what the log says of it from then on follows from nothing. It may be the end of
+    /// the one that runs.
+    fn lose_turn(&mut self, entry: &Entry) {
+        if matches!(self.recorded.slot, Slot::Running(_) | Slot::Asking(_)) {
+            self.recorded.slot = Slot::Free;
+        }
+        self.follow_log();
+        self.has_lost_turn = true;
+        if !self.unchecked.contains(&entry.id) {
+            self.unchecked.push(entry.id.clone());
+        }
     }
 
     fn person(&mut self, entry: &Entry, message: &Message) {

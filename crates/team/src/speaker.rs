@@ -9,7 +9,7 @@ use crate::table::{Resolved, Seat, Table};
 pub enum SpeakerError {
     /// Nobody has this name.
     #[error(
-        "no person at this table is called '{name}'{}; say [FROM: name] with one of: {}",
+        "no person in this team is called '{name}'{}; use [FROM: name] with one of: {}",
         nearest.as_ref().map(|name| format!(" (did you mean {name}?)")).unwrap_or_default(),
         people.join(", ")
     )]
@@ -22,7 +22,10 @@ pub enum SpeakerError {
         people: Vec<Box<str>>,
     },
     /// An agent has this name.
-    #[error("'{name}' is an agent and cannot speak for a person; say [FROM: name] with one of: {}", people.join(", "))]
+    #[error(
+        "'{name}' is an agent and cannot speak for a person; use [FROM: name] with one of: {}",
+        people.join(", ")
+    )]
     Agent {
         /// The name.
         name: Box<str>,
@@ -30,7 +33,7 @@ pub enum SpeakerError {
         people: Vec<Box<str>>,
     },
     /// Several people, and none was named.
-    #[error("several people sit at this table; say [FROM: name] with one of: {}", people.join(", "))]
+    #[error("the team has several people; use [FROM: name] with one of: {}", people.join(", "))]
     Several {
         /// The people at the table.
         people: Vec<Box<str>>,

@@ -173,6 +173,10 @@ impl State {
     /// A turn has a new state.
     pub(crate) fn apply(&mut self, table: &Table, change: &TurnChange) {
         let TurnChange { turn, seat, state, cause } = change;
+        if matches!(state, TurnState::Done | TurnState::Failed | TurnState::Interrupted) {
+            // Only where its start was redacted does it still wait.
+            self.queue.remove(turn);
+        }
         match state {
             TurnState::Queued => self.queued(table, turn, *seat, cause),
             TurnState::Started => self.started(table, turn),

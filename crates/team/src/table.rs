@@ -265,7 +265,7 @@ fn writable(name: &str) -> Result<(), TableError> {
     let refuse = |why| Err(TableError::Unwritable(name.into(), why));
     let folded = fold(name);
     if folded.is_empty() {
-        return refuse("nothing is left of it without blanks, - and _");
+        return refuse("it has only spaces, - and _");
     }
     if folded == "all" {
         return refuse("[DROP: ALL] means everybody");

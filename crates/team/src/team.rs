@@ -7,7 +7,7 @@ use tertulia_agent::{AgentKind, AgentSpec};
 use tertulia_context::{AgentType, Assembler, DEFAULT_MAX_BYTES};
 
 use crate::Preamble;
-use crate::file::{AgentFile, FileReadError, MemberFile, TeamFile};
+use crate::file::{AgentFile, FileReadError, LibrarianScope, MemberFile, TeamFile};
 use crate::preamble;
 use crate::table::{Resolved, Seat, Table, TableError};
 use crate::{Limits, Member, MemberKind};
@@ -23,6 +23,8 @@ pub struct Team {
     pub(crate) members: Vec<TeamMember>,
     /// The task that a new session begins with.
     pub task: Option<String>,
+    /// The folder of the project that new sessions belong to, where there is one.
+    pub project: Option<String>,
 }
 
 /// One member, with what belongs to its turns.
@@ -44,6 +46,8 @@ pub struct TeamMember {
     pub budget_bytes: u64,
     /// How many tokens its model messages may have, for an endpoint.
     pub budget_tokens: u64,
+    /// Which past sessions it searches, if it is the librarian.
+    pub scope: LibrarianScope,
 }
 
 /// How a member answers.
@@ -69,25 +73,22 @@ const WINDOW_SHARE: u64 = 60;
 const TOKEN_BYTES: u64 = 3;
 
 /// How many tokens the model behind an agent reads, as far as that is known.
-fn window_tokens(answers: &Answers) -> u64 {
-    const UNKNOWN: u64 = 128_000;
-    match answers {
-        Answers::Agent(spec) => match &spec.kind {
-            AgentKind::Claude => 200_000,
-            AgentKind::Codex => 272_000,
-            AgentKind::Gemini => 1_000_000,
-            AgentKind::Command(_)
-            | AgentKind::Acp
-            | AgentKind::OpenAi(_)
-            | AgentKind::Script(_) => UNKNOWN,
-        },
-        Answers::Person | Answers::Scribe | Answers::Librarian => UNKNOWN,
+fn window_tokens(kind: Option<&AgentKind>) -> u64 {
+    match kind {
+        Some(AgentKind::Claude) => 200_000,
+        Some(AgentKind::Codex) => 272_000,
+        Some(AgentKind::Gemini) => 1_000_000,
+        Some(
+            AgentKind::Command(_) | AgentKind::Acp | AgentKind::OpenAi(_) | AgentKind::Script(_),
+        )
+        | None => 128_000,
     }
 }
 
-/// How many bytes a prompt may have when nobody says otherwise: what surely fits into the window.
-fn default_budget_bytes(answers: &Answers) -> u64 {
-    (window_tokens(answers) * WINDOW_SHARE / 100 * TOKEN_BYTES).min(DEFAULT_MAX_BYTES)
+/// How many bytes the prompt of such an agent may have by default: what surely fits into the window of its
+/// model. `None` for members that have no agent.
+pub fn default_budget_bytes(kind: Option<&AgentKind>) -> u64 {
+    (window_tokens(kind) * WINDOW_SHARE / 100 * TOKEN_BYTES).min(DEFAULT_MAX_BYTES)
 }
 
 impl Team {
@@ -98,7 +99,14 @@ impl Team {
         task: Option<String>,
     ) -> Result<Self, TableError> {
         let table = Table::new(members.iter().map(|one| one.member.clone()))?.with_limits(limits);
-        Ok(Self { table, members, task })
+        Ok(Self { table, members, task, project: None })
+    }
+
+    /// The same team, at work in this project: its folder.
+    #[must_use]
+    pub fn in_project(mut self, folder: &str) -> Self {
+        self.project = Some(folder.to_owned());
+        self
     }
 
     /// The team of a file. `base` is the folder of the file: instruction files and scripts are read, and
@@ -114,7 +122,8 @@ impl Team {
         let member = |member: &MemberFile| TeamMember::from_file(member, file, base, work);
         let members = file.members.iter().map(member);
         let members = members.collect::<Result<_, _>>()?;
-        Ok(Self { table, members, task: file.task.as_deref().map(str::to_owned) })
+        let task = file.task.as_deref().map(str::to_owned);
+        Ok(Self { table, members, task, project: None })
     }
 
     /// The members, in order.
@@ -212,6 +221,7 @@ impl TeamMember {
             window: file.window.unwrap_or(usual.window),
             budget_bytes: file.budget_bytes.map_or(usual.budget_bytes, |bytes| bytes as u64),
             budget_tokens: file.budget_tokens.map_or(usual.budget_tokens, |tokens| tokens as u64),
+            scope: file.scope,
             ..usual
         })
     }
@@ -238,7 +248,10 @@ impl TeamMember {
 
     /// A member with the usual sizes and no instruction.
     pub fn new(member: Member, answers: Answers) -> Self {
-        let budget_bytes = default_budget_bytes(&answers);
+        let budget_bytes = default_budget_bytes(match &answers {
+            Answers::Agent(spec) => Some(&spec.kind),
+            Answers::Person | Answers::Scribe | Answers::Librarian => None,
+        });
         Self {
             member,
             answers,
@@ -248,6 +261,7 @@ impl TeamMember {
             window: DEFAULT_WINDOW,
             budget_bytes,
             budget_tokens: DEFAULT_BUDGET_TOKENS,
+            scope: LibrarianScope::default(),
         }
     }
 
@@ -261,15 +275,15 @@ impl TeamMember {
         self.member.display_name.as_deref().unwrap_or(&self.member.name)
     }
 
-    /// The format of its prompt.
+    /// The format of its prompt. Texts of others are in it, so it is an escaped one.
     pub(crate) fn assembler(&self) -> Assembler {
         let format = match &self.answers {
             Answers::Agent(spec) => AgentType::named(spec.kind.format_name()),
             Answers::Person | Answers::Scribe | Answers::Librarian => AgentType::named("text"),
         };
         match format {
-            AgentType::Other(_) => Assembler::labelled_text(),
-            known => Assembler::of(&known),
+            AgentType::Other(_) => Assembler::labelled_text().escaped(),
+            known => Assembler::of(&known).escaped(),
         }
     }
 }

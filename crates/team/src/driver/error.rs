@@ -11,16 +11,16 @@ pub enum DriveError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// Somebody else writes to this session.
-    #[error("This session is open in another process. Close it or wait, then try again.")]
+    #[error(
+        "another process uses or has changed this session, so nothing was stored; try again, or \
+         close it there"
+    )]
     SomebodyElse,
     /// The turn that runs does so in another program.
     #[error("This turn runs in another process; stop it there.")]
     Elsewhere,
     /// The thread of the table is gone.
-    #[error(
-        "the table came to a sudden end inside this program, which is a defect of ours; what was stored \
-         is kept, open the session again"
-    )]
+    #[error("internal error, please report it; everything stored is kept. Open the session again.")]
     Broken,
     /// It is not clear who speaks.
     #[error(transparent)]

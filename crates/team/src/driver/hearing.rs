@@ -196,9 +196,11 @@ impl Driver {
         self.stage_usage(&member, &output);
         let speaker = self.speaker_of(&member);
         let answers = running.answers.clone();
+        let sources = running.sources.clone();
         running.join();
         if let Some(answer) = output.final_text {
-            let message = answer_to(&answers, speaker, &answer.text);
+            let mut message = answer_to(&answers, speaker, &answer.text);
+            message.meta = sources;
             let (text, interrupted) = (answer.text, false);
             let said = |entry| {
                 let (turn, text) = (turn.clone(), text.clone());

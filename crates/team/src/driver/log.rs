@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tertulia_session::{
     CompactionSummary, Entry, EntryId, EntryKind, Message, NewEntry, Timestamp,
 };
-use tertulia_store::{Append, Range, SessionId, SessionStore, StoreError};
+use tertulia_store::{Append, Range, SessionId, SessionStore, StoreError, fresh_salt};
 
 use super::minutes::is_requested;
 use crate::table_folder;
@@ -30,8 +30,8 @@ pub(super) struct TableLog {
     team_task: Option<Box<str>>,
     /// Where it is set.
     team_task_place: usize,
-    /// The places of started turns whose prompt is recorded, by member.
-    prompted: HashMap<Box<str>, Vec<usize>>,
+    /// The places of started turns whose prompt is recorded.
+    prompted: Vec<usize>,
     /// The folder that the table stands in.
     folder: Option<Box<str>>,
     /// Where it says so.
@@ -58,7 +58,7 @@ impl TableLog {
             places: HashMap::new(),
             team_task: None,
             team_task_place: 0,
-            prompted: HashMap::new(),
+            prompted: Vec::new(),
             folder: None,
             folder_place: 0,
             minutes: None,
@@ -93,9 +93,9 @@ impl TableLog {
         self.team_task.as_ref().map(|_| self.team_task_place)
     }
 
-    /// The places of a member's started turns whose prompt is recorded, oldest first.
-    pub(super) fn prompted(&self, member: &str) -> &[usize] {
-        self.prompted.get(member).map(Vec::as_slice).unwrap_or_default()
+    /// The places of started turns whose prompt is recorded, oldest first.
+    pub(super) fn prompted(&self) -> &[usize] {
+        &self.prompted
     }
 
     /// The place of an entry.
@@ -205,6 +205,10 @@ impl TableLog {
 
     fn follow(&self, kind: EntryKind) -> NewEntry {
         let new = NewEntry::new(kind).at(now());
+        let new = match new.kind.holds_text() {
+            true => new.salted(fresh_salt()),
+            false => new,
+        };
         match self.entries.last().map(|entry| &entry.id).or(self.tail.as_ref()) {
             Some(parent) => new.with_parent(parent.clone()),
             None => new,
@@ -240,7 +244,7 @@ impl TableLog {
                 self.team_task_place = place;
             }
             EntryKind::Turn(turn) if turn.prompt_recipe.is_some() => {
-                self.prompted.entry(turn.member.clone()).or_default().push(place);
+                self.prompted.push(place);
             }
             EntryKind::CompactionSummary(summary) => {
                 self.minutes = Some(place);

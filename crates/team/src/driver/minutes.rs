@@ -127,3 +127,48 @@ fn write(log: &TableLog, until: usize, max_tokens: u64, author: &str) -> Option<
         unknown: Fields::NONE,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use tertulia_session::{Speaker, SpeakerType};
+    use tertulia_store::{NewSession, SessionStore};
+
+    use super::*;
+
+    fn log() -> TableLog {
+        let store = SessionStore::memory();
+        let session = store.create(&NewSession::default()).unwrap().id;
+        TableLog::open(&store, &session).unwrap()
+    }
+
+    #[test]
+    fn summaries_that_were_deleted_are_written_the_same_again() {
+        const WINDOW: usize = 4;
+        let mut log = log();
+        for number in 0..90 {
+            let (name, kind) =
+                [("ann", SpeakerType::Human), ("max", SpeakerType::Ai)][number % 2].clone();
+            let text = format!("We decided: gateway_{number} has port 4{number:03}.");
+            let message = Message::said(Speaker::new(name, name, kind), text);
+            log.stage(EntryKind::Message(message), false);
+            if let Some(minutes) = due(&log, WINDOW) {
+                log.stage(minutes, false);
+            }
+        }
+        let mut again = self::log();
+        let mut summaries = 0;
+        for entry in log.entries() {
+            let mut entry = entry.clone();
+            let written = due(&again, WINDOW);
+            if matches!(entry.kind, EntryKind::CompactionSummary(_)) {
+                summaries += 1;
+                assert_eq!(written.as_ref(), Some(&entry.kind));
+                entry.kind = written.unwrap();
+            } else {
+                assert_eq!(written, None);
+            }
+            again.take(entry);
+        }
+        assert!(summaries >= 4, "{summaries}");
+    }
+}

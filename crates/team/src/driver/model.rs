@@ -1,5 +1,6 @@
 //! What a member gets that takes model messages: the same pieces as a prompt, each as a message of its
-//! own, within the member's tokens.
+//! own, within the member's tokens. Each has the label that it has in a prompt and its lines are indented, so that
+//! one message does not read as two where an endpoint joins them.
 
 use std::borrow::Cow;
 
@@ -7,12 +8,16 @@ use tertulia_context::builder::{
     ContextBuildInput, ContextBuilder, ContextConfig, ContextError, ContextUpdateRequest,
 };
 use tertulia_context::compact::Compactor;
+use tertulia_context::{
+    ContextKind, ContextMessage, INDENT, LabelPiece, LineStart, indented, indents,
+};
 use tertulia_dialect::{Dialect, ModelContext};
-use tertulia_session::{Entry, EntryKind, Message, NewEntry, Part, Parts, Role};
+use tertulia_session::{Addressee, Entry, EntryKind, Message, NewEntry, Part, Parts, Role};
 
 use super::prompt::Pieces;
 use super::quotes::{Stretch, quoted};
 use super::recipe::{Recipe, Step, escaped};
+use super::steps::written;
 use crate::team::{Team, TeamMember};
 
 /// What an endpoint is sent.
@@ -39,8 +44,8 @@ pub(super) fn body(
     member: &TeamMember,
     after_overflow: bool,
 ) -> Result<Body, ContextError> {
-    let system = system_text(team_task, team, member);
-    let system_prompt = (!system.is_empty()).then_some(&*system);
+    let system = system_text(pieces, team_task, team, member);
+    let system_prompt = (!system.text.is_empty()).then_some(&*system.text);
     let texts = texts(pieces, &member.member.name);
     let mut entries = entries(&texts);
     let config = ContextConfig::new(member.budget_tokens.max(1));
@@ -62,6 +67,7 @@ pub(super) fn body(
     let messages: Vec<Message> =
         built.model_messages.iter().map(|one| (*one.message).clone()).collect();
     let json = Dialect::OpenAiChat.render(&ModelContext::of(&messages)).fragment.to_json();
+    let texts: Vec<&Text<'_>> = [&system].into_iter().chain(&texts).collect();
     let recipe = recipe_of(&json, &messages, &texts, &stretches(pieces, team_task));
     Ok(Body { json, recipe })
 }
@@ -71,7 +77,7 @@ pub(super) fn body(
 fn recipe_of(
     json: &str,
     messages: &[Message],
-    texts: &[Text<'_>],
+    texts: &[&Text<'_>],
     said: &[Stretch<'_>],
 ) -> Option<Recipe> {
     let mut recipe = Recipe::default();
@@ -87,7 +93,10 @@ fn recipe_of(
                 steps.iter().for_each(|(step, _)| push_escaped(&mut recipe, step));
                 next += further + 1;
             }
-            None => quoted(&text, said).iter().for_each(|step| push_escaped(&mut recipe, step)),
+            None => {
+                let steps = quoted(&text, said).into_iter().map(Step::plain);
+                steps.for_each(|step| push_escaped(&mut recipe, &step));
+            }
         }
         from = at + written.len();
     }
@@ -99,9 +108,9 @@ fn recipe_of(
 fn push_escaped(recipe: &mut Recipe, step: &Step) {
     match step {
         Step::Words(words) => recipe.words(&escaped(words)),
-        Step::Said { place, range, .. } => {
-            let range = range.clone();
-            recipe.0.push(Step::Said { place: *place, range, is_escaped: true });
+        Step::Said { place, range, is_indented, .. } => {
+            let (place, range, is_indented) = (*place, range.clone(), *is_indented);
+            recipe.0.push(Step::Said { place, range, is_indented, is_escaped: true });
         }
         other => recipe.0.push(other.clone()),
     }
@@ -110,8 +119,8 @@ fn push_escaped(recipe: &mut Recipe, step: &Step) {
 /// All that is said in the pieces, by its entries.
 fn stretches<'p>(pieces: &'p Pieces<'_>, team_task: Option<&'p str>) -> Vec<Stretch<'p>> {
     let contents = pieces.context.iter().map(|one| &*one.content).chain([&*pieces.current.text]);
-    let sources =
-        pieces.sources.iter().map(Option::as_deref).chain([pieces.current.steps.as_deref()]);
+    let sources = pieces.sources.iter().map(|source| source.steps.as_deref());
+    let sources = sources.chain([pieces.current.steps.as_deref()]);
     let mut said = Vec::new();
     for (content, steps) in contents.zip(sources) {
         let mut at = 0;
@@ -131,36 +140,83 @@ fn stretches<'p>(pieces: &'p Pieces<'_>, team_task: Option<&'p str>) -> Vec<Stre
     said
 }
 
-fn system_text(team_task: Option<&str>, team: &Team, member: &TeamMember) -> String {
-    let task = team_task.map(|task| format!("The team's task: {task}"));
-    let texts = [team.system_text(member), task];
-    let texts: Vec<String> =
-        texts.into_iter().flatten().filter(|text| !text.trim().is_empty()).collect();
-    texts.join("\n\n")
+/// The system text: what the team file and the program say, then the task.
+fn system_text(
+    pieces: &Pieces<'_>,
+    team_task: Option<&str>,
+    team: &Team,
+    member: &TeamMember,
+) -> Text<'static> {
+    let mut text =
+        team.system_text(member).filter(|text| !text.trim().is_empty()).unwrap_or_default();
+    let words = |text: &str| (Step::Words(text.into()), text.len());
+    let steps = match team_task.filter(|task| !task.trim().is_empty()) {
+        None => Some(vec![words(&text)]),
+        Some(task) => {
+            text.push_str(if text.is_empty() { "" } else { "\n\n" });
+            text.push_str("[TEAM_TASK]\n");
+            text.push_str(if indents(task, LineStart::Margin).next() == Some(0) {
+                INDENT
+            } else {
+                ""
+            });
+            let before = words(&text);
+            text.push_str(&indented(task, LineStart::Label));
+            let said = pieces.task_place.map(|place| Step::said(place, 0..task.len()));
+            said.map(|said| vec![before, (said, task.len())])
+        }
+    };
+    Text { role: Role::System, text: Cow::Owned(text), steps }
 }
 
 /// What the member said itself is an assistant's; all else is a user's, with who said it to whom.
 fn texts<'p>(pieces: &'p Pieces<'_>, member: &str) -> Vec<Text<'p>> {
-    let said = |from: &str, to: &str, text: &str, steps: Option<&[(Step, usize)]>| {
-        let names = format!("{from} -> {to}: ");
-        let steps = steps.map(|steps| {
-            let names = (Step::Words(names.as_str().into()), names.len());
-            [names].into_iter().chain(steps.iter().cloned()).collect()
-        });
-        Text { role: Role::User, text: Cow::Owned(names + text), steps }
-    };
     let mut texts = Vec::with_capacity(pieces.context.len() + 1);
-    for ((one, steps), is_own) in pieces.context.iter().zip(&pieces.sources).zip(&pieces.own) {
+    for ((one, source), is_own) in pieces.context.iter().zip(&pieces.sources).zip(&pieces.own) {
+        let steps = source.steps.as_deref();
         texts.push(if *is_own {
-            let text = Cow::Borrowed(&*one.content);
-            Text { role: Role::Assistant, text, steps: steps.clone() }
+            let body = tertulia_context::Body { text: &one.content, indent: None };
+            let steps = steps.map(|steps| written(steps, body));
+            Text { role: Role::Assistant, text: Cow::Borrowed(&*one.content), steps }
         } else {
-            said(&one.from, one.to.as_deref().unwrap_or("all"), &one.content, steps.as_deref())
+            labelled(one, source.place, steps)
         });
     }
-    let sender = pieces.sender.as_deref().unwrap_or("all");
-    texts.push(said(sender, member, &pieces.current.text, pieces.current.steps.as_deref()));
+    if let Some((sender, by)) = &pieces.sender {
+        let to = [Addressee::named(member)];
+        let kind = ContextKind::Speech { to: &to, by: *by };
+        let (from, content) = (Cow::Borrowed(&**sender), Cow::Borrowed(&*pieces.current.text));
+        let current = ContextMessage { from, to: None, content, kind };
+        texts.push(labelled(&current, 0, pieces.current.steps.as_deref()));
+    }
     texts
+}
+
+/// What somebody else said: a label, then the content with its further lines indented. `place` is that of its entry.
+fn labelled(
+    message: &ContextMessage<'_>,
+    place: usize,
+    steps: Option<&[(Step, usize)]>,
+) -> Text<'static> {
+    let mut text = String::new();
+    let mut made = Vec::new();
+    let words = |text: &str| (Step::Words(text.into()), text.len());
+    let mut from = 0;
+    message.for_each_label_piece(|piece| {
+        if let LabelPiece::Id(id) = piece {
+            made.extend([words(&text[from..]), (Step::Id(place), id.len())]);
+            from = text.len() + id.len();
+        }
+        text.push_str(piece.text());
+    });
+    made.push(words(&text[from..]));
+    let body = tertulia_context::Body { text: &message.content, indent: Some(LineStart::Label) };
+    body.for_each_stretch(|stretch| text.push_str(stretch));
+    let steps = steps.map(|steps| {
+        made.extend(written(steps, body));
+        made
+    });
+    Text { role: Role::User, text: Cow::Owned(text), steps }
 }
 
 fn entries(texts: &[Text<'_>]) -> Vec<Entry> {

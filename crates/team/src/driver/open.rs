@@ -31,7 +31,7 @@ impl Driver {
         team: Team,
         attended: bool,
     ) -> Result<Self, DriveError> {
-        let session = store.create(&NewSession { id })?;
+        let session = store.create_in(&NewSession { id }, team.project.as_deref())?;
         let hold = store.hold(&session.id)?.ok_or(DriveError::SomebodyElse)?;
         let mut log = TableLog::open(store, &session.id)?;
         if let Some(task) = &team.task {
@@ -39,7 +39,9 @@ impl Driver {
             log.commit().map_err(DriveError::of)?;
         }
         let machine = Machine::new(team.table.clone());
-        Ok(Self::new(team, machine, log, Some(hold), attended))
+        let mut driver = Self::new(team, machine, log, Some(hold), attended);
+        driver.project = session.project;
+        Ok(driver)
     }
 
     /// Opens a session again. A turn that ran is marked as interrupted, and a person is asked before
@@ -58,10 +60,28 @@ impl Driver {
         let undecided = replay.undecided.take();
         // The steps of this log are stored whole: nothing is half decided.
         let mut driver = Self::new(team, replay.into_recorded(), log, Some(hold), attended);
+        driver.project = driver.find_project(store, session)?;
         driver.end_strays()?;
         driver.step(&Event::Resume, audience)?;
         driver.catch_up_minutes(audience)?;
         Ok(Opened { driver, differences, undecided })
+    }
+
+    /// The project of a session. One that has none yet, of an earlier version or another program, belongs
+    /// from now on to the folder that its log names, else to the project of this team.
+    fn find_project(
+        &self,
+        store: &SessionStore,
+        session: &SessionId,
+    ) -> Result<Option<String>, DriveError> {
+        if let Some(project) = store.project(session)? {
+            return Ok(Some(project));
+        }
+        // Whoever knows no project, such as a program that embeds this one, assigns none.
+        let Some(here) = self.team.project.as_deref() else { return Ok(None) };
+        let project = self.log.folder().unwrap_or(here);
+        store.set_project(session, Some(project))?;
+        Ok(Some(project.to_owned()))
     }
 
     /// Notes where the table stands and how many turns it may take from now on, where that is not what

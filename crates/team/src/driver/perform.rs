@@ -14,6 +14,7 @@ use crate::event::Event;
 use crate::{Note, Question};
 
 /// What is said once all is stored.
+#[derive(PartialEq)]
 enum Talk {
     Note(Note),
     Asked(Question),
@@ -85,12 +86,16 @@ impl Driver {
                     {
                         turn.prompt_hash.clone_from(&hash);
                         turn.prompt_recipe.clone_from(&recipe);
-                        self.keep_recipe(&id);
+                        if recipe.is_some() {
+                            self.recipes.stored_as(&id);
+                        }
                     }
                     self.log.stage_as(id, kind);
                 }
                 Effect::CancelTurn { turn, .. } => self.stop(&turn),
                 Effect::AskPerson(question) => talk.push(Talk::Asked(question)),
+                // Somebody who is named many times is noted once.
+                Effect::Note(note) if talk.contains(&Talk::Note(note.clone())) => {}
                 Effect::Note(note) => talk.push(Talk::Note(note)),
                 Effect::Rest => talk.push(Talk::Rested),
                 Effect::StartTurn { .. } | Effect::SetTeamTask { .. } => {}

@@ -1,21 +1,25 @@
 //! What a member gets for its turn: the newest messages word for word, before them the minutes of what
 //! lies further back and what was recalled for the request; then the message to be answered. Cost
-//! follows the window, not the session.
+//! follows the window, not the session. Content cannot forge structure in it: only the program writes at the left
+//! margin, and the labels say who said what.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use tertulia_agent::{Mentions, PromptText, apply, prompt_edits};
 use tertulia_context::recall::{RecallIndex, RecallQuery};
 use tertulia_context::tokens::Tokenizer;
 use tertulia_context::{
-    AssemblerInput, ContextMessage, Prompt, PromptPiece, PromptStatus, SectionBytes,
-    format_addressees, kept_ranges,
+    AssemblerInput, ContextKind, ContextMessage, PromptStatus, SectionBytes, SpokenBy,
 };
-use tertulia_session::{Entry, EntryId, Message, SpeakerType};
+use tertulia_session::{Entry, EntryId, Message, Role, Salt, SpeakerType};
 
 use super::log::TableLog;
 use super::recipe::{Recipe, Step};
 use super::record::is_partial;
+use super::steps::{Source, recipe_of};
+use crate::message::kept_ranges;
+use crate::names::fold;
 use crate::team::{Answers, Team, TeamMember};
 
 /// How many tokens of earlier passages are recalled, at most.
@@ -28,9 +32,6 @@ const RECALL_SHARE: u64 = 8;
 /// So many messages before the window go in word for word while no minutes cover them, at most.
 const UNCOVERED_MAX: usize = 256;
 
-const MINUTES_SPEAKER: &str = "minutes";
-const RECALL_SPEAKER: &str = "recall";
-const RECALL_HEAD: &str = "Earlier passages that may matter now, oldest first:";
 const CUT_OFF: &str = "\n(the answer was cut off here)";
 
 /// What a member gets.
@@ -58,21 +59,27 @@ pub struct TurnPrompt {
     pub(super) mentions: Mentions,
     /// How it is made from the log, as far as that can be told.
     pub(super) recipe: Option<Recipe>,
+    /// The salts of the entries that are quoted in it.
+    pub(super) salts: Vec<Salt>,
 }
 
 impl TurnPrompt {
     /// Stands for all that the member gets.
     pub fn hash(&self) -> Box<str> {
-        hash_of(self.system.as_deref(), &self.text)
+        hash_of(self.system.as_deref(), &self.text, &self.salts)
     }
 }
 
-/// Stands for a system text and what goes with it.
-pub(super) fn hash_of(system: Option<&str>, text: &str) -> Box<str> {
+/// Stands for a system text and what goes with it. The salts of the entries that are quoted in it are part of it,
+/// so that it confirms no guess of an entry that is redacted later.
+pub(super) fn hash_of(system: Option<&str>, text: &str, salts: &[Salt]) -> Box<str> {
     let mut hasher = blake3::Hasher::new();
     for text in [system.unwrap_or_default(), text] {
         hasher.update(&(text.len() as u64).to_le_bytes());
         hasher.update(text.as_bytes());
+    }
+    for salt in salts {
+        hasher.update(salt.as_bytes());
     }
     let hex = hasher.finalize().to_hex();
     format!("b3-{}", hex.get(..32).unwrap_or(&hex)).into()
@@ -140,12 +147,12 @@ pub(super) struct Sourced<'l> {
 pub(super) struct Pieces<'l> {
     pub(super) context: Vec<ContextMessage<'l>>,
     /// How the content of each of them is made.
-    pub(super) sources: Vec<Option<Vec<(Step, usize)>>>,
+    pub(super) sources: Vec<Source>,
     /// Which of them the member said itself.
     pub(super) own: Vec<bool>,
     pub(super) current: Sourced<'l>,
     /// Who wrote the message that is answered.
-    pub(super) sender: Option<Cow<'l, str>>,
+    pub(super) sender: Option<(Cow<'l, str>, SpokenBy)>,
     /// Whether a person wrote it.
     is_from_person: bool,
     /// The entry that sets the team's task.
@@ -158,6 +165,7 @@ pub(super) struct Pieces<'l> {
 pub(super) fn pieces<'l>(
     log: &'l TableLog,
     recall: &mut Recall,
+    team: &Team,
     member: &TeamMember,
     answers: &EntryId,
     budget: u64,
@@ -177,29 +185,33 @@ pub(super) fn pieces<'l>(
     let covered = minutes.map_or(0, |(_, covered)| covered);
     if let Some((minutes, _)) = minutes {
         let place = log.minutes_place().unwrap_or_default();
-        context.push(from(MINUTES_SPEAKER, Cow::Borrowed(&*minutes.summary)));
+        let content = Cow::Borrowed(&*minutes.summary);
+        let kind = ContextKind::Summary { messages: covered };
+        context.push(ContextMessage { from: Cow::Borrowed(""), to: None, content, kind });
         let bytes = minutes.summary.len();
-        sources.push(Some(vec![(Step::said(place, 0..bytes), bytes)]));
+        let steps = Some(vec![(Step::said(place, 0..bytes), bytes)]);
+        sources.push(Source { place, steps });
     }
     let request = answered.and_then(|number| log.said(number));
     let mut recalled = Vec::new();
     if let Some((_, request)) = request.filter(|_| recalls > 0) {
         let tokens = RECALL_TOKENS.min(budget / 4 / RECALL_SHARE);
         let passages = recall.passages(log, recalls, request, tokens);
-        if !passages.is_empty() {
-            let Sourced { text, steps } = recall_text(log, &passages);
-            context.push(from(RECALL_SPEAKER, text));
-            sources.push(steps);
+        for passage in &passages {
+            let Some((entry, message)) = log.said(passage.number) else { continue };
+            let (one, source) = recalled_line(log, team, entry, message, &passage.text);
+            context.push(one);
+            sources.push(source);
+            recalled.push(entry.id.clone());
         }
-        let id = |passage: &Recalled| Some(log.said(passage.number)?.0.id.clone());
-        recalled = passages.iter().filter_map(id).collect();
     }
     let mut own = vec![false; context.len()];
     for number in (first..count).filter(|number| Some(*number) != answered) {
         if let Some((entry, message)) = log.said(number) {
             let Sourced { text, steps } = content(log, entry, message);
-            context.push(line(message, text));
-            sources.push(steps);
+            context.push(line(team, message, text));
+            let place = log.place_of(&entry.id).unwrap_or_default();
+            sources.push(Source { place, steps });
             let speaker = message.speaker.as_deref();
             own.push(speaker.is_some_and(|speaker| speaker.role_id == member.member.name));
         }
@@ -208,7 +220,7 @@ pub(super) fn pieces<'l>(
     let current = request.map_or_else(nothing, |(entry, message)| content(log, entry, message));
     let speaker = request.and_then(|(_, message)| message.speaker.as_deref());
     let is_from_person = speaker.is_some_and(|speaker| speaker.kind == Some(SpeakerType::Human));
-    let sender = request.map(|(_, message)| name_of(message));
+    let sender = request.map(|(_, message)| (name_of(message), spoken_by(team, message)));
     let task_place = log.team_task_place();
     Pieces { context, sources, own, current, sender, is_from_person, task_place, covered, recalled }
 }
@@ -234,7 +246,7 @@ pub(super) fn assemble(
     let Pieces { context, sources, current, sender, is_from_person, task_place, .. } = pieces;
     let (covered, recalled) = (pieces.covered, pieces.recalled);
     // Minutes and recall come first and are no messages; of what does not fit the oldest goes first.
-    let extras = usize::from(covered > 0) + usize::from(!recalled.is_empty());
+    let extras = usize::from(covered > 0) + recalled.len();
     let messages = context.len().saturating_sub(extras);
     let input = AssemblerInput {
         context_messages: context,
@@ -245,11 +257,14 @@ pub(super) fn assemble(
         instruction_file_text: None,
         max_bytes: budget,
     };
-    let assembler = member.assembler().with_sender(sender.as_deref().unwrap_or_default());
+    let assembler = match &sender {
+        Some((sender, by)) => member.assembler().with_sender(sender, *by),
+        None => member.assembler(),
+    };
     let prompt = assembler.plan(&input);
     let recipe = recipe_of(&prompt, &input, &sources, current.steps.as_deref(), task_place);
     let text = prompt.to_text();
-    let person_from = is_from_person.then(|| text.len() - prompt.message_bytes().0);
+    let person_from = is_from_person.then(|| prompt.message_start());
     let mut sent = TurnPrompt {
         text,
         system: prompt.system_flag(),
@@ -262,6 +277,7 @@ pub(super) fn assemble(
         assembled: None,
         mentions: Mentions::NONE,
         recipe: None,
+        salts: Vec::new(),
     };
     make_inert(&mut sent, recipe, team, member, person_from);
     sent
@@ -287,7 +303,8 @@ fn make_inert(
         prompt.assembled = Some(std::mem::replace(&mut prompt.text, sent));
     }
     prompt.recipe = recipe.map(|(recipe, lengths)| {
-        let prompted = recipe.edited(&lengths, &edits);
+        let assembled = prompt.assembled.as_deref().unwrap_or(&prompt.text);
+        let prompted = recipe.edited(&lengths, &edits, assembled);
         let mut whole = Recipe::default();
         if let Some(system) = &prompt.system {
             whole.words(system);
@@ -298,72 +315,6 @@ fn make_inert(
     });
 }
 
-/// How the prompt is made, and the bytes of each step. `None` where a text has no known source.
-fn recipe_of(
-    prompt: &Prompt<'_>,
-    input: &AssemblerInput<'_>,
-    sources: &[Option<Vec<(Step, usize)>>],
-    current: Option<&[(Step, usize)]>,
-    task_place: Option<usize>,
-) -> Option<(Recipe, Vec<usize>)> {
-    let mut steps: Option<Vec<(Step, usize)>> = Some(Vec::new());
-    let mut fixed = String::new();
-    let mut add = |source: Option<Vec<(Step, usize)>>| match (&mut steps, source) {
-        (Some(steps), Some(source)) => steps.extend(source),
-        (steps, _) => *steps = None,
-    };
-    let words = |text: &str| vec![(Step::Words(text.into()), text.len())];
-    prompt.for_each_piece(|piece| {
-        if let PromptPiece::Fixed(text) = piece {
-            fixed.push_str(text);
-            return;
-        }
-        if !fixed.is_empty() {
-            add(Some(words(&std::mem::take(&mut fixed))));
-        }
-        match piece {
-            PromptPiece::Fixed(_) => {}
-            // The two halves of a system text may be empty.
-            PromptPiece::System("") => {}
-            PromptPiece::System(text) => add(Some(words(text))),
-            PromptPiece::TeamTask(text) => {
-                let start = input.team_task.as_deref().and_then(|task| task.find(text));
-                let range = start.map(|start| start..start + text.len());
-                let said = task_place.zip(range).map(|(place, range)| Step::said(place, range));
-                add(said.map(|said| vec![(said, text.len())]));
-            }
-            PromptPiece::Context { index, .. } => add(sources.get(index).cloned().flatten()),
-            PromptPiece::Message(text) => {
-                let start = input.current_message.find(text).unwrap_or_default();
-                add(current.map(|steps| part(steps, start..start + text.len())));
-            }
-        }
-    });
-    let (steps, lengths) = steps?.into_iter().unzip();
-    Some((Recipe(steps), lengths))
-}
-
-/// A part of what these steps make.
-fn part(steps: &[(Step, usize)], range: std::ops::Range<usize>) -> Vec<(Step, usize)> {
-    let mut recipe = Recipe::default();
-    recipe.part(steps, range);
-    let length = |step: &Step| match step {
-        Step::Words(words) => words.len(),
-        Step::Said { range, .. } => range.as_ref().map_or(0, |range| range.len()),
-        Step::Id(_) | Step::Apart => 0,
-    };
-    recipe
-        .0
-        .into_iter()
-        .map(|step| (length(&step), step))
-        .map(|(bytes, step)| (step, bytes))
-        .collect()
-}
-
-fn from<'l>(speaker: &'static str, content: Cow<'l, str>) -> ContextMessage<'l> {
-    ContextMessage { from: Cow::Borrowed(speaker), to: None, content }
-}
-
 fn name_of(message: &Message) -> Cow<'_, str> {
     message.speaker.as_deref().map_or_else(
         || Cow::Borrowed(message.effective_role().as_str()),
@@ -371,10 +322,30 @@ fn name_of(message: &Message) -> Cow<'_, str> {
     )
 }
 
-fn line<'l>(message: &'l Message, content: Cow<'l, str>) -> ContextMessage<'l> {
-    let routing = message.routing.as_ref();
+/// What said a message, as far as the name does not tell.
+fn spoken_by(team: &Team, message: &Message) -> SpokenBy {
+    let speaker = match (message.effective_role(), message.speaker.as_deref()) {
+        (Role::Tool, _) => return SpokenBy::Tool,
+        (Role::Assistant, Some(speaker)) => speaker,
+        _ => return SpokenBy::Member,
+    };
+    let member = team.member(&speaker.role_id);
+    if member.is_some_and(|one| matches!(one.answers, Answers::Scribe | Answers::Librarian)) {
+        return SpokenBy::BuiltIn;
+    }
+    let shown = fold(&speaker.role_name);
+    let is_shown = |one: &TeamMember| one.member.names().any(|name| fold(name) == shown);
+    match team.members.iter().any(|one| one.is_person() && is_shown(one)) {
+        true => SpokenBy::Namesake,
+        false => SpokenBy::Member,
+    }
+}
+
+fn line<'l>(team: &Team, message: &'l Message, content: Cow<'l, str>) -> ContextMessage<'l> {
+    let routing = message.routing.as_deref();
     let to = routing.and_then(|routing| routing.resolved_addressees.as_deref());
-    ContextMessage { from: name_of(message), to: Some(format_addressees(to)), content }
+    let kind = ContextKind::Speech { to: to.unwrap_or_default(), by: spoken_by(team, message) };
+    ContextMessage { from: name_of(message), to: None, content, kind }
 }
 
 /// What a message says, without its markers.
@@ -396,30 +367,36 @@ fn content<'l>(log: &TableLog, entry: &Entry, message: &'l Message) -> Sourced<'
     Sourced { text, steps: Some(steps) }
 }
 
-fn recall_text(log: &TableLog, passages: &[Recalled]) -> Sourced<'static> {
-    let mut text = String::from(RECALL_HEAD);
-    let mut steps = Some(vec![(Step::Words(RECALL_HEAD.into()), RECALL_HEAD.len())]);
-    for Recalled { number, text: passage } in passages {
-        let Some((entry, message)) = log.said(*number) else { continue };
-        let place = log.place_of(&entry.id).unwrap_or_default();
-        let speaker = message.speaker.as_deref().map(|speaker| format!("{}: ", speaker.role_id));
-        let speaker = format!(") {}", speaker.unwrap_or_default());
-        let said = message.text();
-        let found = said.find(passage.as_str());
-        let kept = kept_ranges(passage);
-        text.push_str(&format!("\n({}{speaker}", entry.id));
-        text.extend(kept.iter().filter_map(|range| passage.get(range.clone())));
-        // A passage that is no stretch of the message has no source that could be told.
-        let Some((steps, at)) = steps.as_mut().zip(found) else {
-            steps = None;
-            continue;
-        };
-        steps.push((Step::Words("\n(".into()), 2));
-        steps.push((Step::Id(place), entry.id.as_str().len()));
-        steps.push((Step::Words(speaker.as_str().into()), speaker.len()));
-        let said =
-            |range: &std::ops::Range<usize>| Step::said(place, range.start + at..range.end + at);
-        steps.extend(kept.iter().map(|range| (said(range), range.len())));
-    }
-    Sourced { text: Cow::Owned(text), steps }
+/// What is kept of a passage: the markers of its message that count are not.
+fn kept_of(said: &str, passage: &str, found: Option<usize>) -> Vec<Range<usize>> {
+    let Some(at) = found else { return kept_ranges(passage) };
+    let inside = |range: Range<usize>| {
+        let (start, end) = (range.start.max(at), range.end.min(at + passage.len()));
+        (start < end).then(|| start - at..end - at)
+    };
+    kept_ranges(said).into_iter().filter_map(inside).collect()
+}
+
+/// A passage of a message, as an item of its own: no passage can look like another one.
+fn recalled_line<'l>(
+    log: &TableLog,
+    team: &Team,
+    entry: &'l Entry,
+    message: &'l Message,
+    passage: &str,
+) -> (ContextMessage<'l>, Source) {
+    let place = log.place_of(&entry.id).unwrap_or_default();
+    let said = message.text();
+    let found = said.find(passage);
+    let kept = kept_of(&said, passage, found);
+    let content: String = kept.iter().filter_map(|range| passage.get(range.clone())).collect();
+    // A passage that is not in the words of the message is of a tool, and has no source that could be told.
+    let by = if found.is_some() { spoken_by(team, message) } else { SpokenBy::Tool };
+    let steps = found.map(|at| {
+        let said = |range: &Range<usize>| Step::said(place, range.start + at..range.end + at);
+        kept.iter().map(|range| (said(range), range.len())).collect()
+    });
+    let kind = ContextKind::Recalled { entry: entry.id.as_str(), by };
+    let content = Cow::Owned(content);
+    (ContextMessage { from: name_of(message), to: None, content, kind }, Source { place, steps })
 }

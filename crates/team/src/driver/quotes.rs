@@ -1,8 +1,12 @@
 //! Finds what a text has word for word from the log, so that its record refers to the entries and holds
 //! none of their words. For texts that were put together from many messages, as the summary of a request
 //! that was too large. Pure; in linear time.
+//!
+//! A summary joins lines and cuts sentences, so stretches of it are found nowhere as they are. Of what is
+//! left, each word and number that the log has too is referred to on its own.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::recipe::{Recipe, Step};
 
@@ -39,7 +43,48 @@ pub(super) fn quoted(text: &str, said: &[Stretch<'_>]) -> Vec<Step> {
         words_from = at;
     }
     recipe.words(&text[words_from..]);
-    recipe.0
+    without_words(recipe, said).0
+}
+
+/// The same steps with a reference in place of each word that is said somewhere.
+fn without_words(steps: Recipe, said: &[Stretch<'_>]) -> Recipe {
+    let mut known = HashMap::new();
+    for stretch in said {
+        for word in words_of(stretch.text) {
+            let start = stretch.start + word.start;
+            known.entry(&stretch.text[word]).or_insert((stretch.place, start));
+        }
+    }
+    let mut recipe = Recipe::default();
+    for step in steps.0 {
+        let Step::Words(text) = step else {
+            recipe.0.push(step);
+            continue;
+        };
+        let mut from = 0;
+        for word in words_of(&text) {
+            let Some(&(place, start)) = known.get(&text[word.clone()]) else { continue };
+            recipe.words(&text[from..word.start]);
+            recipe.0.push(Step::said(place, start..start + word.len()));
+            from = word.end;
+        }
+        recipe.words(&text[from..]);
+    }
+    recipe
+}
+
+/// Where the words and numbers of a text are that say something: not the short ones of every sentence.
+fn words_of(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut from = 0;
+    let parts = text.split_inclusive(|letter: char| !letter.is_alphanumeric()).map(move |part| {
+        let start = from;
+        from += part.len();
+        start..start + part.trim_end_matches(|letter: char| !letter.is_alphanumeric()).len()
+    });
+    parts.filter(|word| {
+        let word = &text[word.clone()];
+        word.len() > 2 || word.contains(char::is_numeric)
+    })
 }
 
 /// Where each sequence of [`QUOTE_BYTES`] is said first.
@@ -96,6 +141,22 @@ mod tests {
                 Step::said(9, 1..17),
             ]
         );
+        assert_eq!(made(&steps, &said), text);
+    }
+
+    #[test]
+    fn a_number_whose_line_was_joined_to_the_next_is_referred_to() {
+        let said = [Stretch { place: 2, start: 0, text: "The PIN is\n47 1\tand ab." }];
+        let text = "The PIN is 47 1 and ab. End";
+        let steps = quoted(text, &said);
+        let words: Vec<&str> = steps
+            .iter()
+            .filter_map(|step| match step {
+                Step::Words(words) => Some(&**words),
+                _ => None,
+            })
+            .collect();
+        assert!(!words.concat().contains(char::is_numeric), "{words:?}");
         assert_eq!(made(&steps, &said), text);
     }
 

@@ -2,24 +2,24 @@
 //! and the few words between them. From it and the log the prompt can be made again, to the byte, whatever
 //! later versions would send. No text of a message is in it, so a redaction needs to know nothing of it.
 //!
-//! Stored as a JSON list; docs/session-record.md has its form. A recipe refers to the one of the member's
-//! turn before it for what both have in common; every [`KEY_EVERY`]th one stands alone, so reading one costs
-//! no more in a long session. Pure.
+//! [`form`] has its JSON, and [`history`] which other recipes it refers to for what they have in common. Pure.
+
+mod form;
+mod history;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use serde_json::Value;
 use tertulia_agent::Edit;
-use tertulia_session::json::Json;
-use tertulia_session::{Entry, EntryId, EntryKind};
+use tertulia_context::{INDENT, LineStart, indented, indents, is_line_break, written_id};
+use tertulia_session::{Entry, EntryId, EntryKind, Salt};
 
-/// So many recipes of a member in a row refer to the one before.
-pub(super) const KEY_EVERY: usize = 64;
-/// What a list begins with.
-const ALONE: u64 = 0;
-const BEHIND_LAST: u64 = 1;
+pub(super) use history::RecipeHistory;
+
+/// No prompt is longer.
+const BYTES_MAX: usize = 1 << 28;
 
 /// One step of a recipe.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -32,6 +32,8 @@ pub(super) enum Step {
         place: usize,
         /// The bytes; `None` for all.
         range: Option<Range<usize>>,
+        /// Whether its lines are indented, as in every prompt.
+        is_indented: bool,
         /// Whether it is written as the inside of a JSON string.
         is_escaped: bool,
     },
@@ -52,9 +54,10 @@ pub(super) struct Made {
 
 impl Made {
     /// What this entry said is gone. Several stretches of it in a row leave one gap.
-    fn lose(&mut self, entry: &EntryId) {
-        let gap = format!("[redacted: {entry}]");
+    fn lose(&mut self, entry: &EntryId, indent: &str) {
+        let gap = format!("[redacted: {}]", written_id(entry.as_str()));
         if !self.text.ends_with(&gap) {
+            self.text.push_str(indent);
             self.text.push_str(&gap);
         }
         if !self.lost.contains(entry) {
@@ -73,9 +76,19 @@ pub struct RecipeError(&'static str);
 pub(super) struct Recipe(pub(super) Vec<Step>);
 
 impl Step {
-    /// A stretch of an entry.
+    /// A stretch of an entry, indented.
     pub(super) fn said(place: usize, range: Range<usize>) -> Self {
-        Self::Said { place, range: Some(range), is_escaped: false }
+        Self::Said { place, range: Some(range), is_indented: true, is_escaped: false }
+    }
+
+    /// The same step without indents.
+    pub(super) fn plain(self) -> Self {
+        match self {
+            Self::Said { place, range, is_escaped, .. } => {
+                Self::Said { place, range, is_indented: false, is_escaped }
+            }
+            other => other,
+        }
     }
 }
 
@@ -97,43 +110,65 @@ impl Recipe {
         }
     }
 
-    /// Adds a part of other steps: the bytes of this range, counted on what the steps make.
-    pub(super) fn part(&mut self, steps: &[(Step, usize)], range: Range<usize>) {
+    /// Adds a part of other steps: the bytes of this range, counted on what the steps make. `indents` are the
+    /// places of the indents in it, in order; none if the steps are counted without them.
+    pub(super) fn part(&mut self, steps: &[(Step, usize)], range: Range<usize>, indents: &[usize]) {
         let mut begin = 0;
         for (step, length) in steps {
             let end = begin + length;
             let (from, to) = (range.start.max(begin), range.end.min(end));
             if from < to {
-                self.cut(step, from - begin..to - begin, *length);
+                self.cut(step, begin..end, from..to, indents);
             }
             begin = end;
         }
     }
 
-    fn cut(&mut self, step: &Step, part: Range<usize>, length: usize) {
+    /// Adds the bytes `part` of a step that makes the bytes `whole`.
+    fn cut(&mut self, step: &Step, whole: Range<usize>, part: Range<usize>, indents: &[usize]) {
         match step {
-            Step::Words(words) => self.words(words.get(part).unwrap_or_default()),
-            Step::Said { place, range, is_escaped } => {
-                let start = range.as_ref().map_or(0, |range| range.start);
-                let range = Some(start + part.start..start + part.end);
-                self.0.push(Step::Said { place: *place, range, is_escaped: *is_escaped });
+            Step::Words(words) => {
+                let part = part.start - whole.start..part.end - whole.start;
+                self.words(words.get(part).unwrap_or_default());
             }
-            whole if part.len() == length => self.0.push(whole.clone()),
+            Step::Said { place, range, is_indented, is_escaped } => {
+                let indents = if *is_indented { indents } else { &[] };
+                let before = |at: usize| indents.partition_point(|indent| *indent < at);
+                let said = |at: usize| {
+                    at - whole.start - INDENT.len() * (before(at) - before(whole.start))
+                };
+                let start = range.as_ref().map_or(0, |range| range.start);
+                let range = start + said(part.start)..start + said(part.end);
+                if !range.is_empty() {
+                    let (range, place) = (Some(range), *place);
+                    let (is_indented, is_escaped) = (*is_indented, *is_escaped);
+                    self.0.push(Step::Said { place, range, is_indented, is_escaped });
+                }
+                // An indent belongs to what follows it, which is another step now.
+                let last = part.end.checked_sub(INDENT.len());
+                if last.is_some_and(|last| indents.binary_search(&last).is_ok()) {
+                    self.words(INDENT);
+                }
+            }
+            step if part == whole => self.0.push(step.clone()),
             Step::Id(_) | Step::Apart => {}
         }
     }
 
-    /// The same with what made the prompt inert. `lengths` are the bytes that each step makes.
-    pub(super) fn edited(self, lengths: &[usize], edits: &[Edit]) -> Self {
+    /// The same with what made the prompt inert. `lengths` are the bytes that each step makes, `text` is all that
+    /// they make.
+    pub(super) fn edited(self, lengths: &[usize], edits: &[Edit], text: &str) -> Self {
         if edits.is_empty() {
             return self;
         }
+        let is_indent = |at: &usize| text.get(*at..).is_some_and(|rest| rest.starts_with(INDENT));
+        let indents: Vec<usize> = indents(text, LineStart::Label).filter(is_indent).collect();
         let steps: Vec<(Step, usize)> = self.0.into_iter().zip(lengths.iter().copied()).collect();
         let total = lengths.iter().sum();
         let mut edited = Self::default();
         let mut from = 0;
         for edit in edits {
-            edited.part(&steps, from..edit.at());
+            edited.part(&steps, from..edit.at(), &indents);
             from = match edit {
                 Edit::Escape(at) => {
                     edited.words("\\");
@@ -142,7 +177,7 @@ impl Recipe {
                 Edit::DropSign(at) => at + 1,
             };
         }
-        edited.part(&steps, from..total);
+        edited.part(&steps, from..total, &indents);
         edited
     }
 
@@ -159,89 +194,60 @@ impl Recipe {
         self
     }
 
-    /// As JSON. What the recipe before has too is referred to.
-    pub(super) fn to_json(&self, before: Option<&Self>) -> Option<Json> {
-        let mut list = vec![Value::from(if before.is_some() { BEHIND_LAST } else { ALONE })];
-        let before = before.map(|before| &*before.0).unwrap_or_default();
-        let mut places: HashMap<&Step, usize> = HashMap::new();
-        for (place, step) in before.iter().enumerate() {
-            places.entry(step).or_insert(place);
-        }
-        let mut at = 0;
-        while let Some(step) = self.0.get(at) {
-            let run = |place: &usize| {
-                let same = before.iter().skip(*place).zip(self.0.iter().skip(at));
-                (*place, same.take_while(|(a, b)| a == b).count())
-            };
-            match places.get(step).map(run) {
-                Some((place, count)) if is_worth_a_reference(place, count, step) => {
-                    list.push(Value::from(vec![place, count]));
-                    at += count;
-                }
-                _ => {
-                    list.push(value_of(step));
-                    at += 1;
-                }
-            }
-        }
-        Json::parse(&Value::from(list).to_string()).ok()
-    }
-
-    /// Reads what [`Self::to_json`] wrote. `before` is asked for if the recipe refers to the one before.
-    pub(super) fn read(
-        json: &Json,
-        before: impl FnOnce() -> Result<Self, RecipeError>,
-    ) -> Result<Self, RecipeError> {
-        let list: Vec<Value> =
-            serde_json::from_str(json.as_str()).map_err(|_| RecipeError("it is no list"))?;
-        let (kind, items) = list.split_first().ok_or(RecipeError("it is empty"))?;
-        let before = match kind.as_u64() {
-            Some(ALONE) => Self::default(),
-            Some(BEHIND_LAST) => before()?,
-            _ => return Err(RecipeError("a later version wrote it; update this program")),
+    /// The salts of the entries whose words a prompt holds, in the order of the log; of all entries where it is
+    /// not known how the prompt is made.
+    pub(super) fn salts(recipe: Option<&Self>, entries: &[Entry]) -> Vec<Salt> {
+        let Some(recipe) = recipe else {
+            return entries.iter().filter_map(|entry| entry.salt).collect();
         };
-        let mut steps = Vec::new();
-        for item in items {
-            match step_of(item)? {
-                Item::Step(step) => steps.push(step),
-                Item::Copy(from, count) => {
-                    let end =
-                        from.checked_add(count).ok_or(RecipeError("a number is too large"))?;
-                    let copied = before.0.get(from..end);
-                    let copied = copied.ok_or(RecipeError("it refers to what is not there"))?;
-                    steps.extend_from_slice(copied);
-                }
-            }
-        }
-        Ok(Self(steps))
-    }
-
-    /// Whether it stands alone.
-    pub(super) fn is_alone(json: &Json) -> bool {
-        json.as_str().starts_with("[0")
+        let said = recipe.0.iter().filter_map(|step| match step {
+            Step::Said { place, .. } => Some(*place),
+            _ => None,
+        });
+        let places: BTreeSet<usize> = said.collect();
+        places.into_iter().filter_map(|place| entries.get(place)?.salt).collect()
     }
 
     /// Makes the prompt again.
     pub(super) fn make(&self, entries: &[Entry]) -> Made {
         let mut made = Made { system: None, text: String::new(), lost: Vec::new() };
+        let mut is_margin = false;
         for step in &self.0 {
+            // What was sent is shorter; the hash tells that this is not it.
+            if made.text.len() > BYTES_MAX {
+                break;
+            }
             match step {
-                Step::Words(words) => made.text.push_str(words),
+                Step::Words(words) => {
+                    made.text.push_str(words);
+                    is_margin = words.ends_with(is_line_break);
+                }
                 Step::Apart => made.system = Some(std::mem::take(&mut made.text)),
                 Step::Id(place) => {
-                    made.text.push_str(entries.get(*place).map_or("", |entry| entry.id.as_str()));
+                    let id = entries.get(*place).map_or("", |entry| entry.id.as_str());
+                    made.text.push_str(&written_id(id));
+                    is_margin = false;
                 }
-                Step::Said { place, range, is_escaped } => {
+                Step::Said { place, range, is_indented, is_escaped } => {
                     let entry = entries.get(*place);
                     let text = entry.and_then(text_of).unwrap_or_default();
                     let part = match range {
                         Some(range) => text.get(range.clone()),
                         None => Some(&*text).filter(|text| !text.is_empty()),
                     };
+                    let start = if is_margin { LineStart::Margin } else { LineStart::Label };
+                    is_margin = part.is_some_and(|part| part.ends_with(is_line_break));
+                    let part = part.map(|part| match is_indented {
+                        true => indented(part, start),
+                        false => Cow::Borrowed(part),
+                    });
                     match (part, entry) {
-                        (Some(part), _) if *is_escaped => made.text.push_str(&escaped(part)),
-                        (Some(part), _) => made.text.push_str(part),
-                        (None, Some(entry)) => made.lose(&entry.id),
+                        (Some(part), _) if *is_escaped => made.text.push_str(&escaped(&part)),
+                        (Some(part), _) => made.text.push_str(&part),
+                        (None, Some(entry)) => {
+                            let is_first = *is_indented && start == LineStart::Margin;
+                            made.lose(&entry.id, if is_first { INDENT } else { "" });
+                        }
                         (None, None) => {}
                     }
                 }
@@ -255,63 +261,6 @@ impl Recipe {
 pub(super) fn escaped(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default().to_owned()
-}
-
-/// Whether a reference to steps of the recipe before is shorter than the first of them.
-fn is_worth_a_reference(place: usize, count: usize, step: &Step) -> bool {
-    let reference = Value::from(vec![place, count]).to_string();
-    count > 1 || reference.len() < value_of(step).to_string().len()
-}
-
-fn value_of(step: &Step) -> Value {
-    match step {
-        Step::Words(words) => Value::from(&**words),
-        Step::Apart => Value::Null,
-        Step::Id(place) => Value::from(vec![*place]),
-        Step::Said { place, range: None, is_escaped: false } => Value::from(*place),
-        Step::Said { place, range, is_escaped } => {
-            let whole = range.is_none();
-            let range = range.clone().unwrap_or_default();
-            // An empty range stands for all.
-            let end = if whole { 0 } else { range.end };
-            let mut list = vec![*place, range.start, end];
-            if *is_escaped {
-                list.push(1);
-            }
-            Value::from(list)
-        }
-    }
-}
-
-enum Item {
-    Step(Step),
-    Copy(usize, usize),
-}
-
-fn step_of(item: &Value) -> Result<Item, RecipeError> {
-    let number = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
-    let said = |place, from, to, is_escaped| {
-        let range = (to > 0).then_some(from..to);
-        Item::Step(Step::Said { place, range, is_escaped })
-    };
-    match item {
-        Value::String(words) => Ok(Item::Step(Step::Words(words.as_str().into()))),
-        Value::Null => Ok(Item::Step(Step::Apart)),
-        Value::Array(list) => {
-            let numbers: Option<Vec<usize>> = list.iter().map(number).collect();
-            match numbers.as_deref() {
-                Some([place]) => Ok(Item::Step(Step::Id(*place))),
-                Some([from, count]) => Ok(Item::Copy(*from, *count)),
-                Some([place, from, to]) => Ok(said(*place, *from, *to, false)),
-                Some([place, from, to, 1]) => Ok(said(*place, *from, *to, true)),
-                _ => Err(RecipeError("it holds a step that nobody knows")),
-            }
-        }
-        value => match number(value) {
-            Some(place) => Ok(said(place, 0, 0, false)),
-            None => Err(RecipeError("it holds a step that nobody knows")),
-        },
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,12 @@ use tertulia_session::{Entry, EntryId, EntryKind, Message, Routing};
 
 /// Of a longer text the beginning is kept.
 const TEXT_BYTES_MAX: usize = 64 * 1024;
+/// What stands for the input of a tool that is longer.
+const TOO_LONG: &str = "\"(too long)\"";
+/// Of a name or an identifier, of which the agent decides the length.
+const NAME_BYTES_MAX: usize = 256;
+/// What says how much of a name is missing is never longer.
+const MISSING_BYTES_MAX: usize = 48;
 /// Of a line that could not be read.
 const LINE_BYTES_MAX: usize = 1024;
 
@@ -194,27 +200,29 @@ impl What {
     pub(super) fn of(event: &StreamEvent) -> Option<Self> {
         Some(match event {
             StreamEvent::Started { session_id: Some(session), model } => {
-                Self::Began { session: cut(session, LINE_BYTES_MAX), model: model.clone() }
+                let model = model.as_deref().map(name);
+                Self::Began { session: cut(session, LINE_BYTES_MAX), model }
             }
-            StreamEvent::ToolStarted { id, name, input, .. } => {
+            StreamEvent::ToolStarted { id, name: tool, input, .. } => {
                 let input = input.as_str();
-                let input = if input.len() > TEXT_BYTES_MAX { "\"(too long)\"" } else { input };
-                Self::ToolStarted { id: id.clone(), name: name.clone(), input: input.into() }
+                let input = if input.len() > TEXT_BYTES_MAX { TOO_LONG } else { input };
+                Self::ToolStarted { id: name(id), name: name(tool), input: input.into() }
             }
-            StreamEvent::ToolFinished { id, name, output, is_error } => Self::ToolFinished {
-                id: id.clone(),
-                name: name.clone(),
+            StreamEvent::ToolFinished { id, name: tool, output, is_error } => Self::ToolFinished {
+                id: name(id),
+                name: tool.as_deref().map(name),
                 output: output.as_deref().map(|text| cut(text, TEXT_BYTES_MAX)),
                 is_error: *is_error,
             },
             StreamEvent::ToolDenied(denied) => {
-                Self::ToolDenied { name: denied.name.clone(), reason: denied.reason.clone() }
+                let reason = denied.reason.as_deref().map(|text| cut(text, TEXT_BYTES_MAX));
+                Self::ToolDenied { name: name(&denied.name), reason }
             }
             StreamEvent::Warning { class, message } => {
                 let class = class.map(|class| class.as_str().into());
                 Self::Warned { class, message: cut(message, TEXT_BYTES_MAX) }
             }
-            StreamEvent::Violation { line, .. } => Self::odd("that cannot be true", line),
+            StreamEvent::Violation { line, .. } => Self::odd("that breaks the protocol", line),
             StreamEvent::Unparsed { reason: Unparsed::NotUtf8, line } => Self::not_utf8(line),
             StreamEvent::Unparsed { line, .. } => Self::odd("that cannot be read", line),
             StreamEvent::Oversize { head, .. } => Self::odd("that is too long", head),
@@ -235,7 +243,7 @@ impl What {
             PermissionAnswer::Choose(id) => request.choices.iter().find(|one| one.id == *id),
             PermissionAnswer::Deny | PermissionAnswer::EndTurn => None,
         };
-        Self::PermissionAnswered { title, choice: chosen.map(|one| one.name.clone()) }
+        Self::PermissionAnswered { title, choice: chosen.map(|one| name(&one.name)) }
     }
 
     pub(super) fn failed(error: &TurnError) -> Self {
@@ -278,6 +286,42 @@ impl What {
 
 fn cut(text: &str, bytes: usize) -> Box<str> {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or(text).into()
+}
+
+/// Cuts what an event says down to what is kept of it, so that events that wait do not fill the memory. The
+/// text of an answer has a limit of its own.
+pub(super) fn shorten(event: &mut StreamEvent) {
+    match event {
+        StreamEvent::ToolStarted { id, name: tool, input, .. } => {
+            (*id, *tool) = (name(id), name(tool));
+            if input.as_str().len() > TEXT_BYTES_MAX
+                && let Ok(note) = Json::parse(TOO_LONG)
+            {
+                *input = note;
+            }
+        }
+        StreamEvent::ToolFinished { id, name: tool, output, .. } => {
+            *id = name(id);
+            *tool = tool.as_deref().map(name);
+            if let Some(text) = output.as_mut().filter(|text| text.len() > TEXT_BYTES_MAX) {
+                *text = cut(text, TEXT_BYTES_MAX).into();
+            }
+        }
+        StreamEvent::Warning { message, .. } if message.len() > TEXT_BYTES_MAX => {
+            *message = cut(message, TEXT_BYTES_MAX);
+        }
+        _ => {}
+    }
+}
+
+/// A name as it is kept. Of a longer one the beginning, with the number of bytes that are missing.
+fn name(text: &str) -> Box<str> {
+    // One that was shortened already stays as it is.
+    if text.len() <= NAME_BYTES_MAX + MISSING_BYTES_MAX {
+        return text.into();
+    }
+    let kept = cut(text, NAME_BYTES_MAX);
+    format!("{kept}… ({} bytes more)", text.len() - kept.len()).into()
 }
 
 /// Marks a message as the beginning of an answer that did not come to its end.

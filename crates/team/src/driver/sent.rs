@@ -6,7 +6,7 @@ use tertulia_session::json::Json;
 use tertulia_session::{Entry, EntryId, EntryKind, Turn, TurnState};
 
 use super::prompt::hash_of;
-use super::recipe::{Recipe, RecipeError};
+use super::recipe::{Recipe, RecipeError, RecipeHistory};
 use crate::cause::Cause;
 
 /// What an agent was sent.
@@ -32,15 +32,17 @@ pub struct SentPrompt {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PromptLost {
     /// The entry is neither a turn nor an agent's answer.
-    #[error("{0} is neither a turn nor an agent's answer; `tertulia sessions show` lists them")]
+    #[error(
+        "{0} is neither a turn nor an agent's answer; `tertulia sessions show --all` lists them"
+    )]
     NoTurn(EntryId),
     /// The turn did not start.
     #[error("turn {0} never started, so nothing was sent")]
     NotStarted(EntryId),
-    /// Nothing is recorded: a built-in member, or an older version.
+    /// Nothing is recorded.
     #[error(
-        "turn {turn} has no record of what {member} received: {member} is built in and reads the log, \
-         or an older version of this program ran the turn"
+        "turn {turn} has no record of what {member} received: only agents get a prompt, older versions \
+         recorded none, and prompts that quote imported tool calls are not recorded"
     )]
     NotRecorded {
         /// The turn.
@@ -55,6 +57,15 @@ pub enum PromptLost {
         turn: EntryId,
         /// What is wrong with it.
         error: RecipeError,
+    },
+    /// The record refers to that of a turn that was redacted.
+    #[error(
+        "what was sent at turn {turn} cannot be shown: its record refers to that of an earlier turn, \
+         which was redacted"
+    )]
+    TurnRedacted {
+        /// The turn.
+        turn: EntryId,
     },
     /// What was made again is not what was sent.
     #[error(
@@ -84,22 +95,32 @@ pub fn sent_prompt(entries: &[Entry], asked: &EntryId) -> Result<SentPrompt, Pro
     let later = entries.get(place..).unwrap_or_default();
     let again = later.iter().find_map(|entry| SentAgain::of(entry).filter(|one| one.turn == turn));
     let is_second = again.is_some() && start.id != *asked;
+    let mut has_gap = false;
     let (recipe, hash) = match (again.filter(|_| is_second), &started.prompt_recipe) {
-        (Some(again), _) => {
-            let alone = || Ok(Recipe::default());
-            (Recipe::read(&again.recipe, alone).map_err(broken)?, Some(again.hash))
-        }
+        (Some(again), _) => (Recipe::read(&again.recipe, &[]).map_err(broken)?, Some(again.hash)),
         (None, Some(_)) => {
             let until = entries.get(..=place).unwrap_or_default();
-            let recipe = read_last(until, &recorded(until, &member)).map_err(broken)?;
-            (recipe, started.prompt_hash.clone())
+            let places = recorded(until);
+            has_gap = is_turn_redacted(until, &places);
+            let lost = |error| match has_gap {
+                true => PromptLost::TurnRedacted { turn: turn.clone() },
+                false => broken(error),
+            };
+            let history = RecipeHistory::read(until, &places).map_err(lost)?;
+            (history.into_last().unwrap_or_default(), started.prompt_hash.clone())
         }
         (None, None) => return Err(PromptLost::NotRecorded { turn, member }),
     };
     let Some(hash) = hash else { return Err(PromptLost::NotRecorded { turn, member }) };
     let made = recipe.make(entries);
-    if made.lost.is_empty() && hash_of(made.system.as_deref(), &made.text) != hash {
-        return Err(PromptLost::OtherHash { turn, hash });
+    let salts = Recipe::salts(Some(&recipe), entries);
+    let is_same = hash_of(made.system.as_deref(), &made.text, &salts) == hash;
+    match made.lost.is_empty() {
+        _ if is_same => {}
+        _ if has_gap => return Err(PromptLost::TurnRedacted { turn }),
+        true => return Err(PromptLost::OtherHash { turn, hash }),
+        // Without the words that are gone it has another hash.
+        false => {}
     }
     let (system, text, redacted) = (made.system, made.text, made.lost);
     Ok(SentPrompt { member, turn, system, text, hash, is_second, redacted })
@@ -137,21 +158,23 @@ impl SentAgain {
     }
 }
 
-/// The recipe of the last of these places. Those that it refers to are read before it.
-pub(super) fn read_last(entries: &[Entry], places: &[usize]) -> Result<Recipe, RecipeError> {
-    let recipes =
-        places.iter().filter_map(|place| as_turn(entries.get(*place)?)?.prompt_recipe.as_ref());
-    let recipes: Vec<_> = recipes.collect();
-    let first = recipes.iter().rposition(|json| Recipe::is_alone(json)).unwrap_or_default();
-    let chain = recipes.get(first..).unwrap_or_default();
-    chain.iter().try_fold(Recipe::default(), |before, json| Recipe::read(json, || Ok(before)))
+/// The places of started turns whose prompt is recorded.
+fn recorded(entries: &[Entry]) -> Vec<usize> {
+    let is_recorded = |entry| as_turn(entry).is_some_and(|turn| turn.prompt_recipe.is_some());
+    entries.iter().enumerate().filter(|(_, entry)| is_recorded(entry)).map(|(at, _)| at).collect()
 }
 
-/// The places of a member's started turns whose prompt is recorded.
-fn recorded(entries: &[Entry], member: &str) -> Vec<usize> {
-    let is_recorded = |turn: &Turn| *turn.member == *member && turn.prompt_recipe.is_some();
-    let turns = entries.iter().enumerate();
-    turns.filter(|(_, entry)| as_turn(entry).is_some_and(is_recorded)).map(|(at, _)| at).collect()
+/// Whether a turn was redacted since the last record that refers to no other.
+fn is_turn_redacted(entries: &[Entry], places: &[usize]) -> bool {
+    let is_alone = |place: &&usize| {
+        let turn = entries.get(**place).and_then(as_turn);
+        turn.and_then(|turn| turn.prompt_recipe.as_ref()).is_some_and(Recipe::is_alone)
+    };
+    let first = places.iter().rev().find(is_alone).copied().unwrap_or_default();
+    let since = entries.get(first..).unwrap_or_default();
+    since.iter().any(
+        |entry| matches!(&entry.kind, EntryKind::Purged(purged) if &*purged.type_name == "turn"),
+    )
 }
 
 /// The turn that is meant: a turn's own entries, or the answer that ended it.

@@ -6,14 +6,16 @@ use tertulia_context::compact::Covered;
 use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError, TurnOutput};
 use tertulia_session::json::Json;
 use tertulia_session::{EntryId, Message};
+use tertulia_store::{ProjectScope, sources_meta};
 
 use super::error::DriveError;
 use super::event::{Audience, TableEvent};
-use super::recipe::{KEY_EVERY, Recipe};
+use super::recipe::{Recipe, RecipeHistory};
 use super::record::What;
 use super::sent::SentAgain;
 use super::turn::{FromAgent, Running, Start};
-use super::{Driver, model, prompt, sent};
+use super::{Driver, model, prompt};
+use crate::file::LibrarianScope;
 use crate::house;
 use crate::team::{Answers, TeamMember};
 
@@ -24,9 +26,15 @@ impl Start {
     /// Stands for all that the member gets.
     pub(super) fn hash(&self) -> Box<str> {
         match &self.body {
-            Some(body) => prompt::hash_of(None, &body.json),
-            None => prompt::hash_of(self.prompt.system.as_deref(), &self.prompt.text),
+            Some(body) => prompt::hash_of(None, &body.json, &self.prompt.salts),
+            None => self.prompt.hash(),
         }
+    }
+
+    /// Whether nothing of the message is left in it, so that it is not sent.
+    fn is_lost(&self) -> bool {
+        let lost = [PromptStatus::MessageDropped, PromptStatus::OverBudget];
+        self.body.is_none() && lost.contains(&self.prompt.status)
     }
 
     /// How all that the member gets is made from the log, if it gets anything and that can be told.
@@ -55,7 +63,8 @@ impl Driver {
         let stranger = TeamMember::person(member);
         let known = known.unwrap_or(&stranger);
         let budget = second_budget.unwrap_or(known.budget_bytes);
-        let pieces = prompt::pieces(&self.log, &mut self.recall, known, answers, budget);
+        let (log, recall) = (&self.log, &mut self.recall);
+        let pieces = prompt::pieces(log, recall, &self.team, known, answers, budget);
         let team_task = self.log.team_task();
         let body = match &known.answers {
             // Where it does not fit, the endpoint is sent the prompt and says so itself.
@@ -64,7 +73,9 @@ impl Driver {
             }
             _ => None,
         };
-        let prompt = prompt::assemble(pieces, team_task, &self.team, known, budget);
+        let mut prompt = prompt::assemble(pieces, team_task, &self.team, known, budget);
+        let recipe = body.as_ref().map_or(prompt.recipe.as_ref(), |body| body.recipe.as_ref());
+        prompt.salts = Recipe::salts(recipe, self.log.entries());
         let (turn, member, answers) = (turn.clone(), member.into(), answers.clone());
         Start { turn, member, answers, number, budget, is_second, prompt, body }
     }
@@ -72,34 +83,24 @@ impl Driver {
     /// How what an agent gets is made from the log, if that gives what it gets.
     fn right_recipe(&self, start: &Start) -> Option<Recipe> {
         let is_agent = matches!(self.team.member(&start.member)?.answers, Answers::Agent(_));
-        let recipe = start.recipe().filter(|_| is_agent)?.clone().tidied(self.log.entries());
+        let is_sent = is_agent && !start.is_lost();
+        let recipe = start.recipe().filter(|_| is_sent)?.clone().tidied(self.log.entries());
         let made = recipe.make(self.log.entries());
-        let hash = prompt::hash_of(made.system.as_deref(), &made.text);
+        let salts = Recipe::salts(Some(&recipe), self.log.entries());
+        let hash = prompt::hash_of(made.system.as_deref(), &made.text, &salts);
         (made.lost.is_empty() && hash == start.hash()).then_some(recipe)
     }
 
     /// The record of what an agent gets, to be stored with the start of its turn.
     pub(super) fn record_prompt(&mut self, start: &Start) -> Option<Json> {
         let recipe = self.right_recipe(start)?;
-        let places = self.log.prompted(&start.member);
-        let entries = self.log.entries();
+        let (entries, places) = (self.log.entries(), self.log.prompted());
         let last = places.last().and_then(|place| entries.get(*place)).map(|entry| &entry.id);
-        let known = self.recipes.remove(&start.member);
-        let before = match known.filter(|(id, _)| Some(id) == last) {
-            _ if places.len().is_multiple_of(KEY_EVERY) => None,
-            Some((_, recipe)) => Some(recipe),
-            None => sent::read_last(entries, places).ok(),
-        };
-        let json = recipe.to_json(before.as_ref());
-        self.last_recipe = Some((start.member.clone(), recipe));
-        json
-    }
-
-    /// The start that the recipe was made for is staged under this id.
-    pub(super) fn keep_recipe(&mut self, id: &EntryId) {
-        if let Some((member, recipe)) = self.last_recipe.take() {
-            self.recipes.insert(member, (id.clone(), recipe));
+        if !self.recipes.ends_with(last) {
+            // After a record that cannot be read, the next one stands alone.
+            self.recipes = RecipeHistory::read(entries, places).unwrap_or_default();
         }
+        self.recipes.record(&start.member, recipe)
     }
 
     /// Lets the member answer.
@@ -112,9 +113,8 @@ impl Driver {
         let answers = self.team.member(&start.member).map(|one| one.answers.clone());
         let takes_prompt = matches!(answers, Some(Answers::Agent(_))) && start.body.is_none();
         let (status, budget) = (start.prompt.status, start.budget);
-        let is_lost = takes_prompt
-            && matches!(status, PromptStatus::MessageDropped | PromptStatus::OverBudget);
-        let running = match &answers {
+        let is_lost = takes_prompt && start.is_lost();
+        let mut running = match &answers {
             Some(Answers::Agent(spec)) if !is_lost => {
                 Running::start((**spec).clone(), start, self.inbox.sender())
             }
@@ -123,13 +123,17 @@ impl Driver {
         if !running.has_agent() {
             let answer = match answers {
                 Some(Answers::Scribe) => Ok(self.minutes_so_far(&running.answers)),
-                Some(Answers::Librarian) => self.past_sessions(&running.answers),
+                Some(Answers::Librarian) => self.past_sessions(&running.member, &running.answers),
                 Some(Answers::Agent(_)) if is_lost => Err(format!(
                     "nothing of the message fits into {budget} bytes; raise budget_bytes"
                 )),
-                Some(Answers::Agent(_)) => Err("no thread could be started for it".to_owned()),
-                Some(Answers::Person) | None => Err("it is not in the team any more".to_owned()),
+                Some(Answers::Agent(_)) => Err("could not start a thread for this turn".to_owned()),
+                Some(Answers::Person) | None => Err("it is no longer in the team".to_owned()),
             };
+            let answer = answer.map(|answer: house::Answer| {
+                running.sources = sources_meta(&answer.sources);
+                answer.text
+            });
             self.report_at_once(&running.turn, answer);
         }
         self.begun = Some(running.turn.clone());
@@ -140,14 +144,31 @@ impl Driver {
         }
     }
 
-    fn past_sessions(&self, asks: &EntryId) -> Result<String, String> {
+    fn past_sessions(&self, librarian: &str, asks: &EntryId) -> Result<house::Answer, String> {
         let asked = self.log.number_of(asks).and_then(|number| self.log.said(number));
-        let request = asked.map(|(_, message)| message.text()).unwrap_or_default();
-        house::look_up(self.log.store(), self.log.session(), &request)
+        let Some((_, message)) = asked else { return Ok(house::Answer::default()) };
+        let Some(scope) = self.searched(librarian, message) else {
+            return Ok(house::Answer::plain(house::OTHER_PROJECT));
+        };
+        house::look_up(self.log.store(), self.log.session(), &scope, &message.text())
             .map_err(|error| error.to_string())
     }
 
-    fn minutes_so_far(&self, asks: &EntryId) -> String {
+    /// Which past sessions the librarian searches for a request: those of the same project. Sessions of all
+    /// projects only where the team file says so and a person asks. `None` where the session belongs to
+    /// another project than the one that the team works in: neither project's words belong here.
+    fn searched(&self, librarian: &str, request: &Message) -> Option<ProjectScope> {
+        let member = |name: &str| self.team.member(name);
+        let speaker = request.speaker.as_deref().and_then(|speaker| member(&speaker.role_id));
+        let is_person = speaker.is_some_and(TeamMember::is_person);
+        let may_all = member(librarian).is_some_and(|one| one.scope == LibrarianScope::All);
+        if is_person && may_all {
+            return Some(ProjectScope::All);
+        }
+        (!self.is_elsewhere()).then(|| ProjectScope::same_as(self.project.as_deref()))
+    }
+
+    fn minutes_so_far(&self, asks: &EntryId) -> house::Answer {
         let is_scribe = |message: &Message| {
             let speaker = message.speaker.as_deref();
             let member = speaker.and_then(|speaker| self.team.member(&speaker.role_id));

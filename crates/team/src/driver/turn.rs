@@ -10,11 +10,13 @@ use tertulia_agent::{
 };
 use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError, TurnOutput};
 use tertulia_session::EntryId;
+use tertulia_session::json::Json;
 
 use super::event::PermissionNumber;
 use super::inbox::Mail;
 use super::model::Body;
 use super::prompt::TurnPrompt;
+use super::record::shorten;
 
 /// What an agent tells.
 pub(super) enum FromAgent {
@@ -63,6 +65,8 @@ pub(super) struct Running {
     pub(super) has_worked: bool,
     /// Where the agent waits for an answer of the person.
     pub(super) asks: Option<Asks>,
+    /// The entries that a built-in member made its answer from, as `meta` of the answer names them.
+    pub(super) sources: Option<Json>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -97,7 +101,7 @@ impl Running {
             let run = || tertulia_agent::run(&spec, &request, &cancel, &mut ear);
             // Without a report the table would wait for ever.
             let report = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
-                let message = "the turn came to a sudden end inside this program".into();
+                let message = "internal error: the turn stopped; please report it".into();
                 let error = TurnError { class: ErrorClass::Crash, message };
                 TurnReport::without_process(TurnOutput::failed(error), Ended::ByItself)
             });
@@ -123,6 +127,7 @@ impl Running {
             notes: 0,
             has_worked: false,
             asks: None,
+            sources: None,
             thread: None,
         }
     }
@@ -157,7 +162,8 @@ impl Listener for Ear<'_> {
         self.tell(FromAgent::Fed);
     }
 
-    fn event(&mut self, event: StreamEvent) {
+    fn event(&mut self, mut event: StreamEvent) {
+        shorten(&mut event);
         if !self.cancel.is_cancelled() {
             self.tell(FromAgent::Said(event));
             return;

@@ -110,6 +110,19 @@ pub(super) const PERMISSIONS: Words<Permissions> =
 pub(super) const OUTPUTS: Words<CommandOutput> =
     &[("text", CommandOutput::Text), ("jsonl", CommandOutput::Jsonl)];
 
+/// Which past sessions the librarian searches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LibrarianScope {
+    /// Those of the same project.
+    #[default]
+    Project,
+    /// Those of all projects, where a person asks for it.
+    All,
+}
+
+pub(super) const SCOPES: Words<LibrarianScope> =
+    &[("project", LibrarianScope::Project), ("all", LibrarianScope::All)];
+
 /// An agent's memory of its earlier turns: it has none, and gets the conversation anew.
 pub(super) const MEMORIES: Words<()> = &[("fresh", ())];
 

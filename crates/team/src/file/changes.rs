@@ -1,11 +1,32 @@
-//! What a person has seen of a team file that they trusted, and what changed in it since. Lines that may
-//! hold a key or a password are hidden; that one of them changed still shows. Pure.
+//! What a person has seen of a file that they trusted, and what changed in it since. Lines that may hold a key
+//! or a password are hidden; that one of them changed still shows. Pure.
 
-use super::read::ContentHash;
 use super::tree;
 
 /// Above so many pairs of lines only the common beginning and end are found.
 const PAIRS_MAX: usize = 1_000_000;
+
+/// What follows the name of a hidden value, before the digits of its hash.
+const HIDDEN: &str = " (hidden, ";
+const HASH_DIGITS: usize = 8;
+
+/// The key of this machine by which hidden values are told apart. Nobody who has not got it can try values.
+#[derive(Clone)]
+pub struct HideKey(pub(super) [u8; 32]);
+
+impl HideKey {
+    /// Some digits that stand for bytes.
+    fn digits(&self, bytes: &[u8]) -> String {
+        let hash = blake3::keyed_hash(&self.0, bytes).to_hex();
+        hash.get(..HASH_DIGITS).unwrap_or_default().to_owned()
+    }
+}
+
+impl std::fmt::Debug for HideKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("HideKey")
+    }
+}
 
 /// A line that changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,32 +37,76 @@ pub enum Change<'a> {
     Added(&'a str),
 }
 
+impl Change<'_> {
+    /// Whether the line is shown without its value, as `shown_lines` writes it. A comment that looks like one
+    /// is none.
+    pub fn is_hidden(&self) -> bool {
+        let (Self::Removed(line) | Self::Added(line)) = self;
+        let parts = line.strip_suffix(')').and_then(|line| line.rsplit_once(HIDDEN));
+        parts.is_some_and(|(name, hash)| {
+            let is_hash =
+                hash.len() == HASH_DIGITS && hash.bytes().all(|it| it.is_ascii_hexdigit());
+            is_hash && !name.contains('#')
+        })
+    }
+}
+
 /// The lines of a team file as they may be shown.
-pub(super) fn shown_lines(text: &str) -> Vec<String> {
+pub(super) fn shown_lines(text: &str, key: &HideKey) -> Vec<String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_json = text.trim_start().starts_with('{');
     let node = if is_json { tree::json(text).ok() } else { tree::toml(text).ok() };
     let secrets = node.map(|node| tree::secrets(&node)).unwrap_or_default();
+    without(text, &secrets, key)
+}
+
+/// The lines of some other settings as they may be shown. Of what looks like JSON and is none, nobody can tell
+/// what is a key or a password: only that it changed shows.
+pub(super) fn setting_lines(text: &str, key: &HideKey) -> Vec<String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let is_json = text.trim_start().starts_with(['{', '[']);
+    match (tree::json(text), tree::toml(text)) {
+        (Ok(node), _) | (Err(_), Ok(node)) => without(text, &tree::setting_secrets(&node), key),
+        (Err(_), Err(_)) if is_json => vec![summary(text.as_bytes(), key)],
+        (Err(_), Err(_)) => text.lines().map(str::to_owned).collect(),
+    }
+}
+
+/// The lines of a file of variables: the names alone.
+pub(super) fn variable_lines(text: &str, key: &HideKey) -> Vec<String> {
+    text.lines().map(|line| hidden(line, line.contains('='), key)).collect()
+}
+
+/// What stands for a content that is not shown.
+pub(super) fn summary(content: &[u8], key: &HideKey) -> String {
+    format!("{} bytes{HIDDEN}{})", content.len(), key.digits(content))
+}
+
+/// The lines of a text without these places.
+fn without(text: &str, secrets: &[std::ops::Range<usize>], key: &HideKey) -> Vec<String> {
     let mut start = 0;
     let lines = text.split_inclusive('\n').map(|line| {
         let (from, to) = (start, start + line.len());
         start = to;
         let line = line.trim_end_matches(['\n', '\r']);
-        match secrets.iter().any(|secret| secret.start < to && secret.end > from) {
-            true => hidden(line),
-            false => line.to_owned(),
+        let mut here = secrets.iter().filter(|secret| secret.start < to && secret.end > from);
+        match here.next() {
+            // A value that began on an earlier line has no name on this one.
+            Some(first) => {
+                hidden(line, first.start >= from && here.all(|one| one.start >= from), key)
+            }
+            None => line.to_owned(),
         }
     });
     lines.collect()
 }
 
 /// The name of a field without its value; two values are told apart by the hash.
-fn hidden(line: &str) -> String {
-    let name = line.split(['=', ':']).next().unwrap_or_default().trim_end();
+fn hidden(line: &str, has_name: bool, key: &HideKey) -> String {
+    let name = line.split_once(['=', ':']).map_or("", |(name, _)| name.trim_end());
     let is_name = |c: char| c.is_alphanumeric() || " ._-\"[]".contains(c);
-    let name = if name.chars().all(is_name) { name } else { "" };
-    let hash = ContentHash::of(line.as_bytes()).to_string();
-    format!("{name} (hidden, {})", hash.get(..8).unwrap_or(&hash))
+    let name = if has_name && name.chars().all(is_name) { name } else { "" };
+    format!("{name}{HIDDEN}{})", key.digits(line.as_bytes()))
 }
 
 /// The lines that differ, in order.
@@ -84,20 +149,19 @@ fn between<'a>(before: &'a [String], after: &'a [String]) -> Vec<Change<'a>> {
         match (before.get(row), after.get(column)) {
             (None, None) => return found,
             (Some(left), Some(right)) if left == right => (row, column) = (row + 1, column + 1),
-            (Some(left), right)
-                if right.is_none()
-                    || at(&common, row + 1, column) >= at(&common, row, column + 1) =>
+            (Some(_), Some(right))
+                if at(&common, row + 1, column) < at(&common, row, column + 1) =>
             {
-                found.push(Change::Removed(left));
-                row += 1;
-            }
-            (_, Some(right)) => {
                 found.push(Change::Added(right));
                 column += 1;
             }
-            (Some(left), None) => {
+            (Some(left), _) => {
                 found.push(Change::Removed(left));
                 row += 1;
+            }
+            (None, Some(right)) => {
+                found.push(Change::Added(right));
+                column += 1;
             }
         }
     }
@@ -106,6 +170,8 @@ fn between<'a>(before: &'a [String], after: &'a [String]) -> Vec<Change<'a>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const KEY: HideKey = HideKey([7; 32]);
 
     fn lines(text: &str) -> Vec<String> {
         text.split(' ').map(str::to_owned).collect()
@@ -132,7 +198,12 @@ mod tests {
 
     #[test]
     fn many_lines_are_compared_without_much_memory() {
-        let many = |word: &str| (0..5000).map(|n| format!("{word}{n}")).collect::<Vec<_>>();
+        let many = |word: &str| {
+            let mut lines: Vec<_> = (0..5000).map(|n| format!("{word}{n}")).collect();
+            lines[2500] = "same".to_owned();
+            lines
+        };
+        // The line in the middle is not found to be common.
         assert_eq!(changes(&many("a"), &many("b")).len(), 10_000);
     }
 
@@ -143,11 +214,45 @@ mod tests {
                 "[[member]]\nname = \"max\"\nenv = {{ KEY = \"{key}\" }}\nkey_variable = \"K\"\n"
             )
         };
-        let (one, other) = (shown_lines(&file("sk-1")), shown_lines(&file("sk-2")));
+        let (one, other) = (shown_lines(&file("sk-1"), &KEY), shown_lines(&file("sk-2"), &KEY));
         assert_eq!(one.first().map(String::as_str), Some("[[member]]"));
         assert!(one.iter().all(|line| !line.contains("sk-1")), "{one:?}");
         assert_eq!(changes(&one, &other).len(), 2);
-        let json = shown_lines("{\"team\": {\"env\": \"sk-3\"}}");
+        let long =
+            "[[member]]\nname = \"max\"\n[member.env]\nKEY = \"\"\"\n4eC39Hq\nab==\n\"\"\"\n";
+        let long = shown_lines(long, &KEY).concat();
+        assert!(!long.contains("4eC39Hq") && !long.contains("ab"), "{long:?}");
+        let json = shown_lines("{\"team\": {\"env\": [\n\"sk-4\"\n]}}", &KEY).concat();
+        assert!(!json.contains("sk-4"), "{json:?}");
+        let json = shown_lines("{\"team\": {\"env\": \"sk-3\"}}", &KEY);
         assert!(!json.concat().contains("sk-3"), "{json:?}");
+    }
+
+    #[test]
+    fn the_digits_of_a_hidden_value_cannot_be_made_without_the_key_of_the_machine() {
+        let line = "env = { PIN = \"1234\" }\n";
+        let (one, other) = (shown_lines(line, &KEY), shown_lines(line, &HideKey([8; 32])));
+        assert_ne!(one, other);
+        assert_eq!(one, shown_lines(line, &KEY));
+        let plain = blake3::hash(line.trim_end().as_bytes()).to_hex();
+        assert!(!one.concat().contains(plain.get(..HASH_DIGITS).unwrap()));
+    }
+
+    #[test]
+    fn of_variables_only_the_names_are_shown_and_of_settings_what_is_no_key() {
+        let lines = variable_lines("API_KEY=sk-1\n# PIN 1234\nexport A=b\n", &KEY);
+        let all = lines.join("\n");
+        assert!(
+            all.starts_with("API_KEY (hidden, ") && all.contains("export A (hidden, "),
+            "{all}"
+        );
+        for secret in ["sk-1", "1234", "=b"] {
+            assert!(!all.contains(secret), "{all}");
+        }
+        let json = "{\"hooks\": {\"run\": \"x.sh\"},\n\"headers\": {\"A\": \"t-1\"},\n\"apiKey\": \"k-2\"}";
+        let all = setting_lines(json, &KEY).join("\n");
+        assert!(all.contains("x.sh") && !all.contains("t-1") && !all.contains("k-2"), "{all}");
+        let broken = setting_lines("{ // no JSON\n\"apiKey\": \"k-2\"}", &KEY).join("\n");
+        assert!(!broken.contains("k-2") && broken.contains("(hidden, "), "{broken}");
     }
 }

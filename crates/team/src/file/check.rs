@@ -7,7 +7,7 @@ use super::agent::AgentFile;
 use super::desk::{Meant, Seen};
 use super::hint::{did_you_mean, quoted};
 use super::problem::{FileErrors, Problems, Spot};
-use super::{MemberFile, TeamFile, rules};
+use super::{MemberFile, ResourcesFile, TeamFile, rules};
 use crate::names::fold;
 use crate::table::{Limits, MemberKind, TableError};
 
@@ -22,6 +22,7 @@ pub(super) struct Draft {
     pub(super) task: Option<Box<str>>,
     pub(super) default: Option<Box<str>>,
     pub(super) limits: Limits,
+    pub(super) resources: ResourcesFile,
     /// Where the spending limit of the team stands.
     pub(super) budget: Option<Spot>,
     pub(super) members: Vec<DraftMember>,
@@ -57,9 +58,10 @@ pub(super) fn finish(draft: Draft, mut problems: Problems<'_>) -> Result<TeamFil
     default(&draft, &mut problems);
     somebody(&draft, &mut problems);
     budget(&draft, &mut problems);
-    let Draft { task, default, limits, budget: _, members, seen } = draft;
-    let members = members.into_iter().map(|draft| draft.member).collect();
-    let team = TeamFile { task, default, limits, members, warnings: Vec::new() };
+    let Draft { task, default, limits, resources, budget: _, members, seen } = draft;
+    let members = members.into_iter().map(|draft| draft.member);
+    let members = members.map(|member| MemberFile { inherited: resources, ..member }).collect();
+    let team = TeamFile { task, default, limits, resources, members, warnings: Vec::new() };
     // The rules above are those of the table; should one be missing, its own words are told.
     if let (false, Err(error)) = (problems.has_errors(), team.table()) {
         problems.error(&seen.get("member").cloned().unwrap_or_default(), error.to_string());
@@ -117,7 +119,7 @@ fn budget(draft: &Draft, problems: &mut Problems<'_>) {
         if let (Some(spot), true) = (seen.get("budget_usd"), member.budget_usd > Some(0.0)) {
             problems.warn(
                 spot,
-                format!("{agent} tells no price, so this limit never holds it; {CURE}"),
+                format!("{agent} reports no costs, so this limit never applies to it; {CURE}"),
             );
         }
         // A program of one's own need not cost anything.
@@ -129,7 +131,8 @@ fn budget(draft: &Draft, problems: &mut Problems<'_>) {
         (&draft.budget, draft.limits.budget_usd > Some(0.0), silent.is_empty())
     {
         let names = silent.join(", ");
-        problems.warn(spot, format!("does not count members that tell no price: {names}; {CURE}"));
+        let what = format!("does not count members that report no costs: {names}; {CURE}");
+        problems.warn(spot, what);
     }
 }
 

@@ -153,7 +153,7 @@ fn agents(desk: &mut Desk, problems: &mut Problems<'_>) -> Vec<(AgentFile, Vec<B
 fn registered(mut desk: Desk, problems: &mut Problems<'_>) -> Vec<Box<str>> {
     let args = desk.texts("args", problems).unwrap_or_default();
     if let Some((spot, _)) = desk.take("command") {
-        problems.error(&spot, "a team file may not say which program an agent is; take it out");
+        problems.error(&spot, "a team file cannot set the program of an agent; remove it");
     }
     desk.take("usePty");
     desk.finish(&["name", "args", "usePty"].into_iter(), Unknown::Ignored, problems);

@@ -1,7 +1,9 @@
 //! The fields of a team file and who may have them: one table for the reader, its errors, and the test
 //! that compares them with the schema and the reference.
 
-use super::agent::AgentFile::{self, Acp, Claude, Codex, Command, Gemini, OpenAi, Script};
+use super::agent::AgentFile::{
+    self, Acp, Claude, Codex, Command, Gemini, Librarian, OpenAi, Script,
+};
 
 /// One field of a member.
 pub(super) struct Field {
@@ -30,7 +32,8 @@ const fn field(name: &'static str, takers: Takers) -> Field {
 
 pub(super) const TEAM: &[&str] = &["task", "default", "limits", "member"];
 
-pub(super) const LIMITS: &[&str] = &["queue", "branch", "local", "turns", "pair", "budget_usd"];
+pub(super) const LIMITS: &[&str] =
+    &["queue", "branch", "local", "turns", "pair", "budget_usd", "max_processes", "max_memory_mb"];
 
 pub(super) const MEMBER: &[Field] = &[
     field("name", Takers::Everybody),
@@ -50,6 +53,8 @@ pub(super) const MEMBER: &[Field] = &[
     field("timeout_s", PROMPTED),
     field("first_byte_s", OUTSIDE),
     field("silence_s", OUTSIDE),
+    field("max_processes", PROGRAMS),
+    field("max_memory_mb", PROGRAMS),
     field("command", PROGRAMS),
     field("args", PROGRAMS),
     field("env", PROGRAMS),
@@ -59,6 +64,7 @@ pub(super) const MEMBER: &[Field] = &[
     field("key_variable", Takers::These(&[OpenAi])),
     field("answers", Takers::These(&[Script])),
     field("script_file", Takers::These(&[Script])),
+    field("scope", Takers::These(&[Librarian])),
     field("memory", PROMPTED),
     field("color", Takers::Everybody),
 ];

@@ -1,13 +1,13 @@
 //! Reads the TOML form: the team, its limits and its members, field by field. What the fields mean
 //! together is judged in `check`.
 
-use super::agent::{AGENTS, KINDS, MEMORIES, OUTPUTS, PERMISSIONS};
+use super::agent::{AGENTS, KINDS, MEMORIES, OUTPUTS, PERMISSIONS, SCOPES};
 use super::check::{self, Draft, DraftMember, Form};
 use super::desk::{Desk, Unknown, as_text, as_texts, must_be};
 use super::fields::{LIMITS, MEMBER, TEAM};
 use super::problem::{FileErrors, Problems, Spot};
 use super::tree::{self, Node, Value};
-use super::{MemberFile, PreambleFile, TeamFile, read, rules};
+use super::{MemberFile, PreambleFile, ResourcesFile, TeamFile, read, rules};
 use crate::table::{Limits, MemberKind};
 
 /// Reads a team file in TOML.
@@ -40,18 +40,22 @@ fn team(node: Node, problems: &mut Problems<'_>) -> Draft {
     let task = desk.text("task", problems);
     let default = desk.text("default", problems);
     let limits = desk.take("limits").map(|(spot, value)| limits(spot, value, problems));
-    let (limits, budget) = limits.unwrap_or_default();
+    let (limits, resources, budget) = limits.unwrap_or_default();
     let members = members(&mut desk, problems);
     let (seen, _) = desk.finish(&TEAM.iter().copied(), Unknown::Refused, problems);
-    Draft { task, default, limits, budget, members, seen }
+    Draft { task, default, limits, resources, budget, members, seen }
 }
 
-/// The limits, and where the spending limit stands.
-fn limits(spot: Spot, value: Value, problems: &mut Problems<'_>) -> (Limits, Option<Spot>) {
+/// The limits of the session and of each turn, and where the spending limit stands.
+fn limits(
+    spot: Spot,
+    value: Value,
+    problems: &mut Problems<'_>,
+) -> (Limits, ResourcesFile, Option<Spot>) {
     let usual = Limits::default();
     let node = Node { span: spot.span.clone(), value };
     let Some(mut desk) = Desk::of(spot, node, problems) else {
-        return (usual, None);
+        return (usual, ResourcesFile::default(), None);
     };
     let limits = Limits {
         queue: desk.number("queue", rules::COUNT, problems).unwrap_or(usual.queue),
@@ -62,8 +66,17 @@ fn limits(spot: Spot, value: Value, problems: &mut Problems<'_>) -> (Limits, Opt
         budget_usd: desk.dollars("budget_usd", problems),
         names: usual.names,
     };
+    let resources = resources(&mut desk, problems);
     let (mut seen, _) = desk.finish(&LIMITS.iter().copied(), Unknown::Refused, problems);
-    (limits, seen.remove("budget_usd"))
+    (limits, resources, seen.remove("budget_usd"))
+}
+
+/// What a turn may use, for the team or for one member.
+fn resources(desk: &mut Desk, problems: &mut Problems<'_>) -> ResourcesFile {
+    ResourcesFile {
+        max_processes: desk.number("max_processes", rules::COUNT, problems),
+        max_memory_mb: desk.number("max_memory_mb", rules::MEGABYTES, problems),
+    }
 }
 
 fn members(desk: &mut Desk, problems: &mut Problems<'_>) -> Vec<DraftMember> {
@@ -110,6 +123,8 @@ fn member(mut desk: Desk, problems: &mut Problems<'_>) -> DraftMember {
         timeout_s: desk.number("timeout_s", rules::SECONDS, problems),
         first_byte_s: desk.number("first_byte_s", rules::SECONDS, problems),
         silence_s: desk.number("silence_s", rules::SECONDS, problems),
+        resources: resources(&mut desk, problems),
+        inherited: ResourcesFile::default(),
         command: command(&mut desk, problems),
         args: desk.texts("args", problems).unwrap_or_default(),
         env: desk.text_table("env", problems),
@@ -119,6 +134,7 @@ fn member(mut desk: Desk, problems: &mut Problems<'_>) -> DraftMember {
         key_variable: desk.text("key_variable", problems),
         answers: desk.texts("answers", problems).unwrap_or_default(),
         script_file: desk.text("script_file", problems),
+        scope: desk.word("scope", SCOPES, problems).unwrap_or_default(),
         color: desk.text("color", problems),
     };
     let here = desk.here.clone();

@@ -64,11 +64,14 @@ pub(super) struct Problems<'a> {
     warnings: Vec<(usize, FileProblem)>,
     /// Lines with a part of these are not repeated.
     secrets: Vec<Range<usize>>,
+    /// Whether the text looks like a team file. Of any other no line is repeated: it may be a file of keys.
+    is_team: bool,
 }
 
 impl<'a> Problems<'a> {
     pub(super) fn new(text: &'a str, place: &'a str) -> Self {
-        Self { text, place, errors: Vec::new(), more: 0, warnings: Vec::new(), secrets: Vec::new() }
+        let (errors, warnings, secrets) = (Vec::new(), Vec::new(), Vec::new());
+        Self { text, place, errors, more: 0, warnings, secrets, is_team: is_team(text) }
     }
 
     /// Lines that hold a part of these places are not repeated from now on.
@@ -115,7 +118,7 @@ impl<'a> Problems<'a> {
             position: Some(line.position),
             path: spot.path.as_str().into(),
             what: what.into(),
-            excerpt: (!is_secret).then(|| line.excerpt(spot.span.len()).into()),
+            excerpt: (self.is_team && !is_secret).then(|| line.excerpt(spot.span.len()).into()),
         }
     }
 }
@@ -146,6 +149,20 @@ impl Spot {
         let name = name.unwrap_or_else(|| (index + 1).to_string());
         Self { path: format!("member {name}"), span, is_member: true }
     }
+}
+
+/// Whether a line of a text begins as one of a team file does.
+fn is_team(text: &str) -> bool {
+    let begins = |line: &str| {
+        let line = line.trim_start_matches([BOM, ' ', '\t']);
+        let field = line.split_once('=').map(|(name, _)| name.trim());
+        line.starts_with("[[member]]")
+            || line.starts_with("[limits]")
+            || matches!(field, Some("task" | "default" | "member"))
+            || line.contains("\"schemaVersion\"")
+            || line.contains("\"members\"")
+    };
+    text.lines().any(begins)
 }
 
 fn in_order(mut problems: Vec<(usize, FileProblem)>) -> Vec<FileProblem> {

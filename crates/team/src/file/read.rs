@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::changes::shown_lines;
+use super::changes::{HideKey, shown_lines};
 use super::problem::FileErrors;
 use super::{TeamFile, earlier, member};
 
@@ -29,8 +29,31 @@ pub struct Opened {
     pub path: PathBuf,
     /// The folder where its relative paths start.
     pub folder: PathBuf,
+    /// What stands in it.
+    text: String,
+}
+
+impl Opened {
     /// Its lines as they may be shown: without what may be a key or a password.
-    pub lines: Vec<String>,
+    pub fn lines(&self, key: &HideKey) -> Vec<String> {
+        shown_lines(&self.text, key)
+    }
+}
+
+/// Reads a team file that may have been put there by others: a link that leads out of its folder is refused.
+pub fn open_inside(path: &Path) -> Result<Opened, FileErrors> {
+    let is_link = path.symlink_metadata().is_ok_and(|about| about.is_symlink());
+    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+    let is_inside = match (path.canonicalize(), folder) {
+        (Ok(real), Some(folder)) => real.starts_with(folder),
+        // Whoever reads it says what is wrong.
+        _ => true,
+    };
+    if is_link && !is_inside {
+        let what = "is a link that leads out of its folder; replace it by the file, or pass the file itself";
+        return Err(FileErrors::of_file(&path.display().to_string(), what));
+    }
+    open(path)
 }
 
 /// Reads a team file: JSON if its first character is `{`, else TOML.
@@ -54,11 +77,10 @@ pub fn open(path: &Path) -> Result<Opened, FileErrors> {
     let is_json = text.trim_start_matches('\u{feff}').trim_start().starts_with('{');
     let parse = if is_json { earlier::parse } else { member::parse };
     let team = parse(&text, &place)?;
-    let lines = shown_lines(&text);
     let whole = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
     let path = whole.unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
-    Ok(Opened { team, hash, path, folder, lines })
+    Ok(Opened { team, hash, path, folder, text })
 }
 
 /// What can be done about a team file that cannot be read.

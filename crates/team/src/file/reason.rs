@@ -6,7 +6,7 @@ use std::fmt;
 use tertulia_agent::Permissions;
 
 use super::spec::leads_out;
-use super::{AgentFile, MemberFile, PreambleFile, TeamFile};
+use super::{AgentFile, LibrarianScope, MemberFile, PreambleFile, TeamFile};
 use crate::table::Limits;
 
 /// One thing that a team file wants, in words for the person who is asked.
@@ -66,6 +66,11 @@ pub enum TrustReason {
         /// The path.
         path: Box<str>,
     },
+    /// The librarian may search the sessions of all projects.
+    AllProjects {
+        /// The member.
+        member: Box<str>,
+    },
     /// The agents may go on longer without a person than usual.
     Turns {
         /// How many turns.
@@ -105,6 +110,9 @@ fn of_member(file: &MemberFile, reasons: &mut Vec<TrustReason>) {
     if file.permissions > Permissions::Read {
         let permissions = file.permissions;
         reasons.push(TrustReason::Permissions { member: member(), permissions });
+    }
+    if file.scope == LibrarianScope::All {
+        reasons.push(TrustReason::AllProjects { member: member() });
     }
     if let Some(base_url) = file.base_url.clone() {
         let key_variable = file.key_variable.clone();
@@ -167,6 +175,9 @@ impl fmt::Display for TrustReason {
             }
             Self::Outside { member, path, .. } => {
                 write!(f, "{} is given the file {}", shown(member), shown(path))
+            }
+            Self::AllProjects { member } => {
+                write!(f, "{} searches the sessions of all projects when you ask it", shown(member))
             }
             Self::Turns { turns } => {
                 write!(f, "the agents may take {turns} turns before a person is asked")

@@ -15,6 +15,8 @@ pub(super) const COUNT: RangeInclusive<i64> = 1..=100_000;
 pub(super) const WINDOW: RangeInclusive<i64> = 0..=100_000;
 pub(super) const BYTES: RangeInclusive<i64> = 1..=1 << 30;
 pub(super) const TOKENS: RangeInclusive<i64> = 1..=100_000_000;
+/// Less starts no agent.
+pub(super) const MEGABYTES: RangeInclusive<i64> = 64..=1 << 24;
 /// A week at most.
 pub(super) const SECONDS: RangeInclusive<i64> = 1..=604_800;
 

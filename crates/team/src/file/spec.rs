@@ -4,7 +4,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use tertulia_agent::{AgentKind, AgentSpec, Endpoint, ScriptLine, Timeouts};
+use tertulia_agent::{AgentKind, AgentSpec, Endpoint, ResourceLimits, ScriptLine, Timeouts};
 use tertulia_dialect::stream::Limits;
 use tertulia_session::json::{self, Kind, Object};
 
@@ -78,6 +78,7 @@ impl MemberFile {
             permissions: self.permissions,
             timeouts: self.timeouts(),
             limits: Limits::default(),
+            resources: self.resource_limits(),
         }))
     }
 
@@ -132,6 +133,16 @@ impl MemberFile {
             silence: seconds(self.silence_s, usual.silence),
             total: seconds(self.timeout_s, usual.total),
             ..usual
+        }
+    }
+
+    /// What a turn may use: as the member says, else as the team says, else as is usual.
+    pub fn resource_limits(&self) -> ResourceLimits {
+        let (own, team, usual) = (&self.resources, &self.inherited, ResourceLimits::default());
+        let memory = own.max_memory_mb.or(team.max_memory_mb);
+        ResourceLimits {
+            processes: own.max_processes.or(team.max_processes).unwrap_or(usual.processes),
+            memory_bytes: memory.map_or(usual.memory_bytes, |mb| u64::from(mb) << 20),
         }
     }
 

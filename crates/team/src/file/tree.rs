@@ -187,27 +187,47 @@ fn byte_at(text: &str, line: usize, column: usize) -> usize {
 /// The fields whose values may be keys or passwords.
 const SECRET: [&str; 2] = ["env", "key_variable"];
 
+/// Words in the names of other settings whose values may be keys or passwords.
+const SECRET_WORDS: [&str; 8] =
+    ["env", "header", "key", "token", "secret", "password", "auth", "credential"];
+
 /// The places that may hold a key or a password.
 pub(super) fn secrets(node: &Node) -> Vec<Range<usize>> {
     let mut places = Vec::new();
-    collect_secrets(node, false, &mut places);
+    collect_secrets(node, false, &|name| SECRET.contains(&name), &mut places);
     places
 }
 
-fn collect_secrets(node: &Node, is_secret: bool, places: &mut Vec<Range<usize>>) {
+/// The same for settings of which the fields are not known.
+pub(super) fn setting_secrets(node: &Node) -> Vec<Range<usize>> {
+    let is_named = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        SECRET_WORDS.iter().any(|word| name.contains(word))
+    };
+    let mut places = Vec::new();
+    collect_secrets(node, false, &is_named, &mut places);
+    places
+}
+
+fn collect_secrets(
+    node: &Node,
+    is_secret: bool,
+    is_named: &dyn Fn(&str) -> bool,
+    places: &mut Vec<Range<usize>>,
+) {
     if is_secret {
         places.push(node.span.clone());
     }
     match &node.value {
         Value::List(items) => {
-            items.iter().for_each(|item| collect_secrets(item, is_secret, places));
+            items.iter().for_each(|item| collect_secrets(item, is_secret, is_named, places));
         }
         Value::Table(fields) => {
             for (key, item) in fields {
                 let holds_password = key.name == "base_url"
                     && matches!(&item.value, Value::Text(url) if url.contains('@'));
-                let is_named = SECRET.contains(&key.name.as_str());
-                collect_secrets(item, is_secret || is_named || holds_password, places);
+                let is_secret = is_secret || is_named(&key.name) || holds_password;
+                collect_secrets(item, is_secret, is_named, places);
             }
         }
         _ => {}

@@ -11,17 +11,21 @@
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use tertulia_store::{NewFile, Readers};
+
+use super::changes::HideKey;
 use super::read::{ContentHash, bytes_of};
 
 const FILE_NAME: &str = "trusted";
 /// What was seen of each file, by the hash of its path.
 const SEEN_FOLDER: &str = "trusted-files";
 const SEEN_BYTES_MAX: usize = 256 * 1024;
+/// The key by which hidden values are told apart.
+const KEY_FILE: &str = "trust-key";
 /// Older lines go when there are more.
 const LINES_MAX: usize = 1000;
 const BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -62,7 +66,7 @@ pub enum TrustError {
         why: Box<str>,
     },
     /// It cannot be written.
-    #[error("{} cannot be written; see to the folder's permissions and space", path.display())]
+    #[error("{} cannot be written; check the folder's permissions and free space", path.display())]
     Write {
         /// The list.
         path: PathBuf,
@@ -132,6 +136,21 @@ impl Trust {
         is_known.then_some(Trusted { reasons: texts("reasons")?, lines: texts("lines")? })
     }
 
+    /// The key of this machine by which hidden values are told apart; made where there is none. One that cannot
+    /// be kept is new every time, and then all hidden values seem to have changed.
+    pub fn hide_key(&self) -> HideKey {
+        let file = self.folder.join(KEY_FILE);
+        let is_own = check_safe(&file).unwrap_or(false)
+            && std::fs::metadata(&file).is_ok_and(|known| known.mode() & 0o077 == 0);
+        let kept = bytes_of(&file, 32).ok().filter(|_| is_own);
+        if let Some(key) = kept.and_then(|bytes| bytes.try_into().ok()) {
+            return HideKey(key);
+        }
+        let key = random_bytes();
+        let _ = replace(&self.folder, KEY_FILE, &key);
+        HideKey(key)
+    }
+
     /// Replaces the list at once: a reader sees the old one or the new one.
     fn write(&self) -> std::io::Result<()> {
         let lines: String = self.lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
@@ -142,14 +161,23 @@ impl Trust {
 /// Replaces a file of the person's own at once.
 fn replace(folder: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let mut file = tempfile::Builder::new()
-        .prefix(".trusted-")
-        .permissions(std::fs::Permissions::from_mode(0o600))
-        .tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(folder.join(name))?;
-    std::fs::File::open(folder)?.sync_all()
+    Ok(NewFile::replace_with(&folder.join(name), bytes, Readers::Owner)?)
+}
+
+/// Bytes that nobody can guess.
+fn random_bytes() -> [u8; 32] {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    use std::io::Read;
+    let mut bytes = [0; 32];
+    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    if read.is_err() {
+        // The keys of this program's hash tables are random too.
+        for chunk in bytes.chunks_exact_mut(8) {
+            let number = RandomState::new().build_hasher().finish();
+            chunk.copy_from_slice(&number.to_le_bytes());
+        }
+    }
+    bytes
 }
 
 fn seen_name(path: &Path) -> String {

@@ -5,8 +5,8 @@ use std::fmt::Display;
 
 use toml::Value;
 
-use super::agent::{OUTPUTS, PERMISSIONS, word_of};
-use super::{MemberFile, PreambleFile, TeamFile};
+use super::agent::{OUTPUTS, PERMISSIONS, SCOPES, word_of};
+use super::{MemberFile, PreambleFile, ResourcesFile, TeamFile};
 use crate::table::Limits;
 
 /// The whole file.
@@ -14,7 +14,7 @@ pub(super) fn team(team: &TeamFile) -> String {
     let mut page = Page(String::new());
     page.text("task", team.task.as_deref());
     page.text("default", team.default.as_deref());
-    limits(&team.limits, &mut page);
+    limits(team, &mut page);
     for file in &team.members {
         if !page.0.is_empty() {
             page.0.push('\n');
@@ -24,7 +24,8 @@ pub(super) fn team(team: &TeamFile) -> String {
     page.0
 }
 
-fn limits(limits: &Limits, page: &mut Page) {
+fn limits(team: &TeamFile, page: &mut Page) {
+    let limits = &team.limits;
     let usual = Limits::default();
     let mut own = Page(String::new());
     own.unless(limits.queue == usual.queue, "queue", limits.queue);
@@ -33,6 +34,7 @@ fn limits(limits: &Limits, page: &mut Page) {
     own.unless(limits.turns == usual.turns, "turns", limits.turns);
     own.unless(limits.pair == usual.pair, "pair", limits.pair);
     own.float("budget_usd", limits.budget_usd);
+    own.resources(&team.resources);
     if !own.0.is_empty() {
         let blank = if page.0.is_empty() { "" } else { "\n" };
         page.0.push_str(&format!("{blank}[limits]\n{}", own.0));
@@ -67,6 +69,7 @@ pub(super) fn member(file: &MemberFile) -> String {
     page.number("timeout_s", file.timeout_s);
     page.number("first_byte_s", file.first_byte_s);
     page.number("silence_s", file.silence_s);
+    page.resources(&file.resources);
     page.texts("command", &file.command);
     page.texts("args", &file.args);
     page.table("env", &file.env);
@@ -78,6 +81,9 @@ pub(super) fn member(file: &MemberFile) -> String {
     page.text("key_variable", file.key_variable.as_deref());
     page.texts("answers", &file.answers);
     page.text("script_file", file.script_file.as_deref());
+    if file.scope != Default::default() {
+        page.text("scope", Some(word_of(SCOPES, &file.scope)));
+    }
     page.text("color", file.color.as_deref());
     page.0
 }
@@ -105,6 +111,11 @@ impl Page {
         if let Some(number) = number {
             self.line(name, number);
         }
+    }
+
+    fn resources(&mut self, resources: &ResourcesFile) {
+        self.number("max_processes", resources.max_processes);
+        self.number("max_memory_mb", resources.max_memory_mb);
     }
 
     fn float(&mut self, name: &str, number: Option<f64>) {

@@ -1,7 +1,9 @@
 //! The librarian: what past sessions say about a request, found by search, with where it stands.
 
 use tertulia_context::{Strip, strip_markers};
-use tertulia_store::{Hit, SearchQuery, SessionId, SessionStore, StoreError};
+use tertulia_store::{Hit, ProjectScope, SearchQuery, SessionId, SessionStore, StoreError};
+
+use super::Answer;
 
 /// How many places it names.
 const HITS_MAX: usize = 8;
@@ -16,8 +18,9 @@ const EMPTY_WORDS: &str = "about after again been before could does ever from ha
     said same should some than that their them then there these they this those were what when where \
     which will with would your";
 
-/// What is said where nothing is found.
-const NOTHING: &str = "No past session mentions this. I search past sessions only, not this one.";
+/// What is said where nothing may be searched.
+pub(crate) const OTHER_PROJECT: &str = "This session belongs to another project than the one it is open in, \
+    so I search no past sessions.";
 
 /// A word of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,55 +31,95 @@ struct Word<'r> {
     written: &'r str,
 }
 
-/// Answers a request from all sessions but the one it is asked in.
+/// Answers a request from the sessions of a scope, all but the one it is asked in.
 pub(crate) fn look_up(
     store: &SessionStore,
     here: &SessionId,
+    scope: &ProjectScope,
     request: &str,
-) -> Result<String, StoreError> {
+) -> Result<Answer, StoreError> {
+    let place = Place { store, here, scope };
     let request = strip_markers(request, Strip::Preserve).text;
     // A request holds words that no answer has: only those count that are somewhere.
     let mut known = Vec::new();
     for word in words(&request) {
-        if !search(store, here, &[word])?.is_empty() {
+        if !place.search(&[word])?.is_empty() {
             known.push(word);
         }
     }
     for count in (1..=known.len()).rev() {
         let asked = known.get(..count).unwrap_or_default();
-        let hits = search(store, here, asked)?;
+        let hits = place.search(asked)?;
         if !hits.is_empty() {
-            return Ok(super::quiet(&told(asked, &hits)));
+            let source = |hit: &Hit| (Some(hit.session.clone()), hit.entry_id.clone());
+            let sources = hits.iter().map(source).collect();
+            return Ok(Answer { text: super::quiet(&told(asked, scope, &hits)), sources });
         }
     }
-    Ok(NOTHING.to_owned())
+    let of = where_searched(scope);
+    Ok(Answer::plain(format!(
+        "No past session{of} mentions this. I search past sessions only, not this one."
+    )))
 }
 
-/// What other sessions say with all of these words. A word may go on: who asks where something listens
-/// finds that it is listening.
-fn search(
-    store: &SessionStore,
-    here: &SessionId,
-    words: &[Word<'_>],
-) -> Result<Vec<Hit>, StoreError> {
-    let text: Vec<String> = words.iter().map(|word| format!("{}*", word.text)).collect();
-    let (text, limit) = (text.join(" "), Some(HITS_LOOKED_AT));
-    let query = SearchQuery { text, limit, ..SearchQuery::default() };
-    if !query.has_words() {
-        return Ok(Vec::new());
+/// Where something is looked for.
+struct Place<'s> {
+    store: &'s SessionStore,
+    /// The session where the librarian is asked: what it says is known already.
+    here: &'s SessionId,
+    scope: &'s ProjectScope,
+}
+
+impl Place<'_> {
+    /// What other sessions say with all of these words. A word may go on: who asks where something listens
+    /// finds that it is listening.
+    fn search(&self, words: &[Word<'_>]) -> Result<Vec<Hit>, StoreError> {
+        let text: Vec<String> = words.iter().map(|word| format!("{}*", word.text)).collect();
+        let (text, limit) = (text.join(" "), Some(HITS_LOOKED_AT));
+        let project = self.scope.clone();
+        let query = SearchQuery { text, limit, project, ..SearchQuery::default() };
+        if !query.has_words() {
+            return Ok(Vec::new());
+        }
+        let hits = self.store.search(&query)?.hits.into_iter();
+        Ok(each_once(hits.filter(|hit| hit.session != *self.here)))
     }
-    let hits = store.search(&query)?.hits.into_iter();
-    Ok(hits.filter(|hit| hit.session != *here).take(HITS_MAX).collect())
 }
 
-fn told(words: &[Word<'_>], hits: &[Hit]) -> String {
+/// The first hits, without those that repeat what an earlier one says.
+fn each_once(hits: impl Iterator<Item = Hit>) -> Vec<Hit> {
+    let mut kept: Vec<Hit> = Vec::new();
+    for hit in hits {
+        let said = hit.snippet.text.trim();
+        if kept.iter().all(|earlier| !earlier.snippet.text.contains(said)) {
+            kept.push(hit);
+        }
+        if kept.len() == HITS_MAX {
+            break;
+        }
+    }
+    kept
+}
+
+/// Which sessions were searched, as an answer says it.
+fn where_searched(scope: &ProjectScope) -> &'static str {
+    match scope {
+        ProjectScope::All => " of all projects",
+        ProjectScope::Of(_) => " of this project",
+        // Nothing is known of projects.
+        ProjectScope::Unassigned => "",
+    }
+}
+
+fn told(words: &[Word<'_>], scope: &ProjectScope, hits: &[Hit]) -> String {
     let mut about: Vec<&str> = Vec::new();
     for word in words {
         if !about.contains(&word.written) {
             about.push(word.written);
         }
     }
-    let mut answer = format!("About {}, past sessions say:\n", about.join(", "));
+    let of = where_searched(scope);
+    let mut answer = format!("About {}, past sessions{of} say:\n", about.join(", "));
     for hit in hits {
         let speaker = hit.speaker.as_deref().unwrap_or("somebody");
         let when = hit.timestamp.as_ref().map(|time| time.to_iso()).unwrap_or_default();

@@ -2,10 +2,13 @@
 
 use std::borrow::Cow;
 
-use tertulia_context::compact::{Covered, SummaryTask, extract, has_points};
+use tertulia_context::compact::{Covered, SummaryTask, extract, has_points, short_id};
 use tertulia_context::tokens::Tokenizer;
-use tertulia_context::{Strip, strip_markers};
 use tertulia_session::{Message, Part, PartKind};
+
+use super::Answer;
+
+use crate::message::kept_ranges;
 
 /// How long the minutes may be.
 const TOKENS_MAX: u64 = 2_000;
@@ -38,7 +41,7 @@ fn nothing_decided(asked: Option<&str>, has_agents: bool) -> String {
 
 /// Summarises these messages, oldest first, the one that asks for it aside. `is_alone`: that one is all
 /// there is.
-pub(crate) fn write_minutes(said: &[Covered<'_>], is_alone: bool, has_agents: bool) -> String {
+pub(crate) fn write_minutes(said: &[Covered<'_>], is_alone: bool, has_agents: bool) -> Answer {
     // Markers are for the router, and minutes that hold one would route.
     let clean: Vec<Cow<'_, Message>> =
         said.iter().map(|one| without_markers(one.message)).collect();
@@ -49,7 +52,7 @@ pub(crate) fn write_minutes(said: &[Covered<'_>], is_alone: bool, has_agents: bo
         .collect();
     let has_points = has_points(&covered);
     if is_alone && !has_points {
-        return nothing_decided(None, has_agents);
+        return Answer::plain(nothing_decided(None, has_agents));
     }
     let tokenizer = Tokenizer::Claude;
     let task = SummaryTask {
@@ -59,11 +62,21 @@ pub(crate) fn write_minutes(said: &[Covered<'_>], is_alone: bool, has_agents: bo
         tokenizer: &tokenizer,
     };
     let minutes = without_names(&extract(&task));
-    match minutes.trim().is_empty() {
-        true => nothing_decided(None, has_agents),
-        false if !has_points => nothing_decided(Some(&super::quiet(&minutes)), has_agents),
-        false => super::quiet(&minutes),
+    if minutes.trim().is_empty() {
+        return Answer::plain(nothing_decided(None, has_agents));
     }
+    // A line names the entry that it is from. One that does not may be from any of them.
+    let is_cited =
+        |line: &str| line.is_empty() || line.starts_with("## ") || line.starts_with("- [");
+    let all_cited = minutes.lines().all(is_cited);
+    let is_source =
+        |one: &&Covered<'_>| !all_cited || minutes.contains(&format!("[{}]", short_id(one.entry)));
+    let sources = said.iter().filter(is_source).map(|one| (None, one.entry.clone())).collect();
+    let text = match has_points {
+        true => super::quiet(&minutes),
+        false => nothing_decided(Some(&super::quiet(&minutes)), has_agents),
+    };
+    Answer { text, sources }
 }
 
 /// The minutes without the list of names. Every line of a section is one line, so a heading is one.
@@ -83,17 +96,21 @@ fn tokens_for(said: &[Cow<'_, Message>]) -> u64 {
     (bytes / TOKEN_BYTES * SHARE / 100).clamp(TOKENS_MIN, TOKENS_MAX)
 }
 
+fn without(text: &str) -> String {
+    kept_ranges(text).into_iter().filter_map(|range| text.get(range)).collect()
+}
+
 /// A message without what it says to the router. Whatever else it holds stays.
 pub(crate) fn without_markers(message: &Message) -> Cow<'_, Message> {
     let is_clean = |part: &Part| match &part.kind {
-        PartKind::Text(text) => strip_markers(text, Strip::Preserve).text == *text,
+        PartKind::Text(text) => without(text).len() == text.len(),
         _ => true,
     };
     if message.parts.iter().all(is_clean) {
         return Cow::Borrowed(message);
     }
     let clean = |part: &Part| match &part.kind {
-        PartKind::Text(text) => Part::text(strip_markers(text, Strip::Preserve).text.into_owned()),
+        PartKind::Text(text) => Part::text(without(text)),
         _ => part.clone(),
     };
     let parts = message.parts.iter().map(clean).collect();

@@ -39,7 +39,8 @@ impl Step<'_> {
         if self.state.queue.is_empty() {
             self.ask(None, Why::Failed { turn, member, class });
         } else {
-            self.note(Note::Failed { turn, member, class });
+            let is_paused = !self.state.queue.has_ready();
+            self.note(Note::Failed { turn, member, class, is_paused });
         }
     }
 

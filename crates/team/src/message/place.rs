@@ -72,13 +72,23 @@ fn is_end(text: &str, mask: &[u8], at: usize) -> bool {
     let lead_end = before.iter().skip(start).position(|byte| *byte == MARK);
     let lead = text.get(start..lead_end.map_or(at, |end| start + end)).unwrap_or_default();
     if lead.trim_matches([' ', '\t', '*', '_']).is_empty() {
-        let above = text.get(..start).unwrap_or_default().lines().next_back().unwrap_or_default();
-        return !is_lone_word(above);
+        let mut above = text.get(..start).unwrap_or_default().lines().rev();
+        let last = above.next().unwrap_or_default();
+        return !is_listing(last, above.next().unwrap_or_default());
     }
     !is_row(lead)
 }
 
-/// Whether a line is one word that ends no sentence: a file name in a listing, most likely.
+/// Whether two lines end a listing: the last is a file name, or one word of several below each other. One
+/// word alone is an answer (`LGTM`).
+fn is_listing(last: &str, before: &str) -> bool {
+    let is_plain = |c: char| c.is_alphabetic() || matches!(c, '*' | '_');
+    let is_name = !last.trim().chars().all(is_plain);
+    let is_below = is_lone_word(before) || before.trim_end().ends_with(':');
+    is_lone_word(last) && (is_name || is_below)
+}
+
+/// Whether a line is one word that ends no sentence.
 fn is_lone_word(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let is_one = words.next().is_some() && words.next().is_none();
@@ -97,7 +107,8 @@ fn is_row(lead: &str) -> bool {
     let mut words = bare.split_whitespace();
     let first = words.next().unwrap_or_default();
     let is_alone = words.next().is_none();
-    let is_word = first.trim_end_matches([':', ',', ';']).chars().all(char::is_alphabetic);
+    let bare_first = first.trim_matches(['*', '_', ':', ',', ';']);
+    let is_word = !bare_first.contains(|c: char| c.is_ascii() && !c.is_ascii_alphabetic());
     let is_mode = first.len() >= 10 && first.chars().all(|c| "-dlbcpsrwxStT.+@".contains(c));
     let is_drawn = bare.starts_with(['|', '│', '├', '└', '┃', '┣', '┗']);
     is_column || item.is_some() || is_drawn || is_mode || is_alone && !is_word
@@ -134,6 +145,11 @@ mod tests {
             "One.\n\n[M]\n\nTwo.",
             "One.\r\n\r\n[M]\r\n\r\nTwo.",
             "Look:\n```\ncode\n```\n[M]",
+            "LGTM\n[M]",
+            "**Done**\n[M]",
+            "I fixed it.\nDone\n[M]",
+            "Fixed.\n**Next:** [M]",
+            "Fixed.\n→ [M]",
         ] {
             assert_eq!(places(text), "+", "{text:?}");
         }
@@ -152,6 +168,8 @@ mod tests {
             "I saw [M] there.\n\nDone.",
             "Files:\na.txt\n[M]\nb.txt",
             "Files:\na.txt\nb.txt\n[M]",
+            "Files:\nREADME\n[M]",
+            "src\nREADME\n[M]",
             "Files:\n- a.txt\n- [M]\n- b.txt",
             "Files:\n\n- a.txt\n- [M]",
             "Files:\n\n1. a.txt\n2. [M]",

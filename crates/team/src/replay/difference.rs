@@ -59,7 +59,10 @@ impl fmt::Display for Difference {
                 write!(f, "before {before} the log does not say {expected}")
             }
             Self::Ending { after, expected } => {
-                write!(f, "{after}: the log ends here; now it would go on with {expected}")
+                write!(
+                    f,
+                    "{after}: the log ends here; the current team would continue with {expected}"
+                )
             }
             Self::Unreadable { at, cause } => write!(f, "{at}: '{cause}' is no cause known here"),
             Self::Stranger { at, member } => {

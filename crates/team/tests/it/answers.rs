@@ -9,7 +9,7 @@ fn a_failure_never_stops_the_queue() {
     let mut desk = Desk::new();
     desk.person("[NEXT: max, eva]");
     let effects = desk.fail("quota");
-    assert!(effects[1].ends_with("(quota); the others go on"), "{effects:?}");
+    assert!(effects[1].ends_with("(quota); the others continue"), "{effects:?}");
     assert_eq!(
         [&effects[0], &effects[2], &effects[3]],
         ["max failed", "eva started", "start eva P2"]
@@ -154,5 +154,5 @@ fn a_start_that_is_told_decides_nothing() {
     let turn = desk.running.clone().unwrap().0;
     assert!(desk.step(Event::TurnStarted { turn }).is_empty());
     let effects = desk.step(Event::TurnStarted { turn: "x".into() });
-    assert_eq!(effects, ["note: turn x does not run"]);
+    assert_eq!(effects, ["note: turn x is not running"]);
 }

@@ -56,6 +56,7 @@ fn spec(kind: AgentKind) -> AgentSpec {
         permissions: Permissions::Read,
         timeouts: Timeouts::default(),
         limits: StreamLimits::default(),
+        resources: tertulia_agent::ResourceLimits::default(),
     }
 }
 
@@ -183,7 +184,7 @@ fn the_member_gets_the_message_it_is_asked_to_answer_last() {
     let mut heard = Heard::default();
     driver.say(None, "The question. [NEXT: max, eva]", &mut heard).unwrap();
     driver.run(&mut heard).unwrap();
-    assert_eq!(texts(driver.entries())[2], "eva: The question.");
+    assert_eq!(texts(driver.entries())[2], "eva:   The question.");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use tertulia_agent::CommandOutput;
 use tertulia_session::{EntryKind, TurnState};
-use tertulia_store::SessionStore;
+use tertulia_store::{Range, SessionId, SessionStore, StoredEntry};
 use tertulia_team::{Audience, Compacted, Driver, Pause, TableEvent, TeamMember, What, Why};
 
 use crate::driver::{Heard, assert_stored, begin, notes, scripted, shell, team, texts};
@@ -26,11 +26,10 @@ fn a_long_conversation_is_carried_by_minutes_and_recall() {
     assert!(prompt.covered > 60, "{}", prompt.covered);
     assert!(!prompt.recalled.is_empty());
     assert!(prompt.text.contains("48213"), "{}", prompt.text);
-    assert!(
-        prompt.text.contains("- recall -> ") || prompt.text.contains("recall"),
-        "{}",
-        prompt.text
-    );
+    let summary = format!("\n- [summary of {} messages]: ", prompt.covered);
+    assert!(prompt.text.contains(&summary), "{}", prompt.text);
+    let recalled = format!("\n- [recalled {} from ann]: ", prompt.recalled[0]);
+    assert!(prompt.text.contains(&recalled), "{}", prompt.text);
     driver.run(&mut heard).unwrap();
     assert_stored(&store, &driver);
     // Whoever opens it again assembles the same bytes.
@@ -57,7 +56,7 @@ fn minutes_and_recalled_passages_say_who_spoke_and_nothing_to_the_router() {
     let prompt = driver.prompt_for("max").unwrap();
     assert!(prompt.covered >= 16 && !prompt.recalled.is_empty(), "{}", prompt.text);
     assert!(!prompt.text.contains("[NEXT"), "{}", prompt.text);
-    assert!(prompt.text.contains(") ann: What about the gateway number"), "{}", prompt.text);
+    assert!(prompt.text.contains(" from ann]: What about the gateway number"), "{}", prompt.text);
 }
 
 #[test]
@@ -76,6 +75,52 @@ fn the_scribe_writes_what_was_decided_and_routes_nobody() {
     let minutes = said.last().unwrap();
     assert!(minutes.starts_with("scribe: ") && minutes.contains("PostgreSQL"), "{minutes}");
     assert_eq!(said_by_max(&driver), before, "{said:?}");
+}
+
+#[test]
+fn an_answer_of_a_built_in_member_goes_with_the_entry_that_it_quotes() {
+    let (store, mut driver) = begin(team(vec![
+        TeamMember::scribe("notary"),
+        TeamMember::librarian("archivist"),
+        scripted("max", &["Noted."]),
+    ]));
+    let mut heard = Heard::default();
+    let secret = driver
+        .say(None, "@max We decided that the PIN of the gateway is 482913.", &mut heard)
+        .unwrap();
+    driver.run(&mut heard).unwrap();
+    driver.say(None, "@notary minutes", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let session = driver.session().clone();
+    assert!(driver.entries().iter().all(|entry| entry.salt.is_some() || !entry.kind.holds_text()));
+    drop(driver);
+    let archive = team(vec![TeamMember::librarian("archivist")]);
+    let mut other = Driver::begin(&store, None, archive, false).unwrap();
+    other.say(None, "@archivist which PIN has the gateway?", &mut heard).unwrap();
+    other.run(&mut heard).unwrap();
+    let told = |session: &SessionId| {
+        let loaded = store.load(session, &Range::All).unwrap();
+        let is_told = |entry: &&StoredEntry| format!("{entry:?}").contains("482913");
+        loaded.iter().filter(is_told).count()
+    };
+    assert_eq!((told(&session), told(other.session())), (2, 1));
+    store.redact(&session, &secret, None).unwrap();
+    assert_eq!((told(&session), told(other.session())), (0, 0));
+}
+
+#[test]
+fn the_hash_of_a_prompt_confirms_no_guess_of_what_was_redacted() {
+    let run = |pin: &str| {
+        let (_, mut driver) = begin(team(vec![scripted("max", &["Noted."])]));
+        driver.say(None, &format!("@max the PIN is {pin}"), &mut Heard::default()).unwrap();
+        driver.run(&mut Heard::default()).unwrap();
+        let hash = driver.entries().iter().find_map(|entry| match &entry.kind {
+            EntryKind::Turn(turn) => turn.prompt_hash.clone(),
+            _ => None,
+        });
+        hash.unwrap()
+    };
+    assert_ne!(run("482913"), run("482913"), "it depends on the salt of the message");
 }
 
 #[test]
@@ -227,14 +272,14 @@ fn a_table_that_is_open_elsewhere_keeps_its_agent() {
     let mut second = Second { store: store.clone(), session: driver.session().clone(), said: None };
     driver.run(&mut second).unwrap();
     let error = second.said.expect("it was tried");
-    assert!(error.contains("This session is open in another process"), "{error}");
+    assert!(error.contains("another process uses or has changed this session"), "{error}");
     assert_eq!(texts(driver.entries())[1], "max: onetwo\n");
 }
 
 /// Opens the table a second time as soon as the agent speaks.
 struct Second {
     store: SessionStore,
-    session: tertulia_store::SessionId,
+    session: SessionId,
     said: Option<String>,
 }
 

@@ -82,6 +82,30 @@ fn processes_that_a_good_turn_leaves_behind_are_ended_and_told() {
     assert_eq!(texts(driver.entries())[1].trim_end(), "max: Served.");
 }
 
+#[test]
+fn tool_names_and_refusals_of_megabytes_are_not_stored_whole() {
+    let script = r#"cat >/dev/null; x=$(head -c 2000000 /dev/zero | tr '\0' x); i=0
+        while [ $i -lt 20 ]; do
+          echo '{"type":"tool_start","id":"t'$i$x'","name":"'$x'","input":{}}'
+          echo '{"type":"tool_denied","id":"d'$i'","name":"'$x'","reason":"'$x'"}'; i=$((i+1))
+        done; echo '{"type":"end","text":"Done."}'"#;
+    let (_, mut driver) = begin(team(vec![shell("max", CommandOutput::Jsonl, script)]));
+    let mut heard = Heard::default();
+    driver.say(None, "Flood.", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let notes = notes(driver.entries());
+    assert_eq!(notes.len(), 40, "{notes:?}");
+    for note in &notes {
+        let (name, others) = match note {
+            What::ToolStarted { id, name, .. } => (name, id.len()),
+            What::ToolDenied { name, reason } => (name, reason.as_deref().map_or(0, str::len)),
+            other => panic!("{other:?}"),
+        };
+        assert!(name.starts_with("xxx") && name.ends_with(" bytes more)"), "{name}");
+        assert!(name.len() < 1200 && others < 5000, "{} {others}", name.len());
+    }
+}
+
 /// Wants to stop the agent as soon as its first tool is told, and takes its time to hear of each.
 struct Stops {
     door: Option<Door>,

@@ -22,6 +22,7 @@ fn endpoint(models: &FakeModels) -> TeamMember {
         permissions: Permissions::Read,
         timeouts: Timeouts::default(),
         limits: tertulia_dialect::stream::Limits::default(),
+        resources: tertulia_agent::ResourceLimits::default(),
     };
     let mut member = TeamMember::agent("max", spec);
     member.instruction = Some("You are Max.".to_owned());

@@ -16,14 +16,14 @@ fn the_loop_guard_stops_at_its_limit_and_not_one_turn_later() {
         [
             "max done",
             "eva queued",
-            "ask ann: the agents took 5 turns since a person wrote. Continue?"
+            "ask ann: the agents have taken 5 turns since a person last wrote. Continue?"
         ]
     );
     assert_eq!(desk.machine.status(), Status::Paused(Why::LoopGuard { turns: 5 }));
     let waiting = desk.machine.waiting().next().unwrap();
     for stopped in [waiting.turn, waiting.parent] {
         let told = desk.machine.why(stopped.as_str()).iter().any(|decision| {
-            decision.to_string().starts_with("ann was asked: the agents took 5 turns")
+            decision.to_string().starts_with("ann was asked: the agents have taken 5 turns")
         });
         assert!(told, "{stopped}");
     }
@@ -39,7 +39,7 @@ fn two_agents_that_answer_each_other_again_and_again_are_stopped() {
     for turn in 0..13 {
         effects = desk.answer(if turn % 2 == 0 { "@eva" } else { "@max" });
     }
-    assert_eq!(effects[2], "ask ann: max and eva took 12 turns with each other. Continue?");
+    assert_eq!(effects[2], "ask ann: max and eva have taken 12 turns with each other. Continue?");
     assert_eq!(desk.started().len(), 13);
     desk.replays();
 }

@@ -32,7 +32,7 @@ fn a_no_to_the_question_cancels_what_waits_and_starts_nothing() {
         let mut desk = paused_pair();
         assert_eq!(
             desk.person(no),
-            ["note: Stopped: one queued turn is cancelled", "eva cancelled", "rest"],
+            ["note: Stopped: one queued turn was cancelled", "eva cancelled", "rest"],
             "{no}"
         );
         assert_eq!(desk.machine.status(), Status::Resting);
@@ -129,6 +129,28 @@ fn only_those_whom_the_new_message_addresses_answer_and_the_rest_stays_paused() 
 }
 
 #[test]
+fn a_yes_or_no_with_a_marker_is_more_than_an_answer() {
+    // Max's turn waits behind eva's.
+    let mut desk = paused_eva();
+    let effects = desk.person("[DROP: eva] continue");
+    assert!(effects.contains(&"eva cancelled".to_owned()), "{effects:?}");
+    assert!(!effects.iter().any(|effect| effect.contains("eva started")), "{effects:?}");
+    let mut desk = paused_eva();
+    let effects = desk.person("[NEXT: leo] ok");
+    assert_eq!(effects, ["leo queued", "leo started", "start leo P2"]);
+    desk.replays();
+}
+
+#[test]
+fn when_an_agent_fails_while_others_are_paused_the_note_says_that_they_stay_so() {
+    let mut desk = paused_eva();
+    desk.person("@leo hi");
+    let effects = desk.fail("crash");
+    assert!(effects.iter().any(|it| it.ends_with("; the other turns stay paused")), "{effects:?}");
+    assert_eq!(effects.last().map(String::as_str), Some(STILL));
+}
+
+#[test]
 fn a_paused_member_that_is_addressed_anew_answers_the_new_message() {
     let mut desk = paused_eva();
     assert_eq!(
@@ -149,14 +171,17 @@ fn hand_overs_that_the_new_message_leads_to_run_and_are_counted() {
     desk.person("@leo look");
     assert_eq!(desk.answer("@eva?"), ["leo done", "eva queued", "eva started", "start eva P2"]);
     let effects = desk.answer("@leo!");
-    assert_eq!(effects[2], "ask ann: the agents took 2 turns since a person wrote. Continue?");
+    assert_eq!(
+        effects[2],
+        "ask ann: the agents have taken 2 turns since a person last wrote. Continue?"
+    );
     assert_eq!(desk.waiting(), ["max P2", "leo P2"]);
     // Whatever is said next, both wait; and both go with a no.
     assert_eq!(
         desk.person("[TEAM_TASK: t]")[1],
         "ask ann: 2 earlier turns are still paused. Continue?"
     );
-    assert_eq!(desk.person("no")[0], "note: Stopped: 2 queued turns are cancelled");
+    assert_eq!(desk.person("no")[0], "note: Stopped: 2 queued turns were cancelled");
     desk.replays();
 }
 

@@ -57,7 +57,8 @@ fn go_on_gives_up_an_answer_that_does_not_come() {
 fn from_says_which_person_speaks_and_without_it_several_are_asked() {
     let mut desk = two_people();
     let effects = desk.person("hello");
-    assert!(effects[0].starts_with("ask ann: m1 was not routed: several people"), "{effects:?}");
+    let several = "ask ann: m1 was not routed: the team has several people";
+    assert!(effects[0].starts_with(several), "{effects:?}");
     let effects = desk.person("[FROM: bob] hello");
     assert_eq!(effects, ["max queued", "max started", "start max P2"]);
     let why = desk.machine.why("m2")[0].to_string();
@@ -107,7 +108,10 @@ fn without_people_a_person_from_outside_speaks_and_is_asked() {
     let mut desk = Desk::at(table);
     assert_eq!(desk.person("hello"), ["max queued", "max started", "start max P2"]);
     let effects = desk.answer("@eva");
-    assert_eq!(effects[2], "ask anybody: the agents took a turn since a person wrote. Continue?");
+    assert_eq!(
+        effects[2],
+        "ask anybody: the agents have taken one turn since a person last wrote. Continue?"
+    );
     desk.replays();
 }
 

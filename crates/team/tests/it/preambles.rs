@@ -40,6 +40,7 @@ fn max(kind: AgentKind) -> TeamMember {
         permissions: Permissions::Read,
         timeouts: Timeouts::default(),
         limits: tertulia_dialect::stream::Limits::default(),
+        resources: tertulia_agent::ResourceLimits::default(),
     };
     let role = Some("author: designs the change and writes it".into());
     TeamMember { role, ..TeamMember::agent("max", spec) }
@@ -80,10 +81,15 @@ fn sent(driver: &mut Driver) -> String {
     [prompt.system.unwrap_or_default(), text].concat()
 }
 
+/// The same without indents.
+fn unindented(driver: &mut Driver) -> String {
+    sent(driver).replace("\n  ", "\n")
+}
+
 #[test]
 fn every_kind_of_agent_learns_the_team_within_a_kibibyte() {
     for (kind, agent) in kinds() {
-        let text = sent(&mut asked(max(agent)));
+        let text = unindented(&mut asked(max(agent)));
         let from = text.find(FIRST).unwrap_or_else(|| panic!("{kind}: {text}"));
         let to = text.find(LAST).unwrap() + LAST.len();
         let preamble = &text[from..to];
@@ -105,7 +111,7 @@ fn every_kind_of_agent_learns_the_team_within_a_kibibyte() {
 #[test]
 fn every_kind_of_agent_learns_who_wrote_the_message() {
     for (kind, agent) in kinds() {
-        let text = sent(&mut asked(max(agent)));
+        let text = unindented(&mut asked(max(agent)));
         let header = match kind {
             "gemini" => "Your task, from ann:\n",
             "openai" => "ann -> max: ",
@@ -124,7 +130,7 @@ fn a_command_can_tell_its_instruction_the_conversation_and_the_message_apart() {
     let text = sent(&mut asked(member));
     let heads: Vec<&str> = text.lines().filter(|line| line.starts_with('[')).collect();
     assert_eq!(heads, ["[SYSTEM]", "[CONTEXT]", "[MESSAGE from ann]"]);
-    assert!(text.contains("address nobody.\n\nBe brief.\n\n[CONTEXT]\n- ann -> eva: "), "{text}");
+    assert!(text.contains("address nobody.\n\n  Be brief.\n\n[CONTEXT]\n- ann -> eva: "), "{text}");
 }
 
 #[test]
@@ -151,7 +157,7 @@ fn without_a_preamble_the_prompt_has_the_instruction_alone() {
         member.instruction = Some("Be brief.".to_owned());
         let text = sent(&mut asked(member));
         assert!(!text.contains("Members:"), "{kind}: {text}");
-        assert!(text.find("Be brief.").unwrap() <= "Instructions:\n".len(), "{kind}: {text}");
+        assert!(text.find("Be brief.").unwrap() <= "Instructions:\n  ".len(), "{kind}: {text}");
     }
 }
 
@@ -183,4 +189,14 @@ fn long_roles_and_names_are_cut_before_the_preamble_grows_over_a_kibibyte() {
         }
         assert!(text.contains("(a person)") && text.ends_with(LAST), "{kind}: {text}");
     }
+}
+
+#[test]
+fn an_agent_without_colleagues_is_not_told_to_hand_over_to_a_built_in_member() {
+    let members =
+        vec![TeamMember::person("ann"), max(AgentKind::Claude), TeamMember::scribe("scribe")];
+    let team = Team::new(members, Limits::default(), None).unwrap();
+    let text = team.system_text(team.member("max").unwrap()).unwrap();
+    assert!(!text.contains("@scribe") && !text.contains("To hand over"), "{text}");
+    assert!(text.contains("To ask a person, address them in your final reply: \"@ann,"), "{text}");
 }

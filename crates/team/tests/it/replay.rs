@@ -232,7 +232,7 @@ fn why_tells_the_whole_story_of_a_turn() {
         why,
         [
             format!("max's turn {turn} is queued: ann asked for max in m1"),
-            format!("max's turn {turn} is started: it waited longest among its priority"),
+            format!("max's turn {turn} is started: it waited longest at its priority"),
             format!("max's turn {turn} is failed: max could not answer (quota)"),
             format!(
                 "ann was asked: max could not answer (quota); retry turn {turn}, or say how to continue"

@@ -5,7 +5,7 @@
 
 use tertulia_agent::CommandOutput;
 use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
-use tertulia_store::{Append, NewSession, Range, SessionStore, StoreUrl};
+use tertulia_store::{Append, NewSession, Range, SessionId, SessionStore, StoreUrl};
 use tertulia_team::{Driver, PromptLost, SentPrompt, TeamMember, sent_prompt};
 
 use crate::driver::{Heard, begin, scripted, shell, team};
@@ -18,6 +18,13 @@ fn started(driver: &Driver, member: &str) -> Vec<EntryId> {
     };
     let started = driver.entries().iter().filter(|entry| is_started(&entry.kind));
     started.map(|entry| entry.id.clone()).collect()
+}
+
+/// The log once this entry was redacted.
+fn redacted(store: &SessionStore, session: &SessionId, entry: &EntryId) -> Vec<Entry> {
+    store.redact(session, entry, None).unwrap();
+    let stored = store.load(session, &Range::Branch { tail: None, limit: None }).unwrap();
+    stored.into_iter().map(|stored| stored.entry).collect()
 }
 
 #[test]
@@ -53,7 +60,7 @@ fn every_prompt_can_be_read_again_to_the_byte() {
         let received = std::fs::read_to_string(count.join(format!("{number:03}"))).unwrap();
         assert_eq!(sent.text, received, "prompt {number}");
         assert_eq!((&*sent.member, sent.system, sent.redacted), ("max", None, Vec::new()));
-        recalled += usize::from(received.contains("recall"));
+        recalled += usize::from(received.contains("\n- [recalled "));
     }
     assert!(recalled > 10, "passages were recalled {recalled} times");
 }
@@ -121,9 +128,7 @@ fn what_was_redacted_is_in_no_recorded_prompt() {
     let secret = secret.unwrap().id.clone();
     let turns = started(&driver, "max");
     drop(driver);
-    store.redact(&session, &secret, None).unwrap();
-    let stored = store.load(&session, &Range::Branch { tail: None, limit: None }).unwrap();
-    let entries: Vec<_> = stored.into_iter().map(|stored| stored.entry).collect();
+    let entries = redacted(&store, &session, &secret);
     for turn in &turns {
         let sent = sent_prompt(&entries, turn).unwrap();
         assert!(!sent.text.contains("ab12"), "{}", sent.text);
@@ -133,41 +138,85 @@ fn what_was_redacted_is_in_no_recorded_prompt() {
 }
 
 #[test]
-fn the_record_of_a_thousand_prompts_takes_at_most_eight_percent_of_a_store_of_short_answers() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = |name: &str| {
-        let path = folder.path().join(name);
-        SessionStore::open(&StoreUrl::Sqlite(path)).unwrap()
-    };
-    let entries = a_thousand_turns(&store("with.db"));
-    let last = entries.iter().rev().find(|entry| recipe_of(entry).is_some()).unwrap();
-    assert!(sent_prompt(&entries, &last.id).is_ok());
-    let without = store("without.db");
-    let session = without.create(&NewSession::default()).unwrap().id;
-    for entry in &entries {
-        let mut entry = entry.clone();
+fn a_redacted_turn_makes_later_records_unreadable_and_that_is_said() {
+    let (store, mut driver) = begin(team(vec![scripted("max", &["Noted."])]));
+    let mut heard = Heard::default();
+    for text in ["@max one", "@max two", "@max three"] {
+        driver.say(None, text, &mut heard).unwrap();
+        driver.run(&mut heard).unwrap();
+    }
+    let session = driver.session().clone();
+    let turns = started(&driver, "max");
+    drop(driver);
+    let entries = redacted(&store, &session, &turns[1]);
+    assert!(sent_prompt(&entries, &turns[0]).is_ok());
+    let lost = sent_prompt(&entries, &turns[2]).unwrap_err();
+    assert_eq!(lost, PromptLost::TurnRedacted { turn: turn_of(&entries, &turns[2]) });
+}
+
+/// The queued entry of a started turn.
+fn turn_of(entries: &[Entry], started: &EntryId) -> EntryId {
+    let at = entries.iter().position(|entry| entry.id == *started).unwrap();
+    let is_queued =
+        |kind: &EntryKind| matches!(kind, EntryKind::Turn(turn) if turn.state == TurnState::Queued);
+    entries[..at].iter().rev().find(|entry| is_queued(&entry.kind)).unwrap().id.clone()
+}
+
+#[test]
+fn a_marker_that_is_text_stays_in_the_prompt() {
+    let (_, mut driver) = begin(team(vec![scripted("max", &["Files:\n- a.txt\n- [NEXT: eva]"])]));
+    let mut heard = Heard::default();
+    driver
+        .say(None, "@max what does [NEXT: max] mean in the docs? [NEXT: max]", &mut heard)
+        .unwrap();
+    driver.run(&mut heard).unwrap();
+    driver.say(None, "@max go on", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let sent = sent_prompt(driver.entries(), &started(&driver, "max")[1]).unwrap();
+    assert!(sent.text.contains("what does [NEXT: max] mean in the docs?\n"), "{}", sent.text);
+    assert!(sent.text.contains("- a.txt\n  - [NEXT: eva]\n"), "{}", sent.text);
+}
+
+#[test]
+fn the_record_of_a_thousand_prompts_takes_at_most_three_percent_of_a_store_of_short_answers() {
+    let entries = a_thousand_turns();
+    let turns = entries.iter().filter(|entry| recipe_of(entry).is_some());
+    for turn in turns.clone().step_by(111) {
+        sent_prompt(&entries, &turn.id).unwrap();
+    }
+    let recipes: usize = turns.filter_map(recipe_of).map(str::len).sum();
+    let with = bytes_of(&entries);
+    let mut bare = entries;
+    for entry in &mut bare {
         if let EntryKind::Turn(turn) = &mut entry.kind {
             turn.prompt_recipe = None;
         }
-        without.append(&session, Append::of([entry])).unwrap();
     }
-    drop(without);
-    let bytes = |name: &str| {
-        let files = [name.to_owned(), format!("{name}-wal")].map(|name| folder.path().join(name));
-        files.iter().filter_map(|path| path.metadata().ok()).map(|it| it.len()).sum::<u64>() as f64
-    };
-    let (with, without) = (bytes("with.db"), bytes("without.db"));
-    let recipes: usize = entries.iter().filter_map(recipe_of).map(str::len).sum();
-    let percent = (with / without - 1.0) * 100.0;
+    let without = bytes_of(&bare);
+    let percent = (with as f64 / without as f64 - 1.0) * 100.0;
     println!(
         "{with} bytes with records, {without} without: {percent:.2} % more; {} bytes each",
         recipes / 1_000
     );
-    assert!(percent <= 8.0, "{with} instead of {without} bytes: {percent:.2} %");
+    assert!(percent <= 3.0, "{with} instead of {without} bytes: {percent:.2} %");
+}
+
+/// How large the file of a store with these entries is, once all is in it.
+fn bytes_of(entries: &[Entry]) -> u64 {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sessions.db");
+    let store = SessionStore::open(&StoreUrl::Sqlite(path.clone())).unwrap();
+    let session = store.create(&NewSession::default()).unwrap().id;
+    for entry in entries {
+        store.append(&session, Append::of([entry.clone()])).unwrap();
+    }
+    store.catch_up(|_| {}).unwrap();
+    drop(store);
+    path.metadata().unwrap().len()
 }
 
 /// A session of a person and three agents who hand over to each other, with the default window.
-fn a_thousand_turns(store: &SessionStore) -> Vec<Entry> {
+fn a_thousand_turns() -> Vec<Entry> {
     let names = ["max", "eva", "leo"];
     let member = |number: usize| {
         let next = names[(number + 1) % 3];
@@ -180,7 +229,7 @@ fn a_thousand_turns(store: &SessionStore) -> Vec<Entry> {
         scripted(names[number], &answers.iter().map(String::as_str).collect::<Vec<_>>())
     };
     let mut heard = Heard::default();
-    let mut driver = Driver::begin(store, None, team((0..3).map(member).collect()), false).unwrap();
+    let (_, mut driver) = begin(team((0..3).map(member).collect()));
     let turns = |driver: &Driver| {
         driver.entries().iter().filter(|entry| recipe_of(entry).is_some()).count()
     };
@@ -202,7 +251,8 @@ fn recipe_of(entry: &Entry) -> Option<&str> {
     }
 }
 
-/// An answer as agents write them: some 1,500 bytes, no two alike.
+/// An answer as agents write them: some 1,500 bytes, no two alike and of all lengths. With answers of one length the
+/// store's pages would be filled alike, and the share would depend on how many rows happen to fit in one.
 fn answer(number: usize) -> String {
     let sentence = |part: usize| {
         let step = number * 31 + part * 7;
@@ -213,5 +263,5 @@ fn answer(number: usize) -> String {
             step % 13 + 1
         )
     };
-    (0..20).map(sentence).collect()
+    (0..8 + number * 7 % 25).map(sentence).collect()
 }

@@ -102,7 +102,7 @@ fn who_wanted_to_go_on_decides_anew_when_somebody_was_faster() {
     std::thread::sleep(Duration::from_millis(5));
     let error = other.obey(Command::Repeat(turn), &mut heard).unwrap_err();
     assert!(matches!(error, DriveError::SomebodyElse), "{error}");
-    assert!(error.to_string().contains("This session is open in another process"), "{error}");
+    assert!(error.to_string().contains("another process uses or has changed"), "{error}");
     // It has seen what happened, and the table can be used.
     assert_eq!(texts(other.entries()), texts(one.entries()));
     other.say(None, "@eva and you?", &mut heard).unwrap();
@@ -256,7 +256,7 @@ fn a_table_in_a_file_is_open_in_one_program_at_a_time() {
     let session = one.session().clone();
     let again = || Driver::reopen(&store, &session, members(), false, &mut Heard::default());
     let Err(error) = again() else { panic!("two at one table") };
-    assert!(error.to_string().contains("This session is open in another process"), "{error}");
+    assert!(error.to_string().contains("another process uses or has changed"), "{error}");
     // Who only looks disturbs nobody.
     Driver::peek(&store, &session, members()).unwrap();
     one.say(None, "Go.", &mut Heard::default()).unwrap();

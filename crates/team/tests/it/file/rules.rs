@@ -72,7 +72,7 @@ fn a_spending_limit_that_cannot_hold_a_member_is_told() {
     };
     for agent in ["codex", "gemini"] {
         let words = format!(
-            "member \"c\": budget_usd {agent} tells no price, so this limit never holds it; \
+            "member \"c\": budget_usd {agent} reports no costs, so this limit never applies to it; \
              limits.turns bounds them all"
         );
         assert_eq!(warnings(&member("c", agent, "budget_usd = 5")), [words]);
@@ -94,8 +94,8 @@ fn a_spending_limit_that_cannot_hold_a_member_is_told() {
         member("lint", "command", "command = \"x\""),
     ]
     .concat();
-    let words = "limits.budget_usd does not count members that tell no price: \"eva\" (codex), \"leo\" \
-                 (openai); limits.turns bounds them all";
+    let words = "limits.budget_usd does not count members that report no costs: \"eva\" (codex), \
+                 \"leo\" (openai); limits.turns bounds them all";
     assert_eq!(warnings(&format!("{team}[limits]\nbudget_usd = 5.0\n")), [words]);
     assert_eq!(warnings(&team), [""; 0]);
     let claude = member("max", "claude", "");

@@ -46,6 +46,25 @@ fn words_paths_and_times_reach_the_agent() {
 }
 
 #[test]
+fn a_member_s_resource_limits_come_before_the_team_s() {
+    let team = good(
+        "[limits]\nmax_processes = 50\nmax_memory_mb = 4096\n\n\
+         [[member]]\nname = \"max\"\nagent = \"claude\"\nmax_processes = 7\n\n\
+         [[member]]\nname = \"eva\"\nagent = \"codex\"\nmax_memory_mb = 512\n",
+    );
+    let limits = |name: &str| {
+        let spec = team.member(name).unwrap().agent_spec(Path::new("/p"), Path::new("/p"));
+        let resources = spec.unwrap().unwrap().resources;
+        (resources.processes, resources.memory_bytes >> 20)
+    };
+    assert_eq!((limits("max"), limits("eva")), ((7, 4096), (50, 512)));
+    let usual = member("agent = \"claude\"").resource_limits();
+    assert_eq!(usual.processes, 1024);
+    assert!(usual.memory_bytes >= 2 << 30);
+    assert_eq!(TeamFile::parse(&team.to_toml(), "x").unwrap(), team);
+}
+
+#[test]
 fn a_cwd_that_is_a_link_out_of_the_folder_is_refused() {
     let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     fs::create_dir(folder.path().join("src")).unwrap();

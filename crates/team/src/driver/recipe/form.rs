@@ -1,0 +1,289 @@
+//! A recipe as JSON: steps, and references to earlier steps. docs/session-record.md describes it.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde_json::{Value, json};
+use tertulia_session::json::Json;
+
+use super::{Recipe, RecipeError, Step};
+
+/// What a list begins with. In lists that begin with 0 or 1 nothing was indented; no released version wrote them.
+const ALONE: u64 = 2;
+const WITH_EARLIER: u64 = 3;
+/// No recipe has more steps: a short list that copies itself could have any number.
+const STEPS_MAX: usize = 65_536;
+/// How many places are tried to find the longest sequence of steps.
+const TRIES: usize = 64;
+
+/// A part of a recipe as it is written.
+enum Item {
+    Step(Step),
+    /// These earlier steps.
+    Copy {
+        from: usize,
+        count: usize,
+    },
+    /// The same for another entry: its stretch in place of every stretch, its id in place of every id.
+    Moved {
+        from: usize,
+        count: usize,
+        said: Step,
+    },
+}
+
+impl fmt::Display for Item {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Step(Step::Words(words)) => write!(out, "{}", Value::from(&**words)),
+            Self::Step(Step::Apart) => out.write_str("/"),
+            Self::Step(Step::Id(place)) => write!(out, "#{place}"),
+            Self::Step(Step::Said { place, range, is_indented, is_escaped }) => {
+                write!(out, "{place}")?;
+                match range {
+                    Some(range) if range.start == 0 => write!(out, ":{}", range.end)?,
+                    Some(range) => write!(out, ":{}-{}", range.start, range.end)?,
+                    None => {}
+                }
+                out.write_str(if *is_indented { "" } else { "p" })?;
+                out.write_str(if *is_escaped { "j" } else { "" })
+            }
+            Self::Copy { from, count } => write!(out, "{from}+{count}"),
+            Self::Moved { from, count, said } => {
+                write!(out, "{from}+{count}@{}", Self::Step(unmarked(said)))
+            }
+        }
+    }
+}
+
+impl Item {
+    /// Reads what was written, words aside.
+    fn parse(text: &str) -> Option<Self> {
+        if text == "/" {
+            return Some(Self::Step(Step::Apart));
+        }
+        if let Some(place) = text.strip_prefix('#') {
+            return Some(Self::Step(Step::Id(place.parse().ok()?)));
+        }
+        let Some((from, rest)) = text.split_once('+') else {
+            return Some(Self::Step(said(text)?));
+        };
+        let from = from.parse().ok()?;
+        match rest.split_once('@') {
+            None => Some(Self::Copy { from, count: rest.parse().ok()? }),
+            Some((count, entry)) => {
+                Some(Self::Moved { from, count: count.parse().ok()?, said: said(entry)? })
+            }
+        }
+    }
+
+    /// The steps that it stands for.
+    fn unfold(&self, earlier: &[&Step], steps: &[Step]) -> Result<Vec<Step>, RecipeError> {
+        let &(Self::Copy { from, count } | Self::Moved { from, count, .. }) = self else {
+            let Self::Step(step) = self else { return Ok(Vec::new()) };
+            return Ok(vec![step.clone()]);
+        };
+        if count > STEPS_MAX - steps.len().min(STEPS_MAX) {
+            return Err(RecipeError("it has too many steps"));
+        }
+        let end = from.checked_add(count).ok_or(RecipeError("a number is too large"))?;
+        let step_at = |place: usize| match place.checked_sub(earlier.len()) {
+            None => earlier.get(place).copied(),
+            Some(place) => steps.get(place),
+        };
+        let copy = |step: &Step| match self {
+            Self::Moved { said, .. } => moved(step, said),
+            _ => step.clone(),
+        };
+        let copied: Option<Vec<Step>> = (from..end).map(|place| step_at(place).map(copy)).collect();
+        copied.ok_or(RecipeError("it refers to a step that does not exist"))
+    }
+}
+
+/// Reads a stretch of an entry.
+fn said(text: &str) -> Option<Step> {
+    let (text, is_escaped) = text.strip_suffix('j').map_or((text, false), |text| (text, true));
+    let (text, is_indented) = text.strip_suffix('p').map_or((text, true), |text| (text, false));
+    let (place, range) = match text.split_once(':') {
+        None => (text, None),
+        Some((place, range)) => {
+            let (start, end) = range.split_once('-').unwrap_or(("0", range));
+            (place, Some(start.parse().ok()?..end.parse().ok()?))
+        }
+    };
+    Some(Step::Said { place: place.parse().ok()?, range, is_indented, is_escaped })
+}
+
+/// The same stretch without what says how it is written.
+fn unmarked(step: &Step) -> Step {
+    moved(&Step::said(0, 0..0), step)
+}
+
+/// The same step for the entry of another one.
+fn moved(step: &Step, said: &Step) -> Step {
+    match (step, said) {
+        (Step::Said { is_indented, is_escaped, .. }, Step::Said { place, range, .. }) => {
+            let (place, range) = (*place, range.clone());
+            Step::Said { place, range, is_indented: *is_indented, is_escaped: *is_escaped }
+        }
+        (Step::Id(_), Step::Said { place, .. }) => Step::Id(*place),
+        (step, _) => step.clone(),
+    }
+}
+
+/// What a step has in common with the same step for another entry.
+#[derive(PartialEq, Eq, Hash)]
+enum Shape<'s> {
+    Words(&'s str),
+    Said { is_indented: bool, is_escaped: bool },
+    Id,
+    Apart,
+}
+
+impl<'s> From<&'s Step> for Shape<'s> {
+    fn from(step: &'s Step) -> Self {
+        match step {
+            Step::Words(words) => Self::Words(words),
+            Step::Said { is_indented, is_escaped, .. } => {
+                Self::Said { is_indented: *is_indented, is_escaped: *is_escaped }
+            }
+            Step::Id(_) => Self::Id,
+            Step::Apart => Self::Apart,
+        }
+    }
+}
+
+/// Earlier steps, and where each is found.
+#[derive(Default)]
+struct Earlier<'s> {
+    steps: Vec<&'s Step>,
+    same: HashMap<&'s Step, Vec<usize>>,
+    alike: HashMap<Shape<'s>, Vec<usize>>,
+}
+
+impl<'s> Earlier<'s> {
+    fn add(&mut self, step: &'s Step) {
+        let same = self.same.entry(step).or_default();
+        let alike = self.alike.entry(Shape::from(step)).or_default();
+        for places in [same, alike] {
+            if places.len() < TRIES {
+                places.push(self.steps.len());
+            }
+        }
+        self.steps.push(step);
+    }
+
+    /// The reference to what these steps begin with that saves most, and how many of them it stands for.
+    fn find(&self, wanted: &[Step]) -> Option<(Item, usize)> {
+        let saved = |(item, count): &(Item, usize)| {
+            let steps = wanted.iter().take(*count);
+            let spelled = steps.map(|step| 1 + Item::Step(step.clone()).to_string().len());
+            spelled.sum::<usize>().saturating_sub(1 + item.to_string().len())
+        };
+        // Of two that save the same, the last one is taken.
+        let found = [self.moved(wanted), self.copy(wanted)].into_iter().flatten();
+        found.max_by_key(saved).filter(|found| saved(found) > 0)
+    }
+
+    fn copy(&self, wanted: &[Step]) -> Option<(Item, usize)> {
+        let places = self.same.get(wanted.first()?)?;
+        let (from, count) = self.longest(places, wanted, |step, wanted| step == wanted)?;
+        Some((Item::Copy { from, count }, count))
+    }
+
+    /// The same for steps that are about one entry, which may be another than in the earlier steps.
+    fn moved(&self, wanted: &[Step]) -> Option<(Item, usize)> {
+        let places = self.alike.get(&Shape::from(wanted.first()?))?;
+        let said = wanted.iter().take(TRIES).find(|step| matches!(step, Step::Said { .. }))?;
+        let is_same = |step: &Step, wanted: &Step| moved(step, said) == *wanted;
+        let (from, count) = self.longest(places, wanted, is_same)?;
+        Some((Item::Moved { from, count, said: said.clone() }, count))
+    }
+
+    /// From which of these places on most steps are as wanted, and how many.
+    fn longest(
+        &self,
+        places: &[usize],
+        wanted: &[Step],
+        is_same: impl Fn(&Step, &Step) -> bool,
+    ) -> Option<(usize, usize)> {
+        let count = |from: usize| {
+            let steps = self.steps.get(from..).unwrap_or_default();
+            steps.iter().zip(wanted).take_while(|(step, wanted)| is_same(step, wanted)).count()
+        };
+        // The first of those that are equally long: it has the shortest number.
+        places.iter().rev().map(|place| (*place, count(*place))).max_by_key(|(_, count)| *count)
+    }
+}
+
+impl Recipe {
+    /// As JSON. What is among the earlier steps too is referred to; without any the recipe stands alone.
+    pub(in crate::driver) fn to_json(&self, earlier: Option<&[&Step]>) -> Option<Json> {
+        if self.0.len() > STEPS_MAX {
+            return None;
+        }
+        let form = if earlier.is_some() { WITH_EARLIER } else { ALONE };
+        let mut known = Earlier::default();
+        earlier.unwrap_or_default().iter().for_each(|step| known.add(step));
+        let mut list = vec![Value::from(form)];
+        let mut line = String::new();
+        let mut wanted = self.0.as_slice();
+        while let Some(first) = wanted.first() {
+            let (item, count) = known.find(wanted).unwrap_or((Item::Step(first.clone()), 1));
+            let (done, rest) = wanted.split_at_checked(count)?;
+            if let Item::Step(Step::Words(words)) = &item {
+                list.extend(end_line(&mut line));
+                list.push(Value::from(&**words));
+            } else {
+                line.push_str(if line.is_empty() { "" } else { " " });
+                line.push_str(&item.to_string());
+            }
+            done.iter().for_each(|step| known.add(step));
+            wanted = rest;
+        }
+        list.extend(end_line(&mut line));
+        Json::parse(&Value::from(list).to_string()).ok()
+    }
+
+    /// Reads what [`Self::to_json`] wrote.
+    pub(in crate::driver) fn read(json: &Json, earlier: &[&Step]) -> Result<Self, RecipeError> {
+        let list: Vec<Value> =
+            serde_json::from_str(json.as_str()).map_err(|_| RecipeError("it is not a list"))?;
+        let (form, parts) = list.split_first().ok_or(RecipeError("it is empty"))?;
+        let earlier = match form.as_u64() {
+            Some(ALONE) => &[],
+            Some(WITH_EARLIER) => earlier,
+            Some(0 | 1) => {
+                return Err(RecipeError("an unreleased version wrote it in another form"));
+            }
+            _ => return Err(RecipeError("a later version wrote it; update this program")),
+        };
+        let unknown = || RecipeError("it has an unknown step");
+        let mut steps = Vec::new();
+        for part in parts {
+            match part {
+                Value::String(words) => steps.push(Step::Words(words.as_str().into())),
+                Value::Array(line) => {
+                    let [Value::String(line)] = line.as_slice() else { return Err(unknown()) };
+                    for item in line.split(' ') {
+                        let item = Item::parse(item).ok_or_else(unknown)?;
+                        let these = item.unfold(earlier, &steps)?;
+                        steps.extend(these);
+                    }
+                }
+                _ => return Err(unknown()),
+            }
+        }
+        Ok(Self(steps))
+    }
+
+    /// Whether it stands alone.
+    pub(in crate::driver) fn is_alone(json: &Json) -> bool {
+        json.as_str().starts_with("[2")
+    }
+}
+
+/// What stands between two words of a recipe.
+fn end_line(line: &mut String) -> Option<Value> {
+    (!line.is_empty()).then(|| json!([std::mem::take(line)]))
+}
