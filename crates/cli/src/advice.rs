@@ -13,6 +13,24 @@ pub(crate) fn same_place(team: &TeamFileArg, store: &StoreArg) -> String {
     flags + &same_store(store)
 }
 
+/// The flags that select the same team and store, for an error that is printed later.
+#[derive(Debug, Default)]
+pub(crate) struct SamePlace {
+    /// The flags of both.
+    pub(crate) team_and_store: String,
+    /// The flag of the store alone.
+    pub(crate) store: String,
+}
+
+impl SamePlace {
+    /// What was typed. Not every command takes a team.
+    pub(crate) fn of(team: Option<&TeamFileArg>, store: &StoreArg) -> Self {
+        let store_alone = same_store(store);
+        let both = team.map(|team| same_place(team, store));
+        Self { team_and_store: both.unwrap_or_else(|| store_alone.clone()), store: store_alone }
+    }
+}
+
 /// The flag that leads to the same store.
 pub(crate) fn same_store(store: &StoreArg) -> String {
     let is_set = |store: &str| std::env::var("TERTULIA_STORE").is_ok_and(|set| set == store);

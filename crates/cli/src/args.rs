@@ -84,8 +84,8 @@ pub(crate) struct StoreArg {
 /// Prints the prompt, byte for byte. With --explain it prints a table instead: how large each section
 /// is, which messages are in the prompt, which are not, and why. With --member it is what that member
 /// of the team would be sent now. With --turn it is what an agent was sent at that turn, checked against
-/// the hash that was stored then. Where the system text travels apart, it comes first; --part prints one
-/// of the two alone.
+/// the hash that was stored then. With --member or --turn, a system text that is sent separately comes
+/// first; --part prints one of the two alone.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("conversation").required(true).multiple(true)
     .args(["session", "snapshot", "member", "turn"])))]
@@ -121,10 +121,10 @@ pub(crate) struct ContextArgs {
     /// and 5 with --snapshot
     #[arg(long, value_name = "N", value_parser = whole_number, allow_hyphen_values = true)]
     pub(crate) window: Option<usize>,
-    /// How many bytes the prompt may have, such as 65536 or 64KiB
-    #[arg(long, value_name = "BYTES", value_parser = byte_count, allow_hyphen_values = true,
-        default_value_t = tertulia_context::DEFAULT_MAX_BYTES)]
-    pub(crate) budget: u64,
+    /// How many bytes the prompt may have, such as 65536 or 64KiB; default: with --session what a
+    /// member of that type may have (claude 360000, codex 489600), else 786432
+    #[arg(long, value_name = "BYTES", value_parser = byte_count, allow_hyphen_values = true)]
+    pub(crate) budget: Option<u64>,
     /// What happens to spaces around markers: keep code as it is, or fold whitespace
     #[arg(long, value_name = "MODE", default_value = "preserve")]
     pub(crate) whitespace: WhitespaceArg,
@@ -271,7 +271,7 @@ pub(crate) struct LineLimit {
 /// A part of what an agent is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PromptPart {
-    /// The system text, where it travels apart
+    /// The system text, if it is sent separately
     System,
     /// The prompt
     Prompt,

@@ -26,7 +26,7 @@ pub(crate) fn nobody_called(
     folder: &Path,
 ) -> Option<String> {
     let name = stranger(driver.machine().table(), text, folder)?;
-    let told = format!("nobody at the table is called {}", excerpt(name, NAME_COLUMNS));
+    let told = format!("nobody in the team is called {}", excerpt(name, NAME_COLUMNS));
     let names = addressees(driver, said).join(", ");
     Some(if names.is_empty() { told } else { format!("{told}; it goes to {names}") })
 }

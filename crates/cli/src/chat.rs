@@ -37,15 +37,16 @@ use crate::error::CliError;
 use crate::lines::{LINE_BYTES_MAX, Lines};
 use crate::names::short_session;
 use crate::open_table::OpenTable;
+use crate::unfinished::unfinished_turn;
 use act::Place;
 use editor::Editor;
 use engine::{Opening, Table};
-use history::History;
 use interactive::{State, TerminalChat};
 use plain::PlainChat;
 use screen::Screen;
 
 pub(crate) use engine::{Heard, Voice, without_bell};
+pub(crate) use history::History;
 pub(crate) use screen::size as screen_size;
 pub(crate) use style::{Line, Look};
 pub(crate) use teller::{PENDING_ROWS, Teller};
@@ -124,6 +125,11 @@ impl Room {
         &self.team
     }
 
+    /// The project that the team works in.
+    fn project(&self) -> &str {
+        self.team.project.as_deref().unwrap_or_default()
+    }
+
     /// What commands need.
     fn place<'p>(&'p self, voice: &'p Voice) -> Place<'p> {
         let (store, team, file, folder) = (&self.store, &self.team, &self.file, &self.folder);
@@ -155,7 +161,7 @@ impl Room {
         let mut opening = Opening { voice, is_asked: false };
         let table = open(&mut opening)?;
         let Opening { voice, is_asked } = opening;
-        let history = History::in_folder(self.home.clone());
+        let history = History::in_folder(self.home.clone(), self.project());
         let lines = self.greeting(&table, is_asked, &mut teller);
         let state = State::new(Editor::new(history.load()), lines);
         let new = table.is_new.then(|| table.driver.session().clone());
@@ -172,8 +178,8 @@ impl Room {
             }
             None => return Ok(()),
         };
-        // With standard output gone there is nobody left to tell.
-        let _ = writeln!(streams.stdout, "{farewell}");
+        // With standard error gone there is nobody left to tell.
+        let _ = writeln!(streams.notes(), "{farewell}");
         Ok(())
     }
 
@@ -247,11 +253,16 @@ impl Room {
         let session = short_session(driver.session());
         let text = format!("session {session} · {names}{you} · /help");
         let mut lines = teller.fitted(&[Line::of(&text, Look::Dim)]);
+        if let Some(other) = driver.project().filter(|_| driver.is_elsewhere()) {
+            let text = format!("This session belongs to another project: {other}");
+            lines.extend(teller.fitted(&[Line::of(&text, Look::Dim)]));
+        }
         if !is_new {
             lines.extend(teller.recap(driver.entries(), RECAP));
             // A turn that was cut off just now is asked about.
-            if !is_asked {
-                lines.extend(teller.unfinished(driver.entries()));
+            let unfinished = unfinished_turn(driver.entries(), driver.team());
+            if let Some((_, turn)) = unfinished.filter(|_| !is_asked) {
+                lines.extend(teller.unfinished(turn));
             }
         }
         if !differences.is_empty() {

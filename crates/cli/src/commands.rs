@@ -19,16 +19,19 @@ mod tokens;
 mod why;
 
 use crate::Streams;
+use crate::advice::SamePlace;
 use crate::args::Command;
 use crate::error::CliError;
 
 pub(crate) use context::of_house;
 pub(crate) use run::write_wrong_usage;
-pub(crate) use sessions::NewFile;
+pub(crate) use sessions::ExportFile;
+pub(crate) use why::story;
 
 /// Runs a command.
 pub(crate) fn run(command: Command, streams: &mut Streams<'_>) -> Result<(), CliError> {
-    match command {
+    let place = place_of(&command);
+    let ended = match command {
         Command::Init(args) => init::run(&args, streams),
         Command::Chat(args) => chat::run(&args, streams),
         Command::Run(args) => run::run(&args, streams),
@@ -44,5 +47,20 @@ pub(crate) fn run(command: Command, streams: &mut Streams<'_>) -> Result<(), Cli
         Command::Doctor(args) => doctor::run(&args, streams),
         Command::Completions(args) => completions::completions(&args, streams),
         Command::Man(args) => completions::man(&args, streams),
+    };
+    ended.map_err(|error| error.at(&place))
+}
+
+/// What leads to the same team and store as a command.
+fn place_of(command: &Command) -> SamePlace {
+    match command {
+        Command::Chat(args) => SamePlace::of(Some(&args.team.file), &args.store),
+        Command::Run(args) => run::place_of(args),
+        Command::Why(args) => SamePlace::of(Some(&args.team), &args.store),
+        Command::Replay(args) => SamePlace::of(Some(&args.team), &args.store),
+        Command::Context(args) => SamePlace::of(Some(&args.team), &args.store),
+        Command::Build(args) => SamePlace::of(None, &args.store),
+        Command::Sessions(args) => SamePlace::of(None, &args.store),
+        _ => SamePlace::default(),
     }
 }

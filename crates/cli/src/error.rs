@@ -8,9 +8,10 @@ use tertulia_context::SnapshotError;
 use tertulia_session::json::SyntaxError;
 use tertulia_session::record;
 use tertulia_store::{InvalidStoreUrl, Problem, SessionId, StoreError};
-use tertulia_team::file::{FileErrors, TrustError};
+use tertulia_team::file::{FileErrors, SettingsError, TrustError};
 use tertulia_team::{DriveError, PromptLost, SpeakerError, TeamError, UnknownMember};
 
+use crate::advice::SamePlace;
 use crate::lines;
 use crate::model_context::BuildError;
 use crate::names::short;
@@ -55,10 +56,14 @@ pub(crate) enum CliError {
     Empty { path: PathBuf },
     /// A document is larger than a line may be.
     #[error(
-        "{} is no log, and as one JSON value longer than {bytes_max} bytes; raise --max-line-bytes",
+        "{} is not a log, and is too long for a snapshot ({bytes_max} bytes at most); raise \
+         --max-line-bytes",
         .path.display()
     )]
     TooLarge { path: PathBuf, bytes_max: u64 },
+    /// A text that does not fit into memory.
+    #[error("{} is longer than {} MiB; name a shorter file", .path.display(), .bytes_max / 1024 / 1024)]
+    TextTooLarge { path: PathBuf, bytes_max: u64 },
     /// A folder, a pipe or a device where a file is needed.
     #[error("{} is not a file; name a file", .path.display())]
     NotAFile { path: PathBuf },
@@ -94,11 +99,19 @@ pub(crate) enum CliError {
     )]
     HomeUnusable { folder: PathBuf, variable: &'static str, why: String },
     /// There is no store yet.
-    #[error("there are no sessions yet at {place}; `tertulia chat` starts one")]
-    NoSessions { place: String },
+    #[error("there are no sessions yet at {place}; `tertulia chat{flags}` starts one")]
+    NoSessions { place: String, flags: String },
+    /// The settings of the project cannot be trusted.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// All sessions belong to other projects.
+    #[error(
+        "no session belongs to {project}; `tertulia sessions list --all{flags}` shows those of other projects"
+    )]
+    NoSessionsHere { project: String, flags: String },
     /// No session has this id, nor begins with it.
-    #[error("there is no session {given}; {}", nearest_hint(.nearest.as_deref()))]
-    UnknownSession { given: String, nearest: Option<String> },
+    #[error("there is no session {given}; {}", nearest_hint(.nearest.as_deref(), .flags))]
+    UnknownSession { given: String, nearest: Option<String>, flags: String },
     /// No session of this name to resume.
     #[error(
         "there is no session {given}; {}`--new {given}` creates it",
@@ -108,6 +121,9 @@ pub(crate) enum CliError {
     /// The session that is to be created exists.
     #[error("session {id} already exists; resume it with `--session {id}`, or use another name")]
     SessionTaken { id: SessionId },
+    /// A session is to be called what means the newest one.
+    #[error("{given} means the newest session; use another name")]
+    NameOfLatest { given: String },
     /// A session that another program has open.
     #[error("session {id} is open in another process; close it or wait, then try again")]
     OpenElsewhere { id: SessionId },
@@ -123,9 +139,18 @@ pub(crate) enum CliError {
          nothing was copied"
     )]
     RestoredTwice { session: SessionId },
+    /// A name that is not the whole ID, where nobody is asked.
+    #[error(
+        "--yes requires the full ID; {given} is not one{}",
+        .id.as_ref().map(|id| format!("; did you mean {id}?")).unwrap_or_default()
+    )]
+    NotFullId { given: String, id: Option<String> },
     /// The person said no.
     #[error("nothing was deleted")]
     NotDeleted,
+    /// The person said no.
+    #[error("nothing was redacted")]
+    NotRedacted,
     /// The team file says what it must not.
     #[error("{0}")]
     TeamFile(#[from] FileErrors),
@@ -168,15 +193,30 @@ pub(crate) enum CliError {
     #[error("{0}")]
     Drive(#[from] DriveError),
     /// There is no table to go on with.
-    #[error(
-        "there is no session of {folder} to continue at {place}; `tertulia chat` starts one{elsewhere}"
-    )]
-    NoTable { place: String, folder: String, elsewhere: String },
+    #[error("{}", no_table(.folder, .place, .elsewhere.as_deref(), .flags))]
+    NoTable { place: String, folder: String, elsewhere: Option<String>, flags: String },
     /// No entry has this id, nor begins with it.
-    #[error("there is no entry {given} {}", entries_hint(.nearest.as_deref(), .session.as_ref()))]
-    UnknownEntry { given: String, nearest: Option<String>, session: Option<SessionId> },
+    #[error(
+        "there is no entry {given} {}",
+        entries_hint(.nearest.as_deref(), .session.as_ref(), .flags)
+    )]
+    UnknownEntry {
+        given: String,
+        nearest: Option<String>,
+        session: Option<SessionId>,
+        flags: String,
+    },
+    /// A prefix that is too short for what cannot be undone.
+    #[error("redact needs at least four digits of the entry's ID; {given} has {digits}")]
+    TooFewDigits { given: String, digits: usize },
+    /// An entry that the current branch does not have.
+    #[error(
+        "{entry} is on another branch of session {session}; \
+         `tertulia sessions show {session} --branch {entry}` shows that branch"
+    )]
+    OtherBranch { entry: tertulia_session::EntryId, session: SessionId },
     /// An entry that is no turn.
-    #[error("{given} is no turn; `{why}` names the turns it led to")]
+    #[error("{given} is not a turn; `{why}` lists the turns it led to")]
     NoTurn { given: String, why: String },
     /// A decision of the log is not what would be decided now; each was told already.
     #[error("{0}")]
@@ -223,11 +263,27 @@ impl CliError {
     /// The same error, where it is known in which session something was looked for.
     pub(crate) fn in_session(self, id: &SessionId) -> Self {
         match self {
-            Self::UnknownEntry { given, nearest, .. } => {
-                Self::UnknownEntry { given, nearest, session: Some(id.clone()) }
+            Self::UnknownEntry { given, nearest, flags, .. } => {
+                Self::UnknownEntry { given, nearest, session: Some(id.clone()), flags }
             }
             other => other,
         }
+    }
+
+    /// The same error, where it is known what leads to the same team and store: what it suggests goes there.
+    pub(crate) fn at(mut self, place: &SamePlace) -> Self {
+        match &mut self {
+            Self::NoSessions { flags, .. } | Self::NoTable { flags, .. } => {
+                flags.clone_from(&place.team_and_store);
+            }
+            Self::UnknownSession { flags, .. }
+            | Self::UnknownEntry { flags, .. }
+            | Self::NoSessionsHere { flags, .. } => {
+                flags.clone_from(&place.store);
+            }
+            _ => {}
+        }
+        self
     }
 
     /// Tells the person and gives the exit code.
@@ -243,7 +299,7 @@ impl CliError {
     fn shown(&self) -> String {
         let text = self.to_string();
         match self {
-            Self::UnknownSession { .. } | Self::AmbiguousId { .. } => text,
+            Self::UnknownSession { .. } | Self::AmbiguousId { .. } | Self::NotFullId { .. } => text,
             _ => short(&text),
         }
     }
@@ -255,11 +311,13 @@ impl CliError {
             Self::Usage(_)
             | Self::StoreUrl(_)
             | Self::Untrusted(_)
+            | Self::Settings(_)
             | Self::TeamFile(_)
             | Self::NoTeamFile { .. }
             | Self::Team { .. }
             | Self::NothingToResume { .. }
             | Self::SessionTaken { .. }
+            | Self::NameOfLatest { .. }
             | Self::UnknownMember { .. }
             | Self::NoPrompt { .. }
             | Self::OwnAnswer { .. }
@@ -274,18 +332,32 @@ impl CliError {
     }
 }
 
-fn nearest_hint(nearest: Option<&str>) -> String {
+fn nearest_hint(nearest: Option<&str>, flags: &str) -> String {
     match nearest {
         Some(nearest) => format!("did you mean {nearest}?"),
-        None => "`tertulia sessions list` shows all".to_owned(),
+        None => format!("`tertulia sessions list --all{flags}` shows all"),
     }
 }
 
-fn entries_hint(nearest: Option<&str>, session: Option<&SessionId>) -> String {
+/// Another folder's session is named as every command takes it.
+fn no_table(folder: &str, place: &str, elsewhere: Option<&str>, flags: &str) -> String {
+    match elsewhere {
+        Some(newest) => {
+            format!("there is no session of {folder} in {place}; the newest one is {newest}")
+        }
+        None => format!(
+            "there is no session of {folder} to continue at {place}; `tertulia chat{flags}` starts one"
+        ),
+    }
+}
+
+fn entries_hint(nearest: Option<&str>, session: Option<&SessionId>, flags: &str) -> String {
     let place = session.map_or("this session".to_owned(), |id| format!("session {id}"));
     match (nearest, session) {
         (Some(nearest), _) => format!("in {place}; did you mean {nearest}?"),
-        (None, Some(id)) => format!("in {place}; `tertulia sessions show {id}` lists them"),
+        (None, Some(id)) => {
+            format!("in {place}; `tertulia sessions show {id} --all{flags}` lists them")
+        }
         (None, None) => format!("in {place}"),
     }
 }

@@ -24,7 +24,6 @@ mod model_context;
 mod names;
 mod open_table;
 mod progress;
-mod project_settings;
 pub mod rpc;
 mod session_file;
 mod session_record;
@@ -35,6 +34,7 @@ mod stored_log;
 mod team_place;
 mod terminal;
 mod trust_question;
+mod unfinished;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, Write};
@@ -162,8 +162,9 @@ fn complete(shell: &OsStr, arguments: Vec<OsString>, streams: &mut Streams<'_>) 
 fn tell_usage(usage: &clap::Error, wants_events: bool, streams: &mut Streams<'_>) -> ExitCode {
     let text = usage.render();
     if usage.use_stderr() {
-        // With standard error gone there is nobody left to tell.
-        let _ = write!(streams.stderr, "{}", text.ansi());
+        // What was typed is repeated, and may hold anything, also colours: so there are none at all. With
+        // standard error gone there is nobody left to tell.
+        let _ = write!(streams.stderr, "{}", terminal::visible(&text.to_string()));
         if wants_events {
             // What is wrong, without how it is used.
             let text = text.to_string();

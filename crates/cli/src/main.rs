@@ -10,8 +10,13 @@ use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
 use tertulia_cli::{Streams, Zone, main_with, wants_colour};
+use tertulia_team::supervisor_main;
 
 fn main() -> ExitCode {
+    // First of all: this process may have been started to supervise a turn, and nothing else.
+    if let Some(code) = supervisor_main() {
+        return code;
+    }
     let arguments: Vec<_> = std::env::args_os().collect();
     if let Some(wanted) = wants_colour(&arguments, |name| std::env::var_os(name)) {
         let choice = if wanted { ColorChoice::Always } else { ColorChoice::Never };

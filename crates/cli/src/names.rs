@@ -5,8 +5,13 @@ mod entries;
 mod sessions;
 mod short;
 
-pub(crate) use entries::{find_entry, find_stored_entry, newest_message, turn_of};
-pub(crate) use sessions::{Latest, exact_session, find_session, is_latest, unknown_session};
+pub(crate) use entries::{
+    find_entry, find_stored_entry, newest_message, own_newest_message, turn_of,
+};
+pub(crate) use sessions::{
+    Latest, elsewhere, exact_session, find_session, find_session_or_latest, is_latest,
+    new_session_id, refuse_latest,
+};
 pub(crate) use short::{short, short_session};
 
 /// How many matches are listed where a name is ambiguous.

@@ -1,14 +1,16 @@
 //! Opens the table for `run` and `chat`: a session is begun, or one that is there is gone on with.
 
 use tertulia_session::{Entry, EntryKind, SpeakerType};
-use tertulia_store::{ListFilter, Range, SessionId, SessionStore, StoreError};
+use tertulia_store::{
+    ListFilter, ProjectScope, Range, SessionId, SessionInfo, SessionStore, StoreError,
+};
 use tertulia_team::{
     Audience, Difference, DriveError, Driver, Opened, Team, Undecided, reached_nobody, table_folder,
 };
 
 use crate::args::SessionArg;
 use crate::error::CliError;
-use crate::names::{Latest, find_session, is_latest};
+use crate::names::{Latest, find_session, is_latest, new_session_id};
 use crate::store_place::StorePlace;
 
 /// So many of the sessions that changed last are looked at for a table.
@@ -28,18 +30,18 @@ pub(crate) struct OpenTable {
     pub(crate) undecided: Option<Undecided>,
 }
 
-/// Opens the session that is meant, or begins one. `attended`: somebody can be asked for permissions.
+/// Opens the session that [`resumed`] found, or begins one. `attended`: somebody can be asked for permissions.
 pub(crate) fn open(
     arg: &SessionArg,
+    found: Option<&SessionId>,
     store: &SessionStore,
     team: Team,
-    folder: &str,
     attended: bool,
     audience: &mut dyn Audience,
 ) -> Result<OpenTable, CliError> {
-    if let Some(id) = resumed(arg, store, folder)? {
+    if let Some(id) = found {
         let Opened { driver, differences, undecided } =
-            Driver::reopen(store, &id, team, attended, audience)?;
+            Driver::reopen(store, id, team, attended, audience)?;
         return Ok(OpenTable { driver, is_new: false, differences, undecided });
     }
     let driver = match Driver::begin(store, new_id(arg)?, team, attended) {
@@ -74,7 +76,7 @@ pub(crate) fn resumed(
 ) -> Result<Option<SessionId>, CliError> {
     match &arg.session {
         Some(given) => match find_session(store, given, Latest::OfFolder(folder)) {
-            Err(CliError::UnknownSession { given, nearest }) if may_be_created(arg) => {
+            Err(CliError::UnknownSession { given, nearest, .. }) if may_be_created(arg) => {
                 Err(CliError::NothingToResume { given, nearest })
             }
             found => found.map(Some),
@@ -86,8 +88,7 @@ pub(crate) fn resumed(
 
 /// The id that a new session is to have; none for one that the store makes.
 pub(crate) fn new_id(arg: &SessionArg) -> Result<Option<SessionId>, CliError> {
-    let id = arg.new.as_deref().map(SessionId::parse).transpose();
-    Ok(id.map_err(StoreError::from)?)
+    arg.new.as_deref().map(new_session_id).transpose()
 }
 
 /// Whether `--new` with the same name would do instead.
@@ -95,26 +96,54 @@ fn may_be_created(arg: &SessionArg) -> bool {
     arg.session.as_deref().is_some_and(|given| SessionId::parse(given).is_ok())
 }
 
-/// The session of the table of this folder that changed last.
+/// The session of this project that changed last and in which a team worked. One that belongs to no project
+/// yet counts if its log names the folder.
 pub(crate) fn newest_table(store: &SessionStore, folder: &str) -> Result<SessionId, CliError> {
-    let filter = ListFilter { limit: Some(SESSIONS_LOOKED_AT), ..ListFilter::default() };
-    let mut elsewhere = None;
-    for info in store.list(&filter)? {
+    let own = list(store, ProjectScope::Of(folder.to_owned()))?;
+    let mut found = None;
+    for info in own {
         // One that cannot be read is not what is meant, and no reason to find nothing.
-        match look_at(store, &info.id).unwrap_or(Seen::Other) {
-            Seen::Table(Some(there)) if *there == *folder => return Ok(info.id),
-            Seen::Table(there) => {
-                elsewhere.get_or_insert((info.id, there));
-            }
-            Seen::Other => {}
+        if let Seen::Table(_) = look_at(store, &info.id).unwrap_or(Seen::Other) {
+            found = Some(info);
+            break;
         }
     }
-    let elsewhere = elsewhere.map(|(session, there)| {
-        let there = there.map(|there| format!(" in {there}")).unwrap_or_default();
-        format!("; the newest one{there} is --session {session}")
-    });
+    for info in list(store, ProjectScope::Unassigned)? {
+        if found.as_ref().is_some_and(|found| found.updated_at.millis() >= info.updated_at.millis())
+        {
+            break;
+        }
+        match look_at(store, &info.id).unwrap_or(Seen::Other) {
+            Seen::Table(Some(there)) if *there == *folder => found = Some(info),
+            _ => {}
+        }
+    }
+    match found {
+        Some(info) => Ok(info.id),
+        None => Err(no_table(store, folder)?),
+    }
+}
+
+fn list(store: &SessionStore, project: ProjectScope) -> Result<Vec<SessionInfo>, CliError> {
+    let filter = ListFilter { limit: Some(SESSIONS_LOOKED_AT), project, ..ListFilter::default() };
+    Ok(store.list(&filter)?)
+}
+
+/// There is nothing to continue here; there may be elsewhere.
+fn no_table(store: &SessionStore, folder: &str) -> Result<CliError, CliError> {
+    let mut elsewhere = None;
+    for info in list(store, ProjectScope::All)? {
+        if let Seen::Table(noted) = look_at(store, &info.id).unwrap_or(Seen::Other) {
+            let there = info.project.or(noted.map(String::from));
+            elsewhere = Some(match there {
+                Some(there) => format!("{}, in {there}", info.id),
+                None => info.id.to_string(),
+            });
+            break;
+        }
+    }
     let (place, folder) = (store.place(), folder.to_owned());
-    Err(CliError::NoTable { place, folder, elsewhere: elsewhere.unwrap_or_default() })
+    Ok(CliError::NoTable { place, folder, elsewhere, flags: String::new() })
 }
 
 /// What a session is.

@@ -18,6 +18,8 @@ pub(crate) struct SessionRecord<'a> {
     head: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<&'a str>,
 }
 
 impl<'a> SessionRecord<'a> {
@@ -30,6 +32,7 @@ impl<'a> SessionRecord<'a> {
             tail_entry_id: info.tail.as_ref().map(EntryId::as_str),
             head: info.head.to_string(),
             title: info.title.as_deref(),
+            project: info.project.as_deref(),
         }
     }
 }

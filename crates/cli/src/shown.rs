@@ -133,9 +133,10 @@ mod tests {
         let shown = shown();
         assert_eq!(["max", "near", "gone"].map(|name| shown.name(name)), ["Max", "near", "gone"]);
         let why = Why::PairLoop { pair: ["max".into(), "far".into()], turns: 4 };
-        assert!(shown.why(&why).starts_with("Max and far took 4 turns"));
+        assert!(shown.why(&why).starts_with("Max and far have taken 4 turns"));
         let turn = tertulia_session::EntryId::from("t1");
-        let note = Note::Failed { turn, member: "max".into(), class: "crash".into() };
+        let note =
+            Note::Failed { turn, member: "max".into(), class: "crash".into(), is_paused: false };
         assert!(shown.note(&note).starts_with("Max could not answer in turn t1"));
     }
 

@@ -63,12 +63,18 @@ impl StorePlace {
 
     /// The store, for whoever asks for a session that must be there.
     pub(crate) fn need(&self) -> Result<SessionStore, CliError> {
-        self.open_existing()?.ok_or_else(|| CliError::NoSessions { place: self.url.to_string() })
+        let none = || CliError::NoSessions { place: self.url.to_string(), flags: String::new() };
+        self.open_existing()?.ok_or_else(none)
     }
 
     /// Whether it is a file of this machine.
     pub(crate) fn is_file(&self) -> bool {
         matches!(self.url, StoreUrl::Sqlite(_))
+    }
+
+    /// Whether it is a server.
+    pub(crate) fn is_server(&self) -> bool {
+        matches!(self.url, StoreUrl::Postgres(_))
     }
 
     /// Whether all of it is gone when this program ends.
@@ -82,7 +88,7 @@ impl StorePlace {
         let (Ok(file), Ok(path)) = (file.canonicalize(), path.canonicalize()) else {
             return false;
         };
-        ["", "-wal", "-shm"].iter().any(|ending| {
+        ["", "-wal", "-shm", "-reserve"].iter().any(|ending| {
             let mut one = file.as_os_str().to_owned();
             one.push(ending);
             path.as_os_str() == one

@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 
 use tertulia_team::Team;
 use tertulia_team::file::{
-    self, ContentHash, Found, Opened, Origin, Places, TeamFile, Trust, TrustError, TrustReason,
-    Trusted,
+    self, ContentHash, FileErrors, Found, Opened, Origin, Places, Settings, TeamFile, Trust,
+    TrustReason, Trusted, WorkPlace,
 };
 
 use crate::Streams;
 use crate::args::{TeamArg, TeamFileArg};
 use crate::error::CliError;
-use crate::project_settings;
 use crate::store_place;
 use crate::terminal::visible;
 use crate::trust_question;
@@ -43,24 +42,35 @@ impl TeamPlace {
     /// The team for a command that lets agents answer: its file must be trusted if it wants anything.
     pub(crate) fn trusted(arg: &TeamArg, streams: &mut Streams<'_>) -> Result<Self, CliError> {
         let Some(found) = find(&arg.file)? else { return Self::house() };
-        let opened = file::open(&found.path)?;
+        let opened = open(&found)?;
         allow(arg, &found, &opened, streams)?;
-        allow_folder(arg, &found, &opened, streams)?;
         Self::of(found.origin, opened, streams)
     }
 
     /// The team for a command that only reads. Nothing is started, so nothing has to be trusted.
     pub(crate) fn read(arg: &TeamFileArg, streams: &mut Streams<'_>) -> Result<Self, CliError> {
         let Some(found) = find(arg)? else { return Self::house() };
-        let opened = file::open(&found.path)?;
+        let mut opened = open(&found)?;
+        // What cannot be told is not trusted.
+        let is_trusted =
+            !matches!(standing(found.origin, &opened), Err(_) | Ok(Standing::Untrusted(_)));
+        if !is_trusted {
+            let (team, left_out) = opened.team.without_outside_files();
+            opened.team = team;
+            for path in left_out {
+                let line = format!("{path} is not read: the team file is not trusted yet");
+                let _ = writeln!(streams.notes(), "tertulia: {}", visible(&line));
+            }
+        }
         Self::of(found.origin, opened, streams)
     }
 
     /// The folder that a team belongs to, as [`Self::read`] gives it, without reading who is in it.
     pub(crate) fn folder(arg: &TeamFileArg) -> Result<String, CliError> {
         let found = find(arg)?.filter(|found| found.origin == Origin::Project);
-        Ok(match found {
-            Some(found) => shown(&file::open(&found.path)?.folder),
+        let path = found.map(|found| std::fs::canonicalize(&found.path).unwrap_or(found.path));
+        Ok(match path.as_deref().and_then(Path::parent) {
+            Some(folder) => shown(folder),
             None => shown(project(&working_folder()?)),
         })
     }
@@ -70,7 +80,8 @@ impl TeamPlace {
         let base = working_folder()?;
         let file = TeamFile::house();
         let team = make(&file, &base, &base, &base)?;
-        Ok(Self { team, file, folder: shown(project(&base)) })
+        let folder = shown(project(&base));
+        Ok(Self { team: team.in_project(&folder), file, folder })
     }
 
     fn of(origin: Origin, opened: Opened, streams: &mut Streams<'_>) -> Result<Self, CliError> {
@@ -85,8 +96,15 @@ impl TeamPlace {
             Origin::Project => shown(&base),
             Origin::Flag | Origin::Variable | Origin::User => shown(project(&working_folder()?)),
         };
-        Ok(Self { team, file, folder })
+        Ok(Self { team: team.in_project(&folder), file, folder })
     }
+}
+
+/// The project that a command without a team works for, as [`TeamPlace::folder`] gives it. A team file that
+/// a variable names and that is missing changes nothing here.
+pub(crate) fn project_here() -> String {
+    let nowhere = || working_folder().map(|folder| shown(project(&folder))).unwrap_or_default();
+    TeamPlace::folder(&TeamFileArg { team: None }).unwrap_or_else(|_| nowhere())
 }
 
 /// Where agents without a `cwd` work: in the folder of a team file of the project, else where the command
@@ -137,6 +155,14 @@ pub(crate) fn find(arg: &TeamFileArg) -> Result<Option<Found>, CliError> {
     }
 }
 
+/// Reads a team file that was found. The person's own may be a link to wherever they keep it.
+pub(crate) fn open(found: &Found) -> Result<Opened, FileErrors> {
+    match found.origin {
+        Origin::User => file::open(&found.path),
+        Origin::Flag | Origin::Variable | Origin::Project => file::open_inside(&found.path),
+    }
+}
+
 fn is_missing(path: &Path) -> bool {
     path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
@@ -178,83 +204,125 @@ pub(crate) fn standing(origin: Origin, opened: &Opened) -> Result<Standing, CliE
     }
 }
 
-/// Goes on if the file is trusted, or becomes so now.
+/// Settings of a project that nobody has allowed yet with this content.
+pub(crate) struct UntrustedSettings {
+    /// The folder of the project.
+    pub(crate) folder: PathBuf,
+    /// The settings.
+    pub(crate) settings: Settings,
+    /// The members that obey them.
+    pub(crate) members: Vec<Box<str>>,
+}
+
+/// Goes on if the file and the settings of the project are trusted, or become so now: one question for both.
 fn allow(
     arg: &TeamArg,
     found: &Found,
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
-    let Standing::Untrusted(reasons) = standing(found.origin, opened)? else { return Ok(()) };
-    let before = store_place::in_home(Trust::open)?.seen(&opened.path);
-    let question = trust_question::of_file(&opened.path, &reasons, &opened.lines, before.as_ref());
-    agree(arg, &opened.path, opened.hash, question, "is trusted as it is now", streams)
-}
-
-/// The same for the folder that the agents of a file from elsewhere work in: whoever trusts the file has not
-/// seen the settings of this project, which the agents obey.
-fn allow_folder(
-    arg: &TeamArg,
-    found: &Found,
-    opened: &Opened,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
-    let work = work_folder(found.origin, &opened.folder)?;
-    let is_agent = |reason: &TrustReason| matches!(reason, TrustReason::Agent { .. });
-    let mut reasons = file::needs_trust(&opened.team);
-    reasons.retain(is_agent);
-    let settings = settings_for(&work);
-    let Some(path) = settings.filter(|_| work != opened.folder && !reasons.is_empty()) else {
-        return Ok(());
+    let file = match standing(found.origin, opened)? {
+        Standing::Untrusted(reasons) => Some(reasons),
+        Standing::Harmless | Standing::Trusted => None,
     };
-    // They change with every version of the project, as its other programs do.
-    let hash = ContentHash::of(b"whatever they say");
-    if store_place::in_home(Trust::open)?.is_trusted(&path, hash) {
+    let settings = untrusted_settings(found.origin, opened)?;
+    if file.is_none() && settings.is_none() {
         return Ok(());
     }
-    let question = trust_question::of_file(&path, &reasons, &[], None);
-    agree(arg, &path, hash, question, "is trusted from now on", streams)
-}
-
-/// Trusts it if the person wants that, and says so; an error if not.
-fn agree(
-    arg: &TeamArg,
-    path: &Path,
-    hash: ContentHash,
-    question: String,
-    told: &str,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
+    let list = store_place::in_home(Trust::open)?;
+    let key = list.hide_key();
+    let mut question = String::new();
+    if let Some(reasons) = &file {
+        let before = list.seen(&opened.path);
+        let lines = opened.lines(&key);
+        question.push_str(&trust_question::of_file(&opened.path, reasons, &lines, before.as_ref()));
+    }
+    if let Some(untrusted) = &settings {
+        let before = list.seen(&untrusted.folder);
+        question.push_str(&trust_question::of_settings(untrusted, &key, before.as_ref()));
+    }
     let is_agreed = arg.trust
         || streams.stdin_is_terminal
             && streams.agree(&format!("{question}Trust it as it is now? [y/N] "))?;
     if !is_agreed {
         return Err(CliError::Untrusted(question));
     }
-    trust(path, hash)?;
-    let line = format!("{} {told}", path.display());
-    let _ = writeln!(streams.notes(), "tertulia: {}", visible(&line));
+    if file.is_some() {
+        trust(&opened.path, opened.hash)?;
+        let line = format!("{} is trusted as it is now", opened.path.display());
+        tell_trusted(&line, streams);
+    }
+    if let Some(untrusted) = &settings {
+        trust_settings(untrusted)?;
+        let folder = untrusted.folder.display();
+        tell_trusted(
+            &format!("the settings for agents in {folder} are trusted as they are now"),
+            streams,
+        );
+    }
     Ok(())
 }
 
-/// The settings of the project that agents in this folder would obey.
-pub(crate) fn settings_for(folder: &Path) -> Option<PathBuf> {
-    project_settings::of_folder(folder, project(folder))
+fn tell_trusted(line: &str, streams: &mut Streams<'_>) {
+    let _ = writeln!(streams.notes(), "tertulia: {}", visible(line));
+}
+
+/// The settings of the project that the programs of a team would obey, if nobody has allowed them with this
+/// content. Whoever trusts a team file has not seen them, wherever the file comes from.
+pub(crate) fn untrusted_settings(
+    origin: Origin,
+    opened: &Opened,
+) -> Result<Option<UntrustedSettings>, CliError> {
+    let work = work_folder(origin, &opened.folder)?;
+    let starters = || opened.team.members.iter().filter(|member| member.starts_program());
+    let places: Vec<WorkPlace> = starters()
+        .map(|member| match member.cwd.as_deref() {
+            Some(cwd) => opened.folder.join(cwd),
+            None => work.clone(),
+        })
+        // A folder that is missing is told where the program would start.
+        .filter_map(|folder| folder.canonicalize().ok())
+        .map(|folder| WorkPlace { top: project(&folder).to_owned(), folder })
+        .collect();
+    let home = env::var_os("HOME").map(PathBuf::from);
+    let home = home.map(|home| home.canonicalize().unwrap_or(home));
+    let settings = Settings::read(&places, home.as_deref())?;
+    if settings.is_empty() {
+        return Ok(None);
+    }
+    let folder = work.canonicalize().unwrap_or(work);
+    let folder = project(&folder).to_owned();
+    let is_trusted = store_place::in_home(Trust::open)?.is_trusted(&folder, settings.hash());
+    let members = starters().map(|member| member.name.clone()).collect();
+    Ok((!is_trusted).then_some(UntrustedSettings { folder, settings, members }))
+}
+
+/// Trusts settings with this content from now on.
+fn trust_settings(untrusted: &UntrustedSettings) -> Result<(), CliError> {
+    let UntrustedSettings { folder, settings, .. } = untrusted;
+    store_place::in_home(|home| {
+        let mut list = Trust::open(home)?;
+        let lines = settings.lines(folder, &list.hide_key());
+        let seen = Trusted { reasons: settings.names(folder), lines };
+        // For the next question only: without it all is shown again. It comes first, so that whoever is
+        // interrupted does both again.
+        let _ = list.remember(folder, settings.hash(), &seen);
+        list.trust(folder, settings.hash())
+    })
 }
 
 /// Trusts a file with this content from now on.
 pub(crate) fn trust(path: &Path, hash: ContentHash) -> Result<(), CliError> {
-    let seen = file::open(path).ok().filter(|opened| opened.hash == hash).map(|opened| Trusted {
-        reasons: file::needs_trust(&opened.team).iter().map(ToString::to_string).collect(),
-        lines: opened.lines,
-    });
+    let opened = file::open(path).ok().filter(|opened| opened.hash == hash);
     store_place::in_home(|home| {
         let mut list = Trust::open(home)?;
-        list.trust(path, hash)?;
-        // For the next question only: without it all is shown again.
-        if let Some(seen) = seen {
+        // For the next question only: without it all is shown again. It comes first, so that whoever is
+        // interrupted does both again.
+        if let Some(opened) = opened {
+            let reasons = file::needs_trust(&opened.team).iter().map(ToString::to_string).collect();
+            let seen = Trusted { reasons, lines: opened.lines(&list.hide_key()) };
             let _ = list.remember(path, hash, &seen);
         }
-        Ok::<_, TrustError>(())
+        list.trust(path, hash)
     })
 }

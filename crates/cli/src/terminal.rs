@@ -2,6 +2,7 @@
 //! can move the cursor, set the title or write to the clipboard.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use unicode_width::UnicodeWidthChar;
 
@@ -49,13 +50,26 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// Controls, the marks that turn the direction of what follows, line breaks of another kind, and tags: words
-/// that nobody sees. What joins the parts of an emoji or chooses its look stays.
+/// How long something took.
+pub(crate) fn duration(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..60 => format!("{seconds}.{} s", time.subsec_millis() / 100),
+        seconds @ 60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        seconds => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// Controls, the marks that turn the direction of what follows, line breaks of another kind, and what has no
+/// width and can carry words that nobody sees: tags, joiners of words, variation selectors. What joins the parts
+/// of an emoji or letters, or chooses the look of an emoji, stays.
 fn is_hidden(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))
         || matches!(c,
-            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e0fff}')
 }
 
 fn sign(c: char) -> char {
@@ -90,7 +104,8 @@ mod tests {
     #[test]
     fn marks_that_nobody_sees_become_visible_and_emoji_stay_whole() {
         for c in
-            "\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}\u{202e}\u{2066}\u{e0001}\u{e0041}\u{e007f}"
+            "\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}\u{202e}\u{2066}\u{e0001}\u{e0041}\u{e007f}\
+             \u{ad}\u{200b}\u{2060}\u{2064}\u{feff}\u{fe00}\u{e0100}\u{e01ef}\u{34f}\u{115f}\u{180b}\u{3164}\u{ffa0}"
                 .chars()
         {
             assert_eq!(visible(&format!("a{c}b")), "a\u{fffd}b", "{c:?}");
@@ -117,6 +132,13 @@ mod tests {
             ["0", "999", "1,000", "786,432"],
             [0, 999, 1000, 786_432].map(grouped).each_ref().map(String::as_str)
         );
+    }
+
+    #[test]
+    fn a_time_has_one_form_and_is_exact_enough() {
+        let times = [40, 12_390, 59_999, 60_000, 125_300, 3_700_000];
+        let shown = times.map(|millis| duration(Duration::from_millis(millis)));
+        assert_eq!(shown, ["0.0 s", "12.3 s", "59.9 s", "1 min 0 s", "2 min 5 s", "1 h 1 min"]);
     }
 
     #[test]

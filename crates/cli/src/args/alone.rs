@@ -61,9 +61,19 @@ fn declared<A: Args>(name: &'static str) -> clap::Command {
 
 /// Whether these are arguments of a `run` whose events a program reads, however wrong the others are.
 pub(crate) fn wants_events(arguments: &[OsString]) -> bool {
-    let mut words = arguments.iter().skip(1);
-    let is_run = words.next().is_some_and(|word| word == "run");
-    is_run && words.take_while(|word| *word != "--").any(|word| word == "--json")
+    let mut words = arguments.iter().skip(1).map(|word| word.to_str().unwrap_or_default());
+    // The options of all commands may stand before the name.
+    let command = loop {
+        match words.next() {
+            Some("-q" | "--quiet") => {}
+            Some("--color") => {
+                words.next();
+            }
+            Some(word) if word.starts_with("--color=") => {}
+            other => break other,
+        }
+    };
+    command == Some("run") && words.take_while(|word| *word != "--").any(|word| word == "--json")
 }
 
 #[cfg(test)]
@@ -105,6 +115,29 @@ mod tests {
             assert_eq!(read, declared.to_string());
         }
         assert!(Cli::read(typed(&["tertulia"])).unwrap().command.is_none());
+    }
+
+    #[test]
+    fn events_are_wanted_wherever_the_options_of_all_commands_stand() {
+        let wants =
+            |text: &str| wants_events(&text.split(' ').map(OsString::from).collect::<Vec<_>>());
+        for text in [
+            "tertulia run --json --nope",
+            "tertulia -q run --json --nope",
+            "tertulia --quiet --color=never run hi --json",
+            "tertulia --color never -q run --json",
+        ] {
+            assert!(wants(text), "{text}");
+        }
+        for text in [
+            "tertulia",
+            "tertulia --color",
+            "tertulia -q why --json run",
+            "tertulia --color run --json",
+            "tertulia -q run -- --json",
+        ] {
+            assert!(!wants(text), "{text}");
+        }
     }
 
     #[test]

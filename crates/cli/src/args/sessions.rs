@@ -9,8 +9,8 @@ use super::{LineLimit, StoreArg, When};
 
 /// List, read, search, rename, branch, redact, move and check stored sessions
 ///
-/// SESSION is latest (or -), an ID, a unique prefix of an ID or of its last part, or a title. ENTRY is an ID
-/// or a unique prefix of one. docs/sessions.md has more.
+/// SESSION is latest (or -), an ID, a title, or a unique prefix of an ID, of a later part of it, or of a
+/// title. ENTRY is an ID or a unique prefix of one. docs/sessions.md has more.
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct SessionsArgs {
@@ -36,10 +36,11 @@ pub(crate) enum SessionsCommand {
     Restore(RestoreArgs),
 }
 
-/// List sessions, the most recently changed first
+/// List the sessions of this project, the most recently changed first
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia sessions list --since 3d
+  tertulia sessions list --all
   tertulia sessions list --prefix login --json")]
 pub(crate) struct ListArgs {
     /// Changed at this moment or later: a date, a moment, or how long ago (12h, 3d)
@@ -51,6 +52,9 @@ pub(crate) struct ListArgs {
     /// Only ids that begin with this
     #[arg(long, value_name = "TEXT")]
     pub(crate) prefix: Option<String>,
+    /// Sessions of all projects
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Maximum number of results (0 = no limit)
     #[arg(long, value_name = "N", value_parser = whole_number, default_value_t = 50)]
     pub(crate) limit: usize,
@@ -98,9 +102,9 @@ pub(crate) struct ShowArgs {
     pub(crate) json: bool,
 }
 
-/// Find what was said, in all sessions or one
+/// Find what was said, in the sessions of this project, in all, or in one
 ///
-/// All words must be found; "words in quotes" must follow each other, and word* may go on.
+/// All words must match; "words in quotes" must follow each other, and word* matches a prefix.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia sessions search 'session cookie'
@@ -124,7 +128,10 @@ pub(crate) struct SearchArgs {
     /// Said before this moment
     #[arg(long, value_name = "WHEN", value_parser = when)]
     pub(crate) until: Option<When>,
-    /// Maximum number of results
+    /// In sessions of all projects
+    #[arg(long, conflicts_with = "session")]
+    pub(crate) all: bool,
+    /// Maximum number of results (0 = no limit)
     #[arg(long, value_name = "N", value_parser = whole_number, default_value_t = 20)]
     pub(crate) limit: usize,
     /// Print one JSON object per hit
@@ -172,18 +179,30 @@ pub(crate) struct BranchArgs {
     pub(crate) json: bool,
 }
 
-/// Hide an entry from every reader and take its text off the disk
+/// Hide an entry, or every entry that holds a text, and take the text off the disk
 ///
-/// Its id, type and time still show, and the hash of its record stays for verify. Summaries that may hold
-/// its text go with it. This cannot be undone; copies and backups elsewhere are not touched.
+/// Its id, type and time still show, and the hash of its record stays for verify; it confirms no guess of the
+/// text. Summaries and answers of built-in members that may hold the text go with it, in all sessions, and so
+/// do lines of the chat history and copies that a migration left. What is out of reach is named. This cannot
+/// be undone.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tertulia sessions redact login-page 4f1c
+  tertulia sessions redact --text - --yes < secret.txt
+  tertulia sessions redact --text 'correct horse' login-page")]
 pub(crate) struct RedactArgs {
-    /// The session
-    #[arg(value_name = "SESSION")]
-    pub(crate) session: String,
-    /// The entry
-    #[arg(value_name = "ENTRY")]
-    pub(crate) entry: String,
+    /// The session; with --text, all sessions if none is named
+    #[arg(value_name = "SESSION", required_unless_present = "text")]
+    pub(crate) session: Option<String>,
+    /// The entry: its ID, or a unique prefix of at least four digits
+    #[arg(value_name = "ENTRY", required_unless_present = "text", conflicts_with = "text")]
+    pub(crate) entry: Option<String>,
+    /// Redact every entry that holds this text; - reads it from standard input
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) text: Option<String>,
+    /// Do not ask
+    #[arg(long)]
+    pub(crate) yes: bool,
     /// Why; everybody can read it
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
@@ -243,8 +262,8 @@ pub(crate) struct ImportArgs {
 
 /// Check a session, or the whole store, against the hashes that were stored with it
 ///
-/// Prints how many entries fit together and the link that stands for all of them. The first entry that does
-/// not fit is named, and the exit code is 1.
+/// Prints the number of valid entries and the hash of the whole session. The first damaged entry is
+/// named, and the exit code is 1.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
     /// The session; without it, all of them and the database as a whole
@@ -273,7 +292,7 @@ pub(crate) struct DeleteArgs {
 
 /// Copy all sessions into a new SQLite file, and check the copy
 ///
-/// Others may go on writing meanwhile.
+/// Other processes can keep writing meanwhile.
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
     /// Output file (must not exist)

@@ -82,8 +82,9 @@ pub(crate) struct RunArgs {
 
 /// Explain why an agent was (or wasn't) asked
 ///
-/// For a message: who was queued and who wasn't. For a turn: its full history. The decisions are derived
-/// from the log again; nothing is stored.
+/// For a turn: its full history. For a message: who was queued and who wasn't, with the full history
+/// of the turns that it ended or led to. The decisions are derived from the log again; nothing is
+/// stored.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tertulia why

@@ -108,7 +108,7 @@ pub(crate) fn say(text: &str, place: &Place<'_>) -> Act {
 /// That a line names another person than the one who types.
 fn two_speakers(text: &str, place: &Place<'_>) -> Option<Act> {
     let flag = place.speaker?;
-    let marker = tertulia_context::parse_markers(text).from?;
+    let marker = tertulia_team::sender_named(text)?;
     let is_same = place.team.named(&marker).is_ok_and(|one| *one.member.name == *flag);
     if is_same {
         return None;
@@ -134,7 +134,8 @@ impl Mouth {
         match driver.obey(command, audience) {
             Err(DriveError::Speaker(SpeakerError::Several { people })) => {
                 let text = format!(
-                    "several people sit at this table; for commands, open the chat with --as NAME: {}",
+                    "the team has several people; to use commands, open the chat with --as NAME: \
+                     {}",
                     people.join(", ")
                 );
                 let error = Some(CliError::NeedsPerson(text.clone()));

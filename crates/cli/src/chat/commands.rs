@@ -129,7 +129,7 @@ pub(crate) fn help() -> Vec<String> {
     lines.extend(
         [
             "@name asks a member; Tab completes @names, @files and /commands.",
-            "A line that ends with \\ goes on in the next one; Alt-Enter breaks a line too.",
+            "For a new line, end the line with \\ or press Alt-Enter.",
             "Esc or Ctrl-C stops the turn that runs; Ctrl-C twice, or Ctrl-D, leaves.",
         ]
         .map(str::to_owned),

@@ -165,8 +165,8 @@ impl Audience for Voice {
 fn refused(error: &DriveError) -> String {
     match error {
         DriveError::Speaker(SpeakerError::Several { people }) => format!(
-            "several people sit at this table; begin with [FROM: name], or open the chat with --as NAME: \
-             {}",
+            "the team has several people; begin the line with [FROM: name], or open the chat with \
+             --as NAME: {}",
             people.join(", ")
         ),
         other => other.to_string(),

@@ -7,7 +7,7 @@ use tertulia_session::record::EntryRecord;
 use tertulia_store::{Range, SessionId, SessionStore};
 
 use super::style::{Line, Look};
-use crate::commands::NewFile;
+use crate::commands::ExportFile;
 use crate::error::CliError;
 use crate::terminal::counted;
 
@@ -32,7 +32,7 @@ fn at_home(given: &str, home: Option<PathBuf>) -> PathBuf {
 }
 
 fn write_log(store: &SessionStore, session: &SessionId, path: &Path) -> Result<u64, CliError> {
-    let mut file = NewFile::open(path, false)?;
+    let mut file = ExportFile::open(path, false)?;
     let mut count = 0;
     for stored in store.entries(session, &Range::All)? {
         file.write_line(&EntryRecord::new(&stored?.entry).to_json())?;

@@ -1,10 +1,14 @@
-//! The lines that were typed before, in a file of the data folder that only its owner can read. A line
-//! break is written as `\n`, a backslash as `\\`. Without the file the chat works as well.
+//! The lines that were typed before in the same project, in a file of the data folder that only its owner can
+//! read. A line break is written as `\n`, a backslash as `\\`; `\p`, the beginning of a hash and a blank before
+//! a line say which project it was typed in. Without the file the chat works as well.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use tertulia_store::{NewFile, Readers};
+use tertulia_team::file::ContentHash;
 
 use super::editor::HISTORY_MAX;
 
@@ -14,21 +18,29 @@ const BYTES_READ: u64 = 256 * 1024;
 /// A longer text is not worth keeping.
 const LINE_BYTES_MAX: usize = 16 * 1024;
 
+/// How many digits of a project's hash stand before its lines.
+const TAG_DIGITS: usize = 16;
+
 /// Where the lines are.
 pub(crate) struct History {
     path: Option<PathBuf>,
+    /// What the lines of this project begin with.
+    tag: String,
 }
 
 impl History {
-    /// The history in this folder; without one, none is kept.
-    pub(crate) fn in_folder(folder: Option<PathBuf>) -> Self {
-        Self { path: folder.map(|folder| folder.join(FILE)) }
+    /// The history of a project in this folder; without a folder, none is kept.
+    pub(crate) fn in_folder(folder: Option<PathBuf>, project: &str) -> Self {
+        let hash = ContentHash::of(project.as_bytes()).to_string();
+        let tag = format!("\\p{} ", hash.get(..TAG_DIGITS).unwrap_or_default());
+        Self { path: folder.map(|folder| folder.join(FILE)), tag }
     }
 
     /// The newest lines, oldest first.
     pub(crate) fn load(&self) -> Vec<String> {
         let text = self.path.as_ref().and_then(|path| read_end(path).ok()).unwrap_or_default();
-        let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
+        let own = text.lines().filter_map(|line| line.strip_prefix(self.tag.as_str()));
+        let lines: Vec<&str> = own.filter(|line| !line.is_empty()).collect();
         let from = lines.len().saturating_sub(HISTORY_MAX);
         lines.into_iter().skip(from).map(unescaped).collect()
     }
@@ -41,9 +53,52 @@ impl History {
         if line.trim().is_empty() {
             return;
         }
-        let written = line.replace('\\', "\\\\").replace('\n', "\\n") + "\n";
-        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
-        let _ = file.and_then(|mut file| file.write_all(written.as_bytes()));
+        let line = line.replace('\\', "\\\\").replace('\n', "\\n");
+        let written = format!("{}{line}\n", self.tag);
+        let _ = open_to_add(path).and_then(|mut file| file.write_all(written.as_bytes()));
+    }
+}
+
+impl History {
+    /// Removes every line, of whatever project, of which this is true. The file is replaced as a whole, or not at
+    /// all; says how many lines are gone.
+    pub(crate) fn forget(
+        folder: Option<PathBuf>,
+        is_wanted_gone: impl Fn(&str) -> bool,
+    ) -> std::io::Result<usize> {
+        let Some(path) = &folder.map(|folder| folder.join(FILE)) else { return Ok(0) };
+        let file = match File::open(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+            file => file?,
+        };
+        // Whoever adds a line waits for this, and then looks whether the file is another one.
+        file.lock()?;
+        let mut bytes = Vec::new();
+        (&file).read_to_end(&mut bytes)?;
+        let holds = |line: &&[u8]| {
+            let line = String::from_utf8_lossy(line);
+            let tagged = line.strip_prefix("\\p").and_then(|rest| rest.split_once(' '));
+            is_wanted_gone(&unescaped(tagged.map_or(&*line, |(_, line)| line)))
+        };
+        let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+        let kept: Vec<&[u8]> = lines.iter().copied().filter(|line| !holds(line)).collect();
+        let gone = lines.len() - kept.len();
+        if gone > 0 {
+            NewFile::replace_with(path, &kept.concat(), Readers::Owner)?;
+        }
+        Ok(gone)
+    }
+}
+
+/// The file to add a line to, locked. One that was replaced meanwhile is opened again.
+fn open_to_add(path: &Path) -> std::io::Result<File> {
+    loop {
+        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+        file.lock()?;
+        let (ours, there) = (file.metadata()?, std::fs::metadata(path));
+        if there.is_ok_and(|there| (there.ino(), there.dev()) == (ours.ino(), ours.dev())) {
+            return Ok(file);
+        }
     }
 }
 
@@ -87,7 +142,7 @@ mod tests {
     #[test]
     fn lines_come_back_as_they_were_and_are_nobody_elses() {
         let folder = tempfile::tempdir().unwrap();
-        let history = History::in_folder(Some(folder.path().to_owned()));
+        let history = History::in_folder(Some(folder.path().to_owned()), "/a");
         assert!(history.load().is_empty());
         let lines = ["one", "two\nlines", r"back\slash \n", "安"];
         for line in lines {
@@ -100,10 +155,31 @@ mod tests {
     }
 
     #[test]
+    fn a_redacted_text_leaves_the_history_and_the_other_lines_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let history = History::in_folder(Some(folder.path().to_owned()), "/a");
+        let forget = |texts: &[&str]| {
+            let holds = |line: &str| texts.iter().any(|text| line.contains(text));
+            History::forget(Some(folder.path().to_owned()), holds).unwrap()
+        };
+        assert_eq!(forget(&["x"]), 0);
+        for line in ["one", "the key is\nsk-1 \\ ok", "two", "sk-1"] {
+            history.add(line);
+        }
+        assert_eq!(forget(&["is\nsk-1 \\"]), 1);
+        assert_eq!(forget(&["sk-1"]), 1);
+        history.add("three");
+        assert_eq!(history.load(), ["one", "two", "three"]);
+        let left = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 1, "no copy is left behind");
+    }
+
+    #[test]
     fn of_a_large_file_the_end_is_read() {
         let folder = tempfile::tempdir().unwrap();
-        let history = History::in_folder(Some(folder.path().to_owned()));
-        let file = "an old line\n".repeat(100_000) + "the newest\n";
+        let history = History::in_folder(Some(folder.path().to_owned()), "/a");
+        let line = |text: &str| format!("{}{text}\n", history.tag);
+        let file = line("an old line").repeat(100_000) + &line("the newest");
         std::fs::write(folder.path().join(FILE), file).unwrap();
         let lines = history.load();
         assert_eq!(lines.len(), HISTORY_MAX);
@@ -111,8 +187,20 @@ mod tests {
     }
 
     #[test]
+    fn each_project_has_lines_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |project: &str| History::in_folder(Some(folder.path().to_owned()), project);
+        of("/a").add("one");
+        of("/b").add("two");
+        of("/a").add(&of("/b").tag);
+        assert_eq!(of("/a").load(), ["one".to_owned(), of("/b").tag]);
+        assert_eq!(of("/b").load(), ["two"]);
+        assert!(of("/c").load().is_empty());
+    }
+
+    #[test]
     fn without_a_folder_nothing_is_kept_and_nothing_fails() {
-        let history = History::in_folder(None);
+        let history = History::in_folder(None, "/a");
         history.add("one");
         assert!(history.load().is_empty());
     }

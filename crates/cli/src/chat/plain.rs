@@ -182,10 +182,10 @@ impl PlainChat<'_> {
     fn tell(&mut self, heard: Heard) -> Result<(), CliError> {
         if let Heard::Permission { member, request, .. } = &heard {
             let name = self.teller.shown_name(member);
-            let wish = format!("{name} wants to be allowed: {}", request.title);
-            let line = format!("{wish}; nobody can be asked here, so the turn ends");
+            let wish = format!("{name} asks for permission: {}", request.title);
+            let line = format!("{wish}; nobody can answer without a terminal, so the turn ends");
             self.refused = Some(format!(
-                "{wish}; open the table on a terminal and type /resume {member} to be asked"
+                "{wish}; run `tertulia chat` on a terminal and type /resume {member}"
             ));
             let lines = self.teller.interrupts(&[Line::of(&line, Look::Alarm)]);
             return self.print(&lines);

@@ -21,7 +21,7 @@ pub(crate) enum Refusal {
     #[error("{error}; before words put a colon: /next {}: …", .names.join(", "))]
     NotAName { error: UnknownMember, names: Vec<String> },
     /// Nobody here gets prompts.
-    #[error("only people sit at this table, and they get no prompt")]
+    #[error("the team has only people, and people get no prompt")]
     OnlyPeople,
     /// No entry has this id, nor begins with it.
     #[error(
@@ -31,7 +31,7 @@ pub(crate) enum Refusal {
     )]
     UnknownEntry { given: String, nearest: Option<String> },
     /// An entry that is no turn.
-    #[error("this entry is no turn; /queue and /why name them")]
+    #[error("this entry is not a turn; /queue and /why list turns")]
     NoTurn,
     /// A member that has not spoken.
     #[error("{member} had no turn yet; /next {member} lets it speak")]

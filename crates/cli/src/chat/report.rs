@@ -7,14 +7,16 @@ mod members;
 use std::collections::BTreeMap;
 
 use tertulia_context::Intent;
-use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
-use tertulia_team::{Compacted, Driver, Status, TeamMember};
+use tertulia_session::{Entry, EntryId, EntryKind};
+use tertulia_team::{Compacted, Driver, Status};
 
 use super::refusal::Refusal;
 use super::style::{Line, Look};
 use super::teller::Figures;
+use crate::commands::story;
 use crate::names::{find_entry, newest_message, short, turn_of};
 use crate::terminal::{counted, excerpt, grouped};
+use crate::unfinished::unfinished_turn;
 pub(crate) use context::context;
 pub(crate) use members::members;
 
@@ -98,7 +100,8 @@ pub(crate) fn why(driver: &Driver, given: &str) -> Vec<Line> {
         let text = excerpt(&message.text(), EXCERPT_COLUMNS);
         lines.push(Line::of(&format!("{}  {text}", short(entry.id.as_str())), Look::Dim));
     }
-    let decisions = driver.machine().why(entry.id.as_str());
+    let machine = driver.machine();
+    let decisions = story(&entry.id, |about| machine.why(about.as_str()));
     if decisions.is_empty() {
         lines.push(plain("nothing was decided because of it"));
     }
@@ -148,28 +151,19 @@ pub(crate) fn nothing_to_resume(driver: &Driver) -> Option<String> {
         Status::Running { .. } if machine.waiting().any(|waiting| waiting.is_paused) => None,
         Status::Running { turn } => {
             let member = member_of(driver, &turn).unwrap_or("somebody");
-            Some(format!("{member} speaks; nothing waits for a word of yours"))
+            Some(format!("{member} is answering; nothing is paused"))
         }
-        Status::Resting | Status::Stopping { .. } => Some(match stopped_turn(driver) {
-            Some((turn, member)) => {
-                format!("nothing waits; /resume {turn} lets {member} try again")
-            }
-            None => "nothing waits".to_owned(),
-        }),
+        Status::Resting | Status::Stopping { .. } => {
+            let unfinished = unfinished_turn(driver.entries(), driver.team());
+            let turn = unfinished.and_then(|(entry, turn)| Some((turn_of(entry)?, &turn.member)));
+            Some(match turn {
+                Some((turn, member)) => {
+                    format!("no turns are queued; /resume {turn} retries {member}'s turn")
+                }
+                None => "no turns are queued".to_owned(),
+            })
+        }
     }
-}
-
-/// The turn that ended last, if it was not answered, and whose it is.
-fn stopped_turn(driver: &Driver) -> Option<(EntryId, &str)> {
-    let newest = driver.entries().iter().rev().find_map(|entry| match &entry.kind {
-        EntryKind::Turn(turn) => Some((entry, turn)),
-        _ => None,
-    });
-    let (entry, turn) = newest?;
-    let is_stopped =
-        matches!(turn.state, TurnState::Failed | TurnState::Cancelled | TurnState::Interrupted);
-    let is_person = driver.team().member(&turn.member).is_none_or(TeamMember::is_person);
-    (is_stopped && !is_person).then(|| Some((turn_of(entry)?, &*turn.member))).flatten()
 }
 
 /// That there is nothing to drop of a member.

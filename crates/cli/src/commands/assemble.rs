@@ -95,7 +95,7 @@ impl Writer<'_> {
         if prompt.flag_bytes() > 0 {
             let _ = writeln!(
                 self.talk,
-                "tertulia: line {line}: the system text ({} bytes) travels apart from this prompt, \
+                "tertulia: line {line}: the system text ({} bytes) is sent separately, \
                  for --append-system-prompt; without --text it is systemFlag in the output",
                 prompt.flag_bytes()
             );

@@ -23,6 +23,7 @@ use crate::model_context::{
 use crate::names::{Latest, find_session};
 use crate::store_place::StorePlace;
 use crate::stored_log::StoredLog;
+use crate::team_place::project_here;
 use crate::terminal::visible;
 
 pub(crate) fn run(args: &BuildArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
@@ -65,7 +66,7 @@ impl Stored {
     fn load(args: &BuildArgs) -> Result<Option<Self>, CliError> {
         let Some(given) = &args.session else { return Ok(None) };
         let store = StorePlace::read(&args.store)?.need()?;
-        let session = find_session(&store, given, Latest::OfStore)?;
+        let session = find_session(&store, given, Latest::OfProject(&project_here()))?;
         let log = StoredLog::load(&store, &session)?;
         Ok(Some(Self { store, session, log }))
     }
@@ -123,7 +124,7 @@ fn read_input(
     names.extend(unused.names.iter().map(String::as_str));
     if !names.is_empty() {
         names.truncate(8);
-        let line = format!("unknown fields passed over: {}", names.join(", "));
+        let line = format!("unknown fields ignored: {}", names.join(", "));
         let _ = writeln!(talk, "tertulia: {}", visible(&line));
     }
     for note in &unused.notes {

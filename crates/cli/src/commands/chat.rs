@@ -37,8 +37,9 @@ pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result<(), CliE
     let open = |audience: &mut dyn Audience| {
         let team = room.team().clone();
         let store = room.store();
-        let mut table =
-            open_table::open(&args.session, store, team, &folder, is_terminal, audience)?;
+        let found = open_table::resumed(&args.session, store, &folder)?;
+        let found = found.as_ref();
+        let mut table = open_table::open(&args.session, found, store, team, is_terminal, audience)?;
         table.driver.set_terms(Some(&folder), None);
         Ok(table)
     };

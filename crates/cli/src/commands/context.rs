@@ -12,17 +12,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use tertulia_context::{
-    ContextManager, ContextManagerOptions, ContextRequest, ContextSnapshot, Explanation, LogLevel,
-    Strip,
+    AgentType, ContextManager, ContextManagerOptions, ContextRequest, ContextSnapshot, Explanation,
+    LogLevel, Strip,
 };
+use tertulia_team::{AgentKind, default_budget_bytes};
 
 use super::files::{name, read_text};
 use super::prompt_format::choose_assembler;
+use super::sessions::write_json;
 use crate::Streams;
 use crate::args::{ContextArgs, PromptPart, WhitespaceArg};
 use crate::error::CliError;
 use crate::names::{Latest, find_session};
 use crate::store_place::StorePlace;
+use crate::team_place::project_here;
 use crate::terminal::{counted, visible};
 pub(super) use member::explain;
 pub(crate) use member::of_house;
@@ -80,6 +83,27 @@ fn window(args: &ContextArgs) -> usize {
     args.window.unwrap_or(usual)
 }
 
+/// How many bytes the prompt may have: what a member of that type may have by default, and of a snapshot what
+/// the library gives by default.
+fn budget(args: &ContextArgs) -> u64 {
+    let usual = match args.session {
+        Some(_) => usual_budget(&AgentType::named(&args.agent_type)),
+        None => None,
+    };
+    args.budget.or(usual).unwrap_or(tertulia_context::DEFAULT_MAX_BYTES)
+}
+
+/// The budget of a member of this type; none if the type is not known.
+fn usual_budget(agent: &AgentType) -> Option<u64> {
+    let kind = match agent {
+        AgentType::ClaudeCode => AgentKind::Claude,
+        AgentType::OpenAiCodex => AgentKind::Codex,
+        AgentType::GoogleGemini => AgentKind::Gemini,
+        AgentType::Other(_) => return None,
+    };
+    Some(default_budget_bytes(Some(&kind)))
+}
+
 fn write(
     args: &ContextArgs,
     explanation: &Explanation<'_>,
@@ -92,17 +116,17 @@ fn write(
     if prompt.flag_bytes() > 0 && !args.json && !args.explain {
         let _ = writeln!(
             streams.notes(),
-            "tertulia: the system text ({} bytes) travels apart from this prompt; --json shows it",
+            "tertulia: the system text ({} bytes) is sent separately; --json shows it",
             prompt.flag_bytes()
         );
     }
+    if args.json {
+        let explanation = args.explain.then_some(explanation);
+        return write_json(streams, &ContextRecord { prompt: &prompt, explanation });
+    }
     let out = &mut *streams.stdout;
-    let written = if args.json {
-        let record =
-            ContextRecord { prompt: &prompt, explanation: args.explain.then_some(explanation) };
-        serde_json::to_writer(&mut *out, &record).map_err(Into::into).and_then(|()| writeln!(out))
-    } else if args.explain {
-        table::write(out, args.budget, &prompt, explanation, streams.stdout_has_colour)
+    let written = if args.explain {
+        table::write(out, budget(args), &prompt, explanation, streams.stdout_has_colour)
     } else if streams.stdout_is_terminal {
         writeln!(out, "{}", visible(&prompt.to_text()))
     } else {
@@ -151,7 +175,7 @@ fn shown(text: &str, is_terminal: bool) -> Cow<'_, str> {
 fn options(args: &ContextArgs, warnings: &Warnings) -> ContextManagerOptions {
     let lines = Arc::clone(&warnings.0);
     ContextManagerOptions {
-        max_bytes: args.budget,
+        max_bytes: budget(args),
         strip: match args.whitespace {
             WhitespaceArg::Preserve => Strip::Preserve,
             WhitespaceArg::Compact => Strip::COMPACT,
@@ -189,7 +213,7 @@ fn read_conversation(
         return Ok((name(path), read_snapshot(path, streams)?));
     };
     let store = StorePlace::read(&args.store)?.need()?;
-    let session = find_session(&store, given, Latest::OfStore)?;
+    let session = find_session(&store, given, Latest::OfProject(&project_here()))?;
     let ending = stored::read_ending(&store, &session, window(args))?;
     // Nothing was written, and the process ends soon: closing the file would be for nobody.
     std::mem::forget(store);

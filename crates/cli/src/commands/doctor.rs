@@ -6,7 +6,7 @@ mod members;
 mod places;
 
 use serde::Serialize;
-use tertulia_team::{Containment, containment};
+use tertulia_team::{Containment, LimitKeeper, ResourceLimits, containment, limit_keeper};
 
 use super::drawing::{Paint, padded};
 use super::sessions::write_json;
@@ -15,7 +15,7 @@ use crate::advice::same_place;
 use crate::args::DoctorArgs;
 use crate::error::CliError;
 use crate::terminal::visible;
-use agents::Known;
+use agents::{Known, is_shortened};
 
 /// How wide the marks in front of the findings are.
 const MARK_COLUMNS: usize = 9;
@@ -63,11 +63,13 @@ struct DoctorRecord<'a> {
 
 pub(crate) fn run(args: &DoctorArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let mut known = Known::look();
-    let mut findings = places::team(&args.team, &mut known);
+    let place = same_place(&args.team, &args.store);
+    let mut findings = places::team(&args.team, &place, &mut known);
     findings.push(places::store(&args.store));
     findings.push(held_by(containment()));
+    findings.push(limited_by(limit_keeper()));
     findings.push(terminal(streams));
-    if known.is_any_missing() {
+    if findings.iter().filter_map(|one| one.advice.as_deref()).any(is_shortened) {
         let folders = std::env::var_os("PATH").unwrap_or_default();
         let text = format!("programs are looked for in {}", folders.display());
         findings.push(Finding::new("PATH", Health::Ok, text));
@@ -115,11 +117,15 @@ fn summary(args: &DoctorArgs, findings: &[Finding], paint: &Paint) -> String {
         1 => " (1 warning above)".to_owned(),
         many => format!(" ({many} warnings above)"),
     };
-    match count(|one| one.blocks) {
-        0 => format!("{}: `tertulia chat{place}`{others}", paint.good("ready")),
-        1 => format!("{}: fix the problem above, then run it again", paint.bad("not ready")),
-        many => format!("{}: fix the {many} problems above", paint.bad("not ready")),
-    }
+    let problems = count(|one| matches!(one.health, Health::Missing | Health::Error));
+    let todo = match count(|one| one.blocks) {
+        0 => return format!("{}: `tertulia chat{place}`{others}", paint.good("ready")),
+        1 if problems == 1 => "fix the problem above, then run it again".to_owned(),
+        1 => format!("1 of the {problems} problems above stops `tertulia run`"),
+        all if all == problems => format!("fix the {all} problems above"),
+        some => format!("{some} of the {problems} problems above stop `tertulia run`"),
+    };
+    format!("{}: {todo}", paint.bad("not ready"))
 }
 
 fn write(finding: &Finding, paint: &Paint, streams: &mut Streams<'_>) -> std::io::Result<()> {
@@ -166,6 +172,9 @@ fn held_by(containment: Containment) -> Finding {
         Containment::ControlGroup => {
             (Health::Ok, "a control group per turn: no process of an agent survives it")
         }
+        Containment::Supervisor => {
+            (Health::Ok, "a supervisor per turn: no process of an agent survives it")
+        }
         Containment::Descendants => (
             Health::Warning,
             "descendants are looked for; a process that hides on purpose may survive its turn",
@@ -175,6 +184,28 @@ fn held_by(containment: Containment) -> Finding {
         }
     };
     Finding::new("containment", health, text)
+}
+
+/// What a turn may use, and who sees to it.
+fn limited_by(keeper: LimitKeeper) -> Finding {
+    let ResourceLimits { processes, memory_bytes } = ResourceLimits::default();
+    let usual = format!("{processes} processes and {} MB of memory per turn", memory_bytes >> 20);
+    let (health, text) = match keeper {
+        LimitKeeper::Kernel => (Health::Ok, format!("{usual}, kept by the control group")),
+        LimitKeeper::Supervisor => {
+            (Health::Ok, format!("{usual}, measured by the supervisor a few times per second"))
+        }
+        LimitKeeper::Nobody => {
+            (Health::Warning, "what a turn uses of the machine is not limited here".to_owned())
+        }
+    };
+    let finding = Finding::new("limits", health, text);
+    match keeper {
+        LimitKeeper::Nobody => finding,
+        LimitKeeper::Kernel | LimitKeeper::Supervisor => {
+            finding.advised("set max_processes and max_memory_mb in the team file to change them")
+        }
+    }
 }
 
 fn terminal(streams: &Streams<'_>) -> Finding {

@@ -1,11 +1,11 @@
 //! `tertulia init`: creates a team file with the agents found on this machine, says who does what, and suggests a
 //! first command. Never replaces a file unless told to.
 
-use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 
-use tertulia_team::file::{self, AgentFile, ContentHash, FILE_NAME, FoundAgent, TeamFile};
+use tertulia_store::{NewFile, NewFileError, Readers};
+use tertulia_team::file::{self, AgentFile, ContentHash, FILE_NAME, FoundAgent, Origin, TeamFile};
 use tertulia_team::{Probe, ProbeKind, SignIn, probe};
 
 use super::sessions::tell;
@@ -42,15 +42,7 @@ pub(crate) fn run(args: &InitArgs, streams: &mut Streams<'_>) -> Result<(), CliE
     tell_roles(&text, streams);
     // The person's own command wrote it. Where that cannot be kept, or where there is more to be trusted than
     // the file, the first run asks.
-    if let Some(settings) =
-        team_place::settings_for(&working_folder()?).filter(|_| !found.is_empty())
-    {
-        let line =
-            format!("these agents also obey {}; the first run asks about it", settings.display());
-        tell(streams, &line);
-    } else if let Err(error) = team_place::trust(&path, ContentHash::of(text.as_bytes())) {
-        tell(streams, &format!("it is not trusted yet: {error}"));
-    }
+    tell_trust(&path, &text, streams);
     if found.is_empty() {
         tell(streams, NO_AGENT);
         tell(streams, "Next: `tertulia demo` shows how a team works");
@@ -59,6 +51,28 @@ pub(crate) fn run(args: &InitArgs, streams: &mut Streams<'_>) -> Result<(), CliE
     let task = as_word(&file::first_task(&found));
     tell(streams, &format!("Next: `tertulia run {task}`, or `tertulia chat`"));
     Ok(())
+}
+
+/// Trusts the new file, unless its agents obey settings of the project: then the first run asks about both.
+fn tell_trust(path: &Path, text: &str, streams: &mut Streams<'_>) {
+    let opened = file::open(path).map_err(CliError::from);
+    let settings =
+        opened.and_then(|opened| team_place::untrusted_settings(Origin::Project, &opened));
+    match settings {
+        Ok(Some(untrusted)) => {
+            let names = untrusted.settings.names(&untrusted.folder);
+            let first = names.first().map(String::as_str).unwrap_or_default();
+            let more = if names.len() > 1 { " and more" } else { "" };
+            let line = format!("these agents also obey {first}{more}; the first run asks about it");
+            tell(streams, &line);
+        }
+        Ok(None) => {
+            if let Err(error) = team_place::trust(path, ContentHash::of(text.as_bytes())) {
+                tell(streams, &format!("it is not trusted yet: {error}"));
+            }
+        }
+        Err(error) => tell(streams, &format!("it is not trusted yet: {error}")),
+    }
 }
 
 /// Who does what in the new team.
@@ -71,14 +85,28 @@ fn tell_roles(text: &str, streams: &mut Streams<'_>) {
     }
 }
 
-/// An existing file is replaced only when that was asked for.
+/// An existing file is replaced only when that was asked for. The file is there whole or not at all.
 fn write(path: &Path, text: &str, force: bool) -> Result<(), CliError> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(force).create_new(!force);
-    let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|source| match source.kind() {
-        io::ErrorKind::AlreadyExists => CliError::TeamFileExists { path: path.to_owned() },
-        _ => CliError::WriteFile { path: path.to_owned(), source },
+    let begun = match force {
+        // Where the name is a link, the file that it leads to is replaced.
+        true => {
+            let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            NewFile::begin_replacement(&target, Readers::Umask)
+        }
+        false => NewFile::begin(path, Readers::Umask),
+    };
+    let written = begun.and_then(|mut file| {
+        let failed = |source| NewFileError::Io { path: path.to_owned(), source };
+        file.write_all(text.as_bytes()).map_err(failed)?;
+        if force { file.replace() } else { file.publish() }
+    });
+    written.map_err(|error| match error {
+        NewFileError::Exists(path) => CliError::TeamFileExists { path },
+        NewFileError::Io { path, source } => CliError::WriteFile { path, source },
+        NewFileError::Unsupported(ref path) => {
+            let path = path.clone();
+            CliError::WriteFile { path, source: io::Error::other(error) }
+        }
     })
 }
 

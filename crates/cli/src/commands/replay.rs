@@ -9,7 +9,7 @@ use super::sessions::{counted, tell, write_json};
 use crate::Streams;
 use crate::args::ReplayArgs;
 use crate::error::CliError;
-use crate::names::{Latest, find_session, short};
+use crate::names::{Latest, find_session_or_latest, short};
 use crate::store_place::StorePlace;
 use crate::team_place::TeamPlace;
 use crate::terminal::visible;
@@ -39,8 +39,8 @@ struct DifferenceRecord<'a> {
 pub(crate) fn run(args: &ReplayArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let TeamPlace { team, folder, .. } = TeamPlace::read(&args.team, streams)?;
     let store = StorePlace::read(&args.store)?.need()?;
-    let given = args.session.as_deref().unwrap_or("latest");
-    let session = find_session(&store, given, Latest::OfFolder(&folder))?;
+    let latest = Latest::OfFolder(&folder);
+    let session = find_session_or_latest(&store, args.session.as_deref(), latest)?;
     let stored = store.load(&session, &Range::Branch { tail: None, limit: None })?;
     let entries = stored.iter().map(|stored| &stored.entry);
     let is_start = |kind: &EntryKind| matches!(kind, EntryKind::Turn(turn) if turn.state == TurnState::Started);
@@ -66,9 +66,8 @@ pub(crate) fn run(args: &ReplayArgs, streams: &mut Streams<'_>) -> Result<(), Cl
     let turns = counted(turns as u64, "turn", "turns");
     if !unchecked.is_empty() {
         let gone = counted(unchecked.len() as u64, "message", "messages");
-        let line =
-            format!("The text of {gone} is gone; the decisions made for it are not compared.");
-        tell(streams, &line);
+        let them = if unchecked.len() == 1 { "it" } else { "them" };
+        tell(streams, &format!("{gone} redacted; decisions made for {them} are not compared."));
     }
     if equal {
         tell(streams, &format!("{turns}, every decision as before"));

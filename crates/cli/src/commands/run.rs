@@ -9,7 +9,7 @@ mod live;
 mod outcome;
 mod talk;
 
-use tertulia_session::EntryId;
+use tertulia_session::{Entry, EntryId, EntryKind};
 use tertulia_store::{SessionId, SessionStore};
 use tertulia_team::file::TeamFile;
 use tertulia_team::{
@@ -19,16 +19,17 @@ use tertulia_team::{
 
 use super::files::read_text;
 use crate::Streams;
-use crate::advice::{same_place, same_store};
+use crate::advice::{SamePlace, same_place, same_store};
 use crate::args::{RunArgs, SessionArg};
 use crate::called::nobody_called;
 use crate::error::CliError;
-use crate::names::{find_entry, short_session, turn_of};
+use crate::names::{elsewhere, find_entry, short_session, turn_of};
 use crate::open_table::{self, OpenTable};
 use crate::shown::Shown;
 use crate::store_place::StorePlace;
 use crate::team_place::{TeamPlace, agents_of, working_folder};
-use crate::terminal::is_dumb;
+use crate::terminal::{is_dumb, visible};
+use crate::unfinished::unfinished_turn;
 use events::JsonLines;
 pub(crate) use events::write_wrong_usage;
 use interrupt::Interrupt;
@@ -64,12 +65,18 @@ struct Ended {
 }
 
 pub(crate) fn run(args: &RunArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
-    let ended = converse(args, streams);
+    // The events have the error too.
+    let ended = converse(args, streams).map_err(|error| error.at(&place_of(args)));
     if args.json {
         // Whatever went wrong, whoever reads the events is told that no more will come.
         events::write_end(&ended, streams)?;
     }
     ended.and_then(|ended| ended.outcome)
+}
+
+/// What leads to the same team and store.
+pub(super) fn place_of(args: &RunArgs) -> SamePlace {
+    SamePlace::of(Some(&args.team.file), &args.store)
 }
 
 /// Asks the table and waits. An error means that it did not come to a pause.
@@ -89,14 +96,20 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
         // Nothing is begun for a message that nobody may say.
         check_speaker(&Machine::new(team.table().clone()), args, text)?;
     }
+    if let (Some(store), Some(id)) = (&there, &id)
+        && let Some(line) = elsewhere(store, id, &folder)?
+    {
+        let _ = writeln!(streams.notes(), "tertulia: {}", visible(&line));
+    }
     let is_forgotten = store.is_forgotten();
     let store = there.map_or_else(|| store.open(), Ok)?;
     let mut watcher = Watcher::new(args, streams, (&team, &file), &shown);
-    if let Some(id) = id {
-        watcher.opened(&id, false);
+    if let Some(id) = &id {
+        watcher.opened(id, false);
     }
+    let mut opening = Opening(&mut watcher);
     let OpenTable { mut driver, is_new, differences, .. } =
-        open_table::open(&session, &store, team, &folder, false, &mut Opening(&mut watcher))?;
+        open_table::open(&session, id.as_ref(), &store, team, false, &mut opening)?;
     driver.set_terms(Some(&folder), args.max_turns);
     if is_new {
         watcher.opened(driver.session(), true);
@@ -110,10 +123,12 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
     let is_interrupted = interrupt.happened();
     drop(interrupt);
     watcher.close()?;
-    let unfinished = unfinished(&driver);
+    let unfinished = unfinished_turn(driver.entries(), driver.team());
+    let unfinished = unfinished.and_then(|(entry, _)| turn_of(entry));
     let end = outcome::End {
         session: driver.session(),
         place: (!is_forgotten).then(|| way_back(args, driver.session())),
+        speaker: speaker(args, &driver),
         store: same_store(&args.store),
         is_interrupted,
         only_goes_on,
@@ -131,25 +146,17 @@ fn way_back(args: &RunArgs, session: &SessionId) -> String {
     format!("{} --session {session}", same_place(&args.team.file, &args.store))
 }
 
-/// The last turn of an agent, if it did not come to its end. One that a person declined was never begun.
-fn unfinished(driver: &Driver) -> Option<EntryId> {
-    use tertulia_session::{EntryKind, Turn, TurnState};
-    use tertulia_team::Cause;
-    let is_begun = |turn: &Turn| {
-        let is_declined = matches!(Cause::parse(&turn.cause), Some(Cause::Declined { .. }));
-        turn.state != TurnState::Queued && !is_declined
-    };
-    let is_person = |name: &str| driver.team().member(name).is_some_and(TeamMember::is_person);
-    let ended = driver.entries().iter().rev().find_map(|entry| match &entry.kind {
-        EntryKind::Turn(turn) if is_begun(turn) && !is_person(&turn.member) => {
-            Some((entry, turn.state))
-        }
+/// Who speaks the next time: who spoke now, or else the last person who did, where the team has several.
+fn speaker<'a>(args: &'a RunArgs, driver: &'a Driver) -> Option<&'a str> {
+    let team = driver.team();
+    let is_person = |name: &&str| team.member(name).is_some_and(TeamMember::is_person);
+    let said_by = |entry: &'a Entry| match &entry.kind {
+        EntryKind::Message(message) => message.speaker.as_deref().map(|one| &*one.role_id),
         _ => None,
-    });
-    let (entry, state) = ended?;
-    let is_open =
-        matches!(state, TurnState::Cancelled | TurnState::Interrupted | TurnState::Failed);
-    is_open.then(|| turn_of(entry)).flatten()
+    };
+    let has_several = team.members().iter().filter(|one| one.is_person()).count() > 1;
+    let mut people = driver.entries().iter().rev().filter_map(said_by).filter(is_person);
+    args.speaker.as_deref().or_else(|| people.next().filter(|_| has_several))
 }
 
 /// Whose turns wait, each once.
@@ -227,14 +234,14 @@ fn check_speaker(machine: &Machine, args: &RunArgs, text: &str) -> Result<(), Cl
         return match machine.speaker_of(None, text) {
             Ok(_) => Ok(()),
             Err(SpeakerError::Several { people }) => Err(CliError::NeedsPerson(format!(
-                "several people sit at this table; say who speaks with --as: {}",
+                "the team has several people; name one with --as: {}",
                 people.join(", ")
             ))),
             Err(error) => Err(DriveError::Speaker(error).into()),
         };
     };
     let named = machine.speaker_of(Some(flag), text).map_err(CliError::Speaker)?;
-    match tertulia_context::parse_markers(text).from {
+    match tertulia_team::sender_named(text) {
         Some(marker) if machine.speaker_of(Some(&marker), text) != Ok(named) => {
             Err(CliError::TwoSpeakers { flag: flag.to_owned(), marker })
         }

@@ -4,7 +4,9 @@ mod changes;
 mod copies;
 mod export;
 mod import;
+mod left;
 mod list;
+mod redact;
 mod search;
 mod show;
 mod source;
@@ -14,17 +16,17 @@ mod verify;
 use std::borrow::Cow;
 
 use serde::Serialize;
-use tertulia_store::{SessionId, SessionStore};
+use tertulia_store::SessionStore;
 
 use crate::Streams;
 use crate::args::{SessionsArgs, SessionsCommand};
 use crate::error::CliError;
-use crate::names::{Latest, find_session, short};
+use crate::names::short;
 use crate::store_place::StorePlace;
 pub(super) use crate::terminal::counted;
 use crate::terminal::visible;
 
-pub(crate) use export::NewFile;
+pub(crate) use export::ExportFile;
 
 pub(crate) fn run(args: &SessionsArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let place = StorePlace::read(&args.store)?;
@@ -34,7 +36,7 @@ pub(crate) fn run(args: &SessionsArgs, streams: &mut Streams<'_>) -> Result<(), 
         SessionsCommand::Search(args) => search::run(args, &place, streams),
         SessionsCommand::Rename(args) => changes::rename(args, &place, streams),
         SessionsCommand::Branch(args) => changes::branch(args, &place, streams),
-        SessionsCommand::Redact(args) => changes::redact(args, &place, streams),
+        SessionsCommand::Redact(args) => redact::run(args, &place, streams),
         SessionsCommand::Export(args) => export::run(args, &place, streams),
         SessionsCommand::Import(args) => import::run(args, &place, streams),
         SessionsCommand::Verify(args) => verify::run(args, &place, streams),
@@ -64,14 +66,6 @@ fn open_or_tell(
         tell(streams, "there are no sessions yet");
     }
     Ok(store)
-}
-
-/// The session that is meant; the newest one of the store if none was named.
-fn session_or_latest(store: &SessionStore, given: Option<&str>) -> Result<SessionId, CliError> {
-    match given {
-        Some(given) => find_session(store, given, Latest::OfStore),
-        None => Latest::OfStore.find(store),
-    }
 }
 
 /// Says something to the person, with ids cut short.

@@ -3,14 +3,17 @@
 
 use serde::Serialize;
 use tertulia_session::{Entry, EntryId, EntryKind};
-use tertulia_store::Range;
+use tertulia_store::{Range, SessionId, SessionStore};
 use tertulia_team::{Cause, Decision, Machine, reached_nobody};
 
 use super::sessions::{tell, write_json};
 use crate::Streams;
+use crate::advice::same_place;
 use crate::args::WhyArgs;
 use crate::error::CliError;
-use crate::names::{Latest, find_entry, find_session, newest_message, short};
+use crate::names::{
+    Latest, find_entry, find_session_or_latest, find_stored_entry, newest_message, short,
+};
 use crate::store_place::StorePlace;
 use crate::team_place::TeamPlace;
 use crate::terminal::visible;
@@ -34,12 +37,12 @@ struct DecisionRecord<'a> {
 pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let TeamPlace { team, folder, .. } = TeamPlace::read(&args.team, streams)?;
     let store = StorePlace::read(&args.store)?.need()?;
-    let given = args.session.as_deref().unwrap_or("latest");
-    let session = find_session(&store, given, Latest::OfFolder(&folder))?;
+    let latest = Latest::OfFolder(&folder);
+    let session = find_session_or_latest(&store, args.session.as_deref(), latest)?;
     let stored = store.load(&session, &Range::Branch { tail: None, limit: None })?;
     let log: Vec<Entry> = stored.into_iter().map(|stored| stored.entry).collect();
     let entry = match &args.entry {
-        Some(given) => find_entry(&log, given).map_err(|error| error.in_session(&session))?,
+        Some(given) => named(&store, &session, &log, given)?,
         None => match newest_message(&log) {
             Some(entry) => entry,
             None => {
@@ -48,24 +51,27 @@ pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result<(), CliEr
             }
         },
     };
-    let entries = log.iter();
-    let recorded = recorded(entries.clone(), &entry.id);
-    let machine = Machine::replay(team.table().clone(), entries).machine;
-    let decided = machine.why(entry.id.as_str());
-    let is_same = turns(decided.iter().copied()).eq(turns(&recorded));
+    let logged = recorded(&log);
+    let recorded = story(&entry.id, |about| {
+        logged.iter().filter(|decision| decision.ids().contains(&about)).collect()
+    });
+    let machine = Machine::replay(team.table().clone(), log.iter()).machine;
+    let decided = story(&entry.id, |about| machine.why(about.as_str()));
+    let is_same = turns(&decided).eq(turns(&recorded));
     let found_nobody =
         matches!(&entry.kind, EntryKind::Message(message) if reached_nobody(message));
     let was_heard = !recorded.is_empty() || found_nobody;
-    let decisions = if is_same && was_heard { decided } else { recorded.iter().collect() };
+    let decisions = if is_same && was_heard { &decided } else { &recorded };
     if !is_same && !recorded.is_empty() {
+        let place = same_place(&args.team, &args.store);
         let line = format!(
-            "this decision would differ with the current team file; `tertulia replay {session}` \
-             shows how"
+            "this decision would differ with the current team file; `tertulia replay \
+             {session}{place}` shows how"
         );
         tell(streams, &line);
     }
     if args.json {
-        for decision in &decisions {
+        for decision in decisions {
             write_json(streams, &DecisionRecord::of(&entry.id, decision))?;
         }
         return Ok(());
@@ -80,9 +86,46 @@ pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result<(), CliEr
     Ok(())
 }
 
-/// The states of turns in the log that rest on this entry.
-fn recorded<'e>(entries: impl Iterator<Item = &'e Entry>, about: &EntryId) -> Vec<Decision> {
-    let decisions = entries.filter_map(|entry| {
+/// Finds the entry. If only another branch has it, the error says so.
+fn named<'e>(
+    store: &SessionStore,
+    session: &SessionId,
+    log: &'e [Entry],
+    given: &str,
+) -> Result<&'e Entry, CliError> {
+    match find_entry(log, given) {
+        Err(CliError::UnknownEntry { .. }) => {
+            let entry = find_stored_entry(store, session, given)?;
+            Err(CliError::OtherBranch { entry, session: session.clone() })
+        }
+        found => found,
+    }
+}
+
+/// What was decided because of an entry, with the whole history of every turn among it. Also for `/why` of the
+/// chat.
+pub(crate) fn story<'d>(
+    entry: &EntryId,
+    why: impl Fn(&EntryId) -> Vec<&'d Decision>,
+) -> Vec<&'d Decision> {
+    let mut told: Vec<&Decision> = Vec::new();
+    for decision in why(entry) {
+        let decisions = match decision {
+            Decision::Turn { turn, .. } => why(turn),
+            Decision::Note(_) | Decision::Asked { .. } => vec![decision],
+        };
+        for one in decisions {
+            if !told.contains(&one) {
+                told.push(one);
+            }
+        }
+    }
+    told
+}
+
+/// The states of turns in the log.
+fn recorded(log: &[Entry]) -> Vec<Decision> {
+    let decisions = log.iter().filter_map(|entry| {
         let EntryKind::Turn(turn) = &entry.kind else { return None };
         let cause = Cause::parse(&turn.cause)?;
         Some(Decision::Turn {
@@ -93,14 +136,12 @@ fn recorded<'e>(entries: impl Iterator<Item = &'e Entry>, about: &EntryId) -> Ve
             cause,
         })
     });
-    decisions.filter(|decision| decision.ids().contains(&about)).collect()
+    decisions.collect()
 }
 
 /// The entries of turns among decisions.
-fn turns<'d>(
-    decisions: impl IntoIterator<Item = &'d Decision>,
-) -> impl Iterator<Item = &'d EntryId> {
-    decisions.into_iter().filter_map(|decision| match decision {
+fn turns<'d>(decisions: &[&'d Decision]) -> impl Iterator<Item = &'d EntryId> {
+    decisions.iter().copied().filter_map(|decision| match decision {
         Decision::Turn { entry, .. } => Some(entry),
         _ => None,
     })

@@ -3,14 +3,14 @@
 use tertulia_context::tokens::{MODELS, Tokenizer};
 use tertulia_dialect::Dialect;
 use tertulia_session::{Entry, EntryKind};
-use tertulia_store::{ListFilter, Range, SessionStore};
-use tertulia_team::file::{self, TeamFile};
+use tertulia_store::{ListFilter, ProjectScope, Range, SessionStore};
+use tertulia_team::file::{MemberFile, TeamFile};
 
-use super::Offer;
+use super::{Before, Offer};
 use crate::args::{PLAIN, StoreArg, TeamFileArg};
-use crate::names::{Latest, find_session, short, short_session};
+use crate::names::{Latest, find_session_or_latest, short, short_session};
 use crate::store_place::StorePlace;
-use crate::team_place::{TeamPlace, find};
+use crate::team_place::{TeamPlace, find, open, project_here};
 use crate::terminal::excerpt;
 
 /// How many sessions, or entries of one, are offered.
@@ -19,13 +19,18 @@ const OFFERED_MAX: usize = 100;
 const ENTRIES_READ: usize = 400;
 /// How much of a message or a title is shown beside its id.
 const HELP_COLUMNS: usize = 48;
+/// The types of the entries that a search looks into.
+const ENTRY_TYPES: [&str; 5] =
+    ["message", "team_task", "compaction_summary", "branch_summary", "system_prompt_override"];
 
 /// What an argument stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     Member,
+    Person,
     Session,
     Entry,
+    EntryType,
     Turn,
     Model,
     Agent,
@@ -39,10 +44,12 @@ pub(super) struct Line {
     team: TeamFileArg,
     /// The session that entries are looked for in.
     session: Option<String>,
+    /// Whether the newest session is meant, whether or not a team worked in it.
+    is_of_store: bool,
 }
 
 impl Line {
-    pub(super) fn of(words: &[String]) -> Self {
+    pub(super) fn of(words: &[String], before: &Before<'_>) -> Self {
         let value = |flag: &str| {
             let joined = format!("{flag}=");
             let apart = words.windows(2).find_map(|pair| match pair {
@@ -52,23 +59,22 @@ impl Line {
             let found = apart.or_else(|| words.iter().find_map(|word| word.strip_prefix(&joined)));
             found.filter(|value| !value.is_empty() && !value.starts_with("--")).map(str::to_owned)
         };
-        // `sessions COMMAND SESSION …`
-        let place = words.iter().position(|word| word == "sessions");
-        let named = place.and_then(|place| words.get(place + 2)).cloned();
-        let named = named.filter(|word| !word.is_empty() && !word.starts_with("--"));
         Self {
             store: value("--store").or_else(|| std::env::var("TERTULIA_STORE").ok()),
             team: TeamFileArg { team: value("--team").map(Into::into) },
-            session: value("--session").or(named),
+            session: value("--session").or_else(|| before.session.clone()),
+            is_of_store: before.first == Some("sessions"),
         }
     }
 
     pub(super) fn offers(&self, wanted: Wanted) -> Vec<Offer> {
         let plain = |names: Vec<&str>| names.into_iter().map(Offer::new).collect();
         match wanted {
-            Wanted::Member => self.members(),
+            Wanted::Member => self.members(|_| true),
+            Wanted::Person => self.members(|member| member.agent.is_none()),
             Wanted::Session => self.sessions().unwrap_or_default(),
             Wanted::Entry => self.entries(|_| true).unwrap_or_default(),
+            Wanted::EntryType => plain(ENTRY_TYPES.to_vec()),
             Wanted::Turn => {
                 let is_turn = |entry: &Entry| matches!(entry.kind, EntryKind::Turn(_));
                 self.entries(is_turn).unwrap_or_default()
@@ -80,14 +86,15 @@ impl Line {
         }
     }
 
-    fn members(&self) -> Vec<Offer> {
+    fn members(&self, fits: impl Fn(&MemberFile) -> bool) -> Vec<Offer> {
         let team = match find(&self.team) {
-            Ok(Some(found)) => file::open(&found.path).ok().map(|opened| opened.team),
+            Ok(Some(found)) => open(&found).ok().map(|opened| opened.team),
             Ok(None) => Some(TeamFile::house()),
             Err(_) => None,
         };
         let members = team.map(|team| team.members).unwrap_or_default();
-        members.iter().map(|member| Offer::new(&member.name)).collect()
+        let fitting = members.iter().filter(|member| fits(member));
+        fitting.map(|member| Offer::new(&member.name)).collect()
     }
 
     /// The store, if it is a file that exists: a server may take long to answer.
@@ -97,7 +104,9 @@ impl Line {
     }
 
     fn sessions(&self) -> Option<Vec<Offer>> {
-        let filter = ListFilter { limit: Some(OFFERED_MAX), ..ListFilter::default() };
+        let project =
+            ProjectScope::Of(TeamPlace::folder(&self.team).unwrap_or_else(|_| project_here()));
+        let filter = ListFilter { limit: Some(OFFERED_MAX), project, ..ListFilter::default() };
         let sessions = self.store()?.list(&filter).ok()?;
         let latest = Offer::new("latest").with_help("the newest session");
         let mut offers = vec![latest];
@@ -117,8 +126,11 @@ impl Line {
     fn entries(&self, fits: impl Fn(&Entry) -> bool) -> Option<Vec<Offer>> {
         let store = self.store()?;
         let folder = TeamPlace::folder(&self.team).unwrap_or_default();
-        let given = self.session.as_deref().unwrap_or("latest");
-        let session = find_session(&store, given, Latest::OfFolder(&folder)).ok()?;
+        let latest = match self.is_of_store {
+            true => Latest::OfProject(&folder),
+            false => Latest::OfFolder(&folder),
+        };
+        let session = find_session_or_latest(&store, self.session.as_deref(), latest).ok()?;
         let entries = store.load(&session, &Range::Tail(ENTRIES_READ)).ok()?;
         let newest = entries.iter().rev().map(|stored| &stored.entry);
         let offered = newest.filter(|entry| fits(entry)).filter_map(|entry| {
@@ -136,20 +148,30 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
+    use crate::args::Cli;
 
     fn line(text: &str) -> Line {
-        Line::of(&text.split(' ').map(str::to_owned).collect::<Vec<_>>())
+        let mut command = Cli::command();
+        command.build();
+        let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+        let (_, before) = words.split_last().unwrap();
+        Line::of(&words, &Before::read(&command, before))
     }
 
     #[test]
     fn what_stands_on_the_line_already_says_where_to_look() {
-        let read = line("tertulia why --session a --store=sqlite:b --team c.toml ");
+        let read = line("why --session a --store=sqlite:b --team c.toml ");
         assert_eq!(read.session.as_deref(), Some("a"));
         assert_eq!(read.store.as_deref(), Some("sqlite:b"));
         assert_eq!(read.team.team.as_deref(), Some(std::path::Path::new("c.toml")));
-        assert_eq!(line("tertulia sessions redact login ").session.as_deref(), Some("login"));
-        assert_eq!(line("tertulia sessions show --from ").session, None);
-        assert_eq!(line("tertulia why --session").session, None);
+        for redacts in ["sessions redact login ", "sessions --store b redact --json login "] {
+            let read = line(redacts);
+            assert_eq!((read.session.as_deref(), read.is_of_store), (Some("login"), true));
+        }
+        assert_eq!(line("sessions show --from ").session, None);
+        assert_eq!(line("why --session").session, None);
     }
 }

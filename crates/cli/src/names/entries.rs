@@ -1,6 +1,6 @@
 //! Which entry of a session is meant: its id, or a prefix that no other id has, with or without `e-`.
 
-use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
+use tertulia_session::{Entry, EntryId, EntryKind, Message, TurnState};
 use tertulia_store::{SessionId, SessionStore, StoreError};
 
 use super::{MATCHES_SHOWN, listed, nearest};
@@ -15,9 +15,7 @@ const COMPARED_MAX: usize = 1000;
 pub(crate) fn find_entry<'e>(entries: &'e [Entry], given: &str) -> Result<&'e Entry, CliError> {
     let ids: Vec<&EntryId> = entries.iter().map(|entry| &entry.id).collect();
     let place = find(&ids, given)?;
-    let unknown =
-        || CliError::UnknownEntry { given: given.to_owned(), nearest: None, session: None };
-    entries.get(place).ok_or_else(unknown)
+    entries.get(place).ok_or_else(|| unknown(given, None))
 }
 
 /// The entry of a stored session that is meant.
@@ -63,10 +61,13 @@ fn find(ids: &[&EntryId], given: &str) -> Result<usize, CliError> {
         (None, _) => {
             let newest = ids.iter().rev().take(COMPARED_MAX);
             let names = newest.map(|id| (id.to_string(), id.to_string()));
-            let nearest = nearest(given, names);
-            Err(CliError::UnknownEntry { given: given.to_owned(), nearest, session: None })
+            Err(unknown(given, nearest(given, names)))
         }
     }
+}
+
+fn unknown(given: &str, nearest: Option<String>) -> CliError {
+    CliError::UnknownEntry { given: given.to_owned(), nearest, session: None, flags: String::new() }
 }
 
 /// The shortest prefix of an id that no other one has, but no shorter than what is usually shown.
@@ -79,9 +80,23 @@ fn unique(id: &EntryId, ids: &[&EntryId]) -> String {
     text.get(..length).unwrap_or(text).to_owned()
 }
 
-/// The newest message of a log.
+/// The newest message of a log that says something.
 pub(crate) fn newest_message(entries: &[Entry]) -> Option<&Entry> {
-    entries.iter().rev().find(|entry| matches!(entry.kind, EntryKind::Message(_)))
+    newest_said(entries).map(|(entry, _)| entry)
+}
+
+/// The same, if this member said it.
+pub(crate) fn own_newest_message<'e>(entries: &'e [Entry], member: &str) -> Option<&'e Entry> {
+    let (entry, message) = newest_said(entries)?;
+    let speaker = message.speaker.as_deref()?;
+    (*speaker.role_id == *member).then_some(entry)
+}
+
+fn newest_said(entries: &[Entry]) -> Option<(&Entry, &Message)> {
+    entries.iter().rev().find_map(|entry| match &entry.kind {
+        EntryKind::Message(message) if !message.text().trim().is_empty() => Some((entry, message)),
+        _ => None,
+    })
 }
 
 /// The turn that an entry belongs to, if it is one of a turn.
@@ -98,7 +113,22 @@ pub(crate) fn turn_of(entry: &Entry) -> Option<EntryId> {
 
 #[cfg(test)]
 mod tests {
+    use tertulia_session::{NewEntry, Speaker, SpeakerType};
+
     use super::*;
+
+    #[test]
+    fn the_newest_message_is_the_newest_that_says_something() {
+        let said = |name: &str, text: &str| {
+            let message = Message::said(Speaker::new(name, name, SpeakerType::Ai), text);
+            NewEntry::new(EntryKind::Message(message)).with_content_id()
+        };
+        let log = [said("max", "Hello."), said("eva", "Yes."), said("max", " \n")];
+        assert_eq!(newest_message(&log), log.get(1));
+        assert_eq!(own_newest_message(&log, "eva"), log.get(1));
+        assert_eq!(own_newest_message(&log, "max"), None);
+        assert_eq!(newest_message(&log[2..]), None);
+    }
 
     fn found(given: &str) -> Result<usize, String> {
         let ids = ["e-12ab0000000", "e-12ab9999999", "m1", "e-ffff0000000", "title-1"];

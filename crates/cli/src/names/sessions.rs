@@ -1,7 +1,7 @@
-//! Which session is meant: `latest` or `-`, an id, a unique prefix of one, a unique prefix of its last
-//! part, or a title.
+//! Which session is meant: an id, `latest` or `-`, a title, or a unique prefix of an id, of a later part of
+//! it, or of a title.
 
-use tertulia_store::{ListFilter, SessionId, SessionStore, StoreError};
+use tertulia_store::{ListFilter, ProjectScope, SessionId, SessionStore, StoreError};
 
 use super::{MATCHES_SHOWN, listed, nearest, short_session};
 use crate::error::CliError;
@@ -16,22 +16,44 @@ const GIVEN_SHOWN: usize = 80;
 /// Which session `latest` is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Latest<'f> {
-    /// The newest one of the team in this folder.
+    /// The newest one of this project in which a team worked.
     OfFolder(&'f str),
-    /// The newest one of the store.
-    OfStore,
+    /// The newest one of this project.
+    OfProject(&'f str),
 }
 
 impl Latest<'_> {
     /// The session.
     pub(crate) fn find(self, store: &SessionStore) -> Result<SessionId, CliError> {
-        if let Self::OfFolder(folder) = self {
-            return newest_table(store, folder);
+        let project = match self {
+            Self::OfFolder(folder) => return newest_table(store, folder),
+            Self::OfProject(project) => project,
+        };
+        let filter = ListFilter {
+            limit: Some(1),
+            project: ProjectScope::Of(project.to_owned()),
+            ..ListFilter::default()
+        };
+        if let Some(newest) = store.list(&filter)?.into_iter().next() {
+            return Ok(newest.id);
         }
-        let filter = ListFilter { limit: Some(1), ..ListFilter::default() };
-        let newest = store.list(&filter)?.into_iter().next();
-        newest.map(|info| info.id).ok_or_else(|| CliError::NoSessions { place: store.place() })
+        let (place, flags) = (store.place(), String::new());
+        Err(match store.count(&ListFilter::default())? {
+            0 => CliError::NoSessions { place, flags },
+            _ => CliError::NoSessionsHere { project: project.to_owned(), flags },
+        })
     }
+}
+
+/// What is said of a session that belongs to another project than this one.
+pub(crate) fn elsewhere(
+    store: &SessionStore,
+    id: &SessionId,
+    project: &str,
+) -> Result<Option<String>, CliError> {
+    let other = store.project(id)?.filter(|other| other != project);
+    let name = short_session(id);
+    Ok(other.map(|other| format!("session {name} belongs to another project: {other}")))
 }
 
 /// The session that is meant. What names one exactly wins over what only begins like one, and ids win over
@@ -51,25 +73,55 @@ pub(crate) fn find_session(
         return Err(unknown_session(store, given)?);
     }
     let ids = store.ids()?;
-    let prefixed = |id: &&SessionId| id.as_str().starts_with(given);
-    if let Some(id) = only(given, ids.iter().filter(prefixed))? {
+    // The form that people are shown is as good as the id, and found without looking for titles.
+    if let Some(id) = only(given, ids.iter().filter(|id| short_session(id) == given))? {
+        return Ok(id);
+    }
+    let titled = titled(store, &ids)?;
+    let wanted = given.trim().to_lowercase();
+    let same = titled.iter().filter(|(_, title)| *title == wanted);
+    if let Some(id) = only(given, same.map(|(id, _)| id))? {
+        return Ok(id);
+    }
+    if let Some(id) = only(given, ids.iter().filter(|id| id.as_str().starts_with(given)))? {
         return Ok(id);
     }
     if let Some(id) = only(given, ids.iter().filter(|id| has_part(id, given)))? {
         return Ok(id);
     }
-    let titled = titled(store, ids)?;
-    let wanted = given.trim().to_lowercase();
-    let same = |title: &str| title.to_lowercase() == wanted;
-    let begins = |title: &str| title.to_lowercase().starts_with(&wanted);
-    let fits: [&dyn Fn(&str) -> bool; 2] = [&same, &begins];
-    for fits in fits {
-        let found = titled.iter().filter(|(_, title)| fits(title)).map(|(id, _)| id);
-        if let Some(id) = only(given, found)? {
-            return Ok(id);
-        }
+    let begins = titled.iter().filter(|(_, title)| title.starts_with(&wanted));
+    match only(given, begins.map(|(id, _)| id))? {
+        Some(id) => Ok(id),
+        None => Err(unknown_session(store, given)?),
     }
-    Err(unknown_session(store, given)?)
+}
+
+/// The same where no session has to be named. Without a name the newest one is meant, not one that is called
+/// `latest`.
+pub(crate) fn find_session_or_latest(
+    store: &SessionStore,
+    given: Option<&str>,
+    latest: Latest<'_>,
+) -> Result<SessionId, CliError> {
+    match given {
+        Some(given) => find_session(store, given, latest),
+        None => latest.find(store),
+    }
+}
+
+/// The id of a session that is to be made.
+pub(crate) fn new_session_id(name: &str) -> Result<SessionId, CliError> {
+    refuse_latest(name)?;
+    Ok(SessionId::parse(name).map_err(StoreError::from)?)
+}
+
+/// Refuses an id or a title that means the newest session wherever one is named.
+pub(crate) fn refuse_latest(name: &str) -> Result<(), CliError> {
+    let name = name.trim();
+    match is_latest(name) {
+        true => Err(CliError::NameOfLatest { given: name.to_owned() }),
+        false => Ok(()),
+    }
 }
 
 /// Whether this is a word for the newest session.
@@ -90,7 +142,7 @@ pub(crate) fn exact_session(
 }
 
 /// Nothing is called this, nor begins so; something may be called nearly so.
-pub(crate) fn unknown_session(store: &SessionStore, given: &str) -> Result<CliError, CliError> {
+fn unknown_session(store: &SessionStore, given: &str) -> Result<CliError, CliError> {
     let filter = ListFilter { limit: Some(COMPARED_MAX), ..ListFilter::default() };
     let mut names = Vec::new();
     for info in store.list(&filter)? {
@@ -102,7 +154,7 @@ pub(crate) fn unknown_session(store: &SessionStore, given: &str) -> Result<CliEr
     }
     let nearest = nearest(given, names.into_iter());
     let given = given.chars().take(GIVEN_SHOWN).collect();
-    Ok(CliError::UnknownSession { given, nearest })
+    Ok(CliError::UnknownSession { given, nearest, flags: String::new() })
 }
 
 /// The one session of these; none if there is none.
@@ -128,12 +180,12 @@ fn has_part(id: &SessionId, given: &str) -> bool {
     parts.into_iter().any(|part| part.starts_with(given))
 }
 
-/// The sessions that were given a title, with it.
-fn titled(store: &SessionStore, ids: Vec<SessionId>) -> Result<Vec<(SessionId, String)>, CliError> {
+/// The sessions that were given a title, with it in small letters.
+fn titled(store: &SessionStore, ids: &[SessionId]) -> Result<Vec<(SessionId, String)>, CliError> {
     let mut titled = Vec::new();
     for id in ids {
-        match store.own_title(&id) {
-            Ok(Some(title)) => titled.push((id, title)),
+        match store.own_title(id) {
+            Ok(Some(title)) => titled.push((id.clone(), title.to_lowercase())),
             // One that was deleted meanwhile is not meant.
             Ok(None) | Err(StoreError::SessionNotFound(_)) => {}
             Err(error) => return Err(error.into()),

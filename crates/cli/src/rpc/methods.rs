@@ -147,7 +147,7 @@ impl RpcServer {
         let passed_over: Vec<&str> = params.object.names().chain(inside).take(8).collect();
         if result.is_ok() && !passed_over.is_empty() {
             let names = passed_over.join(", ");
-            let line = format!("[rpc] {}: unknown parameters passed over: {names}", method.name());
+            let line = format!("[rpc] {}: unknown parameters ignored: {names}", method.name());
             self.conversations.warn(&params.conversation, &line);
         }
         for note in params.notes.iter().filter(|_| result.is_ok()) {

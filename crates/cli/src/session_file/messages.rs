@@ -10,6 +10,8 @@ use tertulia_session::{
     ConversationMessage, Entry, EntryId, EntryKind, Fields, NewEntry, SessionHeader, TeamTask,
 };
 
+use tertulia_store::fresh_salt;
+
 use super::as_object;
 use crate::spoken::Spoken;
 
@@ -64,7 +66,8 @@ pub(crate) fn entries_of(snapshot: ContextSnapshot, form: &str, source: &Fields)
     origin.extend(source.clone());
     let mut header = SessionHeader::new();
     header.unknown.push("source", as_object(&origin));
-    let mut log = Log::begin(NewEntry::new(EntryKind::SessionHeader(header)).with_content_id());
+    let header = NewEntry::new(EntryKind::SessionHeader(header)).salted(fresh_salt());
+    let mut log = Log::begin(header.with_content_id());
     for message in snapshot.messages {
         let ConversationMessage { id, message } = Arc::unwrap_or_clone(message);
         let mut entry = NewEntry::new(EntryKind::Message(message.clone()));
@@ -92,7 +95,7 @@ impl Log {
 
     /// Appends an entry under its id, or one that follows from its content where that id cannot be.
     fn push(&mut self, entry: NewEntry, id: Option<String>) {
-        let entry = entry.with_parent(self.tail.clone());
+        let entry = entry.with_parent(self.tail.clone()).salted(fresh_salt());
         let fits = |id: &String| {
             !id.is_empty()
                 && id.len() <= ID_BYTES_MAX

@@ -59,7 +59,7 @@ fn bare_prompts_are_apart_by_one_line_break_and_the_system_text_is_told() {
         tertulia(&["assemble", "--type", "claude", "--text"], &format!("{HELLO}\n{HELLO}"));
     assert_eq!(outcome.stdout.matches("[MESSAGE]\nHello").count(), 2);
     assert!(outcome.stdout.ends_with("Hello"));
-    assert!(outcome.stderr.contains("the system text (6 bytes) travels apart"));
+    assert!(outcome.stderr.contains("the system text (6 bytes) is sent separately"));
 }
 
 #[test]

@@ -21,13 +21,29 @@ fn offered(room: &Room, words: &[&str]) -> Vec<String> {
 fn members_are_offered_and_no_agent_is_started_for_it() {
     let room = Room::new(TEAM);
     assert_eq!(offered(&room, &["run", "--member", "m"]), ["max", "mona"]);
-    assert_eq!(offered(&room, &["run", "--as", ""]), ["ann", "max", "mona"]);
     assert_eq!(offered(&room, &["context", "--member", "a"]), ["ann"]);
     room.write("other.toml", &TEAM.replace("mona", "mara"));
     let words = ["run", "--team", "other.toml", "--member", "m"];
     assert_eq!(offered(&room, &words), ["max", "mara"]);
     assert!(!room.path("started").exists());
     assert!(!room.root().join("data/sessions.db").exists());
+}
+
+#[test]
+fn who_speaks_is_a_person_and_who_is_searched_for_may_be_anybody() {
+    let room = Room::new(TEAM);
+    assert_eq!(offered(&room, &["run", "--as", ""]), ["ann"]);
+    assert_eq!(offered(&room, &["chat", "--as", ""]), ["ann"]);
+    let all = ["ann", "max", "mona"];
+    assert_eq!(offered(&room, &["sessions", "search", "x", "--speaker", ""]), all);
+}
+
+#[test]
+fn types_of_entries_that_a_search_finds_are_offered() {
+    let room = Room::empty();
+    assert_eq!(offered(&room, &["sessions", "search", "x", "--type", "te"]), ["team_task"]);
+    let all = offered(&room, &["sessions", "search", "x", "--type", ""]);
+    assert_eq!(all.first().map(String::as_str), Some("message"));
 }
 
 #[test]
@@ -55,12 +71,17 @@ fn sessions_are_offered_by_their_short_ids() {
     assert_eq!(offered(&room, &["run", "--session", &made[..9]]), [made]);
 }
 
+/// The short ID of the first message of the newest session.
+fn first_message(room: &Room) -> String {
+    let entry = room.entries().into_iter().find(|entry| entry["type"] == "message").unwrap();
+    entry["id"].as_str().unwrap()[..10].to_owned()
+}
+
 #[test]
 fn entries_of_the_session_that_is_meant_are_offered() {
     let room = Room::new(TEAM);
     room.exits(0, &["run", "hello", "--new", "one", "--trust"]);
-    let first = room.entries().into_iter().find(|entry| entry["type"] == "message").unwrap();
-    let first = first["id"].as_str().unwrap()[..10].to_owned();
+    let first = first_message(&room);
     room.exits(0, &["run", "second", "--new", "two"]);
     let newest = offered(&room, &["why", ""]);
     assert!(newest.len() >= 2 && !newest.contains(&first), "{newest:?}");
@@ -74,6 +95,23 @@ fn entries_of_the_session_that_is_meant_are_offered() {
     }
     let turns = offered(&room, &["run", "--repeat", "e-"]);
     assert!(!turns.is_empty() && turns.iter().all(|turn| turn.len() == 10), "{turns:?}");
+}
+
+#[test]
+fn behind_sessions_the_newest_session_is_that_of_the_store() {
+    let room = Room::new(TEAM);
+    room.exits(0, &["run", "hello", "--new", "here", "--trust"]);
+    let first = first_message(&room);
+    let log = crate::harness::said("m1", "user", "from elsewhere");
+    let imported = room.tertulia_with(&["sessions", "import", "-"], log.as_bytes());
+    assert_eq!(imported.code, Some(0), "{imported:?}");
+    for words in [&["sessions", "redact", "latest", ""][..], &["sessions", "show", "--from", ""]] {
+        assert_eq!(offered(&room, words), ["m1"], "{words:?}");
+    }
+    let named = offered(&room, &["sessions", "redact", "--json", "here", ""]);
+    assert!(named.contains(&first), "{named:?}");
+    // The commands of the team mean the newest session of the folder.
+    assert!(offered(&room, &["why", ""]).contains(&first));
 }
 
 #[test]
@@ -107,16 +145,18 @@ fn files_are_left_to_the_shell() {
     assert_eq!((left.code, &*left.stdout, &*left.stderr), (Some(1), "", ""));
 }
 
-#[test]
-fn bash_completes_with_the_script_that_is_printed() {
-    let room = Room::new(TEAM);
-    let script = "source <(tertulia completions bash); COMP_WORDS=(tertulia run --member m); \
-                  COMP_CWORD=3; _tertulia tertulia m --member; \
-                  printf '%s\\n' \"${COMPREPLY[@]}\"";
+/// What bash offers with the printed script, if it has parted the line into these words.
+fn offered_by_bash(room: &Room, words: &str) -> String {
+    let script = format!(
+        "source <(tertulia completions bash); COMP_WORDS=(tertulia {words}); \
+         COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+         _tertulia tertulia \"${{COMP_WORDS[COMP_CWORD]}}\"; \
+         printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    );
     let program = std::path::absolute(env!("CARGO_BIN_EXE_tertulia")).unwrap();
     let folder = program.parent().unwrap().display();
     let output = Command::new("bash")
-        .args(["--norc", "-c", script])
+        .args(["--norc", "-c", &script])
         .env_clear()
         .env("PATH", format!("{folder}:/usr/bin:/bin"))
         .env("HOME", room.root().join("home"))
@@ -124,5 +164,28 @@ fn bash_completes_with_the_script_that_is_printed() {
         .current_dir(room.path(""))
         .output()
         .unwrap();
-    assert_eq!(String::from_utf8(output.stdout).unwrap(), "max\nmona\n", "{:?}", output.stderr);
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn bash_completes_with_the_script_that_is_printed() {
+    let room = Room::new(TEAM);
+    assert_eq!(offered_by_bash(&room, "run --member m"), "max\nmona\n");
+}
+
+#[test]
+fn bash_completes_behind_colons_and_quotes_and_quotes_what_it_offers() {
+    let room = Room::new(TEAM);
+    room.exits(0, &["run", "hello", "--new", "login:one", "--store", "sqlite:there.db", "--trust"]);
+    let there = "sessions --store sqlite : there.db show";
+    assert_eq!(offered_by_bash(&room, &format!("{there} lo")), "login:one\n");
+    // Behind a colon bash replaces only the rest of the word.
+    assert_eq!(offered_by_bash(&room, &format!("{there} login : o")), "one\n");
+    assert_eq!(offered_by_bash(&room, "sessions --store sqlite :"), "\n");
+    room.write("my team.toml", &TEAM.replace("mona", "mona lisa"));
+    // As bash has it: with the quotes of the line.
+    let quoted = r#"run --team "'my team.toml'" --member m"#;
+    assert_eq!(offered_by_bash(&room, quoted), "max\nmona\\ lisa\n");
+    let escaped = r"run --team 'my\ team.toml' --member 'mona\ '";
+    assert_eq!(offered_by_bash(&room, escaped), "mona\\ lisa\n");
 }

@@ -148,7 +148,9 @@ fn instructions_come_from_the_command_line_and_from_a_file() {
     ]);
     assert!(outcome.stdout.contains(r#""systemFlag":"Be kind.\n\nedition"#));
     let told = login(&["--type", "claude", "--instruction", "Be kind."]);
-    assert!(told.stderr.contains("the system text (8 bytes) travels apart from this prompt"));
+    // Only --member and --turn print it before the prompt.
+    assert!(!told.stdout.contains("Be kind."));
+    assert!(told.stderr.contains("the system text (8 bytes) is sent separately"));
 }
 
 #[test]

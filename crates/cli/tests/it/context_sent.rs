@@ -59,7 +59,7 @@ impl Recorded {
         room.write("tertulia.toml", &team(kind, &out));
         room.write("notes.md", "what-is-in-the-file\n");
         room.exits(0, &["run", "--trust", "--new", "talk", "@eva /what do you think?"]);
-        let text = "@max read @notes.md and @gone.md, as eva said.";
+        let text = "@max read @notes.md and @gone.md, as eva said.\n@notes.md\n\n@gone.md";
         let left = room.tertulia(&["run", "--session", "talk", text]);
         assert_eq!(left.code, Some(1), "{kind}: {left:#?}");
         Self { room, kind }
@@ -113,9 +113,13 @@ fn a_file_in_a_persons_message_keeps_the_syntax_of_the_agent() {
         let (_, message) = prompt.rsplit_once("from ann").unwrap();
         let expected = match kind {
             // These attach files: one that is missing must not become another one.
-            "claude" => "]\n@max read @notes.md and \\@gone.md, as eva said.",
-            "gemini" => ":\nmax read @notes.md and \\@gone.md, as eva said.",
-            _ => "]\n@max read @notes.md and @gone.md, as eva said.",
+            "claude" => {
+                "]\n  @max read @notes.md and \\@gone.md, as eva said.\n  @notes.md\n\n  \\@gone.md"
+            }
+            "gemini" => {
+                ":\n  max read @notes.md and \\@gone.md, as eva said.\n  @notes.md\n\n  \\@gone.md"
+            }
+            _ => "]\n  @max read @notes.md and @gone.md, as eva said.\n  @notes.md\n\n  @gone.md",
         };
         assert_eq!(message, expected, "{kind}");
         // What Eva said attaches nothing.
@@ -161,6 +165,34 @@ fn a_turn_shows_what_was_sent_then_whatever_came_after_it() {
 }
 
 #[test]
+fn a_turn_on_a_branch_that_was_left_shows_what_was_sent() {
+    let recorded = Recorded::new("command");
+    let prompt = recorded.received("prompt").unwrap();
+    let room = &recorded.room;
+    let first = room.entries()[0]["id"].as_str().unwrap().to_owned();
+    let turns = ["queued", "started", "failed"].map(|state| recorded.turn(state));
+    // The second branch begins where the turn was queued and did not start yet.
+    for from in [&first, &turns[0]] {
+        room.exits(0, &["sessions", "branch", "talk", from]);
+        for id in &turns {
+            let shown = recorded.context(&["--turn", id, "--part", "prompt"]).stdout;
+            assert_eq!(shown, prompt, "{id} behind {from}");
+        }
+    }
+    let told = room.exits(1, &["why", &turns[1], "--session", "talk"]).stderr;
+    assert!(told.contains(" is on another branch of session talk; `tertulia sessions"), "{told}");
+}
+
+#[test]
+fn a_broken_team_file_does_not_hide_what_was_sent() {
+    let recorded = Recorded::new("command");
+    let turn = recorded.turn("queued");
+    recorded.room.write("tertulia.toml", "this is no team file");
+    let shown = recorded.room.exits(0, &["context", "--turn", &turn, "--part", "prompt"]).stdout;
+    assert_eq!(shown, recorded.received("prompt").unwrap());
+}
+
+#[test]
 fn a_turn_that_cannot_be_shown_says_why() {
     let recorded = Recorded::new("command");
     let refused = |id: &str| {
@@ -178,4 +210,20 @@ fn a_turn_that_cannot_be_shown_says_why() {
     let left = recorded.room.tertulia(&["context", "--session", "talk", "--part", "prompt"]);
     assert_eq!(left.code, Some(2), "{left:#?}");
     assert!(left.stderr.contains("--part needs --member or --turn"), "{}", left.stderr);
+}
+
+#[test]
+fn no_argument_of_an_agent_holds_an_instruction_or_a_message() {
+    for kind in ["claude", "codex", "gemini"] {
+        let room = Room::new(&format!(
+            "[[member]]\nname = \"ann\"\nkind = \"human\"\n[[member]]\nname = \"max\"\n\
+             agent = \"{kind}\"\ninstruction = \"Instruction 4711.\"\n"
+        ));
+        room.program(kind, "printf '%s\\n' \"$0\" \"$@\" >arguments; cat >prompt; exit 1");
+        room.tertulia(&["run", "Message 0815.", "--trust"]);
+        let arguments = std::fs::read_to_string(room.path("arguments")).unwrap();
+        assert!(!arguments.contains("4711") && !arguments.contains("0815"), "{kind}: {arguments}");
+        let prompt = std::fs::read_to_string(room.path("prompt")).unwrap();
+        assert!(prompt.contains("Message 0815."), "{kind}: {prompt}");
+    }
 }

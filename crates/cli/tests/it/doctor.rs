@@ -59,6 +59,28 @@ fn a_file_without_trust_would_stop_a_run() {
 }
 
 #[test]
+fn settings_of_a_project_without_trust_would_stop_a_run() {
+    let room = Room::empty();
+    room.program("claude", "echo '9.8.7 (Claude Code)'");
+    let own = room.root().join("home/.config/tertulia");
+    std::fs::create_dir_all(&own).unwrap();
+    let team = "[[member]]\nname = \"max\"\nagent = \"claude\"\n";
+    std::fs::write(own.join("tertulia.toml"), team).unwrap();
+    std::fs::create_dir(room.path(".claude")).unwrap();
+    room.write(".claude/settings.json", "{}");
+    room.exits(2, &["run", "hello"]);
+    let settings = finding(&room, 1, "project settings");
+    assert_eq!((&settings["health"], &settings["blocks"]), (&"error".into(), &true.into()));
+    let text = settings["text"].as_str().unwrap();
+    assert!(text.contains("holds settings for agents that are not trusted yet"), "{text}");
+    assert_eq!(settings["advice"], "review it, then run `tertulia chat --trust`");
+    // Whatever becomes of the turn, it may begin.
+    assert_ne!(room.tertulia(&["run", "hello", "--trust"]).code, Some(2));
+    let told = room.tertulia(&["doctor"]).stdout;
+    assert!(!told.contains("project settings"), "{told}");
+}
+
+#[test]
 fn a_missing_program_stops_a_run_only_if_everybody_needs_it() {
     let claude = "[[member]]\nname = \"max\"\nagent = \"claude\"\n";
     let scribe = "[[member]]\nname = \"scribe\"\nagent = \"scribe\"\n";
@@ -133,12 +155,49 @@ fn a_folder_to_work_in_that_is_not_there_is_told() {
 }
 
 #[test]
-fn the_folders_of_programs_are_told_once() {
-    let room = Room::empty();
-    let left = room.exits(0, &["doctor"]);
-    let bin = room.root().join("bin").display().to_string();
-    assert_eq!(left.stdout.matches(&bin).count(), 1, "{}", left.stdout);
-    assert_eq!(left.stdout.matches("in PATH; install").count(), 3, "{}", left.stdout);
+fn the_folders_of_programs_are_told_once_if_the_team_misses_one() {
+    let member = "[[member]]\nname = \"max\"\nagent = ";
+    for (team, times) in [
+        ("\"scribe\"", 0),
+        ("\"claude\"", 1),
+        ("\"command\"\ncommand = [\"no-such-program\"]", 1),
+        ("\"command\"\ncommand = [\"cat\"]", 0),
+    ] {
+        let room = Room::new(&format!("{member}{team}\n"));
+        let told = room.tertulia(&["doctor"]).stdout;
+        let bin = room.root().join("bin").display().to_string();
+        assert_eq!(told.matches(&bin).count(), times, "{told}");
+        assert_eq!(told.matches("ok       PATH: ").count(), times, "{told}");
+        assert!(told.contains("in PATH; install"), "{told}");
+    }
+}
+
+#[test]
+fn what_cannot_be_started_is_an_error_whoever_uses_it() {
+    let room = Room::new(
+        "[[member]]\nname = \"max\"\nagent = \"claude\"\n\
+         [[member]]\nname = \"eva\"\nagent = \"command\"\ncommand = [\"./broken\"]\n\
+         [[member]]\nname = \"bot\"\nagent = \"command\"\ncommand = [\"./gone\"]\n",
+    );
+    executable(&room.root().join("bin/claude"), "#!/usr/bin/env no-such-node\n");
+    executable(&room.path("broken"), "#!/usr/bin/env no-such-node\n");
+    for (about, health) in
+        [("member max", "error"), ("member eva", "error"), ("member bot", "missing")]
+    {
+        assert_eq!(finding(&room, 1, about)["health"], health, "{about}");
+    }
+}
+
+#[test]
+fn the_last_line_counts_what_stops_a_run_among_the_problems_above() {
+    let claude = "[[member]]\nname = \"max\"\nagent = \"claude\"\n";
+    let codex = "[[member]]\nname = \"eva\"\nagent = \"codex\"\n";
+    let gemini = "[[member]]\nname = \"leo\"\nagent = \"gemini\"\n";
+    let room = Room::new(&format!("{claude}{codex}{gemini}"));
+    // The file is not trusted, and the first agent is missing; the others are not needed.
+    let told = room.exits(1, &["doctor"]).stdout;
+    let last = told.lines().last();
+    assert_eq!(last, Some("not ready: 2 of the 4 problems above stop `tertulia run`"), "{told}");
 }
 
 #[test]
@@ -167,6 +226,7 @@ fn members_are_looked_for_with_their_own_settings() {
     assert!(text.contains("bin/clever, not signed in"), "{text}");
     let bot = finding(&room, 1, "member bot");
     assert_eq!(bot["text"], "its program ./bin/dull cannot be started");
+    assert_eq!(bot["health"], "error");
     assert!(bot["advice"].as_str().unwrap().contains("is not executable"), "{bot}");
     let far = finding(&room, 1, "member far");
     assert!(far["text"].as_str().unwrap().starts_with("endpoint http://127.0.0.1:9/v1, no key"));

@@ -162,3 +162,27 @@ pub(crate) fn request(method: &str, params: &str) -> String {
 pub(crate) fn repository_file(path: &str) -> PathBuf {
     PathBuf::from("../..").join(path)
 }
+
+/// The same text with `…` for every salt, and `e-1`, `e-2` and so on for the ids that were made with one.
+pub(crate) fn without_salts(text: &str) -> String {
+    const DIGITS: usize = 32;
+    let (mut shown, mut ids, mut rest) = (String::new(), Vec::<String>::new(), text);
+    let is_run = |run: &str| run.bytes().all(|byte| byte.is_ascii_hexdigit());
+    while let Some(at) = (0..rest.len()).find(|at| rest.get(*at..at + DIGITS).is_some_and(is_run)) {
+        let (before, run, after) = (&rest[..at], &rest[at..at + DIGITS], &rest[at + DIGITS..]);
+        shown.push_str(before);
+        match before.ends_with("e-") {
+            true => {
+                let known = ids.iter().position(|id| id == run);
+                let number = known.unwrap_or_else(|| {
+                    ids.push(run.to_owned());
+                    ids.len() - 1
+                });
+                shown.push_str(&(number + 1).to_string());
+            }
+            false => shown.push('…'),
+        }
+        rest = after;
+    }
+    shown + rest
+}

@@ -1,6 +1,6 @@
 //! Names that people can type: short ids, `latest`, titles, and what an unknown or ambiguous one leads to.
 
-use crate::harness::{Shelf, said};
+use crate::harness::{Shelf, request, said};
 use crate::room::{Left, Room};
 
 const TEAM: &str = "[[member]]\nname = \"ann\"\nkind = \"human\"\n\
@@ -57,6 +57,25 @@ fn a_short_id_of_an_entry_works_wherever_an_entry_is_named() {
 }
 
 #[test]
+fn an_entry_is_not_redacted_for_a_digit_or_two() {
+    let room = Room::new(TEAM);
+    let entry = said("e-c0ffee00", "user", "A secret");
+    let import = ["sessions", "import", "-", "--as", "talk"];
+    assert_eq!(room.tertulia_with(&import, entry.as_bytes()).code, Some(0));
+    for (prefix, digits) in [("e-c", 1), ("c0f", 3), ("e-c0f", 3)] {
+        let told = room.exits(1, &["sessions", "redact", "talk", prefix]).stderr;
+        let why =
+            format!("redact needs at least four digits of the entry's ID; {prefix} has {digits}\n");
+        assert!(told.contains(&why), "{told}");
+        // Where nothing is lost, it is enough.
+        room.exits(0, &["sessions", "show", "talk", "--from", prefix]);
+    }
+    assert!(room.exits(0, &["sessions", "show", "talk"]).stdout.contains("A secret"));
+    room.exits(0, &["sessions", "redact", "talk", "c0ff"]);
+    assert!(!room.exits(0, &["sessions", "show", "talk"]).stdout.contains("A secret"));
+}
+
+#[test]
 fn a_turn_is_retried_by_the_command_that_is_suggested() {
     let room = Room::new(TEAM);
     let left = room.exits(1, &["run", "@bad hello"]);
@@ -103,6 +122,26 @@ fn a_session_is_named_by_the_last_part_of_its_id() {
 }
 
 #[test]
+fn deleting_without_a_question_takes_the_full_id_only_and_says_so() {
+    let room = talked();
+    room.exits(0, &["sessions", "rename", "latest", "Login page"]);
+    let (made, tail) = (room.session(), tail(&room));
+    for (name, hint) in [
+        ("latest", String::new()),
+        ("-", String::new()),
+        (&tail[..], format!("; did you mean {made}?")),
+        ("login page", format!("; did you mean {made}?")),
+    ] {
+        let told = room.exits(1, &["sessions", "delete", "--yes", name]).stderr;
+        let why = format!("tertulia: --yes requires the full ID; {name} is not one{hint}\n");
+        assert_eq!(told, why);
+    }
+    let told = room.exits(1, &["sessions", "delete", "--yes", "zebra"]).stderr;
+    assert!(told.contains("there is no session zebra"), "{told}");
+    room.exits(0, &["sessions", "delete", "--yes", &made]);
+}
+
+#[test]
 fn latest_and_a_dash_name_the_newest_session() {
     let room = talked();
     room.exits(0, &["run", "second", "--new", "newer"]);
@@ -119,6 +158,45 @@ fn latest_and_a_dash_name_the_newest_session() {
     let mut command = room.command(&["why", "--session", "latest"]);
     let left = Left::of(command.current_dir(other).spawn().unwrap());
     assert_eq!(left.code, Some(1), "{left:?}");
+}
+
+#[test]
+fn a_session_that_is_called_latest_is_not_taken_where_none_is_named() {
+    let room = talked();
+    let (made, turn) = (room.session(), id_of(&room, "turn"));
+    // A program may still call one so.
+    let line = request("createSession", r#"{"sessionId":"latest"}"#) + "\n";
+    let left = room.tertulia_with(&["rpc"], line.as_bytes());
+    assert!(left.stdout.contains(r#""sessionId":"latest""#), "{left:?}");
+    for command in [
+        &["replay", "--json"][..],
+        &["context", "--member", "max", "--json"],
+        &["context", "--turn", &turn, "--json"],
+    ] {
+        assert_eq!(room.exits(0, command).json()[0]["sessionId"], *made, "{command:?}");
+    }
+    let left = room.exits(0, &["why"]);
+    assert!(!left.stderr.contains("nothing was said"), "{left:?}");
+}
+
+#[test]
+fn no_session_can_be_called_latest_or_a_dash() {
+    let room = talked();
+    let message = id_of(&room, "message");
+    for name in ["latest", "-"] {
+        for command in [
+            &["run", "hello", "--new", name][..],
+            &["chat", "--new", name],
+            &["sessions", "branch", "latest", &message, "--into", name],
+            &["sessions", "import", "-", "--as", name],
+            &["sessions", "rename", "latest", name],
+        ] {
+            let told = room.exits(2, command).stderr;
+            let why = format!("{name} means the newest session; use another name");
+            assert!(told.contains(&why), "{command:?}: {told}");
+        }
+    }
+    assert_eq!(room.exits(0, &["sessions", "list", "--json"]).json().len(), 1);
 }
 
 #[test]
@@ -199,6 +277,24 @@ fn a_title_is_shown_and_names_the_session() {
 }
 
 #[test]
+fn a_title_in_full_wins_over_a_part_of_an_id() {
+    let room = Room::new(TEAM);
+    room.exits(0, &["run", "first", "--new", "my-login-page"]);
+    room.exits(0, &["run", "second", "--new", "s1"]);
+    let shown = |name: &str| room.exits(0, &["sessions", "show", name, "--messages"]).stdout;
+    assert!(shown("login").contains("first"), "a later part of the ID");
+    for title in ["login", "my", "Page"] {
+        room.exits(0, &["sessions", "rename", "s1", title]);
+        assert!(shown(title).contains("second"), "{title}");
+    }
+    // But an ID in full wins over a title, and a part of one over the beginning of a title.
+    room.exits(0, &["sessions", "rename", "s1", "my-login-page"]);
+    assert!(shown("my-login-page").contains("first"));
+    room.exits(0, &["sessions", "rename", "s1", "login form"]);
+    assert!(shown("login").contains("first") && shown("login f").contains("second"));
+}
+
+#[test]
 fn a_title_travels_with_an_export_and_a_backup() {
     let shelf = Shelf::new();
     shelf.import("a", &said("m", "user", "Hello"));
@@ -218,6 +314,24 @@ fn a_title_travels_with_an_export_and_a_backup() {
     assert_eq!(title(&other, "a"), "The \"first\" one");
     let told = shelf.refuses(&["show", "the \"first\" one"], "");
     assert!(told.contains("matches: b, a") || told.contains("matches: a, b"), "{told}");
+}
+
+#[test]
+fn an_id_in_a_table_can_be_typed_back() {
+    let room = talked();
+    for command in [
+        &["context", "--session", "latest", "--explain"][..],
+        &["context", "--session", "latest", "--explain", "--window", "0"],
+        &["build", "--session", "latest", "--model", "gpt-5", "--explain"],
+    ] {
+        let table = room.exits(0, command).stdout;
+        let ids: Vec<&str> =
+            table.split_whitespace().filter(|word| word.starts_with("e-")).collect();
+        assert!(!ids.is_empty(), "{table}");
+        for id in ids {
+            room.exits(0, &["why", id]);
+        }
+    }
 }
 
 #[test]

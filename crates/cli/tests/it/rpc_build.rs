@@ -163,9 +163,9 @@ fn a_cut_that_makes_nothing_smaller_is_an_error_and_no_loop() {
 fn unknown_parameters_and_models_are_told_in_the_log() {
     let params = r#"{"config":{"maxInputTokens":50,"x":1},"y":2,"model":"nobody-9"}"#;
     let lines = rpc_with_logs(&[&request("buildContext", params)]);
-    assert!(lines[0].contains("[rpc] buildContext: unknown parameters passed over: y, config.x"));
+    assert!(lines[0].contains("[rpc] buildContext: unknown parameters ignored: y, config.x"));
     assert!(lines[1].contains("[rpc] buildContext: unknown model"), "{lines:?}");
     let params = r#"{"config":{"maxInputTokens":50},"explain":true,"format":"openai"}"#;
     let lines = rpc_with_logs(&[&request("computeContextUpdates", params)]);
-    assert!(lines[0].contains("unknown parameters passed over: explain, format"), "{lines:?}");
+    assert!(lines[0].contains("unknown parameters ignored: explain, format"), "{lines:?}");
 }

@@ -78,7 +78,7 @@ fn a_session_is_created_once() {
     let made = door.result("createSession", &json!({}));
     assert!(made["sessionId"].as_str().unwrap().len() > 10);
     assert_snapshot!(door.error("createSession", &json!({"sessionId": "../s"})), @r#"{"code":-32602,"data":{"category":"session","code":"InvalidSessionId","outcome":"not_stored","retryable":false},"message":"\"../s\" cannot be the id of a session; take 1 to 128 letters (a-z, A-Z), digits, '-', '_', '.' and ':', beginning with a letter or digit"}"#);
-    assert_snapshot!(door.error("load", &json!({"sessionId": "nobody"})), @r#"{"code":-32000,"data":{"category":"session","code":"SessionNotFound","outcome":"not_stored","retryable":false},"message":"there is no session nobody; `tertulia sessions list` shows those that are there"}"#);
+    assert_snapshot!(door.error("load", &json!({"sessionId": "nobody"})), @r#"{"code":-32000,"data":{"category":"session","code":"SessionNotFound","outcome":"not_stored","retryable":false},"message":"there is no session nobody; `tertulia sessions list` lists all"}"#);
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn a_batch_beyond_the_limit_is_refused_whole() {
 fn unknown_parameters_are_passed_over_with_a_warning() {
     let line = r#"{"jsonrpc":"2.0","id":1,"method":"getTeamTask","params":{"taks":1}}"#;
     assert_snapshot!(rpc_with_logs(&[line]).join("\n"), @r#"
-    {"jsonrpc":"2.0","method":"log","params":{"level":"warn","text":"[rpc] getTeamTask: unknown parameters passed over: taks"}}
+    {"jsonrpc":"2.0","method":"log","params":{"level":"warn","text":"[rpc] getTeamTask: unknown parameters ignored: taks"}}
     {"jsonrpc":"2.0","id":1,"result":{"task":null}}
     "#);
 }

@@ -142,7 +142,21 @@ fn what_is_no_turn_is_not_repeated_and_the_cure_is_a_whole_command() {
     let words = [&["why", id, "--session", "talk"], &place[..]].concat();
     assert!(room.exits(0, &words).stdout.contains("max's turn"));
     let left = room.exits(1, &[&["run", "--repeat", "zzz"], &place[..]].concat());
-    assert!(left.stderr.contains("`tertulia sessions show talk` lists them"), "{}", left.stderr);
+    let show = "`tertulia sessions show talk --all --store sqlite:here.db` lists them";
+    assert!(left.stderr.contains(show), "{}", left.stderr);
+}
+
+#[test]
+fn the_session_that_is_announced_is_the_one_that_is_resumed() {
+    let room = Room::new(TEAM);
+    room.exits(0, &["run", "hello", "--new", "login-one"]);
+    room.exits(0, &["run", "hello", "--new", "other"]);
+    for arguments in [&["run", "again", "--session", "login"][..], &["run", "more", "--continue"]] {
+        let left = room.exits(0, arguments);
+        assert!(left.stderr.contains("resuming session login-one\n"), "{}", left.stderr);
+        assert_eq!(room.session(), "login-one");
+    }
+    assert_eq!(room.said().iter().filter(|(name, _)| name == "ann").count(), 3);
 }
 
 #[test]
@@ -295,10 +309,12 @@ fn the_newest_table_is_that_of_the_folder() {
         let output = command.current_dir(other.join(folder)).output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    let (code, told) = there("", &["run", "--continue", "two"]);
-    assert_eq!(code, Some(1), "{told}");
-    assert!(told.contains("other to continue"), "{told}");
-    assert!(told.contains("the newest one in ") && told.contains("--session here"), "{told}");
+    for words in [&["run", "--continue", "two"][..], &["replay"]] {
+        let (code, told) = there("", words);
+        assert_eq!(code, Some(1), "{told}");
+        assert!(told.contains("/other in "), "{told}");
+        assert!(told.contains("; the newest one is here, in /"), "{told}");
+    }
     let (code, told) = there("", &["run", "two", "--new", "there"]);
     assert_eq!(code, Some(0), "{told}");
     // Within a repository it is all one folder.
@@ -306,11 +322,12 @@ fn the_newest_table_is_that_of_the_folder() {
     assert!(told.contains("resuming session there\n"), "{told}");
     let left = room.exits(0, &["run", "--continue", "four"]);
     assert!(left.stderr.contains("resuming session here\n"), "{}", left.stderr);
-    // A table that moves is found where it stands now.
+    // A session that is named is found everywhere, and stays with its project.
     let (code, told) = there("", &["run", "five", "--session", "here"]);
     assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("session here belongs to another project: /"), "{told}");
     let (_, told) = there("", &["run", "--continue", "six"]);
-    assert!(told.contains("resuming session here\n"), "{told}");
+    assert!(told.contains("resuming session there\n"), "{told}");
 }
 
 #[test]
@@ -331,7 +348,7 @@ fn two_that_ask_each_other_are_stopped_and_go_on_when_told_so() {
     let room = Room::new(team);
     let left = room.exits(3, &["run", "@max begin"]);
     assert_eq!(left.stdout.matches(":\n@").count(), 6);
-    assert!(left.stderr.contains("6 turns since a person wrote"), "{}", left.stderr);
+    assert!(left.stderr.contains("6 turns since a person last wrote"), "{}", left.stderr);
     assert!(left.stderr.contains("--continue` continues"), "{}", left.stderr);
     let left = room.exits(3, &["run", "--continue"]);
     assert_eq!(left.stdout.matches(":\n@").count(), 6);
@@ -343,7 +360,7 @@ fn a_number_of_turns_ends_the_run_and_the_rest_goes_on_later() {
     let room = Room::new(TEAM);
     let left = room.exits(3, &["run", "[NEXT: eva, max] go", "--max-turns", "1"]);
     assert_eq!(left.stdout, "eva:\nLooks good.\n");
-    assert!(left.stderr.contains("took a turn since a person wrote"), "{}", left.stderr);
+    assert!(left.stderr.contains("taken one turn since a person last wrote"), "{}", left.stderr);
     let left = room.exits(0, &["run", "--continue"]);
     assert!(left.stdout.starts_with("max:\n"), "{}", left.stdout);
     let ended = ["eva done", "max started", "max done"];
@@ -409,7 +426,8 @@ fn a_second_program_at_a_table_is_refused_and_stores_nothing() {
     wait_until("the first turn", || room.path("begun").exists());
     for words in [["run", "two", "--session", "talk"], ["run", "--continue", "--session", "talk"]] {
         let left = room.exits(1, &words);
-        let told = "This session is open in another process. Close it or wait, then try again.";
+        let told = "another process uses or has changed this session, so nothing was stored; \
+                    try again, or close it there";
         assert!(left.stderr.contains(told), "{}", left.stderr);
     }
     // Who only looks disturbs nobody.

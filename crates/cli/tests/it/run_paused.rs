@@ -26,7 +26,7 @@ fn started(room: &Room) -> usize {
 fn stopped() -> (Room, usize) {
     let room = Room::new(LOOP);
     let left = room.exits(3, &["run", "go"]);
-    assert!(left.stderr.contains("a and b took 12 turns with each other"), "{}", left.stderr);
+    assert!(left.stderr.contains("a and b have taken 12 turns with each other"), "{}", left.stderr);
     let before = started(&room);
     (room, before)
 }
@@ -36,10 +36,20 @@ fn a_no_to_the_question_starts_no_turn() {
     let (room, before) = stopped();
     let left = room.exits(0, &["run", "--continue", "no"]);
     assert_eq!((started(&room), &*left.stdout), (before, ""));
-    assert!(left.stderr.contains("Stopped: one queued turn is cancelled"), "{}", left.stderr);
+    assert!(left.stderr.contains("Stopped: one queued turn was cancelled"), "{}", left.stderr);
     let left = room.exits(0, &["run", "--continue"]);
     assert!(left.stderr.contains("nothing to do: no turns are queued"), "{}", left.stderr);
     room.exits(0, &["replay", &room.session()]);
+}
+
+#[test]
+fn a_turn_that_was_declined_is_not_called_unfinished() {
+    let (room, _) = stopped();
+    room.exits(0, &["run", "--continue", "no"]);
+    let left = room.tertulia_with(&["chat", "--continue"], b"/resume\n");
+    assert_eq!(left.code, Some(0), "{left:#?}");
+    assert!(!left.stdout.contains("last turn"), "{}", left.stdout);
+    assert!(left.stdout.trim_end().ends_with("\nno turns are queued"), "{}", left.stdout);
 }
 
 #[test]

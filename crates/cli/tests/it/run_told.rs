@@ -52,10 +52,10 @@ fn whoever_speaks_is_told_that_another_person_is_waited_for() {
 fn what_was_asked_before_is_not_asked_again_by_going_on() {
     let room = Room::new(&TWO_PEOPLE.replace("\"Yes.\"", "\"@eva look\""));
     let left = room.exits(3, &["run", "--as", "ann", "@max go", "--max-turns", "1"]);
-    assert!(left.stderr.contains("a turn since a person wrote"), "{}", left.stderr);
+    assert!(left.stderr.contains("one turn since a person last wrote"), "{}", left.stderr);
     let left = room.exits(0, &["run", "--continue"]);
     assert_eq!(left.stdout, "eva:\n@ann which one?\n");
-    assert!(!left.stderr.contains("since a person wrote"), "{}", left.stderr);
+    assert!(!left.stderr.contains("since a person last wrote"), "{}", left.stderr);
     // What the new answer asks is new.
     assert!(left.stderr.contains("your turn, ann: eva asked you a question\n"), "{}", left.stderr);
     let left = room.exits(0, &["run", "--continue"]);
@@ -110,18 +110,18 @@ fn a_name_that_nobody_has_is_told_and_the_message_goes_on() {
     let run = |text: &str| room.exits(0, &["run", "--as", "ann", text]).stderr;
     for text in ["@zzz hello", "@zzz, hello", "@zzz: hello", "@zzz", "\n@zzz hello"] {
         let told = run(text);
-        let note = "tertulia: nobody at the table is called zzz; it goes to max\n";
+        let note = "tertulia: nobody in the team is called zzz; it goes to max\n";
         assert_eq!(told.matches(note).count(), 1, "{text:?}: {told}");
     }
     assert!(run("@zzz and @eva, hello").contains("called zzz; it goes to eva\n"));
     for text in ["@Makefile is odd", "@src/zzz is odd", "@zzz.rs is odd", "hello @zzz", "`@zzz`"] {
         let told = run(text);
-        assert!(!told.contains("nobody at the table"), "{text:?}: {told}");
+        assert!(!told.contains("nobody in the team"), "{text:?}: {told}");
     }
     let left = room.exits(0, &["run", "--as", "ann", "@zzz hello", "--json"]);
     let notes: Vec<_> = left.json().into_iter().filter(|event| event["type"] == "note").collect();
     assert_eq!(notes.len(), 1, "{notes:?}");
-    assert_eq!(notes[0]["text"], "nobody at the table is called zzz; it goes to max");
+    assert_eq!(notes[0]["text"], "nobody in the team is called zzz; it goes to max");
     assert!(notes[0]["entries"][0].as_str().unwrap().starts_with("e-"));
 }
 

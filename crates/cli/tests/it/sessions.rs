@@ -100,6 +100,20 @@ fn a_part_of_a_session_can_be_shown() {
 }
 
 #[test]
+fn a_limit_of_nothing_is_no_limit_for_a_search_as_for_a_list() {
+    let shelf = Shelf::new();
+    let log: Vec<String> =
+        (0..25).map(|number| said(&format!("m{number}"), "user", "A grey banner.")).collect();
+    shelf.import("talk", &log.join("\n"));
+    let hits = |arguments: &[&str]| {
+        let words = [&["search", "banner", "--json"], arguments].concat();
+        shelf.prints(&words, "").lines().count()
+    };
+    assert_eq!(hits(&[]), 20);
+    assert_eq!(hits(&["--limit", "0"]), 25);
+}
+
+#[test]
 fn words_are_found_with_who_said_them_and_where() {
     let shelf = login();
     let told =
@@ -143,7 +157,8 @@ fn a_session_is_named_by_the_beginning_of_its_id() {
     let near = shelf.refuses(&["show", "logni"], "");
     assert!(near.contains("there is no session logni; did you mean login?"), "{near}");
     let far = shelf.refuses(&["show", "zebra"], "");
-    assert!(far.contains("`tertulia sessions list` shows"), "{far}");
+    let list = format!("`tertulia sessions list --all --store {}` shows", shelf.url());
+    assert!(far.contains(&list), "{far}");
 }
 
 #[test]
@@ -252,7 +267,7 @@ fn a_backup_comes_back_whole() {
     let head = shelf.prints(&["verify"], "");
     shelf.prints(&["backup", &file], "");
     let there = shelf.refuses(&["backup", &file], "");
-    assert!(there.contains("is there already"), "{there}");
+    assert!(there.contains("already exists and was not changed"), "{there}");
     let twice = shelf.refuses(&["restore", &file], "");
     assert!(twice.contains("session login is in the store already; delete it"), "{twice}");
     shelf.prints(&["delete", "login", "--yes"], "");

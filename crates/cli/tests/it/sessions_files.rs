@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::harness::{Shelf, ask, repository_file, said};
+use crate::harness::{Shelf, ask, repository_file, said, without_salts};
 
 fn example(path: &str) -> String {
     std::fs::read_to_string(repository_file(path)).unwrap()
@@ -74,7 +74,7 @@ fn an_export_is_for_its_owner_alone_and_replaces_nothing_unasked() {
     assert!(no_file.contains("is not a file"), "{no_file}");
     let left: Vec<_> = std::fs::read_dir(shelf.path("")).unwrap().collect();
     assert!(left.iter().all(|entry| {
-        !entry.as_ref().unwrap().file_name().to_string_lossy().ends_with(".part")
+        !entry.as_ref().unwrap().file_name().to_string_lossy().ends_with("-part")
     }));
 }
 
@@ -128,12 +128,12 @@ const CHATTER: &str = r#"{
 fn a_session_file_of_agent_chatter_comes_in() {
     let shelf = Shelf::new();
     assert_eq!(shelf.prints(&["import", "-"], CHATTER), "s-42\n");
-    assert_snapshot!(shelf.prints(&["show", "s-42", "--json"], ""), @r#"
-    {"id":"e-b5c427b70fd098b1c5040f760f9f4513","type":"session_header","payload":{"version":1,"source":{"format":"agent-chatter","teamId":"web","sessionId":"s-42","createdAt":"2026-01-31T12:00:00.000Z","updatedAt":"2026-01-31T12:05:00.000Z","metadata":{"lastSpeakerId":"max","messageCount":3,"summary":"3 messages - \"Which colour?...\""},"schemaVersion":"1.0"}}}
-    {"id":"msg-1","parentId":"e-b5c427b70fd098b1c5040f760f9f4513","type":"message","timestamp":"2026-01-31T12:00:00.000Z","payload":{"parts":[{"kind":"text","payload":{"text":"Which colour?"}}],"speaker":{"roleId":"ann","roleName":"Ann","roleTitle":"Product","type":"human"},"timestamp":"2026-01-31T12:00:00.000Z"}}
-    {"id":"msg-2","parentId":"msg-1","type":"message","timestamp":"2026-01-31T12:01:00.000Z","payload":{"parts":[{"kind":"text","payload":{"text":"Blue."}}],"speaker":{"roleId":"max","roleName":"Max","roleTitle":"Architect","type":"ai"},"timestamp":"2026-01-31T12:01:00.000Z"}}
-    {"id":"e-1314ccce2257fa128009cdc8d3868507","parentId":"msg-2","type":"message","payload":{"parts":[{"kind":"text","payload":{"text":"Or green."}}],"speaker":{"roleId":"max","roleName":"Max","type":"ai"}}}
-    {"id":"e-aeb07ce12a5f3d46b84678baccf549d8","parentId":"e-1314ccce2257fa128009cdc8d3868507","type":"team_task","payload":{"task":"Paint it"}}
+    assert_snapshot!(without_salts(&shelf.prints(&["show", "s-42", "--json"], "")), @r#"
+    {"id":"e-1","type":"session_header","payload":{"version":1,"source":{"format":"agent-chatter","teamId":"web","sessionId":"s-42","createdAt":"2026-01-31T12:00:00.000Z","updatedAt":"2026-01-31T12:05:00.000Z","metadata":{"lastSpeakerId":"max","messageCount":3,"summary":"3 messages - \"Which colour?...\""},"schemaVersion":"1.0"}},"salt":"…"}
+    {"id":"msg-1","parentId":"e-1","type":"message","timestamp":"2026-01-31T12:00:00.000Z","payload":{"parts":[{"kind":"text","payload":{"text":"Which colour?"}}],"speaker":{"roleId":"ann","roleName":"Ann","roleTitle":"Product","type":"human"},"timestamp":"2026-01-31T12:00:00.000Z"},"salt":"…"}
+    {"id":"msg-2","parentId":"msg-1","type":"message","timestamp":"2026-01-31T12:01:00.000Z","payload":{"parts":[{"kind":"text","payload":{"text":"Blue."}}],"speaker":{"roleId":"max","roleName":"Max","roleTitle":"Architect","type":"ai"},"timestamp":"2026-01-31T12:01:00.000Z"},"salt":"…"}
+    {"id":"e-2","parentId":"msg-2","type":"message","payload":{"parts":[{"kind":"text","payload":{"text":"Or green."}}],"speaker":{"roleId":"max","roleName":"Max","type":"ai"}},"salt":"…"}
+    {"id":"e-3","parentId":"e-2","type":"team_task","payload":{"task":"Paint it"},"salt":"…"}
     "#);
     // The id is taken now, so the next one gets another.
     assert_ne!(shelf.prints(&["import", "-"], CHATTER), "s-42\n");

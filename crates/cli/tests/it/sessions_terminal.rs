@@ -5,6 +5,20 @@ use proptest::prelude::*;
 use crate::harness::{Outcome, Shelf, tertulia_on_terminal};
 
 #[test]
+fn no_control_sequence_of_a_context_in_json_reaches_the_terminal() {
+    let shelf = Shelf::new();
+    let text = "a\u{9b}2J\u{7f}\u{202e}\u{e0041}\u{200b}\u{e0100}b";
+    shelf.import("tricks", &crate::harness::said("m", "user", text));
+    let arguments =
+        ["context", "--session", "tricks", "--json", "--explain", "--store", &shelf.url()];
+    let Outcome { stdout, .. } = tertulia_on_terminal(&arguments, "");
+    assert!(stdout.starts_with('{'), "{stdout:?}");
+    for hidden in text.chars().filter(|c| !c.is_ascii_graphic()) {
+        assert!(!stdout.contains(hidden), "{hidden:?} in {stdout:?}");
+    }
+}
+
+#[test]
 fn no_control_sequence_of_a_session_reaches_the_terminal() {
     let shelf = Shelf::new();
     let tricks = "\u{1b}]52;c;eA==\u{7}\u{9b}2J\r\u{202e}x";

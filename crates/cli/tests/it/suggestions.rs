@@ -63,7 +63,10 @@ fn what_doctor_suggests_works() {
     let script = "[[member]]\nname = \"ann\"\nkind = \"human\"\n[[member]]\nname = \"max\"\n\
                   agent = \"command\"\ncommand = [\"sh\", \"-c\", \"cat\"]\n";
     let room = Room::new(script);
-    let left = room.exits(1, &["doctor", "--team", "./tertulia.toml"]);
+    let place = ["--team", "./tertulia.toml", "--store", "sqlite:own.db"];
+    let left = room.exits(1, &[&["doctor"], &place[..]].concat());
+    let trust = format!("`tertulia chat --trust {}`", place.join(" "));
+    assert!(left.stdout.contains(&trust), "{}", left.stdout);
     paste_all(&room, &left.stdout, 1);
     room.exits(0, &["run", "hello"]);
 }
@@ -87,6 +90,23 @@ fn what_a_run_suggests_works() {
 }
 
 #[test]
+fn what_a_run_suggests_works_in_a_team_of_several_people() {
+    let team = "[[member]]\nname = \"ann lee\"\nkind = \"human\"\n\
+                [[member]]\nname = \"bob\"\nkind = \"human\"\n\
+                [[member]]\nname = \"max\"\nagent = \"script\"\nanswers = [\"ping @eva\"]\n\
+                [[member]]\nname = \"eva\"\nagent = \"script\"\nanswers = [\"pong @max\"]\n";
+    let room = Room::new(team);
+    let stop = |told: &str| suggested(told).into_iter().find(|one| one.ends_with(" no")).unwrap();
+    let first = room.exits(3, &["run", "--as", "ann lee", "--max-turns", "2", "go"]);
+    assert!(stop(&first.stderr).ends_with(" --as 'ann lee' no"), "{}", first.stderr);
+    // Whoever only lets it continue does not say who speaks.
+    let again = room.exits(3, &["run", "--continue", "--max-turns", "2"]);
+    let left = paste(&room, &stop(&again.stderr));
+    assert_eq!(left.code, Some(0), "{left:#?}");
+    assert!(left.stderr.contains("one queued turn was cancelled"), "{}", left.stderr);
+}
+
+#[test]
 fn what_errors_suggest_works() {
     let room = Room::empty();
     let mut told = String::new();
@@ -102,4 +122,24 @@ fn what_errors_suggest_works() {
         told.push_str(&left.stderr);
     }
     paste_all(&room, &told, 3);
+}
+
+#[test]
+fn what_errors_suggest_leads_to_the_same_team_and_store() {
+    let room = Room::empty();
+    let team = "[[member]]\nname = \"max\"\nagent = \"script\"\nanswers = [\"Done.\"]\n";
+    room.write("team.toml", team);
+    let place = ["--team", "team.toml", "--store", "sqlite:own.db"];
+    let (both, store) = (place.join(" "), place[2..].join(" "));
+    let told = room.exits(1, &[&["run", "--continue"], &place[..]].concat()).stderr;
+    assert!(told.contains(&format!("`tertulia chat {both}` starts one")), "{told}");
+    paste_all(&room, &told, 1);
+    room.exits(0, &[&["run", "hello", "--new", "talk"], &place[..]].concat());
+    let told = room.exits(1, &[&["why", "zzz"], &place[..]].concat()).stderr;
+    let show = format!("`tertulia sessions show talk --all {store}` lists them");
+    assert!(told.contains(&show), "{told}");
+    paste_all(&room, &told, 1);
+    let told = room.exits(1, &["sessions", "show", "nothing", place[2], place[3]]).stderr;
+    assert!(told.contains(&format!("`tertulia sessions list --all {store}` shows all")), "{told}");
+    paste_all(&room, &told, 1);
 }

@@ -107,7 +107,7 @@ fn a_cwd_that_is_a_link_out_of_the_project_is_refused_even_with_trust() {
 fn a_spending_limit_that_cannot_hold_is_told_by_run_and_doctor() {
     let limit = "[limits]\nbudget_usd = 5.0\n";
     let room = Room::new(&format!("{}{limit}", TEAM.replace("claude", "codex")));
-    let words = "limits.budget_usd: does not count members that tell no price: \"max\" (codex)";
+    let words = "limits.budget_usd: does not count members that report no costs: \"max\" (codex)";
     let left = room.tertulia(&["doctor"]);
     assert!((left.stdout.clone() + &left.stderr).contains(words), "{}{}", left.stdout, left.stderr);
     let left = room.tertulia(&["run", "[DROP: ALL]", "--trust"]);
@@ -125,7 +125,9 @@ fn settings_of_a_project_have_to_be_trusted_whoever_names_the_agents() {
     std::fs::create_dir_all(room.path(".claude")).unwrap();
     room.write(".claude/settings.json", "{}");
     let left = room.exits(2, &["run", "hello"]);
-    assert!(left.stderr.contains(".claude") && left.stderr.contains("(hooks, MCP servers)"));
+    let head = "holds settings for agents that are not trusted yet. Obeyed by max (hooks, MCP servers, \
+                variables):\n  .claude/settings.json (2 bytes)\n";
+    assert!(left.stderr.contains(head), "{}", left.stderr);
     assert_ne!(code(&["--trust"]), Some(2));
     assert_ne!(code(&[]), Some(2), "asked once");
 }
@@ -148,7 +150,8 @@ fn init_trusts_its_file_only_where_the_project_has_no_settings() {
 fn the_question_after_a_change_shows_what_changed() {
     let room = Room::new(COMMAND);
     let left = room.exits(2, &["run", "hello"]);
-    assert!(left.stderr.contains("is not trusted yet"), "{}", left.stderr);
+    let head = "tertulia.toml is not trusted yet. With it:\n  max starts sh";
+    assert!(left.stderr.contains(head), "{}", left.stderr);
     room.exits(0, &["run", "hello", "--trust"]);
     room.write("tertulia.toml", &format!("# for all of us\n{COMMAND}"));
     let left = room.exits(2, &["run", "hello"]);
@@ -171,4 +174,36 @@ fn the_question_after_a_change_shows_what_changed() {
         assert!(left.stderr.contains(part), "{part:?} is not in:\n{}", left.stderr);
     }
     assert!(!left.stderr.contains("sk-1"), "{}", left.stderr);
+}
+
+#[test]
+fn the_question_after_a_change_never_cuts_what_the_file_wants() {
+    let room = Room::new(COMMAND);
+    room.exits(0, &["run", "hello", "--trust"]);
+    let more = (1..=46).map(|n| {
+        format!("[[member]]\nname = \"m{n}\"\nagent = \"command\"\ncommand = [\"do-{n}\"]\n")
+    });
+    room.write("tertulia.toml", &more.fold(COMMAND.to_owned(), |file, member| file + &member));
+    let told = room.exits(2, &["run", "hello"]).stderr;
+    let (wants, lines) = told.split_once("Changed lines:\n").unwrap();
+    for n in 1..=46 {
+        assert!(wants.contains(&format!("  + m{n} starts do-{n}\n")), "{n}: {told}");
+    }
+    assert!(lines.contains("\n  and 144 more\n"), "{told}");
+}
+
+#[test]
+fn a_hidden_value_that_changed_is_told_first_whatever_else_changed() {
+    let file = |value: &str| format!("{COMMAND}env = {{ MODE = \"{value}\" }}\n");
+    let room = Room::new(&file("calm"));
+    room.exits(0, &["run", "hello", "--trust"]);
+    let comments: String = (1..=45).map(|n| format!("# note {n} (hidden, 1a2b3c4d)\n")).collect();
+    room.write("tertulia.toml", &(comments + &file("evil")));
+    let told = room.exits(2, &["run", "hello"]).stderr;
+    let head = "The commands and permissions are the same as before (2 things); hidden values changed.\n\
+                Changed lines:\n  - env (hidden, ";
+    assert!(told.contains(head), "{told}");
+    assert!(told.contains("\n  + env (hidden, ") && !told.contains("evil"), "{told}");
+    assert!(told.contains("  + # note 40 ") && told.contains("\n  and 5 more\n"), "{told}");
+    assert!(!told.contains("  + # note 41 "), "{told}");
 }

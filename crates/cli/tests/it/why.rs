@@ -43,10 +43,34 @@ fn a_turn_tells_its_whole_story() {
 }
 
 #[test]
+fn an_answer_tells_the_story_of_its_turn() {
+    let room = talked();
+    let left = room.exits(0, &["why", "--json"]);
+    let states: Vec<_> = left.json().iter().map(|line| line["state"].clone()).collect();
+    assert_eq!(&states[..3], ["queued", "started", "done"]);
+    let told = room.exits(0, &["why"]).stdout;
+    assert!(told.lines().next().unwrap().contains("ann wrote @max in"), "{told}");
+}
+
+#[test]
+fn a_message_tells_that_its_turn_has_failed() {
+    let team = TEAM.replace("agent = \"claude\"", "agent = \"command\"\ncommand = [\"false\"]");
+    let room = Room::new(&team);
+    room.exits(1, &["run", "@eva hello", "--new", "talk", "--trust"]);
+    let left = room.exits(0, &["why", "--json"]);
+    let states: Vec<_> = left.json().iter().map(|line| line["state"].clone()).collect();
+    assert!(
+        states.starts_with(&["queued".into(), "started".into(), "failed".into()]),
+        "{states:?}"
+    );
+}
+
+#[test]
 fn an_entry_that_is_not_there_or_not_alone_is_told() {
     let room = talked();
     let left = room.exits(1, &["why", "zzz"]);
-    assert!(left.stderr.contains("no entry zzz in session talk; `tertulia sessions show talk`"));
+    let hint = "no entry zzz in session talk; `tertulia sessions show talk --all";
+    assert!(left.stderr.contains(hint), "{}", left.stderr);
     let left = room.exits(1, &["why", "e-"]);
     assert!(left.stderr.contains("Ambiguous ID \"e-\"; matches: e-"), "{}", left.stderr);
     assert!(room.exits(1, &["why", "e-", "--session", "x"]).stderr.contains("no session x"));
@@ -102,6 +126,9 @@ fn another_team_changes_nothing_in_what_was_decided() {
     let left = room.exits(0, &["why", &message]);
     assert!(left.stdout.contains("max's turn") && !left.stdout.contains("tom"), "{}", left.stdout);
     assert!(left.stderr.contains("`tertulia replay talk` shows how"), "{}", left.stderr);
+    let left = room.exits(0, &["why", &message, "--team", "tertulia.toml"]);
+    let replay = "`tertulia replay talk --team tertulia.toml` shows how";
+    assert!(left.stderr.contains(replay), "{}", left.stderr);
 }
 
 #[test]
@@ -114,6 +141,27 @@ fn a_person_gets_no_prompt_and_an_own_message_is_told() {
     assert!(left.stderr.contains("the latest message is max's own"), "{}", left.stderr);
     assert!(left.stdout.contains("     1  message word for word"), "{}", left.stdout);
     assert_eq!(room.exits(0, &["context", "--member", "eva", "--explain"]).stderr, "");
+}
+
+#[test]
+fn a_type_has_the_budget_that_a_member_of_it_has() {
+    let room = talked();
+    let table = |arguments: &[&str]| {
+        let words = [&["context", "--session", "talk", "--explain"], arguments].concat();
+        room.exits(0, &words).stdout.lines().next().unwrap().to_owned()
+    };
+    let member = room.exits(0, &["context", "--member", "eva", "--json"]).json();
+    assert_eq!(member[0]["budgetBytes"], 360_000);
+    for (name, budget) in [
+        ("claude", " of 360,000 bytes"),
+        ("codex", " of 489,600 bytes"),
+        ("gemini", " of 786,432 bytes"),
+        ("plain", " of 786,432 bytes"),
+    ] {
+        assert!(table(&["--type", name]).contains(budget), "{}", table(&["--type", name]));
+    }
+    let given = table(&["--type", "claude", "--budget", "64KiB"]);
+    assert!(given.contains(" of 65,536 bytes"), "{given}");
 }
 
 #[test]

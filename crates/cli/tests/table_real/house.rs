@@ -124,20 +124,19 @@ impl House {
         finish(child, String::new())
     }
 
-    /// Runs with events, and interrupts as soon as a piece of text comes.
+    /// Runs with events, and interrupts when two pieces of text have come.
     pub(crate) fn interrupt_after_text(&self, words: &[&str]) -> Run {
         let words = [&["run", "--trust", "--json"], words].concat();
         let mut child = self.command(&words).spawn().unwrap();
         drop(child.stdin.take());
         let mut lines = BufReader::new(child.stdout.take().unwrap());
         let mut answers = String::new();
-        loop {
+        let mut pieces = 0;
+        while pieces < 2 {
             let mut line = String::new();
             assert_ne!(lines.read_line(&mut line).unwrap(), 0, "no text came: {answers}");
             answers.push_str(&line);
-            if line.contains(r#""type":"text""#) && line.contains("word") {
-                break;
-            }
+            pieces += usize::from(line.contains(r#""type":"text""#) && line.contains("word"));
         }
         let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
         assert!(kill.unwrap().success());

@@ -1,13 +1,14 @@
 //! `/context`: what a member would get now, by sizes, as `tertulia context --member` shows it. People get
 //! no prompt.
 
-use tertulia_session::{EntryId, EntryKind};
+use tertulia_session::EntryId;
 use tertulia_team::{Driver, TeamMember, TurnPrompt};
 
 use super::plain;
 use crate::chat::refusal::Refusal;
 use crate::chat::style::{Line, Look};
 use crate::commands::of_house;
+use crate::names::own_newest_message;
 use crate::terminal::{counted, grouped};
 
 /// What a member would get now; without a name, the one that answers what addresses nobody.
@@ -18,11 +19,10 @@ pub(crate) fn context(driver: &mut Driver, given: &str) -> Vec<Line> {
     };
     let name = member.member.name.clone();
     if member.is_person() {
-        let why = "is a person and gets no prompt: it is all on this screen";
-        return vec![plain(&format!("{name} {why}"))];
+        return vec![plain(&format!("{name} is a person and gets no prompt"))];
     }
     let (window, budget, house) = (member.window, member.budget_bytes, of_house(member));
-    let own = own_newest(driver, &name);
+    let own = own_newest_message(driver.entries(), &name).map(|entry| entry.id.clone());
     let Some(prompt) = driver.prompt_for(&name) else {
         return vec![plain("nothing was said yet")];
     };
@@ -42,17 +42,6 @@ fn meant<'d>(driver: &'d Driver, given: &str) -> Result<&'d TeamMember, Refusal>
     found.ok_or(Refusal::OnlyPeople)
 }
 
-/// The newest message, if the member said it itself.
-fn own_newest(driver: &Driver, name: &str) -> Option<EntryId> {
-    let mut said = driver.entries().iter().rev().filter_map(|entry| match &entry.kind {
-        EntryKind::Message(message) if !message.text().trim().is_empty() => Some((entry, message)),
-        _ => None,
-    });
-    let (entry, message) = said.next()?;
-    let speaker = message.speaker.as_deref()?;
-    (*speaker.role_id == *name).then(|| entry.id.clone())
-}
-
 fn context_lines(
     name: &str,
     window: usize,
@@ -63,7 +52,7 @@ fn context_lines(
     let mut lines = Vec::new();
     if let Some(own) = own {
         lines.push(plain(&format!(
-            "the newest message, {own}, is {name}'s own: it waits for the next one. Asked to go on now,"
+            "the latest message ({own}) is {name}'s own; if asked to continue,"
         )));
     }
     let system = prompt.system.as_deref().map_or(0, str::len) as u64;

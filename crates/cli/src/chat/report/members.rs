@@ -35,8 +35,8 @@ fn what(one: &TeamMember, file: Option<&MemberFile>) -> String {
         return "a person".to_owned();
     };
     let mut parts = vec![match agent {
-        AgentFile::Scribe => return "writes the minutes".to_owned(),
-        AgentFile::Librarian => return "looks into past sessions".to_owned(),
+        AgentFile::Scribe => return "summarises the conversation".to_owned(),
+        AgentFile::Librarian => return "searches past sessions".to_owned(),
         AgentFile::Script => match file.script_file.as_deref() {
             Some(path) => format!("script {}", shown(path)),
             None => "script".to_owned(),
@@ -120,7 +120,7 @@ agent = "scribe"
                 "@tests  command `sh run.sh`, window 1",
                 "@fake  acp `my-agent`, window 20, it may read files",
                 "@near  openai http://127.0.0.1:8080/v1, model small, window 20",
-                "@scribe  writes the minutes",
+                "@scribe  summarises the conversation",
             ]
         );
     }

@@ -67,6 +67,7 @@ mod tests {
             id: name.to_lowercase().into(),
             name: (*name).into(),
             allows: *allows,
+            is_lasting: false,
         };
         let choices = choices.iter().map(choice).collect();
         PermissionRequest { title: "rm".into(), tool: None, input: None, choices }

@@ -1,7 +1,9 @@
 //! Questions to the person: of the table, and of an agent that wants to be allowed something. Each says
 //! what can be answered.
 
-use tertulia_team::{Dollars, PermissionAnswer, PermissionRequest, Question, Why};
+use tertulia_team::{
+    Dollars, PermissionAnswer, PermissionChoice, PermissionRequest, Question, Why,
+};
 
 use crate::chat::style::{Line, Look};
 use crate::names::short;
@@ -84,18 +86,29 @@ pub(super) fn reminder(member: &str, request: &PermissionRequest) -> String {
 /// An agent wants to be allowed something.
 pub(super) fn permission(member: &str, request: &PermissionRequest) -> Vec<Line> {
     let title = excerpt(&request.title, WISH_COLUMNS);
-    let mut lines = vec![
-        Line::of("? ", Look::Strong).with(&format!("{member} wants to: {title}"), Look::Strong),
-    ];
+    let wish = format!("{member} asks for permission: {title}");
+    let mut lines = vec![Line::of("? ", Look::Strong).with(&wish, Look::Strong)];
     if let Some(input) = &request.input {
         lines.push(Line::of(&format!("  {}", excerpt(input.as_str(), WISH_COLUMNS)), Look::Plain));
     }
     for (number, choice) in request.choices.iter().enumerate() {
         let name = excerpt(&choice.name, 100);
-        lines.push(Line::of(&format!("  {}  {name}", number + 1), Look::Plain));
+        let line = Line::of(&format!("  {}  {name}", number + 1), Look::Plain);
+        // The words are the agent's, and may say anything.
+        lines.push(line.with(&format!("  [{}]", effect(choice)), Look::Dim));
     }
     lines.push(Line::of("  type a number; 0 says no, Esc ends the turn", Look::Dim));
     lines
+}
+
+/// What a choice does, whatever the agent calls it.
+fn effect(choice: &PermissionChoice) -> &'static str {
+    match (choice.allows, choice.is_lasting) {
+        (true, false) => "allows once",
+        (true, true) => "allows always",
+        (false, false) => "rejects once",
+        (false, true) => "rejects always",
+    }
 }
 
 /// What a typed number means; `None` if it is no answer.
@@ -112,36 +125,40 @@ pub(super) fn answer(request: &PermissionRequest, typed: &str) -> Option<Permiss
 
 #[cfg(test)]
 mod tests {
-    use tertulia_team::PermissionChoice;
-
     use super::*;
 
     #[test]
     fn a_wish_is_a_numbered_question_and_only_its_numbers_answer_it() {
-        let choice = |id: &str, name: &str, allows| PermissionChoice {
+        let choice = |id: &str, name: &str, allows, is_lasting| PermissionChoice {
             id: id.into(),
             name: name.into(),
             allows,
+            is_lasting,
         };
         let request = PermissionRequest {
             title: "rm -r \x1b[2J/".into(),
             tool: None,
             input: None,
-            choices: vec![choice("a", "Allow", true), choice("r", "Reject", false)],
+            choices: vec![
+                choice("a", "Allow", true, false),
+                choice("d", "Deny (safe)", true, true),
+                choice("r", "Reject", false, false),
+            ],
         };
         let shown: Vec<String> = permission("max", &request).iter().map(Line::text).collect();
         assert_eq!(
             shown,
             [
-                "? max wants to: rm -r ␛[2J/",
-                "  1  Allow",
-                "  2  Reject",
+                "? max asks for permission: rm -r ␛[2J/",
+                "  1  Allow  [allows once]",
+                "  2  Deny (safe)  [allows always]",
+                "  3  Reject  [rejects once]",
                 "  type a number; 0 says no, Esc ends the turn",
             ]
         );
         assert_eq!(answer(&request, " 1 "), Some(PermissionAnswer::Choose("a".into())));
         assert_eq!(answer(&request, "0"), Some(PermissionAnswer::Deny));
-        for other in ["3", "-1", "yes", "", "1 2"] {
+        for other in ["4", "-1", "yes", "", "1 2"] {
             assert_eq!(answer(&request, other), None, "{other}");
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tertulia_session::Usage;
 use tertulia_team::Dollars;
 
-use crate::terminal::grouped;
+use crate::terminal::{duration, grouped};
 
 /// Tokens and dollars.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,7 +34,7 @@ impl Figures {
     /// The tokens and dollars in words, for a list of all: tokens without a price have none told. `None` if
     /// nobody counted.
     pub(crate) fn counted(&self) -> Option<String> {
-        let unpriced = if self.cost.is_none() { " · no price told" } else { "" };
+        let unpriced = if self.cost.is_none() { " · cost not reported" } else { "" };
         self.told().map(|told| format!("{told}{unpriced}"))
     }
 
@@ -54,11 +54,7 @@ impl Figures {
 
     /// The same with the time that it took.
     pub(crate) fn sentence(&self, time: Duration) -> String {
-        let time = if time.as_secs() < 60 {
-            format!("{}.{} s", time.as_secs(), time.subsec_millis() / 100)
-        } else {
-            format!("{} min {} s", time.as_secs() / 60, time.as_secs() % 60)
-        };
+        let time = duration(time);
         match self.told() {
             Some(told) => format!("{told} · {time}"),
             None => time,
@@ -98,7 +94,7 @@ mod tests {
     #[test]
     fn in_a_list_tokens_without_a_price_are_said_to_have_none() {
         let counted = |tokens, cost| figures(tokens, cost).counted();
-        assert_eq!(counted((5, 7), None).as_deref(), Some("5 in, 7 out · no price told"));
+        assert_eq!(counted((5, 7), None).as_deref(), Some("5 in, 7 out · cost not reported"));
         assert_eq!(counted((5, 7), Some(0.5)).as_deref(), Some("5 in, 7 out · $0.50"));
         assert_eq!(counted((0, 0), None), None);
     }

@@ -1,7 +1,7 @@
 //! The newest messages of a session that is gone on with. Looks at the beginning of each of them and no
 //! further: a message of any size costs what is shown of it.
 
-use tertulia_session::{Entry, EntryKind, Message, Part, TurnState};
+use tertulia_session::{Entry, EntryKind, Message, Part, Turn, TurnState};
 use tertulia_team::is_partial;
 
 use super::Teller;
@@ -48,17 +48,8 @@ impl Teller {
         lines
     }
 
-    /// That the last turn of an agent did not come to its end, and how it is repeated.
-    pub(crate) fn unfinished(&self, entries: &[Entry]) -> Vec<Line> {
-        let is_agent =
-            |name: &str| self.members.iter().any(|seat| *seat.name == *name && !seat.is_person);
-        let last = entries.iter().rev().find_map(|entry| match &entry.kind {
-            EntryKind::Turn(turn) if turn.state != TurnState::Queued && is_agent(&turn.member) => {
-                Some(turn)
-            }
-            _ => None,
-        });
-        let Some(turn) = last else { return Vec::new() };
+    /// That this turn did not come to its end, and how it is repeated.
+    pub(crate) fn unfinished(&self, turn: &Turn) -> Vec<Line> {
         let state = match turn.state {
             TurnState::Failed => "failed",
             TurnState::Cancelled => "was cancelled",

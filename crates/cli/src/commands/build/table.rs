@@ -11,6 +11,7 @@ use tertulia_session::{Entry, EntryId, EntryKind, Part, PartKind, json};
 
 use crate::commands::drawing::{Paint, bar, padded, share};
 use crate::model_context::BuildInput;
+use crate::names::short;
 use crate::terminal::{excerpt, grouped};
 
 const ID_COLUMNS: usize = 12;
@@ -59,7 +60,7 @@ impl Table<'_> {
             ("history", "messages", sum(|source| matches!(source, Source::Entry(_)))),
             ("volatile", "recall", sum(|source| *source == Source::Recall)),
             ("volatile", "hints", sum(|source| *source == Source::RuntimeHints)),
-            ("answer", "its beginning", counter.count_reply().tokens),
+            ("reply", "prefix", counter.count_reply().tokens),
         ];
         let total: u64 = rows.iter().map(|(.., tokens)| tokens).sum();
         let titles = format!("{:<10} {:<14} {:>12}", "zone", "part", "tokens");
@@ -101,7 +102,7 @@ impl Table<'_> {
             writeln!(
                 out,
                 "{} {} {} {tokens:>9}  {}",
-                padded(&excerpt(id, ID_COLUMNS), ID_COLUMNS),
+                padded(&excerpt(&short(id), ID_COLUMNS), ID_COLUMNS),
                 padded(&excerpt(entry.map_or("", role), ROLE_COLUMNS), ROLE_COLUMNS),
                 padded(
                     &entry.map_or_else(String::new, |entry| begins(entry, verdict)),

@@ -1,7 +1,7 @@
 #compdef tertulia
 _tertulia() {
     local offered
-    if offered=$(TERTULIA_COMPLETE=zsh tertulia -- "${(@)words[1,CURRENT]}" 2>/dev/null); then
+    if offered=$(TERTULIA_COMPLETE=zsh tertulia -- "${(@Q)words[1,CURRENT]}" 2>/dev/null); then
         local -a lines=("${(@f)offered}")
         [[ -n $offered ]] && _describe -V tertulia lines
     else

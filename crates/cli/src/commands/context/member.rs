@@ -5,7 +5,6 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use tertulia_context::{PromptStatus, SectionBytes};
-use tertulia_session::EntryKind;
 use tertulia_team::{Answers, Driver, TeamMember, TurnPrompt};
 
 use crate::Streams;
@@ -13,7 +12,7 @@ use crate::args::ContextArgs;
 use crate::commands::drawing::{Paint, bar, share};
 use crate::commands::sessions::{tell, write_json};
 use crate::error::CliError;
-use crate::names::{Latest, find_session};
+use crate::names::{Latest, find_session_or_latest, own_newest_message};
 use crate::store_place::StorePlace;
 use crate::team_place::{TeamPlace, agents_of};
 use crate::terminal::grouped;
@@ -36,15 +35,15 @@ pub(super) fn run(
         return Err(CliError::NoPrompt { name: member.member.name, agents });
     }
     let store = StorePlace::read(&args.store)?.need()?;
-    let given = args.session.as_deref().unwrap_or("latest");
-    let session = find_session(&store, given, Latest::OfFolder(&folder))?;
+    let latest = Latest::OfFolder(&folder);
+    let session = find_session_or_latest(&store, args.session.as_deref(), latest)?;
     let mut driver = Driver::peek(&store, &session, team)?.driver;
     let name = &*member.member.name;
     let Some(prompt) = driver.prompt_for(name) else {
         tell(streams, &format!("nothing was said yet in session {session}"));
         return Ok(());
     };
-    if newest_speaker(&driver) == Some(name) {
+    if own_newest_message(driver.entries(), name).is_some() {
         let line = format!(
             "the latest message is {name}'s own; this is the prompt {name} would get if asked to continue"
         );
@@ -74,15 +73,6 @@ pub(crate) fn of_house(member: &TeamMember) -> Option<String> {
         Answers::Person | Answers::Agent(_) => return None,
     };
     Some(format!("{name} is built in and {does}; showing what a regular agent would receive"))
-}
-
-/// Who said the newest message.
-fn newest_speaker(driver: &Driver) -> Option<&str> {
-    let newest = driver.entries().iter().rev().find_map(|entry| match &entry.kind {
-        EntryKind::Message(message) => Some(message),
-        _ => None,
-    });
-    newest?.speaker.as_deref().map(|speaker| &*speaker.role_id)
 }
 
 /// How large the parts are, and what stands for the rest. Also for the demo.

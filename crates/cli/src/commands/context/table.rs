@@ -1,11 +1,13 @@
 //! The table of `tertulia context --explain`: how large each section is, what became of every
 //! message, and why.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 
 use tertulia_context::{AgentType, Explanation, Fate, Prompt, PromptStatus, Section, Verdict};
 
 use crate::commands::drawing::{Paint, bar, padded, share};
+use crate::names::short;
 use crate::terminal::{excerpt, grouped};
 
 const NAME_COLUMNS: usize = 16;
@@ -104,9 +106,9 @@ fn write_outside(
     paint: &Paint,
 ) -> io::Result<()> {
     let ids = if count == 1 {
-        excerpt(&first.message.id.to_string(), 24)
+        shown_id(&first.message.id, 24)
     } else {
-        let [first, last] = [first, last].map(|one| excerpt(&one.message.id.to_string(), 24));
+        let [first, last] = [first, last].map(|one| shown_id(&one.message.id, 24));
         format!("{first} … {last}")
     };
     let noun = if count == 1 { "message" } else { "messages" };
@@ -130,7 +132,7 @@ fn write_row(out: &mut dyn Write, verdict: &Verdict<'_>, paint: &Paint) -> io::R
         }
         Fate::OverBudget { bytes } => (Some(*bytes), paint.warning("left out: over the budget")),
         Fate::Duplicate { of } => {
-            (None, paint.warning(&format!("left out: same as {}", excerpt(&of.to_string(), 24))))
+            (None, paint.warning(&format!("left out: same as {}", shown_id(of, 24))))
         }
         Fate::Empty => (None, paint.warning("left out: empty without markers")),
         Fate::OutsideWindow { .. } => (None, paint.faint("before the window")),
@@ -138,9 +140,14 @@ fn write_row(out: &mut dyn Write, verdict: &Verdict<'_>, paint: &Paint) -> io::R
     writeln!(
         out,
         "{} {} {} {:>12}  {became}",
-        padded(&excerpt(&verdict.message.id.to_string(), 10), 10),
+        padded(&shown_id(&verdict.message.id, 10), 10),
         padded(&excerpt(from, NAME_COLUMNS), NAME_COLUMNS),
         padded(&excerpt(&message.text(), EXCERPT_COLUMNS), EXCERPT_COLUMNS),
         bytes.map_or_else(|| "–".to_owned(), |bytes| grouped(bytes as u64)),
     )
+}
+
+/// An id in the short form that can be typed back; of one that others made, the beginning.
+fn shown_id(id: &impl Display, columns: usize) -> String {
+    excerpt(&short(&id.to_string()), columns)
 }

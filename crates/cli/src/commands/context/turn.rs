@@ -1,15 +1,18 @@
 //! `tertulia context --turn`: what an agent was sent at a turn, byte for byte, checked against the hash that
 //! was stored when it was sent. Nothing is written to the session.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
-use tertulia_store::Range;
-use tertulia_team::{SentPrompt, sent_prompt};
+use tertulia_session::{Entry, EntryId, EntryKind};
+use tertulia_store::{Range, SessionId, SessionStore, StoredEntry};
+use tertulia_team::{Cause, PromptLost, SentPrompt, sent_prompt};
 
 use crate::Streams;
 use crate::args::ContextArgs;
 use crate::commands::sessions::{tell, write_json};
 use crate::error::CliError;
-use crate::names::{Latest, find_entry, find_session, is_latest};
+use crate::names::{Latest, find_session_or_latest, find_stored_entry, is_latest, turn_of};
 use crate::store_place::StorePlace;
 use crate::team_place::TeamPlace;
 
@@ -34,17 +37,14 @@ pub(super) fn run(
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
     let store = StorePlace::read(&args.store)?.need()?;
-    let given = args.session.as_deref().unwrap_or("latest");
-    // A session that is named needs no team.
-    let folder = match is_latest(given) {
-        true => TeamPlace::read(&args.team, streams)?.folder,
+    let given = args.session.as_deref();
+    // A session that is named needs no folder, and none needs the team.
+    let folder = match given.is_none_or(is_latest) {
+        true => TeamPlace::folder(&args.team)?,
         false => String::new(),
     };
-    let session = find_session(&store, given, Latest::OfFolder(&folder))?;
-    let stored = store.load(&session, &Range::Branch { tail: None, limit: None })?;
-    let entries: Vec<_> = stored.into_iter().map(|stored| stored.entry).collect();
-    let entry = find_entry(&entries, turn).map_err(|error| error.in_session(&session))?;
-    let sent = sent_prompt(&entries, &entry.id).map_err(CliError::PromptLost)?;
+    let session = find_session_or_latest(&store, given, Latest::OfFolder(&folder))?;
+    let sent = sent(&store, &session, &find_stored_entry(&store, &session, turn)?)?;
     let SentPrompt { member, turn, system, text, hash, is_second, redacted } = &sent;
     if !redacted.is_empty() {
         let ids = redacted.iter().map(|id| id.as_str()).collect::<Vec<_>>().join(", ");
@@ -70,4 +70,57 @@ pub(super) fn run(
         return write_json(streams, &record);
     }
     super::write_sent(args, system.as_deref(), text, streams)
+}
+
+/// What was sent at a turn, on whatever branch that was.
+fn sent(
+    store: &SessionStore,
+    session: &SessionId,
+    asked: &EntryId,
+) -> Result<SentPrompt, CliError> {
+    let sent = match sent_prompt(&branch(store, session, None)?, asked) {
+        Err(PromptLost::NoTurn(_) | PromptLost::NotStarted(_)) => {
+            let tail = end_behind(&store.load(session, &Range::All)?, asked);
+            sent_prompt(&branch(store, session, tail)?, asked)
+        }
+        sent => sent,
+    };
+    sent.map_err(CliError::PromptLost)
+}
+
+/// The entries of a branch; of the current one if none is named by its end.
+fn branch(
+    store: &SessionStore,
+    session: &SessionId,
+    tail: Option<EntryId>,
+) -> Result<Vec<Entry>, CliError> {
+    let stored = store.load(session, &Range::Branch { tail, limit: None })?;
+    Ok(stored.into_iter().map(|stored| stored.entry).collect())
+}
+
+/// The end of the branch on which the turn of an entry went on. Others may begin at the same entry.
+fn end_behind(log: &[StoredEntry], asked: &EntryId) -> Option<EntryId> {
+    let asked = log.iter().find(|stored| stored.entry.id == *asked)?;
+    let about = turn_of(&asked.entry).unwrap_or_else(|| asked.entry.id.clone());
+    let is_of_turn = |stored: &&StoredEntry| match &stored.entry.kind {
+        EntryKind::Turn(turn) => {
+            Cause::parse(&turn.cause).is_some_and(|cause| cause.ids().contains(&&about))
+        }
+        _ => false,
+    };
+    let last = followers(log, asked).filter(is_of_turn).last().unwrap_or(asked);
+    let end = followers(log, last).last().unwrap_or(last);
+    Some(end.entry.id.clone())
+}
+
+/// All entries behind this one, on any branch.
+fn followers<'l>(
+    log: &'l [StoredEntry],
+    first: &StoredEntry,
+) -> impl Iterator<Item = &'l StoredEntry> + use<'l> {
+    let mut seen = HashSet::from([first.seq]);
+    log.iter().filter(move |stored| {
+        let follows = stored.parent.is_some_and(|parent| seen.contains(&parent));
+        follows && seen.insert(stored.seq)
+    })
 }

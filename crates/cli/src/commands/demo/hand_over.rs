@@ -104,12 +104,13 @@ fn write(out: &mut dyn Write, shown: &Shown, paint: &Paint) -> io::Result<()> {
         }
     }
     writeln!(out, "Now it is Ann's turn, and everything waits for her answer.\n")?;
-    writeln!(out, "{}", paint.strong("Why was eva asked? (tertulia why m2)"))?;
+    writeln!(out, "{}", paint.strong("Why was eva asked? (tertulia why shows this)"))?;
     for line in &shown.why {
         let line = names.iter().fold(line.clone(), |line, (id, name)| line.replace(id, name));
         writeln!(out, "  {}", visible(&line))?;
     }
-    writeln!(out, "\n{}", paint.strong("What eva received (tertulia context --turn m3)"))?;
+    let heading = "What eva received (tertulia context --turn shows this)";
+    writeln!(out, "\n{}", paint.strong(heading))?;
     let texts = [shown.sent.system.as_deref(), Some(&*shown.sent.text)];
     for line in texts.into_iter().flatten().flat_map(str::lines) {
         writeln!(out, "{}", format!("  {}", visible(line)).trim_end())?;

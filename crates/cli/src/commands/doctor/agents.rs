@@ -37,11 +37,6 @@ impl Known {
         Some(finding.blocking(is_unusable && is_needed))
     }
 
-    /// Whether one of them was not found.
-    pub(super) fn is_any_missing(&self) -> bool {
-        self.agents.iter().any(|one| !one.probe.is_installed)
-    }
-
     /// Those that nobody of the team uses.
     pub(super) fn unused(&self) -> impl Iterator<Item = Finding> {
         self.agents.iter().filter(|one| !one.is_used).map(|One { kind, probe, .. }| {
@@ -77,11 +72,19 @@ pub(super) fn signed_in(state: &SignIn) -> String {
     }
 }
 
+/// How an advice goes on where the folders of `PATH` were left out.
+const SHORTENED: &str = " in PATH; ";
+
+/// Whether the folders of `PATH` were left out of an advice.
+pub(super) fn is_shortened(advice: &str) -> bool {
+    advice.contains(SHORTENED)
+}
+
 /// An advice without all the folders of `PATH`: they are shown once for all programs.
 pub(super) fn without_folders(advice: &str) -> String {
     let Some((before, rest)) = advice.split_once(" in PATH (") else { return advice.to_owned() };
     match rest.rsplit_once("); ") {
-        Some((_, hint)) if !hint.is_empty() => format!("{before} in PATH; {hint}"),
+        Some((_, hint)) if !hint.is_empty() => format!("{before}{SHORTENED}{hint}"),
         _ => advice.to_owned(),
     }
 }

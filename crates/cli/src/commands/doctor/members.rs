@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use tertulia_team::file::{AgentFile, MemberFile, TeamFile};
-use tertulia_team::{ProbeKind, SignIn, Whereabouts, look_for};
+use tertulia_team::{ProbeKind, SignIn, Unusable, Whereabouts, look_for};
 
 use super::agents::{Known, signed_in, without_folders};
 use super::{Finding, Health};
@@ -63,6 +63,9 @@ fn of_member(member: &MemberFile, base: &Path, work: &Path, is_needed: bool) -> 
         Found::Lacks(text, advice) => {
             Finding::new(about.clone(), Health::Missing, text).advised(advice).blocking(is_needed)
         }
+        Found::Broken(text, advice) => {
+            Finding::new(about.clone(), Health::Error, text).advised(advice).blocking(is_needed)
+        }
     };
     found.map(finding).collect()
 }
@@ -73,6 +76,8 @@ enum Found {
     SignedOut(String),
     /// What, and what to do.
     Lacks(String, String),
+    /// The same for what is there and cannot be used.
+    Broken(String, String),
 }
 
 /// The folder that a member works in must be there.
@@ -108,10 +113,13 @@ fn program(member: &MemberFile, base: &Path, work: &Path) -> Option<Found> {
     // What is wrong with the file is shown already.
     let spec = member.agent_spec(base, work).ok().flatten()?;
     match look_for(&spec)? {
-        Err(error) => {
+        Err(Unusable { is_missing, reason }) => {
             let named = member.command.first().map(|name| format!(" {name}")).unwrap_or_default();
-            let text = format!("its program{named} cannot be started");
-            Some(Found::Lacks(text, without_folders(&error)))
+            let advice = without_folders(&reason);
+            Some(match is_missing {
+                true => Found::Lacks(format!("its program{named} was not found"), advice),
+                false => Found::Broken(format!("its program{named} cannot be started"), advice),
+            })
         }
         Ok(Whereabouts { path, sign_in }) => {
             let text = format!("its program is {}", path.display());

@@ -2,24 +2,24 @@
 
 use std::path::Path;
 
-use tertulia_store::StoreUrl;
+use tertulia_store::{LeftBehind, StoreUrl};
 use tertulia_team::Team;
-use tertulia_team::file::{self, Opened, Origin};
+use tertulia_team::file::{Opened, Origin};
 
 use super::agents::Known;
 use super::{Finding, Health, members};
-use crate::advice::same_place;
 use crate::args::{StoreArg, TeamFileArg};
 use crate::error::CliError;
 use crate::store_place::StorePlace;
 use crate::team_place::{self, Standing};
-use crate::terminal::grouped;
+use crate::terminal::{counted, grouped};
+use crate::trust_question;
 
 /// Less free space than this is a warning.
 const SPACE_MIN: u64 = 100 * 1024 * 1024;
 
-/// The team file and its members.
-pub(super) fn team(arg: &TeamFileArg, known: &mut Known) -> Vec<Finding> {
+/// The team file and its members; these flags lead to the same team and store.
+pub(super) fn team(arg: &TeamFileArg, flags: &str, known: &mut Known) -> Vec<Finding> {
     const ABOUT: &str = "team file";
     let found = match team_place::find(arg) {
         Ok(Some(found)) => found,
@@ -30,21 +30,24 @@ pub(super) fn team(arg: &TeamFileArg, known: &mut Known) -> Vec<Finding> {
         }
         Err(error) => return vec![Finding::new(ABOUT, Health::Error, error.to_string())],
     };
-    let opened = match file::open(&found.path) {
+    let opened = match team_place::open(&found) {
         Ok(opened) => opened,
         Err(errors) => return vec![Finding::new(ABOUT, Health::Error, errors.to_string())],
     };
-    let flags = same_place(arg, &StoreArg { store: None });
-    let mut findings = vec![standing(found.origin, &opened, &flags)];
+    let mut findings = vec![standing(found.origin, &opened, flags)];
+    findings.extend(settings(found.origin, &opened, flags));
     for warning in &opened.team.warnings {
         findings.push(Finding::new(ABOUT, Health::Warning, warning.to_string()));
     }
     let base = &opened.folder;
     let work = team_place::work_folder(found.origin, base).unwrap_or_else(|_| base.clone());
-    if let Err(error) = Team::from_file_in(&opened.team, base, &work) {
+    let is_trusted =
+        !matches!(team_place::standing(found.origin, &opened), Err(_) | Ok(Standing::Untrusted(_)));
+    let team = if is_trusted { opened.team.clone() } else { opened.team.without_outside_files().0 };
+    if let Err(error) = Team::from_file_in(&team, base, &work) {
         findings.push(Finding::new(ABOUT, Health::Error, error.to_string()));
     }
-    findings.extend(members::check(&opened.team, base, &work, known));
+    findings.extend(members::check(&team, base, &work, known));
     findings
 }
 
@@ -58,11 +61,27 @@ fn standing(origin: Origin, opened: &Opened, flags: &str) -> Finding {
             for reason in reasons {
                 text.push_str(&format!("\n  {reason}"));
             }
-            let finding = Finding::new("team file", Health::Error, text);
-            finding.advised(format!("review it, then run `tertulia chat --trust{flags}`"))
+            Finding::new("team file", Health::Error, text).advised(review(flags))
         }
         Err(error) => Finding::new("team file", Health::Error, format!("{place}: {error}")),
     }
+}
+
+/// The settings of the project that stop a run, if there are any.
+fn settings(origin: Origin, opened: &Opened, flags: &str) -> Option<Finding> {
+    const ABOUT: &str = "project settings";
+    match team_place::untrusted_settings(origin, opened) {
+        Ok(None) => None,
+        Ok(Some(untrusted)) => {
+            let text = trust_question::all_settings(&untrusted);
+            Some(Finding::new(ABOUT, Health::Error, text.trim_end()).advised(review(flags)))
+        }
+        Err(error) => Some(Finding::new(ABOUT, Health::Error, error.to_string())),
+    }
+}
+
+fn review(flags: &str) -> String {
+    format!("review it, then run `tertulia chat --trust{flags}`")
 }
 
 /// The store. Opening it checks its schema; a file that is not there is not made.
@@ -77,6 +96,15 @@ fn look_at(arg: &StoreArg) -> Result<Finding, CliError> {
     let place = StorePlace::read(arg)?;
     let opened = place.open_existing()?;
     let url = place.into_url();
+    if let Some(store) = &opened {
+        let left = store.left_behind()?;
+        if left.sessions > 0 {
+            let finding = Finding::new("store", Health::Warning, left_behind(&url, &left));
+            return Ok(
+                finding.advised("the next command that writes deletes it, for instance an import")
+            );
+        }
+    }
     let StoreUrl::Sqlite(path) = &url else {
         return Ok(Finding::new("store", Health::Ok, format!("{url}, opened")));
     };
@@ -96,6 +124,17 @@ fn look_at(arg: &StoreArg) -> Result<Finding, CliError> {
         true => Ok(Finding { health: Health::Warning, ..finding }.advised("free some disk space")),
         false => Ok(finding),
     }
+}
+
+/// What an import that was killed left, which no list shows.
+fn left_behind(url: &StoreUrl, left: &LeftBehind) -> String {
+    let imports = counted(
+        left.sessions,
+        "interrupted import or deletion",
+        "interrupted imports or deletions",
+    );
+    let entries = counted(left.entries, "entry", "entries");
+    format!("{url}, opened; {imports} left {entries}, {} KiB", grouped(left.bytes.div_ceil(1024)))
 }
 
 fn free_space(path: &Path) -> Option<u64> {

@@ -16,7 +16,7 @@ use crate::Streams;
 use crate::chat::{Heard, Line, Look, PENDING_ROWS, Teller, Voice, without_bell};
 use crate::names::{short, turn_of};
 use crate::shown::Shown;
-use crate::terminal::counted;
+use crate::terminal::{counted, duration};
 
 /// How often the status line moves.
 const TICK: Duration = Duration::from_millis(100);
@@ -196,7 +196,7 @@ impl<'a, 's> Live<'a, 's> {
         let (name, is_stopping) = self.teller.running()?;
         let time = self.began?.elapsed();
         let picture = SPINNER.get((time.as_millis() / TICK.as_millis()) as usize % SPINNER.len());
-        let mut text = format!(" · {}", elapsed(time));
+        let mut text = format!(" · {}", duration(time));
         let next: Vec<&str> =
             self.queue.iter().take(NEXT_SHOWN).map(|(_, member)| self.shown.name(member)).collect();
         if is_stopping {
@@ -225,25 +225,5 @@ impl Drop for Live<'_, '_> {
     /// Also where an error ends the run: what has happened until then is shown, and the status line goes.
     fn drop(&mut self) {
         self.finish();
-    }
-}
-
-/// A time for people.
-fn elapsed(time: Duration) -> String {
-    match time.as_secs() {
-        seconds @ 0..60 => format!("{seconds} s"),
-        seconds @ 60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
-        seconds => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_is_short_and_exact_enough() {
-        let shown = [0, 59, 60, 125, 3700].map(|seconds| elapsed(Duration::from_secs(seconds)));
-        assert_eq!(shown, ["0 s", "59 s", "1 min 00 s", "2 min 05 s", "1 h 01 min"]);
     }
 }

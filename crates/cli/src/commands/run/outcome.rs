@@ -7,6 +7,7 @@ use tertulia_session::EntryId;
 use tertulia_store::SessionId;
 use tertulia_team::{Dollars, Pause, Question, Why};
 
+use crate::advice::as_word;
 use crate::error::CliError;
 use crate::names::short;
 use crate::shown::Shown;
@@ -17,6 +18,8 @@ pub(super) struct End<'a> {
     /// The flags that lead back to this table: its team, its store and its session. `None` where it is gone
     /// with this program.
     pub(super) place: Option<String>,
+    /// Who says what is said next, where that has to be told.
+    pub(super) speaker: Option<&'a str>,
     /// The flags that lead to the same store.
     pub(super) store: String,
     pub(super) is_interrupted: bool,
@@ -33,6 +36,12 @@ impl End<'_> {
     /// The command that lets this table go on, with these words behind it.
     fn again(&self, words: &dyn Display) -> Option<String> {
         Some(format!("`tertulia run{} {words}`", self.place.as_ref()?))
+    }
+
+    /// The same where the words are said, by the same person.
+    fn say(&self, words: &str) -> Option<String> {
+        let speaker = self.speaker.map(|name| format!("--as {} ", as_word(name)));
+        self.again(&format!("{}{words}", speaker.unwrap_or_default()))
     }
 
     fn go_on(&self) -> Option<String> {
@@ -96,8 +105,8 @@ pub(super) fn of(pause: &Pause, end: &End<'_>) -> Result<(), CliError> {
         },
         Pause::Rested | Pause::Closed => Ok(()),
         Pause::Elsewhere => Err(CliError::NeedsPerson(format!(
-            "this session is open in another process, which has your message now. `tertulia sessions \
-             show {}{}` shows what becomes of it",
+            "this session is open in another process, which will answer your message; `tertulia \
+             sessions show {}{}` shows the answer",
             end.session, end.store
         ))),
         Pause::PermissionNeeded { member, title } => Err(end.not_allowed(member, title)),
@@ -107,7 +116,7 @@ pub(super) fn of(pause: &Pause, end: &End<'_>) -> Result<(), CliError> {
 
 fn of_question(why: &Why, end: &End<'_>) -> Result<(), CliError> {
     let goes_on = |what: &str| end.go_on().map(|go_on| format!("{go_on} {what}"));
-    let say = || end.again(&"\"your message\"");
+    let say = || end.say("\"your message\"");
     let hint = match why {
         // The progress has told whose turn it is.
         Why::Answer { .. } => return Ok(()),
@@ -122,7 +131,7 @@ fn of_question(why: &Why, end: &End<'_>) -> Result<(), CliError> {
         | Why::Spending { .. }
         | Why::Cancelled { .. }
         | Why::Paused { .. } => {
-            let stop = end.again(&"no").map(|stop| format!("{stop} cancels the queued turns"));
+            let stop = end.say("no").map(|stop| format!("{stop} cancels the queued turns"));
             goes_on("continues").zip(stop).map(|(go_on, stop)| format!("{go_on}, {stop}"))
         }
         Why::Resumed { interrupted: Some(turn), .. } => {

@@ -14,7 +14,7 @@ use crate::Streams;
 use crate::commands::sessions::counted;
 use crate::names::{short, turn_of};
 use crate::shown::Shown;
-use crate::terminal::{excerpt, grouped, visible};
+use crate::terminal::{duration, excerpt, grouped, visible};
 
 /// How much of a tool's input is shown.
 const INPUT_COLUMNS: usize = 72;
@@ -182,8 +182,7 @@ impl<'a, 's> Talk<'a, 's> {
 
     /// The end of a turn, with what it took.
     fn figures(&mut self, name: &str, what: &str) {
-        let seconds = self.began.elapsed().as_secs_f64();
-        let mut line = format!("{name} {what} after {seconds:.1} s");
+        let mut line = format!("{name} {what} after {}", duration(self.began.elapsed()));
         if let Some(usage) = self.usage.take() {
             // An agent that tells no figures has used some all the same.
             if usage.input_tokens > 0 || usage.output_tokens > 0 {
@@ -223,8 +222,8 @@ impl<'a, 's> Talk<'a, 's> {
             What::Failed { .. } if self.cancelled.contains(&note.turn) => return,
             What::Failed { class, message, cure } => {
                 let message = excerpt(message, TROUBLE_COLUMNS);
-                let seconds = self.began.elapsed().as_secs_f64();
-                let failed = format!("{member} failed after {seconds:.1} s: {message}");
+                let time = duration(self.began.elapsed());
+                let failed = format!("{member} failed after {time}: {message}");
                 // Whoever asked to be allowed something is told what to do by the end.
                 let is_begging = &**class == "refused" && self.begging.contains(&note.turn);
                 match self.shown.hint(&note.member, class, &message, cure) {

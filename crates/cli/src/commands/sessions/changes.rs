@@ -1,15 +1,20 @@
-//! `tertulia sessions branch`, `redact` and `delete`: what changes a session that is there.
+//! `tertulia sessions branch`, `rename` and `delete`: what changes a session that is there.
 
 use tertulia_session::EntryId;
-use tertulia_store::{Appended, NewSession, SessionId, SessionInfo, StoreError};
+use tertulia_store::{Appended, NewSession, SessionId, SessionInfo, SessionStore};
 
+use super::left::Left;
 use super::{counted, tell, write_json};
 use crate::Streams;
-use crate::args::{BranchArgs, DeleteArgs, RedactArgs, RenameArgs};
+use crate::args::{BranchArgs, DeleteArgs, RenameArgs};
 use crate::error::CliError;
-use crate::names::{Latest, exact_session, find_session, find_stored_entry, unknown_session};
+use crate::names::{
+    Latest, exact_session, find_session, find_stored_entry, is_latest, new_session_id,
+    refuse_latest,
+};
 use crate::session_record::{AppendedRecord, SessionRecord};
 use crate::store_place::StorePlace;
+use crate::team_place::project_here;
 use crate::terminal::visible;
 
 pub(super) fn branch(
@@ -18,10 +23,10 @@ pub(super) fn branch(
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
     let store = place.need()?;
-    let session = find_session(&store, &args.session, Latest::OfStore)?;
+    let session = find_session(&store, &args.session, Latest::OfProject(&project_here()))?;
     let entry = find_stored_entry(&store, &session, &args.entry)?;
     if let Some(into) = &args.into {
-        let id = SessionId::parse(into).map_err(StoreError::from)?;
+        let id = new_session_id(into)?;
         let made = store.fork(&session, &entry, &NewSession { id: Some(id) })?;
         if args.json {
             return write_json(streams, &SessionRecord::of(&made));
@@ -40,8 +45,9 @@ pub(super) fn rename(
     place: &StorePlace,
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
+    refuse_latest(&args.title)?;
     let store = place.need()?;
-    let session = find_session(&store, &args.session, Latest::OfStore)?;
+    let session = find_session(&store, &args.session, Latest::OfProject(&project_here()))?;
     // Whoever has it open would stumble over an entry that it did not write.
     let Some(_hold) = store.hold(&session)? else {
         return Err(CliError::OpenElsewhere { id: session });
@@ -60,23 +66,6 @@ pub(super) fn rename(
         },
     );
     Ok(())
-}
-
-pub(super) fn redact(
-    args: &RedactArgs,
-    place: &StorePlace,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
-    let store = place.need()?;
-    let session = find_session(&store, &args.session, Latest::OfStore)?;
-    let entry = find_stored_entry(&store, &session, &args.entry)?;
-    let appended = store.redact(&session, &entry, args.reason.as_deref())?;
-    let news = match appended.appended_count {
-        0 => "was redacted before",
-        _ => "is redacted, and its text purged from the store",
-    };
-    let news = format!("{entry} of {session} {news}");
-    tell_appended(&session, &appended, args.json, &news, streams)
 }
 
 /// The id of the entry that says so, for programs; what happened, for people.
@@ -104,27 +93,58 @@ pub(super) fn delete(
         return Err(CliError::Usage("not a terminal; use --yes to confirm"));
     }
     let store = place.need()?;
-    let session = match args.yes {
-        // Nobody looks: a beginning that fits today may fit something else tomorrow.
-        true => match exact_session(&store, &args.session)? {
-            Some(id) => id,
-            None => return Err(unknown_session(&store, &args.session)?),
-        },
-        false => find_session(&store, &args.session, Latest::OfStore)?,
+    let mut left = Left::default();
+    let (session, _hold) = match half_deleted(&store, &args.session)? {
+        // It was agreed to when the deletion that was interrupted began.
+        Some(session) => (session, None),
+        None => {
+            let session = session_to_delete(&store, args)?;
+            // Whoever is in it would lose what they type.
+            let Some(hold) = store.hold(&session)? else {
+                return Err(CliError::OpenElsewhere { id: session });
+            };
+            if !args.yes && !is_agreed(&store.info(&session)?, streams)? {
+                return Err(CliError::NotDeleted);
+            }
+            left.forget_session(&store, &session)?;
+            (session, Some(hold))
+        }
     };
-    // Whoever is in it would lose what they type.
-    let Some(_hold) = store.hold(&session)? else {
-        return Err(CliError::OpenElsewhere { id: session });
-    };
-    if !args.yes && !is_agreed(&store.info(&session)?, streams)? {
-        return Err(CliError::NotDeleted);
-    }
-    store.delete(&session)?;
+    // Before the session, so that whoever is interrupted can do it again.
+    left.remove_copies(&store)?;
+    left.set_remains(store.delete(&session)?);
     if args.json {
-        return write_json(streams, &serde_json::json!({ "deleted": session.as_str() }));
+        let mut record = left.to_json(place);
+        record.insert("deleted".to_owned(), session.as_str().into());
+        return write_json(streams, &record);
     }
     tell(streams, &format!("{session} is deleted"));
+    left.tell(place, streams);
     Ok(())
+}
+
+fn session_to_delete(store: &SessionStore, args: &DeleteArgs) -> Result<SessionId, CliError> {
+    match args.yes {
+        // Nobody looks: a beginning that fits today may fit something else tomorrow.
+        true => match exact_session(store, &args.session)? {
+            Some(id) => Ok(id),
+            None => Err(not_full_id(store, &args.session)?),
+        },
+        false => find_session(store, &args.session, Latest::OfProject(&project_here())),
+    }
+}
+
+/// The session of exactly this id whose deletion was interrupted, if no other one has its id by now.
+fn half_deleted(store: &SessionStore, given: &str) -> Result<Option<SessionId>, CliError> {
+    let Ok(id) = SessionId::parse(given) else { return Ok(None) };
+    Ok((!store.has(&id)? && store.is_half_deleted(&id)?).then_some(id))
+}
+
+/// What is said of a name that is not the ID; an error if it names nothing at all.
+fn not_full_id(store: &SessionStore, given: &str) -> Result<CliError, CliError> {
+    let id = find_session(store, given, Latest::OfProject(&project_here()))?;
+    let id = (!is_latest(given)).then(|| id.to_string());
+    Ok(CliError::NotFullId { given: given.to_owned(), id })
 }
 
 /// Asks the person.
@@ -135,7 +155,11 @@ fn is_agreed(info: &SessionInfo, streams: &mut Streams<'_>) -> Result<bool, CliE
     streams.agree(&question)
 }
 
-fn appended_record<'a>(session: &'a SessionId, last: &'a str, count: usize) -> AppendedRecord<'a> {
+pub(super) fn appended_record<'a>(
+    session: &'a SessionId,
+    last: &'a str,
+    count: usize,
+) -> AppendedRecord<'a> {
     AppendedRecord {
         session_id: Some(session.as_str()),
         last_appended_entry_id: Some(last),
@@ -143,6 +167,6 @@ fn appended_record<'a>(session: &'a SessionId, last: &'a str, count: usize) -> A
     }
 }
 
-fn write_line(streams: &mut Streams<'_>, line: &str) -> Result<(), CliError> {
+pub(super) fn write_line(streams: &mut Streams<'_>, line: &str) -> Result<(), CliError> {
     writeln!(streams.stdout, "{}", visible(line)).map_err(CliError::output)
 }

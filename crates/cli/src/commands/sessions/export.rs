@@ -18,7 +18,8 @@ use crate::error::CliError;
 use crate::names::{Latest, find_session};
 use crate::session_file::{AgentChatterRecord, Branch};
 use crate::store_place::StorePlace;
-pub(crate) use target::NewFile;
+use crate::team_place::project_here;
+pub(crate) use target::ExportFile;
 use target::Target;
 
 /// How many damaged entries are named one by one.
@@ -30,7 +31,7 @@ pub(super) fn run(
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
     let store = place.need()?;
-    let session = find_session(&store, &args.session, Latest::OfStore)?;
+    let session = find_session(&store, &args.session, Latest::OfProject(&project_here()))?;
     if args.output.as_ref().is_some_and(|path| place.holds(path)) {
         return Err(CliError::Usage("the target is the store itself; name another file"));
     }

@@ -14,17 +14,19 @@ use crate::args::{ImportArgs, SourceFormat};
 use crate::commands::files::name;
 use crate::error::CliError;
 use crate::lines::{Line, Lines};
+use crate::names::{is_latest, new_session_id};
 use crate::progress::Progress;
 use crate::session_file::{Document, DocumentError, Form};
 use crate::session_record::SessionRecord;
 use crate::store_place::StorePlace;
+use crate::team_place::project_here;
 
 pub(super) fn run(
     args: &ImportArgs,
     place: &StorePlace,
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
-    let id = args.id.as_deref().map(SessionId::parse).transpose().map_err(StoreError::from)?;
+    let id = args.id.as_deref().map(new_session_id).transpose()?;
     let is_watched = streams.stderr_is_terminal;
     let mut source = Source::open(&args.file, streams.stdin)?;
     let store = place.open()?;
@@ -36,7 +38,7 @@ pub(super) fn run(
         lines: Lines::new(&mut *source.reader, args.limits.max_line_bytes),
         bytes_max: args.limits.max_line_bytes,
         progress: Progress::bytes(is_watched, "Importing", source.bytes),
-        import: Import::begin(&store)?,
+        import: begin(&store)?,
     };
     let path = name(&args.file);
     let stored = reading.read(form(args.format), id, &store);
@@ -55,6 +57,13 @@ pub(super) fn run(
     let are = if info.entries == 1 { "is" } else { "are" };
     tell(streams, &format!("{entries} of {} {are} session {}", path.display(), info.id));
     writeln!(streams.stdout, "{}", info.id).map_err(CliError::output)
+}
+
+/// What is imported belongs to the project that it is imported in.
+fn begin(store: &SessionStore) -> Result<Import, CliError> {
+    let mut import = Import::begin(store)?;
+    import.set_project(Some(project_here()));
+    Ok(import)
 }
 
 fn form(format: SourceFormat) -> Option<Form> {
@@ -117,7 +126,9 @@ impl Reading<'_> {
             for entry in document.entries {
                 self.import.push(entry)?;
             }
-            let free = document.id.filter(|id| matches!(store.has(id), Ok(false)));
+            let is_free =
+                |id: &SessionId| !is_latest(id.as_str()) && matches!(store.has(id), Ok(false));
+            let free = document.id.filter(is_free);
             id.or(free)
         };
         Ok(self.import.finish(&NewSession { id })?)

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use tertulia_session::Timestamp;
-use tertulia_store::{ListFilter, SessionInfo};
+use tertulia_store::{ListFilter, ProjectScope, SessionInfo, SessionStore};
 
 use super::{open_or_tell, tell, write_json};
 use crate::Streams;
@@ -14,10 +14,12 @@ use crate::error::CliError;
 use crate::names::short_session;
 use crate::session_record::SessionRecord;
 use crate::store_place::StorePlace;
-use crate::terminal::{excerpt, grouped};
+use crate::team_place::project_here;
+use crate::terminal::{excerpt, grouped, visible};
 
 const TITLE_COLUMNS: usize = 48;
 const CHANGED_COLUMNS: usize = 16;
+const PROJECT_COLUMNS: usize = 40;
 
 pub(super) fn run(
     args: &ListArgs,
@@ -33,6 +35,7 @@ pub(super) fn run(
         since: args.since.as_ref().map(|when| when.resolve(now, &local)),
         until: args.until.as_ref().map(|when| when.resolve(now, &local)),
         limit: limit.map(|limit| limit.saturating_add(1)),
+        project: scope(args.all),
     };
     let mut sessions = store.list(&filter)?;
     let is_more = limit.is_some_and(|limit| sessions.len() > limit);
@@ -43,46 +46,101 @@ pub(super) fn run(
         }
     } else if sessions.is_empty() {
         let is_filtered = args.prefix.is_some() || args.since.is_some() || args.until.is_some();
-        let line = if is_filtered { "no session fits" } else { "there are no sessions yet" };
+        let line = match is_filtered {
+            true => "no session matches",
+            false if store.count(&ListFilter::default())? == 0 => "there are no sessions yet",
+            false => "there are no sessions of this project yet",
+        };
         tell(streams, line);
     } else {
-        let paint = Paint::new(streams.stdout_has_colour);
-        write_table(streams.stdout, &sessions, (now, &local), &paint).map_err(CliError::output)?;
+        let table = Table { now, local: &local, paint: Paint::new(streams.stdout_has_colour) };
+        table.write(streams.stdout, &sessions, args.all).map_err(CliError::output)?;
     }
     if is_more {
         tell(streams, "more results available; use --limit (0 = all)");
     }
+    tell_others(&store, &filter, streams)
+}
+
+/// The sessions that a list or a search is about.
+pub(super) fn scope(all: bool) -> ProjectScope {
+    if all { ProjectScope::All } else { ProjectScope::Of(project_here()) }
+}
+
+/// Says how many sessions of other projects a filter would show.
+fn tell_others(
+    store: &SessionStore,
+    filter: &ListFilter,
+    streams: &mut Streams<'_>,
+) -> Result<(), CliError> {
+    if filter.project == ProjectScope::All {
+        return Ok(());
+    }
+    let own = ListFilter { limit: None, ..filter.clone() };
+    let all = ListFilter { project: ProjectScope::All, ..own.clone() };
+    let others = store.count(&all)?.saturating_sub(store.count(&own)?);
+    if others > 0 {
+        tell(streams, &format!("{} more in other projects; --all shows them", grouped(others)));
+    }
     Ok(())
 }
 
-fn write_table(
-    out: &mut dyn Write,
-    sessions: &[SessionInfo],
-    (now, local): (i64, &LocalTime),
-    paint: &Paint,
-) -> io::Result<()> {
-    let longest =
-        sessions.iter().map(|info| short_session(&info.id).len()).max().unwrap_or_default();
-    let columns = longest.max("session".len());
-    let titles = format!(
-        "{} {:>9}  {} title",
-        padded("session", columns),
-        "entries",
-        padded("changed", CHANGED_COLUMNS)
-    );
-    writeln!(out, "{}", paint.faint(&titles))?;
-    for info in sessions {
-        let title = info.title.as_deref().map(|title| excerpt(title, TITLE_COLUMNS));
-        writeln!(
-            out,
-            "{} {:>9}  {} {}",
-            padded(short_session(&info.id), columns),
-            grouped(info.entries),
-            padded(&since(&info.updated_at, now, local), CHANGED_COLUMNS),
-            title.unwrap_or_else(|| paint.faint("–")),
-        )?;
+/// How sessions are listed.
+struct Table<'l> {
+    now: i64,
+    local: &'l LocalTime,
+    paint: Paint,
+}
+
+impl Table<'_> {
+    /// Writes one line per session; with the project that it belongs to where several are listed.
+    fn write(&self, out: &mut dyn Write, sessions: &[SessionInfo], all: bool) -> io::Result<()> {
+        let widest = |widths: &mut dyn Iterator<Item = usize>, title: &str| {
+            widths.max().unwrap_or_default().max(title.len())
+        };
+        let columns =
+            widest(&mut sessions.iter().map(|info| short_session(&info.id).len()), "session");
+        let projects: Vec<String> = sessions.iter().map(project_shown).collect();
+        let project_columns =
+            widest(&mut projects.iter().map(|project| project.chars().count()), "project");
+        let project = |text: &str| match all {
+            true => format!("{}  ", padded(text, project_columns)),
+            false => String::new(),
+        };
+        let titles = format!(
+            "{} {:>9}  {} {}title",
+            padded("session", columns),
+            "entries",
+            padded("changed", CHANGED_COLUMNS),
+            project("project"),
+        );
+        writeln!(out, "{}", self.paint.faint(&titles))?;
+        for (info, place) in sessions.iter().zip(&projects) {
+            let title = info.title.as_deref().map(|title| excerpt(title, TITLE_COLUMNS));
+            writeln!(
+                out,
+                "{} {:>9}  {} {}{}",
+                padded(short_session(&info.id), columns),
+                grouped(info.entries),
+                padded(&since(&info.updated_at, self.now, self.local), CHANGED_COLUMNS),
+                project(place),
+                title.unwrap_or_else(|| self.paint.faint("–")),
+            )?;
+        }
+        Ok(())
     }
-    Ok(())
+}
+
+/// The project of a session; the end of a long path, which tells most.
+fn project_shown(info: &SessionInfo) -> String {
+    let project = visible(info.project.as_deref().unwrap_or("–")).replace(['\n', '\t'], " ");
+    let length = project.chars().count();
+    match length > PROJECT_COLUMNS {
+        false => project,
+        true => {
+            format!("…{}", project.chars().skip(length + 1 - PROJECT_COLUMNS).collect::<String>())
+        }
+    }
 }
 
 /// How long ago, in words; a date once it is over a month.

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
-use tertulia_store::{Hit, SearchQuery, Snippet};
+use tertulia_store::{Hit, ProjectScope, SearchQuery, SessionStore, Snippet};
 
+use super::list::scope;
 use super::{open_or_tell, tell, write_json};
 use crate::Streams;
 use crate::args::SearchArgs;
@@ -14,6 +15,7 @@ use crate::names::{Latest, find_session, short, short_session};
 use crate::progress::Progress;
 use crate::session_record::HitRecord;
 use crate::store_place::StorePlace;
+use crate::team_place::project_here;
 use crate::terminal::{excerpt, visible};
 
 pub(super) fn run(
@@ -26,16 +28,19 @@ pub(super) fn run(
     let session = args
         .session
         .as_deref()
-        .map(|given| find_session(&store, given, Latest::OfStore))
+        .map(|given| find_session(&store, given, Latest::OfProject(&project_here())))
         .transpose()?;
+    // Whoever names a session means it, whatever project it belongs to.
+    let project = scope(args.all || session.is_some());
     let query = SearchQuery {
         text: args.query.clone(),
         session,
+        project,
         speaker: args.speaker.clone(),
         type_name: args.type_name.clone(),
         since: args.since.as_ref().map(|when| when.resolve(now, &local)),
         until: args.until.as_ref().map(|when| when.resolve(now, &local)),
-        limit: Some(args.limit),
+        limit: Some(if args.limit == 0 { usize::MAX } else { args.limit }),
     };
     if !query.has_words() {
         return Err(CliError::Usage("the query has no word to look for; write letters or digits"));
@@ -52,11 +57,16 @@ pub(super) fn run(
     } else {
         let paint = Paint::new(streams.stdout_has_colour);
         for hit in &result.hits {
-            write_hit(streams.stdout, hit, &local, &paint).map_err(CliError::output)?;
+            let project = if args.all { Some(project_of(&store, hit)) } else { None };
+            write_hit(streams.stdout, hit, project, &local, &paint).map_err(CliError::output)?;
         }
     }
+    let has_others = query.project != ProjectScope::All && has_others(&store, &query)?;
     if result.hits.is_empty() {
         tell(streams, "no matches; all words must match, use word* for prefixes");
+    }
+    if has_others {
+        tell(streams, "there are matches in other projects; --all shows them");
     }
     if result.more {
         tell(streams, "only the newest of very many were compared; say more to find others");
@@ -64,7 +74,32 @@ pub(super) fn run(
     Ok(())
 }
 
-fn write_hit(out: &mut dyn Write, hit: &Hit, local: &LocalTime, paint: &Paint) -> io::Result<()> {
+/// Whether the same query finds something in sessions of other projects, or of none.
+fn has_others(store: &SessionStore, query: &SearchQuery) -> Result<bool, CliError> {
+    let query =
+        SearchQuery { project: ProjectScope::All, limit: Some(usize::MAX), ..query.clone() };
+    let scope = scope(false);
+    for hit in store.search(&query)?.hits {
+        if !scope.takes(store.project(&hit.session)?.as_deref()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The project of a hit's session, as it is shown.
+fn project_of(store: &SessionStore, hit: &Hit) -> String {
+    let project = store.project(&hit.session).ok().flatten();
+    excerpt(project.as_deref().unwrap_or("–"), 80)
+}
+
+fn write_hit(
+    out: &mut dyn Write,
+    hit: &Hit,
+    project: Option<String>,
+    local: &LocalTime,
+    paint: &Paint,
+) -> io::Result<()> {
     let time = hit.timestamp.as_ref().map(|moment| local.minute(moment)).unwrap_or_default();
     let who = match hit.speaker.as_deref() {
         Some(speaker) => excerpt(speaker, 40),
@@ -72,7 +107,8 @@ fn write_hit(out: &mut dyn Write, hit: &Hit, local: &LocalTime, paint: &Paint) -
     };
     let (session, entry) = (short_session(&hit.session), short(hit.entry_id.as_str()));
     let entry = excerpt(&entry, 80);
-    let head = [paint.strong(session), time, who, paint.faint(&entry)];
+    let project = project.unwrap_or_default();
+    let head = [paint.strong(session), project, time, who, paint.faint(&entry)];
     let head: Vec<String> = head.into_iter().filter(|piece| !piece.is_empty()).collect();
     writeln!(out, "{}", head.join("  "))?;
     writeln!(out, "  {}", marked(&hit.snippet, paint))

@@ -8,14 +8,15 @@ use tertulia_store::{Range, Seq, SessionId, SessionStore, StoredEntry, title_of_
 use tertulia_team::{TurnNote, What};
 
 use super::transcript::Transcript;
-use super::{session_or_latest, tell, write_json};
+use super::{tell, write_json};
 use crate::Streams;
 use crate::args::ShowArgs;
 use crate::clock::LocalTime;
 use crate::commands::drawing::Paint;
 use crate::error::CliError;
-use crate::names::find_stored_entry;
+use crate::names::{Latest, elsewhere, find_session_or_latest, find_stored_entry};
 use crate::store_place::StorePlace;
+use crate::team_place::project_here;
 
 /// How long is waited for new entries at once.
 const WAIT: Duration = Duration::from_secs(60);
@@ -45,12 +46,19 @@ pub(super) fn run(
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
     let store = place.need()?;
-    let session = session_or_latest(&store, args.session.as_deref())?;
+    let session = find_session_or_latest(
+        &store,
+        args.session.as_deref(),
+        Latest::OfProject(&project_here()),
+    )?;
     let entry = |given: &Option<String>| {
         given.as_deref().map(|given| find_stored_entry(&store, &session, given)).transpose()
     };
     let part = Part { from: entry(&args.from)?, branch: entry(&args.branch)? };
     let info = store.info(&session)?;
+    if let Some(line) = elsewhere(&store, &session, &project_here())? {
+        tell(streams, &line);
+    }
     if args.session.is_none() {
         let title = info.title.as_deref().map(|title| format!(" · {title}"));
         tell(streams, &format!("session {session}{}", title.unwrap_or_default()));

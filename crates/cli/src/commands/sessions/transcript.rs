@@ -141,11 +141,11 @@ fn note_in_words(what: &What) -> String {
         What::ToolDenied { name, reason } => {
             format!("may not use {name}: {}", reason.as_deref().unwrap_or("not allowed"))
         }
-        What::PermissionAsked { title } => format!("asks to be allowed: {title}"),
+        What::PermissionAsked { title } => format!("asked for permission: {title}"),
         What::PermissionAnswered { title, choice: Some(choice) } => {
-            format!("was told \"{choice}\" for: {title}")
+            format!("permission answered with \"{choice}\": {title}")
         }
-        What::PermissionAnswered { title, choice: None } => format!("was told no for: {title}"),
+        What::PermissionAnswered { title, choice: None } => format!("permission denied: {title}"),
         What::Thought { text } => format!("(thinks) {text}"),
         What::Warned { message, .. } => format!("warning: {message}"),
         What::Failed { class, message, .. } => format!("failed ({class}): {message}"),

@@ -11,6 +11,7 @@ use crate::names::{Latest, find_session};
 use crate::progress::Progress;
 use crate::session_record::VerifiedRecord;
 use crate::store_place::StorePlace;
+use crate::team_place::project_here;
 use crate::terminal::visible;
 
 pub(super) fn run(
@@ -20,7 +21,7 @@ pub(super) fn run(
 ) -> Result<(), CliError> {
     if let Some(given) = &args.session {
         let store = place.need()?;
-        let session = find_session(&store, given, Latest::OfStore)?;
+        let session = find_session(&store, given, Latest::OfProject(&project_here()))?;
         let damaged = u64::from(!check(&store, &session, args, streams)?);
         return outcome(damaged, 0);
     }

@@ -4,7 +4,7 @@
 use tertulia_session::json::{Json, Object, RawValue, elements};
 use tertulia_session::record::{EntryReadError, read_entry};
 use tertulia_session::{Entry, EntryId};
-use tertulia_store::{Range, SessionId, SessionStore, StoreError};
+use tertulia_store::{Range, SessionId, SessionStore, StoreError, fresh_salt};
 
 use crate::rpc::error::RpcError;
 
@@ -92,7 +92,13 @@ impl Drafts {
                 }
             }
             if !has_id {
-                entry.id = entry.content_id();
+                match sent_before(store, session, expected, &entry)? {
+                    Some(stored) => entry = stored,
+                    None => {
+                        entry.salt = entry.salt.or_else(|| Some(fresh_salt()));
+                        entry.id = entry.content_id();
+                    }
+                }
             }
             end.names_parents |= entry.parent_id.is_some();
             end.id = Some(entry.id.clone());
@@ -100,6 +106,31 @@ impl Drafts {
         }
         Ok((entries, counts_on))
     }
+}
+
+/// The entry without an id that is stored already behind its parent, if the caller says in which entry the
+/// session must end: then it is sent once more, because the answer to the first time was lost.
+fn sent_before(
+    store: &SessionStore,
+    session: &SessionId,
+    expected: Option<&EntryId>,
+    entry: &Entry,
+) -> Result<Option<Entry>, StoreError> {
+    let Some(parent) = entry.parent_id.as_ref().filter(|_| expected.is_some()) else {
+        return Ok(None);
+    };
+    let from = match store.entries(session, &Range::From(parent.clone())) {
+        Err(StoreError::EntryNotFound { .. }) => return Ok(None),
+        from => from?,
+    };
+    for stored in from.skip(1).take(1) {
+        let stored = stored?.entry;
+        let same = Entry { id: stored.id.clone(), ..entry.clone() };
+        if same.repeats(&stored) {
+            return Ok(Some(stored));
+        }
+    }
+    Ok(None)
 }
 
 /// The parent of an entry that is stored already; `None` if it is not.

@@ -5,7 +5,9 @@ use serde::Serialize;
 use tertulia_session::json::{FieldError, Kind, Object, Problem, RawValue, text, whole_number};
 use tertulia_session::record::EntryRecord;
 use tertulia_session::{EntryId, Timestamp};
-use tertulia_store::{Append, ListFilter, NewSession, Range, SearchQuery, SessionId, StoreError};
+use tertulia_store::{
+    Append, ListFilter, NewSession, ProjectScope, Range, SearchQuery, SessionId, StoreError,
+};
 
 use super::Params;
 use super::append::read_entries;
@@ -13,6 +15,7 @@ use crate::rpc::RpcServer;
 use crate::rpc::error::RpcError;
 use crate::rpc::protocol::to_json;
 use crate::session_record::{AppendedRecord, HitRecord, SessionRecord, VerifiedRecord};
+use crate::team_place::project_here;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -40,7 +43,9 @@ impl RpcServer {
     pub(super) fn create_session(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
         let id = params.object.take_with("sessionId", text)?;
         let id = id.as_deref().map(session_id).transpose()?;
-        let info = self.sessions.store()?.create(&NewSession { id })?;
+        // The folder that the caller names, else the one that the server works in.
+        let project = params.object.take_text("project")?.unwrap_or_else(project_here);
+        let info = self.sessions.store()?.create_in(&NewSession { id }, Some(&project))?;
         Ok(to_json(&Created { session_id: info.id.as_str() }))
     }
 
@@ -116,6 +121,7 @@ impl RpcServer {
             since: object.take_with("since", moment)?,
             until: object.take_with("until", moment)?,
             limit: object.take_with("limit", count)?,
+            project: scope(object.take_text("project")?),
         };
         let found = self.sessions.store()?.search(&query)?;
         let hits = found.hits.iter().map(HitRecord::of).collect();
@@ -129,6 +135,7 @@ impl RpcServer {
             since: object.take_with("since", moment)?,
             until: object.take_with("until", moment)?,
             limit: object.take_with("limit", count)?,
+            project: scope(object.take_text("project")?),
         };
         let sessions = self.sessions.store()?.list(&filter)?;
         Ok(to_json(&Listed { sessions: sessions.iter().map(SessionRecord::of).collect() }))
@@ -139,6 +146,11 @@ impl RpcServer {
         let verified = self.sessions.store()?.verify(&session)?;
         Ok(to_json(&VerifiedRecord::of(&session, &verified)))
     }
+}
+
+/// The sessions of this project; of all without one.
+fn scope(project: Option<String>) -> ProjectScope {
+    project.map_or(ProjectScope::All, ProjectScope::Of)
 }
 
 /// The session that a call is about.

@@ -195,7 +195,7 @@ fn unknown_fields_are_passed_over_with_a_word() {
     input["config"]["maxTokens"] = json!(5);
     let outcome = tertulia(&["build"], &input.to_string());
     assert!(outcome.exits_with(0));
-    let told = "tertulia: unknown fields passed over: colour, config.maxTokens\n";
+    let told = "tertulia: unknown fields ignored: colour, config.maxTokens\n";
     assert_eq!(outcome.stderr, told);
 }
 

@@ -101,12 +101,12 @@ fn the_table_shows_zones_and_verdicts() {
     frozen     tools                    32   49 %  ███████████▉
     history    messages                 18   28 %  ██████▊
     volatile   hints                     6    9 %  ██▎
-    answer     its beginning             3    5 %  █▏
+    reply      prefix                    3    5 %  █▏
 
     entry        role           begins                                  tokens  became
     e-1          user           Which colour?                                7  kept
     e-2          assistant      Blue.                                        5  kept
-    e-82b3ed2e7… user           Why blue?                                    6  kept
+    e-82b3ed2e   user           Why blue?                                    6  kept
     ");
 }
 
@@ -137,7 +137,7 @@ fn the_table_tells_what_a_cut_did_and_shows_nothing_that_is_hidden() {
 
     zone       part                 tokens
     history    messages                183   98 %  ███████████████████████▋
-    answer     its beginning             3    2 %  ▌
+    reply      prefix                    3    2 %  ▌
 
     entry        role           begins                                  tokens  became
     e-0          user           The login fails with E4711 in src/l…        16  dropped: cut

@@ -42,7 +42,7 @@ fn shown(input: &str) -> String {
 #[test]
 fn a_command_with_nothing_to_do_says_so_and_says_nothing_to_the_table() {
     for (command, answer) in [
-        ("/resume", "nothing waits"),
+        ("/resume", "no turns are queued"),
         ("/cancel", "nobody speaks, so there is nothing to stop"),
         ("/drop max", "no turn of max waits; /queue shows who does"),
         ("/drop all", "nobody waits; Esc or /cancel stops the turn that runs"),
@@ -111,6 +111,16 @@ fn a_slip_in_a_mention_is_told_with_the_name_that_is_near() {
 }
 
 #[test]
+fn why_tells_the_story_of_the_turn_that_answered() {
+    let shown = shown("hello\n/why\n");
+    let turns: Vec<&str> = shown.lines().filter(|line| line.starts_with("max's turn ")).collect();
+    assert_eq!(turns.len(), 3, "{shown}");
+    for (turn, state) in turns.iter().zip(["queued", "started", "done"]) {
+        assert!(turn.contains(&format!(" is {state}: ")), "{shown}");
+    }
+}
+
+#[test]
 fn members_are_told_as_what_they_are() {
     let expected = "@ann  a person\n\
                     @max  script, window 20\n\
@@ -121,20 +131,14 @@ fn members_are_told_as_what_they_are() {
 
 #[test]
 fn a_context_is_for_agents_and_says_when_the_newest_message_is_their_own() {
-    assert_eq!(
-        shown("/context ann\n"),
-        "ann is a person and gets no prompt: it is all on this screen"
-    );
+    assert_eq!(shown("/context ann\n"), "ann is a person and gets no prompt");
     assert_eq!(shown("/context max\n"), "nothing was said yet");
     let wrong = shown("/context mex\n");
     assert!(wrong.starts_with("'mex' is not in the team (did you mean max?)"), "{wrong}");
     let own = shown("hello\n/context max\n");
     let (_, own) = own.split_once("\n\n").unwrap();
-    assert!(own.starts_with("the newest message, e-"), "{own}");
-    assert!(
-        own.contains(", is max's own: it waits for the next one. Asked to go on now,\n"),
-        "{own}"
-    );
+    assert!(own.starts_with("the latest message (e-"), "{own}");
+    assert!(own.contains(") is max's own; if asked to continue,\n"), "{own}");
     assert!(own.contains("its own newest message and 1 before it"), "{own}");
     let other = shown("hello\n/context eva\n");
     assert!(other.contains("\neva would get ") && !other.contains("own"), "{other}");

@@ -31,7 +31,7 @@ fn a_note_of_a_message_stands_before_the_answer_and_not_in_it() {
     let shown = talk(&parlour, &[], "Please ask @evva.\n");
     assert!(shown.contains("did you mean eva?\nmax:\nIt is so.\n"), "{shown}");
     let shown = talk(&parlour, &[], "@zzz hello\n");
-    let expected = "ann: @zzz hello\nnobody at the table is called zzz; it goes to max\nmax:\n";
+    let expected = "ann: @zzz hello\nnobody in the team is called zzz; it goes to max\nmax:\n";
     assert!(shown.contains(expected), "{shown}");
 }
 
@@ -71,10 +71,9 @@ fn where_an_answer_goes_on_after_something_else_its_speaker_is_named_again() {
 fn a_chat_in_which_somebody_was_not_heard_ends_as_a_run_would() {
     let two = format!("[[member]]\nname = \"bob\"\nkind = \"human\"\n{TEAM}");
     let parlour = Parlour::with(&two, &[]);
-    let several = "several people sit at this table; begin with [FROM: name], or open the chat with \
-                   --as NAME: bob, ann";
-    let command =
-        "several people sit at this table; for commands, open the chat with --as NAME: bob";
+    let several = "the team has several people; begin the line with [FROM: name], or open the chat \
+                   with --as NAME: bob, ann";
+    let command = "the team has several people; to use commands, open the chat with --as NAME: bob";
     let agent = "'max' is an agent and cannot speak for a person";
     for (input, code, why) in [
         ("hello\n", 3, several),

@@ -43,11 +43,11 @@ ann: please tidy up
 asker:
 I will tidy up.
 → execute rm -r build
-? asker wants to: rm -r build
+? asker asks for permission: rm -r build
   {\"command\":\"rm -r build\"}
-  1  Always allow
-  2  Allow once
-  3  Reject
+  1  Always allow  [allows always]
+  2  Allow once  [allows once]
+  3  Reject  [rejects once]
   type a number; 0 says no, Esc ends the turn
 ";
 

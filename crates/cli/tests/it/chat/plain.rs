@@ -227,12 +227,12 @@ fn a_chat_that_is_left_at_once_leaves_no_session() {
     let parlour = Parlour::new(&["One."]);
     talk(&parlour, &[], "");
     talk(&parlour, &["--new", "talk"], "/members\n/quit\n");
-    let listed = sessions(&parlour, &["list", "--json"]);
+    let listed = sessions(&parlour, &["list", "--all", "--json"]);
     assert_eq!(String::from_utf8(listed.stdout).unwrap(), "");
     // One in which something was said stays, also when somebody only looks in.
     talk(&parlour, &["--new", "talk"], "hello\n");
     talk(&parlour, &["--session", "talk"], "");
-    let listed = sessions(&parlour, &["list", "--json"]);
+    let listed = sessions(&parlour, &["list", "--all", "--json"]);
     assert!(String::from_utf8(listed.stdout).unwrap().contains("\"talk\""));
 }
 

@@ -122,9 +122,23 @@ impl Terminal {
 
     #[track_caller]
     fn until_screen(&self, what: &str, is_wanted: impl Fn(&vt100::Screen) -> bool) -> String {
+        self.until_seen(what, |seen| is_wanted(seen.emulator.screen()))
+    }
+
+    /// Waits until the program has switched the terminal to single keys this many times.
+    #[track_caller]
+    pub(super) fn has_taken_the_keyboard(&self, times: usize) {
+        self.until_seen("that keys are read", |seen| {
+            // It asks for marks around what is pasted, after it has changed the mode of the terminal.
+            seen.raw.windows(8).filter(|bytes| bytes == b"\x1b[?2004h").count() >= times
+        });
+    }
+
+    #[track_caller]
+    fn until_seen(&self, what: &str, is_wanted: impl Fn(&Seen) -> bool) -> String {
         let until = Instant::now() + LIMIT;
         let mut seen = self.seen.borrow_mut();
-        while !is_wanted(seen.emulator.screen()) {
+        while !is_wanted(&seen) {
             let left = until.saturating_duration_since(Instant::now());
             match seen.pieces.recv_timeout(left) {
                 Ok(piece) => seen.take(&piece),
@@ -144,6 +158,18 @@ impl Terminal {
     #[track_caller]
     pub(super) fn shows(&self, text: &str) -> String {
         self.until(text, |screen| screen.contains(text))
+    }
+
+    /// Waits until this answer is on the screen and its turn has ended: its time stands below it.
+    #[track_caller]
+    pub(super) fn has_answered(&self, text: &str) -> String {
+        let is_time = |line: &str| {
+            let number = line.split(" · ").last().and_then(|part| part.trim().strip_suffix(" s"));
+            number.is_some_and(|number| number.parse::<f64>().is_ok())
+        };
+        self.until(&format!("the end of the answer {text}"), |screen| {
+            screen.split_once(text).is_some_and(|(_, below)| below.lines().any(is_time))
+        })
     }
 
     /// Changes the size of the terminal.

@@ -31,10 +31,11 @@ fn ctrl_z_stops_the_program_and_it_goes_on_where_it_was() {
     // Lines are lines again for whoever has the terminal meanwhile.
     terminal.until("the shell", |screen| screen.contains("\nicanon\nit stopped"));
     terminal.types("\n");
+    terminal.has_taken_the_keyboard(2);
     terminal.has_typed("> half a li");
     terminal.types("ne\r");
     terminal.shows("ann: half a line\n");
-    terminal.shows("One.");
+    terminal.has_answered("One.");
     terminal.types("/quit\r");
     assert_eq!(terminal.ends().0, 0);
 }
@@ -45,10 +46,28 @@ fn ctrl_z_without_a_shell_above_is_no_end() {
     let mut terminal = Terminal::chat(&parlour, &[]);
     terminal.shows("> ");
     terminal.types("\x1a");
+    terminal.has_taken_the_keyboard(2);
     terminal.types("hello\r");
-    terminal.shows("One.");
+    terminal.has_answered("One.");
     terminal.types("/quit\r");
     assert_eq!(terminal.ends().0, 0);
+}
+
+#[test]
+fn a_quiet_chat_ends_without_a_word() {
+    for (quiet, is_said) in [(&["--quiet"][..], true), (&["--quiet"], false), (&[], true)] {
+        let parlour = Parlour::new(&["One."]);
+        let mut terminal = Terminal::chat(&parlour, quiet);
+        terminal.shows("> ");
+        if is_said {
+            terminal.types("hello\r");
+            terminal.has_answered("One.");
+        }
+        terminal.types("/quit\r");
+        let (code, screen, _) = terminal.ends();
+        let is_told = screen.contains("Resume with: ") || screen.contains("Nothing was said");
+        assert_eq!((code, is_told), (0, quiet.is_empty()), "{screen}");
+    }
 }
 
 #[test]
@@ -57,11 +76,11 @@ fn what_is_typed_right_after_a_fork_goes_to_the_fork() {
     let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("first\r");
-    terminal.shows("One.");
+    terminal.has_answered("One.");
     // In one go, as who types fast or pastes without marks.
     terminal.types("/fork\rsecondline\rthirdline\r");
     terminal.shows("Two.");
-    terminal.shows("Three.");
+    terminal.has_answered("Three.");
     terminal.types("/quit\r");
     let (code, screen, _) = terminal.ends();
     assert_eq!(code, 0, "{screen}");
@@ -89,7 +108,7 @@ fn leaving_right_after_a_fork_leaves_the_fork() {
     let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("first\r");
-    terminal.shows("One.");
+    terminal.has_answered("One.");
     terminal.types("/fork\r\x04");
     let (code, screen, _) = terminal.ends();
     assert_eq!(code, 0, "{screen}");
@@ -175,7 +194,7 @@ fn stops_with(key: &str) {
     assert!(screen.contains("(cut off here)"), "{screen}");
     terminal.until("what was typed", |screen| screen.trim_end().ends_with("\n> next thought"));
     terminal.types("\x15@max hello\r");
-    terminal.shows("One.");
+    terminal.has_answered("One.");
     terminal.types("/quit\r");
     assert_eq!(terminal.ends().0, 0);
 }
@@ -223,7 +242,7 @@ fn ctrl_c_twice_leaves_and_what_was_said_is_there_again() {
     let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("first word\r");
-    terminal.shows("One.");
+    terminal.has_answered("One.");
     terminal.types("half a line");
     terminal.shows("> half a line");
     terminal.types(CTRL_C);
@@ -290,7 +309,7 @@ fn no_escape_sequence_of_an_answer_reaches_the_terminal() {
     let mut terminal = Terminal::chat(&parlour, &["--new", "talk"]);
     terminal.shows("> ");
     terminal.types("hello\r");
-    terminal.shows("the end");
+    terminal.has_answered("the end");
     terminal.types(&format!("\x1b[200~pasted {}{}\x1b[201~", sequences[0], sequences[60]));
     terminal.shows("> pasted ␛");
     terminal.types("\x15/why\r");
@@ -312,7 +331,7 @@ fn with_no_color_there_are_no_colours_and_a_dumb_terminal_gets_plain_lines() {
     let mut terminal = Terminal::chat_with(&parlour, &[], &env);
     terminal.shows("> ");
     terminal.types("hello\r");
-    terminal.shows("One.");
+    terminal.has_answered("One.");
     terminal.types(CTRL_D);
     let (_, _, raw) = terminal.ends();
     let raw = String::from_utf8(raw).unwrap();

@@ -38,12 +38,12 @@ fn a_person_is_told_who_waits_for_them_and_how_to_go_on() {
     terminal.types("/resume\r");
     terminal.until("no hint", |screen| ends_with(screen, "> /resume\n>"));
     terminal.types("/resume\r");
-    terminal.until("that nothing waits", |screen| ends_with(screen, "nothing waits\n>"));
+    terminal.until("that nothing waits", |screen| ends_with(screen, "no turns are queued\n>"));
 
     terminal.types("go on\r");
     let hint = "Paused. /resume to continue, /drop all to stop.\n>";
     let screen = terminal.until("the hint", |screen| ends_with(screen, hint));
-    assert!(screen.contains("the agents took a turn since a person wrote"), "{screen}");
+    assert!(screen.contains("have taken one turn since a person last wrote"), "{screen}");
     terminal.types("/queue\r");
     terminal.shows("eva waits  max wrote @eva in e-");
     terminal.types("/resume\r");

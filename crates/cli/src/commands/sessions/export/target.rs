@@ -1,10 +1,10 @@
 //! Where an export goes: standard output, or a file that only its owner can read. A file is there whole or
 //! not at all, and never in the place of another one by accident.
 
-use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use tertulia_store::{NewFile, NewFileError, Readers};
 
 use crate::Streams;
 use crate::args::ExportArgs;
@@ -16,22 +16,20 @@ pub(super) enum Target<'a> {
     Stream(&'a mut dyn Write),
     /// A terminal, which nothing that an agent wrote may steer.
     Terminal(&'a mut dyn Write),
-    File(NewFile),
+    File(ExportFile),
 }
 
-/// A file that is being written under another name.
-pub(crate) struct NewFile {
-    out: BufWriter<File>,
-    part: PathBuf,
+/// A file with lines. Dropped before its end, it is not there.
+pub(crate) struct ExportFile {
+    out: BufWriter<NewFile>,
     path: PathBuf,
     may_replace: bool,
-    is_done: bool,
 }
 
 impl<'a> Target<'a> {
     pub(super) fn open(args: &ExportArgs, streams: &'a mut Streams<'_>) -> Result<Self, CliError> {
         match args.output.as_deref().filter(|path| *path != Path::new("-")) {
-            Some(path) => Ok(Self::File(NewFile::open(path, args.force)?)),
+            Some(path) => Ok(Self::File(ExportFile::open(path, args.force)?)),
             None if streams.stdout_is_terminal => Ok(Self::Terminal(&mut *streams.stdout)),
             None => Ok(Self::Stream(&mut *streams.stdout)),
         }
@@ -49,62 +47,53 @@ impl<'a> Target<'a> {
     pub(super) fn finish(self) -> Result<(), CliError> {
         match self {
             Self::Stream(_) | Self::Terminal(_) => Ok(()),
-            Self::File(mut file) => file.finish(),
+            Self::File(file) => file.finish(),
         }
     }
 }
 
-impl NewFile {
+impl ExportFile {
     /// Begins a file of this path.
     pub(crate) fn open(path: &Path, may_replace: bool) -> Result<Self, CliError> {
-        match path.symlink_metadata() {
-            Ok(_) if !may_replace => return Err(CliError::ExportExists { path: path.into() }),
+        let begun = match path.symlink_metadata() {
             // A device or a folder is never replaced.
-            Ok(about) if !about.is_file() => return Err(CliError::NotAFile { path: path.into() }),
-            _ => {}
-        }
-        let failed = |source| CliError::WriteFile { path: path.into(), source };
-        let mut part_name = path.file_name().map(ToOwned::to_owned).unwrap_or_default();
-        part_name.push(format!(".{}.part", std::process::id()));
-        let part = path.with_file_name(part_name);
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part);
-        let out = BufWriter::with_capacity(1 << 16, file.map_err(failed)?);
-        Ok(Self { out, part, path: path.into(), may_replace, is_done: false })
+            Ok(about) if may_replace && !about.is_file() => {
+                return Err(CliError::NotAFile { path: path.into() });
+            }
+            _ if may_replace => NewFile::begin_replacement(path, Readers::Owner),
+            _ => NewFile::begin(path, Readers::Owner),
+        };
+        let out = BufWriter::with_capacity(1 << 16, begun.map_err(failed)?);
+        Ok(Self { out, path: path.into(), may_replace })
     }
 
     /// Writes one line.
     pub(crate) fn write_line(&mut self, line: &str) -> Result<(), CliError> {
-        writeln!(self.out, "{line}").map_err(|error| self.failed(error))
+        writeln!(self.out, "{line}").map_err(|source| self.not_written(source))
     }
 
     /// Gives the file its name.
-    pub(crate) fn finish(&mut self) -> Result<(), CliError> {
-        self.out.flush().map_err(|error| self.failed(error))?;
-        self.out.get_ref().sync_all().map_err(|error| self.failed(error))?;
-        if self.may_replace {
-            fs::rename(&self.part, &self.path).map_err(|error| self.failed(error))?;
-            self.is_done = true;
-            return Ok(());
-        }
-        // Unlike a rename, a link never takes the place of a file that came meanwhile.
-        match fs::hard_link(&self.part, &self.path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                Err(CliError::ExportExists { path: self.path.clone() })
-            }
-            linked => linked.map_err(|error| self.failed(error)),
-        }
+    pub(crate) fn finish(mut self) -> Result<(), CliError> {
+        self.out.flush().map_err(|source| self.not_written(source))?;
+        let file = self.out.into_inner().map_err(|error| CliError::WriteFile {
+            path: self.path.clone(),
+            source: error.into_error(),
+        })?;
+        if self.may_replace { file.replace() } else { file.publish() }.map_err(failed)
     }
 
-    fn failed(&self, source: io::Error) -> CliError {
+    fn not_written(&self, source: io::Error) -> CliError {
         CliError::WriteFile { path: self.path.clone(), source }
     }
 }
 
-impl Drop for NewFile {
-    fn drop(&mut self) {
-        if !self.is_done {
-            // Half an export must not be taken for one; after a link only the other name stays.
-            let _ = fs::remove_file(&self.part);
+fn failed(error: NewFileError) -> CliError {
+    match error {
+        NewFileError::Exists(path) => CliError::ExportExists { path },
+        NewFileError::Io { path, source } => CliError::WriteFile { path, source },
+        NewFileError::Unsupported(ref path) => {
+            let path = path.clone();
+            CliError::WriteFile { path, source: io::Error::other(error) }
         }
     }
 }

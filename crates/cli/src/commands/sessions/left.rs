@@ -1,0 +1,131 @@
+//! What a redaction or a deletion took along besides the store's tables, and what it leaves: said to people in
+//! a few lines, and to programs as fields.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+use tertulia_session::{EntryKind, SpeakerType};
+use tertulia_store::{Range, Remains, SessionId, SessionStore};
+
+use super::{counted, tell};
+use crate::Streams;
+use crate::chat::History;
+use crate::error::CliError;
+use crate::store_place::{StorePlace, home};
+
+/// Shorter texts are in many lines by chance.
+const HISTORY_CHARACTERS_MIN: usize = 4;
+
+/// What was taken along, and what is left.
+#[derive(Default)]
+pub(super) struct Left {
+    remains: Vec<Remains>,
+    removed_copies: Vec<PathBuf>,
+    kept_copies: Vec<PathBuf>,
+    history_lines: usize,
+    history_failed: Option<String>,
+}
+
+impl Left {
+    /// What the store may still hold; what a later step found is what holds.
+    pub(super) fn set_remains(&mut self, remains: Vec<Remains>) {
+        self.remains = remains;
+    }
+
+    /// Removes the copies that migrations left beside the store.
+    pub(super) fn remove_copies(&mut self, store: &SessionStore) -> Result<(), CliError> {
+        let copies = store.remove_old_copies()?;
+        self.removed_copies.extend(copies.removed);
+        self.kept_copies = copies.kept;
+        Ok(())
+    }
+
+    /// Removes the lines of the chat history that hold one of these texts.
+    pub(super) fn forget_lines(&mut self, texts: &[String]) {
+        let is_long = |text: &&String| text.chars().count() >= HISTORY_CHARACTERS_MIN;
+        let texts: Vec<&String> = texts.iter().filter(is_long).collect();
+        self.forget_where(|line| texts.iter().any(|text| line.contains(text.as_str())));
+    }
+
+    /// Removes the lines of the chat history that people said in a session.
+    pub(super) fn forget_session(
+        &mut self,
+        store: &SessionStore,
+        session: &SessionId,
+    ) -> Result<(), CliError> {
+        let mut said = HashSet::new();
+        for stored in store.entries(session, &Range::All)? {
+            // What comes before a damaged entry is better than nothing.
+            let Ok(stored) = stored else { break };
+            if let EntryKind::Message(message) = &stored.entry.kind
+                && message.speaker.as_ref().is_some_and(|one| one.kind == Some(SpeakerType::Human))
+            {
+                said.insert(message.text().trim().to_owned());
+            }
+        }
+        self.forget_where(|line| said.contains(line.trim()));
+        Ok(())
+    }
+
+    fn forget_where(&mut self, holds: impl Fn(&str) -> bool) {
+        match History::forget(home().ok(), holds) {
+            Ok(lines) => self.history_lines += lines,
+            Err(error) => self.history_failed = Some(error.to_string()),
+        }
+    }
+
+    pub(super) fn to_json(&self, place: &StorePlace) -> Map<String, Value> {
+        let paths = |paths: &[PathBuf]| -> Value {
+            paths.iter().map(|path| path.display().to_string()).collect()
+        };
+        let remains: Value = self.remains.iter().map(|one| one.as_str()).collect();
+        let mut record = Map::new();
+        record.insert("remains".to_owned(), remains);
+        record.insert("outOfReach".to_owned(), out_of_reach(place).into_iter().collect());
+        record.insert("removedCopies".to_owned(), paths(&self.removed_copies));
+        record.insert("keptCopies".to_owned(), paths(&self.kept_copies));
+        record.insert("chatHistoryLines".to_owned(), self.history_lines.into());
+        if let Some(error) = &self.history_failed {
+            record.insert("chatHistoryError".to_owned(), error.as_str().into());
+        }
+        record
+    }
+
+    pub(super) fn tell(&self, place: &StorePlace, streams: &mut Streams<'_>) {
+        if self.history_lines > 0 {
+            let lines = counted(self.history_lines as u64, "line", "lines");
+            tell(streams, &format!("{lines} of the chat history removed"));
+        }
+        if let Some(error) = &self.history_failed {
+            tell(
+                streams,
+                &format!("still in the chat history, which cannot be rewritten: {error}"),
+            );
+        }
+        for copy in &self.removed_copies {
+            tell(streams, &format!("removed {}, a copy from before an update", copy.display()));
+        }
+        for copy in &self.kept_copies {
+            let copy = copy.display();
+            tell(streams, &format!("still in {copy}, a copy from before an update: remove it"));
+        }
+        for remains in &self.remains {
+            tell(streams, &format!("still in {}", remains.describe()));
+        }
+        tell(streams, &format!("out of reach: {}", out_of_reach(place).join("; ")));
+    }
+}
+
+/// Where this program cannot remove a text.
+fn out_of_reach(place: &StorePlace) -> Vec<&'static str> {
+    let mut places = vec![
+        "backups and exports made earlier",
+        "the agents' own session files and what models were sent",
+        "the terminal's scrollback",
+    ];
+    if place.is_server() {
+        places.push("the server's write-ahead log, replicas and backups");
+    }
+    places
+}
