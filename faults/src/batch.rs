@@ -3,7 +3,7 @@
 //! and a writer that is started again tries the same batches again.
 
 use tertulia_session::{
-    Entry, EntryId, EntryKind, Message, NewEntry, Redaction, Speaker, SpeakerType, Timestamp,
+    Entry, EntryId, EntryKind, Message, NewEntry, Redaction, Salt, Speaker, SpeakerType, Timestamp,
 };
 
 use crate::chance::Chance;
@@ -81,7 +81,8 @@ impl Batch {
                 EntryKind::Message(Message::said(speaker, text(&mut chance)))
             }
         };
-        NewEntry::new(kind).at(Timestamp::from_millis(millis)).with_id(id)
+        let salt = Salt::derive(&[7; 32], id.as_str());
+        NewEntry::new(kind).at(Timestamp::from_millis(millis)).salted(salt).with_id(id)
     }
 }
 

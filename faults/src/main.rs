@@ -1,6 +1,6 @@
 //! `tertulia-faults`: what the store promises under kills, power cuts, broken disks and damaged files,
-//! and the proof. One binary: the roles that cause faults and judge, and the writers that they start
-//! as processes of their own. `cargo xtask faults` runs it in full, its tests in small.
+//! what commands and turns promise, and the proof. One binary: the roles that cause faults and judge, and
+//! the writers that they start as processes of their own. `cargo xtask faults` runs it in full, its tests in small.
 
 #![expect(
     clippy::disallowed_methods,
@@ -12,9 +12,11 @@
 mod batch;
 mod chance;
 mod error;
+mod jobs;
 mod judge;
 mod ledger;
 mod options;
+mod power;
 mod report;
 mod roles;
 mod scratch;
@@ -26,6 +28,10 @@ use std::process::ExitCode;
 use error::FaultsError;
 
 fn main() -> ExitCode {
+    // The turns of `trees` are supervised by this program.
+    if let Some(code) = tertulia_agent::supervisor_main() {
+        return code;
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match run(&arguments) {
         Ok(true) => ExitCode::SUCCESS,

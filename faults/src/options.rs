@@ -14,12 +14,17 @@ Roles, and their options with the values that are taken otherwise:
   images --images 20000                power cuts: the states that a disk may be left in; --trace FILE
                                        takes a trace that an earlier run kept because it was bad
   errors --stride 1                    errors of the disk at every call, once and for good
+  copies --stride 1                    kills and errors at every call of backup, restore, import, export,
+                                       migration, branch, delete, redact, trust and init; --job NAME for
+                                       one of them
+  cuts --images 1000                   power cuts under each of these commands; --job NAME for one of them
   disk-full --rounds 20                no room left, and room again
   read-only                            a file, and a file system, that cannot be written to
   locked                               a writer that stands still and holds the lock
   damage --stride 61 --cuts 500        changed bits and cut files
   clock --jumps 12                     a clock that goes backwards
   race --rounds 10000                  two processes that expect the same tail
+  trees --count 200                    hostile trees of processes, as root and as an ordinary user
   postgres-kills --kills 500           a PostgreSQL server that is killed under 4 processes
   all --kills 500 --images 20000       all of them in turn
 

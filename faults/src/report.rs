@@ -19,6 +19,8 @@ pub(crate) struct Report {
     /// Entries that were acknowledged, lost and so on, added up.
     verdict: Verdict,
     broken: Vec<String>,
+    /// What was wrong at several places: what, the first place, and how often.
+    repeated: Vec<(String, String, u64)>,
 }
 
 impl Report {
@@ -32,6 +34,7 @@ impl Report {
             faults: 0,
             verdict: Verdict::default(),
             broken: Vec::new(),
+            repeated: Vec::new(),
         })
     }
 
@@ -56,6 +59,14 @@ impl Report {
     /// A promise that was not kept.
     pub(crate) fn broken(&mut self, what: impl Into<String>) {
         self.broken.push(what.into());
+    }
+
+    /// A promise that was not kept at this place, and perhaps at others in the same way.
+    pub(crate) fn broken_at(&mut self, what: &str, place: &str) {
+        match self.repeated.iter_mut().find(|(known, ..)| known == what) {
+            Some((_, _, times)) => *times += 1,
+            None => self.repeated.push((what.to_owned(), place.to_owned(), 1)),
+        }
     }
 
     /// Notes a broken promise unless this is so.
@@ -84,6 +95,11 @@ impl Report {
         if self.faults == 0 {
             self.broken("no fault came about, so nothing was proved");
         }
+        let times = |(what, place, times): &(String, String, u64)| match times {
+            1 => format!("{what}: at {place}"),
+            times => format!("{what}: {times} times, first at {place}"),
+        };
+        self.broken.extend(self.repeated.iter().map(times));
         let mut figures = vec![("faults injected".to_owned(), self.faults)];
         let Verdict { acknowledged, lost, half, unknown, entries, .. } = self.verdict;
         figures.append(&mut self.figures);
@@ -122,6 +138,16 @@ mod tests {
         let mut proved = report();
         proved.faults(1);
         assert!(proved.finish());
+    }
+
+    #[test]
+    fn what_is_broken_in_one_way_is_a_failure_however_often() {
+        let mut broken = report();
+        broken.faults(1);
+        broken.broken_at("half a file", "call 1");
+        broken.broken_at("half a file", "call 2");
+        assert_eq!(broken.repeated, [("half a file".to_owned(), "call 1".to_owned(), 2)]);
+        assert!(!broken.finish());
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! as a process of their own.
 
 mod clock;
+mod copies;
+mod cuts;
 mod damage;
 mod disk_full;
 mod errors;
@@ -11,16 +13,33 @@ mod locked;
 mod postgres;
 mod race;
 mod read_only;
+mod reserve;
+mod trees;
 
 use crate::error::FaultsError;
 use crate::options::Options;
-use crate::writer;
+use crate::{jobs, writer};
 
 type Role = fn(&[String]) -> Result<bool, FaultsError>;
 
+/// How many power cuts `all` makes under each command, at most.
+const CUTS_MAX: u64 = 1000;
+
 /// What `all` runs, the quick ones first.
-const ALL: [&str; 9] =
-    ["locked", "clock", "read-only", "disk-full", "race", "errors", "damage", "kills", "images"];
+const ALL: [&str; 12] = [
+    "locked",
+    "clock",
+    "read-only",
+    "disk-full",
+    "race",
+    "trees",
+    "errors",
+    "copies",
+    "cuts",
+    "damage",
+    "kills",
+    "images",
+];
 
 /// Carries out a role; says whether all promises were kept.
 pub(crate) fn run(role: &str, arguments: &[String]) -> Result<bool, FaultsError> {
@@ -32,10 +51,14 @@ fn find(role: &str) -> Option<Role> {
     Some(match role {
         "all" => all,
         "clock" => clock::run,
+        "copies" => copies::run,
+        "copier" => jobs::copier,
+        "cuts" => cuts::run,
         "damage" => damage::run,
         "damage-inside" => damage::inside,
         "disk-full" => disk_full::run,
         "disk-full-inside" => disk_full::inside,
+        "disk-full-reserve" => reserve::inside,
         "errors" => errors::run,
         "images" => images::run,
         "kills" => kills::run,
@@ -45,6 +68,8 @@ fn find(role: &str) -> Option<Role> {
         "racer" => race::race,
         "read-only" => read_only::run,
         "read-only-inside" => read_only::inside,
+        "trees" => trees::run,
+        "trees-inside" => trees::inside,
         "writer" => writer::run,
         _ => return None,
     })
@@ -68,7 +93,13 @@ fn all(arguments: &[String]) -> Result<bool, FaultsError> {
         };
         let given = taken.iter().filter_map(|name| Some((name, options.text(name)?)));
         let given = given.flat_map(|(name, value)| [format!("--{name}"), value.to_owned()]);
-        match run(role, &given.collect::<Vec<_>>()) {
+        let mut given: Vec<String> = given.collect();
+        if role == "cuts" {
+            // So many of each command; what is asked for otherwise is the sum of `images`.
+            let images = options.number("images", CUTS_MAX)?.min(CUTS_MAX);
+            given.extend(["--images".to_owned(), images.to_string()]);
+        }
+        match run(role, &given) {
             Ok(role_kept) => kept &= role_kept,
             Err(error) => {
                 println!("{role}: could not be carried out: {error}");

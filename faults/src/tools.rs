@@ -53,7 +53,25 @@ pub(crate) fn run_into(
     output: &Path,
     limit: Duration,
 ) -> Result<bool, FaultsError> {
-    let mut child = start_into(command, output)?;
+    let child = start_into(command, output)?;
+    finish(child, limit)
+}
+
+/// The same for a process that is expected to fail: what it says about that goes into the file too.
+pub(crate) fn run_quietly(
+    command: &mut Command,
+    output: &Path,
+    limit: Duration,
+) -> Result<bool, FaultsError> {
+    let file = File::create(output).map_err(FaultsError::at(output))?;
+    let errors = file.try_clone().map_err(FaultsError::at(output))?;
+    command.stdin(Stdio::null()).stdout(file).stderr(errors);
+    let name = command.get_program().display().to_string();
+    let child = command.spawn().map_err(FaultsError::io(format!("starting {name}")))?;
+    finish(child, limit)
+}
+
+fn finish(mut child: Child, limit: Duration) -> Result<bool, FaultsError> {
     match wait(&mut child, limit)? {
         Some(success) => Ok(success),
         None => {

@@ -22,8 +22,10 @@ pub(crate) enum FaultsError {
 pub(crate) struct Options {
     /// How many times processes are killed; the harness knows what is usual.
     kills: Option<u64>,
-    /// How many states of a disk are tried.
+    /// How many states of a disk are tried; with `cuts`, of each command.
     images: Option<u64>,
+    /// How many trees of processes are tried.
+    count: Option<u64>,
     /// The one role to be run.
     only: Option<String>,
 }
@@ -37,6 +39,7 @@ impl Options {
             match argument.as_str() {
                 "--kills" => options.kills = Some(number("--kills", arguments.next())?),
                 "--images" => options.images = Some(number("--images", arguments.next())?),
+                "--count" => options.count = Some(number("--count", arguments.next())?),
                 "--only" => {
                     let missing = UsageError::MissingValue { option: "--only" };
                     options.only = Some(arguments.next().ok_or(missing)?.clone());
@@ -55,10 +58,13 @@ impl Options {
         let role = self.only.as_deref().unwrap_or("all");
         let mut arguments = vec![role.to_owned()];
         let takes_kills = matches!(role, "all" | "kills" | "postgres-kills");
-        let takes_images = matches!(role, "all" | "images");
-        for (name, value, is_taken) in
-            [("--kills", self.kills, takes_kills), ("--images", self.images, takes_images)]
-        {
+        let takes_images = matches!(role, "all" | "images" | "cuts");
+        let takes_count = role == "trees";
+        for (name, value, is_taken) in [
+            ("--kills", self.kills, takes_kills),
+            ("--images", self.images, takes_images),
+            ("--count", self.count, takes_count),
+        ] {
             if let Some(value) = value.filter(|_| is_taken) {
                 arguments.extend([name.to_owned(), value.to_string()]);
             }
@@ -103,6 +109,8 @@ mod tests {
         let line = "--kills 20 --images 300 --only";
         assert_eq!(check(&format!("{line} kills")).unwrap(), ["kills", "--kills", "20"]);
         assert_eq!(check(&format!("{line} images")).unwrap(), ["images", "--images", "300"]);
+        assert_eq!(check(&format!("{line} cuts")).unwrap(), ["cuts", "--images", "300"]);
+        assert_eq!(check("--only trees --count 9").unwrap(), ["trees", "--count", "9"]);
     }
 
     #[test]

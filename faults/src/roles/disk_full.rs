@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
         small_files(seed + round, &mut report)?;
     }
     let kept = report.finish();
-    Ok(small_disk(seed, rounds)? && kept)
+    Ok(small_disk(seed, rounds)? && super::reserve::run(seed)? && kept)
 }
 
 /// A writer whose files may not grow: it stops. A process without the limit goes on.

@@ -4,9 +4,6 @@
 //! `synchronous=NORMAL` would not make, and must lose something.
 
 mod control;
-mod disk;
-mod trace;
-mod watch;
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -25,13 +22,14 @@ use crate::error::FaultsError;
 use crate::judge::{Verdict, judge};
 use crate::ledger::{self, Ledger, Line};
 use crate::options::Options;
+use crate::power;
+use crate::power::disk::{Disk, Image, Loss};
+use crate::power::trace::{self, Step};
+use crate::power::watch::Watch;
 use crate::report::Report;
 use crate::scratch::{Scratch, clear, database, open, put};
 use crate::tools;
 use crate::writer::Task;
-use disk::{Disk, Image, Loss};
-use trace::Step;
-use watch::Watch;
 
 /// How many images are made at one moment of a trace, before equal ones are left out.
 const PER_STEP: u64 = 24;
@@ -134,7 +132,15 @@ fn read_log(log: &Path) -> Result<Vec<Step>, FaultsError> {
     let text = std::fs::read_to_string(log).map_err(FaultsError::at(log))?;
     let folder = trace::folder_of(&text, "/sessions.db");
     let folder = folder.ok_or_else(|| FaultsError::unfit("the trace opens no store"))?;
-    trace::read(&text, &folder)
+    let steps = trace::read(&text, &folder)?;
+    for step in &steps {
+        if let Step::Said { stream: 1, text } = step
+            && text.lines().any(|line| Line::read(line).is_none())
+        {
+            return Err(FaultsError::unfit(format!("the writer said {text:?}")));
+        }
+    }
+    Ok(steps)
 }
 
 /// What became of some images.
@@ -154,7 +160,7 @@ fn record(scratch: &Scratch, seed: u64, fault: Option<u64>) -> Result<PathBuf, F
     let task = Task { name: format!("r{seed}"), ..task };
     let (log, said) = (scratch.file("trace"), scratch.file("said"));
     let mut strace = Command::new("strace");
-    strace.args(["-f", "-y", "-xx", "-s", "1000000", "-qq", "-e", "signal=none", "-e"]);
+    strace.args(["-f", "-y", "-xx", "-s", power::STRING_BYTES, "-qq", "-e", "signal=none", "-e"]);
     strace.arg(format!("trace={}", trace::CALLS)).arg("-o").arg(&log);
     if let Some(number) = fault {
         strace.arg("-e").arg(format!("inject=fsync,fdatasync:error=EIO:when={number}"));
@@ -203,21 +209,16 @@ fn cut_all(steps: &[Step], seed: u64, most: u64, send: &SyncSender<Case>) {
     let all = steps.len() as u64 * PER_STEP;
     for (number, step) in (0..).zip(steps) {
         disk.step(step);
-        if let Step::Said(line) = step {
-            ledger.add(line);
+        if let Step::Said { stream: 1, text } = step {
+            // Whether all of it can be read was checked with the trace.
+            text.lines().filter_map(Line::read).for_each(|line| ledger.add(&line));
         }
         for try_number in 0..PER_STEP {
             let mut chance = Chance::new(seed ^ (number << 16) ^ try_number);
             if most < all / 4 && chance.below(all) >= most * 4 {
                 continue;
             }
-            let loss = match try_number {
-                0 => Loss::All,
-                1 => Loss::Nothing,
-                2..=5 => Loss::Tail,
-                6..=13 => Loss::Some,
-                _ => Loss::Torn,
-            };
+            let loss = Loss::of_try(try_number);
             let image = disk.cut(loss, &mut chance);
             let mut hash = DefaultHasher::new();
             (&image, ledger.entries(), ledger.made.len()).hash(&mut hash);
@@ -268,7 +269,7 @@ fn judge_all(
 /// happens to be there under its name must not matter.
 fn lay_out(folder: &Path, case: &Case) -> Result<(), FaultsError> {
     clear(folder)?;
-    for (name, bytes) in &case.image {
+    for (name, bytes) in &case.image.files {
         put(&folder.join(name), bytes)?;
     }
     if case.is_written {

@@ -32,6 +32,13 @@ fn errors_of_the_disk_are_told_and_lose_nothing() {
 }
 
 #[test]
+fn no_process_of_a_hostile_tree_survives_its_turn_and_the_control_s_do() {
+    let Some(figures) = kept("trees --count 20 --seed 1") else { return };
+    assert!(figures.of("survivors of the control") > 0);
+    assert_eq!((figures.of("trees as a user"), figures.of("kills as a user")), (16, 4));
+}
+
+#[test]
 fn a_full_disk_is_told_and_room_is_used_again() {
     let Some(figures) = kept("disk-full --rounds 2 --seed 1") else { return };
     assert_eq!(figures.of("lost"), 0);

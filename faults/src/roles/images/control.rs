@@ -2,7 +2,7 @@
 //! there, only a journal that begins anew and one that is about to be copied into the file. The harness
 //! must find losses in it; if it does not, it can find none.
 
-use super::trace::Step;
+use crate::power::trace::Step;
 
 const JOURNAL: &str = "-wal";
 

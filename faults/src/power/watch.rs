@@ -1,4 +1,4 @@
-//! A watch over judges: a store that is opened after a power cut must answer. One that does not would
+//! A watch over judges: whoever opens what a power cut left must get an answer. A hang would
 //! keep the harness waiting for ever, so the harness names the image and ends.
 
 use std::collections::BTreeMap;
@@ -13,14 +13,14 @@ const LIMIT: Duration = Duration::from_secs(30);
 type Running = Mutex<BTreeMap<u64, (Instant, String)>>;
 
 /// What is being judged, and since when.
-pub(super) struct Watch {
+pub(crate) struct Watch {
     running: Arc<Running>,
     next: AtomicU64,
 }
 
 impl Watch {
     /// Begins to watch, as long as this is kept.
-    pub(super) fn begin() -> Self {
+    pub(crate) fn begin() -> Self {
         let running = Arc::<Running>::default();
         let watched = Arc::downgrade(&running);
         thread::spawn(move || watch(&watched));
@@ -28,7 +28,7 @@ impl Watch {
     }
 
     /// Does something that must come to an end.
-    pub(super) fn over<T>(&self, name: &str, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn over<T>(&self, name: &str, work: impl FnOnce() -> T) -> T {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let running = || self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running().insert(number, (Instant::now(), name.to_owned()));
@@ -42,7 +42,7 @@ fn watch(running: &Weak<Running>) {
     while let Some(running) = running.upgrade() {
         let running = running.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, name)) = running.values().find(|(since, _)| since.elapsed() > LIMIT) {
-            println!("images: BROKEN: the store hangs on {name}");
+            println!("BROKEN: the store hangs on {name}");
             std::process::exit(1);
         }
         drop(running);

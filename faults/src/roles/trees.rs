@@ -1,0 +1,201 @@
+//! `trees`: agents that leave hostile trees of processes behind. After each turn, and within five seconds of
+//! a SIGKILL of the process that ran it, nothing of the tree may live: in control groups, below a supervisor
+//! as root, and below one as an ordinary user. The control is what holds turns without a supervisor.
+
+mod grow;
+mod inside;
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::error::FaultsError;
+use crate::options::Options;
+use crate::report::Report;
+use crate::tools;
+use grow::Tree;
+pub(crate) use inside::run as inside;
+
+/// An ordinary user, who need not exist.
+const USER: &str = "65534";
+/// How many processes run turns at once for one lane; most of a turn is waiting.
+const WORKERS: u64 = 4;
+/// Every so many trees the process that runs the turn is killed.
+const KILL_EVERY: u64 = 5;
+/// The promise after a SIGKILL.
+const AFTER_KILL: Duration = Duration::from_secs(5);
+/// How many trees the control gets.
+const CONTROL: u64 = 12;
+
+/// Who runs the turns, and what holds them.
+#[derive(Clone, Copy, Debug)]
+struct Lane {
+    name: &'static str,
+    containment: &'static str,
+    is_user: bool,
+}
+
+/// Carries out the role.
+pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
+    let mut options = Options::parse("trees", arguments, &["count", "seed"])?;
+    let mut report = Report::new("trees", &mut options)?;
+    let (count, seed) = (options.number("count", 200)?, options.seed()?);
+    if !tools::is_root() {
+        return Err(FaultsError::unfit("`trees` needs root, to become another user too"));
+    }
+    tools::need("setpriv")?;
+    let place = Place::new()?;
+    // As many as root, half of them in control groups, as as an ordinary user.
+    let lanes = [
+        (Lane { name: "in groups", containment: "group", is_user: false }, count / 2),
+        (Lane { name: "as root", containment: "supervisor", is_user: false }, count - count / 2),
+        (Lane { name: "as a user", containment: "supervisor", is_user: true }, count),
+    ];
+    let mut slowest = Duration::ZERO;
+    for (number, (lane, count)) in (0..).zip(lanes) {
+        let first = number * 1_000_000;
+        slowest = slowest.max(lane.run(&place, seed, first..first + count, &mut report)?);
+    }
+    let control = Lane { name: "control", containment: "descendants", is_user: true };
+    let survived = control.survivors(&place, seed, 9_000_000..9_000_000 + CONTROL)?;
+    report.add("survivors of the control", survived);
+    report.claim(survived > 0, "the control left no survivor, so nothing was proved");
+    report.add("ms until the last was gone after a kill", slowest.as_millis() as u64);
+    Ok(report.finish())
+}
+
+/// A folder with this program that every user may execute.
+struct Place {
+    _folder: tempfile::TempDir,
+    program: PathBuf,
+}
+
+impl Place {
+    fn new() -> Result<Self, FaultsError> {
+        let failed = || FaultsError::io("a folder for the program");
+        let folder = tempfile::tempdir().map_err(failed())?;
+        let open = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(folder.path(), open).map_err(failed())?;
+        let program = folder.path().join("tertulia-faults");
+        std::fs::copy(tools::own_path()?, &program).map_err(failed())?;
+        Ok(Self { _folder: folder, program })
+    }
+}
+
+impl Lane {
+    /// The process that runs turns.
+    fn command(self, program: &Path, seed: u64, trees: std::ops::Range<u64>) -> Command {
+        let mut command = match self.is_user {
+            true => {
+                let mut command = Command::new("setpriv");
+                command.args(["--reuid", USER, "--regid", USER, "--clear-groups"]).arg(program);
+                command
+            }
+            false => Command::new(program),
+        };
+        command.args(["trees-inside", "--containment", self.containment]);
+        command.args(["--owner", &std::process::id().to_string(), "--seed", &seed.to_string()]);
+        command.args(["--from", &trees.start.to_string(), "--to", &trees.end.to_string()]);
+        command.current_dir("/").env("HOME", "/").stdin(Stdio::null()).stdout(Stdio::piped());
+        command
+    }
+
+    /// Runs turns, and kills some of the processes that run them. Gives the longest time until all were gone.
+    fn run(
+        self,
+        place: &Place,
+        seed: u64,
+        trees: std::ops::Range<u64>,
+        report: &mut Report,
+    ) -> Result<Duration, FaultsError> {
+        let kills = (trees.end - trees.start) / KILL_EVERY;
+        let killed = trees.start..trees.start + kills;
+        let rest = trees.start + kills..trees.end;
+        let share = (rest.end - rest.start).div_ceil(WORKERS).max(1);
+        let mut workers = Vec::new();
+        for number in 0..WORKERS {
+            let from = (rest.start + number * share).min(rest.end);
+            let to = (from + share).min(rest.end);
+            workers.push((to - from, Worker::start(self.command(&place.program, seed, from..to))?));
+        }
+        let mut slowest = Duration::ZERO;
+        for tree in killed {
+            slowest = slowest.max(self.kill_in_mid_turn(place, seed, tree, report)?);
+        }
+        for (expected, worker) in workers {
+            let lines = worker.finish()?;
+            let told = lines.iter().filter(|line| line.starts_with("gone ")).count() as u64;
+            report.faults(told);
+            report.add(&format!("trees {}", self.name), told);
+            report
+                .claim(told == expected, format!("{}: {told} of {expected}: {lines:?}", self.name));
+        }
+        Ok(slowest)
+    }
+
+    /// Kills the process that runs a turn while the tree stands.
+    fn kill_in_mid_turn(
+        self,
+        place: &Place,
+        seed: u64,
+        number: u64,
+        report: &mut Report,
+    ) -> Result<Duration, FaultsError> {
+        let mut command = self.command(&place.program, seed, number..number + 1);
+        command.args(["--stays", "1"]);
+        let mut worker = Worker::start(command)?;
+        let line = worker.line()?;
+        report.claim(line.starts_with("ready "), format!("tree {number} said {line:?}"));
+        tools::end(&mut worker.child);
+        let tree = Tree::new(std::process::id(), number);
+        let since = Instant::now();
+        let is_gone = tools::until(AFTER_KILL, || tree.living().is_empty());
+        report.faults(1);
+        report.add(&format!("kills {}", self.name), 1);
+        let living = tree.living();
+        report
+            .claim(is_gone, format!("{}: tree {number} lives after a kill: {living:?}", self.name));
+        tree.fell();
+        Ok(since.elapsed())
+    }
+
+    /// How many trees leave something behind. It is ended afterwards.
+    fn survivors(
+        self,
+        place: &Place,
+        seed: u64,
+        trees: std::ops::Range<u64>,
+    ) -> Result<u64, FaultsError> {
+        let lines = Worker::start(self.command(&place.program, seed, trees))?.finish()?;
+        Ok(lines.iter().filter(|line| line.starts_with("lives ")).count() as u64)
+    }
+}
+
+/// A process that runs turns, as its starter sees it.
+struct Worker {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Worker {
+    fn start(mut command: Command) -> Result<Self, FaultsError> {
+        let mut child = command.spawn().map_err(FaultsError::io("starting a worker"))?;
+        let stdout = child.stdout.take().ok_or_else(|| FaultsError::unfit("no pipe"))?;
+        Ok(Self { child, lines: BufReader::new(stdout) })
+    }
+
+    fn line(&mut self) -> Result<String, FaultsError> {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).map_err(FaultsError::io("hearing a worker"))?;
+        Ok(line.trim_end().to_owned())
+    }
+
+    /// All that it says until it ends.
+    fn finish(mut self) -> Result<Vec<String>, FaultsError> {
+        let lines = self.lines.lines().collect::<Result<_, _>>();
+        self.child.wait().map_err(FaultsError::io("waiting for a worker"))?;
+        lines.map_err(FaultsError::io("hearing a worker"))
+    }
+}
