@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use tertulia_context::{AddMessageError, AssemblerInput, ContextManager, ContextMessage};
+use tertulia_context::{
+    AddMessageError, AssemblerInput, ContextKind, ContextManager, ContextMessage,
+};
 use tertulia_session::{Message, Speaker, SpeakerType, Timestamp};
 
 /// The size of every message.
@@ -59,6 +61,7 @@ pub(crate) fn assembler_input(messages: usize) -> AssemblerInput<'static> {
         from: Cow::Borrowed("Max"),
         to: Some(Cow::Borrowed("Sarah")),
         content: Cow::Owned(message_text(back)),
+        kind: ContextKind::Text,
     };
     AssemblerInput {
         context_messages: (1..=messages).rev().map(line).collect(),

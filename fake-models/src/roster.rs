@@ -57,7 +57,8 @@ pub(crate) fn hand_over(request: &str, to: &Colleague, sign: Sign) -> String {
 /// The members of the last list in a request.
 fn members(request: &str) -> Vec<Member<'_>> {
     let Some((_, list)) = request.rsplit_once(HEAD) else { return Vec::new() };
-    let lines = list.lines().map_while(|line| line.strip_prefix("- "));
+    // In some prompts the list is indented.
+    let lines = list.lines().map_while(|line| line.trim_start().strip_prefix("- "));
     lines.filter_map(member).collect()
 }
 
@@ -88,6 +89,15 @@ mod tests {
         assert_eq!(
             hand_over(REQUEST, &Colleague::Person, Sign::Marker),
             "max is done.\n\n[NEXT: ann]"
+        );
+    }
+
+    #[test]
+    fn an_indented_list_is_read_too() {
+        let request = REQUEST.replace('\n', "\n  ");
+        assert_eq!(
+            hand_over(&request, &role("reviewer"), Sign::Mention),
+            "max is done. @eva, what do you think?"
         );
     }
 

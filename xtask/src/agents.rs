@@ -36,7 +36,7 @@ pub(crate) enum AgentsError {
     Workspace(#[from] WorkspaceError),
     #[error(transparent)]
     Process(#[from] ProcessError),
-    #[error("{path} cannot be written or read; see to its permissions and the space on the disk")]
+    #[error("{path} cannot be written or read; check its permissions and the free disk space")]
     Files {
         path: PathBuf,
         #[source]

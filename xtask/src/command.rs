@@ -22,7 +22,7 @@ Commands:
   agents [install]               the tests with the real agent programs, which are installed in the
                                  user's cache first; `install` does no more than that
   fuzz [--runs N] [--target T]   a counted run of the fuzz targets
-  faults [--kills N] [--images N] [--only NAME]
+  faults [--kills N] [--images N] [--count N] [--only NAME]
                                  kills, power cuts, broken disks and damaged files against the store
   bench [arguments]              the benches, then instruction counts where they can be had
   bench quality [--data DIR]     what context managers make of real sessions; the data are in DIR,

@@ -58,13 +58,13 @@ pub(crate) enum FuzzError {
     NoTargets { folder: PathBuf },
     #[error("there is no fuzz target `{name}`; there are: {}", known.join(", "))]
     UnknownTarget { name: String, known: Vec<String> },
-    #[error("{path} cannot be read or made; see to its permissions")]
+    #[error("{path} cannot be read or created; check its permissions")]
     Folder {
         path: PathBuf,
         #[source]
         source: std::io::Error,
     },
-    #[error("`{target}` fails on the input shown above; make a test of it, then mend the code")]
+    #[error("`{target}` fails on the input shown above; make a test of it, then fix the code")]
     Finding {
         target: String,
         #[source]

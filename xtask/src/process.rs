@@ -12,7 +12,7 @@ pub(crate) enum ProcessError {
         #[source]
         source: std::io::Error,
     },
-    #[error("`{command}` ended with {status}; mend what it reports above")]
+    #[error("`{command}` ended with {status}; fix what it reports above")]
     Failed { command: String, status: ExitStatus },
     #[error("the output of `{command}` could not be read; run it by hand to see it")]
     Output {

@@ -19,17 +19,17 @@ pub(crate) enum TidyError {
     List(#[source] ProcessError),
     #[error("git lists {0:?}, which is not UTF-8; rename it")]
     Name(String),
-    #[error("{path} cannot be read; see to its permissions")]
+    #[error("{path} cannot be read; check its permissions")]
     Read {
         path: PathBuf,
         #[source]
         source: std::io::Error,
     },
-    #[error("tidy has {count} complaints; each says how to mend it")]
+    #[error("tidy has {count} complaints; each says how to fix it")]
     Violations { count: usize },
 }
 
-/// One thing to mend, and where.
+/// One thing to fix, and where.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Violation {
     path: String,
@@ -61,7 +61,7 @@ impl TextFile {
     }
 }
 
-/// Reads the tree, prints what is to be mended, and fails if that is anything.
+/// Reads the tree, prints what is to be fixed, and fails if that is anything.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), TidyError> {
     let paths = list_paths(workspace)?;
     let files = read_texts(workspace.root(), &paths)?;

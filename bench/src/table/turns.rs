@@ -86,6 +86,7 @@ fn team() -> Result<Team, Box<dyn Error>> {
         permissions: Permissions::Read,
         timeouts: Timeouts::default(),
         limits: StreamLimits::default(),
+        resources: tertulia_agent::ResourceLimits::default(),
     };
     let members = vec![TeamMember::person("ann"), TeamMember::agent("max", spec)];
     Ok(Team::new(members, Limits::default(), None)?)

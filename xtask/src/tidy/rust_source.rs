@@ -30,7 +30,7 @@ pub(super) fn check(files: &[TextFile], exceptions: &[LongFunction]) -> Vec<Viol
     for file in files.iter().filter(|file| file.is_rust()) {
         violations.extend(check_header(file));
         let Ok(tokens) = file.text.parse::<TokenStream>() else {
-            violations.push(file.violation(1, "this is not Rust", "mend it, or rename it"));
+            violations.push(file.violation(1, "this is not Rust", "fix it, or rename it"));
             continue;
         };
         let mut findings = Findings::default();
