@@ -13,6 +13,7 @@ mod journal;
 mod migration_copy;
 mod place;
 mod read;
+mod registered;
 mod reserve;
 mod schema;
 mod signal;
@@ -44,6 +45,7 @@ use desk::{Desk, Request};
 use failure::Failure;
 use heads::all_heads;
 use read::SessionRow;
+use registered::Registered;
 use signal::Signal;
 use sweep::Unpublished;
 use writer::{Writer, lock};
@@ -74,29 +76,6 @@ enum Role {
     Part,
     /// A backup that is read. Nothing is created beside it.
     Frozen,
-}
-
-/// Counts the stores that this process has open.
-static OPEN: Mutex<usize> = Mutex::new(0);
-
-/// A store that is open, or about to be.
-struct Registered;
-
-impl Registered {
-    /// Reads the beginning of a file, unless the process has any store open: closing a file takes away
-    /// the locks that the process has on it, also those of SQLite.
-    fn look_at(path: &Path) -> (Self, bool) {
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_stamped = *open == 0 && schema::is_stamped(path).unwrap_or(false);
-        *open += 1;
-        (Self, is_stamped)
-    }
-}
-
-impl Drop for Registered {
-    fn drop(&mut self) {
-        *OPEN.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
-    }
 }
 
 impl SqliteStore {

@@ -4,7 +4,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use tertulia_store::{NewFile, Readers};
@@ -60,8 +60,8 @@ impl History {
 }
 
 impl History {
-    /// Removes every line, of whatever project, of which this is true. The file is replaced as a whole, or not at
-    /// all; says how many lines are gone.
+    /// Removes every line, of whatever project, of which this is true; says how many. The file is replaced as a
+    /// whole. Where there is no room for another one, the lines are overwritten with blanks.
     pub(crate) fn forget(
         folder: Option<PathBuf>,
         is_wanted_gone: impl Fn(&str) -> bool,
@@ -80,14 +80,28 @@ impl History {
             let tagged = line.strip_prefix("\\p").and_then(|rest| rest.split_once(' '));
             is_wanted_gone(&unescaped(tagged.map_or(&*line, |(_, line)| line)))
         };
-        let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
-        let kept: Vec<&[u8]> = lines.iter().copied().filter(|line| !holds(line)).collect();
-        let gone = lines.len() - kept.len();
-        if gone > 0 {
-            NewFile::replace_with(path, &kept.concat(), Readers::Owner)?;
+        let (gone, kept): (Vec<&[u8]>, Vec<&[u8]>) =
+            bytes.split_inclusive(|byte| *byte == b'\n').partition(holds);
+        if !gone.is_empty() && NewFile::replace_with(path, &kept.concat(), Readers::Owner).is_err()
+        {
+            blank(path, &bytes, holds)?;
         }
-        Ok(gone)
+        Ok(gone.len())
     }
+}
+
+/// Overwrites lines of a file in place, which needs no room on the disk.
+fn blank(path: &Path, bytes: &[u8], mut holds: impl FnMut(&&[u8]) -> bool) -> std::io::Result<()> {
+    let file = OpenOptions::new().write(true).open(path)?;
+    let mut at = 0;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        if holds(&line) {
+            let length = line.strip_suffix(b"\n").unwrap_or(line).len();
+            file.write_all_at(&vec![b' '; length], at)?;
+        }
+        at += line.len() as u64;
+    }
+    file.sync_all()
 }
 
 /// The file to add a line to, locked. One that was replaced meanwhile is opened again.
@@ -184,6 +198,18 @@ mod tests {
         let lines = history.load();
         assert_eq!(lines.len(), HISTORY_MAX);
         assert_eq!(lines.last().unwrap(), "the newest");
+    }
+
+    #[test]
+    fn lines_are_overwritten_where_there_is_no_room_for_another_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        let text = "one\nthe key is sk-1\ntwo\nsk-1";
+        std::fs::write(&path, text).unwrap();
+        let holds = |line: &&[u8]| String::from_utf8_lossy(line).contains("sk-1");
+        blank(&path, text.as_bytes(), holds).unwrap();
+        let left = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(left, format!("one\n{}\ntwo\n    ", " ".repeat(15)));
     }
 
     #[test]
