@@ -54,6 +54,11 @@ pub enum AgentKind {
 }
 
 impl AgentKind {
+    /// Whether a program is started for it.
+    pub fn is_program(&self) -> bool {
+        !matches!(self, Self::OpenAi(_) | Self::Script(_))
+    }
+
     /// The name of the prompt format that it reads best.
     pub fn format_name(&self) -> &'static str {
         match self {

@@ -12,6 +12,10 @@ use tertulia_team::{Note, Team, Why};
 const AUTH: &str = "auth";
 /// The class of a failure before the agent could begin.
 const SETUP: &str = "setup";
+/// The class of a turn that was ended at one of its limits.
+const LIMIT: &str = "limit";
+/// The settings that a message about a limit names together with what to do.
+const RESOURCE_SETTINGS: [&str; 2] = ["`max_processes`", "`max_memory_mb`"];
 
 /// The members, as they are told of.
 pub(crate) struct Shown {
@@ -91,7 +95,11 @@ impl Shown {
         cure: &'c str,
     ) -> Option<Cow<'c, str>> {
         // Our own messages are "what; what to do". Those of agents seldom hold the sign.
-        let says_itself = class == SETUP && message.contains("; ");
+        let says_itself = match class {
+            SETUP => message.contains("; "),
+            LIMIT => RESOURCE_SETTINGS.iter().any(|setting| message.contains(setting)),
+            _ => false,
+        };
         (!says_itself).then(|| self.cure(member, class, cure))
     }
 
@@ -148,5 +156,15 @@ mod tests {
         assert!(cure("near", "auth").contains("key_variable in the team file"));
         assert_eq!(cure("far", "quota"), "log in");
         assert_eq!(cure("max", "auth"), "log in");
+    }
+
+    #[test]
+    fn a_message_that_names_the_setting_gets_no_hint_of_another_one() {
+        let shown = shown();
+        let hint = |message| shown.hint("max", "limit", message, "increase timeout_s");
+        let processes = "it ran 11 processes at once, and `max_processes` allows 10; raise it";
+        assert_eq!(hint(processes), None);
+        assert_eq!(hint("it used 70 MB of memory, and `max_memory_mb` allows 64; raise it"), None);
+        assert_eq!(hint("it took longer than 5 s").as_deref(), Some("increase timeout_s"));
     }
 }

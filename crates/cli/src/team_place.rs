@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use tertulia_team::Team;
 use tertulia_team::file::{
-    self, ContentHash, FileErrors, Found, Opened, Origin, Places, Settings, TeamFile, Trust,
-    TrustReason, Trusted, WorkPlace,
+    self, ContentHash, FileErrors, Found, MemberFile, Opened, Origin, Places, Settings,
+    SettingsGuard, TeamFile, Trust, TrustReason, Trusted, WorkPlace,
 };
 
 use crate::Streams;
@@ -44,7 +44,17 @@ impl TeamPlace {
         let Some(found) = find(&arg.file)? else { return Self::house() };
         let opened = open(&found)?;
         allow(arg, &found, &opened, streams)?;
-        Self::of(found.origin, opened, streams)
+        // As they were trusted: a member that may edit files could change them before the next one starts.
+        let (places, home, settings) = settings_of(found.origin, &opened)?;
+        if let Some(changed) = untrusted_settings(found.origin, &opened)? {
+            // Somebody changed them while the question stood.
+            let key = store_place::in_home(Trust::open)?.hide_key();
+            return Err(CliError::Untrusted(trust_question::of_settings(&changed, &key, None)));
+        }
+        let guard = SettingsGuard::new(places, home, &settings);
+        let mut place = Self::of(found.origin, opened, streams)?;
+        place.team.settings = Some(guard);
+        Ok(place)
     }
 
     /// The team for a command that only reads. Nothing is started, so nothing has to be trusted.
@@ -79,7 +89,7 @@ impl TeamPlace {
     fn house() -> Result<Self, CliError> {
         let base = working_folder()?;
         let file = TeamFile::house();
-        let team = make(&file, &base, &base, &base)?;
+        let team = make(&file, &base, &base, &base)?.without_file();
         let folder = shown(project(&base));
         Ok(Self { team: team.in_project(&folder), file, folder })
     }
@@ -273,9 +283,29 @@ pub(crate) fn untrusted_settings(
     origin: Origin,
     opened: &Opened,
 ) -> Result<Option<UntrustedSettings>, CliError> {
+    let (_, _, settings) = settings_of(origin, opened)?;
+    if settings.is_empty() {
+        return Ok(None);
+    }
     let work = work_folder(origin, &opened.folder)?;
-    let starters = || opened.team.members.iter().filter(|member| member.starts_program());
-    let places: Vec<WorkPlace> = starters()
+    let folder = work.canonicalize().unwrap_or(work);
+    let folder = project(&folder).to_owned();
+    let is_trusted = store_place::in_home(Trust::open)?.is_trusted(&folder, settings.hash());
+    let members = starters(opened).map(|member| member.name.clone()).collect();
+    Ok((!is_trusted).then_some(UntrustedSettings { folder, settings, members }))
+}
+
+fn starters(opened: &Opened) -> impl Iterator<Item = &MemberFile> {
+    opened.team.members.iter().filter(|member| member.starts_program())
+}
+
+/// Where the programs of a team work, whose home it is, and the settings that they obey there.
+fn settings_of(
+    origin: Origin,
+    opened: &Opened,
+) -> Result<(Vec<WorkPlace>, Option<PathBuf>, Settings), CliError> {
+    let work = work_folder(origin, &opened.folder)?;
+    let places: Vec<WorkPlace> = starters(opened)
         .map(|member| match member.cwd.as_deref() {
             Some(cwd) => opened.folder.join(cwd),
             None => work.clone(),
@@ -287,14 +317,7 @@ pub(crate) fn untrusted_settings(
     let home = env::var_os("HOME").map(PathBuf::from);
     let home = home.map(|home| home.canonicalize().unwrap_or(home));
     let settings = Settings::read(&places, home.as_deref())?;
-    if settings.is_empty() {
-        return Ok(None);
-    }
-    let folder = work.canonicalize().unwrap_or(work);
-    let folder = project(&folder).to_owned();
-    let is_trusted = store_place::in_home(Trust::open)?.is_trusted(&folder, settings.hash());
-    let members = starters().map(|member| member.name.clone()).collect();
-    Ok((!is_trusted).then_some(UntrustedSettings { folder, settings, members }))
+    Ok((places, home, settings))
 }
 
 /// Trusts settings with this content from now on.

@@ -142,16 +142,31 @@ pub fn written_name(name: &str) -> Cow<'_, str> {
     if is_plain(name) { Cow::Borrowed(name) } else { Cow::Owned(quoted(name)) }
 }
 
+/// A few words on one line, as the role of a member: like a name, but `:`, `,`, `'` and words of the format are
+/// plain in it, and it is not cut.
+pub fn written_words(words: &str) -> Cow<'_, str> {
+    let is_plain = !words.starts_with([' ', '-'])
+        && !words.ends_with(' ')
+        && words
+            .chars()
+            .all(|letter| matches!(letter, ':' | ',' | '\'') || is_plain_letter(letter));
+    if is_plain { Cow::Borrowed(words) } else { Cow::Owned(in_quotes(words, usize::MAX)) }
+}
+
 /// The id of an entry, written like a name. Other words follow an id, so it is in quotes if it has a blank.
 pub fn written_id(id: &str) -> Cow<'_, str> {
     if is_plain(id) && !id.contains(' ') { Cow::Borrowed(id) } else { Cow::Owned(quoted(id)) }
 }
 
 fn quoted(name: &str) -> String {
-    let mut written = String::with_capacity(name.len().min(4 * NAME_CHARACTERS) + 2);
+    in_quotes(name, NAME_CHARACTERS)
+}
+
+fn in_quotes(text: &str, characters: usize) -> String {
+    let mut written = String::with_capacity(text.len().min(4 * NAME_CHARACTERS) + 2);
     written.push('"');
-    let mut letters = name.chars();
-    letters.by_ref().take(NAME_CHARACTERS).for_each(|letter| push_escaped(&mut written, letter));
+    let mut letters = text.chars();
+    letters.by_ref().take(characters).for_each(|letter| push_escaped(&mut written, letter));
     written.push_str(if letters.next().is_some() { "…\"" } else { "\"" });
     written
 }
@@ -197,8 +212,10 @@ fn is_unseen(letter: char) -> bool {
         || letter.is_control()
         || matches!(
             letter,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}'
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+                | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0d}' | '\u{feff}'
+                | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
         )
 }
 
@@ -259,6 +276,24 @@ mod tests {
         ] {
             assert_eq!(written_name(name), written);
         }
+    }
+
+    #[test]
+    fn words_may_have_colons_and_commas_and_nothing_that_looks_like_a_label() {
+        for words in ["author: designs, and writes the code", "Ann's reviewer", "all", "説明"] {
+            assert_eq!(written_words(words), words);
+        }
+        for (words, written) in [
+            ("ann -> all: yes", r#""ann -> all: yes""#),
+            ("decides (a person)", r#""decides (a person)""#),
+            ("- eva: a person", r#""- eva: a person""#),
+            ("[MESSAGE from ann]", r#""[MESSAGE from ann]""#),
+            ("a\u{2028}b", r#""a\u2028b""#),
+        ] {
+            assert_eq!(written_words(words), written);
+        }
+        let long = "@".repeat(100);
+        assert_eq!(written_words(&long), format!("\"{}\"", r"\u0040".repeat(100)));
     }
 
     #[test]

@@ -51,6 +51,7 @@ pub use assemblers::{Assembler, LabelPiece};
 pub use budget::{OverBudget, PromptStatus, PromptWarning, SectionBytes};
 pub use escape::{
     Body, INDENT, LineStart, indented, indents, is_line_break, written_id, written_name,
+    written_words,
 };
 pub use log::{LogLevel, LogSink};
 pub use manager::{

@@ -16,22 +16,38 @@ use crate::{
 
 /// Copies all sessions into a new file. Says how many.
 pub(crate) fn backup(store: &SessionStore, file: &Path) -> Result<u64, StoreError> {
-    let file = in_real_folder(file)?;
-    let new = NewFile::begin(&file, Readers::Owner).map_err(not_written)?;
-    if !store.backend.copy_to(new.part())? {
-        let copy = SessionStore::of(SqliteStore::open_part(new.part())?);
+    let real = in_real_folder(file)?;
+    let new = NewFile::begin(&real, Readers::Owner).map_err(not_written)?;
+    let manifest = fill(store, new.part()).map_err(|error| about_new_file(error, file))?;
+    new.publish().map_err(not_written)?;
+    Ok(manifest.len() as u64)
+}
+
+/// Writes a backup under its temporary name and checks it.
+fn fill(store: &SessionStore, part: &Path) -> Result<Vec<Sealed>, StoreError> {
+    if !store.backend.copy_to(part)? {
+        let copy = SessionStore::of(SqliteStore::open_part(part)?);
         let imports = copy_sessions(store, &sessions_of(store)?, &copy)?;
         Import::finish_all(imports)?;
     }
-    backup::seal(new.part())?;
-    let (copy, manifest, _) = backup::open(new.part())?.into_parts();
+    backup::seal(part)?;
+    let (copy, manifest, _) = backup::open(part)?.into_parts();
     let copy = SessionStore::of(copy);
     // What is damaged in the copy was so before, most likely: then the store is the one to name.
-    let checked = check(&copy, &manifest);
+    let checked = check(&copy, &manifest, part);
     checked.map_err(|error| check_all(store).err().unwrap_or(error))?;
-    drop(copy);
-    new.publish().map_err(not_written)?;
-    Ok(manifest.len() as u64)
+    Ok(manifest)
+}
+
+/// A backup writes to its new file alone, so only there can the room have run out.
+fn about_new_file(error: StoreError, file: &Path) -> StoreError {
+    match error {
+        StoreError::SessionReadFailed { problem: problem @ Problem::DiskFull, .. }
+        | StoreError::SessionWriteFailed { problem: problem @ Problem::DiskFull, .. } => {
+            StoreError::FileWriteFailed { path: file.to_owned(), problem }
+        }
+        other => other,
+    }
 }
 
 /// SQLite wants the path of a file without links in it.
@@ -50,10 +66,14 @@ pub(crate) fn not_written(error: NewFileError) -> StoreError {
             let reason = "already exists and was not changed; name a new file".to_owned();
             Problem::BadPlace { path, reason }
         }
-        NewFileError::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
-            Problem::DiskFull
+        NewFileError::Io { path, source } => {
+            let problem = match source.kind() {
+                std::io::ErrorKind::StorageFull => Problem::DiskFull,
+                _ => Problem::Database(source.to_string()),
+            };
+            return StoreError::FileWriteFailed { path, problem };
         }
-        other => Problem::Database(other.to_string()),
+        other @ NewFileError::Unsupported(_) => Problem::Database(other.to_string()),
     };
     StoreError::SessionWriteFailed { session: None, outcome: Outcome::NotStored, problem }
 }
@@ -61,13 +81,15 @@ pub(crate) fn not_written(error: NewFileError) -> StoreError {
 /// Copies the sessions of a backup into a store: all of them, or none. Says how many.
 pub(crate) fn restore(store: &SessionStore, file: &Path) -> Result<u64, StoreError> {
     if !file.is_file() {
-        let reason = "is no file; name a backup that `tertulia sessions backup` made".to_owned();
-        let problem = Problem::BadPlace { path: file.to_owned(), reason };
-        return Err(StoreError::SessionReadFailed { session: None, problem });
+        return Err(of_file(
+            file,
+            "is no file; name a backup that `tertulia sessions backup` made",
+        ));
     }
-    let (from, manifest, _copy) = backup::open(file)?.into_parts();
+    let opened = backup::open(file).map_err(|error| about_backup(error, file))?;
+    let (from, manifest, _copy) = opened.into_parts();
     let from = SessionStore::of(from);
-    check(&from, &manifest)?;
+    check(&from, &manifest, file).map_err(|error| about_backup(error, file))?;
     for session in &manifest {
         if store.has(&session.id)? {
             return Err(StoreError::SessionExists(session.id.clone()));
@@ -82,25 +104,47 @@ pub(crate) fn restore(store: &SessionStore, file: &Path) -> Result<u64, StoreErr
         let is_same =
             expected.get(id).is_some_and(|one| one.entries == head.seq && one.head == head.link);
         if !is_same {
-            return Err(not_the_same(&from));
+            return Err(not_the_same(file));
         }
     }
     Import::finish_all(imports)?;
     Ok(manifest.len() as u64)
 }
 
-/// Checks the database, every session in it, and that these are the ones of the manifest.
-fn check(store: &SessionStore, manifest: &[Sealed]) -> Result<(), StoreError> {
-    let mut found = check_all(store)?;
-    found.sort_by(|one, other| one.id.cmp(&other.id));
-    if found == manifest { Ok(()) } else { Err(not_the_same(store)) }
+/// What is damaged in a backup is the file that was named, not the store that it is copied into.
+fn about_backup(error: StoreError, file: &Path) -> StoreError {
+    let what = match error {
+        StoreError::SessionReadFailed {
+            session: Some(session),
+            problem: Problem::Damaged { place, reason, .. },
+        } => format!("entry {place} of session {session}: {reason}"),
+        StoreError::SessionReadFailed {
+            problem: Problem::NotAStore { reason, .. } | Problem::Database(reason),
+            ..
+        } => reason,
+        StoreError::SessionNotFound(session) => format!("it has no session {session}"),
+        other => return other,
+    };
+    let reason = format!("is damaged or incomplete ({what}); use another backup");
+    of_file(file, &reason)
 }
 
-fn not_the_same(store: &SessionStore) -> StoreError {
-    let reason = "its sessions are not those of its manifest: some are missing, or it was written to \
-                  after the backup; use another backup, or make one of it with `tertulia sessions \
-                  backup`";
-    let problem = Problem::NotAStore { place: store.place(), reason: reason.to_owned() };
+/// Checks the database, every session in it, and that these are the ones of the manifest.
+fn check(store: &SessionStore, manifest: &[Sealed], file: &Path) -> Result<(), StoreError> {
+    let mut found = check_all(store)?;
+    found.sort_by(|one, other| one.id.cmp(&other.id));
+    if found == manifest { Ok(()) } else { Err(not_the_same(file)) }
+}
+
+fn not_the_same(file: &Path) -> StoreError {
+    let reason = "is damaged or was changed: its sessions are not those of its manifest; some are \
+                  missing, or it was written to after the backup. Use another backup, or make one of \
+                  it with `tertulia sessions backup`";
+    of_file(file, reason)
+}
+
+fn of_file(file: &Path, reason: &str) -> StoreError {
+    let problem = Problem::BadPlace { path: file.to_owned(), reason: reason.to_owned() };
     StoreError::SessionReadFailed { session: None, problem }
 }
 
@@ -147,4 +191,24 @@ fn copy_sessions(
         imports.push((import, id.clone()));
     }
     Ok(imports)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_of_the_new_file() {
+        let told = |error| about_new_file(error, Path::new("copy.db")).to_string();
+        let expected = "cannot write copy.db: the disk is full; make room and try again";
+        let (outcome, problem) = (Outcome::NotStored, Problem::DiskFull);
+        let session = SessionId::parse("importing:1:2").ok();
+        let read = StoreError::SessionReadFailed { session: None, problem: problem.clone() };
+        assert_eq!(told(read), expected);
+        assert_eq!(told(StoreError::SessionWriteFailed { session, outcome, problem }), expected);
+        let source = std::io::ErrorKind::StorageFull.into();
+        let new = not_written(NewFileError::Io { path: "copy.db".into(), source });
+        assert_eq!(new.to_string(), expected);
+        assert!(new.is_retryable());
+    }
 }

@@ -62,6 +62,14 @@ pub enum StoreError {
         /// Why.
         problem: Problem,
     },
+    /// A new file cannot be written.
+    #[error("cannot write {}: {problem}", .path.display())]
+    FileWriteFailed {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        problem: Problem,
+    },
     /// The store is of another version and cannot be brought to this one.
     #[error("cannot bring the store at {place} to this version: {reason}")]
     SessionMigrationFailed {
@@ -196,7 +204,7 @@ impl StoreError {
             Self::InvalidTitle(_) => "InvalidTitle",
             Self::EntryNotFound { .. } => "EntryNotFound",
             Self::SessionConcurrentWrite { .. } => "SessionConcurrentWrite",
-            Self::SessionWriteFailed { .. } => "SessionWriteFailed",
+            Self::SessionWriteFailed { .. } | Self::FileWriteFailed { .. } => "SessionWriteFailed",
             Self::SessionReadFailed { .. } => "SessionReadFailed",
             Self::SessionMigrationFailed { .. } => "SessionMigrationFailed",
         }
@@ -214,7 +222,9 @@ impl StoreError {
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::SessionConcurrentWrite { .. } => true,
-            Self::SessionWriteFailed { problem, .. } | Self::SessionReadFailed { problem, .. } => {
+            Self::SessionWriteFailed { problem, .. }
+            | Self::FileWriteFailed { problem, .. }
+            | Self::SessionReadFailed { problem, .. } => {
                 matches!(
                     problem,
                     Problem::Busy { .. } | Problem::DiskFull | Problem::Connection { .. }

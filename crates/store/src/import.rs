@@ -101,7 +101,8 @@ impl Import {
         let store = hold.store.clone();
         let session = SessionId::parse(&format!("{PREFIX}{:016x}:{:016x}", hold.number, chance()))?;
         let nothing = Batch { records: Vec::new(), expected_tail: None };
-        store.backend.create(&session, now_millis(), State::Importing, None, nothing)?;
+        let created = store.backend.create(&session, now_millis(), State::Importing, None, nothing);
+        created.map_err(StoreError::unnamed)?;
         let (waiting, waiting_bytes) = (Vec::new(), 0);
         let (_hold, salts, project) = (Arc::clone(hold), SaltKey::fresh(), None);
         let is_done = false;
@@ -158,7 +159,9 @@ impl Import {
             import.flush()?;
             if import.project.is_some() {
                 // Nobody sees the session yet, so nobody sees it in another project.
-                import.store.backend.set_project(&import.session, import.project.as_deref())?;
+                let project = import.project.as_deref();
+                let set = import.store.backend.set_project(&import.session, project);
+                set.map_err(StoreError::unnamed)?;
             }
         }
         let Some((first, _)) = imports.first() else { return Ok(()) };

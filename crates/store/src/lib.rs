@@ -48,7 +48,7 @@ pub use model::{
     SearchQuery, SearchResult, Seq, SessionInfo, Snippet, StoredEntry, TokenCount, Verified,
 };
 pub use new_file::{NewFile, NewFileError, Readers};
-pub use redacting::{EntryPlace, OldCopies, Redacted, Remains, sources_meta};
+pub use redacting::{EntryPlace, OldCopies, Redacted, Remains, has_sources, sources_meta};
 pub use salting::fresh_salt;
 pub use session_id::{InvalidSessionId, SessionId};
 pub use store::SessionStore;

@@ -72,7 +72,11 @@ impl NewFile {
     /// Begins a new file; [`NewFileError::Exists`] if something has this name already.
     pub fn begin(path: &Path, readers: Readers) -> Result<Self, NewFileError> {
         match path.symlink_metadata() {
-            Ok(_) => Err(NewFileError::Exists(path.to_owned())),
+            Ok(_) => {
+                let name = path.file_name().unwrap_or_default();
+                remove_abandoned(path, name.as_encoded_bytes());
+                Err(NewFileError::Exists(path.to_owned()))
+            }
             Err(_) => Self::begin_replacement(path, readers),
         }
     }
@@ -211,6 +215,21 @@ fn remove_abandoned(path: &Path, name: &[u8]) {
             remove_part(&part);
         }
     }
+}
+
+/// Whether a name is a temporary one.
+pub(crate) fn is_part(name: &str) -> bool {
+    name.ends_with(ENDING)
+}
+
+/// Whether a process writes under this temporary name.
+pub(crate) fn is_being_written(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(is_part)
+        && OpenOptions::new()
+            .write(true)
+            .open(path)
+            .is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 fn remove_part(part: &Path) {

@@ -12,7 +12,7 @@ use tertulia_session::{Entry, EntryId, EntryKind, Message, NewEntry, Redaction, 
 use crate::model::{Append, Appended, StoredEntry};
 use crate::new_file::sync_folder;
 use crate::salting::fresh_salt;
-use crate::search::json_strings;
+use crate::search::json_values;
 use crate::store::now_millis;
 use crate::{ListFilter, SessionId, SessionStore, StoreError};
 
@@ -122,6 +122,12 @@ pub fn sources_meta(sources: &[(Option<SessionId>, EntryId)]) -> Option<Json> {
     (!list.is_empty()).then(|| Json::parse(&text).ok())?
 }
 
+/// Whether an entry is an answer of a built-in member that was made from other entries.
+pub fn has_sources(entry: &Entry) -> bool {
+    // Which session it is in does not matter for that.
+    SessionId::parse("any").is_ok_and(|session| Origin::of(&session, entry).is_some())
+}
+
 /// What a message says about where its words come from.
 enum Origin {
     /// The entries, named.
@@ -201,7 +207,7 @@ pub(crate) fn holds_text(entry: &Entry, text: &str) -> bool {
     }
     let record = EntryRecord::new(&bare).to_json();
     let mut strings = String::new();
-    json_strings(&record, &mut strings);
+    json_values(&record, &mut strings);
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     strings.contains(text) || (is_number && has_number(&record, text))
 }
@@ -449,6 +455,10 @@ mod tests {
             "hush"
         ));
         assert!(!holds_text(&with(named), ""));
+        for word in ["payload", "roleId", "message", "text", "user"] {
+            assert!(!holds_text(&with(&said("nothing")), word), "{word} is a word of the record");
+        }
+        assert!(holds_text(&with(&said("the payload")), "payload"));
     }
 
     #[test]

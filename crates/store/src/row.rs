@@ -18,6 +18,8 @@ pub(crate) const RECORD_BYTES_MAX: usize = 256 << 20;
 /// it is stored. A file of a few kilobytes must not claim gigabytes.
 const EXPANDED_BYTES: usize = 16 << 20;
 const EXPANDED_TIMES: usize = 16;
+/// Records of earlier versions are rewritten up to this size.
+const EARLIER_BYTES_MAX: usize = 64 << 20;
 /// How long an id may be.
 const ID_BYTES_MAX: usize = 1024;
 /// Fast, and near the best ratio for texts of a few kilobytes.
@@ -164,6 +166,12 @@ fn compressed(json: Vec<u8>) -> (Encoding, Vec<u8>) {
 fn expanded_max(compressed: &[u8]) -> usize {
     let times = compressed.len().saturating_mul(EXPANDED_TIMES);
     EXPANDED_BYTES.max(times).min(RECORD_BYTES_MAX)
+}
+
+/// The bytes of a record that an earlier version compressed more than may be expanded now; `None` for others.
+pub(crate) fn over_compressed(bytes: u64, body: &[u8]) -> Option<Vec<u8>> {
+    let size = usize::try_from(bytes).ok().filter(|size| *size <= EARLIER_BYTES_MAX)?;
+    (size > expanded_max(body)).then(|| zstd::bulk::decompress(body, size).ok())?
 }
 
 /// What a redaction leaves has the hash of what was there in its column, so its own stands behind it.

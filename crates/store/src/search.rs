@@ -11,7 +11,7 @@ mod text;
 
 pub(crate) use query::{Question, Term};
 pub(crate) use terms::index_terms;
-pub(crate) use text::{json_strings, text_of};
+pub(crate) use text::{json_values, text_of};
 
 use crate::SessionId;
 use crate::model::{Hit, SearchQuery, SearchResult, StoredEntry};

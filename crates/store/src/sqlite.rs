@@ -45,9 +45,9 @@ use desk::{Desk, Request};
 use failure::Failure;
 use heads::all_heads;
 use read::SessionRow;
-use registered::Registered;
+use registered::{Registered, Role};
 use signal::Signal;
-use sweep::Unpublished;
+use sweep::{StepSize, Unpublished};
 use writer::{Writer, lock};
 
 /// How many connections for reading are kept.
@@ -65,17 +65,6 @@ pub(crate) struct SqliteStore {
     role: Role,
     /// Dropped last, after every connection.
     _registered: Registered,
-}
-
-/// What a file is opened as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    /// A store like any other.
-    Store,
-    /// A backup that is being made.
-    Part,
-    /// A backup that is read. Nothing is created beside it.
-    Frozen,
 }
 
 impl SqliteStore {
@@ -209,6 +198,27 @@ impl SqliteStore {
     }
 
     /// The same, also on a full disk.
+    /// Deletes the entries of a hidden session. On a full disk the steps are so small that the reserve suffices,
+    /// and the journal is emptied after each.
+    fn delete_entries(&self, id: &SessionId, key: i64) -> Result<(), StoreError> {
+        let mut size = StepSize::USUAL;
+        loop {
+            let step = |connection: &Connection| sweep::delete_some(connection, key, size);
+            let is_full = |error: &StoreError| {
+                matches!(error, StoreError::SessionWriteFailed { problem: Problem::DiskFull, .. })
+            };
+            match self.change_with_reserve(Some(id), step) {
+                Ok(false) => return Ok(()),
+                Ok(true) => {}
+                Err(error) if is_full(&error) && size == StepSize::USUAL => size = StepSize::SMALL,
+                Err(error) => return Err(error),
+            }
+            if size == StepSize::SMALL {
+                self.scrub()?;
+            }
+        }
+    }
+
     fn change_with_reserve<T>(
         &self,
         session: Option<&SessionId>,
@@ -367,7 +377,9 @@ impl Backend for SqliteStore {
         })?;
         for key in keys {
             if self.change(None, |connection| sweep::hide_left(connection, key))? {
-                while self.change(None, |connection| sweep::delete_some(connection, key))? {}
+                while self.change(None, |connection| {
+                    sweep::delete_some(connection, key, StepSize::USUAL)
+                })? {}
                 self.change(None, |connection| sweep::forget(connection, key))?;
             }
         }
@@ -390,13 +402,7 @@ impl Backend for SqliteStore {
         if keys.is_empty() {
             return Err(StoreError::SessionNotFound(id.clone()));
         }
-        for key in keys {
-            while self
-                .change_with_reserve(Some(id), |connection| sweep::delete_some(connection, key))?
-            {
-            }
-        }
-        Ok(())
+        keys.into_iter().try_for_each(|key| self.delete_entries(id, key))
     }
 
     fn is_half_deleted(&self, id: &SessionId) -> Result<bool, StoreError> {
@@ -404,7 +410,9 @@ impl Backend for SqliteStore {
     }
 
     fn forget_deleted(&self, id: &SessionId) -> Result<(), StoreError> {
-        self.change_with_reserve(Some(id), |connection| sweep::forget_hidden(connection, id))
+        self.change_with_reserve(Some(id), |connection| sweep::forget_hidden(connection, id))?;
+        // The journal holds its name.
+        self.scrub().map(drop)
     }
 
     fn scrub(&self) -> Result<Vec<Remains>, StoreError> {

@@ -371,6 +371,11 @@ impl SessionStore {
         Ok(remains)
     }
 
+    /// Deletes what killed imports and interrupted deletions left, which no reader sees.
+    pub fn delete_left_behind(&self) -> Result<(), StoreError> {
+        self.backend.delete_left_behind()
+    }
+
     /// Whether a deletion of this session was interrupted and may be finished.
     pub fn is_half_deleted(&self, id: &SessionId) -> Result<bool, StoreError> {
         self.backend.is_half_deleted(id)

@@ -41,7 +41,7 @@ pub use init::{FoundAgent, first_task, write_new};
 pub use problem::{FileErrors, FileProblem, Position};
 pub use read::{ContentHash, Opened, open, open_inside};
 pub use reason::{TrustReason, needs_trust};
-pub use settings::{Settings, SettingsError, WorkPlace};
+pub use settings::{Settings, SettingsError, SettingsGuard, WorkPlace};
 pub use spec::FileReadError;
 pub use trust::{Trust, TrustError, Trusted};
 

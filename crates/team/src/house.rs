@@ -13,7 +13,7 @@ use tertulia_session::EntryId;
 use tertulia_store::SessionId;
 
 pub(crate) use librarian::{OTHER_PROJECT, look_up};
-pub(crate) use scribe::{without_markers, write_minutes};
+pub(crate) use scribe::{Colleagues, without_markers, write_minutes};
 
 /// What a built-in member answers.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -227,10 +227,10 @@ impl fmt::Display for Note {
                 )
             }
             Self::Partial { entry, .. } => {
-                write!(f, "The answer {entry} was cut off, so its hand-overs are ignored")
+                write!(f, "The answer {entry} was cut off, so nobody it addressed is asked")
             }
             Self::Late { turn, entry: Some(entry) } => {
-                write!(f, "{entry} came after turn {turn} had ended, so its hand-overs are ignored")
+                write!(f, "{entry} came after turn {turn}; nobody it addressed is asked")
             }
             Self::Late { turn, entry: None } => write!(f, "turn {turn} is not running"),
             Self::Declined { turns, .. } => write_declined(f, *turns),

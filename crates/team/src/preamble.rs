@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use tertulia_agent::AgentKind;
-use tertulia_context::truncate_to_bytes;
+use tertulia_context::{truncate_to_bytes, written_name, written_words};
 
 use crate::team::{Answers, Team, TeamMember};
 
@@ -63,16 +63,17 @@ fn built_in(team: &Team, member: &TeamMember) -> String {
 }
 
 fn written(team: &Team, member: &TeamMember, words_bytes: usize) -> String {
-    let name = &*member.member.name;
+    let name = written_name(&member.member.name);
     let mut text = format!("You are {name}, a member of a team that shares one conversation.\n");
     text.push_str("Members:\n");
     for one in team.members() {
         let you = if one.member.name == member.member.name { " (you)" } else { "" };
         let shown = one.member.display_name.as_deref().filter(|shown| *shown != &*one.member.name);
         let shown = shown.map(|shown| cut(shown, words_bytes)).filter(|shown| !shown.is_empty());
-        let shown = shown.map(|shown| format!(", called {shown}")).unwrap_or_default();
+        let shown = shown.map(|shown| format!(", called {}", written_name(&shown)));
+        let (shown, listed) = (shown.unwrap_or_default(), written_name(&one.member.name));
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "- {}{you}{shown}: {}", one.member.name, about(one, words_bytes));
+        let _ = writeln!(text, "- {listed}{you}{shown}: {}", about(one, words_bytes));
     }
     text.push_str("Your final reply is added to the conversation, and every member can read it.\n");
     text.push_str(MARGIN);
@@ -159,8 +160,8 @@ fn about(member: &TeamMember, words_bytes: usize) -> String {
     };
     let role = member.role.as_deref().map(|role| cut(role, words_bytes));
     match (role.filter(|role| !role.is_empty()), &member.answers) {
-        (Some(role), Answers::Person) => format!("{role} ({kind})"),
-        (Some(role), _) => role.into_owned(),
+        (Some(role), Answers::Person) => format!("{} ({kind})", written_words(&role)),
+        (Some(role), _) => written_words(&role).into_owned(),
         (None, _) => kind.to_owned(),
     }
 }

@@ -7,7 +7,7 @@ use tertulia_agent::{AgentKind, AgentSpec};
 use tertulia_context::{AgentType, Assembler, DEFAULT_MAX_BYTES};
 
 use crate::Preamble;
-use crate::file::{AgentFile, FileReadError, LibrarianScope, MemberFile, TeamFile};
+use crate::file::{AgentFile, FileReadError, LibrarianScope, MemberFile, SettingsGuard, TeamFile};
 use crate::preamble;
 use crate::table::{Resolved, Seat, Table, TableError};
 use crate::{Limits, Member, MemberKind};
@@ -25,6 +25,10 @@ pub struct Team {
     pub task: Option<String>,
     /// The folder of the project that new sessions belong to, where there is one.
     pub project: Option<String>,
+    /// Whether there is no team file.
+    pub(crate) is_built_in: bool,
+    /// The settings that its programs obey, which must not change while they work.
+    pub settings: Option<SettingsGuard>,
 }
 
 /// One member, with what belongs to its turns.
@@ -99,13 +103,20 @@ impl Team {
         task: Option<String>,
     ) -> Result<Self, TableError> {
         let table = Table::new(members.iter().map(|one| one.member.clone()))?.with_limits(limits);
-        Ok(Self { table, members, task, project: None })
+        Ok(Self { table, members, task, project: None, is_built_in: false, settings: None })
     }
 
     /// The same team, at work in this project: its folder.
     #[must_use]
     pub fn in_project(mut self, folder: &str) -> Self {
         self.project = Some(folder.to_owned());
+        self
+    }
+
+    /// The same team, where no team file was found: it may be suggested to create one.
+    #[must_use]
+    pub fn without_file(mut self) -> Self {
+        self.is_built_in = true;
         self
     }
 
@@ -123,7 +134,7 @@ impl Team {
         let members = file.members.iter().map(member);
         let members = members.collect::<Result<_, _>>()?;
         let task = file.task.as_deref().map(str::to_owned);
-        Ok(Self { table, members, task, project: None })
+        Ok(Self { table, members, task, project: None, is_built_in: false, settings: None })
     }
 
     /// The members, in order.

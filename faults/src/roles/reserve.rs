@@ -47,7 +47,9 @@ pub(crate) fn inside(arguments: &[String]) -> Result<bool, FaultsError> {
     for id in sessions {
         let id = id.map_err(StoreError::from)?;
         store.create(&NewSession { id: Some(id.clone()) })?;
-        for number in 0..60 {
+        // The one that is deleted is several times as large as the reserve.
+        let batches = if id.as_str() == "delete" { 900 } else { 60 };
+        for number in 0..batches {
             store.append(&id, Append::of(Batch::new("w", number).entries()))?;
         }
     }

@@ -179,7 +179,7 @@ mod tests {
 
     fn row(pid: u32, parent: u32, session: u32) -> Row {
         let identity = Identity { pid, started: u64::from(pid) };
-        Row { identity, parent, session, is_zombie: false, resident_pages: 0 }
+        Row { identity, parent, session, is_zombie: false, is_stopped: false, resident_pages: 0 }
     }
 
     fn check(rows: &[Row], known: &[u32], marked: u32, expected: &[u32]) {

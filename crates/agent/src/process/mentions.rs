@@ -121,8 +121,9 @@ fn name_at<'t>(text: &'t str, names: &[&str]) -> Option<&'t str> {
 
 /// Whether nothing but punctuation comes before the next blank.
 fn is_punctuation(text: &str) -> bool {
-    let rest = text.split([' ', '\t', '\n', '\r']).next().unwrap_or_default();
-    rest.chars().all(|letter| ".,:;!?)]}'\"*_>".contains(letter))
+    // Up to the first other letter: a text of a megabyte without blanks is not read for every `@` in it.
+    let mut rest = text.chars().take_while(|letter| !matches!(letter, ' ' | '\t' | '\n' | '\r'));
+    rest.all(|letter| ".,:;!?)]}'\"*_>".contains(letter))
 }
 
 fn is_word(letter: char) -> bool {

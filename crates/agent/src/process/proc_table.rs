@@ -27,6 +27,8 @@ pub(super) struct Row {
     pub(super) session: u32,
     /// Dead, and not waited for yet.
     pub(super) is_zombie: bool,
+    /// Stopped by a signal.
+    pub(super) is_stopped: bool,
     /// How much of it is in memory; pages that it shares with others included.
     pub(super) resident_pages: u64,
 }
@@ -48,9 +50,10 @@ fn parse_row(pid: u32, stat: &str) -> Option<Row> {
     let session = fields.nth(1)?.parse().ok()?;
     // Field 22 of the line; the session is field 6.
     let started = fields.nth(15)?.parse().ok()?;
-    let is_zombie = matches!(state, "Z" | "X" | "x");
+    let (is_zombie, is_stopped) = (matches!(state, "Z" | "X" | "x"), state == "T");
     let resident_pages = fields.nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);
-    Some(Row { identity: Identity { pid, started }, parent, session, is_zombie, resident_pages })
+    let identity = Identity { pid, started };
+    Some(Row { identity, parent, session, is_zombie, is_stopped, resident_pages })
 }
 
 /// All processes that can be seen, by id.
@@ -161,6 +164,13 @@ pub(super) fn signal(identity: Identity, signal: Signal) {
     }
     if identify(identity.pid) == Some(identity) {
         let _ = rustix::process::kill_process(pid, signal);
+    }
+}
+
+/// Lets a child of ours go on that somebody stopped.
+pub(super) fn resume_if_stopped(pid: u32) {
+    if let Some(row) = row(pid).filter(|row| row.is_stopped) {
+        signal(row.identity, Signal::CONT);
     }
 }
 

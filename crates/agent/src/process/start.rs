@@ -23,6 +23,7 @@ use tertulia_dialect::stream::{ErrorClass, Exit, TurnError};
 
 use super::environment::Environment;
 use super::holder::Holder;
+use super::proc_table;
 use super::supervisor::{Link, Pipes};
 use crate::{Containment, Overuse, ResourceLimits};
 
@@ -258,6 +259,8 @@ impl Running {
     /// How the program ended, as its supervisor says, or as we see where it has none or none any more.
     fn heard_exit(&mut self) -> Option<Exit> {
         if let Some(link) = &mut self.link {
+            // An agent may stop its supervisor, which then could not end it.
+            proc_table::resume_if_stopped(self.child.id());
             let known = link.agent;
             link.hear();
             if let Some(pid) = link.agent.filter(|_| known.is_none()) {

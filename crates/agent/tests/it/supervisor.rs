@@ -82,6 +82,18 @@ fn an_agent_that_kills_its_supervisor_does_not_get_away() {
 }
 
 #[test]
+fn an_agent_that_stops_its_supervisor_is_ended_all_the_same() {
+    let stage = Stage::new(
+        "( setsid sh -c 'echo $$ >\"$OUT/child\"; exec sleep 300' & )\n\
+         while ! [ -s \"$OUT/child\" ]; do sleep 0.01; done\n\
+         kill -STOP $PPID; echo done",
+    );
+    let report = stage::play_held_by(Containment::Supervisor, &text(&stage), &CancelToken::new());
+    assert_eq!(stage::answer(&report), "done\n");
+    assert!(!is_alive(&stage.note("child")));
+}
+
+#[test]
 fn the_exit_of_a_supervised_agent_is_told() {
     for containment in SUPERVISED {
         for (script, word) in [("exit 3", "3"), ("kill -11 $$", "signal 11")] {

@@ -197,7 +197,7 @@ pub(crate) struct RedactArgs {
     /// The entry: its ID, or a unique prefix of at least four digits
     #[arg(value_name = "ENTRY", required_unless_present = "text", conflicts_with = "text")]
     pub(crate) entry: Option<String>,
-    /// Redact every entry that holds this text; - reads it from standard input
+    /// Redact every entry that holds exactly this text (case matters); - reads it from standard input
     #[arg(long, value_name = "TEXT")]
     pub(crate) text: Option<String>,
     /// Do not ask

@@ -67,12 +67,17 @@ impl History {
         is_wanted_gone: impl Fn(&str) -> bool,
     ) -> std::io::Result<usize> {
         let Some(path) = &folder.map(|folder| folder.join(FILE)) else { return Ok(0) };
-        let file = match File::open(path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
-            file => file?,
+        let file = loop {
+            let file = match File::open(path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+                file => file?,
+            };
+            // Whoever adds or removes lines waits for this, and then looks whether the file is another one.
+            file.lock()?;
+            if is_at(&file, path)? {
+                break file;
+            }
         };
-        // Whoever adds a line waits for this, and then looks whether the file is another one.
-        file.lock()?;
         let mut bytes = Vec::new();
         (&file).read_to_end(&mut bytes)?;
         let holds = |line: &&[u8]| {
@@ -82,9 +87,14 @@ impl History {
         };
         let (gone, kept): (Vec<&[u8]>, Vec<&[u8]>) =
             bytes.split_inclusive(|byte| *byte == b'\n').partition(holds);
-        if !gone.is_empty() && NewFile::replace_with(path, &kept.concat(), Readers::Owner).is_err()
-        {
-            blank(path, &bytes, holds)?;
+        let replaced = match gone.is_empty() {
+            true => Ok(()),
+            false => NewFile::replace_with(path, &kept.concat(), Readers::Owner),
+        };
+        match replaced {
+            // It may have been replaced, and only the sync of its folder failed.
+            Err(_) if is_at(&file, path)? => blank(path, &bytes, holds)?,
+            replaced => replaced?,
         }
         Ok(gone.len())
     }
@@ -109,11 +119,16 @@ fn open_to_add(path: &Path) -> std::io::Result<File> {
     loop {
         let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
         file.lock()?;
-        let (ours, there) = (file.metadata()?, std::fs::metadata(path));
-        if there.is_ok_and(|there| (there.ino(), there.dev()) == (ours.ino(), ours.dev())) {
+        if is_at(&file, path)? {
             return Ok(file);
         }
     }
+}
+
+/// Whether a file is still the one of this path.
+fn is_at(file: &File, path: &Path) -> std::io::Result<bool> {
+    let (ours, there) = (file.metadata()?, std::fs::metadata(path));
+    Ok(there.is_ok_and(|there| (there.ino(), there.dev()) == (ours.ino(), ours.dev())))
 }
 
 fn read_end(path: &PathBuf) -> std::io::Result<String> {

@@ -59,6 +59,22 @@ fn a_file_without_trust_would_stop_a_run() {
 }
 
 #[test]
+fn a_file_that_changed_since_it_was_trusted_is_told_as_a_run_tells_it() {
+    let team = |program: &str| {
+        format!("[[member]]\nname = \"max\"\nagent = \"command\"\ncommand = [\"{program}\"]\n")
+    };
+    let room = Room::new(&team("cat"));
+    room.exits(0, &["run", "hello", "--trust"]);
+    room.write("tertulia.toml", &team("tac"));
+    let run = room.exits(2, &["run", "hello"]).stderr;
+    let found = finding(&room, 1, "team file");
+    let text = found["text"].as_str().unwrap();
+    assert!(text.contains("tertulia.toml has changed since you trusted it."), "{text}");
+    assert!(text.contains("+ max starts tac") && !text.contains("not trusted yet"), "{text}");
+    assert!(run.contains(text), "{run}\n{text}");
+}
+
+#[test]
 fn settings_of_a_project_without_trust_would_stop_a_run() {
     let room = Room::empty();
     room.program("claude", "echo '9.8.7 (Claude Code)'");
@@ -78,6 +94,10 @@ fn settings_of_a_project_without_trust_would_stop_a_run() {
     assert_ne!(room.tertulia(&["run", "hello", "--trust"]).code, Some(2));
     let told = room.tertulia(&["doctor"]).stdout;
     assert!(!told.contains("project settings"), "{told}");
+    room.write(".claude/settings.json", "{\"hooks\": {}}");
+    let settings = finding(&room, 1, "project settings");
+    let text = settings["text"].as_str().unwrap();
+    assert!(text.contains("have changed since you trusted them"), "{text}");
 }
 
 #[test]

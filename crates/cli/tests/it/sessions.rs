@@ -273,6 +273,13 @@ fn a_backup_comes_back_whole() {
     shelf.prints(&["delete", "login", "--yes"], "");
     assert_eq!(shelf.prints(&["restore", &file, "--json"], ""), "{\"sessions\":1}\n");
     assert_eq!(shelf.prints(&["verify"], ""), head);
+    let written = shelf.sessions(&["backup", "-"], "");
+    assert!(
+        written.exits_with(2) && written.stderr.contains("name a new file"),
+        "{}",
+        written.stderr
+    );
+    assert!(!std::path::Path::new("-").exists());
     let missing = shelf.refuses(&["restore", "nowhere.db"], "");
     assert!(missing.contains("cannot read nowhere.db"), "{missing}");
 }

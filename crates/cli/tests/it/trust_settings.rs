@@ -133,14 +133,14 @@ fn a_link_to_settings_that_were_trusted_elsewhere_is_refused() {
     symlink(room.root().join("good/.claude"), room.path(".claude")).unwrap();
     let told = room.exits(2, &["run", "hello", "--trust"]).stderr;
     assert!(
-        told.contains(".claude is a link that leads out") && told.contains("replace it"),
+        told.contains(".claude links to a file outside") && told.contains("replace it"),
         "{told}"
     );
     std::fs::remove_file(room.path(".claude")).unwrap();
     put(&room, ".gemini/settings.json", "{}");
     symlink("/etc/passwd", room.path(".gemini/more")).unwrap();
     let told = room.exits(2, &["run", "hello", "--trust"]).stderr;
-    assert!(told.contains(".gemini/more is a link that leads out"), "{told}");
+    assert!(told.contains(".gemini/more links to a file outside"), "{told}");
     // One that stays among the settings leads to what is trusted too.
     std::fs::remove_file(room.path(".gemini/more")).unwrap();
     symlink("../.gemini/settings.json", room.path(".gemini/more")).unwrap();
@@ -188,4 +188,40 @@ fn a_librarian_that_searches_all_projects_is_a_reason_for_trust() {
     let told =
         Room::new(&format!("{team}scope = \"all\"\n")).exits(2, &["run", "hello @lib"]).stderr;
     assert!(told.contains("lib searches the sessions of all projects"), "{told}");
+}
+
+#[test]
+fn settings_that_a_member_changes_stop_the_next_program() {
+    let room = Room::new(
+        "[[member]]\nname = \"ann\"\nkind = \"human\"\n\
+         [[member]]\nname = \"max\"\nagent = \"command\"\ncommand = [\"./max.sh\"]\n\
+         [[member]]\nname = \"eva\"\nagent = \"command\"\ncommand = [\"./eva.sh\"]\n",
+    );
+    let script = "#!/bin/sh\ncat >/dev/null; mkdir -p .claude; echo '{}' >.claude/settings.json\n\
+                  echo 'Done. @eva please look.'\n";
+    crate::room::executable(&room.path("max.sh"), script);
+    crate::room::executable(&room.path("eva.sh"), "#!/bin/sh\ntouch started; echo Fine.\n");
+    let left = room.tertulia(&["run", "@max change them", "--trust"]);
+    assert_eq!(left.code, Some(1), "{}", left.stderr);
+    assert!(left.stderr.contains("have changed since you trusted them"), "{}", left.stderr);
+    assert!(!room.path("started").exists());
+    assert!(refused(&room).contains(".claude/settings.json"));
+}
+
+#[test]
+fn a_link_to_what_is_not_read_is_refused() {
+    let room = own_room(&teams()[0]);
+    put(&room, ".claude/worktrees/x.json", "{}");
+    symlink(".claude/worktrees/x.json", room.path(".mcp.json")).unwrap();
+    assert!(refused(&room).contains(".mcp.json"));
+}
+
+#[test]
+fn hooks_of_other_agents_and_variables_of_other_files_count() {
+    for name in [".github/hooks/pre.json", ".env.local", "bunfig.toml"] {
+        let room = own_room(&teams()[0]);
+        starts(&room);
+        put(&room, name, "preload = 1\n");
+        assert!(refused(&room).contains(name));
+    }
 }

@@ -32,7 +32,8 @@ const UNMARK: &str = "DELETE FROM tertulia.unindexed WHERE session = $1";
 const DELETE_SOME: &str = "DELETE FROM tertulia.entry WHERE session = $1 AND seq = ANY(ARRAY(\
     SELECT seq FROM tertulia.entry WHERE session = $1 ORDER BY seq LIMIT 5000))";
 const DELETE_WORDS: &str = "DELETE FROM tertulia.words WHERE session = $1";
-const DELETE_SESSION: &str = "DELETE FROM tertulia.session WHERE key = $1";
+const DELETE_SESSION: &str = "DELETE FROM tertulia.session s WHERE key = $1 AND state = 2 \
+    AND NOT EXISTS (SELECT 1 FROM tertulia.entry e WHERE e.session = s.key)";
 const NOTIFY: &str = "SELECT pg_notify('tertulia', $1)";
 const COUNTS: &str = "UPDATE tertulia.entry e SET tokenizer = n.tokenizer, tokens = n.tokens \
     FROM unnest($2::bytea[], $3::bytea[], $4::bigint[]) AS n(id, tokenizer, tokens) \
@@ -145,7 +146,11 @@ pub(super) async fn hidden(link: &mut Link, id: &SessionId) -> Result<Vec<i64>, 
 
 /// Forgets a hidden session whose entries are gone.
 pub(super) async fn forget(link: &mut Link, key: i64) -> Result<(), Trouble> {
-    link.execute(DELETE_SESSION, &[&key]).await.map(drop)
+    link.transaction(async |link: &mut Link| {
+        link.execute(UNMARK, &[&key]).await?;
+        link.execute(DELETE_SESSION, &[&key]).await.map(drop)
+    })
+    .await
 }
 
 /// Takes some entries of a hidden session away. Says whether some are left.

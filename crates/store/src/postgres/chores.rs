@@ -83,7 +83,9 @@ pub(super) async fn clean(hub: &Hub) -> Result<Vec<Remains>, Trouble> {
             true if rewrite(link).await? => {}
             is_clean => {
                 remains.push(if is_clean { Remains::FreeSpace } else { Remains::OldRows });
-                link.client.batch_execute(RENEW_INDEX).await?;
+                if !done(link.client.batch_execute(RENEW_INDEX).await)? && is_clean {
+                    remains.push(Remains::OldRows);
+                }
             }
         }
         match link.client.batch_execute("CHECKPOINT").await {
@@ -105,12 +107,22 @@ async fn rewrite(link: &mut Link) -> Result<bool, Trouble> {
         return Ok(false);
     }
     for step in REWRITE {
-        match link.client.batch_execute(step).await {
-            Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => return Ok(false),
-            written => written?,
+        if !done(link.client.batch_execute(step).await)? {
+            return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// Whether the server did it. What it cannot do now is no error of the redaction, which is stored: somebody holds
+/// the table, or the disk has no room for another one.
+fn done(result: Result<(), tokio_postgres::Error>) -> Result<bool, Trouble> {
+    const NOT_NOW: [SqlState; 3] =
+        [SqlState::LOCK_NOT_AVAILABLE, SqlState::DISK_FULL, SqlState::T_R_DEADLOCK_DETECTED];
+    match result {
+        Err(error) if error.code().is_some_and(|code| NOT_NOW.contains(code)) => Ok(false),
+        result => Ok(result.map(|()| true)?),
+    }
 }
 
 /// Says whether no old row is left. A transaction that began before may still see some for a moment.
@@ -118,7 +130,9 @@ async fn clean_rows(link: &mut Link) -> Result<bool, Trouble> {
     for _ in 0..CLEAN_TIMES {
         for step in CLEAN {
             // Longer than any other answer: a large table takes its time.
-            link.client.batch_execute(step).await?;
+            if !done(link.client.batch_execute(step).await)? {
+                return Ok(false);
+            }
         }
         let old = link.query_opt(OLD_ROWS, &[]).await?;
         if old.map_or(Ok(0), |row| row.try_get::<_, i64>(0))? == 0 {

@@ -52,7 +52,7 @@ fn json_texts(value: &Json, text: &mut String) {
 }
 
 /// All strings of a JSON text, one per line.
-pub(crate) fn json_strings(source: &str, text: &mut String) {
+fn json_strings(source: &str, text: &mut String) {
     let mut rest = source;
     while let Some(begin) = rest.find('"') {
         let end = string_end(rest, begin);
@@ -64,6 +64,37 @@ pub(crate) fn json_strings(source: &str, text: &mut String) {
             text.push_str(&said);
         }
         rest = rest.get(end..).unwrap_or_default();
+    }
+}
+
+/// The strings of a JSON text that somebody wrote, one per line: not the names of fields, and not the words that a
+/// record has for its own kinds.
+pub(crate) fn json_values(source: &str, text: &mut String) {
+    const OF_THE_RECORD: [&str; 4] = ["type", "kind", "role", "state"];
+    let (mut rest, mut field) = (source, String::new());
+    while let Some(begin) = rest.find('"') {
+        let end = string_end(rest, begin);
+        let raw = rest.get(begin..end).unwrap_or_default();
+        rest = rest.get(end..).unwrap_or_default();
+        let Some(said) = json::parse(raw).ok().and_then(|raw| json::text(raw).ok()) else {
+            continue;
+        };
+        // A name that is more than a word may be a text of somebody's, as in the arguments of a tool.
+        let is_word =
+            |name: &str| name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+        let is_text = match rest.starts_with(':') {
+            true => {
+                field.clone_from(&said);
+                !is_word(&said)
+            }
+            false => !OF_THE_RECORD.contains(&field.as_str()),
+        };
+        if is_text {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&said);
+        }
     }
 }
 

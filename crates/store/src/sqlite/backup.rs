@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use tertulia_session::{ChainLink, RecordHash};
 
+use super::SqliteStore;
 use super::connection::{self, Purpose, cannot_open, not_a_store};
 use super::heads::all_heads;
 use super::schema::{self, Found, MANIFEST};
-use super::{SqliteStore, sweep};
+use super::sweep::{self, StepSize};
 use crate::backend::State;
 use crate::model::{ProjectScope, Seq};
 use crate::store::chance;
@@ -60,7 +61,7 @@ fn write_manifest(path: &Path) -> rusqlite::Result<()> {
     connection::run_pragma(&connection, "PRAGMA journal_mode = MEMORY")?;
     connection.execute_batch("PRAGMA secure_delete = ON; BEGIN IMMEDIATE;")?;
     for key in sweep::hidden_keys(&connection)? {
-        while sweep::delete_some(&connection, key)? {}
+        while sweep::delete_some(&connection, key, StepSize::USUAL)? {}
         sweep::forget(&connection, key)?;
     }
     for table in ["backup", "backup_session"] {
@@ -106,12 +107,12 @@ pub(crate) fn open(path: &Path) -> Result<Backup, StoreError> {
     }
     let probe = connection::open_frozen(&path)?;
     match schema::look(&probe, &path)? {
-        Found::Current => open_current(&path, None),
+        Found::Current => open_current(&path, &path, None),
         Found::Earlier(version) => {
             schema::check_version(&probe, &path, version)?;
             drop(probe);
             let (folder, copy) = upgraded(&path)?;
-            open_current(&copy, Some(folder))
+            open_current(&copy, &path, Some(folder))
         }
         Found::Empty => {
             let reason = "is no backup: it is empty, or was cut short; name a file that \
@@ -121,7 +122,12 @@ pub(crate) fn open(path: &Path) -> Result<Backup, StoreError> {
     }
 }
 
-fn open_current(path: &Path, copy: Option<TemporaryFolder>) -> Result<Backup, StoreError> {
+/// Opens a backup of this version. `shown` is its name for people, where `path` is that of a copy.
+fn open_current(
+    path: &Path,
+    shown: &Path,
+    copy: Option<TemporaryFolder>,
+) -> Result<Backup, StoreError> {
     let store = SqliteStore::open_frozen(path)?;
     let manifest = store
         .read(|connection| read_manifest(connection).map_err(|error| cannot_open(path, &error)))?;
@@ -129,11 +135,11 @@ fn open_current(path: &Path, copy: Option<TemporaryFolder>) -> Result<Backup, St
         let reason = "has no manifest, so it may be a store or an old backup, and nothing says whether \
                       it is whole; run `tertulia sessions backup NEW --store sqlite:FILE` with it as \
                       FILE, and restore NEW";
-        return Err(refused(path, reason));
+        return Err(refused(shown, reason));
     };
     if version != VERSION {
         let reason = format!("has a manifest of version {version}; use a later tertulia");
-        return Err(refused(path, &reason));
+        return Err(refused(shown, &reason));
     }
     let sealed = manifest.1;
     let sum: Seq = sealed.iter().map(|one| one.entries).sum();
@@ -141,8 +147,8 @@ fn open_current(path: &Path, copy: Option<TemporaryFolder>) -> Result<Backup, St
         && sum.cast_signed() == entries
         && digest(&sealed).as_bytes().as_slice() == kept;
     if !is_whole {
-        let reason = "its manifest is not the one that was written; use another backup".to_owned();
-        return Err(not_a_store(path, reason));
+        let reason = "its manifest is not the one that was written".to_owned();
+        return Err(not_a_store(shown, reason));
     }
     Ok(Backup { store, manifest: sealed, copy })
 }

@@ -6,8 +6,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::desk::Desk;
+use super::sweep::{self, StepSize};
+use super::words;
 use super::writer::lock;
-use super::{sweep, words};
 use crate::{Outcome, Problem, StoreError};
 
 /// After so long without an append the index is filled.
@@ -73,7 +74,8 @@ impl Drop for Idle {
 }
 
 impl Shared {
-    /// Deletes what killed imports and deletions left, a step at a time; others write in between.
+    /// Deletes what killed imports and deletions left, a step at a time; others write in between. Whoever closes
+    /// the store waits for it: the next process might do no more than this one.
     fn sweep(&self) {
         let keys = {
             let desk = lock(&self.desk);
@@ -82,8 +84,9 @@ impl Shared {
         for key in keys {
             let hide = |desk: &mut Desk| sweep::hide_left(desk.connection(), key);
             let mut is_left = self.step(hide);
-            while is_left && !lock(&self.state).is_over {
-                is_left = self.step(|desk| sweep::delete_some(desk.connection(), key));
+            while is_left {
+                let size = StepSize::USUAL;
+                is_left = self.step(|desk| sweep::delete_some(desk.connection(), key, size));
                 thread::yield_now();
             }
             {

@@ -8,6 +8,7 @@ use tertulia_session::RecordHash;
 
 use super::connection;
 use super::schema::{self, migration_failed};
+use crate::new_file::{is_being_written, is_part};
 use crate::{NewFile, NewFileError, Readers, StoreError};
 
 /// How many copies of one version there may be.
@@ -86,14 +87,19 @@ fn content(connection: &Connection) -> rusqlite::Result<RecordHash> {
     Ok(hash)
 }
 
-/// The copies that migrations left beside a file, whole or not.
+/// The copies that migrations left beside a file, whole or not. One that is being written is not among them.
 pub(super) fn old_copies(path: &Path) -> Vec<PathBuf> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let files = folder.unwrap_or(Path::new(".")).read_dir().into_iter().flatten().flatten();
-    let is_copy = |other: &str| other.strip_prefix(name).is_some_and(is_copy_ending);
+    let is_copy = |other: &str| {
+        // What a killed process left of a copy begins with a dot.
+        let other = other.strip_prefix('.').filter(|_| is_part(other)).unwrap_or(other);
+        other.strip_prefix(name).is_some_and(is_copy_ending)
+    };
     let copies = files.filter(|file| file.file_name().to_str().is_some_and(is_copy));
-    let mut copies: Vec<PathBuf> = copies.map(|file| file.path()).collect();
+    let mut copies: Vec<PathBuf> =
+        copies.map(|file| file.path()).filter(|path| !is_being_written(path)).collect();
     copies.sort();
     copies
 }

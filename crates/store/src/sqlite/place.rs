@@ -71,10 +71,15 @@ fn make_file(path: &Path) -> Result<(), StoreError> {
 fn check_folder(folder: &Path) -> Result<(), StoreError> {
     for (level, one) in folder.ancestors().enumerate() {
         let about = fs::metadata(one).map_err(|error| failed(one, &error))?;
-        let is_sticky = about.mode() & 0o1000 != 0 && level > 0;
-        if about.mode() & 0o022 != 0 && !is_sticky {
-            let reason =
-                "can be written to by others; run `chmod go-w` on it, or name another folder";
+        let is_sticky = about.mode() & 0o1000 != 0;
+        if about.mode() & 0o022 != 0 && !(is_sticky && level > 0) {
+            // A folder with the sticky bit, as /tmp, is meant to be shared.
+            let reason = match is_sticky {
+                true => "can be written to by others; choose another folder",
+                false => {
+                    "can be written to by others; run `chmod go-w` on it, or name another folder"
+                }
+            };
             return Err(bad(one, reason));
         }
         // Whoever owns a folder can put another one in the place of what is in it.

@@ -1,9 +1,20 @@
-//! The stores that this process has open, by their number. Called by whoever opens one.
+//! What a file is opened as, and how many stores this process has open. Called by whoever opens one.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use super::schema;
+
+/// What a file is opened as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A store like any other.
+    Store,
+    /// A backup that is being made.
+    Part,
+    /// A backup that is read. Nothing is created beside it.
+    Frozen,
+}
 
 /// Counts the stores that this process has open.
 static OPEN: Mutex<usize> = Mutex::new(0);

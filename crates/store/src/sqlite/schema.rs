@@ -13,7 +13,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::connection::{
     self, BUSY_SECONDS, cannot_open, is_busy, not_a_store, problem, run_pragma,
 };
-use super::migration_copy;
+use super::{migration_copy, write};
 use crate::StoreError;
 
 /// `Tert` in ASCII: tells our files from others.
@@ -210,6 +210,9 @@ pub(super) fn migrate(
     let done = usize::try_from(version).unwrap_or(usize::MAX);
     for step in STEPS.iter().take(until).skip(done) {
         transaction.execute_batch(step).map_err(failed)?;
+    }
+    if (1..until).contains(&done) {
+        write::expand_over_compressed(&transaction).map_err(failed)?;
     }
     if done < until {
         let version = i64::try_from(until).unwrap_or(i64::MAX);

@@ -12,9 +12,19 @@ use crate::backend::State;
 use crate::hold;
 use crate::import::{LeftBehind, is_silent, number_of};
 
-/// How many entries are deleted in one transaction, and about how many bytes.
-const DELETE_ROWS: usize = 1000;
-const DELETE_BYTES: i64 = 4 << 20;
+/// How much is deleted in one transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StepSize {
+    rows: usize,
+    /// About how many bytes of entries.
+    bytes: i64,
+}
+
+impl StepSize {
+    pub(super) const USUAL: Self = Self { rows: 1000, bytes: 4 << 20 };
+    /// What fits into the reserve on a full disk, with the pages of the search index that it changes.
+    pub(super) const SMALL: Self = Self { rows: 16, bytes: 32 << 10 };
+}
 
 type Result<T> = rusqlite::Result<T>;
 
@@ -68,16 +78,16 @@ pub(super) fn hide_left(connection: &Connection, key: i64) -> Result<bool> {
 }
 
 /// Deletes some entries of a hidden session. Says whether some are left.
-pub(super) fn delete_some(connection: &Connection, key: i64) -> Result<bool> {
+pub(super) fn delete_some(connection: &Connection, key: i64, size: StepSize) -> Result<bool> {
     let sql = "SELECT indexed FROM session WHERE key = ?1";
     let indexed = connection.query_row(sql, [key], |row| row.get::<_, i64>(0)).optional()?;
     let Some(indexed) = indexed.map(i64::unsigned_abs) else { return Ok(false) };
     // Entries whose words are in no index need not be read.
     let is_indexed = first_seq(connection, key)?.is_some_and(|first| first <= indexed);
     let last = if is_indexed {
-        unindex_some(connection, key, indexed)?
+        unindex_some(connection, key, indexed, size)?
     } else {
-        last_of_step(connection, key)?
+        last_of_step(connection, key, size)?
     };
     if let Some(last) = last {
         let sql = "DELETE FROM entry WHERE place > ?1 AND place <= ?2";
@@ -94,8 +104,13 @@ fn first_seq(connection: &Connection, key: i64) -> Result<Option<u64>> {
 }
 
 /// Takes the words of some entries out of the index; gives the place of the last of them.
-fn unindex_some(connection: &Connection, key: i64, indexed: u64) -> Result<Option<i64>> {
-    let page = read::rows(connection, key, 0, DELETE_ROWS);
+fn unindex_some(
+    connection: &Connection,
+    key: i64,
+    indexed: u64,
+    size: StepSize,
+) -> Result<Option<i64>> {
+    let page = read::rows(connection, key, 0, size.rows);
     let last = page.rows.last().map(|row| place(key, row.seq));
     for row in page.rows {
         let (place, seq) = (place(key, row.seq), row.seq);
@@ -104,21 +119,21 @@ fn unindex_some(connection: &Connection, key: i64, indexed: u64) -> Result<Optio
         }
     }
     match last {
-        None => last_of_step(connection, key),
+        None => last_of_step(connection, key, size),
         last => Ok(last),
     }
 }
 
 /// The place of the last entry that one step deletes.
-fn last_of_step(connection: &Connection, key: i64) -> Result<Option<i64>> {
+fn last_of_step(connection: &Connection, key: i64, size: StepSize) -> Result<Option<i64>> {
     let sql = "SELECT place, length(record) FROM entry WHERE place > ?1 AND place <= ?2 \
                ORDER BY place LIMIT ?3";
     let mut statement = connection.prepare_cached(sql)?;
     let (low, high) = bounds(key);
-    let mut rows = statement.query(params![low, high, read::signed(DELETE_ROWS)])?;
+    let mut rows = statement.query(params![low, high, read::signed(size.rows)])?;
     let (mut last, mut bytes) = (None, 0_i64);
     while let Some(row) = rows.next()? {
-        if bytes > DELETE_BYTES {
+        if bytes > size.bytes {
             break;
         }
         last = Some(row.get(0)?);
@@ -133,8 +148,11 @@ fn bounds(key: i64) -> (i64, i64) {
 
 /// The keys of all sessions that nobody sees.
 pub(super) fn hidden_keys(connection: &Connection) -> Result<Vec<i64>> {
-    let mut statement = connection.prepare_cached("SELECT key FROM session WHERE state <> ?1")?;
-    statement.query_map([state_code(State::Open)], |row| row.get(0))?.collect()
+    // A state that is neither, by a changed bit, counts as open everywhere.
+    let sql = "SELECT key FROM session WHERE state IN (?1, ?2)";
+    let mut statement = connection.prepare_cached(sql)?;
+    let hidden = [State::Importing, State::Deleting].map(state_code);
+    statement.query_map(hidden, |row| row.get(0))?.collect()
 }
 
 /// The keys of what killed imports and deletions left.

@@ -10,7 +10,7 @@ use super::words;
 use crate::backend::State;
 use crate::model::TokenCount;
 use crate::plan::{Batch, Placed, Plan, what_is_left};
-use crate::row::{Prepared, Record, Row};
+use crate::row::{Encoding, Prepared, Record, Row, over_compressed};
 use crate::store::now_millis;
 
 /// Inserts what a plan adds to a session, and says in the file what changed with it.
@@ -132,6 +132,23 @@ pub(super) fn set_counts(
         if let Some(known) = read::known(connection, key, entry)? {
             let tokens = count.tokens.min(u64::from(u32::MAX)).cast_signed();
             statement.execute(params![place(key, known.seq), &*count.tokenizer, tokens])?;
+        }
+    }
+    Ok(())
+}
+
+/// Stores records that earlier versions compressed more than may be expanded now as they are.
+pub(super) fn expand_over_compressed(connection: &Connection) -> rusqlite::Result<()> {
+    let sql = "SELECT place, bytes FROM entry WHERE encoding = ?1 AND bytes > 16 * length(record)";
+    let mut statement = connection.prepare(sql)?;
+    let rows =
+        statement.query_map([Encoding::Zstd.code()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    for (place, bytes) in rows.collect::<rusqlite::Result<Vec<(i64, i64)>>>()? {
+        let sql = "SELECT record FROM entry WHERE place = ?1";
+        let body: Vec<u8> = connection.query_row(sql, [place], |row| row.get(0))?;
+        if let Some(record) = over_compressed(bytes.unsigned_abs(), &body) {
+            let sql = "UPDATE entry SET encoding = ?2, record = ?3 WHERE place = ?1";
+            connection.execute(sql, params![place, Encoding::Plain.code(), record])?;
         }
     }
     Ok(())

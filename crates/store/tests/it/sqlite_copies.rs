@@ -59,10 +59,45 @@ fn a_backup_cut_short_is_refused_by_restore() {
         put(&file, &whole[..kept]);
         refusal(&file);
     }
+    for cut in [100, 4096] {
+        put(&file, &whole[..whole.len() - cut]);
+        let error = refusal(&file);
+        let damaged = format!("cannot read: {} is damaged or incomplete (", file.display());
+        assert!(error.starts_with(&damaged), "{error}");
+        assert!(error.ends_with("); use another backup"), "{error}");
+    }
     put(&file, b"");
     assert!(refusal(&file).contains("is no backup: it is empty, or was cut short"));
     put(&file, &whole);
     assert_eq!(SessionStore::memory().restore(&file).unwrap(), 2);
+}
+
+#[test]
+fn an_entry_that_is_damaged_in_a_backup_is_told_of_the_backup() {
+    let (_folder, store, file) = backed_up();
+    filled(&store, "c", vec![link(1, "a needle in the file")]);
+    let file = file.with_file_name("second.db");
+    store.backup(&file).unwrap();
+    let mut bytes = fs::read(&file).unwrap();
+    let at = bytes.windows(8).position(|window| window == b"a needle").unwrap();
+    bytes[at] ^= 1;
+    put(&file, &bytes);
+    let error = refusal(&file);
+    let damaged = format!("{} is damaged or incomplete (entry 1 of session c: ", file.display());
+    assert!(error.contains(&damaged) && error.ends_with("; use another backup"), "{error}");
+    assert!(!error.contains("restore a backup"), "{error}");
+}
+
+#[test]
+fn a_backup_that_cannot_be_written_is_told_once_with_its_name() {
+    let (folder, store, _) = backed_up();
+    let file = folder.path().join("no/such.db");
+    let error = store.backup(&file).unwrap_err().to_string();
+    assert_eq!(error.matches("cannot write").count(), 1, "{error}");
+    assert!(
+        error.starts_with(&format!("cannot write {}: No such file", file.display())),
+        "{error}"
+    );
 }
 
 #[test]

@@ -60,11 +60,12 @@ fn a_file_that_others_can_read_is_refused_with_the_cure() {
 fn a_folder_that_others_can_write_to_is_refused() {
     let (folder, file) = folder();
     fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
-    assert!(refusal(&file).contains("can be written to by others"));
+    assert!(refusal(&file).contains("can be written to by others; run `chmod go-w` on it"));
     assert!(!file.exists());
     // As /tmp: nobody can take away what is another's, but put a journal there before it is made.
     fs::set_permissions(folder.path(), Permissions::from_mode(0o1777)).unwrap();
-    assert!(refusal(&file).contains("can be written to by others"));
+    // It is shared on purpose, so its mode is not to be changed.
+    assert!(refusal(&file).ends_with("can be written to by others; choose another folder"));
     // In a folder above ours that is enough.
     open(&folder.path().join("own/sessions.db")).unwrap();
     fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();

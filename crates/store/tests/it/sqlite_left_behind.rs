@@ -58,6 +58,18 @@ fn any_writer_deletes_what_a_killed_import_left() {
 }
 
 #[test]
+fn a_process_that_writes_once_and_ends_deletes_all_that_was_left() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("sessions.db");
+    filled(&open(&file), "talk", chain(2));
+    abandon(&file, 8000);
+    let store = open(&file);
+    store.append(&id("talk"), Append::of([link(3, "three")])).unwrap();
+    drop(store);
+    assert_eq!(open(&file).left_behind().unwrap(), LeftBehind::default());
+}
+
+#[test]
 fn an_import_deletes_what_another_left_before_it_begins() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("sessions.db");
@@ -128,7 +140,7 @@ fn an_interrupted_deletion_is_finished_by_the_same_call() {
     filled(&open(&file), "talk", vec![link(1, "zebra4711"), link(2, "more")]);
     // As a process leaves it that was killed after its first step.
     let connection = rusqlite::Connection::open(&file).unwrap();
-    connection.execute("UPDATE session SET state = 2, id = key || ':deleted:' || id", []).unwrap();
+    connection.execute("UPDATE session SET state = 90, id = key || ':deleted:' || id", []).unwrap();
     drop(connection);
     let store = open(&file);
     assert!(!store.has(&id("talk")).unwrap() && store.is_half_deleted(&id("talk")).unwrap());

@@ -15,7 +15,7 @@ use super::record::What;
 use super::sent::SentAgain;
 use super::turn::{FromAgent, Running, Start};
 use super::{Driver, model, prompt};
-use crate::file::LibrarianScope;
+use crate::file::{LibrarianScope, SettingsGuard};
 use crate::house;
 use crate::team::{Answers, TeamMember};
 
@@ -114,8 +114,14 @@ impl Driver {
         let takes_prompt = matches!(answers, Some(Answers::Agent(_))) && start.body.is_none();
         let (status, budget) = (start.prompt.status, start.budget);
         let is_lost = takes_prompt && start.is_lost();
+        let objection = match &answers {
+            Some(Answers::Agent(spec)) if spec.kind.is_program() => {
+                self.team.settings.as_ref().and_then(SettingsGuard::objection)
+            }
+            _ => None,
+        };
         let mut running = match &answers {
-            Some(Answers::Agent(spec)) if !is_lost => {
+            Some(Answers::Agent(spec)) if !is_lost && objection.is_none() => {
                 Running::start((**spec).clone(), start, self.inbox.sender())
             }
             _ => Running::without_agent(&start, CancelToken::new()),
@@ -124,6 +130,9 @@ impl Driver {
             let answer = match answers {
                 Some(Answers::Scribe) => Ok(self.minutes_so_far(&running.answers)),
                 Some(Answers::Librarian) => self.past_sessions(&running.member, &running.answers),
+                Some(Answers::Agent(_)) if objection.is_some() => {
+                    Err(objection.unwrap_or_default())
+                }
                 Some(Answers::Agent(_)) if is_lost => Err(format!(
                     "nothing of the message fits into {budget} bytes; raise budget_bytes"
                 )),
@@ -186,7 +195,12 @@ impl Driver {
             said.retain(|one| one.entry != asks);
         }
         let is_agent = |one: &TeamMember| matches!(one.answers, Answers::Agent(_));
-        house::write_minutes(&said, is_alone, self.team.members.iter().any(is_agent))
+        let colleagues = match self.team.members.iter().any(is_agent) {
+            true => house::Colleagues::Agents,
+            false if self.team.is_built_in => house::Colleagues::NoFile,
+            false => house::Colleagues::NoAgents,
+        };
+        house::write_minutes(&said, is_alone, colleagues)
     }
 
     /// The turn ends before anything else happens.

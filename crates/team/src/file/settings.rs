@@ -15,7 +15,7 @@ use super::changes::{self, HideKey};
 use super::read::ContentHash;
 
 /// The folders that agents look for in the folder they work in and in those above it.
-const FOLDERS: [&str; 11] = [
+const FOLDERS: [&str; 12] = [
     ".agents",
     ".amp",
     ".claude",
@@ -23,6 +23,7 @@ const FOLDERS: [&str; 11] = [
     ".copilot",
     ".cursor",
     ".gemini",
+    ".github/hooks",
     ".goose",
     ".opencode",
     ".pi",
@@ -30,8 +31,18 @@ const FOLDERS: [&str; 11] = [
 ];
 
 /// The files that they look for. A folder of such a name is none of them.
-const FILES: [&str; 6] =
-    [".crush.json", ".env", ".mcp.json", "crush.json", "opencode.json", "opencode.jsonc"];
+const FILES: [&str; 10] = [
+    ".crush.json",
+    ".env",
+    ".env.development",
+    ".env.local",
+    ".env.production",
+    ".mcp.json",
+    "bunfig.toml",
+    "crush.json",
+    "opencode.json",
+    "opencode.jsonc",
+];
 
 /// Whole checkouts of the project that Claude Code makes; an agent that works above them does not read them.
 const CHECKOUTS: &str = ".claude/worktrees";
@@ -59,12 +70,41 @@ pub struct Settings {
     files: BTreeMap<PathBuf, Vec<u8>>,
 }
 
+/// The settings as they were when a team was opened. An agent may change them, so they are compared before each
+/// program is started.
+#[derive(Clone, Debug)]
+pub struct SettingsGuard {
+    places: Vec<WorkPlace>,
+    home: Option<PathBuf>,
+    hash: ContentHash,
+}
+
+impl SettingsGuard {
+    /// Remembers the settings of these folders as they are now.
+    pub fn new(places: Vec<WorkPlace>, home: Option<PathBuf>, settings: &Settings) -> Self {
+        Self { places, home, hash: settings.hash() }
+    }
+
+    /// Why no program may be started now: the settings are not the same any more.
+    pub fn objection(&self) -> Option<String> {
+        match Settings::read(&self.places, self.home.as_deref()) {
+            Ok(settings) if settings.hash() == self.hash => None,
+            Ok(_) => Some(
+                "the project's settings for agents have changed since you trusted them; start the command \
+                 again to look at the changes"
+                    .to_owned(),
+            ),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+}
+
 /// Settings that cannot be trusted, whatever they say.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// What it leads to can change unseen, and may have been trusted for another project.
     #[error(
-        "{} is a link that leads out of the settings that agents obey here; replace it by what it leads to",
+        "{} links to a file outside of this project's agent settings; replace it by what it leads to",
         path.display()
     )]
     Link {
@@ -208,8 +248,11 @@ impl<'r> Reading<'r> {
     /// A link to another setting is known by where it leads; that is read where it is found.
     fn link(&mut self, path: &Path) -> Result<(), SettingsError> {
         let target = path.canonicalize().ok();
+        // What is not read here must not be led to either.
+        let is_skipped = |target: &PathBuf| target.ancestors().any(|one| one.ends_with(CHECKOUTS));
         let is_inside = |target: &PathBuf| {
             self.roots.iter().any(|root| *root != path && target.starts_with(root))
+                && !is_skipped(target)
         };
         let target = target.filter(is_inside);
         let target = target.ok_or_else(|| SettingsError::Link { path: path.to_owned() })?;

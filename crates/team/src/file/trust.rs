@@ -136,6 +136,20 @@ impl Trust {
         is_known.then_some(Trusted { reasons: texts("reasons")?, lines: texts("lines")? })
     }
 
+    /// Removes what was seen of files where it holds a text; says of how many. Nothing is trusted less for that: the
+    /// next question shows such a file whole.
+    pub fn forget_seen(folder: &Path, text: &str) -> usize {
+        let escaped = serde_json::Value::from(text).to_string();
+        let escaped = escaped.trim_matches('"');
+        let files = folder.join(SEEN_FOLDER).read_dir().into_iter().flatten().flatten();
+        let holds = |path: &PathBuf| {
+            let bytes = bytes_of(path, SEEN_BYTES_MAX).unwrap_or_default();
+            !escaped.is_empty() && String::from_utf8_lossy(&bytes).contains(escaped)
+        };
+        let removed = files.map(|file| file.path()).filter(holds);
+        removed.filter(|path| std::fs::remove_file(path).is_ok()).count()
+    }
+
     /// The key of this machine by which hidden values are told apart; made where there is none. One that cannot
     /// be kept is new every time, and then all hidden values seem to have changed.
     pub fn hide_key(&self) -> HideKey {

@@ -81,8 +81,16 @@ impl Place<'_> {
         if !query.has_words() {
             return Ok(Vec::new());
         }
-        let hits = self.store.search(&query)?.hits.into_iter();
-        Ok(each_once(hits.filter(|hit| hit.session != *self.here)))
+        let mut hits = self.store.search(&query)?.hits;
+        hits.retain(|hit| hit.session != *self.here && !self.is_made_from_others(hit));
+        Ok(each_once(hits.into_iter()))
+    }
+
+    /// Whether a hit is an answer that was made from other entries, as a librarian's is: those may be of another
+    /// project, and what is of this one is found itself.
+    fn is_made_from_others(&self, hit: &Hit) -> bool {
+        let stored = self.store.entry(&hit.session, &hit.entry_id);
+        stored.is_ok_and(|stored| tertulia_store::has_sources(&stored.entry))
     }
 }
 

@@ -26,13 +26,37 @@ const TOKEN_BYTES: u64 = 4;
 const NOTHING: &str = "Nothing was decided yet.";
 const WHAT_FOR: &str = "I summarise this session; ask me again when more was said.";
 /// The same for a team without agents.
-const NO_AGENTS: &str = "There is no agent in this team who could answer. `tertulia init` creates a team file \
+const NO_AGENTS: &str = "There is no agent in this team who could answer. Add one to the team file; `tertulia \
+    doctor` shows which are installed on this machine.";
+/// The same where there is no team file.
+const NO_FILE: &str = "There is no agent in this team who could answer. `tertulia init` creates a team file \
     with the agents installed on this machine; `tertulia doctor` shows which are installed.";
+
+/// Who else could answer, for what is suggested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Colleagues {
+    /// Agents.
+    Agents,
+    /// Nobody, and the team has a file.
+    NoAgents,
+    /// Nobody, and there is no team file.
+    NoFile,
+}
+
+impl Colleagues {
+    fn hint(self) -> &'static str {
+        match self {
+            Self::Agents => WHAT_FOR,
+            Self::NoAgents => NO_AGENTS,
+            Self::NoFile => NO_FILE,
+        }
+    }
+}
 
 /// What is said of a session in which nothing was decided. `asked`: the requests, if there are others than
 /// the one that asks for a summary.
-fn nothing_decided(asked: Option<&str>, has_agents: bool) -> String {
-    let hint = if has_agents { WHAT_FOR } else { NO_AGENTS };
+fn nothing_decided(asked: Option<&str>, colleagues: Colleagues) -> String {
+    let hint = colleagues.hint();
     match asked {
         Some(asked) => format!("{NOTHING}\n\n{}\n\n{hint}", asked.trim_end()),
         None => format!("{NOTHING} {hint}"),
@@ -41,7 +65,11 @@ fn nothing_decided(asked: Option<&str>, has_agents: bool) -> String {
 
 /// Summarises these messages, oldest first, the one that asks for it aside. `is_alone`: that one is all
 /// there is.
-pub(crate) fn write_minutes(said: &[Covered<'_>], is_alone: bool, has_agents: bool) -> Answer {
+pub(crate) fn write_minutes(
+    said: &[Covered<'_>],
+    is_alone: bool,
+    colleagues: Colleagues,
+) -> Answer {
     // Markers are for the router, and minutes that hold one would route.
     let clean: Vec<Cow<'_, Message>> =
         said.iter().map(|one| without_markers(one.message)).collect();
@@ -52,7 +80,7 @@ pub(crate) fn write_minutes(said: &[Covered<'_>], is_alone: bool, has_agents: bo
         .collect();
     let has_points = has_points(&covered);
     if is_alone && !has_points {
-        return Answer::plain(nothing_decided(None, has_agents));
+        return Answer::plain(nothing_decided(None, colleagues));
     }
     let tokenizer = Tokenizer::Claude;
     let task = SummaryTask {
@@ -63,7 +91,7 @@ pub(crate) fn write_minutes(said: &[Covered<'_>], is_alone: bool, has_agents: bo
     };
     let minutes = without_names(&extract(&task));
     if minutes.trim().is_empty() {
-        return Answer::plain(nothing_decided(None, has_agents));
+        return Answer::plain(nothing_decided(None, colleagues));
     }
     // A line names the entry that it is from. One that does not may be from any of them.
     let is_cited =
@@ -74,7 +102,7 @@ pub(crate) fn write_minutes(said: &[Covered<'_>], is_alone: bool, has_agents: bo
     let sources = said.iter().filter(is_source).map(|one| (None, one.entry.clone())).collect();
     let text = match has_points {
         true => super::quiet(&minutes),
-        false => nothing_decided(Some(&super::quiet(&minutes)), has_agents),
+        false => nothing_decided(Some(&super::quiet(&minutes)), colleagues),
     };
     Answer { text, sources }
 }

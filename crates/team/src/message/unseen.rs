@@ -1,11 +1,9 @@
-//! Characters that nobody sees and that can carry any words past a reader: tags, and rows of variation
-//! selectors. Prompts leave them out; the log keeps them. The flag of a region and the variant of one character
-//! stay. Called by [`super::kept_ranges`].
+//! Characters that nobody sees and that can carry any words past a reader: tags, and variation selectors that
+//! follow no visible character. Prompts leave them out; the log keeps them. The flag of a region and the variant
+//! of one character stay. Called by [`super::kept_ranges`].
 
 use std::ops::Range;
 
-/// The first byte of all of these characters.
-const LEAD: u8 = 0xf3;
 /// What the flag of a region begins with.
 const FLAG: char = '\u{1f3f4}';
 /// The tags of a flag, with the one that ends it.
@@ -14,7 +12,7 @@ const END_OF_TAGS: char = '\u{e007f}';
 
 /// The same ranges of a text without what nobody sees.
 pub(super) fn without_unseen(text: &str, kept: Vec<Range<usize>>) -> Vec<Range<usize>> {
-    if !text.as_bytes().contains(&LEAD) {
+    if !text.contains(|c| is_tag(c) || is_selector(c)) {
         return kept;
     }
     let unseen = unseen(text);
@@ -48,7 +46,7 @@ fn unseen(text: &str) -> Vec<Range<usize>> {
                 0
             }
             _ if is_tag(c) => c.len_utf8(),
-            _ if is_selector(c) && before.is_none_or(is_selector) => c.len_utf8(),
+            _ if is_selector(c) && before.is_none_or(has_no_look) => c.len_utf8(),
             _ => 0,
         };
         match found.last_mut().filter(|last| last.end == at) {
@@ -56,7 +54,9 @@ fn unseen(text: &str) -> Vec<Range<usize>> {
             None if length > 0 => found.push(at..at + length),
             None => {}
         }
-        before = Some(c);
+        if length == 0 {
+            before = Some(c);
+        }
     }
     found
 }
@@ -72,7 +72,15 @@ fn is_tag(c: char) -> bool {
 }
 
 fn is_selector(c: char) -> bool {
-    matches!(c, '\u{e0100}'..='\u{e01ef}')
+    matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// Whether a character has no look that a selector could choose.
+fn has_no_look(c: char) -> bool {
+    let is_format = matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    is_selector(c) || is_format || c.is_whitespace() || c.is_control()
 }
 
 #[cfg(test)]
@@ -110,6 +118,13 @@ mod tests {
         check("葛\u{e0100}城", "葛\u{e0100}城");
         check("a\u{e0148}\u{e0149}\u{e014a}b", "a\u{e0148}b");
         check("\u{e0148}b", "b");
+        check("a\u{fe00}\u{fe01}\u{fe02}b", "a\u{fe00}b");
+        check("a\u{e0041}\u{e0148}\u{e0042}\u{e0149}b", "a\u{e0148}b");
+        check("a\u{e0148}\u{200b}\u{e0149}\u{200b}\u{e014a}b", "a\u{e0148}\u{200b}\u{200b}b");
+        check(
+            "☀\u{fe0f} 1\u{fe0f}\u{20e3} 👁\u{fe0f}\u{200d}🗨\u{fe0f}",
+            "☀\u{fe0f} 1\u{fe0f}\u{20e3} 👁\u{fe0f}\u{200d}🗨\u{fe0f}",
+        );
     }
 
     #[test]

@@ -30,7 +30,7 @@ fn cancelling_stops_the_turn_and_nothing_else_starts_until_a_word() {
     assert_eq!(desk.cancel_running(), ["max cancelled", "stop max"]);
     assert!(matches!(desk.machine.status(), Status::Stopping { .. }));
     let effects = desk.cut_off("half an answer [NEXT: leo]");
-    assert!(effects[0].contains("came after turn") && effects[0].ends_with("are ignored"));
+    assert!(effects[0].contains("came after turn") && effects[0].ends_with("is asked"));
     assert!(effects[1].ends_with("was cancelled. Continue with the queued turn?"), "{effects:?}");
     assert_eq!(desk.waiting(), ["eva P2"]);
     assert_eq!(desk.step(Event::Continue), ["go on", "eva started", "start eva P2"]);
@@ -87,10 +87,7 @@ fn an_answer_to_no_running_turn_routes_nothing() {
     let (turn, entry) = ("nonsense".into(), desk.store("eva", SpeakerType::Ai, "[NEXT: leo]"));
     let text = "[NEXT: leo]".to_owned();
     let effects = desk.step(Event::AgentSaid { turn, entry, text, interrupted: false });
-    assert_eq!(
-        effects,
-        ["note: m2 came after turn nonsense had ended, so its hand-overs are ignored"]
-    );
+    assert_eq!(effects, ["note: m2 came after turn nonsense; nobody it addressed is asked"]);
     let turn = desk.running.clone().unwrap().0;
     desk.answer("done");
     let text = "[NEXT: leo]".to_owned();

@@ -125,7 +125,7 @@ fn the_hash_of_a_prompt_confirms_no_guess_of_what_was_redacted() {
 
 #[test]
 fn the_scribe_says_that_nothing_was_decided_and_what_to_do_next() {
-    let (_, mut driver) = begin(team(vec![TeamMember::scribe("scribe")]));
+    let (_, mut driver) = begin(team(vec![TeamMember::scribe("scribe")]).without_file());
     let mut heard = Heard::default();
     for request in ["hello", "@scribe what did we decide?"] {
         driver.say(None, request, &mut heard).unwrap();
@@ -145,6 +145,18 @@ fn the_scribe_says_that_nothing_was_decided_and_what_to_do_next() {
     let said = texts(driver.entries());
     let last = said.last().unwrap();
     assert!(last.contains("## Decisions") && !last.contains("Nothing was"), "{last}");
+}
+
+#[test]
+fn the_scribe_suggests_no_new_team_file_where_there_is_one() {
+    let (_, mut driver) = begin(team(vec![TeamMember::scribe("scribe")]));
+    let mut heard = Heard::default();
+    driver.say(None, "hello", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let said = texts(driver.entries());
+    let answer = said.last().unwrap();
+    assert!(!answer.contains("tertulia init"), "{answer}");
+    assert!(answer.contains("Add one to the team file; `tertulia doctor`"), "{answer}");
 }
 
 #[test]

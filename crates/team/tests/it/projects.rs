@@ -107,3 +107,22 @@ fn the_librarian_quotes_each_passage_once() {
     let said = texts(driver.entries());
     assert_eq!(said[1].matches("48213").count(), 1, "{said:?}");
 }
+
+#[test]
+fn what_a_librarian_quoted_from_another_project_is_not_quoted_again() {
+    let store = SessionStore::memory();
+    let mut heard = Heard::default();
+    let mut ask = |project: &str, scope: LibrarianScope, text: &str| {
+        let team = librarians(project, scope, &["Noted."]);
+        let mut driver = Driver::begin(&store, None, team, false).unwrap();
+        driver.say(None, text, &mut heard).unwrap();
+        driver.run(&mut heard).unwrap();
+        texts(driver.entries())
+    };
+    ask("/projects/a", LibrarianScope::Project, "The gateway listens on 48213. @max");
+    let question = "Where does the gateway listen? @librarian";
+    let said = ask("/projects/b", LibrarianScope::All, question);
+    assert!(said[1].contains("48213"), "{said:?}");
+    let said = ask("/projects/b", LibrarianScope::Project, question);
+    assert!(!said[1].contains("48213"), "{said:?}");
+}

@@ -4,19 +4,21 @@ use std::path::Path;
 
 use tertulia_store::{LeftBehind, StoreUrl};
 use tertulia_team::Team;
-use tertulia_team::file::{Opened, Origin};
+use tertulia_team::file::{HideKey, Opened, Origin, Trust, TrustReason, Trusted};
 
 use super::agents::Known;
 use super::{Finding, Health, members};
 use crate::args::{StoreArg, TeamFileArg};
 use crate::error::CliError;
-use crate::store_place::StorePlace;
+use crate::store_place::{self, StorePlace};
 use crate::team_place::{self, Standing};
 use crate::terminal::{counted, grouped};
 use crate::trust_question;
 
 /// Less free space than this is a warning.
 const SPACE_MIN: u64 = 100 * 1024 * 1024;
+/// With less than this a new session may not be stored: it needs room for its journal and for the reserve.
+const SPACE_NEEDED: u64 = 4 * 1024 * 1024;
 
 /// The team file and its members; these flags lead to the same team and store.
 pub(super) fn team(arg: &TeamFileArg, flags: &str, known: &mut Known) -> Vec<Finding> {
@@ -57,14 +59,30 @@ fn standing(origin: Origin, opened: &Opened, flags: &str) -> Finding {
         Ok(Standing::Harmless) => Finding::new("team file", Health::Ok, place),
         Ok(Standing::Trusted) => Finding::new("team file", Health::Ok, format!("{place}, trusted")),
         Ok(Standing::Untrusted(reasons)) => {
-            let mut text = format!("{place} is not trusted yet:");
-            for reason in reasons {
-                text.push_str(&format!("\n  {reason}"));
-            }
+            let text = untrusted(&place, opened, &reasons);
             Finding::new("team file", Health::Error, text).advised(review(flags))
         }
         Err(error) => Finding::new("team file", Health::Error, format!("{place}: {error}")),
     }
+}
+
+/// What a run says of a file that is not trusted with its content; of one that nobody trusted, with its place.
+fn untrusted(place: &str, opened: &Opened, reasons: &[TrustReason]) -> String {
+    if let Some((key, before)) = seen(&opened.path) {
+        let lines = opened.lines(&key);
+        let text = trust_question::of_file(&opened.path, reasons, &lines, Some(&before));
+        return text.trim_end().to_owned();
+    }
+    let lines = reasons.iter().map(|reason| format!("\n  {reason}"));
+    lines.fold(format!("{place} is not trusted yet:"), |text, line| text + &line)
+}
+
+/// What was trusted at this path before, with the key that tells hidden values apart. The key is created only
+/// where something was trusted.
+fn seen(path: &Path) -> Option<(HideKey, Trusted)> {
+    let list = store_place::in_home(Trust::open).ok()?;
+    let before = list.seen(path)?;
+    Some((list.hide_key(), before))
 }
 
 /// The settings of the project that stop a run, if there are any.
@@ -73,7 +91,10 @@ fn settings(origin: Origin, opened: &Opened, flags: &str) -> Option<Finding> {
     match team_place::untrusted_settings(origin, opened) {
         Ok(None) => None,
         Ok(Some(untrusted)) => {
-            let text = trust_question::all_settings(&untrusted);
+            let text = match seen(&untrusted.folder) {
+                Some((key, before)) => trust_question::of_settings(&untrusted, &key, Some(&before)),
+                None => trust_question::all_settings(&untrusted),
+            };
             Some(Finding::new(ABOUT, Health::Error, text.trim_end()).advised(review(flags)))
         }
         Err(error) => Some(Finding::new(ABOUT, Health::Error, error.to_string())),
@@ -96,7 +117,11 @@ fn look_at(arg: &StoreArg) -> Result<Finding, CliError> {
     let place = StorePlace::read(arg)?;
     let opened = place.open_existing()?;
     let url = place.into_url();
-    if let Some(store) = &opened {
+    let found = match &url {
+        StoreUrl::Sqlite(path) => file(path, opened.is_some()),
+        _ => Finding::new("store", Health::Ok, format!("{url}, opened")),
+    };
+    if let (Some(store), false) = (&opened, matches!(found.health, Health::Error)) {
         let left = store.left_behind()?;
         if left.sessions > 0 {
             let finding = Finding::new("store", Health::Warning, left_behind(&url, &left));
@@ -105,24 +130,40 @@ fn look_at(arg: &StoreArg) -> Result<Finding, CliError> {
             );
         }
     }
-    let StoreUrl::Sqlite(path) = &url else {
-        return Ok(Finding::new("store", Health::Ok, format!("{url}, opened")));
-    };
-    let state = if opened.is_some() { "opened" } else { "no sessions yet" };
+    Ok(found)
+}
+
+/// Whether the file of a store, which is there or is to be created, can be written to.
+fn file(path: &Path, is_there: bool) -> Finding {
+    let state = if is_there { "opened" } else { "no sessions yet" };
     let near = path.ancestors().find(|folder| folder.exists()).unwrap_or(path);
     let text = format!("{}, {state}", path.display());
     if rustix::fs::access(near, rustix::fs::Access::WRITE_OK).is_err() {
         let finding = Finding::new("store", Health::Error, format!("{text}, not writable"));
-        return Ok(finding.advised(format!("check the permissions of {}", near.display())));
+        return finding.advised(format!("check the permissions of {}", near.display()));
     }
     let Some(free) = free_space(near) else {
-        return Ok(Finding::new("store", Health::Ok, format!("{text}, writable")));
+        return Finding::new("store", Health::Ok, format!("{text}, writable"));
     };
     let text = format!("{text}, writable, {} MiB free", grouped(free / 1024 / 1024));
-    let finding = Finding::new("store", Health::Ok, text);
-    match free < SPACE_MIN {
-        true => Ok(Finding { health: Health::Warning, ..finding }.advised("free some disk space")),
-        false => Ok(finding),
+    let health = health_of(free);
+    let finding = Finding::new("store", health, text);
+    match health {
+        Health::Error => finding.advised(
+            "there is too little space to store a session; free some disk space, or name a store on another \
+             disk with --store",
+        ),
+        Health::Warning => finding.advised("free some disk space"),
+        _ => finding,
+    }
+}
+
+/// What so much free space means.
+fn health_of(free: u64) -> Health {
+    match free {
+        ..SPACE_NEEDED => Health::Error,
+        SPACE_NEEDED..SPACE_MIN => Health::Warning,
+        SPACE_MIN.. => Health::Ok,
     }
 }
 
@@ -140,4 +181,18 @@ fn left_behind(url: &StoreUrl, left: &LeftBehind) -> String {
 fn free_space(path: &Path) -> Option<u64> {
     let known = rustix::fs::statvfs(path).ok()?;
     Some(known.f_bavail.saturating_mul(known.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_an_error_and_little_space_a_warning() {
+        for (mebibytes, expected) in
+            [(0, Health::Error), (3, Health::Error), (4, Health::Warning), (100, Health::Ok)]
+        {
+            assert_eq!(health_of(mebibytes * 1024 * 1024), expected, "{mebibytes} MiB");
+        }
+    }
 }

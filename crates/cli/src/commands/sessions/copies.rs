@@ -13,6 +13,12 @@ pub(super) fn backup(
     place: &StorePlace,
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
+    // Elsewhere `-` is standard output; a backup is a database and needs a file.
+    if args.file.as_os_str() == "-" {
+        return Err(CliError::Usage(
+            "a backup cannot be written to standard output; name a new file",
+        ));
+    }
     let sessions = place.need()?.backup(&args.file)?;
     if args.json {
         return write_json(streams, &serde_json::json!({ "sessions": sessions }));

@@ -33,14 +33,14 @@ pub(super) fn run(
     if let Some(taken) = id.as_ref().filter(|id| store.has(id).unwrap_or_default()) {
         return Err(StoreError::SessionExists(taken.clone()).into());
     }
+    let path = name(&args.file);
     let reading = Reading {
-        path: name(&args.file),
+        path: path.clone(),
         lines: Lines::new(&mut *source.reader, args.limits.max_line_bytes),
         bytes_max: args.limits.max_line_bytes,
         progress: Progress::bytes(is_watched, "Importing", source.bytes),
-        import: begin(&store)?,
+        import: begin(&store).map_err(|error| about_file(error, &path))?,
     };
-    let path = name(&args.file);
     let stored = reading.read(form(args.format), id, &store);
     let info = stored.map_err(|error| about_file(error, &path))?;
     drop(source);
@@ -75,7 +75,8 @@ fn form(format: SourceFormat) -> Option<Form> {
     }
 }
 
-/// What is wrong with an entry is wrong with the file; the session that was being made has no name yet.
+/// What is wrong with an entry is wrong with the file; the session that was being made has no name yet, so
+/// where there is no room for it the file is named, too.
 fn about_file(error: CliError, path: &Path) -> CliError {
     match error {
         CliError::Store(StoreError::SessionWriteFailed { problem, .. })
@@ -85,6 +86,7 @@ fn about_file(error: CliError, path: &Path) -> CliError {
                     | Problem::MissingTarget { .. }
                     | Problem::OtherContent(_)
                     | Problem::BadEntry { .. }
+                    | Problem::DiskFull
             ) =>
         {
             CliError::Import { path: path.into(), problem }
@@ -205,4 +207,22 @@ fn read_line(number: u64, text: &str) -> Result<tertulia_session::Entry, LineErr
     };
     let line = usize::try_from(number).unwrap_or(usize::MAX);
     entry.map_err(|cause| LineError { line, cause })
+}
+
+#[cfg(test)]
+mod tests {
+    use tertulia_store::Outcome;
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_of_the_file_and_not_of_a_session_that_nobody_named() {
+        let session = SessionId::parse("importing:65cf0ede:986c").ok();
+        let (outcome, problem) = (Outcome::NotStored, Problem::DiskFull);
+        let error = StoreError::SessionWriteFailed { session, outcome, problem };
+        assert_eq!(
+            about_file(error.into(), Path::new("log.jsonl")).to_string(),
+            "log.jsonl: the disk is full; make room and try again; nothing was imported"
+        );
+    }
 }

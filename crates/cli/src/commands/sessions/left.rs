@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
-use tertulia_session::{EntryKind, SpeakerType};
+use tertulia_session::{EntryKind, Message, SpeakerType};
 use tertulia_store::{Range, Remains, SessionId, SessionStore};
+use tertulia_team::file::Trust;
 
 use super::{counted, tell};
 use crate::Streams;
@@ -25,6 +26,8 @@ pub(super) struct Left {
     kept_copies: Vec<PathBuf>,
     history_lines: usize,
     history_failed: Option<String>,
+    /// How many records of what a person saw when they trusted a file.
+    seen_removed: usize,
 }
 
 impl Left {
@@ -43,9 +46,20 @@ impl Left {
 
     /// Removes the lines of the chat history that hold one of these texts.
     pub(super) fn forget_lines(&mut self, texts: &[String]) {
-        let is_long = |text: &&String| text.chars().count() >= HISTORY_CHARACTERS_MIN;
-        let texts: Vec<&String> = texts.iter().filter(is_long).collect();
-        self.forget_where(|line| texts.iter().any(|text| line.contains(text.as_str())));
+        let texts: Vec<&str> = texts.iter().map(|text| typed(text)).collect();
+        let is_long = |text: &str| text.chars().count() >= HISTORY_CHARACTERS_MIN;
+        self.forget_where(|line| {
+            texts.iter().any(|text| typed(line) == *text || is_long(text) && line.contains(text))
+        });
+    }
+
+    /// The same for a text that a person named, however short. What they saw of team files when they trusted them
+    /// may hold it too.
+    pub(super) fn forget_text(&mut self, text: &str) {
+        self.forget_where(|line| line.contains(text));
+        if let Ok(home) = home() {
+            self.seen_removed += Trust::forget_seen(&home, text);
+        }
     }
 
     /// Removes the lines of the chat history that people said in a session.
@@ -58,13 +72,18 @@ impl Left {
         for stored in store.entries(session, &Range::All)? {
             // What comes before a damaged entry is better than nothing.
             let Ok(stored) = stored else { break };
-            if let EntryKind::Message(message) = &stored.entry.kind
-                && message.speaker.as_ref().is_some_and(|one| one.kind == Some(SpeakerType::Human))
-            {
-                said.insert(message.text().trim().to_owned());
+            match &stored.entry.kind {
+                EntryKind::Message(message) if is_persons(message) => {
+                    said.insert(typed(&message.text()).to_owned());
+                }
+                EntryKind::TeamTask(task) => {
+                    said.extend(task.task.as_deref().map(|task| task.trim().to_owned()));
+                }
+                _ => {}
             }
         }
-        self.forget_where(|line| said.contains(line.trim()));
+        said.remove("");
+        self.forget_where(|line| said.contains(typed(line)));
         Ok(())
     }
 
@@ -86,6 +105,7 @@ impl Left {
         record.insert("removedCopies".to_owned(), paths(&self.removed_copies));
         record.insert("keptCopies".to_owned(), paths(&self.kept_copies));
         record.insert("chatHistoryLines".to_owned(), self.history_lines.into());
+        record.insert("trustedCopies".to_owned(), self.seen_removed.into());
         if let Some(error) = &self.history_failed {
             record.insert("chatHistoryError".to_owned(), error.as_str().into());
         }
@@ -103,6 +123,13 @@ impl Left {
                 &format!("still in the chat history, which cannot be rewritten: {error}"),
             );
         }
+        if self.seen_removed > 0 {
+            let files = counted(self.seen_removed as u64, "copy", "copies");
+            tell(
+                streams,
+                &format!("{files} of trusted files removed; the next question shows them whole"),
+            );
+        }
         for copy in &self.removed_copies {
             tell(streams, &format!("removed {}, a copy from before an update", copy.display()));
         }
@@ -117,15 +144,60 @@ impl Left {
     }
 }
 
+fn is_persons(message: &Message) -> bool {
+    message.speaker.as_ref().is_some_and(|one| one.kind == Some(SpeakerType::Human))
+}
+
+/// What a person said, without whom they addressed and how: `@max`, `/next max`, `/task`, `[TEAM_TASK: …]`.
+fn typed(text: &str) -> &str {
+    let text = text.trim();
+    if let Some(task) = text.strip_prefix("[TEAM_TASK:").and_then(|task| task.strip_suffix(']')) {
+        return task.trim();
+    }
+    let mut words = match text.split_once(char::is_whitespace) {
+        Some(("/task", task)) => return task.trim(),
+        Some(("/next", rest)) => {
+            let rest = rest.trim_start();
+            rest.split_once(char::is_whitespace).map_or(rest, |(_, words)| words.trim_start())
+        }
+        _ => text,
+    };
+    while let Some((name, rest)) = words.split_once(char::is_whitespace)
+        && name.starts_with('@')
+    {
+        words = rest.trim_start();
+    }
+    words
+}
+
 /// Where this program cannot remove a text.
 fn out_of_reach(place: &StorePlace) -> Vec<&'static str> {
     let mut places = vec![
         "backups and exports made earlier",
         "the agents' own session files and what models were sent",
+        "the team file, and a chat that is open now",
         "the terminal's scrollback",
     ];
     if place.is_server() {
         places.push("the server's write-ahead log, replicas and backups");
     }
     places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_typed_is_known_however_it_was_addressed() {
+        for line in ["look here", "@max look here", "@max @eva look here", "/next max look here"] {
+            assert_eq!(typed(line), "look here", "{line}");
+        }
+        for line in ["/task rotate it", "[TEAM_TASK: rotate it]", " rotate it "] {
+            assert_eq!(typed(line), "rotate it", "{line}");
+        }
+        assert_eq!(typed("@max"), "@max");
+        assert_eq!(typed("/next max"), "max");
+        assert_eq!(typed(""), "");
+    }
 }

@@ -82,6 +82,9 @@ fn one_entry(
     if !same.is_empty() && (args.yes || is_agreed(&same, args.json, streams)?) {
         let more = store.redact_all(&places(&same), args.reason.as_deref())?;
         left.set_remains(more.remains);
+        if !args.json {
+            tell(streams, &format!("the same text was redacted in {}", placed(&more.purged)));
+        }
         redacted.purged.extend(more.purged);
         redacted.guessable.extend(more.guessable);
         same.clear();
@@ -101,6 +104,8 @@ fn by_text(
     let project = project_here();
     let find = |given| find_session(&store, given, Latest::OfProject(&project));
     let session = session.map(find).transpose()?;
+    // What killed imports left holds text that no search finds.
+    store.delete_left_behind()?;
     let found = store.entries_with_text(text, session.as_ref())?;
     if !args.yes && !found.is_empty() {
         list(&found, streams);
@@ -110,7 +115,7 @@ fn by_text(
         }
     }
     let mut left = Left::default();
-    left.forget_lines(&[text.to_owned()]);
+    left.forget_text(text);
     left.remove_copies(&store)?;
     let redacted = store.redact_all(&places(&found), args.reason.as_deref())?;
     left.set_remains(redacted.remains.clone());
@@ -119,9 +124,11 @@ fn by_text(
         match found.is_empty() {
             true => tell(streams, "no entry holds this text"),
             false => {
-                tell(streams, &format!("{entries} redacted, and their text purged from the store"))
+                let its = if redacted.purged.len() == 1 { "its" } else { "their" };
+                tell(streams, &format!("{entries} redacted, and {its} text purged from the store"))
             }
         }
+        tell_ids(&store, text, streams)?;
     }
     let same = match &session {
         Some(_) => store.entries_with_text(text, None)?,
@@ -192,13 +199,31 @@ fn named(places: &[EntryPlace]) -> String {
     }
 }
 
+/// The entries with their sessions, which may be of other projects.
+fn placed(places: &[EntryPlace]) -> String {
+    let one = |place: &EntryPlace| format!("{} of {}", place.entry.as_str(), place.session);
+    let mut names: Vec<String> = places.iter().take(LISTED_MAX).map(one).collect();
+    if places.len() > LISTED_MAX {
+        names.push(format!("{} more", places.len() - LISTED_MAX));
+    }
+    names.join(", ")
+}
+
+/// Names sessions whose ids hold the text: an id is no entry, and cannot be redacted.
+fn tell_ids(store: &SessionStore, text: &str, streams: &mut Streams<'_>) -> Result<(), CliError> {
+    for id in store.ids()?.iter().filter(|id| id.as_str().contains(text)) {
+        let line = format!("still in the ID of session {id}; delete the session to remove it");
+        tell(streams, &line);
+    }
+    Ok(())
+}
+
 /// What else was purged: summaries, and answers that were made from the entry.
 fn tell_others(redacted: &Redacted, entry: &EntryId, streams: &mut Streams<'_>) {
     let others: Vec<EntryPlace> =
         redacted.purged.iter().filter(|place| place.entry != *entry).cloned().collect();
     if !others.is_empty() {
-        let names = named(&others);
-        tell(streams, &format!("so are entries that were made from it: {names}"));
+        tell(streams, &format!("so are entries that were made from it: {}", placed(&others)));
     }
 }
 
