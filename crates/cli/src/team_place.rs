@@ -310,7 +310,7 @@ fn settings_of(
             Some(cwd) => opened.folder.join(cwd),
             None => work.clone(),
         })
-        // A folder that is missing is told where the program would start.
+        // A missing folder is reported when the program is started.
         .filter_map(|folder| folder.canonicalize().ok())
         .map(|folder| WorkPlace { top: project(&folder).to_owned(), folder })
         .collect();

@@ -41,7 +41,7 @@ pub enum ContextKind<'a> {
         /// What said it.
         by: SpokenBy,
     },
-    /// It stands for so many messages. It has no speaker.
+    /// The summary of a number of messages. It has no speaker.
     Summary {
         /// How many.
         messages: usize,

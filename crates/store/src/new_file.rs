@@ -112,6 +112,11 @@ impl NewFile {
         new.replace()
     }
 
+    /// Whether an open file is still the one of this path: another process may have replaced or removed it.
+    pub fn is_at(file: &File, path: &Path) -> bool {
+        is_at(file, path)
+    }
+
     /// The temporary name, for whoever writes by name.
     pub fn part(&self) -> &Path {
         &self.part

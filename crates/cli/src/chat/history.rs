@@ -4,7 +4,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use tertulia_store::{NewFile, Readers};
@@ -74,7 +74,7 @@ impl History {
             };
             // Whoever adds or removes lines waits for this, and then looks whether the file is another one.
             file.lock()?;
-            if is_at(&file, path)? {
+            if NewFile::is_at(&file, path) {
                 break file;
             }
         };
@@ -93,7 +93,7 @@ impl History {
         };
         match replaced {
             // It may have been replaced, and only the sync of its folder failed.
-            Err(_) if is_at(&file, path)? => blank(path, &bytes, holds)?,
+            Err(_) if NewFile::is_at(&file, path) => blank(path, &bytes, holds)?,
             replaced => replaced?,
         }
         Ok(gone.len())
@@ -119,16 +119,10 @@ fn open_to_add(path: &Path) -> std::io::Result<File> {
     loop {
         let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
         file.lock()?;
-        if is_at(&file, path)? {
+        if NewFile::is_at(&file, path) {
             return Ok(file);
         }
     }
-}
-
-/// Whether a file is still the one of this path.
-fn is_at(file: &File, path: &Path) -> std::io::Result<bool> {
-    let (ours, there) = (file.metadata()?, std::fs::metadata(path));
-    Ok(there.is_ok_and(|there| (there.ino(), there.dev()) == (ours.ino(), ours.dev())))
 }
 
 fn read_end(path: &PathBuf) -> std::io::Result<String> {

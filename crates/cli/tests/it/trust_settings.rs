@@ -34,7 +34,7 @@ fn put(room: &Room, name: &str, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-/// What is told where nothing may start.
+/// Runs the team, which must be refused, and returns the message.
 fn refused(room: &Room) -> String {
     let left = room.exits(2, &["run", "hello"]);
     assert!(!left.stdout.contains("started"), "{}", left.stdout);

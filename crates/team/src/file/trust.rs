@@ -7,15 +7,13 @@
 //! What the person saw is kept beside it, in `trusted-files`, so that a change can be shown as one. It
 //! trusts nothing: where it cannot be used, all is shown again.
 
-#![expect(clippy::disallowed_methods, reason = "what is trusted is kept in a file")]
-
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use tertulia_store::{NewFile, Readers};
+use tertulia_store::{NewFile, Readers, fresh_salt};
 
 use super::changes::HideKey;
 use super::read::{ContentHash, bytes_of};
@@ -180,16 +178,9 @@ fn replace(folder: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
 
 /// Bytes that nobody can guess.
 fn random_bytes() -> [u8; 32] {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    use std::io::Read;
     let mut bytes = [0; 32];
-    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-    if read.is_err() {
-        // The keys of this program's hash tables are random too.
-        for chunk in bytes.chunks_exact_mut(8) {
-            let number = RandomState::new().build_hasher().finish();
-            chunk.copy_from_slice(&number.to_le_bytes());
-        }
+    for half in bytes.chunks_exact_mut(16) {
+        half.copy_from_slice(fresh_salt().as_bytes());
     }
     bytes
 }

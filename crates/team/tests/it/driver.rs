@@ -45,7 +45,7 @@ impl Audience for Heard {
     }
 }
 
-fn spec(kind: AgentKind) -> AgentSpec {
+pub(crate) fn spec(kind: AgentKind) -> AgentSpec {
     AgentSpec {
         kind,
         program: None,

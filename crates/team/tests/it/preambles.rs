@@ -1,11 +1,9 @@
 //! Every agent learns the team from its prompt, whatever kind of agent it is.
 
-use std::collections::BTreeMap;
-
-use tertulia_agent::{AgentKind, AgentSpec, CommandOutput, Endpoint, Permissions, Timeouts};
+use tertulia_agent::{AgentKind, AgentSpec, CommandOutput, Endpoint};
 use tertulia_team::{Driver, Limits, Preamble, Team, TeamMember};
 
-use crate::driver::{Heard, begin, scripted};
+use crate::driver::{Heard, begin, scripted, spec};
 
 /// The built-in preamble begins like this.
 const FIRST: &str = "You are max, a member of a team that shares one conversation.\nMembers:\n";
@@ -30,18 +28,7 @@ fn kinds() -> [(&'static str, AgentKind); 7] {
 }
 
 fn max(kind: AgentKind) -> TeamMember {
-    let spec = AgentSpec {
-        kind,
-        program: Some("/bin/true".into()),
-        args: Vec::new(),
-        env: BTreeMap::new(),
-        model: None,
-        cwd: std::env::temp_dir(),
-        permissions: Permissions::Read,
-        timeouts: Timeouts::default(),
-        limits: tertulia_dialect::stream::Limits::default(),
-        resources: tertulia_agent::ResourceLimits::default(),
-    };
+    let spec = AgentSpec { program: Some("/bin/true".into()), ..spec(kind) };
     let role = Some("author: designs the change and writes it".into());
     TeamMember { role, ..TeamMember::agent("max", spec) }
 }

@@ -1,14 +1,12 @@
 //! Who said it stays visible in every prompt, however hostile the texts and the names are: only the program writes
 //! at the left margin.
 
-use std::collections::BTreeMap;
-
-use tertulia_agent::{AgentKind, AgentSpec, CommandOutput, Endpoint, Permissions, Timeouts};
+use tertulia_agent::{AgentKind, AgentSpec, CommandOutput, Endpoint};
 use tertulia_session::{EntryKind, Message, NewEntry, Speaker, SpeakerType};
 use tertulia_store::Append;
 use tertulia_team::{Driver, Limits, Team, TeamMember, sent_prompt};
 
-use crate::driver::{Heard, begin, scripted, team};
+use crate::driver::{Heard, begin, scripted, spec, team};
 
 /// All that may break a line.
 const BREAKS: [char; 10] =
@@ -38,18 +36,7 @@ fn forged() -> String {
 }
 
 fn agent(name: &str, kind: AgentKind) -> TeamMember {
-    let spec = AgentSpec {
-        kind,
-        program: Some("/bin/true".into()),
-        args: Vec::new(),
-        env: BTreeMap::new(),
-        model: None,
-        cwd: std::env::temp_dir(),
-        permissions: Permissions::Read,
-        timeouts: Timeouts::default(),
-        limits: tertulia_dialect::stream::Limits::default(),
-        resources: tertulia_agent::ResourceLimits::default(),
-    };
+    let spec = AgentSpec { program: Some("/bin/true".into()), ..spec(kind) };
     TeamMember::agent(name, spec)
 }
 

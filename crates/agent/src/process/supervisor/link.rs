@@ -1,5 +1,5 @@
 //! The socket between us and a supervisor. We send it the agent's three pipes; it says what becomes of the
-//! agent, one line each. It is told to end everything by closing our half.
+//! agent, one line each. Closing our half makes it end everything.
 
 use std::io::{IoSlice, IoSliceMut, PipeReader, PipeWriter, Read, Write};
 use std::mem::MaybeUninit;

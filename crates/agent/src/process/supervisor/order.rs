@@ -1,4 +1,4 @@
-//! What a supervisor is told, as its command line. Its environment and folder are those of the agent, but
+//! The orders of a supervisor, as its command line. Its environment and folder are those of the agent, but
 //! for the mark: only the agent carries it.
 
 use std::ffi::{OsStr, OsString};

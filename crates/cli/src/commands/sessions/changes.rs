@@ -1,4 +1,4 @@
-//! `tertulia sessions branch`, `rename` and `delete`: what changes a session that is there.
+//! `tertulia sessions branch`, `rename` and `delete`: commands that change an existing session.
 
 use tertulia_session::EntryId;
 use tertulia_store::{Appended, NewSession, SessionId, SessionInfo, SessionStore};
