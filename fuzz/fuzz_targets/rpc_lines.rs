@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tertulia_cli::rpc::RpcServer;
+use tertulia_operations::rpc::RpcServer;
 
 fuzz_target!(|text: &str| {
     let mut server = RpcServer::new(|| 0);

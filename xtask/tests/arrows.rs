@@ -32,20 +32,26 @@ enum Foreign {
 type Names = &'static [&'static str];
 
 /// The drawing, in the order in which the data flows.
-const ROOMS: [Room; 8] = [
+const ROOMS: [Room; 10] = [
     pure("session", "tertulia-session", &[], SESSION_CRATES),
     pure("context", "tertulia-context", &["session"], PURE_CRATES),
     pure("dialect", "tertulia-dialect", &["session"], PURE_CRATES),
     room("store", "tertulia-store", &["session"]),
     room("agent", "tertulia-agent", &["dialect", "session"]),
     room("team", "tertulia-team", TEAM),
+    room("operations", "tertulia-operations", INNER),
+    room("chat", "tertulia-chat", &["operations", "team", "context", "store", "session"]),
     room("server", "tertulia-server", EDGE),
-    room("cli", "tertulia", EDGE),
+    room("cli", "tertulia", CLI),
 ];
 
 const TEAM: Names = &["agent", "store", "context", "dialect", "session"];
 
-const EDGE: Names = &["team", "context", "dialect", "store", "session"];
+const INNER: Names = &["team", "context", "dialect", "store", "session"];
+
+const EDGE: Names = &["operations", "team", "context", "dialect", "store", "session"];
+
+const CLI: Names = &["chat", "operations", "team", "context", "dialect", "store", "session"];
 
 const SESSION_CRATES: Names = &["blake3", "jiff", "serde", "serde_json", "smallvec", "thiserror"];
 

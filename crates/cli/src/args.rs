@@ -15,7 +15,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use tertulia_context::tokens::Tokenizer;
 use tertulia_dialect::Dialect;
 
-use crate::lines::LINE_BYTES_MAX;
+use tertulia_operations::lines::LINE_BYTES_MAX;
 
 pub(crate) use alone::wants_events;
 pub(crate) use chat::ChatArgs;

@@ -23,10 +23,7 @@ use crate::advice::SamePlace;
 use crate::args::Command;
 use crate::error::CliError;
 
-pub(crate) use context::of_house;
 pub(crate) use run::write_wrong_usage;
-pub(crate) use sessions::ExportFile;
-pub(crate) use why::story;
 
 /// Runs a command.
 pub(crate) fn run(command: Command, streams: &mut Streams<'_>) -> Result<(), CliError> {
@@ -48,7 +45,7 @@ pub(crate) fn run(command: Command, streams: &mut Streams<'_>) -> Result<(), Cli
         Command::Completions(args) => completions::completions(&args, streams),
         Command::Man(args) => completions::man(&args, streams),
     };
-    ended.map_err(|error| error.at(&place))
+    ended.map_err(|error| error.at(place))
 }
 
 /// What leads to the same team and store as a command.

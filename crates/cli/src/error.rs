@@ -4,7 +4,14 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use tertulia_chat::ChatError;
+use tertulia_chat::terminal::visible;
 use tertulia_context::SnapshotError;
+use tertulia_operations::export_file::ExportError;
+use tertulia_operations::lines;
+use tertulia_operations::model_context::BuildError;
+use tertulia_operations::names::{NameError, short};
+use tertulia_operations::session_file::DocumentError;
 use tertulia_session::json::SyntaxError;
 use tertulia_session::record;
 use tertulia_store::{InvalidStoreUrl, Problem, SessionId, StoreError};
@@ -12,11 +19,6 @@ use tertulia_team::file::{FileErrors, SettingsError, TrustError};
 use tertulia_team::{DriveError, PromptLost, SpeakerError, TeamError, UnknownMember};
 
 use crate::advice::SamePlace;
-use crate::lines;
-use crate::model_context::BuildError;
-use crate::names::short;
-use crate::session_file::DocumentError;
-use crate::terminal::visible;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -64,15 +66,12 @@ pub(crate) enum CliError {
     /// A text that does not fit into memory.
     #[error("{} is longer than {} MiB; name a shorter file", .path.display(), .bytes_max / 1024 / 1024)]
     TextTooLarge { path: PathBuf, bytes_max: u64 },
-    /// A folder, a pipe or a device where a file is needed.
-    #[error("{} is not a file; name a file", .path.display())]
-    NotAFile { path: PathBuf },
-    /// The same where standard input would do.
+    /// A folder, a pipe or a device where a file or standard input is needed.
     #[error("{} is not a file; name a file, or - for standard input", .path.display())]
     NoFileToRead { path: PathBuf },
-    /// An export would be overwritten.
-    #[error("{} already exists; name another file, or use --force", .path.display())]
-    ExportExists { path: PathBuf },
+    /// An export was not written.
+    #[error("{0}{hint}", hint = force_hint(.0))]
+    Export(#[from] ExportError),
     /// A team file would be overwritten.
     #[error(
         "{} already exists; --force replaces it, --print shows what would be written",
@@ -98,20 +97,12 @@ pub(crate) enum CliError {
         .folder.display()
     )]
     HomeUnusable { folder: PathBuf, variable: &'static str, why: String },
-    /// There is no store yet.
-    #[error("there are no sessions yet at {place}; `tertulia chat{flags}` starts one")]
-    NoSessions { place: String, flags: String },
     /// The settings of the project cannot be trusted.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// All sessions belong to other projects.
-    #[error(
-        "no session belongs to {project}; `tertulia sessions list --all{flags}` shows those of other projects"
-    )]
-    NoSessionsHere { project: String, flags: String },
-    /// No session has this id, nor begins with it.
-    #[error("there is no session {given}; {}", nearest_hint(.nearest.as_deref(), .flags))]
-    UnknownSession { given: String, nearest: Option<String>, flags: String },
+    /// A name that leads to no session or entry.
+    #[error("{error}{}", advice(.error, .place))]
+    Name { error: NameError, place: Box<SamePlace> },
     /// No session of this name to resume.
     #[error(
         "there is no session {given}; {}`--new {given}` creates it",
@@ -121,15 +112,9 @@ pub(crate) enum CliError {
     /// The session that is to be created exists.
     #[error("session {id} already exists; resume it with `--session {id}`, or use another name")]
     SessionTaken { id: SessionId },
-    /// A session is to be called what means the newest one.
-    #[error("{given} means the newest session; use another name")]
-    NameOfLatest { given: String },
     /// A session that another program has open.
     #[error("session {id} is open in another process; close it or wait, then try again")]
     OpenElsewhere { id: SessionId },
-    /// Several ids begin with this.
-    #[error("Ambiguous ID \"{given}\"; matches: {matches}")]
-    AmbiguousId { given: String, matches: String },
     /// A check found something, which was told already.
     #[error("{0}")]
     Damaged(String),
@@ -192,20 +177,6 @@ pub(crate) enum CliError {
     /// The table cannot go on.
     #[error("{0}")]
     Drive(#[from] DriveError),
-    /// There is no table to go on with.
-    #[error("{}", no_table(.folder, .place, .elsewhere.as_deref(), .flags))]
-    NoTable { place: String, folder: String, elsewhere: Option<String>, flags: String },
-    /// No entry has this id, nor begins with it.
-    #[error(
-        "there is no entry {given} {}",
-        entries_hint(.nearest.as_deref(), .session.as_ref(), .flags)
-    )]
-    UnknownEntry {
-        given: String,
-        nearest: Option<String>,
-        session: Option<SessionId>,
-        flags: String,
-    },
     /// A prefix that is too short for what cannot be undone.
     #[error("redact needs at least four digits of the entry's ID; {given} has {digits}")]
     TooFewDigits { given: String, digits: usize },
@@ -260,30 +231,12 @@ impl CliError {
         }
     }
 
-    /// The same error, where it is known in which session something was looked for.
-    pub(crate) fn in_session(self, id: &SessionId) -> Self {
+    /// The same error, where it is known what leads to the same team and store: what it suggests goes there.
+    pub(crate) fn at(self, place: SamePlace) -> Self {
         match self {
-            Self::UnknownEntry { given, nearest, flags, .. } => {
-                Self::UnknownEntry { given, nearest, session: Some(id.clone()), flags }
-            }
+            Self::Name { error, .. } => Self::Name { error, place: Box::new(place) },
             other => other,
         }
-    }
-
-    /// The same error, where it is known what leads to the same team and store: what it suggests goes there.
-    pub(crate) fn at(mut self, place: &SamePlace) -> Self {
-        match &mut self {
-            Self::NoSessions { flags, .. } | Self::NoTable { flags, .. } => {
-                flags.clone_from(&place.team_and_store);
-            }
-            Self::UnknownSession { flags, .. }
-            | Self::UnknownEntry { flags, .. }
-            | Self::NoSessionsHere { flags, .. } => {
-                flags.clone_from(&place.store);
-            }
-            _ => {}
-        }
-        self
     }
 
     /// Tells the person and gives the exit code.
@@ -299,7 +252,11 @@ impl CliError {
     fn shown(&self) -> String {
         let text = self.to_string();
         match self {
-            Self::UnknownSession { .. } | Self::AmbiguousId { .. } | Self::NotFullId { .. } => text,
+            Self::NotFullId { .. }
+            | Self::Name {
+                error: NameError::UnknownSession { .. } | NameError::AmbiguousId { .. },
+                ..
+            } => text,
             _ => short(&text),
         }
     }
@@ -317,7 +274,7 @@ impl CliError {
             | Self::Team { .. }
             | Self::NothingToResume { .. }
             | Self::SessionTaken { .. }
-            | Self::NameOfLatest { .. }
+            | Self::Name { error: NameError::NameOfLatest { .. }, .. }
             | Self::UnknownMember { .. }
             | Self::NoPrompt { .. }
             | Self::OwnAnswer { .. }
@@ -332,33 +289,54 @@ impl CliError {
     }
 }
 
-fn nearest_hint(nearest: Option<&str>, flags: &str) -> String {
-    match nearest {
-        Some(nearest) => format!("did you mean {nearest}?"),
-        None => format!("`tertulia sessions list --all{flags}` shows all"),
+impl From<NameError> for CliError {
+    fn from(error: NameError) -> Self {
+        match error {
+            NameError::Store(error) => Self::Store(error),
+            error => Self::Name { error, place: Box::default() },
+        }
     }
 }
 
-/// Another folder's session is named as every command takes it.
-fn no_table(folder: &str, place: &str, elsewhere: Option<&str>, flags: &str) -> String {
-    match elsewhere {
-        Some(newest) => {
-            format!("there is no session of {folder} in {place}; the newest one is {newest}")
+impl From<ChatError> for CliError {
+    fn from(error: ChatError) -> Self {
+        match error {
+            ChatError::Input(error) => Self::Input(error),
+            ChatError::Output(error) => Self::output(error),
+            ChatError::ReaderDone => Self::ReaderDone,
+            ChatError::Line(error) => Self::Line { path: "standard input".into(), error },
+            ChatError::TwoSpeakers { flag, marker } => Self::TwoSpeakers { flag, marker },
+            ChatError::NeedsPerson(why) => Self::NeedsPerson(why),
+            ChatError::Drive(error) => Self::Drive(error),
         }
-        None => format!(
-            "there is no session of {folder} to continue at {place}; `tertulia chat{flags}` starts one"
-        ),
     }
 }
 
-fn entries_hint(nearest: Option<&str>, session: Option<&SessionId>, flags: &str) -> String {
-    let place = session.map_or("this session".to_owned(), |id| format!("session {id}"));
-    match (nearest, session) {
-        (Some(nearest), _) => format!("in {place}; did you mean {nearest}?"),
-        (None, Some(id)) => {
-            format!("in {place}; `tertulia sessions show {id} --all{flags}` lists them")
+/// What to type instead of a name that leads nowhere, in the same place.
+fn advice(error: &NameError, place: &SamePlace) -> String {
+    let (both, store) = (&place.team_and_store, &place.store);
+    match error {
+        NameError::NoSessions { .. } | NameError::NoTable { elsewhere: None, .. } => {
+            format!("; `tertulia chat{both}` starts one")
         }
-        (None, None) => format!("in {place}"),
+        NameError::NoSessionsHere { .. } => {
+            format!("; `tertulia sessions list --all{store}` shows those of other projects")
+        }
+        NameError::UnknownSession { nearest: None, .. } => {
+            format!("; `tertulia sessions list --all{store}` shows all")
+        }
+        NameError::UnknownEntry { nearest: None, session: Some(id), .. } => {
+            format!("; `tertulia sessions show {id} --all{store}` lists them")
+        }
+        _ => String::new(),
+    }
+}
+
+/// What replaces a file that is there.
+fn force_hint(error: &ExportError) -> &'static str {
+    match error {
+        ExportError::Exists { .. } => ", or use --force",
+        _ => "",
     }
 }
 

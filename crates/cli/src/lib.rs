@@ -11,34 +11,22 @@
 mod advice;
 mod alone;
 mod args;
-mod called;
-mod chat;
 mod clock;
 mod commands;
 mod completing;
 mod error;
-mod leaving;
-mod lines;
 mod logging;
-mod model_context;
-mod names;
 mod open_table;
 mod progress;
-pub mod rpc;
-mod session_file;
-mod session_record;
-mod shown;
-mod spoken;
 mod store_place;
-mod stored_log;
 mod team_place;
-mod terminal;
 mod trust_question;
-mod unfinished;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
+
+use tertulia_chat::terminal::visible;
 
 use args::Cli;
 pub use clock::Zone;
@@ -79,7 +67,7 @@ impl Streams<'_> {
 
     /// Asks the person; no answer is no.
     pub(crate) fn agree(&mut self, question: &str) -> Result<bool, CliError> {
-        let _ = write!(self.stderr, "{}", terminal::visible(question));
+        let _ = write!(self.stderr, "{}", visible(question));
         let _ = self.stderr.flush();
         let mut answer = Vec::new();
         // An answer of any length is one line.
@@ -164,7 +152,7 @@ fn tell_usage(usage: &clap::Error, wants_events: bool, streams: &mut Streams<'_>
     if usage.use_stderr() {
         // What was typed is repeated, and may hold anything, also colours: so there are none at all. With
         // standard error gone there is nobody left to tell.
-        let _ = write!(streams.stderr, "{}", terminal::visible(&text.to_string()));
+        let _ = write!(streams.stderr, "{}", visible(&text.to_string()));
         if wants_events {
             // What is wrong, without how it is used.
             let text = text.to_string();

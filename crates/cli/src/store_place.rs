@@ -6,6 +6,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
+use tertulia_operations::names::NameError;
 use tertulia_store::{SessionStore, StoreUrl};
 
 use crate::args::StoreArg;
@@ -63,8 +64,8 @@ impl StorePlace {
 
     /// The store, for whoever asks for a session that must be there.
     pub(crate) fn need(&self) -> Result<SessionStore, CliError> {
-        let none = || CliError::NoSessions { place: self.url.to_string(), flags: String::new() };
-        self.open_existing()?.ok_or_else(none)
+        let none = || NameError::NoSessions { place: self.url.to_string() };
+        Ok(self.open_existing()?.ok_or_else(none)?)
     }
 
     /// Whether it is a file of this machine.

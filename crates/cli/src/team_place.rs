@@ -4,6 +4,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use tertulia_chat::terminal::visible;
 use tertulia_team::Team;
 use tertulia_team::file::{
     self, ContentHash, FileErrors, Found, MemberFile, Opened, Origin, Places, Settings,
@@ -14,7 +15,6 @@ use crate::Streams;
 use crate::args::{TeamArg, TeamFileArg};
 use crate::error::CliError;
 use crate::store_place;
-use crate::terminal::visible;
 use crate::trust_question;
 
 /// A team, and where it came from.

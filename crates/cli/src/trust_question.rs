@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
+use tertulia_chat::terminal::counted;
 use tertulia_team::file::{Change, HideKey, TrustReason, Trusted, changes};
 
 use crate::team_place::UntrustedSettings;
-use crate::terminal::counted;
 
 /// How many changed lines are shown, at most. Hidden values do not count: all of them are shown.
 const LINES_MAX: usize = 40;

@@ -3,16 +3,16 @@
 use std::io::Write;
 
 use serde::Serialize;
+use tertulia_chat::terminal::visible;
 use tertulia_context::record::{Detail, PromptRecord, read_assembler_input};
 use tertulia_context::{Assembler, AssemblerInput, OverBudget, Prompt};
+use tertulia_operations::lines::{Line, LineError, Lines};
 use tertulia_session::json::{self, FieldError, SyntaxError};
 
 use super::prompt_format::choose_assembler;
 use crate::Streams;
 use crate::args::AssembleArgs;
 use crate::error::CliError;
-use crate::lines::{Line, LineError, Lines};
-use crate::terminal::visible;
 
 /// Why a line gives no prompt.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &AssembleArgs, streams: &mut Streams<'_>) -> Result<(), 
         prompts: 0,
     };
     let (mut total, mut failed) = (0, 0);
-    while let Some(line) = lines.next().map_err(CliError::Input)? {
+    while let Some(line) = lines.next_line().map_err(CliError::Input)? {
         total += 1;
         let number = line.number;
         match read_input(line).and_then(|input| check(args, &assembler, input)) {

@@ -7,7 +7,13 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 
+use tertulia_chat::terminal::visible;
 use tertulia_context::builder::ContextIndex;
+use tertulia_operations::model_context::{
+    BuildError, BuildInput, BuildOutput, Messages, Overrides, Rendered, Unused,
+};
+use tertulia_operations::names::{Latest, find_session};
+use tertulia_operations::stored_log::StoredLog;
 use tertulia_session::Entry;
 use tertulia_session::json::{self, Kind, Object, RawValue};
 use tertulia_session::record::EntryLines;
@@ -17,14 +23,8 @@ use super::files::{name, read_text};
 use crate::Streams;
 use crate::args::BuildArgs;
 use crate::error::CliError;
-use crate::model_context::{
-    BuildError, BuildInput, BuildOutput, Messages, Overrides, Rendered, Unused,
-};
-use crate::names::{Latest, find_session};
 use crate::store_place::StorePlace;
-use crate::stored_log::StoredLog;
 use crate::team_place::project_here;
-use crate::terminal::visible;
 
 pub(crate) fn run(args: &BuildArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let standard_input = Path::new("-");

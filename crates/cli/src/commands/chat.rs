@@ -1,17 +1,17 @@
 //! `tertulia chat`: finds the team and the session, and opens the room; on a terminal with a line editor,
 //! else by plain lines.
 
+use tertulia_chat::terminal::is_dumb;
+use tertulia_chat::{Ended, Guest, OpenTable, Room};
 use tertulia_team::{Audience, Machine};
 
 use crate::Streams;
 use crate::advice::{as_word, same_place};
 use crate::args::ChatArgs;
-use crate::chat::{Ended, Guest, Room};
 use crate::error::CliError;
 use crate::open_table;
 use crate::store_place::{self, StorePlace};
 use crate::team_place::{TeamPlace, working_folder};
-use crate::terminal::is_dumb;
 
 pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let TeamPlace { team, file, folder } = TeamPlace::trusted(&args.team, streams)?;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result<(), CliE
     let home = store_place::home().ok();
     let guest = Guest { speaker, back, attended: is_terminal };
     let room = Room::new(store, team, file, working_folder()?, home, guest);
-    let open = |audience: &mut dyn Audience| {
+    let open = |audience: &mut dyn Audience| -> Result<OpenTable, CliError> {
         let team = room.team().clone();
         let store = room.store();
         let found = open_table::resumed(&args.session, store, &folder)?;
@@ -44,9 +44,15 @@ pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result<(), CliE
         Ok(table)
     };
     if is_terminal {
-        return room.on_terminal(streams, open);
+        let farewell = room.on_terminal(streams.stdout, streams.stdout_has_colour, open)?;
+        if let Some(farewell) = farewell {
+            // With standard error gone there is nobody left to tell.
+            let _ = writeln!(streams.notes(), "{farewell}");
+        }
+        return Ok(());
     }
-    match room.by_lines(streams, open)? {
+    let prompts = streams.stdin_is_terminal;
+    match room.by_lines(streams.stdin, streams.stdout, prompts, open)? {
         Ended::Well => Ok(()),
         Ended::Interrupted if is_forgotten => Err(CliError::Interrupted(
             "interrupted; the store is in memory, so nothing was saved".to_owned(),
@@ -57,7 +63,7 @@ pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result<(), CliE
         ))),
         Ended::NeedsPerson(why) => Err(CliError::NeedsPerson(why)),
         Ended::AgentFailed(why) => Err(CliError::AgentFailed(why)),
-        Ended::NotSaid(error) => Err(error),
+        Ended::NotSaid(error) => Err(error.into()),
     }
 }
 

@@ -8,11 +8,11 @@ use std::path::Path;
 use clap::Command;
 use clap_complete::Shell;
 use clap_mangen::Man;
+use tertulia_chat::terminal::visible;
 
 use crate::Streams;
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::error::CliError;
-use crate::terminal::visible;
 
 const NAME: &str = "tertulia";
 

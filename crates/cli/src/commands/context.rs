@@ -11,10 +11,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use tertulia_chat::terminal::{counted, visible};
 use tertulia_context::{
     AgentType, ContextManager, ContextManagerOptions, ContextRequest, ContextSnapshot, Explanation,
     LogLevel, Strip,
 };
+use tertulia_operations::names::{Latest, find_session};
 use tertulia_team::{AgentKind, default_budget_bytes};
 
 use super::files::{name, read_text};
@@ -23,12 +25,9 @@ use super::sessions::write_json;
 use crate::Streams;
 use crate::args::{ContextArgs, PromptPart, WhitespaceArg};
 use crate::error::CliError;
-use crate::names::{Latest, find_session};
 use crate::store_place::StorePlace;
 use crate::team_place::project_here;
-use crate::terminal::{counted, visible};
 pub(super) use member::explain;
-pub(crate) use member::of_house;
 use record::ContextRecord;
 
 pub(crate) fn run(args: &ContextArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {

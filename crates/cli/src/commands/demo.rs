@@ -5,6 +5,7 @@ mod hand_over;
 
 use std::io::{self, Write};
 
+use tertulia_chat::terminal::visible;
 use tertulia_session::record::EntryLines;
 use tertulia_store::{Import, NewSession, SessionId, SessionStore, StoreError};
 use tertulia_team::file::TeamFile;
@@ -15,7 +16,6 @@ use super::drawing::Paint;
 use crate::Streams;
 use crate::args::DemoArgs;
 use crate::error::CliError;
-use crate::terminal::visible;
 
 /// The conversation: how an import became fast enough.
 const SESSION: &str = include_str!("demo/session.jsonl");

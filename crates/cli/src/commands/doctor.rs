@@ -6,6 +6,7 @@ mod members;
 mod places;
 
 use serde::Serialize;
+use tertulia_chat::terminal::visible;
 use tertulia_team::{Containment, LimitKeeper, ResourceLimits, containment, limit_keeper};
 
 use super::drawing::{Paint, padded};
@@ -14,7 +15,6 @@ use crate::Streams;
 use crate::advice::same_place;
 use crate::args::DoctorArgs;
 use crate::error::CliError;
-use crate::terminal::visible;
 use agents::{Known, is_shortened};
 
 /// How wide the marks in front of the findings are.

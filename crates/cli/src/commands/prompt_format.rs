@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
+use tertulia_chat::terminal::visible;
 use tertulia_context::{AgentType, Assembler};
 
 use crate::args::PLAIN;
-use crate::terminal::visible;
 
 /// The format of an agent. Plain text that was asked for by its name is no guess.
 pub(super) fn choose_assembler(agent_type: &str, talk: &mut dyn Write) -> Assembler {

@@ -1,6 +1,8 @@
 //! `tertulia replay`: a session decided again, with the recorded answers in place of the agents.
 
 use serde::Serialize;
+use tertulia_chat::terminal::visible;
+use tertulia_operations::names::{Latest, find_session_or_latest, short};
 use tertulia_session::{EntryId, EntryKind, TurnState};
 use tertulia_store::Range;
 use tertulia_team::{Difference, Machine};
@@ -9,10 +11,8 @@ use super::sessions::{counted, tell, write_json};
 use crate::Streams;
 use crate::args::ReplayArgs;
 use crate::error::CliError;
-use crate::names::{Latest, find_session_or_latest, short};
 use crate::store_place::StorePlace;
 use crate::team_place::TeamPlace;
-use crate::terminal::visible;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

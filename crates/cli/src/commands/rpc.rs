@@ -2,22 +2,24 @@
 
 use std::io;
 
+use tertulia_operations::lines::Lines;
+use tertulia_operations::rpc::RpcServer;
+
 use crate::Streams;
 use crate::args::RpcArgs;
 use crate::clock::now_millis;
 use crate::error::CliError;
-use crate::lines::Lines;
-use crate::rpc::RpcServer;
 use crate::store_place::StorePlace;
+use crate::team_place::project_here;
 
 pub(crate) fn run(args: &RpcArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let store = match StorePlace::read(&args.store) {
-        Err(CliError::NoHome) => None,
-        place => Some(place?.into_url()),
+        Err(error @ CliError::NoHome) => Err(error.to_string()),
+        place => Ok(place?.into_url()),
     };
-    let mut server = RpcServer::with_place(now_millis, store);
+    let mut server = RpcServer::with_place(now_millis, store).in_project(|| Some(project_here()));
     let mut lines = Lines::new(streams.stdin, args.limits.max_line_bytes);
-    while let Some(line) = lines.next().map_err(CliError::Input)? {
+    while let Some(line) = lines.next_line().map_err(CliError::Input)? {
         let answered = match line.text {
             Ok(text) => server.answer(text, &mut streams.stdout),
             Err(error) => server.refuse(&error, &mut streams.stdout),

@@ -9,6 +9,12 @@ mod live;
 mod outcome;
 mod talk;
 
+use tertulia_chat::OpenTable;
+use tertulia_chat::Shown;
+use tertulia_chat::called::nobody_called;
+use tertulia_chat::terminal::{is_dumb, visible};
+use tertulia_operations::names::{elsewhere, find_entry, short_session, turn_of};
+use tertulia_operations::unfinished::unfinished_turn;
 use tertulia_session::{Entry, EntryId, EntryKind};
 use tertulia_store::{SessionId, SessionStore};
 use tertulia_team::file::TeamFile;
@@ -21,15 +27,10 @@ use super::files::read_text;
 use crate::Streams;
 use crate::advice::{SamePlace, same_place, same_store};
 use crate::args::{RunArgs, SessionArg};
-use crate::called::nobody_called;
 use crate::error::CliError;
-use crate::names::{elsewhere, find_entry, short_session, turn_of};
-use crate::open_table::{self, OpenTable};
-use crate::shown::Shown;
+use crate::open_table;
 use crate::store_place::StorePlace;
 use crate::team_place::{TeamPlace, agents_of, working_folder};
-use crate::terminal::{is_dumb, visible};
-use crate::unfinished::unfinished_turn;
 use events::JsonLines;
 pub(crate) use events::write_wrong_usage;
 use interrupt::Interrupt;
@@ -66,7 +67,7 @@ struct Ended {
 
 pub(crate) fn run(args: &RunArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     // The events have the error too.
-    let ended = converse(args, streams).map_err(|error| error.at(&place_of(args)));
+    let ended = converse(args, streams).map_err(|error| error.at(place_of(args)));
     if args.json {
         // Whatever went wrong, whoever reads the events is told that no more will come.
         events::write_end(&ended, streams)?;

@@ -16,17 +16,15 @@ mod verify;
 use std::borrow::Cow;
 
 use serde::Serialize;
+use tertulia_chat::terminal::visible;
+use tertulia_operations::names::short;
 use tertulia_store::SessionStore;
 
 use crate::Streams;
 use crate::args::{SessionsArgs, SessionsCommand};
 use crate::error::CliError;
-use crate::names::short;
 use crate::store_place::StorePlace;
-pub(super) use crate::terminal::counted;
-use crate::terminal::visible;
-
-pub(crate) use export::ExportFile;
+pub(super) use tertulia_chat::terminal::counted;
 
 pub(crate) fn run(args: &SessionsArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let place = StorePlace::read(&args.store)?;

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Serialize;
+use tertulia_chat::terminal::{excerpt, grouped};
 use tertulia_context::tokens::{TokenCount, Tokenizer, find_model};
 use unicode_width::UnicodeWidthStr;
 
@@ -11,7 +12,6 @@ use super::files::read_text;
 use crate::Streams;
 use crate::args::TokensArgs;
 use crate::error::CliError;
-use crate::terminal::{excerpt, grouped};
 
 /// What is counted when nobody names a model: one of each vendor.
 const USUAL_MODELS: [&str; 3] = ["gpt-5", "claude-sonnet-4", "gemini-2.5"];

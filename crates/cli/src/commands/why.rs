@@ -2,6 +2,11 @@
 //! sits there now; where that comes to something else, only what the log says is told.
 
 use serde::Serialize;
+use tertulia_chat::terminal::visible;
+use tertulia_operations::decisions::story;
+use tertulia_operations::names::{
+    Latest, NameError, find_entry, find_session_or_latest, find_stored_entry, newest_message, short,
+};
 use tertulia_session::{Entry, EntryId, EntryKind};
 use tertulia_store::{Range, SessionId, SessionStore};
 use tertulia_team::{Cause, Decision, Machine, reached_nobody};
@@ -11,12 +16,8 @@ use crate::Streams;
 use crate::advice::same_place;
 use crate::args::WhyArgs;
 use crate::error::CliError;
-use crate::names::{
-    Latest, find_entry, find_session_or_latest, find_stored_entry, newest_message, short,
-};
 use crate::store_place::StorePlace;
 use crate::team_place::TeamPlace;
-use crate::terminal::visible;
 
 /// One decision.
 #[derive(Serialize)]
@@ -94,33 +95,12 @@ fn named<'e>(
     given: &str,
 ) -> Result<&'e Entry, CliError> {
     match find_entry(log, given) {
-        Err(CliError::UnknownEntry { .. }) => {
+        Err(NameError::UnknownEntry { .. }) => {
             let entry = find_stored_entry(store, session, given)?;
             Err(CliError::OtherBranch { entry, session: session.clone() })
         }
-        found => found,
+        found => Ok(found?),
     }
-}
-
-/// What was decided because of an entry, with the whole history of every turn among it. Also for `/why` of the
-/// chat.
-pub(crate) fn story<'d>(
-    entry: &EntryId,
-    why: impl Fn(&EntryId) -> Vec<&'d Decision>,
-) -> Vec<&'d Decision> {
-    let mut told: Vec<&Decision> = Vec::new();
-    for decision in why(entry) {
-        let decisions = match decision {
-            Decision::Turn { turn, .. } => why(turn),
-            Decision::Note(_) | Decision::Asked { .. } => vec![decision],
-        };
-        for one in decisions {
-            if !told.contains(&one) {
-                told.push(one);
-            }
-        }
-    }
-    told
 }
 
 /// The states of turns in the log.

@@ -1,17 +1,17 @@
 //! What there is to offer: members of the team file, sessions and entries of the store, models, formats.
 
+use tertulia_chat::terminal::excerpt;
 use tertulia_context::tokens::{MODELS, Tokenizer};
 use tertulia_dialect::Dialect;
+use tertulia_operations::names::{Latest, find_session_or_latest, short, short_session};
 use tertulia_session::{Entry, EntryKind};
 use tertulia_store::{ListFilter, ProjectScope, Range, SessionStore};
 use tertulia_team::file::{MemberFile, TeamFile};
 
 use super::{Before, Offer};
 use crate::args::{PLAIN, StoreArg, TeamFileArg};
-use crate::names::{Latest, find_session_or_latest, short, short_session};
 use crate::store_place::StorePlace;
 use crate::team_place::{TeamPlace, find, open, project_here};
-use crate::terminal::excerpt;
 
 /// How many sessions, or entries of one, are offered.
 const OFFERED_MAX: usize = 100;

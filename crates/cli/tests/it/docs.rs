@@ -1,8 +1,8 @@
 //! What the documents show is what the command does.
 
 use crate::harness::{NOW_MILLIS, Shelf, repository_file, tertulia, without_salts};
-use tertulia_cli::rpc::RpcServer;
 use tertulia_context::builder::HINTS;
+use tertulia_operations::rpc::RpcServer;
 
 fn read(path: &str) -> String {
     std::fs::read_to_string(repository_file(path)).unwrap()

@@ -5,8 +5,8 @@ use std::io::BufReader;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use tertulia_cli::rpc::RpcServer;
 use tertulia_cli::{Streams, Zone, main_with};
+use tertulia_operations::rpc::RpcServer;
 
 /// What a command left behind.
 pub(crate) struct Outcome {

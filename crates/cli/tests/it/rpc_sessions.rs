@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use tertulia_cli::rpc::RpcServer;
+use tertulia_operations::rpc::RpcServer;
 use tertulia_store::StoreUrl;
 
 use crate::harness::{NOW_MILLIS, Shelf, request};

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
+use tertulia_chat::terminal::{excerpt, grouped};
 use tertulia_context::builder::{
     ContextBuildResult, ContextIndex, ModelMessage, Source, State, Verdict,
 };
+use tertulia_operations::model_context::BuildInput;
+use tertulia_operations::names::short;
 use tertulia_session::{Entry, EntryId, EntryKind, Part, PartKind, json};
 
 use crate::commands::drawing::{Paint, bar, padded, share};
-use crate::model_context::BuildInput;
-use crate::names::short;
-use crate::terminal::{excerpt, grouped};
 
 const ID_COLUMNS: usize = 12;
 const ROLE_COLUMNS: usize = 14;

@@ -4,18 +4,19 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use tertulia_chat::of_house;
+use tertulia_chat::terminal::grouped;
 use tertulia_context::{PromptStatus, SectionBytes};
-use tertulia_team::{Answers, Driver, TeamMember, TurnPrompt};
+use tertulia_operations::names::{Latest, find_session_or_latest, own_newest_message};
+use tertulia_team::{Driver, TurnPrompt};
 
 use crate::Streams;
 use crate::args::ContextArgs;
 use crate::commands::drawing::{Paint, bar, share};
 use crate::commands::sessions::{tell, write_json};
 use crate::error::CliError;
-use crate::names::{Latest, find_session_or_latest, own_newest_message};
 use crate::store_place::StorePlace;
 use crate::team_place::{TeamPlace, agents_of};
-use crate::terminal::grouped;
 
 /// How wide the column of counts is at least.
 const COUNT_COLUMNS: usize = 6;
@@ -62,17 +63,6 @@ pub(super) fn run(
             .map_err(CliError::output);
     }
     super::write_sent(args, prompt.system.as_deref(), &prompt.text, streams)
-}
-
-/// What a house member answers from; `None` for everybody else. Also for `/context` of the chat.
-pub(crate) fn of_house(member: &TeamMember) -> Option<String> {
-    let name = &member.member.name;
-    let does = match &member.answers {
-        Answers::Scribe => "reads the whole log",
-        Answers::Librarian => "searches past sessions",
-        Answers::Person | Answers::Agent(_) => return None,
-    };
-    Some(format!("{name} is built in and {does}; showing what a regular agent would receive"))
 }
 
 /// How large the parts are, and what stands for the rest. Also for the demo.

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use tertulia_context::ContextSnapshot;
+use tertulia_operations::spoken::Spoken;
 use tertulia_session::Fields;
 use tertulia_store::{Range, SessionId, SessionStore};
 
 use crate::error::CliError;
-use crate::spoken::Spoken;
 
 /// How many entries are read at first, at least.
 const ENTRIES_FIRST: usize = 8;

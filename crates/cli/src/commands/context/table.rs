@@ -4,11 +4,11 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
+use tertulia_chat::terminal::{excerpt, grouped};
 use tertulia_context::{AgentType, Explanation, Fate, Prompt, PromptStatus, Section, Verdict};
+use tertulia_operations::names::short;
 
 use crate::commands::drawing::{Paint, bar, padded, share};
-use crate::names::short;
-use crate::terminal::{excerpt, grouped};
 
 const NAME_COLUMNS: usize = 16;
 const EXCERPT_COLUMNS: usize = 36;

@@ -4,6 +4,9 @@
 use std::collections::HashSet;
 
 use serde::Serialize;
+use tertulia_operations::names::{
+    Latest, find_session_or_latest, find_stored_entry, is_latest, turn_of,
+};
 use tertulia_session::{Entry, EntryId, EntryKind};
 use tertulia_store::{Range, SessionId, SessionStore, StoredEntry};
 use tertulia_team::{Cause, PromptLost, SentPrompt, sent_prompt};
@@ -12,7 +15,6 @@ use crate::Streams;
 use crate::args::ContextArgs;
 use crate::commands::sessions::{tell, write_json};
 use crate::error::CliError;
-use crate::names::{Latest, find_session_or_latest, find_stored_entry, is_latest, turn_of};
 use crate::store_place::StorePlace;
 use crate::team_place::TeamPlace;
 

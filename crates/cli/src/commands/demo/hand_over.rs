@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 
+use tertulia_chat::terminal::visible;
 use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
 use tertulia_store::SessionStore;
 use tertulia_team::file::TeamFile;
@@ -11,7 +12,6 @@ use tertulia_team::{Driver, SentPrompt, Team, sent_prompt};
 use super::Silence;
 use crate::commands::drawing::Paint;
 use crate::error::CliError;
-use crate::terminal::visible;
 
 const TEAM: &str = r#"
 [[member]]

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use tertulia_chat::terminal::{counted, grouped};
 use tertulia_store::{LeftBehind, StoreUrl};
 use tertulia_team::Team;
 use tertulia_team::file::{HideKey, Opened, Origin, Trust, TrustReason, Trusted};
@@ -12,7 +13,6 @@ use crate::args::{StoreArg, TeamFileArg};
 use crate::error::CliError;
 use crate::store_place::{self, StorePlace};
 use crate::team_place::{self, Standing};
-use crate::terminal::{counted, grouped};
 use crate::trust_question;
 
 /// Less free space than this is a warning.

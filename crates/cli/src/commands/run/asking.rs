@@ -4,7 +4,7 @@
 use tertulia_session::{Entry, EntryId, Message};
 use tertulia_team::{Question, Why};
 
-use crate::shown::Shown;
+use tertulia_chat::Shown;
 
 /// What is known of who said what, as far as a question needs it.
 #[derive(Default)]

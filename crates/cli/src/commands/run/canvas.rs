@@ -3,9 +3,10 @@
 
 use std::io;
 
+use tertulia_chat::terminal::excerpt;
+use tertulia_chat::{Line, Look, screen_size};
+
 use crate::Streams;
-use crate::chat::{Line, Look, screen_size};
-use crate::terminal::excerpt;
 
 /// Where a run is drawn.
 pub(super) struct Canvas<'a, 's> {

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use tertulia_chat::terminal::visible;
 use tertulia_session::EntryId;
 use tertulia_session::json::Json;
 use tertulia_session::record::EntryRecord;
@@ -12,7 +13,6 @@ use tertulia_team::{Pause, PermissionRequest, Question, TableEvent, Why};
 use super::Ended;
 use crate::Streams;
 use crate::error::CliError;
-use crate::terminal::visible;
 
 /// Writes events as they come.
 pub(super) struct JsonLines<'a, 's> {

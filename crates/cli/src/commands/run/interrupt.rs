@@ -10,7 +10,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use tertulia_team::{Command, Door};
 
-use crate::leaving::{Request, Requests, leave_now};
+use tertulia_chat::leaving::{Request, Requests, leave_now};
 
 /// How long the run has to end by itself. It cannot where nobody reads what it writes.
 const PATIENCE: Duration = Duration::from_secs(8);

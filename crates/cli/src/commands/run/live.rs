@@ -5,6 +5,10 @@ use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use tertulia_chat::Shown;
+use tertulia_chat::terminal::{counted, duration};
+use tertulia_chat::{Heard, Line, Look, PENDING_ROWS, Teller, Voice, without_bell};
+use tertulia_operations::names::{short, turn_of};
 use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
 use tertulia_store::SessionId;
 use tertulia_team::file::TeamFile;
@@ -13,10 +17,6 @@ use tertulia_team::{Audience, DriveError, Driver, Note, Pause, TableEvent, Team}
 use super::asking::Asking;
 use super::canvas::Canvas;
 use crate::Streams;
-use crate::chat::{Heard, Line, Look, PENDING_ROWS, Teller, Voice, without_bell};
-use crate::names::{short, turn_of};
-use crate::shown::Shown;
-use crate::terminal::{counted, duration};
 
 /// How often the status line moves.
 const TICK: Duration = Duration::from_millis(100);

@@ -3,14 +3,14 @@
 
 use std::fmt::Display;
 
+use tertulia_chat::Shown;
+use tertulia_operations::names::short;
 use tertulia_session::EntryId;
 use tertulia_store::SessionId;
 use tertulia_team::{Dollars, Pause, Question, Why};
 
 use crate::advice::as_word;
 use crate::error::CliError;
-use crate::names::short;
-use crate::shown::Shown;
 
 /// What is known at the end of a run.
 pub(super) struct End<'a> {

@@ -5,6 +5,9 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 use std::time::Instant;
 
+use tertulia_chat::Shown;
+use tertulia_chat::terminal::{duration, excerpt, grouped, visible};
+use tertulia_operations::names::{short, turn_of};
 use tertulia_session::{Entry, EntryId, EntryKind, Message, Turn, TurnState, Usage};
 use tertulia_store::SessionId;
 use tertulia_team::{Cause, Note, Question, TableEvent, Team, TurnNote, What, is_partial};
@@ -12,9 +15,6 @@ use tertulia_team::{Cause, Note, Question, TableEvent, Team, TurnNote, What, is_
 use super::asking::Asking;
 use crate::Streams;
 use crate::commands::sessions::counted;
-use crate::names::{short, turn_of};
-use crate::shown::Shown;
-use crate::terminal::{duration, excerpt, grouped, visible};
 
 /// How much of a tool's input is shown.
 const INPUT_COLUMNS: usize = 72;

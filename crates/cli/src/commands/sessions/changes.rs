@@ -1,5 +1,11 @@
 //! `tertulia sessions branch`, `rename` and `delete`: commands that change an existing session.
 
+use tertulia_chat::terminal::visible;
+use tertulia_operations::names::{
+    Latest, exact_session, find_session, find_stored_entry, is_latest, new_session_id,
+    refuse_latest,
+};
+use tertulia_operations::session_record::{AppendedRecord, SessionRecord};
 use tertulia_session::EntryId;
 use tertulia_store::{Appended, NewSession, SessionId, SessionInfo, SessionStore};
 
@@ -8,14 +14,8 @@ use super::{counted, tell, write_json};
 use crate::Streams;
 use crate::args::{BranchArgs, DeleteArgs, RenameArgs};
 use crate::error::CliError;
-use crate::names::{
-    Latest, exact_session, find_session, find_stored_entry, is_latest, new_session_id,
-    refuse_latest,
-};
-use crate::session_record::{AppendedRecord, SessionRecord};
 use crate::store_place::StorePlace;
 use crate::team_place::project_here;
-use crate::terminal::visible;
 
 pub(super) fn branch(
     args: &BranchArgs,
@@ -130,7 +130,7 @@ fn session_to_delete(store: &SessionStore, args: &DeleteArgs) -> Result<SessionI
             Some(id) => Ok(id),
             None => Err(not_full_id(store, &args.session)?),
         },
-        false => find_session(store, &args.session, Latest::OfProject(&project_here())),
+        false => Ok(find_session(store, &args.session, Latest::OfProject(&project_here()))?),
     }
 }
 

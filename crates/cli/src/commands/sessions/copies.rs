@@ -1,5 +1,6 @@
 //! `tertulia sessions backup` and `restore`: all sessions at once.
 
+use tertulia_operations::export_file::ExportError;
 use tertulia_store::StoreError;
 
 use super::{counted, tell, write_json};
@@ -37,7 +38,7 @@ pub(super) fn restore(
     let about = std::fs::metadata(&args.file);
     let about = about.map_err(|source| CliError::ReadFile { path: args.file.clone(), source })?;
     if !about.is_file() {
-        return Err(CliError::NotAFile { path: args.file.clone() });
+        return Err(ExportError::NotAFile { path: args.file.clone() }.into());
     }
     let restored = place.open()?.restore(&args.file);
     let sessions = restored.map_err(|error| match error {

@@ -6,6 +6,8 @@ mod target;
 use std::time::Duration;
 
 use tertulia_context::record::SnapshotRecord;
+use tertulia_operations::names::{Latest, find_session};
+use tertulia_operations::session_file::{AgentChatterRecord, Branch};
 use tertulia_session::json::Json;
 use tertulia_session::record::EntryRecord;
 use tertulia_store::{Problem, Range, SessionId, SessionStore, StoreError};
@@ -15,11 +17,8 @@ use crate::Streams;
 use crate::args::{ExportArgs, FileFormat};
 use crate::clock::LocalTime;
 use crate::error::CliError;
-use crate::names::{Latest, find_session};
-use crate::session_file::{AgentChatterRecord, Branch};
 use crate::store_place::StorePlace;
 use crate::team_place::project_here;
-pub(crate) use target::ExportFile;
 use target::Target;
 
 /// How many damaged entries are named one by one.

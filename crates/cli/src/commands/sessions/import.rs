@@ -3,6 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use tertulia_operations::lines::{Line, Lines};
+use tertulia_operations::names::{is_latest, new_session_id};
+use tertulia_operations::session_file::{Document, DocumentError, Form};
+use tertulia_operations::session_record::SessionRecord;
 use tertulia_session::json;
 use tertulia_session::record::{LineError, LineProblem, read_entry};
 use tertulia_store::{Import, NewSession, Problem, SessionId, SessionStore, StoreError};
@@ -13,11 +17,7 @@ use crate::Streams;
 use crate::args::{ImportArgs, SourceFormat};
 use crate::commands::files::name;
 use crate::error::CliError;
-use crate::lines::{Line, Lines};
-use crate::names::{is_latest, new_session_id};
 use crate::progress::Progress;
-use crate::session_file::{Document, DocumentError, Form};
-use crate::session_record::SessionRecord;
 use crate::store_place::StorePlace;
 use crate::team_place::project_here;
 
@@ -152,7 +152,7 @@ impl Reading<'_> {
 
     fn next_line(&mut self) -> Result<Option<(u64, &str)>, CliError> {
         let failed = |source| CliError::ReadFile { path: self.path.clone(), source };
-        let Some(Line { number, text }) = self.lines.next().map_err(failed)? else {
+        let Some(Line { number, text }) = self.lines.next_line().map_err(failed)? else {
             return Ok(None);
         };
         let text = text.map_err(|error| CliError::Line { path: self.path.clone(), error })?;
@@ -162,7 +162,7 @@ impl Reading<'_> {
 
     fn read_log(&mut self) -> Result<(), CliError> {
         let failed = |path: &Path, source| CliError::ReadFile { path: path.into(), source };
-        while let Some(line) = self.lines.next().map_err(|error| failed(&self.path, error))? {
+        while let Some(line) = self.lines.next_line().map_err(|error| failed(&self.path, error))? {
             let text =
                 line.text.map_err(|error| CliError::Line { path: self.path.clone(), error })?;
             self.progress.add(text.len() as u64 + 1);

@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
+use tertulia_chat::History;
 use tertulia_session::{EntryKind, Message, SpeakerType};
 use tertulia_store::{Range, Remains, SessionId, SessionStore};
 use tertulia_team::file::Trust;
 
 use super::{counted, tell};
 use crate::Streams;
-use crate::chat::History;
 use crate::error::CliError;
 use crate::store_place::{StorePlace, home};
 

@@ -2,6 +2,9 @@
 
 use std::io::{self, Write};
 
+use tertulia_chat::terminal::{excerpt, grouped, visible};
+use tertulia_operations::names::short_session;
+use tertulia_operations::session_record::SessionRecord;
 use tertulia_session::Timestamp;
 use tertulia_store::{ListFilter, ProjectScope, SessionInfo, SessionStore};
 
@@ -11,11 +14,8 @@ use crate::args::ListArgs;
 use crate::clock::{LocalTime, now_millis};
 use crate::commands::drawing::{Paint, padded};
 use crate::error::CliError;
-use crate::names::short_session;
-use crate::session_record::SessionRecord;
 use crate::store_place::StorePlace;
 use crate::team_place::project_here;
-use crate::terminal::{excerpt, grouped, visible};
 
 const TITLE_COLUMNS: usize = 48;
 const CHANGED_COLUMNS: usize = 16;

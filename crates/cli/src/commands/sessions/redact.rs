@@ -4,6 +4,7 @@
 use std::io::Read;
 
 use serde_json::{Value, json};
+use tertulia_operations::names::{Latest, find_session, find_stored_entry};
 use tertulia_session::{Entry, EntryId, EntryKind, PartKind};
 use tertulia_store::{EntryPlace, Redacted, SessionId, SessionStore, StoredEntry};
 
@@ -13,7 +14,6 @@ use super::{counted, tell, write_json};
 use crate::Streams;
 use crate::args::RedactArgs;
 use crate::error::CliError;
-use crate::names::{Latest, find_session, find_stored_entry};
 use crate::store_place::StorePlace;
 use crate::team_place::project_here;
 
@@ -173,7 +173,7 @@ fn finish(
             let _ = writeln!(
                 streams.notes(),
                 "  tertulia sessions redact {session} {}",
-                crate::terminal::visible(stored.entry.id.as_str())
+                tertulia_chat::terminal::visible(stored.entry.id.as_str())
             );
         }
         tell_more(done.same.len(), streams);

@@ -2,6 +2,9 @@
 
 use std::io::{self, Write};
 
+use tertulia_chat::terminal::{excerpt, visible};
+use tertulia_operations::names::{Latest, find_session, short, short_session};
+use tertulia_operations::session_record::HitRecord;
 use tertulia_store::{Hit, ProjectScope, SearchQuery, SessionStore, Snippet};
 
 use super::list::scope;
@@ -11,12 +14,9 @@ use crate::args::SearchArgs;
 use crate::clock::{LocalTime, now_millis};
 use crate::commands::drawing::Paint;
 use crate::error::CliError;
-use crate::names::{Latest, find_session, short, short_session};
 use crate::progress::Progress;
-use crate::session_record::HitRecord;
 use crate::store_place::StorePlace;
 use crate::team_place::project_here;
-use crate::terminal::{excerpt, visible};
 
 pub(super) fn run(
     args: &SearchArgs,

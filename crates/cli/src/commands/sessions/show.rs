@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tertulia_operations::names::{Latest, elsewhere, find_session_or_latest, find_stored_entry};
 use tertulia_session::record::EntryRecord;
 use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
 use tertulia_store::{Range, Seq, SessionId, SessionStore, StoredEntry, title_of_entry};
@@ -14,7 +15,6 @@ use crate::args::ShowArgs;
 use crate::clock::LocalTime;
 use crate::commands::drawing::Paint;
 use crate::error::CliError;
-use crate::names::{Latest, elsewhere, find_session_or_latest, find_stored_entry};
 use crate::store_place::StorePlace;
 use crate::team_place::project_here;
 

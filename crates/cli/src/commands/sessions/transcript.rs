@@ -1,8 +1,11 @@
 //! Entries for people: the day, the time, who, and what was said. Every text passes through
-//! [`crate::terminal`], so nothing that an agent wrote can steer the terminal.
+//! [`tertulia_chat::terminal`], so nothing that an agent wrote can steer the terminal.
 
 use std::io::{self, Write};
 
+use tertulia_chat::terminal::{excerpt, grouped, visible};
+use tertulia_operations::names::short;
+use tertulia_operations::spoken::name_of;
 use tertulia_session::{Entry, EntryKind, Message, Part, PartKind, Timestamp, Usage, json};
 use tertulia_store::{StoredEntry, title_of_entry};
 use tertulia_team::{TurnNote, What, is_partial, table_words};
@@ -10,9 +13,6 @@ use tertulia_team::{TurnNote, What, is_partial, table_words};
 use super::counted;
 use crate::clock::LocalTime;
 use crate::commands::drawing::Paint;
-use crate::names::short;
-use crate::spoken::name_of;
-use crate::terminal::{excerpt, grouped, visible};
 
 const NAME_COLUMNS: usize = 40;
 const ID_COLUMNS: usize = 80;

@@ -1,5 +1,8 @@
 //! `tertulia sessions verify`: whether what is stored is what was written.
 
+use tertulia_chat::terminal::visible;
+use tertulia_operations::names::{Latest, find_session};
+use tertulia_operations::session_record::VerifiedRecord;
 use tertulia_store::{ListFilter, SessionId, SessionStore, Verified};
 
 use super::{counted, open_or_tell, write_json};
@@ -7,12 +10,9 @@ use crate::Streams;
 use crate::args::VerifyArgs;
 use crate::commands::drawing::Paint;
 use crate::error::CliError;
-use crate::names::{Latest, find_session};
 use crate::progress::Progress;
-use crate::session_record::VerifiedRecord;
 use crate::store_place::StorePlace;
 use crate::team_place::project_here;
-use crate::terminal::visible;
 
 pub(super) fn run(
     args: &VerifyArgs,

@@ -1,6 +1,9 @@
 //! A session as a Markdown document, for people: who said what on the current branch, and when. Texts stand
 //! in it as they were written.
 
+use tertulia_chat::terminal::excerpt;
+use tertulia_operations::names::short;
+use tertulia_operations::spoken::name_of;
 use tertulia_session::{Entry, EntryKind, Message};
 use tertulia_store::{Range, SessionId, SessionStore, StoredEntry};
 use tertulia_team::is_partial;
@@ -9,9 +12,6 @@ use super::Target;
 use crate::clock::LocalTime;
 use crate::commands::sessions::transcript::{in_words, moment};
 use crate::error::CliError;
-use crate::names::short;
-use crate::spoken::name_of;
-use crate::terminal::excerpt;
 
 /// How much is shown of what is no text: calls, results, thinking.
 const LINE_COLUMNS: usize = 100;

@@ -1,0 +1,308 @@
+//! What commands do. Each becomes something to hand in at the table's door, or lines that can be said at
+//! once. A command that would do nothing says so. Used by every way of showing a chat.
+
+use std::path::Path;
+
+use tertulia_session::{EntryId, EntryKind};
+use tertulia_store::{NewSession, SessionId, SessionStore};
+use tertulia_team::file::TeamFile;
+use tertulia_team::{Audience, Command, DriveError, Driver, SpeakerError, Status, Team, Visit};
+
+use super::commands::{self, Slash};
+use super::engine::{Heard, Voice};
+use super::refusal::Refusal;
+use super::style::{Line, Look};
+use super::{addressing, export, report};
+use crate::called;
+use crate::error::ChatError;
+
+/// What follows from a command.
+pub(crate) enum Act {
+    /// To be handed in.
+    Send(Command),
+    /// To be said.
+    Tell(Vec<Line>),
+    /// The person leaves.
+    Leave,
+}
+
+/// What commands need.
+pub(crate) struct Place<'p> {
+    /// Where answers go.
+    pub(crate) voice: &'p Voice,
+    /// The store.
+    pub(crate) store: &'p SessionStore,
+    /// Who sits at the table.
+    pub(crate) team: &'p Team,
+    /// The same as the team file has it.
+    pub(crate) file: &'p TeamFile,
+    /// The working folder.
+    pub(crate) folder: &'p Path,
+    /// The person who types, if that was said.
+    pub(crate) speaker: Option<&'p str>,
+}
+
+/// Who says what a command stands for, and where it is told that this is not clear.
+struct Mouth {
+    speaker: Option<Box<str>>,
+    voice: Voice,
+}
+
+/// What a command does.
+pub(crate) fn act(slash: Slash, given: &str, place: &Place<'_>) -> Act {
+    let look = |lines: fn(&Driver) -> Vec<Line>| visit(place, move |driver| lines(driver));
+    let given = given.to_owned();
+    match slash {
+        Slash::Next => next(&given, place),
+        Slash::Drop => drop_turns(&given, place),
+        Slash::Task => task(given, place),
+        Slash::Context => visit(place, move |driver| report::context(driver, &given)),
+        Slash::Why => visit(place, move |driver| report::why(driver, &given)),
+        Slash::Compact => compact(place),
+        Slash::Resume if given.is_empty() => go_on(place),
+        Slash::Resume => repeat(place, given),
+        Slash::Fork => fork(place, given),
+        Slash::Export if given.is_empty() => tell("say where to: /export FILE"),
+        Slash::Export => {
+            let store = place.store.clone();
+            visit(place, move |driver| export::export(&store, driver.session(), &given))
+        }
+        Slash::Cancel => cancel(place),
+        Slash::Members => Act::Tell(report::members(place.team, place.file)),
+        Slash::Queue => look(report::queue),
+        Slash::Cost => look(report::cost),
+        Slash::Help => {
+            Act::Tell(commands::help().iter().map(|line| Line::of(line, Look::Plain)).collect())
+        }
+        Slash::Quit => Act::Leave,
+    }
+}
+
+fn tell(text: &str) -> Act {
+    Act::Tell(Line::all_of(text, Look::Alarm))
+}
+
+/// Somebody says something.
+pub(crate) fn say(text: &str, place: &Place<'_>) -> Act {
+    if let Some(refused) = two_speakers(text, place) {
+        return refused;
+    }
+    let (said, folder) = (text.to_owned(), place.folder.to_owned());
+    let command = Command::Say { member: place.speaker.map(Box::from), text: text.to_owned() };
+    if called::stranger(place.team.table(), text, &folder).is_none() {
+        return Act::Send(command);
+    }
+    at_table(place, move |driver, audience, voice| {
+        let before = driver.entries().len();
+        driver.obey(command, audience)?;
+        let new = driver.entries().get(before..).unwrap_or_default();
+        let entry = new.iter().rev().find(|entry| matches!(entry.kind, EntryKind::Message(_)));
+        let note = entry.and_then(|entry| called::nobody_called(driver, &entry.id, &said, &folder));
+        if let Some(note) = note {
+            voice.remark(&note);
+        }
+        Ok(())
+    })
+}
+
+/// That a line names another person than the one who types.
+fn two_speakers(text: &str, place: &Place<'_>) -> Option<Act> {
+    let flag = place.speaker?;
+    let marker = tertulia_team::sender_named(text)?;
+    let is_same = place.team.named(&marker).is_ok_and(|one| *one.member.name == *flag);
+    if is_same {
+        return None;
+    }
+    let error = ChatError::TwoSpeakers { flag: flag.to_owned(), marker };
+    place.voice.say(Heard::Refused { text: error.to_string(), error: Some(error) });
+    Some(Act::Tell(Vec::new()))
+}
+
+impl Mouth {
+    fn of(place: &Place<'_>) -> Self {
+        Self { speaker: place.speaker.map(Box::from), voice: place.voice.clone() }
+    }
+
+    /// Says at the table itself what a command stands for. No `[FROM: …]` can be put before a command.
+    fn say(
+        &self,
+        driver: &mut Driver,
+        text: &str,
+        audience: &mut dyn Audience,
+    ) -> Result<(), DriveError> {
+        let command = Command::Say { member: self.speaker.clone(), text: text.to_owned() };
+        match driver.obey(command, audience) {
+            Err(DriveError::Speaker(SpeakerError::Several { people })) => {
+                let text = format!(
+                    "the team has several people; to use commands, open the chat with --as NAME: \
+                     {}",
+                    people.join(", ")
+                );
+                let error = Some(ChatError::NeedsPerson(text.clone()));
+                self.voice.say(Heard::Refused { text, error });
+                Ok(())
+            }
+            said => said,
+        }
+    }
+}
+
+/// Something to be done at the table itself.
+fn at_table(
+    place: &Place<'_>,
+    errand: impl FnOnce(&mut Driver, &mut dyn Audience, &Voice) -> Result<(), DriveError>
+    + Send
+    + 'static,
+) -> Act {
+    let voice = place.voice.clone();
+    Act::Send(Command::Visit(Visit::new(move |driver, audience| errand(driver, audience, &voice))))
+}
+
+/// A look at the table.
+fn visit(place: &Place<'_>, lines: impl FnOnce(&mut Driver) -> Vec<Line> + Send + 'static) -> Act {
+    at_table(place, move |driver, _, voice| {
+        voice.say(Heard::Lines(lines(driver)));
+        Ok(())
+    })
+}
+
+/// Does what the command is for, or tells why there is nothing to do.
+fn obey_if(
+    place: &Place<'_>,
+    command: Command,
+    idle: impl FnOnce(&Driver) -> Option<String> + Send + 'static,
+) -> Act {
+    at_table(place, move |driver, audience, voice| match idle(driver) {
+        Some(why) => {
+            voice.remark(&why);
+            Ok(())
+        }
+        None => driver.obey(command, audience),
+    })
+}
+
+fn next(given: &str, place: &Place<'_>) -> Act {
+    match addressing::read(given, place.team) {
+        Ok(to) if to.names.is_empty() => {
+            tell("say who: /next NAME… [TEXT]; /members shows who is there")
+        }
+        // Before the text: an open code block would take the marker in.
+        Ok(to) => {
+            let said = format!("[NEXT: {}]\n{}", to.names.join(", "), to.text);
+            if let Some(refused) = two_speakers(&said, place) {
+                return refused;
+            }
+            let mouth = Mouth::of(place);
+            at_table(place, move |driver, audience, _| mouth.say(driver, said.trim_end(), audience))
+        }
+        Err(why) => tell(&why.to_string()),
+    }
+}
+
+fn drop_turns(given: &str, place: &Place<'_>) -> Act {
+    let mouth = Mouth::of(place);
+    if given.trim_start_matches('@').eq_ignore_ascii_case("all") {
+        return at_table(place, move |driver, audience, voice| {
+            if driver.machine().waiting().next().is_some() {
+                return mouth.say(driver, "[DROP: ALL]", audience);
+            }
+            voice.remark("nobody waits; Esc or /cancel stops the turn that runs");
+            Ok(())
+        });
+    }
+    let names = match addressing::names(given, place.team) {
+        Ok(names) if names.is_empty() => return tell("say whose turns: /drop NAME, or /drop all"),
+        Ok(names) => names,
+        Err(why) => return tell(&why.to_string()),
+    };
+    at_table(place, move |driver, audience, voice| {
+        let waits = |name: &String| driver.machine().waiting().any(|turn| turn.member == name);
+        let (waiting, idle): (Vec<String>, Vec<String>) = names.into_iter().partition(waits);
+        for name in idle {
+            voice.remark(&report::no_turn_waits(driver, &name));
+        }
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        mouth.say(driver, &format!("[DROP: {}]", waiting.join(", ")), audience)
+    })
+}
+
+fn task(given: String, place: &Place<'_>) -> Act {
+    if given.contains([']', '\n']) {
+        return tell("a task is one line without ]");
+    }
+    let mouth = Mouth::of(place);
+    at_table(place, move |driver, audience, voice| {
+        match report::task(driver) {
+            None if given.is_empty() => {
+                voice.remark("the team has no task; /task TEXT sets one");
+                return Ok(());
+            }
+            // So that it can be set again by whoever only wanted to see it.
+            Some(task) if given.is_empty() => voice.remark(&format!("the task was: {task}")),
+            _ => {}
+        }
+        mouth.say(driver, &format!("[TEAM_TASK: {given}]"), audience)
+    })
+}
+
+fn compact(place: &Place<'_>) -> Act {
+    at_table(place, |driver, audience, voice| {
+        let compacted = driver.compact(audience)?;
+        voice.remark(&report::compacted(compacted));
+        Ok(())
+    })
+}
+
+fn cancel(place: &Place<'_>) -> Act {
+    obey_if(place, Command::CancelRunning, |driver| match driver.machine().status() {
+        Status::Running { .. } => None,
+        Status::Stopping { .. } => Some("it is being stopped already".to_owned()),
+        _ => Some("nobody speaks, so there is nothing to stop".to_owned()),
+    })
+}
+
+fn go_on(place: &Place<'_>) -> Act {
+    obey_if(place, Command::Continue, report::nothing_to_resume)
+}
+
+fn repeat(place: &Place<'_>, given: String) -> Act {
+    at_table(place, move |driver, audience, voice| match report::turn_named(driver, &given) {
+        Ok(turn) => driver.obey(Command::Repeat(turn), audience),
+        Err(why) => {
+            voice.complain(&why);
+            Ok(())
+        }
+    })
+}
+
+fn fork(place: &Place<'_>, given: String) -> Act {
+    let store = place.store.clone();
+    at_table(place, move |driver, _, voice| {
+        match forked(driver, &store, &given) {
+            Ok(session) => voice.say(Heard::Forked(session)),
+            Err(why) => voice.say(Heard::NotForked(why.to_string())),
+        }
+        Ok(())
+    })
+}
+
+fn forked(driver: &Driver, store: &SessionStore, given: &str) -> Result<SessionId, Refusal> {
+    if matches!(driver.machine().status(), Status::Running { .. } | Status::Stopping { .. }) {
+        return Err(Refusal::TurnRuns);
+    }
+    let from = fork_point(driver, given)?;
+    Ok(store.fork(driver.session(), &from, &NewSession::default())?.id)
+}
+
+/// The entry that is meant; without one, the newest.
+fn fork_point(driver: &Driver, given: &str) -> Result<EntryId, Refusal> {
+    if !given.is_empty() {
+        return report::named(driver, given).map(|entry| entry.id.clone());
+    }
+    let entries = driver.entries();
+    let was_said = entries.iter().any(|entry| matches!(entry.kind, EntryKind::Message(_)));
+    let last = entries.last().filter(|_| was_said).ok_or(Refusal::NothingSaid)?;
+    Ok(last.id.clone())
+}

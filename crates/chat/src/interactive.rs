@@ -1,0 +1,466 @@
+//! The chat on a terminal: one loop that waits for keys, the table and signals at once. The line can be
+//! edited while an answer streams in above it.
+
+use std::os::fd::AsFd;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Signal, kill_current_process_group};
+use tertulia_store::SessionId;
+use tertulia_team::{Command, DriveError, PermissionAnswer};
+
+use super::act::{self, Act};
+use super::commands::{self, Slash, Typed};
+use super::complete::{Completion, Known, common_beginning, complete};
+use super::editor::{Done, Editor, Want};
+use super::engine::{BellEnd, Heard, Table, Voice};
+use super::history::History;
+use super::keys::Keys;
+use super::screen::{Live, RawMode, Screen, is_foreground};
+use super::signals::{Signals, drain};
+use super::stall::Stall;
+use super::style::{Line, Look};
+use super::teller::{self, Meant, PENDING_ROWS, Teller};
+use super::{Room, unknown};
+use crate::error::ChatError;
+use crate::terminal::excerpt;
+
+/// So long after an Esc the rest of a longer key would have come.
+const ESCAPE_WAIT: Duration = Duration::from_millis(50);
+const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+/// So long a stop may take to come.
+const STOP_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+/// What Ctrl-C sends.
+const CONTROL_C: u8 = 0x03;
+/// Candidates of a completion that are shown.
+const CANDIDATES_SHOWN: usize = 30;
+/// How much of the name of a choice is said again.
+const CHOICE_COLUMNS: usize = 60;
+const PROMPT: &str = "> ";
+
+/// A chat on a terminal.
+pub(crate) struct TerminalChat<'c> {
+    pub(crate) room: &'c Room,
+    pub(crate) screen: Screen<'c>,
+    pub(crate) teller: Teller,
+    pub(crate) voice: Voice,
+    pub(crate) heard: Receiver<Heard>,
+    pub(crate) bell: BellEnd,
+    pub(crate) history: History,
+    pub(crate) state: State,
+}
+
+/// What the person is doing.
+#[derive(Default)]
+pub(crate) struct State {
+    editor: Editor,
+    keys: Keys,
+    /// When the last key came.
+    typed_at: Option<Instant>,
+    /// What was said since the screen was drawn.
+    lines: Vec<Line>,
+    /// What the word at the cursor can become.
+    candidates: Vec<String>,
+    /// Ctrl-C was the last key: once more leaves.
+    is_armed: bool,
+    is_leaving: bool,
+    /// Ctrl-Z was pressed.
+    is_suspending: bool,
+    /// A fork was asked for and is not there yet: what is typed meanwhile is for the new session.
+    is_forking: bool,
+    held: Vec<Held>,
+    fork: Option<SessionId>,
+    ended: Option<Result<(), DriveError>>,
+}
+
+/// What waits until a fork is there.
+enum Held {
+    Line(String),
+    Leave,
+}
+
+impl State {
+    /// Somebody sits down; this is to be said first.
+    pub(crate) fn new(editor: Editor, lines: Vec<Line>) -> Self {
+        Self { editor, lines, ..Self::default() }
+    }
+}
+
+/// What became ready.
+struct Ready {
+    keys: bool,
+    table: bool,
+    resized: bool,
+    continued: bool,
+    ending: bool,
+}
+
+impl TerminalChat<'_> {
+    /// Talks until somebody leaves.
+    pub(crate) fn run(mut self, mut table: Table) -> Result<SessionId, ChatError> {
+        let mode = RawMode::enter().map_err(ChatError::Input)?;
+        let signals = Signals::catch().map_err(ChatError::Input)?;
+        let _stall = Stall::watch(mode.before());
+        let outcome = loop {
+            match self.turn_of_loop(&mut table, &mode, &signals) {
+                Ok(None) => {}
+                Ok(Some(ended)) => break ended.map_err(ChatError::from),
+                Err(error) => {
+                    // A terminal that is gone: the table is left in good order.
+                    table.send(Command::Close);
+                    self.wait_for_end();
+                    break Err(error);
+                }
+            }
+        };
+        let lines = std::mem::take(&mut self.state.lines);
+        let closed = self.screen.close(&lines).map_err(ChatError::Output);
+        drop(mode);
+        let session = table.session().clone();
+        table.join();
+        outcome.and(closed).map(|()| session)
+    }
+
+    /// Draws, waits, and does what follows.
+    fn turn_of_loop(
+        &mut self,
+        table: &mut Table,
+        mode: &RawMode,
+        signals: &Signals,
+    ) -> Result<Option<Result<(), DriveError>>, ChatError> {
+        self.draw()?;
+        let ready = self.wait(signals).map_err(ChatError::Input)?;
+        if ready.table {
+            self.bell.reset();
+            self.listen();
+        }
+        if ready.resized || ready.continued {
+            drain(&signals.resized);
+            drain(&signals.continued);
+            if ready.continued && (!ready.ending || is_foreground()) {
+                mode.set().map_err(ChatError::Input)?;
+            }
+            self.screen.measure();
+            self.teller.set_columns(self.screen.size().1);
+        }
+        if ready.ending {
+            drain(&signals.ending);
+            self.leave(table);
+        }
+        if ready.keys {
+            self.read_keys(table)?;
+            if std::mem::take(&mut self.state.is_suspending) {
+                self.suspend(mode, signals)?;
+            }
+        } else if self.state.typed_at.is_none_or(|at| at.elapsed() >= ESCAPE_WAIT)
+            && let Some(escape) = self.state.keys.take_escape()
+        {
+            self.press(escape, table)?;
+        }
+        self.follow_fork(table)
+    }
+
+    /// Stops this program and those of its group, as the shell's own key does, and takes the terminal again
+    /// when it goes on.
+    fn suspend(&mut self, mode: &RawMode, signals: &Signals) -> Result<(), ChatError> {
+        let lines = std::mem::take(&mut self.state.lines);
+        self.screen.close(&lines).map_err(ChatError::Output)?;
+        mode.leave();
+        let _ = kill_current_process_group(Signal::TSTP);
+        // The stop may come a moment later, and with no shell above it never does.
+        let mut going_on = [PollFd::from_borrowed_fd(signals.continued.as_fd(), PollFlags::IN)];
+        let _ = poll(&mut going_on, Some(&STOP_WAIT));
+        // A shell may end what it has stopped, and lets it go on for that.
+        let mut ending = [PollFd::from_borrowed_fd(signals.ending.as_fd(), PollFlags::IN)];
+        let is_ending = poll(&mut ending, Some(&NOW)).is_ok_and(|ready| ready > 0);
+        if is_ending && !is_foreground() {
+            return Ok(());
+        }
+        mode.set().map_err(ChatError::Input)
+    }
+
+    fn wait(&self, signals: &Signals) -> std::io::Result<Ready> {
+        let stdin = std::io::stdin();
+        let watch = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
+        let mut fds = [
+            watch(stdin.as_fd()),
+            watch(self.bell.pipe.as_fd()),
+            watch(signals.resized.as_fd()),
+            watch(signals.continued.as_fd()),
+            watch(signals.ending.as_fd()),
+        ];
+        // Looked at a few times, since the table may wake us in between.
+        let moment = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+        let timeout = self.state.keys.is_escape_waiting().then_some(&moment);
+        // A signal that interrupts is in its pipe: whoever drew before reading it would draw for a screen
+        // that has another size now.
+        while let Err(error) = poll(&mut fds, timeout) {
+            if error != rustix::io::Errno::INTR {
+                return Err(error.into());
+            }
+        }
+        let [keys, table, resized, continued, ending] =
+            fds.each_ref().map(|fd| !fd.revents().is_empty());
+        Ok(Ready { keys, table, resized, continued, ending })
+    }
+
+    fn listen(&mut self) {
+        while let Ok(heard) = self.heard.try_recv() {
+            match heard {
+                Heard::Ended(how) => self.state.ended = Some(how),
+                Heard::Forked(session) => self.state.fork = Some(session),
+                heard => {
+                    self.state.is_forking &= !matches!(heard, Heard::NotForked(_));
+                    let lines = self.teller.hear(heard, Instant::now());
+                    self.state.lines.extend(lines);
+                }
+            }
+        }
+    }
+
+    fn wait_for_end(&mut self) {
+        while self.state.ended.is_none() {
+            match self.heard.recv() {
+                Ok(Heard::Ended(how)) => self.state.ended = Some(how),
+                Ok(heard) => {
+                    let lines = self.teller.hear(heard, Instant::now());
+                    self.state.lines.extend(lines);
+                }
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Moves to the session that was forked, or says that the table has ended.
+    fn follow_fork(
+        &mut self,
+        table: &mut Table,
+    ) -> Result<Option<Result<(), DriveError>>, ChatError> {
+        if let Some(session) = self.state.fork.take() {
+            table.send(Command::Close);
+            self.wait_for_end();
+            if let Some(Err(error)) = self.state.ended.take() {
+                return Ok(Some(Err(error)));
+            }
+            // Should the new one not open, nothing is left to wait for.
+            self.state.ended = Some(Ok(()));
+            let (new, lines) = self.room.reopen(&session, &self.voice)?;
+            self.state.lines.extend(self.teller.aside(&lines));
+            std::mem::replace(table, new).join();
+            self.state.ended = None;
+            self.state.is_forking = false;
+        }
+        if !self.state.is_forking {
+            for held in std::mem::take(&mut self.state.held) {
+                match held {
+                    Held::Line(text) => self.act_on(text, table),
+                    Held::Leave => self.leave(table),
+                }
+            }
+        }
+        Ok(self.state.ended.take())
+    }
+
+    fn read_keys(&mut self, table: &Table) -> Result<(), ChatError> {
+        let mut bytes = [0; 4096];
+        let count = match rustix::io::read(std::io::stdin(), &mut bytes) {
+            Ok(count) => count,
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => return Ok(()),
+            // The terminal is gone.
+            Err(_) => 0,
+        };
+        if count == 0 {
+            return Err(ChatError::ReaderDone);
+        }
+        self.state.typed_at = Some(Instant::now());
+        let bytes = bytes.get(..count).unwrap_or_default();
+        // Alone it was pressed and not pasted.
+        if bytes.iter().all(|byte| *byte == CONTROL_C)
+            && let Some(pasted) = self.state.keys.end_paste()
+        {
+            self.press(pasted, table)?;
+        }
+        for key in self.state.keys.push(bytes) {
+            self.press(key, table)?;
+        }
+        Ok(())
+    }
+
+    fn press(&mut self, key: super::keys::Key, table: &Table) -> Result<(), ChatError> {
+        let done = self.state.editor.press(key);
+        let was_armed = std::mem::take(&mut self.state.is_armed);
+        self.state.candidates.clear();
+        match done {
+            Done::Edited => {}
+            Done::Entered(text) => {
+                self.history.add(&text);
+                self.act_on(text, table);
+            }
+            Done::Wants(Want::Complete) => self.complete(),
+            Done::Wants(Want::Redraw) => self.screen.clear().map_err(ChatError::Output)?,
+            Done::Wants(Want::Suspend) => self.state.is_suspending = true,
+            Done::Wants(Want::Leave) => self.leave(table),
+            Done::Wants(Want::Stop) => self.stop(table),
+            Done::Wants(Want::Interrupt) if was_armed => self.leave(table),
+            Done::Wants(Want::Interrupt) => {
+                self.state.is_armed = true;
+                if self.teller.running().is_some() {
+                    self.stop(table);
+                } else {
+                    self.state.editor.clear();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops the turn that runs. What was typed stays.
+    fn stop(&mut self, table: &Table) {
+        if self.teller.running().is_some() {
+            table.send(Command::CancelRunning);
+        }
+    }
+
+    fn leave(&mut self, table: &Table) {
+        if self.state.is_forking {
+            self.state.held.push(Held::Leave);
+        } else if !self.state.is_leaving {
+            self.state.is_leaving = true;
+            table.send(Command::Close);
+        }
+    }
+
+    /// Does what a line says; while a fork is on its way, later.
+    fn act_on(&mut self, text: String, table: &Table) {
+        if self.state.is_forking {
+            self.state.held.push(Held::Line(text));
+        } else {
+            self.entered(&text, table);
+        }
+    }
+
+    fn entered(&mut self, text: &str, table: &Table) {
+        if self.is_answer(text, table) {
+            return;
+        }
+        let place = self.room.place(&self.voice);
+        let act = match commands::read(text) {
+            Typed::Nothing => return,
+            Typed::Words(words) => match commands::without_slash(words) {
+                Some(meant) => Act::Tell(vec![not_said(words, &meant)]),
+                None => act::say(words, &place),
+            },
+            Typed::Command(slash, given) => {
+                self.state.is_forking = slash == Slash::Fork;
+                act::act(slash, given, &place)
+            }
+            Typed::Unknown { name, nearest } => Act::Tell(vec![unknown(name, nearest)]),
+        };
+        if text.trim_start().starts_with('/') {
+            self.say(&format!("{PROMPT}{}", text.trim()), Look::Dim);
+        }
+        match act {
+            Act::Send(command) => table.send(command),
+            Act::Tell(lines) => self.state.lines.extend(self.teller.aside(&lines)),
+            Act::Leave => self.leave(table),
+        }
+    }
+
+    /// Whether a line answers what an agent waits for, or tries to. Then it is not said.
+    fn is_answer(&mut self, text: &str, table: &Table) -> bool {
+        let Some((number, wish)) = self.teller.wish() else { return false };
+        match teller::meant(wish, text) {
+            Meant::Else => return false,
+            Meant::Unclear => {
+                let count = wish.choices.len();
+                let typed = excerpt(text, CHOICE_COLUMNS);
+                let text = format!("{typed}? type a number from 0 to {count}; 0 says no");
+                self.say(&text, Look::Alarm);
+            }
+            Meant::Answer(answer) => {
+                let said = match &answer {
+                    PermissionAnswer::Choose(id) => {
+                        let chosen = wish.choices.iter().find(|choice| choice.id == *id);
+                        let name = chosen.map_or(text.trim(), |choice| &choice.name);
+                        format!("({})", excerpt(name, CHOICE_COLUMNS))
+                    }
+                    _ => "(no)".to_owned(),
+                };
+                self.say(&said, Look::Dim);
+                self.teller.wish_is_answered();
+                table.send(Command::Permit(number, answer));
+            }
+        }
+        true
+    }
+
+    fn complete(&mut self) {
+        let known = Known { members: &self.room.members, folder: &self.room.folder };
+        let Completion { from, candidates } = complete(self.state.editor.before(), &known);
+        match candidates.as_slice() {
+            [] => {}
+            [one] => {
+                let blank = if one.ends_with('/') { "" } else { " " };
+                self.state.editor.replace_from(from, &format!("{one}{blank}"));
+            }
+            several => {
+                let begun = self.state.editor.before().len() - from;
+                let common = common_beginning(several);
+                if common.len() > begun {
+                    self.state.editor.replace_from(from, common);
+                } else {
+                    self.state.candidates = candidates;
+                }
+            }
+        }
+    }
+
+    fn say(&mut self, text: &str, look: Look) {
+        self.state.lines.extend(self.teller.aside(&Line::all_of(text, look)));
+    }
+
+    fn draw(&mut self) -> Result<(), ChatError> {
+        let mut above = self.teller.pending(PENDING_ROWS);
+        above.extend(self.status());
+        if !self.state.candidates.is_empty() {
+            above.push(self.offered());
+        }
+        let (text, cursor) = (self.state.editor.text(), self.state.editor.cursor());
+        let live = Live { above, prompt: PROMPT, text, cursor };
+        let lines = std::mem::take(&mut self.state.lines);
+        self.screen.show(&lines, &live).map_err(ChatError::Output)
+    }
+
+    /// What the table does now, if that has to be known.
+    fn status(&self) -> Option<Line> {
+        let text = match (self.state.is_leaving, self.teller.running()) {
+            (true, _) => "leaving…".to_owned(),
+            (false, Some((member, true))) => format!("{member} is being stopped…"),
+            (false, None) if self.state.is_armed => "Ctrl-C once more leaves".to_owned(),
+            (false, running) => match (self.teller.waits_for(), running) {
+                (Some(waits), _) => waits,
+                (None, Some((member, _))) => format!("{member} answers… Esc stops"),
+                (None, None) => return None,
+            },
+        };
+        Some(Line::of(&text, Look::Dim))
+    }
+
+    fn offered(&self) -> Line {
+        let all = &self.state.candidates;
+        let shown: Vec<&str> = all.iter().take(CANDIDATES_SHOWN).map(String::as_str).collect();
+        let more = if all.len() > shown.len() { " …" } else { "" };
+        let columns = self.screen.size().1.saturating_sub(1);
+        let text = excerpt(&format!("{}{more}", shown.join("  ")), columns);
+        Line::of(&text, Look::Dim)
+    }
+}
+
+/// What is said of a word that other programs take for a command.
+fn not_said(words: &str, meant: &str) -> Line {
+    let text = format!(
+        "'{words}' was not said; did you mean {meant}? To say it, address somebody: @name {words}"
+    );
+    Line::of(&text, Look::Alarm)
+}

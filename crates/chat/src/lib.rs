@@ -1,0 +1,319 @@
+//! The chat: people and agents at one table, by lines. `engine` lets the table run in its own thread and
+//! says what happens; `teller` makes lines of it; `interactive` shows them on a terminal, `plain` without
+//! one. What is typed goes through `keys`, `editor`, `commands` and `act` back to the engine. Called by
+//! the command `chat`; `run` shares the lines.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "an edge: the terminal, files, the clock and the environment of the process come in here"
+)]
+
+mod act;
+mod addressing;
+pub mod called;
+mod commands;
+mod complete;
+mod editor;
+mod engine;
+mod error;
+mod export;
+mod history;
+mod interactive;
+mod interrupt;
+mod keys;
+mod layout;
+pub mod leaving;
+mod markdown;
+mod plain;
+mod refusal;
+mod report;
+mod screen;
+mod shown;
+mod signals;
+mod stall;
+mod style;
+mod teller;
+pub mod terminal;
+
+use std::io::{BufRead, Write};
+use std::path::PathBuf;
+
+use tertulia_operations::lines::{LINE_BYTES_MAX, Lines};
+use tertulia_operations::names::short_session;
+use tertulia_operations::unfinished::unfinished_turn;
+use tertulia_session::EntryKind;
+use tertulia_store::{Range, SessionId, SessionStore, StoredEntry};
+use tertulia_team::file::TeamFile;
+use tertulia_team::{Audience, Command, Difference, Driver, Opened, Team, Undecided};
+
+use act::Place;
+use editor::Editor;
+pub use engine::{Heard, Voice, without_bell};
+use engine::{Opening, Table};
+pub use error::ChatError;
+pub use history::History;
+use interactive::{State, TerminalChat};
+use plain::PlainChat;
+pub use report::of_house;
+use screen::Screen;
+pub use screen::size as screen_size;
+pub use shown::Shown;
+pub use style::{Line, Look};
+pub use teller::{PENDING_ROWS, Teller};
+
+/// How many messages of a session that is gone on with are shown.
+const RECAP: usize = 6;
+/// The width of lines without a terminal: that of whoever reads them.
+const ANY_WIDTH: usize = usize::MAX / 4;
+
+/// What belongs to a chat as long as it lasts.
+pub struct Room {
+    store: SessionStore,
+    team: Team,
+    file: TeamFile,
+    /// The names of the members.
+    members: Vec<String>,
+    /// The working folder.
+    folder: PathBuf,
+    /// Where this program's data is.
+    home: Option<PathBuf>,
+    guest: Guest,
+}
+
+/// A session that is open.
+pub struct OpenTable {
+    /// What drives it.
+    pub driver: Driver,
+    /// Whether it was begun just now.
+    pub is_new: bool,
+    /// Where the recorded decisions are not the ones that this team would have made.
+    pub differences: Vec<Difference>,
+    /// The message that the session was forked at, if nobody was asked for it here.
+    pub undecided: Option<Undecided>,
+}
+
+/// Who has come.
+pub struct Guest {
+    /// The person who types; `None` where nobody said so.
+    pub speaker: Option<Box<str>>,
+    /// The flags that lead back here; `None` where nothing is kept.
+    pub back: Option<String>,
+    /// Whether somebody can be asked.
+    pub attended: bool,
+}
+
+/// How a chat without a terminal ended.
+pub enum Ended {
+    /// Nothing is left open.
+    Well,
+    /// Somebody interrupted it.
+    Interrupted,
+    /// A person is to decide what this says.
+    NeedsPerson(String),
+    /// An agent could not answer, for this reason.
+    AgentFailed(String),
+    /// A line was not said.
+    NotSaid(ChatError),
+}
+
+impl Ended {
+    fn of(teller: &Teller, is_interrupted: bool) -> Self {
+        match (is_interrupted, teller.left_open()) {
+            (true, _) => Self::Interrupted,
+            (false, (_, Some(failure))) => Self::AgentFailed(failure.to_owned()),
+            (false, (Some(asked), None)) => Self::NeedsPerson(asked),
+            (false, (None, None)) => Self::Well,
+        }
+    }
+}
+
+impl Room {
+    /// A room for this team.
+    pub fn new(
+        store: SessionStore,
+        team: Team,
+        file: TeamFile,
+        folder: PathBuf,
+        home: Option<PathBuf>,
+        guest: Guest,
+    ) -> Self {
+        let members = team.members().iter().map(|one| one.member.name.to_string()).collect();
+        Self { store, team, file, members, folder, home, guest }
+    }
+
+    /// The store.
+    pub fn store(&self) -> &SessionStore {
+        &self.store
+    }
+
+    /// The team.
+    pub fn team(&self) -> &Team {
+        &self.team
+    }
+
+    /// The project that the team works in.
+    fn project(&self) -> &str {
+        self.team.project.as_deref().unwrap_or_default()
+    }
+
+    /// What commands need.
+    fn place<'p>(&'p self, voice: &'p Voice) -> Place<'p> {
+        let (store, team, file, folder) = (&self.store, &self.team, &self.file, &self.folder);
+        let speaker = self.guest.speaker.as_deref();
+        Place { voice, store, team, file, folder, speaker }
+    }
+
+    /// Opens the session that was forked from this one, and says so.
+    fn reopen(&self, session: &SessionId, voice: &Voice) -> Result<(Table, Vec<Line>), ChatError> {
+        let mut voice = voice.clone();
+        let (team, attended) = (self.team.clone(), self.guest.attended);
+        let Opened { driver, undecided, .. } =
+            Driver::reopen(&self.store, session, team, attended, &mut voice)?;
+        let text = format!("Forked. You are now in session {}.", short_session(session));
+        let mut lines = vec![Line::of(&text, Look::Dim)];
+        lines.extend(undecided.as_ref().map(not_asked));
+        Ok((Table::start(driver, &voice).map_err(ChatError::Input)?, lines))
+    }
+
+    /// Chats on a terminal; what is left to say once the screen is free again.
+    pub fn on_terminal<E: From<ChatError>>(
+        &self,
+        stdout: &mut dyn Write,
+        colour: bool,
+        open: impl FnOnce(&mut dyn Audience) -> Result<OpenTable, E>,
+    ) -> Result<Option<String>, E> {
+        let (voice, heard, bell) = engine::with_bell().map_err(ChatError::Input)?;
+        let screen = Screen::new(stdout, colour);
+        let mut teller = Teller::new(&self.team, &self.file, screen.size().1);
+        let mut opening = Opening { voice, is_asked: false };
+        let table = open(&mut opening)?;
+        let Opening { voice, is_asked } = opening;
+        let history = History::in_folder(self.home.clone(), self.project());
+        let lines = self.greeting(&table, is_asked, &mut teller);
+        let state = State::new(Editor::new(history.load()), lines);
+        let new = table.is_new.then(|| table.driver.session().clone());
+        let table = Table::start(table.driver, &voice).map_err(ChatError::Input)?;
+        let chat = TerminalChat { room: self, screen, teller, voice, heard, bell, history, state };
+        let ended = chat.run(table);
+        let is_discarded = new.is_some_and(|new| self.discard_if_empty(&new));
+        let session = ended?;
+        Ok(match &self.guest.back {
+            _ if is_discarded => Some("Nothing was said, so no session was stored.".to_owned()),
+            back => back.as_ref().map(|back| {
+                let session = short_session(&session);
+                format!("Resume with: tertulia chat --session {session}{back}")
+            }),
+        })
+    }
+
+    /// Chats without a terminal. `prompts`: a person types, and is shown where.
+    pub fn by_lines<E: From<ChatError>>(
+        &self,
+        stdin: &mut dyn BufRead,
+        stdout: &mut dyn Write,
+        prompts: bool,
+        open: impl FnOnce(&mut dyn Audience) -> Result<OpenTable, E>,
+    ) -> Result<Ended, E> {
+        let (voice, heard) = without_bell();
+        let mut teller = Teller::new(&self.team, &self.file, ANY_WIDTH);
+        let mut opening = Opening { voice, is_asked: false };
+        let table = open(&mut opening)?;
+        let Opening { voice, is_asked } = opening;
+        let lines = self.greeting(&table, is_asked, &mut teller);
+        let new = table.is_new.then(|| table.driver.session().clone());
+        let table = Table::start(table.driver, &voice).map_err(ChatError::Input)?;
+        let lines_in = Lines::new(stdin, LINE_BYTES_MAX);
+        let mut chat = PlainChat {
+            room: self,
+            teller,
+            voice,
+            heard,
+            lines_in,
+            stdout,
+            prompts,
+            asked: 0,
+            is_over: false,
+            refused: None,
+            not_said: None,
+        };
+        let printed = chat.print(&lines);
+        let ended = match printed {
+            Ok(()) => chat.run(table),
+            Err(error) => {
+                table.send(Command::Close);
+                table.join();
+                Err(error)
+            }
+        };
+        if let Some(new) = new {
+            self.discard_if_empty(&new);
+        }
+        Ok(ended?)
+    }
+
+    /// Deletes a session that was begun here, if nothing was said in it; whether it did.
+    fn discard_if_empty(&self, session: &SessionId) -> bool {
+        // Somebody else may have opened it since.
+        let Ok(Some(_hold)) = self.store.hold(session) else { return false };
+        let was_said = |stored: &StoredEntry| matches!(stored.entry.kind, EntryKind::Message(_));
+        let is_empty = self
+            .store
+            .load(session, &Range::All)
+            .is_ok_and(|entries| !entries.iter().any(was_said));
+        is_empty && self.store.delete(session).is_ok()
+    }
+
+    fn greeting(&self, table: &OpenTable, is_asked: bool, teller: &mut Teller) -> Vec<Line> {
+        let OpenTable { driver, is_new, differences, undecided } = table;
+        let names: Vec<String> = self.members.iter().map(|name| format!("@{name}")).collect();
+        let names = names.join(" ");
+        let you = match (&self.guest.speaker, self.team.members()) {
+            (Some(name), members) if members.iter().filter(|one| one.is_person()).count() > 1 => {
+                format!(" · you are {name}")
+            }
+            _ => String::new(),
+        };
+        let session = short_session(driver.session());
+        let text = format!("session {session} · {names}{you} · /help");
+        let mut lines = teller.fitted(&[Line::of(&text, Look::Dim)]);
+        if let Some(other) = driver.project().filter(|_| driver.is_elsewhere()) {
+            let text = format!("This session belongs to another project: {other}");
+            lines.extend(teller.fitted(&[Line::of(&text, Look::Dim)]));
+        }
+        if !is_new {
+            lines.extend(teller.recap(driver.entries(), RECAP));
+            // A turn that was cut off just now is asked about.
+            let unfinished = unfinished_turn(driver.entries(), driver.team());
+            if let Some((_, turn)) = unfinished.filter(|_| !is_asked) {
+                lines.extend(teller.unfinished(turn));
+            }
+        }
+        if !differences.is_empty() {
+            let text = "Some past decisions would differ with the current team file.";
+            lines.extend(teller.fitted(&[Line::of(text, Look::Dim)]));
+        }
+        if let Some(undecided) = undecided {
+            lines.extend(teller.fitted(&[not_asked(undecided)]));
+        }
+        lines
+    }
+}
+
+/// That the message which the session was forked at is for somebody who was not asked here.
+fn not_asked(undecided: &Undecided) -> Line {
+    let names = undecided.members.join(", ");
+    let text = format!(
+        "The last message is for {names}. Nobody was asked in this session yet; /next {names} asks."
+    );
+    Line::of(&text, Look::Dim)
+}
+
+/// What is said of a command that nobody knows.
+fn unknown(name: &str, nearest: Option<&str>) -> Line {
+    let name = terminal::excerpt(name, 40);
+    let hint = match nearest {
+        Some(nearest) => format!("did you mean /{nearest}?"),
+        None => "/help shows all".to_owned(),
+    };
+    Line::of(&format!("there is no command /{name}; {hint}"), Look::Alarm)
+}

@@ -1,0 +1,202 @@
+//! What the commands answer that look at the table: queue, causes, cost; members and contexts have files
+//! of their own. Each takes the driver and gives lines; called in the driver's thread by visits.
+
+mod context;
+mod members;
+
+use std::collections::BTreeMap;
+
+use tertulia_context::Intent;
+use tertulia_operations::decisions::story;
+use tertulia_operations::names::{find_entry, newest_message, short, turn_of};
+use tertulia_operations::unfinished::unfinished_turn;
+use tertulia_session::{Entry, EntryId, EntryKind};
+use tertulia_team::{Compacted, Driver, Status};
+
+use super::refusal::Refusal;
+use super::style::{Line, Look};
+use super::teller::Figures;
+use crate::terminal::{counted, excerpt, grouped};
+pub(crate) use context::context;
+pub use context::of_house;
+pub(crate) use members::members;
+
+/// How much of a message is shown beside its id.
+const EXCERPT_COLUMNS: usize = 50;
+
+fn plain(text: &str) -> Line {
+    Line::of(&short(text), Look::Plain)
+}
+
+/// What `/compact` did, or why it could not.
+pub(crate) fn compacted(compacted: Compacted) -> String {
+    let count = |messages: usize| counted(messages as u64, "message", "messages");
+    match compacted {
+        Compacted::Done { saved_bytes, .. } => {
+            format!("prompts are {} bytes shorter from now on", grouped(saved_bytes as u64))
+        }
+        Compacted::TooFew { keeps } => format!(
+            "Nothing to summarise yet: the newest {} always stay word for word.",
+            count(keeps)
+        ),
+        Compacted::NotShorter { messages } => format!(
+            "Nothing to summarise yet: a summary of {} would not be shorter than they are.",
+            count(messages)
+        ),
+    }
+}
+
+/// Who speaks, who waits, and why.
+pub(crate) fn queue(driver: &Driver) -> Vec<Line> {
+    let machine = driver.machine();
+    let mut lines = Vec::new();
+    match machine.status() {
+        Status::Resting => {}
+        Status::Running { turn } => lines.extend(turn_lines(driver, "speaks", &turn)),
+        Status::Stopping { turn } => lines.extend(turn_lines(driver, "is being stopped", &turn)),
+        Status::Waiting { turn, .. } => lines.extend(turn_lines(driver, "is asked", &turn)),
+        Status::Paused(why) => lines.push(plain(&format!("paused: {why}"))),
+    }
+    // The order in which they are called, as long as nobody else is addressed and nobody waits too long.
+    let mut waiting: Vec<_> = machine.waiting().collect();
+    waiting.sort_by_key(|waiting| waiting.intent.as_str());
+    for waiting in waiting {
+        let does = if waiting.is_paused { "is paused" } else { "waits" };
+        let does = match waiting.intent {
+            Intent::Reply => does.to_owned(),
+            intent => format!("{does} ({})", intent.as_str()),
+        };
+        lines.extend(turn_lines(driver, &does, waiting.turn));
+    }
+    if lines.is_empty() {
+        lines.push(plain("nobody speaks, and nobody waits"));
+    }
+    lines
+}
+
+fn turn_lines(driver: &Driver, does: &str, turn: &EntryId) -> Vec<Line> {
+    let entry = driver.entries().iter().find(|entry| entry.id == *turn);
+    let Some(EntryKind::Turn(queued)) = entry.map(|entry| &entry.kind) else {
+        return vec![plain(&format!("turn {turn} {does}"))];
+    };
+    // Behind the words for programs stands a sentence.
+    let why = queued.cause.split_once(": ").map_or(&*queued.cause, |(_, sentence)| sentence);
+    vec![plain(&format!("{} {does}", queued.member)).with(&format!("  {}", short(why)), Look::Dim)]
+}
+
+/// Why an entry led where it did; without one, the newest message.
+pub(crate) fn why(driver: &Driver, given: &str) -> Vec<Line> {
+    let entries = driver.entries();
+    let entry = if given.is_empty() {
+        newest_message(entries)
+    } else {
+        match named(driver, given) {
+            Ok(entry) => Some(entry),
+            Err(why) => return Line::all_of(&why.to_string(), Look::Alarm),
+        }
+    };
+    let Some(entry) = entry else { return vec![plain("nothing was said yet")] };
+    let mut lines = Vec::new();
+    if let EntryKind::Message(message) = &entry.kind {
+        let text = excerpt(&message.text(), EXCERPT_COLUMNS);
+        lines.push(Line::of(&format!("{}  {text}", short(entry.id.as_str())), Look::Dim));
+    }
+    let machine = driver.machine();
+    let decisions = story(&entry.id, |about| machine.why(about.as_str()));
+    if decisions.is_empty() {
+        lines.push(plain("nothing was decided because of it"));
+    }
+    lines.extend(decisions.iter().map(|decision| plain(&decision.to_string())));
+    lines
+}
+
+/// Tokens and dollars of every member, and of all.
+pub(crate) fn cost(driver: &Driver) -> Vec<Line> {
+    let mut members: BTreeMap<&str, Figures> = BTreeMap::new();
+    let mut all = Figures::default();
+    for entry in driver.entries() {
+        if let EntryKind::Usage(usage) = &entry.kind {
+            members.entry(&usage.member).or_default().add(usage);
+            all.add(usage);
+        }
+    }
+    let row = |name: &str, figures: &Figures| {
+        let took = figures.counted().unwrap_or_else(|| "nothing told".to_owned());
+        plain(&format!("{name}: {took} · {}", counted(figures.answers, "answer", "answers")))
+    };
+    if all.counted().is_none() {
+        return vec![plain("no agent has reported costs")];
+    }
+    let mut lines: Vec<Line> = members.iter().map(|(name, figures)| row(name, figures)).collect();
+    if lines.len() > 1 {
+        lines.push(row("all", &all));
+    }
+    lines
+}
+
+/// The task that the team has.
+pub(crate) fn task(driver: &Driver) -> Option<&str> {
+    let newest = driver.entries().iter().rev().find_map(|entry| match &entry.kind {
+        EntryKind::TeamTask(task) => Some(task.task.as_deref()),
+        _ => None,
+    });
+    newest.flatten()
+}
+
+/// Why nothing goes on when somebody says so; `None` if something does.
+pub(crate) fn nothing_to_resume(driver: &Driver) -> Option<String> {
+    let machine = driver.machine();
+    match machine.status() {
+        Status::Waiting { .. } | Status::Paused(_) => None,
+        Status::Stopping { .. } if machine.waiting().next().is_some() => None,
+        Status::Running { .. } if machine.waiting().any(|waiting| waiting.is_paused) => None,
+        Status::Running { turn } => {
+            let member = member_of(driver, &turn).unwrap_or("somebody");
+            Some(format!("{member} is answering; nothing is paused"))
+        }
+        Status::Resting | Status::Stopping { .. } => {
+            let unfinished = unfinished_turn(driver.entries(), driver.team());
+            let turn = unfinished.and_then(|(entry, turn)| Some((turn_of(entry)?, &turn.member)));
+            Some(match turn {
+                Some((turn, member)) => {
+                    format!("no turns are queued; /resume {turn} retries {member}'s turn")
+                }
+                None => "no turns are queued".to_owned(),
+            })
+        }
+    }
+}
+
+/// That there is nothing to drop of a member.
+pub(crate) fn no_turn_waits(driver: &Driver, member: &str) -> String {
+    match driver.machine().status() {
+        Status::Running { turn } if member_of(driver, &turn) == Some(member) => {
+            format!("{member} speaks already; Esc or /cancel stops that")
+        }
+        _ => format!("no turn of {member} waits; /queue shows who does"),
+    }
+}
+
+/// Whose turn it is.
+fn member_of<'d>(driver: &'d Driver, turn: &EntryId) -> Option<&'d str> {
+    let entry = driver.entries().iter().rev().find(|entry| entry.id == *turn)?;
+    let EntryKind::Turn(turn) = &entry.kind else { return None };
+    Some(&turn.member)
+}
+
+/// The entry that is meant, by its id or a beginning of it.
+pub(crate) fn named<'d>(driver: &'d Driver, given: &str) -> Result<&'d Entry, Refusal> {
+    find_entry(driver.entries(), given).map_err(Refusal::of)
+}
+
+/// The turn that is to be repeated: by its id, or the newest one of a member.
+pub(crate) fn turn_named(driver: &Driver, given: &str) -> Result<EntryId, Refusal> {
+    let Ok(member) = driver.team().named(given) else {
+        return turn_of(named(driver, given)?).ok_or(Refusal::NoTurn);
+    };
+    let member = &member.member.name;
+    let is_theirs =
+        |entry: &&Entry| matches!(&entry.kind, EntryKind::Turn(turn) if turn.member == *member);
+    let newest = driver.entries().iter().rev().find(is_theirs);
+    newest.and_then(turn_of).ok_or_else(|| Refusal::NoTurnYet { member: member.clone() })
+}

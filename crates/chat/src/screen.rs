@@ -1,0 +1,228 @@
+//! The terminal, by lines: what was said scrolls up and stays; below it lies what changes, the answer's
+//! last line and the line that is typed. Owns the terminal's mode and gives it back whatever happens.
+
+use std::io::{self, Write, stdin, stdout};
+use std::os::fd::AsFd;
+
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr};
+use unicode_width::UnicodeWidthStr;
+
+use super::layout::lay_out;
+use super::style::{Line, Look};
+use crate::terminal::excerpt;
+
+/// What a screen is taken to be that does not say how large it is.
+const USUAL_SIZE: (usize, usize) = (24, 80);
+/// So that a paste comes as one, and is taken for what it is.
+const PASTES_ON: &str = "\x1b[?2004h";
+const PASTES_OFF: &str = "\x1b[?2004l";
+
+/// The mode of the terminal while keys are read one by one; the old one comes back with the drop, also
+/// when a panic unwinds.
+pub(crate) struct RawMode {
+    before: Cooked,
+}
+
+/// The terminal as it was before.
+#[derive(Clone)]
+pub(crate) struct Cooked(Termios);
+
+impl Cooked {
+    /// Gives it back. Takes no time, whatever the terminal does. In the background it is the shell's already,
+    /// and who sets its mode from there is stopped.
+    pub(crate) fn restore(&self) {
+        if !is_foreground() {
+            return;
+        }
+        let _ = tcsetattr(stdin(), OptionalActions::Now, &self.0);
+    }
+}
+
+/// Whether the terminal listens to this process and not to another one.
+pub(crate) fn is_foreground() -> bool {
+    tcgetpgrp(stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
+}
+
+impl RawMode {
+    /// Lets every key through at once, and shows none.
+    pub(crate) fn enter() -> io::Result<Self> {
+        let mode = Self { before: Cooked(tcgetattr(stdin())?) };
+        mode.set()?;
+        Ok(mode)
+    }
+
+    /// The terminal as it was before.
+    pub(crate) fn before(&self) -> Cooked {
+        self.before.clone()
+    }
+
+    /// Sets the mode again, as after the process was stopped and goes on.
+    pub(crate) fn set(&self) -> io::Result<()> {
+        let Cooked(mut raw) = self.before();
+        raw.make_raw();
+        tcsetattr(stdin(), OptionalActions::Now, &raw)?;
+        let _ = rustix::io::write(stdout(), PASTES_ON.as_bytes());
+        Ok(())
+    }
+
+    /// Gives the terminal back as it was, until the mode is set again.
+    pub(crate) fn leave(&self) {
+        // Past every buffer: this must get through when nothing else does.
+        let _ = rustix::io::write(stdout(), PASTES_OFF.as_bytes());
+        self.before.restore();
+    }
+}
+
+impl Drop for RawMode {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// What lies below the talk and changes.
+pub(crate) struct Live<'l> {
+    /// Rows above the line that is typed.
+    pub(crate) above: Vec<Line>,
+    /// What stands before the line.
+    pub(crate) prompt: &'l str,
+    /// The line.
+    pub(crate) text: &'l str,
+    /// Where the cursor is in it, in bytes.
+    pub(crate) cursor: usize,
+}
+
+/// The screen.
+pub(crate) struct Screen<'s> {
+    out: &'s mut dyn Write,
+    colour: bool,
+    rows: usize,
+    columns: usize,
+    /// How many rows of what changes lie above the cursor.
+    above_cursor: usize,
+    /// How wide what changes is, row by row down to the cursor.
+    widths: Vec<usize>,
+}
+
+impl<'s> Screen<'s> {
+    /// The screen of this terminal.
+    pub(crate) fn new(out: &'s mut dyn Write, colour: bool) -> Self {
+        let (rows, columns) = size();
+        Self { out, colour, rows, columns, above_cursor: 0, widths: Vec::new() }
+    }
+
+    /// How many rows and columns there are.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        (self.rows, self.columns)
+    }
+
+    /// Looks again how large it is. Where it has become narrow, the terminal has broken what lies there.
+    pub(crate) fn measure(&mut self) {
+        (self.rows, self.columns) = size();
+        self.above_cursor = rows_above(&self.widths, self.columns).min(self.rows.saturating_sub(1));
+    }
+
+    /// Adds lines to the talk, and draws what lies below it anew.
+    pub(crate) fn show(&mut self, lines: &[Line], live: &Live<'_>) -> io::Result<()> {
+        let mut bytes = self.erased();
+        for line in lines {
+            bytes.push_str(&line.painted(self.colour));
+            bytes.push_str("\r\n");
+        }
+        let rows_max = self.rows.saturating_sub(1).max(1);
+        let layout = lay_out(live.prompt, live.text, live.cursor, self.columns, rows_max);
+        let room = rows_max.saturating_sub(layout.rows.len());
+        let skipped = live.above.len().saturating_sub(room);
+        let above = live.above.len() - skipped;
+        self.widths.clear();
+        for line in live.above.iter().skip(skipped) {
+            self.widths.push(line.width().min(self.columns));
+            // A row that the terminal breaks would be two when it is erased.
+            let is_too_wide = line.width() > self.columns;
+            let cut =
+                is_too_wide.then(|| Line::of(&excerpt(&line.text(), self.columns), Look::Dim));
+            bytes.push_str(&cut.as_ref().unwrap_or(line).painted(self.colour));
+            bytes.push_str("\r\n");
+        }
+        bytes.push_str(&layout.rows.join("\r\n"));
+        let below = layout.rows.len() - 1 - layout.cursor_row.min(layout.rows.len() - 1);
+        bytes.push_str(&moved(below, 'A'));
+        bytes.push('\r');
+        bytes.push_str(&moved(layout.cursor_column, 'C'));
+        self.above_cursor = above + layout.cursor_row;
+        let before = layout.rows.iter().take(layout.cursor_row);
+        self.widths.extend(before.map(|row| row.width()));
+        self.widths.push(layout.cursor_column);
+        self.out.write_all(bytes.as_bytes())?;
+        self.out.flush()
+    }
+
+    /// Adds lines to the talk for the last time: nothing lies below it any more.
+    pub(crate) fn close(&mut self, lines: &[Line]) -> io::Result<()> {
+        let mut bytes = self.erased();
+        for line in lines {
+            bytes.push_str(&line.painted(self.colour));
+            bytes.push_str("\r\n");
+        }
+        self.forget();
+        self.out.write_all(bytes.as_bytes())?;
+        self.out.flush()
+    }
+
+    /// Clears the whole screen; the talk is in the terminal's memory.
+    pub(crate) fn clear(&mut self) -> io::Result<()> {
+        self.forget();
+        self.out.write_all(b"\x1b[H\x1b[2J")
+    }
+
+    /// Nothing that changes lies there any more.
+    fn forget(&mut self) {
+        self.above_cursor = 0;
+        self.widths.clear();
+    }
+
+    /// What changes is taken away.
+    fn erased(&self) -> String {
+        format!("\r{}\x1b[J", moved(self.above_cursor, 'A'))
+    }
+}
+
+/// How many rows lie above the cursor once rows of these widths are broken at so many columns. The last
+/// is the one up to the cursor.
+fn rows_above(widths: &[usize], columns: usize) -> usize {
+    let columns = columns.max(1);
+    match widths.split_last() {
+        Some((cursor, before)) => {
+            let rows = before.iter().map(|width| width.div_ceil(columns).max(1));
+            rows.sum::<usize>() + cursor / columns
+        }
+        None => 0,
+    }
+}
+
+/// The cursor goes so many places up or right.
+fn moved(count: usize, direction: char) -> String {
+    if count == 0 { String::new() } else { format!("\x1b[{count}{direction}") }
+}
+
+/// How many rows and columns the terminal has.
+pub fn size() -> (usize, usize) {
+    let size = tcgetwinsize(stdout().as_fd()).ok();
+    match size.map(|size| (usize::from(size.ws_row), usize::from(size.ws_col))) {
+        Some((rows, columns)) if rows > 0 && columns > 0 => (rows, columns),
+        _ => USUAL_SIZE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_a_narrow_screen_breaks_are_counted() {
+        assert_eq!(rows_above(&[], 40), 0);
+        assert_eq!(rows_above(&[0, 30, 10], 40), 2);
+        assert_eq!(rows_above(&[80, 41, 40], 40), 5);
+        assert_eq!(rows_above(&[80, 41, 40], 100), 2);
+        assert_eq!(rows_above(&[3], 0), 3);
+    }
+}

@@ -1,0 +1,170 @@
+//! What a person reads of what happened: members by the name that is shown, and advice that fits whose
+//! turn it was. A name that is to be typed is not asked for here. Called by `run` and the chat; programs
+//! get names as they are in the log.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use tertulia_team::file::{AgentFile, TeamFile};
+use tertulia_team::{Note, Team, Why};
+
+/// The class of a failure that a key or a login would mend.
+const AUTH: &str = "auth";
+/// The class of a failure before the agent could begin.
+const SETUP: &str = "setup";
+/// The class of a turn that was ended at one of its limits.
+const LIMIT: &str = "limit";
+/// The settings that a message about a limit names together with what to do.
+const RESOURCE_SETTINGS: [&str; 2] = ["`max_processes`", "`max_memory_mb`"];
+
+/// The members, as they are told of.
+pub struct Shown {
+    members: BTreeMap<Box<str>, One>,
+}
+
+struct One {
+    name: Box<str>,
+    key: Key,
+}
+
+/// Where a member has its key from.
+enum Key {
+    /// Its program sees to that.
+    Own,
+    /// From this variable.
+    Variable(Box<str>),
+    /// No variable was named.
+    None,
+}
+
+impl Shown {
+    /// The members of this team.
+    pub fn new(team: &Team, file: &TeamFile) -> Self {
+        let one = |one: &tertulia_team::TeamMember| {
+            let member = file.member(&one.member.name);
+            let member = member.filter(|member| member.agent == Some(AgentFile::OpenAi));
+            let key = match member.map(|member| member.key_variable.as_deref()) {
+                Some(Some(variable)) => Key::Variable(variable.into()),
+                Some(None) => Key::None,
+                None => Key::Own,
+            };
+            (one.member.name.clone(), One { name: one.shown_name().into(), key })
+        };
+        Self { members: team.members().iter().map(one).collect() }
+    }
+
+    /// The name that is shown; of somebody who does not sit here, the name itself.
+    pub fn name<'n>(&'n self, member: &'n str) -> &'n str {
+        self.members.get(member).map_or(member, |one| &one.name)
+    }
+
+    /// Why a person is asked.
+    pub fn why(&self, why: &Why) -> String {
+        let mut why = why.clone();
+        match &mut why {
+            Why::PairLoop { pair, .. } => pair.iter_mut().for_each(|name| self.show(name)),
+            Why::Spending { member: Some(member), .. } | Why::Failed { member, .. } => {
+                self.show(member);
+            }
+            Why::Answer { by: Some(by), .. } => self.show(by),
+            _ => {}
+        }
+        why.to_string()
+    }
+
+    /// What was refused or changed.
+    pub fn note(&self, note: &Note) -> String {
+        let mut note = note.clone();
+        match &mut note {
+            Note::Duplicate { member, .. }
+            | Note::Adjacent { member, .. }
+            | Note::Overflow { member, .. }
+            | Note::Demoted { member, .. }
+            | Note::Failed { member, .. } => self.show(member),
+            _ => {}
+        }
+        note.to_string()
+    }
+
+    /// The hint for a failure; none where the message says already what to do.
+    pub fn hint<'c>(
+        &self,
+        member: &str,
+        class: &str,
+        message: &str,
+        cure: &'c str,
+    ) -> Option<Cow<'c, str>> {
+        // Our own messages are "what; what to do". Those of agents seldom hold the sign.
+        let says_itself = match class {
+            SETUP => message.contains("; "),
+            LIMIT => RESOURCE_SETTINGS.iter().any(|setting| message.contains(setting)),
+            _ => false,
+        };
+        (!says_itself).then(|| self.cure(member, class, cure))
+    }
+
+    /// What can be done about a failure. Of an endpoint, where its key comes from.
+    pub fn cure<'c>(&self, member: &str, class: &str, cure: &'c str) -> Cow<'c, str> {
+        match self.members.get(member).map(|one| &one.key) {
+            Some(Key::Variable(variable)) if class == AUTH => {
+                Cow::Owned(format!("check its key in the variable {variable}"))
+            }
+            Some(Key::None) if class == AUTH => Cow::Borrowed(
+                "if it needs a key, set key_variable in the team file to the name of the variable",
+            ),
+            _ => Cow::Borrowed(cure),
+        }
+    }
+
+    fn show(&self, name: &mut Box<str>) {
+        *name = self.name(name).into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown() -> Shown {
+        let text = "[[member]]\nname = \"max\"\ndisplay_name = \"Max\"\nagent = \"claude\"\n\
+                    [[member]]\nname = \"near\"\nagent = \"openai\"\nmodel = \"m\"\n\
+                    base_url = \"http://127.0.0.1:1/v1\"\n\
+                    [[member]]\nname = \"far\"\nagent = \"openai\"\nmodel = \"m\"\n\
+                    base_url = \"http://127.0.0.1:1/v1\"\nkey_variable = \"FAR_KEY\"\n";
+        let file = TeamFile::parse(text, "tertulia.toml").unwrap();
+        let team = Team::from_file(&file, std::path::Path::new(".")).unwrap();
+        Shown::new(&team, &file)
+    }
+
+    #[test]
+    fn a_member_is_told_of_by_the_name_that_is_shown() {
+        let shown = shown();
+        assert_eq!(["max", "near", "gone"].map(|name| shown.name(name)), ["Max", "near", "gone"]);
+        let why = Why::PairLoop { pair: ["max".into(), "far".into()], turns: 4 };
+        assert!(shown.why(&why).starts_with("Max and far have taken 4 turns"));
+        let turn = tertulia_session::EntryId::from("t1");
+        let note =
+            Note::Failed { turn, member: "max".into(), class: "crash".into(), is_paused: false };
+        assert!(shown.note(&note).starts_with("Max could not answer in turn t1"));
+    }
+
+    #[test]
+    fn the_cure_for_a_key_names_the_variable_of_it() {
+        let shown = shown();
+        let cure = |member, class| shown.cure(member, class, "log in").into_owned();
+        assert_eq!(cure("far", "auth"), "check its key in the variable FAR_KEY");
+        assert!(cure("near", "auth").contains("key_variable in the team file"));
+        assert_eq!(cure("far", "quota"), "log in");
+        assert_eq!(cure("max", "auth"), "log in");
+    }
+
+    #[test]
+    fn a_message_that_names_the_setting_gets_no_hint_of_another_one() {
+        let shown = shown();
+        let hint = |message| shown.hint("max", "limit", message, "increase timeout_s");
+        let processes = "it ran 11 processes at once, and `max_processes` allows 10; raise it";
+        assert_eq!(hint(processes), None);
+        assert_eq!(hint("it used 70 MB of memory, and `max_memory_mb` allows 64; raise it"), None);
+        assert_eq!(hint("it took longer than 5 s").as_deref(), Some("increase timeout_s"));
+    }
+}

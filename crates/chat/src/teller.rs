@@ -1,0 +1,474 @@
+//! What happens at the table, as lines: who speaks in which colour, answers as Markdown, tools, figures,
+//! questions. Keeps what it needs of the turn that runs; knows neither terminal nor driver.
+
+mod answering;
+mod asking;
+mod figures;
+mod notes;
+mod recap;
+
+use std::time::Instant;
+
+use tertulia_operations::names::{short, turn_of};
+use tertulia_session::{Entry, EntryId, EntryKind, Message, SpeakerType, Turn, TurnState};
+use tertulia_team::file::TeamFile;
+use tertulia_team::{
+    PermissionNumber, PermissionRequest, Question, Team, TurnNote, What, Why, is_partial,
+};
+
+use super::engine::Heard;
+use super::markdown::{Markdown, wrap};
+use super::style::{Hue, Line, Look};
+use crate::shown::Shown;
+use crate::terminal::counted;
+pub(crate) use answering::{Meant, meant};
+pub(crate) use figures::Figures;
+
+/// A note is no longer, however wide the screen is.
+const NOTE_COLUMNS: usize = 160;
+/// How many rows of an unfinished line of an answer are shown.
+pub const PENDING_ROWS: usize = 6;
+
+/// Turns events into lines.
+pub struct Teller {
+    members: Vec<Seat>,
+    shown: Shown,
+    columns: usize,
+    speaking: Option<Speaking>,
+    /// What an agent waits for.
+    wish: Option<(PermissionNumber, Box<str>, PermissionRequest)>,
+    /// What the table asked last and nobody answered.
+    asked: Option<Question>,
+    /// What went wrong in the last turn.
+    failure: Option<String>,
+    /// The newest message.
+    newest: Option<Newest>,
+}
+
+/// A message and who said it.
+struct Newest {
+    entry: EntryId,
+    /// The name that is shown.
+    speaker: Box<str>,
+    /// The member, if it is a person.
+    person: Option<Box<str>>,
+}
+
+struct Seat {
+    name: Box<str>,
+    shown: String,
+    hue: Hue,
+    is_person: bool,
+}
+
+/// The turn that runs.
+struct Speaking {
+    turn: EntryId,
+    member: Box<str>,
+    since: Instant,
+    markdown: Markdown,
+    /// All that was streamed.
+    streamed: String,
+    /// How much of it was there at the last end of a text.
+    ended_at: usize,
+    figures: Figures,
+    is_stopping: bool,
+    /// Whether it wanted to be allowed something.
+    has_asked: bool,
+    /// Whether what was shown last is this turn's, with the name above it.
+    is_named: bool,
+}
+
+impl Teller {
+    /// A teller for this team.
+    pub fn new(team: &Team, file: &TeamFile, columns: usize) -> Self {
+        let seat = |(number, one): (usize, &tertulia_team::TeamMember)| {
+            let named = file.member(&one.member.name).and_then(|member| member.color.as_deref());
+            Seat {
+                name: one.member.name.clone(),
+                shown: one.shown_name().to_owned(),
+                hue: Hue::of(number, named),
+                is_person: one.is_person(),
+            }
+        };
+        let members = team.members().iter().enumerate().map(seat).collect();
+        let (speaking, wish, asked, failure, newest) = (None, None, None, None, None);
+        let shown = Shown::new(team, file);
+        Self { members, shown, columns, speaking, wish, asked, failure, newest }
+    }
+
+    /// The screen has this width from now on.
+    pub fn set_columns(&mut self, columns: usize) {
+        self.columns = columns;
+    }
+
+    /// Our own sentences, wrapped: a terminal would break them inside a word.
+    pub(crate) fn fitted(&self, lines: &[Line]) -> Vec<Line> {
+        let rows = |line: &Line| {
+            let indent = line.indent();
+            let indent = indent.get(..indent.len().min(self.columns / 2)).unwrap_or_default();
+            wrap(line, indent, self.columns)
+        };
+        lines.iter().flat_map(rows).collect()
+    }
+
+    /// Something that is no part of an answer. An open line of the answer stays open; where the answer
+    /// goes on, its speaker is named again.
+    pub fn aside(&mut self, lines: &[Line]) -> Vec<Line> {
+        if !lines.is_empty() {
+            self.somebody_else();
+        }
+        self.fitted(lines)
+    }
+
+    /// What is shown now is not of the turn that runs.
+    fn somebody_else(&mut self) {
+        if let Some(speaking) = &mut self.speaking {
+            speaking.is_named = false;
+        }
+    }
+
+    /// The same where the agent itself waits: what it said so far is said.
+    pub(crate) fn interrupts(&mut self, lines: &[Line]) -> Vec<Line> {
+        let mut all = self.flush();
+        all.extend(self.aside(lines));
+        all
+    }
+
+    /// Lines of the turn that runs, below the name of its speaker.
+    fn spoken(&mut self, lines: Vec<Line>) -> Vec<Line> {
+        let heading = self.heading().filter(|_| !lines.is_empty());
+        if let (Some(_), Some(speaking)) = (&heading, &mut self.speaking) {
+            speaking.is_named = true;
+        }
+        heading.into_iter().chain(lines).collect()
+    }
+
+    /// The name of who speaks, where it does not stand there yet.
+    fn heading(&self) -> Option<Line> {
+        let speaking = self.speaking.as_ref().filter(|speaking| !speaking.is_named)?;
+        Some(self.name_of(&speaking.member).with(":", Look::Dim))
+    }
+
+    /// Whose turn runs, by the name that is shown, and whether it is being stopped.
+    pub fn running(&self) -> Option<(&str, bool)> {
+        let speaking = self.speaking.as_ref()?;
+        Some((self.shown.name(&speaking.member), speaking.is_stopping))
+    }
+
+    /// The name of a member that is shown.
+    pub(crate) fn shown_name<'n>(&'n self, member: &'n str) -> &'n str {
+        self.shown.name(member)
+    }
+
+    /// What an agent waits for.
+    pub(crate) fn wish(&self) -> Option<(PermissionNumber, &PermissionRequest)> {
+        self.wish.as_ref().map(|(number, _, request)| (*number, request))
+    }
+
+    /// The agent has got its answer.
+    pub(crate) fn wish_is_answered(&mut self) {
+        self.wish = None;
+    }
+
+    /// What a person is to decide, and what went wrong last: for whoever leaves.
+    pub(crate) fn left_open(&self) -> (Option<String>, Option<&str>) {
+        // That it is a person's turn is no question left open: it is how a talk goes.
+        let asked = self.asked.as_ref().filter(|one| !matches!(one.why, Why::Answer { .. }));
+        let asked = asked.map(|question| self.why(question));
+        (asked, self.failure.as_deref())
+    }
+
+    /// What the person can do while the table waits for them; `None` if it does not.
+    pub(crate) fn waits_for(&self) -> Option<String> {
+        if let Some((_, member, request)) = &self.wish {
+            return Some(asking::reminder(self.shown.name(member), request));
+        }
+        asking::waits(self.asked.as_ref()?, &self.shown)
+    }
+
+    /// Why a person is asked, as it reads here: what they are to answer stands above.
+    fn why(&self, question: &Question) -> String {
+        let Question { to, why } = question;
+        match (why, &self.newest) {
+            (Why::Answer { entry, .. }, Some(newest)) if *entry == newest.entry => {
+                format!("{} waits for your answer", newest.speaker)
+            }
+            // Somebody else has spoken meanwhile.
+            (Why::Answer { entry, .. }, Some(Newest { speaker, person, .. }))
+                if person.is_some() && person != to =>
+            {
+                format!("{speaker}'s message waits until you have answered {entry}")
+            }
+            _ => self.shown.why(why),
+        }
+    }
+
+    /// The end of the answer that is not a whole line yet.
+    pub fn pending(&self, rows_max: usize) -> Vec<Line> {
+        let Some(speaking) = &self.speaking else { return Vec::new() };
+        let rows = speaking.markdown.pending(self.columns, rows_max);
+        let heading = self.heading().filter(|_| !rows.is_empty());
+        heading.into_iter().chain(rows).collect()
+    }
+
+    /// Takes an event in; gives the lines that it adds.
+    pub fn hear(&mut self, heard: Heard, now: Instant) -> Vec<Line> {
+        match heard {
+            Heard::Stored(entry) => self.stored(&entry, now),
+            Heard::Text(text) => self.text(&text),
+            Heard::TextEnd => self.text_end(),
+            Heard::TextWithdrawn => self.withdrawn(),
+            Heard::Note(note) => {
+                self.aside(&Line::all_of(&short(&self.shown.note(&note)), Look::Dim))
+            }
+            Heard::Asked(question) => {
+                let lines = asking::question(&question, &self.why(&question), &self.shown);
+                self.asked = Some(question);
+                self.aside(&lines)
+            }
+            Heard::Permission { number, member, request } => {
+                let lines =
+                    self.interrupts(&asking::permission(self.shown.name(&member), &request));
+                self.wish = Some((number, member, request));
+                lines
+            }
+            Heard::Lines(lines) => self.aside(&lines),
+            Heard::Refused { text, .. } | Heard::NotForked(text) => {
+                self.aside(&Line::all_of(&text, Look::Alarm))
+            }
+            Heard::Rested => {
+                self.asked = None;
+                // Nothing runs, whatever was heard of the turn.
+                self.end(now)
+            }
+            Heard::Status { .. } | Heard::Forked(_) | Heard::Ended(_) => Vec::new(),
+        }
+    }
+
+    fn stored(&mut self, entry: &Entry, now: Instant) -> Vec<Line> {
+        match &entry.kind {
+            EntryKind::Message(message) => self.message(entry, message, now),
+            EntryKind::Turn(turn) => self.turn(entry, turn, now),
+            EntryKind::Usage(usage) => {
+                if let Some(speaking) = &mut self.speaking {
+                    speaking.figures.add(usage);
+                }
+                Vec::new()
+            }
+            EntryKind::CompactionSummary(summary) => {
+                let count = summary.covered_count.unwrap_or_default();
+                let messages = counted(count, "message", "messages");
+                self.aside(&[Line::of(&format!("Summarised {messages}."), Look::Dim)])
+            }
+            EntryKind::TeamTask(task) => self.aside(&[match &task.task {
+                Some(task) => Line::of("task: ", Look::Dim).with(task, Look::Plain),
+                None => Line::of("the team has no task any more", Look::Dim),
+            }]),
+            EntryKind::Custom(_) => {
+                TurnNote::of(entry).map_or_else(Vec::new, |note| self.turn_note(&note, now))
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn turn_note(&mut self, note: &TurnNote, now: Instant) -> Vec<Line> {
+        let mut told = notes::lines(note, self.columns.min(NOTE_COLUMNS), &self.shown);
+        if let (Some(speaking), What::PermissionAsked { .. }) = (&mut self.speaking, &note.what) {
+            speaking.has_asked = true;
+        }
+        if self.is_refused(note) {
+            // It says itself what to do.
+            told.truncate(1);
+        }
+        let is_end = matches!(note.what, What::Failed { .. });
+        // It may come in the middle of a word.
+        if matches!(note.what, What::Warned { .. }) {
+            return self.aside(&told);
+        }
+        let mut lines = match told.is_empty() && !is_end {
+            true => Vec::new(),
+            false => self.flush(),
+        };
+        // How an agent ends that was stopped is nobody's news.
+        if !(is_end && self.running().is_some_and(|(_, is_stopping)| is_stopping)) {
+            let told = self.fitted(&told);
+            lines.extend(self.spoken(told));
+        }
+        lines.extend(self.failed(note, now));
+        lines
+    }
+
+    /// Whether a turn ends because nobody allowed what it wanted.
+    fn is_refused(&self, note: &TurnNote) -> bool {
+        let has_asked = self.speaking.as_ref().is_some_and(|speaking| speaking.has_asked);
+        has_asked && matches!(&note.what, What::Failed { class, .. } if &**class == "refused")
+    }
+
+    fn turn(&mut self, entry: &Entry, turn: &Turn, now: Instant) -> Vec<Line> {
+        let Some(id) = turn_of(entry) else { return Vec::new() };
+        let is_ours = self.speaking.as_ref().is_some_and(|speaking| speaking.turn == id);
+        let is_person = self.members.iter().any(|seat| seat.name == turn.member && seat.is_person);
+        match turn.state {
+            // The question that follows says so.
+            TurnState::Started if is_person => Vec::new(),
+            TurnState::Started => {
+                let lines = self.end(now);
+                self.asked = None;
+                self.failure = None;
+                self.speaking = Some(Speaking {
+                    turn: id,
+                    member: turn.member.clone(),
+                    since: now,
+                    markdown: Markdown::default(),
+                    streamed: String::new(),
+                    ended_at: 0,
+                    figures: Figures::default(),
+                    is_stopping: false,
+                    has_asked: false,
+                    is_named: false,
+                });
+                // The name waits for the first words: what is noted of the message comes before them.
+                lines
+            }
+            TurnState::Done | TurnState::Failed | TurnState::Interrupted if is_ours => {
+                self.end(now)
+            }
+            TurnState::Cancelled => {
+                if let Some(speaking) = self.speaking.as_mut().filter(|_| is_ours) {
+                    speaking.is_stopping = true;
+                    self.wish = None;
+                }
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// A turn that failed has said why; one that was stopped ends with that, since its state is known
+    /// already.
+    fn failed(&mut self, note: &TurnNote, now: Instant) -> Vec<Line> {
+        let What::Failed { class, message, .. } = &note.what else { return Vec::new() };
+        let Some(speaking) = self.speaking.as_ref() else { return Vec::new() };
+        if speaking.is_stopping {
+            return self.end(now);
+        }
+        let name = self.shown.name(&note.member);
+        self.failure = Some(format!("{name} could not answer ({class}): {message}"));
+        Vec::new()
+    }
+
+    fn end(&mut self, now: Instant) -> Vec<Line> {
+        let mut lines = self.flush();
+        let Some(speaking) = &self.speaking else { return lines };
+        let time = now.saturating_duration_since(speaking.since);
+        let state = if speaking.is_stopping { "cancelled · " } else { "" };
+        let figures = format!("{state}{}", speaking.figures.sentence(time));
+        lines.extend(self.spoken(vec![Line::of(&figures, Look::Dim), Line::default()]));
+        (self.speaking, self.wish) = (None, None);
+        lines
+    }
+
+    fn text(&mut self, text: &str) -> Vec<Line> {
+        let columns = self.columns;
+        let Some(speaking) = &mut self.speaking else { return Vec::new() };
+        speaking.streamed.push_str(text);
+        let lines = speaking.markdown.push(text, columns);
+        self.spoken(lines)
+    }
+
+    fn text_end(&mut self) -> Vec<Line> {
+        let lines = self.flush();
+        if let Some(speaking) = &mut self.speaking {
+            speaking.streamed.push('\n');
+            speaking.ended_at = speaking.streamed.len();
+        }
+        lines
+    }
+
+    fn withdrawn(&mut self) -> Vec<Line> {
+        let mut lines = self.flush();
+        if let Some(speaking) = &mut self.speaking
+            && speaking.streamed.len() > speaking.ended_at
+        {
+            speaking.streamed.truncate(speaking.ended_at);
+            let taken_back = Line::of("(the agent took this back and begins again)", Look::Dim);
+            lines.extend(self.spoken(vec![taken_back]));
+        }
+        lines
+    }
+
+    /// What is left of a text that has ended.
+    fn flush(&mut self) -> Vec<Line> {
+        let columns = self.columns;
+        let Some(speaking) = &mut self.speaking else { return Vec::new() };
+        let lines = speaking.markdown.finish(columns);
+        self.spoken(lines)
+    }
+
+    fn message(&mut self, entry: &Entry, message: &Message, now: Instant) -> Vec<Line> {
+        self.remember(entry, message);
+        let text = message.text();
+        if is_person(message) {
+            // What an agent says meanwhile is not broken off for it.
+            self.somebody_else();
+            return self.told(message, &text, false);
+        }
+        let mut lines = self.flush();
+        let is_streamed =
+            self.speaking.as_ref().is_some_and(|one| one.streamed.contains(text.trim()));
+        if !is_streamed {
+            let told = self.told(message, &text, self.speaking.is_some());
+            lines.extend(self.spoken(told));
+        }
+        if is_partial(entry) {
+            let cut_off = vec![Line::of("(cut off here)", Look::Dim)];
+            lines.extend(self.spoken(cut_off));
+        } else if self.running().is_some_and(|(_, is_stopping)| is_stopping) {
+            // It was stopped too late and came to its end: no state follows.
+            lines.extend(self.end(now));
+        }
+        lines
+    }
+
+    fn remember(&mut self, entry: &Entry, message: &Message) {
+        let speaker = message.speaker.as_deref();
+        self.newest = Some(Newest {
+            entry: entry.id.clone(),
+            speaker: speaker.map_or("somebody", |speaker| &speaker.role_name).into(),
+            person: speaker.filter(|_| is_person(message)).map(|one| one.role_id.clone()),
+        });
+    }
+
+    /// A message with this text of it; with a name before it unless it stands there already.
+    fn told(&self, message: &Message, text: &str, is_named: bool) -> Vec<Line> {
+        let speaker = message.speaker.as_deref().map_or("?", |speaker| &speaker.role_id);
+        let name = self.name_of(speaker).with(":", Look::Dim);
+        let mut markdown = Markdown::default();
+        let mut body = markdown.push(text, self.columns);
+        body.extend(markdown.finish(self.columns));
+        if is_named {
+            return body;
+        }
+        match body.as_slice() {
+            [one] if is_person(message) && one.width() + name.width() < self.columns => {
+                vec![name.with(" ", Look::Plain).with(&one.text(), Look::Plain)]
+            }
+            _ => std::iter::once(name).chain(body).collect(),
+        }
+    }
+
+    fn name_of(&self, member: &str) -> Line {
+        match self.members.iter().find(|seat| *seat.name == *member) {
+            Some(seat) => Line::of(&seat.shown, Look::Name(seat.hue)),
+            None => Line::of(member, Look::Strong),
+        }
+    }
+}
+
+fn is_person(message: &Message) -> bool {
+    message.speaker.as_deref().is_some_and(|one| one.kind == Some(SpeakerType::Human))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! A file that an export goes to, which only its owner can read. It is there whole or not at all, and never in
+//! the place of another one by accident.
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use tertulia_store::{NewFile, NewFileError, Readers};
+
+/// A file with lines. Dropped before its end, it is not there.
+pub struct ExportFile {
+    out: BufWriter<NewFile>,
+    path: PathBuf,
+    may_replace: bool,
+}
+
+/// Why a file was not written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// Another file would be overwritten.
+    #[error("{} already exists; name another file", .path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A folder, a pipe or a device is never replaced.
+    #[error("{} is not a file; name a file", .path.display())]
+    NotAFile {
+        /// What is there.
+        path: PathBuf,
+    },
+    /// The file system said no.
+    #[error("cannot write {}: {source}", .path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl ExportFile {
+    /// Begins a file of this path.
+    pub fn open(path: &Path, may_replace: bool) -> Result<Self, ExportError> {
+        let begun = match path.symlink_metadata() {
+            Ok(about) if may_replace && !about.is_file() => {
+                return Err(ExportError::NotAFile { path: path.into() });
+            }
+            _ if may_replace => NewFile::begin_replacement(path, Readers::Owner),
+            _ => NewFile::begin(path, Readers::Owner),
+        };
+        let out = BufWriter::with_capacity(1 << 16, begun?);
+        Ok(Self { out, path: path.into(), may_replace })
+    }
+
+    /// Writes one line.
+    pub fn write_line(&mut self, line: &str) -> Result<(), ExportError> {
+        writeln!(self.out, "{line}").map_err(|source| self.not_written(source))
+    }
+
+    /// Gives the file its name.
+    pub fn finish(mut self) -> Result<(), ExportError> {
+        self.out.flush().map_err(|source| self.not_written(source))?;
+        let file = self.out.into_inner().map_err(|error| ExportError::Write {
+            path: self.path.clone(),
+            source: error.into_error(),
+        })?;
+        Ok(if self.may_replace { file.replace() } else { file.publish() }?)
+    }
+
+    fn not_written(&self, source: io::Error) -> ExportError {
+        ExportError::Write { path: self.path.clone(), source }
+    }
+}
+
+impl From<NewFileError> for ExportError {
+    fn from(error: NewFileError) -> Self {
+        match error {
+            NewFileError::Exists(path) => Self::Exists { path },
+            NewFileError::Io { path, source } => Self::Write { path, source },
+            NewFileError::Unsupported(ref path) => {
+                let path = path.clone();
+                Self::Write { path, source: io::Error::other(error) }
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Lines of bytes with a limit on their length, so that one endless line cannot take all memory.
+
+use std::io::{self, BufRead};
+
+/// The longest line when nobody says otherwise: 256 MiB.
+pub const LINE_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// A buffer larger than this is given back after its line.
+const BUFFER_BYTES_KEPT: usize = 1024 * 1024;
+
+/// Reads lines one by one.
+pub struct Lines<'a> {
+    reader: &'a mut dyn BufRead,
+    bytes_max: u64,
+    buffer: Vec<u8>,
+    number: u64,
+}
+
+/// One line of the input, from 1.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// Its number, from 1.
+    pub number: u64,
+    /// Its text, or why there is none.
+    pub text: Result<&'a str, LineError>,
+}
+
+/// Why a line cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LineError {
+    /// It is too long; it was passed over.
+    #[error("line {number} is longer than {bytes_max} bytes; raise --max-line-bytes or split it")]
+    TooLong {
+        /// The line, from 1.
+        number: u64,
+        /// The longest that is read.
+        bytes_max: u64,
+    },
+    /// It is not UTF-8.
+    #[error(
+        "line {number} is not UTF-8: byte {offset} of it begins no character; encode it as UTF-8"
+    )]
+    NotUtf8 {
+        /// The line, from 1.
+        number: u64,
+        /// The byte of it, from 1.
+        offset: usize,
+    },
+}
+
+impl<'a> Lines<'a> {
+    /// Lines of a reader, each of at most so many bytes.
+    pub fn new(reader: &'a mut dyn BufRead, bytes_max: u64) -> Self {
+        Self { reader, bytes_max, buffer: Vec::new(), number: 0 }
+    }
+
+    /// The next line that is not empty, without its line break; `None` at the end.
+    pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
+        loop {
+            if self.buffer.capacity() > BUFFER_BYTES_KEPT {
+                self.buffer = Vec::new();
+            }
+            self.buffer.clear();
+            let Some(whole) = self.read_line()? else {
+                return Ok(None);
+            };
+            self.number += 1;
+            if whole && self.buffer.trim_ascii().is_empty() {
+                continue;
+            }
+            // A borrow that is returned from a loop must be taken at its end.
+            let number = self.number;
+            let text = if whole {
+                line_text(&self.buffer, number)
+            } else {
+                Err(LineError::TooLong { number, bytes_max: self.bytes_max })
+            };
+            return Ok(Some(Line { number, text }));
+        }
+    }
+
+    /// Fills the buffer with a line. `None` at the end, `Some(false)` if it was too long.
+    fn read_line(&mut self) -> io::Result<Option<bool>> {
+        let mut seen = false;
+        let mut whole = true;
+        loop {
+            let chunk = match self.reader.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                chunk => chunk?,
+            };
+            if chunk.is_empty() {
+                return Ok(seen.then_some(whole));
+            }
+            seen = true;
+            let newline = chunk.iter().position(|byte| *byte == b'\n');
+            let piece = &chunk[..newline.unwrap_or(chunk.len())];
+            whole &= (self.buffer.len() + piece.len()) as u64 <= self.bytes_max;
+            if whole {
+                self.buffer.extend_from_slice(piece);
+            }
+            let used = piece.len() + usize::from(newline.is_some());
+            self.reader.consume(used);
+            if newline.is_some() {
+                return Ok(Some(whole));
+            }
+        }
+    }
+}
+
+fn line_text(bytes: &[u8], number: u64) -> Result<&str, LineError> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| LineError::NotUtf8 { number, offset: error.valid_up_to() + 1 })?;
+    // Some programs begin a stream with a byte order mark.
+    let text = if number == 1 { text.trim_start_matches('\u{feff}') } else { text };
+    Ok(text.strip_suffix('\r').unwrap_or(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read_all(input: &[u8], chunk: usize, bytes_max: u64) -> Vec<Result<String, LineError>> {
+        let mut reader = BufReader::with_capacity(chunk, input);
+        let mut lines = Lines::new(&mut reader, bytes_max);
+        let mut all = Vec::new();
+        while let Some(line) = lines.next_line().unwrap() {
+            all.push(line.text.map(str::to_owned));
+        }
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn any_chunking_gives_the_same_lines(
+            input in prop::collection::vec(prop::sample::select(b"ab\n\r {\xc3\xa9".to_vec()), 0..60),
+            chunk in 1usize..20,
+        ) {
+            prop_assert_eq!(read_all(&input, chunk, 10), read_all(&input, 1000, 10));
+        }
+    }
+
+    #[test]
+    fn empty_lines_are_passed_over_and_the_last_needs_no_line_break() {
+        let lines = read_all(b"\na\r\n  \n\nb", 3, 10);
+        assert_eq!(lines, [Ok("a".to_owned()), Ok("b".to_owned())]);
+    }
+
+    #[test]
+    fn a_line_beyond_the_limit_is_named_and_the_next_is_read() {
+        let lines = read_all(b"abc\nabcd\nx", 2, 3);
+        let too_long = LineError::TooLong { number: 2, bytes_max: 3 };
+        assert_eq!(lines, [Ok("abc".to_owned()), Err(too_long), Ok("x".to_owned())]);
+    }
+
+    #[test]
+    fn a_line_that_is_not_utf8_is_named_with_the_byte() {
+        let lines = read_all(b"ok\nab\xffc\n", 100, 100);
+        assert_eq!(lines, [Ok("ok".to_owned()), Err(LineError::NotUtf8 { number: 2, offset: 3 })]);
+    }
+
+    #[test]
+    fn a_byte_order_mark_at_the_start_is_no_text() {
+        assert_eq!(read_all("\u{feff}{}".as_bytes(), 100, 100), [Ok("{}".to_owned())]);
+    }
+}

@@ -1,0 +1,234 @@
+//! The settings of a build: `config`, the model, who writes summaries. What is left out gets the product's
+//! defaults, which are these.
+
+use tertulia_context::builder::{ContextBuilder, ContextConfig, ContextError, Strategy};
+use tertulia_context::compact::Compactor;
+use tertulia_context::tokens::{MessageCounter, Model, Tokenizer, find_model};
+use tertulia_session::json::{
+    FieldError, Kind, Object, Problem, RawValue, boolean, text, whole_number,
+};
+
+use super::reading::not_one_of;
+use super::{BuildError, Overrides, Unused, each, read_tokenizer};
+
+/// A builder, and what was found out on the way to it.
+#[derive(Debug)]
+pub struct Setup {
+    /// Builds the context.
+    pub builder: ContextBuilder,
+    /// Counts its tokens.
+    pub counter: MessageCounter,
+    /// The model as it was named.
+    pub model: Option<String>,
+}
+
+/// The tokens that a model's window keeps for the answer where nobody says how large a request may be;
+/// an eighth of a small window.
+const ANSWER_TOKENS: u64 = 16_384;
+
+/// How many tokens recall gets where nobody says, of those that are not reserved.
+const fn usual_recall_tokens(tokens: u64) -> u64 {
+    let eighth = tokens / 8;
+    if eighth < RECALL_TOKENS_MAX { eighth } else { RECALL_TOKENS_MAX }
+}
+
+const RECALL_TOKENS_MAX: u64 = 2_048;
+
+/// How large a request may be for a model with this window.
+const fn usual_input_tokens(window: u64) -> u64 {
+    let eighth = window / 8;
+    window - if eighth < ANSWER_TOKENS { eighth } else { ANSWER_TOKENS }
+}
+
+impl Setup {
+    /// Takes the settings out of an input.
+    pub fn read(
+        input: &mut Object<'_>,
+        overrides: &Overrides<'_>,
+        unused: &mut Unused,
+    ) -> Result<Self, BuildError> {
+        let mut config = match input.take_some("config") {
+            Some(raw) => Object::of(raw).map_err(|error| error.within("config"))?,
+            None => Object::default(),
+        };
+        let (name, model, counter) = read_model(input, overrides, unused)?;
+        let compactor = read_compactor(input)?;
+        let member = input.take_text("member")?;
+        let config_fields = read_config(&mut config, overrides, model)?;
+        unused.rest("config", &config);
+        let builder = ContextBuilder::new(config_fields).map_err(within_config)?;
+        let mut builder = builder.with_counter(counter.clone());
+        if let Some(compactor) = compactor {
+            builder = builder.with_compactor(compactor);
+        }
+        if let Some(member) = member {
+            builder = builder.for_member(member);
+        }
+        Ok(Self { builder, counter, model: name })
+    }
+
+    /// How many tokens a request may have.
+    pub fn limit(&self) -> u64 {
+        self.builder.config().max_input_tokens
+    }
+}
+
+type Named = (Option<String>, Option<&'static Model>, MessageCounter);
+
+fn read_model(
+    input: &mut Object<'_>,
+    overrides: &Overrides<'_>,
+    unused: &mut Unused,
+) -> Result<Named, BuildError> {
+    let tokenizer = input.take_with("tokenizer", read_tokenizer)?;
+    let given = input.take_text("model")?;
+    if let Some(tokenizer) = tokenizer.filter(|_| overrides.model.is_none()) {
+        return match given {
+            None => Ok((None, None, MessageCounter::new(tokenizer))),
+            Some(_) => {
+                let problem = Problem::Excludes { other: "model" };
+                Err(FieldError::new(problem).within("tokenizer").into())
+            }
+        };
+    }
+    let Some(name) = overrides.model.map(str::to_owned).or(given) else {
+        return Ok((None, None, MessageCounter::new(Tokenizer::default())));
+    };
+    let model = find_model(&name);
+    let counter = match model {
+        Some(model) => MessageCounter::for_model(model),
+        None => {
+            let name: String = name.chars().take(60).collect();
+            unused.notes.push(format!("unknown model {name:?}; using an estimate"));
+            MessageCounter::new(Tokenizer::default())
+        }
+    };
+    Ok((Some(name), model, counter))
+}
+
+fn read_compactor(input: &mut Object<'_>) -> Result<Option<Compactor>, FieldError> {
+    let Some(raw) = input.take("compactor") else { return Ok(Some(Compactor::Extractive)) };
+    if Kind::of(raw) == Kind::Null {
+        return Ok(None);
+    }
+    match text(raw).map_err(|error| error.within("compactor"))?.as_str() {
+        "extractive" => Ok(Some(Compactor::Extractive)),
+        "none" => Ok(None),
+        other => {
+            Err(not_one_of("extractive, or none or null for no summaries", other)
+                .within("compactor"))
+        }
+    }
+}
+
+fn read_config(
+    object: &mut Object<'_>,
+    overrides: &Overrides<'_>,
+    model: Option<&Model>,
+) -> Result<ContextConfig, BuildError> {
+    let in_config = |error: FieldError| error.within("config");
+    let mut number = |name| object.take_with(name, whole_number).map_err(in_config);
+    let max_input_tokens = number("maxInputTokens")?;
+    let max_history_messages = number("maxHistoryMessages")?;
+    let reserve_tokens = number("reserveTokens")?;
+    let summary_tokens = number("summaryTokens")?;
+    let recall_tokens = number("recallTokens")?;
+    let elide_min_tokens = number("elideMinTokens")?;
+    let window = model.and_then(|model| model.window).map(usual_input_tokens);
+    let max_input_tokens = overrides.max_input_tokens.or(max_input_tokens).or(window);
+    let max_input_tokens = max_input_tokens.ok_or_else(|| {
+        let cure = "is missing; give a number of tokens, or a model whose window is known";
+        BuildError::invalid("config.maxInputTokens", cure)
+    })?;
+    let mut config = ContextConfig::new(max_input_tokens);
+    config.max_history_messages = max_history_messages;
+    config.summary_tokens = summary_tokens;
+    config.reserve_tokens = reserve_tokens.unwrap_or(config.reserve_tokens);
+    let unreserved = max_input_tokens.saturating_sub(config.reserve_tokens);
+    let recall_tokens = overrides.recall_tokens.or(recall_tokens);
+    config.recall_tokens = recall_tokens.unwrap_or_else(|| usual_recall_tokens(unreserved));
+    config.elide_min_tokens = elide_min_tokens.unwrap_or(config.elide_min_tokens);
+    if let Some(enabled) = object.take_with("enableCompaction", boolean).map_err(in_config)? {
+        config.enable_compaction = enabled;
+    }
+    if let Some(wanted) = object.take_with("requestSummaries", boolean).map_err(in_config)? {
+        config.request_summaries = wanted;
+    }
+    let strategies = |raw| each(raw, read_strategy);
+    if let Some(strategies) = object.take_with("strategies", strategies).map_err(in_config)? {
+        config.strategies = strategies;
+    }
+    if let Some(permille) = read_permille(object, "targetRatio", 1)? {
+        config.target_permille = permille;
+    }
+    if let Some(permille) = read_permille(object, "protectRatio", 0)? {
+        config.protect_permille = permille;
+    }
+    Ok(config)
+}
+
+fn read_strategy(raw: &RawValue) -> Result<Strategy, FieldError> {
+    let got = text(raw)?;
+    Strategy::parse(&got).ok_or_else(|| not_one_of("elide, summarize or drop", &got))
+}
+
+/// A share such as 0.6 in thousandths.
+fn read_permille(
+    object: &mut Object<'_>,
+    name: &'static str,
+    min: u64,
+) -> Result<Option<u64>, BuildError> {
+    let Some(raw) = object.take_some(name) else { return Ok(None) };
+    if Kind::of(raw) != Kind::Number {
+        let error = FieldError::wrong_kind("a number from 0 to 1, such as 0.6", raw);
+        return Err(error.within(name).within("config").into());
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the cast saturates, and what is out of range is refused below"
+    )]
+    let permille = raw.get().parse::<f64>().map_or(u64::MAX, |ratio| match ratio {
+        ratio if ratio < 0.0 => u64::MAX,
+        ratio => (ratio * 1_000.0).round() as u64,
+    });
+    if (min..=1_000).contains(&permille) {
+        return Ok(Some(permille));
+    }
+    let got: String = raw.get().chars().take(40).collect();
+    let least = if min == 0 { "0" } else { "0.001" };
+    let problem = format!("must be a number from {least} to 1; got {got}");
+    Err(ContextError::field(format!("config.{name}"), problem).into())
+}
+
+/// The builder knows no `config` around its fields.
+fn within_config(error: ContextError) -> ContextError {
+    match error {
+        ContextError::InvalidInput(mut invalid) => {
+            invalid.field = invalid.field.map(|field| format!("config.{field}").into());
+            ContextError::InvalidInput(invalid)
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_less_the_answer_is_what_may_be_sent() {
+        assert_eq!(usual_input_tokens(200_000), 183_616);
+        assert_eq!(usual_input_tokens(8_192), 7_168);
+        assert_eq!(usual_input_tokens(131_072), 114_688);
+        assert_eq!(usual_input_tokens(0), 0);
+    }
+
+    #[test]
+    fn recall_gets_an_eighth_up_to_its_most() {
+        assert_eq!(
+            [0, 8, 8_000, 16_384, 200_000].map(usual_recall_tokens),
+            [0, 1, 1_000, 2_048, 2_048]
+        );
+    }
+}

@@ -1,0 +1,107 @@
+//! Why a door gives no context: a sentence with the place and the cure, and the same for programs.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use tertulia_context::builder::{ContextError, FloorItem, FloorPart, InvalidInput};
+use tertulia_session::EntryId;
+use tertulia_session::json::FieldError;
+use tertulia_session::record::EntryReadError;
+
+/// Why there is no context.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A field cannot be read.
+    #[error(transparent)]
+    Field(#[from] FieldError),
+    /// An entry cannot be read.
+    #[error("sessionEntries[{index}]: {cause}")]
+    Entry {
+        /// Its place in the list, from 0.
+        index: usize,
+        /// What is wrong with it.
+        #[source]
+        cause: EntryReadError,
+    },
+    /// All of it can be read, and no context comes of it.
+    #[error(transparent)]
+    Context(#[from] ContextError),
+}
+
+impl BuildError {
+    /// The name of the error on every door.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Field(_) | Self::Entry { .. } => "ContextInvalidInput",
+            Self::Context(error) => error.code(),
+        }
+    }
+
+    /// A field that was read and cannot be meant.
+    pub(super) fn invalid(field: &'static str, problem: impl Into<String>) -> Self {
+        Self::Context(ContextError::field(field, problem))
+    }
+
+    /// What programs want to know besides the code.
+    pub fn write_data<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry("category", "context")?;
+        map.serialize_entry("retryable", &false)?;
+        match self {
+            Self::Field(error) => write_place(map, None, Some(&error.path)),
+            Self::Entry { index, cause } => {
+                let nameless = format!("sessionEntries[{index}]");
+                let (entry, field) = place_in_entry(cause, &nameless);
+                write_place(map, entry, Some(&field))
+            }
+            Self::Context(ContextError::InvalidInput(InvalidInput { entry, field, .. })) => {
+                write_place(map, entry.as_ref(), field.as_deref())
+            }
+            Self::Context(ContextError::Overflow(overflow)) => {
+                map.serialize_entry("floor", &overflow.floor)?;
+                map.serialize_entry("limit", &overflow.limit)?;
+                let biggest: Vec<_> = overflow.biggest.iter().map(FloorRecord).collect();
+                map.serialize_entry("biggest", &biggest)
+            }
+            Self::Context(ContextError::CompactionFailed { reason }) => {
+                map.serialize_entry("reason", reason)
+            }
+        }
+    }
+}
+
+fn place_in_entry<'a>(error: &'a EntryReadError, nameless: &str) -> (Option<&'a EntryId>, String) {
+    match error {
+        EntryReadError::Nameless(cause) => (None, cause.clone().within(nameless).path),
+        EntryReadError::Field { entry, cause } => (Some(entry), cause.path.clone()),
+        EntryReadError::Version { entry, .. } => (Some(entry), "payload.version".to_owned()),
+    }
+}
+
+fn write_place<M: SerializeMap>(
+    map: &mut M,
+    entry: Option<&EntryId>,
+    field: Option<&str>,
+) -> Result<(), M::Error> {
+    if let Some(entry) = entry {
+        map.serialize_entry("entry", entry.as_str())?;
+    }
+    match field {
+        None | Some("") => Ok(()),
+        Some(field) => map.serialize_entry("field", field),
+    }
+}
+
+struct FloorRecord<'a>(&'a FloorItem);
+
+impl Serialize for FloorRecord<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(2))?;
+        match &self.0.what {
+            FloorPart::SystemPrompt => map.serialize_entry("part", "systemPrompt")?,
+            FloorPart::Tools => map.serialize_entry("part", "toolSpecs")?,
+            FloorPart::RuntimeHints => map.serialize_entry("part", "runtimeHints")?,
+            FloorPart::Entry(id) => map.serialize_entry("entry", id.as_str())?,
+        }
+        map.serialize_entry("tokens", &self.0.tokens)?;
+        map.end()
+    }
+}

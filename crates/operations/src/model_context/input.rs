@@ -1,0 +1,192 @@
+//! What a build is given at the doors, field by field, and what a caller's flags put in its place.
+
+use tertulia_context::builder::{ContextBuildInput, ContextUpdateRequest};
+use tertulia_context::tokens::ToolSpec;
+use tertulia_dialect::Dialect;
+use tertulia_session::json::{
+    self, FieldError, Json, Object, RawValue, boolean, elements, whole_number,
+};
+use tertulia_session::record::read_entry;
+use tertulia_session::{Entry, EntryId, Message};
+
+use super::vendor::{VendorInput, read_messages};
+use super::{BuildError, Setup, Unused, each, read_dialect, read_tool_spec};
+
+/// What a build is given.
+#[derive(Debug)]
+pub struct BuildInput {
+    /// The builder and who counts for it.
+    pub setup: Setup,
+    /// What the model is told before everything else.
+    pub system_prompt: Option<String>,
+    /// The log.
+    pub session_entries: Vec<Entry>,
+    /// Messages that are not in the log yet.
+    pub input_messages: Vec<Message>,
+    /// What holds for the whole session.
+    pub runtime_init_data: Option<Json>,
+    /// What holds for this call.
+    pub runtime_hints: Option<Json>,
+    /// The tools as they came, for whoever sends them.
+    pub tools: Vec<Json>,
+    /// The same, for whoever counts them.
+    pub tool_specs: Vec<ToolSpec>,
+    /// The model refused the last context as too long.
+    pub overflow_hint: bool,
+    /// The verdicts are wanted too.
+    pub explain: bool,
+    /// Sizes of entries that the caller knows.
+    pub token_counts: Vec<(EntryId, u64)>,
+    /// The sizes of entries are wanted too.
+    pub return_token_counts: bool,
+    /// The vendor in whose shape the context is wanted too.
+    pub format: Option<Dialect>,
+}
+
+/// What wins over the fields of an input.
+#[derive(Debug, Default)]
+pub struct Overrides<'a> {
+    /// The model.
+    pub model: Option<&'a str>,
+    /// The most tokens of a request.
+    pub max_input_tokens: Option<u64>,
+    /// The most tokens of recalled passages.
+    pub recall_tokens: Option<u64>,
+    /// The system prompt.
+    pub system_prompt: Option<&'a str>,
+    /// The log.
+    pub session_entries: Option<Vec<Entry>>,
+    /// The vendor in whose shape messages come in.
+    pub input_format: Option<Dialect>,
+    /// A vendor's request that stands for the whole input.
+    pub request: Option<&'a RawValue>,
+    /// The verdicts are wanted too.
+    pub explain: bool,
+}
+
+/// The field in which new messages come.
+#[derive(Clone, Copy, Debug)]
+pub enum Messages {
+    /// `inputMessages`, for a build.
+    Input,
+    /// `newMessages`, for an update.
+    New,
+}
+
+impl Messages {
+    fn field(self) -> &'static str {
+        match self {
+            Self::Input => "inputMessages",
+            Self::New => "newMessages",
+        }
+    }
+}
+
+impl BuildInput {
+    /// Takes the fields of an input out; what is left in it says nothing to this version.
+    pub fn read(
+        object: &mut Object<'_>,
+        messages: Messages,
+        overrides: Overrides<'_>,
+        unused: &mut Unused,
+    ) -> Result<Self, BuildError> {
+        let setup = Setup::read(object, &overrides, unused)?;
+        let input_format = object.take_with("inputFormat", read_dialect)?;
+        let input_format = overrides.input_format.or(input_format);
+        let new = match (overrides.request, object.take_some(messages.field())) {
+            (Some(request), _) => read_messages(request, input_format)?,
+            (None, Some(raw)) => {
+                read_messages(raw, input_format).map_err(|error| error.within(messages.field()))?
+            }
+            (None, None) => VendorInput::default(),
+        };
+        unused.notes.extend(new.notes);
+        let system_prompt = object.take_text("systemPrompt")?;
+        let system_prompt = overrides.system_prompt.map(str::to_owned).or(system_prompt);
+        let (system_prompt, input_messages) = match system_prompt {
+            Some(given) => (Some(given), [new.system, new.messages].concat()),
+            None => (new.system_prompt, new.messages),
+        };
+        let given_tools =
+            object.take_with("toolSpecs", |raw| each(raw, |raw| Ok(Json::of(raw))))?;
+        let tools = given_tools.unwrap_or(new.tools);
+        let given_entries = object.take_some("sessionEntries");
+        let session_entries = match overrides.session_entries {
+            Some(entries) => entries,
+            None => given_entries.map(read_entries).transpose()?.unwrap_or_default(),
+        };
+        let flag = |object: &mut Object<'_>, name| object.take_with(name, boolean);
+        let (explain, format) = match messages {
+            Messages::Input => {
+                (flag(object, "explain")?, object.take_with("format", read_dialect)?)
+            }
+            // An update gives neither; whoever asks for one is told that it was passed over.
+            Messages::New => (None, None),
+        };
+        Ok(Self {
+            setup,
+            system_prompt,
+            session_entries,
+            input_messages,
+            runtime_init_data: object.take_some("runtimeInitData").map(Json::of),
+            runtime_hints: object.take_some("runtimeHints").map(Json::of),
+            tool_specs: read_tools(&tools)?,
+            tools,
+            overflow_hint: flag(object, "overflowHint")?.unwrap_or_default(),
+            explain: explain.unwrap_or_default() || overrides.explain,
+            token_counts: object.take_with("tokenCounts", read_counts)?.unwrap_or_default(),
+            return_token_counts: flag(object, "returnTokenCounts")?.unwrap_or_default(),
+            format,
+        })
+    }
+
+    pub(super) fn as_input(&self) -> ContextBuildInput<'_> {
+        ContextBuildInput {
+            system_prompt: self.system_prompt.as_deref(),
+            session_entries: &self.session_entries,
+            input_messages: &self.input_messages,
+            runtime_init_data: self.runtime_init_data.as_ref(),
+            runtime_hints: self.runtime_hints.as_ref(),
+            tool_specs: &self.tool_specs,
+            overflow_hint: self.overflow_hint,
+            explain: self.explain,
+        }
+    }
+
+    pub(super) fn as_update(&self) -> ContextUpdateRequest<'_> {
+        ContextUpdateRequest {
+            session_entries: &self.session_entries,
+            new_messages: &self.input_messages,
+            overflow_hint: self.overflow_hint,
+            system_prompt: self.system_prompt.as_deref(),
+            runtime_init_data: self.runtime_init_data.as_ref(),
+            runtime_hints: self.runtime_hints.as_ref(),
+            tool_specs: &self.tool_specs,
+        }
+    }
+}
+
+/// The log of an input.
+pub(super) fn read_entries(raw: &RawValue) -> Result<Vec<Entry>, BuildError> {
+    let list = elements(raw).map_err(|error| error.within("sessionEntries"))?;
+    let read = |(index, raw)| read_entry(raw).map_err(|cause| BuildError::Entry { index, cause });
+    list.into_iter().enumerate().map(read).collect()
+}
+
+fn read_tools(tools: &[Json]) -> Result<Vec<ToolSpec>, FieldError> {
+    let read = |(index, tool): (usize, &Json)| {
+        // What was kept as JSON is JSON still.
+        let raw = json::parse(tool.as_str()).unwrap_or(RawValue::NULL);
+        read_tool_spec(raw).map_err(|error| error.at_index(index).within("toolSpecs"))
+    };
+    tools.iter().enumerate().map(read).collect()
+}
+
+fn read_counts(raw: &RawValue) -> Result<Vec<(EntryId, u64)>, FieldError> {
+    let fields = Object::of(raw)?.into_fields();
+    let read = fields.map(|(name, raw)| match whole_number(raw) {
+        Ok(tokens) => Ok((EntryId::from(&*name), tokens)),
+        Err(error) => Err(error.within(&name)),
+    });
+    read.collect()
+}

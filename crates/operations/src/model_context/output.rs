@@ -1,0 +1,239 @@
+//! What a build gives at the doors: JSON with its fields in a fixed order, so that the same input gives the
+//! same bytes.
+
+use std::collections::HashSet;
+
+use serde::ser::{Serialize, Serializer};
+use tertulia_context::builder::{
+    ContextBuildResult, ContextIndex, ContextStats, ContextUpdateResult, MessageRef, ModelMessage,
+    Repair, RepairKind, Source, State, Verdict,
+};
+use tertulia_session::json::Json;
+use tertulia_session::record::{EntryRecord, MessageRecord};
+use tertulia_session::{Entry, EntryId};
+
+use super::summary::SummaryRequestRecord;
+use super::vendor::NoteRecord;
+use super::{BuildInput, Rendered};
+
+/// A context, ready to be written.
+pub struct BuildOutput<'a> {
+    /// What it was built from.
+    pub input: &'a BuildInput,
+    /// What is known of the log.
+    pub index: &'a ContextIndex,
+    /// The context.
+    pub result: &'a ContextBuildResult<'a>,
+}
+
+/// What changed, ready to be written.
+pub struct UpdateOutput<'a> {
+    /// What it was computed from.
+    pub input: &'a BuildInput,
+    /// What is known of the log.
+    pub index: &'a ContextIndex,
+    /// The changes.
+    pub result: &'a ContextUpdateResult<'a>,
+}
+
+impl BuildOutput<'_> {
+    /// The JSON text, on one line.
+    pub fn to_json(&self) -> String {
+        let Self { input, index, result } = self;
+        let made = result.compaction_summary_entry.as_ref();
+        let made = result.entries_to_append.iter().find(|entry| Some(&entry.id) == made);
+        let rendered = input.format.map(|dialect| Rendered::new(dialect, result, &input.tools));
+        to_json(&BuildRecord {
+            model_messages: messages(&result.model_messages),
+            model_tool_specs: &input.tools,
+            compacted: result.compacted,
+            compaction_summary_entry: made.map(EntryRecord::new),
+            entries_to_append: entries(&result.entries_to_append),
+            stats: StatsRecord::of(&result.stats, input.setup.limit()),
+            cache_breakpoints: &result.cache_breakpoints,
+            repairs: result.repairs.iter().map(RepairRecord::of).collect(),
+            summary_request: result.summary_request.as_ref().map(SummaryRequestRecord),
+            verdicts: result.verdicts.iter().map(VerdictRecord::of).collect(),
+            token_counts: input
+                .return_token_counts
+                .then(|| counts(index, &input.session_entries, &result.model_messages)),
+            notes: rendered
+                .as_ref()
+                .map(|rendered| rendered.notes.iter().map(NoteRecord::of).collect()),
+            request: rendered.map(|rendered| rendered.request),
+        })
+    }
+}
+
+impl UpdateOutput<'_> {
+    /// The JSON text, on one line.
+    pub fn to_json(&self) -> String {
+        let Self { input, index, result } = self;
+        let updated = result.updated_messages.as_deref();
+        to_json(&UpdateRecord {
+            updated_messages: updated.map(messages),
+            compacted: result.compacted,
+            entries_to_append: entries(&result.entries_to_append),
+            stats: StatsRecord::of(&result.stats, input.setup.limit()),
+            summary_request: result.summary_request.as_ref().map(SummaryRequestRecord),
+            token_counts: input
+                .return_token_counts
+                .then(|| counts(index, &input.session_entries, updated.unwrap_or_default())),
+        })
+    }
+}
+
+/// A value as JSON. Writing to memory cannot fail for these shapes, whose keys are texts.
+pub(super) fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
+}
+
+fn messages<'a>(messages: &'a [ModelMessage<'_>]) -> Vec<MessageRecord<'a>> {
+    messages.iter().map(|sent| MessageRecord(&sent.message)).collect()
+}
+
+pub(super) fn entries(entries: &[Entry]) -> Vec<EntryRecord<'_>> {
+    entries.iter().map(EntryRecord::new).collect()
+}
+
+/// What entries cost, as far as it was counted: those of the log, then those that are new to it.
+fn counts(index: &ContextIndex, log: &[Entry], sent: &[ModelMessage<'_>]) -> CountsRecord {
+    let mut counts: Vec<_> = index.counts(log).collect();
+    let mut known: HashSet<EntryId> = counts.iter().map(|(id, _)| id.clone()).collect();
+    for sent in sent {
+        // What was mended is not what the entry says.
+        if let (Source::Entry(id), MessageRef::Said(_)) | (Source::Summary(id), _) =
+            (&sent.source, &sent.message)
+            && known.insert(id.clone())
+        {
+            counts.push((id.clone(), sent.tokens));
+        }
+    }
+    CountsRecord(counts)
+}
+
+#[derive(serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct BuildRecord<'a> {
+    model_messages: Vec<MessageRecord<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    model_tool_specs: &'a [Json],
+    compacted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compaction_summary_entry: Option<EntryRecord<'a>>,
+    entries_to_append: Vec<EntryRecord<'a>>,
+    stats: StatsRecord,
+    cache_breakpoints: &'a [usize],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    repairs: Vec<RepairRecord<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary_request: Option<SummaryRequestRecord<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    verdicts: Vec<VerdictRecord<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_counts: Option<CountsRecord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<Json>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notes: Option<Vec<NoteRecord>>,
+}
+
+#[derive(serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct UpdateRecord<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    updated_messages: Option<Vec<MessageRecord<'a>>>,
+    compacted: bool,
+    entries_to_append: Vec<EntryRecord<'a>>,
+    stats: StatsRecord,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary_request: Option<SummaryRequestRecord<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_counts: Option<CountsRecord>,
+}
+
+#[derive(serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct StatsRecord {
+    input_tokens: u64,
+    exact: bool,
+    limit: u64,
+    message_count: u64,
+    dropped_messages_count: u64,
+    summarized_messages_count: u64,
+    elided_messages_count: u64,
+    recalled_entries_count: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scale_permille: Option<u64>,
+}
+
+impl StatsRecord {
+    fn of(stats: &ContextStats, limit: u64) -> Self {
+        Self {
+            input_tokens: stats.input_tokens,
+            exact: stats.exact,
+            limit,
+            message_count: stats.message_count,
+            dropped_messages_count: stats.dropped_messages_count,
+            summarized_messages_count: stats.summarized_messages_count,
+            elided_messages_count: stats.elided_messages_count,
+            recalled_entries_count: stats.recalled_entries_count,
+            // A thousand says nothing: it is what was counted.
+            scale_permille: Some(stats.scale_permille).filter(|permille| *permille != 1_000),
+        }
+    }
+}
+
+#[derive(serde::Serialize)]
+struct RepairRecord<'a> {
+    entry: &'a str,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call: Option<&'a str>,
+}
+
+impl<'a> RepairRecord<'a> {
+    fn of(repair: &'a Repair) -> Self {
+        let (kind, call) = match &repair.kind {
+            RepairKind::Empty => ("empty", None),
+            RepairKind::MisplacedPart => ("misplaced_part", None),
+            RepairKind::RepeatedCall { call } => ("repeated_call", Some(&**call)),
+            RepairKind::OrphanResult { call } => ("orphan_result", Some(&**call)),
+            RepairKind::MissingResult { call } => ("missing_result", Some(&**call)),
+        };
+        Self { entry: repair.entry.as_str(), kind, call }
+    }
+}
+
+#[derive(serde::Serialize)]
+struct VerdictRecord<'a> {
+    entry: &'a str,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    recalled: bool,
+}
+
+impl<'a> VerdictRecord<'a> {
+    fn of(verdict: &'a Verdict) -> Self {
+        let (by, reason) = match &verdict.state {
+            State::Kept | State::Elided => (None, None),
+            State::Summarized { by } => (Some(by.as_str()), None),
+            State::Dropped { reason } => (None, Some(reason.as_str())),
+            State::Hidden { reason } => (None, Some(reason.as_str())),
+        };
+        let (entry, state) = (verdict.entry.as_str(), verdict.state.as_str());
+        Self { entry, state, by, reason, recalled: verdict.recalled }
+    }
+}
+
+struct CountsRecord(Vec<(EntryId, u64)>);
+
+impl Serialize for CountsRecord {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(id, tokens)| (id.as_str(), tokens)))
+    }
+}

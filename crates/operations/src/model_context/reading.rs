@@ -1,0 +1,67 @@
+//! Reading the smaller values of the doors: lists, tools, words. Shared by every method that takes them.
+
+use tertulia_context::tokens::{Tokenizer, ToolSpec};
+use tertulia_dialect::Dialect;
+use tertulia_session::json::{
+    FieldError, Json, Object, Problem, RawValue, boolean, elements, text,
+};
+
+/// What an input said that nobody used, for people.
+#[derive(Debug, Default)]
+pub struct Unused {
+    /// The names of fields that say nothing to this version.
+    pub names: Vec<String>,
+    /// Sentences: a model that is not known, what a vendor's request lost on its way.
+    pub notes: Vec<String>,
+}
+
+impl Unused {
+    /// Takes in what is left of an object that stands in this field.
+    pub(super) fn rest(&mut self, field: &str, object: &Object<'_>) {
+        self.names.extend(object.names().map(|name| format!("{field}.{name}")));
+    }
+}
+
+/// The elements of a list, each with its place in errors.
+pub fn each<T>(
+    raw: &RawValue,
+    read: impl Fn(&RawValue) -> Result<T, FieldError>,
+) -> Result<Vec<T>, FieldError> {
+    let read = |(index, raw)| read(raw).map_err(|error| error.at_index(index));
+    elements(raw)?.into_iter().enumerate().map(read).collect()
+}
+
+/// A tool, as much of it as is counted. One that only its vendor knows has no schema; it is counted by
+/// what it is.
+pub fn read_tool_spec(raw: &RawValue) -> Result<ToolSpec, FieldError> {
+    let mut object = Object::of(raw)?;
+    let own = object.take_some("tool").filter(|_| object.take_some("vendor").is_some());
+    Ok(ToolSpec {
+        name: object.need_text("name")?.into(),
+        description: object.take_text("description")?.map(Into::into),
+        parameter_schema: match own {
+            Some(tool) => Json::of(tool),
+            None => Json::of(object.need("parameterSchema", "a JSON Schema")?),
+        },
+        strict: object.take_with("strict", boolean)?,
+    })
+}
+
+/// The tokenizer of a name.
+pub fn read_tokenizer(raw: &RawValue) -> Result<Tokenizer, FieldError> {
+    let got = text(raw)?;
+    let allowed = "o200k, cl100k, gemma, claude or bytes";
+    Tokenizer::parse(&got).ok_or_else(|| not_one_of(allowed, &got))
+}
+
+/// Whose shape is meant.
+pub fn read_dialect(raw: &RawValue) -> Result<Dialect, FieldError> {
+    let got = text(raw)?;
+    let allowed = "openai, responses, anthropic or gemini";
+    Dialect::parse(&got).ok_or_else(|| not_one_of(allowed, &got))
+}
+
+/// A word that is not one of a few; a long one is shown by its beginning.
+pub(super) fn not_one_of(allowed: &'static str, got: &str) -> FieldError {
+    FieldError::new(Problem::NotOneOf { allowed, got: got.chars().take(40).collect() })
+}

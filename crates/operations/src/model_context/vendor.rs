@@ -1,0 +1,90 @@
+//! Vendors' shapes at the doors: new messages that an SDK holds, and a context as the vendor wants it.
+
+use serde::Serialize;
+use tertulia_context::builder::ContextBuildResult;
+use tertulia_dialect::{Dialect, ModelContext, Note};
+use tertulia_session::json::{FieldError, Json, RawValue};
+use tertulia_session::record::read_entry_message;
+use tertulia_session::{Message, Role};
+
+use super::each;
+
+/// What came in as new messages.
+#[derive(Debug, Default)]
+pub(super) struct VendorInput {
+    /// The system messages that a vendor's request begins with.
+    pub(super) system: Vec<Message>,
+    /// Their text.
+    pub(super) system_prompt: Option<String>,
+    /// The other messages.
+    pub(super) messages: Vec<Message>,
+    pub(super) tools: Vec<Json>,
+    /// What was not carried over, for people.
+    pub(super) notes: Vec<String>,
+}
+
+/// Reads new messages: ours, or those of a vendor's request, which may bring system prompt and tools
+/// along.
+pub(super) fn read_messages(
+    raw: &RawValue,
+    format: Option<Dialect>,
+) -> Result<VendorInput, FieldError> {
+    let Some(dialect) = format else {
+        let messages = each(raw, read_entry_message)?;
+        return Ok(VendorInput { messages, ..VendorInput::default() });
+    };
+    let reading = dialect.read(raw)?;
+    let mut messages = reading.messages;
+    let is_system = |message: &Message| message.role == Some(Role::System);
+    let first = messages.iter().position(|message| !is_system(message)).unwrap_or(messages.len());
+    let rest = messages.split_off(first);
+    let texts: Vec<_> = messages.iter().map(|message| message.text().into_owned()).collect();
+    Ok(VendorInput {
+        system_prompt: (!texts.is_empty()).then(|| texts.join("\n\n")),
+        system: messages,
+        messages: rest,
+        tools: reading.tool_specs,
+        notes: reading.notes.iter().map(Note::to_string).collect(),
+    })
+}
+
+/// A context in a vendor's shape.
+#[derive(Debug)]
+pub struct Rendered {
+    /// The fields of the request that carry messages and tools.
+    pub request: Json,
+    /// What was changed or left out.
+    pub notes: Vec<Note>,
+}
+
+/// A note, for programs.
+#[derive(Serialize)]
+pub(super) struct NoteRecord {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<usize>,
+    code: &'static str,
+    text: String,
+}
+
+impl NoteRecord {
+    pub(super) fn of(note: &Note) -> Self {
+        Self { message: note.message, code: note.kind.code(), text: note.kind.to_string() }
+    }
+}
+
+impl Rendered {
+    /// Says a context as this vendor wants it.
+    pub fn new(dialect: Dialect, result: &ContextBuildResult<'_>, tools: &[Json]) -> Self {
+        let messages: Vec<Message> =
+            result.model_messages.iter().map(|sent| sent.message.clone().into_owned()).collect();
+        let rendering = dialect.render(&ModelContext {
+            messages: &messages,
+            tool_specs: tools,
+            cache_breakpoints: &result.cache_breakpoints,
+        });
+        // A fragment is always JSON; nothing of it could be sent otherwise.
+        let request = Json::parse(&rendering.fragment.to_json());
+        let request = request.unwrap_or_else(|_| Json::of(RawValue::NULL));
+        Self { request, notes: rendering.notes }
+    }
+}

@@ -1,0 +1,160 @@
+//! Which entry of a session is meant: its id, or a prefix that no other id has, with or without `e-`.
+
+use tertulia_session::{Entry, EntryId, EntryKind, Message, TurnState};
+use tertulia_store::{SessionId, SessionStore, StoreError};
+
+use super::{MATCHES_SHOWN, NameError, listed, nearest};
+
+/// How ids that follow from content begin.
+const HEAD: &str = "e-";
+/// How many of the newest ids are compared to find one that may have been meant.
+const COMPARED_MAX: usize = 1000;
+
+/// The entry of a log in memory that is meant.
+pub fn find_entry<'e>(entries: &'e [Entry], given: &str) -> Result<&'e Entry, NameError> {
+    let ids: Vec<&EntryId> = entries.iter().map(|entry| &entry.id).collect();
+    let place = find(&ids, given)?;
+    entries.get(place).ok_or_else(|| unknown(given, None))
+}
+
+/// The entry of a stored session that is meant.
+pub fn find_stored_entry(
+    store: &SessionStore,
+    session: &SessionId,
+    given: &str,
+) -> Result<EntryId, NameError> {
+    let exact = EntryId::from(given);
+    match store.entry(session, &exact) {
+        Err(StoreError::EntryNotFound { .. }) => {}
+        Err(error @ StoreError::SessionNotFound(_)) => return Err(error.into()),
+        // Found, even if it cannot be read.
+        _ => return Ok(exact),
+    }
+    let ids = store.entry_ids(session)?;
+    let borrowed: Vec<&EntryId> = ids.iter().collect();
+    let place = find(&borrowed, given).map_err(|error| error.in_session(session))?;
+    Ok(ids.into_iter().nth(place).unwrap_or(exact))
+}
+
+/// The place of the id that is meant.
+fn find(ids: &[&EntryId], given: &str) -> Result<usize, NameError> {
+    if let Some(place) = ids.iter().position(|id| id.as_str() == given) {
+        return Ok(place);
+    }
+    let fits = |id: &EntryId| {
+        let id = id.as_str();
+        let digits = id.strip_prefix(HEAD).unwrap_or_default();
+        !given.is_empty() && (id.starts_with(given) || digits.starts_with(given))
+    };
+    let mut found = ids.iter().enumerate().filter(|(_, id)| fits(id)).map(|(place, _)| place);
+    let first = found.next();
+    let others: Vec<usize> = found.take(MATCHES_SHOWN).collect();
+    match (first, others.as_slice()) {
+        (Some(one), []) => Ok(one),
+        (Some(one), others) => {
+            let places = std::iter::once(&one).chain(others);
+            let names = places.filter_map(|place| ids.get(*place)).map(|id| unique(id, ids));
+            let matches = listed(&names.collect::<Vec<_>>());
+            Err(NameError::AmbiguousId { given: given.to_owned(), matches })
+        }
+        (None, _) => {
+            let newest = ids.iter().rev().take(COMPARED_MAX);
+            let names = newest.map(|id| (id.to_string(), id.to_string()));
+            Err(unknown(given, nearest(given, names)))
+        }
+    }
+}
+
+fn unknown(given: &str, nearest: Option<String>) -> NameError {
+    NameError::UnknownEntry { given: given.to_owned(), nearest, session: None }
+}
+
+/// The shortest prefix of an id that no other one has, but no shorter than what is usually shown.
+fn unique(id: &EntryId, ids: &[&EntryId]) -> String {
+    let text = id.as_str();
+    let shared = |other: &str| text.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    let others = ids.iter().filter(|other| **other != id);
+    let longest = others.map(|other| shared(other.as_str())).max().unwrap_or_default();
+    let length = (longest + 1).max(super::short::SHOWN_ENTRY);
+    text.get(..length).unwrap_or(text).to_owned()
+}
+
+/// The newest message of a log that says something.
+pub fn newest_message(entries: &[Entry]) -> Option<&Entry> {
+    newest_said(entries).map(|(entry, _)| entry)
+}
+
+/// The same, if this member said it.
+pub fn own_newest_message<'e>(entries: &'e [Entry], member: &str) -> Option<&'e Entry> {
+    let (entry, message) = newest_said(entries)?;
+    let speaker = message.speaker.as_deref()?;
+    (*speaker.role_id == *member).then_some(entry)
+}
+
+fn newest_said(entries: &[Entry]) -> Option<(&Entry, &Message)> {
+    entries.iter().rev().find_map(|entry| match &entry.kind {
+        EntryKind::Message(message) if !message.text().trim().is_empty() => Some((entry, message)),
+        _ => None,
+    })
+}
+
+/// The turn that an entry belongs to, if it is one of a turn.
+pub fn turn_of(entry: &Entry) -> Option<EntryId> {
+    let EntryKind::Turn(turn) = &entry.kind else { return None };
+    // A cause begins with words for programs; every state but the first names its turn there.
+    let head = turn.cause.split(": ").next().unwrap_or_default();
+    let named = head.split(' ').find_map(|word| word.strip_prefix("turn="));
+    match (turn.state, named) {
+        (TurnState::Queued, _) | (_, None) => Some(entry.id.clone()),
+        (_, Some(id)) => Some(EntryId::from(id)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tertulia_session::{NewEntry, Speaker, SpeakerType};
+
+    use super::*;
+
+    #[test]
+    fn the_newest_message_is_the_newest_that_says_something() {
+        let said = |name: &str, text: &str| {
+            let message = Message::said(Speaker::new(name, name, SpeakerType::Ai), text);
+            NewEntry::new(EntryKind::Message(message)).with_content_id()
+        };
+        let log = [said("max", "Hello."), said("eva", "Yes."), said("max", " \n")];
+        assert_eq!(newest_message(&log), log.get(1));
+        assert_eq!(own_newest_message(&log, "eva"), log.get(1));
+        assert_eq!(own_newest_message(&log, "max"), None);
+        assert_eq!(newest_message(&log[2..]), None);
+    }
+
+    fn found(given: &str) -> Result<usize, String> {
+        let ids = ["e-12ab0000000", "e-12ab9999999", "m1", "e-ffff0000000", "title-1"];
+        let ids: Vec<EntryId> = ids.into_iter().map(EntryId::from).collect();
+        find(&ids.iter().collect::<Vec<_>>(), given).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_unique_prefix_is_enough_with_or_without_its_head() {
+        for (given, place) in
+            [("m1", 2), ("m", 2), ("e-f", 3), ("ffff", 3), ("12ab9", 1), ("e-12ab0", 0), ("t", 4)]
+        {
+            assert_eq!(found(given), Ok(place), "{given}");
+        }
+    }
+
+    #[test]
+    fn an_ambiguous_prefix_lists_what_it_may_mean() {
+        let error = found("12").unwrap_err();
+        assert_eq!(error, "Ambiguous ID \"12\"; matches: e-12ab0000, e-12ab9999");
+        assert!(found("e-").unwrap_err().contains("matches: e-12ab0000, e-12ab9999, e-ffff0000"));
+    }
+
+    #[test]
+    fn an_unknown_one_is_answered_with_the_nearest() {
+        assert!(found("e-ffff1").unwrap_err().contains("did you mean e-ffff0000000?"));
+        assert!(!found("xyz").unwrap_err().contains("did you mean"));
+        assert!(found("").is_err());
+    }
+}

@@ -1,0 +1,119 @@
+//! The session file of agent-chatter, schema 1.0: `{schemaVersion, teamId, sessionId, createdAt, updatedAt,
+//! context, metadata}`, where `context` is a snapshot whose moments are date texts.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use tertulia_context::ContextSnapshot;
+use tertulia_context::record::SnapshotRecord;
+use tertulia_session::Timestamp;
+use tertulia_session::json::{self, Json, Object, RawValue};
+use tertulia_store::{SessionId, SessionInfo};
+
+use super::{Branch, Document, DocumentError, entries_of, text_of};
+
+const VERSION: &str = "1.0";
+/// Whose session it is where nobody said.
+const TEAM: &str = "tertulia";
+/// How much of the first message is in the summary.
+const SUMMARY_CHARACTERS: usize = 50;
+
+/// Reads a session file. All but its context is kept in the header of the session.
+pub(super) fn read(raw: &RawValue) -> Result<Document, DocumentError> {
+    let mut object = Object::of(raw)?;
+    let version = object.take("schemaVersion").map_or("nothing", RawValue::get);
+    if version != format!("\"{VERSION}\"") {
+        let got = version.chars().take(40).collect();
+        return Err(DocumentError::Version { got });
+    }
+    let context = object.need("context", "a snapshot: {messages, teamTask, version}")?;
+    let snapshot = ContextSnapshot::read(context).map_err(DocumentError::Context)?;
+    let mut source = object.rest();
+    source.push("schemaVersion", Json::text(VERSION));
+    let id = text_of(source.get("sessionId")).and_then(|id| SessionId::parse(&id).ok());
+    Ok(Document { entries: entries_of(snapshot, "agent-chatter", &source), id })
+}
+
+/// A session as such a file.
+pub struct AgentChatterRecord {
+    team_id: String,
+    session_id: String,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    context: ContextSnapshot,
+    last_speaker_id: Option<String>,
+    summary: String,
+}
+
+impl AgentChatterRecord {
+    /// The file of a branch; a session that came from such a file keeps its names.
+    pub fn new(info: &SessionInfo, mut branch: Branch) -> Self {
+        let source = branch.source.take();
+        let named = |name: &str| {
+            let object = json::parse(source.as_ref()?.as_str()).ok()?;
+            Object::of(object).ok()?.take_text(name).ok()?
+        };
+        for message in &mut branch.messages {
+            let message = &mut Arc::make_mut(message).message;
+            message.timestamp = message.timestamp.as_ref().map(dated);
+        }
+        let last = branch.messages.last().and_then(|last| last.message.speaker.clone());
+        let updated_at = dated(&info.updated_at);
+        Self {
+            team_id: named("teamId").unwrap_or_else(|| TEAM.to_owned()),
+            session_id: named("sessionId").unwrap_or_else(|| info.id.to_string()),
+            created_at: dated(&info.created_at),
+            last_speaker_id: last.map(|speaker| speaker.role_id.to_string()),
+            summary: summary(&branch),
+            context: branch.into_snapshot(Some(Json::text(&updated_at.to_string()))),
+            updated_at,
+        }
+    }
+}
+
+impl Serialize for AgentChatterRecord {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("schemaVersion", VERSION)?;
+        map.serialize_entry("teamId", &self.team_id)?;
+        map.serialize_entry("sessionId", &self.session_id)?;
+        map.serialize_entry("createdAt", &self.created_at.to_iso())?;
+        map.serialize_entry("updatedAt", &self.updated_at.to_iso())?;
+        map.serialize_entry("context", &SnapshotRecord(&self.context))?;
+        map.serialize_entry(
+            "metadata",
+            &MetadataRecord {
+                last_speaker_id: self.last_speaker_id.as_deref(),
+                message_count: self.context.messages.len(),
+                summary: &self.summary,
+            },
+        )?;
+        map.end()
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MetadataRecord<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_speaker_id: Option<&'a str>,
+    message_count: usize,
+    summary: &'a str,
+}
+
+/// The same moment, written as a date text.
+fn dated(moment: &Timestamp) -> Timestamp {
+    Timestamp::parse(&moment.to_iso()).unwrap_or_else(|| moment.clone())
+}
+
+fn summary(branch: &Branch) -> String {
+    let count = branch.messages.len();
+    match branch.messages.first() {
+        Some(first) => {
+            let words: String = first.message.text().chars().take(SUMMARY_CHARACTERS).collect();
+            format!("{count} messages - \"{words}...\"")
+        }
+        None => format!("{count} messages"),
+    }
+}

@@ -1,0 +1,118 @@
+//! A conversation's messages as entries of a log, and the other way round. Whatever a log holds beyond words
+//! is left out on the way out, and counted.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use tertulia_context::ContextSnapshot;
+use tertulia_session::json::Json;
+use tertulia_session::{
+    ConversationMessage, Entry, EntryId, EntryKind, Fields, NewEntry, SessionHeader, TeamTask,
+};
+
+use tertulia_store::fresh_salt;
+
+use super::as_object;
+use crate::spoken::Spoken;
+
+/// The longest id that a store takes.
+const ID_BYTES_MAX: usize = 1024;
+
+/// The messages of one branch, and what was left out of it.
+#[derive(Debug, Default)]
+pub struct Branch {
+    /// The messages.
+    pub messages: Vec<Arc<ConversationMessage>>,
+    /// The team's task in the end.
+    pub team_task: Option<String>,
+    /// Where the session came from, if it was imported: the object in its header.
+    pub source: Option<Json>,
+    /// Calls of tools, pictures and thinking of messages.
+    pub parts_left_out: u64,
+    /// Messages without words.
+    pub wordless: u64,
+    /// Redacted entries.
+    pub hidden: u64,
+    /// Entries that say nothing: settings, cuts, figures.
+    pub silent: u64,
+}
+
+impl Branch {
+    /// Takes in the next entry of the branch.
+    pub fn add(&mut self, entry: Entry) {
+        if let EntryKind::SessionHeader(header) = &entry.kind {
+            self.source = header.unknown.get("source").cloned().or(self.source.take());
+            return;
+        }
+        match Spoken::of(entry) {
+            Spoken::Said(message, left_out) => {
+                self.parts_left_out += left_out as u64;
+                self.messages.push(Arc::new(*message));
+            }
+            Spoken::Wordless => self.wordless += 1,
+            Spoken::Hidden => self.hidden += 1,
+            Spoken::Task(task) => self.team_task = task.map(String::from),
+            Spoken::Silent => self.silent += 1,
+        }
+    }
+
+    /// The same as a snapshot of this moment.
+    pub fn into_snapshot(self, timestamp: Option<Json>) -> ContextSnapshot {
+        let Self { messages, team_task, .. } = self;
+        ContextSnapshot { messages, team_task, timestamp, unknown: Fields::NONE }
+    }
+}
+
+/// A conversation as a log: a header that says where it came from, the messages, and the team's task as it
+/// stood in the end. Ids are kept where they can be.
+pub fn entries_of(snapshot: ContextSnapshot, form: &str, source: &Fields) -> Vec<Entry> {
+    let mut origin = Fields::NONE;
+    origin.push("format", Json::text(form));
+    origin.extend(source.clone());
+    let mut header = SessionHeader::new();
+    header.unknown.push("source", as_object(&origin));
+    let header = NewEntry::new(EntryKind::SessionHeader(header)).salted(fresh_salt());
+    let mut log = Log::begin(header.with_content_id());
+    for message in snapshot.messages {
+        let ConversationMessage { id, message } = Arc::unwrap_or_clone(message);
+        let mut entry = NewEntry::new(EntryKind::Message(message.clone()));
+        entry.timestamp = message.timestamp;
+        entry.run_id = message.run_id;
+        log.push(entry, Some(id.to_string()));
+    }
+    if let Some(task) = snapshot.team_task {
+        log.push(NewEntry::new(EntryKind::TeamTask(TeamTask::set(task))), None);
+    }
+    log.entries
+}
+
+struct Log {
+    entries: Vec<Entry>,
+    ids: HashSet<EntryId>,
+    tail: EntryId,
+}
+
+impl Log {
+    fn begin(header: Entry) -> Self {
+        let tail = header.id.clone();
+        Self { ids: HashSet::from([tail.clone()]), entries: vec![header], tail }
+    }
+
+    /// Appends an entry under its id, or one that follows from its content where that id cannot be.
+    fn push(&mut self, entry: NewEntry, id: Option<String>) {
+        let entry = entry.with_parent(self.tail.clone()).salted(fresh_salt());
+        let fits = |id: &String| {
+            !id.is_empty()
+                && id.len() <= ID_BYTES_MAX
+                && !id.contains('\0')
+                && !self.ids.contains(id.as_str())
+        };
+        let entry = match id.filter(fits) {
+            Some(id) => entry.with_id(id.into()),
+            None => entry.with_content_id(),
+        };
+        self.tail = entry.id.clone();
+        self.ids.insert(entry.id.clone());
+        self.entries.push(entry);
+    }
+}

@@ -1,0 +1,143 @@
+//! What the doors tell of stored sessions, as JSON: the same on the command line and over rpc. Moments are
+//! milliseconds since 1970.
+
+use serde::Serialize;
+use tertulia_session::{EntryId, Timestamp};
+use tertulia_store::{Damage, Hit, SessionId, SessionInfo, Verified};
+
+/// A session.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionRecord<'a> {
+    session_id: &'a str,
+    entries: u64,
+    created_at: i64,
+    updated_at: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tail_entry_id: Option<&'a str>,
+    head: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<&'a str>,
+}
+
+impl<'a> SessionRecord<'a> {
+    /// The record of a session.
+    pub fn of(info: &'a SessionInfo) -> Self {
+        Self {
+            session_id: info.id.as_str(),
+            entries: info.entries,
+            created_at: info.created_at.millis(),
+            updated_at: info.updated_at.millis(),
+            tail_entry_id: info.tail.as_ref().map(EntryId::as_str),
+            head: info.head.to_string(),
+            title: info.title.as_deref(),
+            project: info.project.as_deref(),
+        }
+    }
+}
+
+/// An entry that was found.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HitRecord<'a> {
+    session_id: &'a str,
+    entry_id: &'a str,
+    seq: u64,
+    r#type: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    speaker: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timestamp: Option<i64>,
+    score: u64,
+    snippet: SnippetRecord<'a>,
+}
+
+/// A piece of a text; the marks are bytes of it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SnippetRecord<'a> {
+    text: &'a str,
+    marks: Vec<[usize; 2]>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    cut_before: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    cut_after: bool,
+}
+
+impl<'a> HitRecord<'a> {
+    /// The record of a hit.
+    pub fn of(hit: &'a Hit) -> Self {
+        let snippet = &hit.snippet;
+        Self {
+            session_id: hit.session.as_str(),
+            entry_id: hit.entry_id.as_str(),
+            seq: hit.seq,
+            r#type: &hit.type_name,
+            speaker: hit.speaker.as_deref(),
+            timestamp: hit.timestamp.as_ref().map(Timestamp::millis),
+            score: hit.score,
+            snippet: SnippetRecord {
+                text: &snippet.text,
+                marks: snippet.marks.iter().map(|mark| [mark.start, mark.end]).collect(),
+                cut_before: snippet.cut_before,
+                cut_after: snippet.cut_after,
+            },
+        }
+    }
+}
+
+/// What a check found.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VerifiedRecord<'a> {
+    session_id: &'a str,
+    entries: u64,
+    purged: u64,
+    head: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    damage: Option<DamageRecord<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DamageRecord<'a> {
+    place: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entry_id: Option<&'a str>,
+    reason: &'a str,
+}
+
+impl<'a> VerifiedRecord<'a> {
+    /// The record of a check.
+    pub fn of(session: &'a SessionId, verified: &'a Verified) -> Self {
+        Self {
+            session_id: session.as_str(),
+            entries: verified.entries,
+            purged: verified.purged,
+            head: verified.head.to_string(),
+            damage: verified.damage.as_ref().map(DamageRecord::of),
+        }
+    }
+}
+
+impl<'a> DamageRecord<'a> {
+    fn of(damage: &'a Damage) -> Self {
+        let entry_id = damage.entry.as_ref().map(EntryId::as_str);
+        Self { place: damage.place, entry_id, reason: &damage.reason }
+    }
+}
+
+/// What an append did.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AppendedRecord<'a> {
+    /// The session; left out where the caller named it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<&'a str>,
+    /// The entry that is the newest now.
+    pub last_appended_entry_id: Option<&'a str>,
+    /// How many entries are new.
+    pub appended_count: usize,
+}

@@ -1,0 +1,171 @@
+//! The log of a stored session in memory, with what is known of it, so that the next context costs what is
+//! new. Used by `tertulia build --session` once, and by the rpc door for as long as it runs.
+
+use std::collections::HashSet;
+use std::mem;
+
+use tertulia_context::builder::ContextIndex;
+use tertulia_context::tokens::MessageCounter;
+use tertulia_session::{ChainLink, Entry, EntryId, EntryKind};
+use tertulia_store::{Range, Seq, SessionId, SessionStore, StoreError, StoredEntry, TokenCount};
+
+use crate::model_context::BuildInput;
+
+/// A session's log.
+pub struct StoredLog {
+    session: SessionId,
+    /// All entries, not only those of one branch: a redaction may be on another branch than its target.
+    entries: Vec<Entry>,
+    /// What the store knows of sizes.
+    counts: Vec<(EntryId, TokenCount)>,
+    last: Option<Last>,
+    index: ContextIndex,
+    /// Who counts for the index.
+    counter: Option<MessageCounter>,
+}
+
+/// The newest entry that was loaded.
+#[derive(Clone, PartialEq, Eq)]
+struct Last {
+    id: EntryId,
+    seq: Seq,
+    link: ChainLink,
+}
+
+impl StoredLog {
+    /// Reads a session whole.
+    pub fn load(store: &SessionStore, session: &SessionId) -> Result<Self, StoreError> {
+        let mut log = Self {
+            session: session.clone(),
+            entries: Vec::new(),
+            counts: Vec::new(),
+            last: None,
+            index: ContextIndex::new(),
+            counter: None,
+        };
+        for stored in store.entries(session, &Range::All)? {
+            log.push(stored?);
+        }
+        Ok(log)
+    }
+
+    /// Reads what is new. Where something was redacted meanwhile, or the session is another one under the
+    /// same id, all of it is read again: what is hidden must not stay in memory.
+    pub fn catch_up(&mut self, store: &SessionStore) -> Result<(), StoreError> {
+        if !self.read_new(store)? {
+            *self = Self::load(store, &self.session)?;
+        }
+        Ok(())
+    }
+
+    fn read_new(&mut self, store: &SessionStore) -> Result<bool, StoreError> {
+        let Some(last) = self.last.clone() else { return Ok(false) };
+        let new = match store.load(&self.session, &Range::From(last.id.clone())) {
+            Err(StoreError::EntryNotFound { .. }) => return Ok(false),
+            new => new?,
+        };
+        let mut new = new.into_iter();
+        if new.next().as_ref().map(Last::of) != Some(last) {
+            return Ok(false);
+        }
+        for stored in new {
+            if matches!(stored.entry.kind, EntryKind::Redaction(_)) {
+                return Ok(false);
+            }
+            self.push(stored);
+        }
+        Ok(true)
+    }
+
+    fn push(&mut self, stored: StoredEntry) {
+        self.last = Some(Last::of(&stored));
+        if let Some(count) = stored.count {
+            if self.counter.as_ref().is_some_and(|counter| counter_name(counter) == count.tokenizer)
+            {
+                self.index.know_counts([(stored.entry.id.clone(), count.tokens)]);
+            }
+            self.counts.push((stored.entry.id.clone(), count));
+        }
+        self.entries.push(stored.entry);
+    }
+
+    /// The entries.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The entry that the next one is appended behind.
+    pub fn tail(&self) -> Option<&EntryId> {
+        self.last.as_ref().map(|last| &last.id)
+    }
+
+    /// Hands the log to a build, with the index that knows it. The input holds the log meanwhile.
+    pub fn lend<T>(
+        &mut self,
+        input: &mut BuildInput,
+        build: impl FnOnce(&BuildInput, &mut ContextIndex) -> T,
+    ) -> T {
+        self.count_with(&input.setup.counter);
+        input.session_entries = mem::take(&mut self.entries);
+        let built = if input.token_counts.is_empty() {
+            build(input, &mut self.index)
+        } else {
+            // What a caller claims is for its own call.
+            build(input, &mut self.fresh_index())
+        };
+        self.entries = mem::take(&mut input.session_entries);
+        built
+    }
+
+    fn count_with(&mut self, counter: &MessageCounter) {
+        if self.counter.as_ref() != Some(counter) {
+            self.counter = Some(counter.clone());
+            self.index = self.fresh_index();
+        }
+    }
+
+    fn fresh_index(&self) -> ContextIndex {
+        let mut index = ContextIndex::new();
+        let name = self.counter.as_ref().map(counter_name);
+        let known = self.counts.iter().filter(|(_, count)| Some(&count.tokenizer) == name.as_ref());
+        index.know_counts(known.map(|(id, count)| (id.clone(), count.tokens)));
+        index
+    }
+
+    /// Gives the store the counts that it does not have.
+    pub fn store_counts(&mut self, store: &SessionStore) -> Result<(), StoreError> {
+        let Some(tokenizer) = self.counter.as_ref().map(counter_name) else { return Ok(()) };
+        let known: HashSet<&EntryId> = self
+            .counts
+            .iter()
+            .filter(|(_, count)| count.tokenizer == tokenizer)
+            .map(|(id, _)| id)
+            .collect();
+        let counted = self.index.counts(&self.entries);
+        let new: Vec<_> = counted
+            // The sizes of stubs are no sizes of entries.
+            .filter(|(id, _)| !id.as_str().ends_with("#stub") && !known.contains(id))
+            .map(|(id, tokens)| (id, TokenCount { tokenizer: tokenizer.clone(), tokens }))
+            .collect();
+        if !new.is_empty() {
+            store.know_counts(&self.session, &new)?;
+            self.counts.extend(new);
+        }
+        Ok(())
+    }
+}
+
+impl Last {
+    fn of(stored: &StoredEntry) -> Self {
+        Self { id: stored.entry.id.clone(), seq: stored.seq, link: stored.link }
+    }
+}
+
+/// The name under which counts are stored: the tokenizer, and the vendor where that is not its usual one.
+fn counter_name(counter: &MessageCounter) -> Box<str> {
+    let id = counter.tokenizer.id();
+    if *counter == MessageCounter::new(counter.tokenizer.clone()) {
+        return id.into();
+    }
+    format!("{id}/{:?}", counter.vendor).into()
+}
