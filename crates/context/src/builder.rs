@@ -63,7 +63,7 @@ pub use hints::{HINTS, Hint, HintKind, ProvideHints};
 pub use index::ContextIndex;
 pub use input::{
     ContextBuildInput, ContextBuildResult, ContextStats, ContextUpdateRequest, ContextUpdateResult,
-    ModelMessage, Source,
+    ModelMessage, RecalledPassage, Source,
 };
 pub use message_ref::MessageRef;
 pub use repair::{Item, Mended, NO_RESULT, Repair, RepairKind, Repaired, repair};

@@ -9,6 +9,7 @@
 mod calls;
 mod carry;
 mod choose;
+mod coverage;
 mod cues;
 mod gate;
 mod gather;
@@ -32,6 +33,7 @@ use tertulia_session::{EntryId, Message};
 use crate::tokens::Tokenizer;
 use sections::Section;
 
+pub use coverage::Coverage;
 pub use gate::{Refusal, accept};
 pub use request::request_text;
 pub use sections::short_id;

@@ -43,6 +43,7 @@ pub mod record;
 mod team_task;
 pub mod tokens;
 mod truncate;
+pub mod view;
 mod whitespace;
 mod window;
 

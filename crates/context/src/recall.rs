@@ -25,6 +25,20 @@ pub use query::RecallQuery;
 pub use select::{RecallBudget, Standing};
 use text::Source;
 
+/// How many of the newest messages say what is to be recalled, besides the request.
+pub const RECENT_MESSAGES: usize = 8;
+
+/// The largest number of tokens that is recalled by default.
+const TOKENS_MAX: u64 = 2_048;
+/// The share of a budget that recall takes by default, as a divisor.
+const SHARE: u64 = 8;
+
+/// Returns how many tokens are recalled by default, of a budget of this many.
+pub const fn usual_tokens(budget: u64) -> u64 {
+    let share = budget / SHARE;
+    if share < TOKENS_MAX { share } else { TOKENS_MAX }
+}
+
 /// A lexical index over the messages of a log. It holds hashes and places, never the texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecallIndex {

@@ -13,7 +13,17 @@ pub const EVERYBODY: &str = "all";
 /// newest one, which is the current message.
 pub(crate) fn select(messages: usize, size: usize) -> Range<usize> {
     let end = messages.saturating_sub(1);
-    end.saturating_sub(size)..end
+    first_of_window(messages, size, messages.checked_sub(1)).min(end)..end
+}
+
+/// The number of the first message that goes in word for word: the newest ones, as many as the window
+/// has, besides the one that is answered.
+pub(crate) fn first_of_window(count: usize, window: usize, answered: Option<usize>) -> usize {
+    let first = count.saturating_sub(window);
+    match answered {
+        Some(answered) if answered >= first => first.saturating_sub(1),
+        _ => first,
+    }
 }
 
 /// How a list of addressees reads in a prompt: names joined with `, `, or `all`.

@@ -26,7 +26,6 @@ mod turn;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use tertulia_agent::AgentKind;
 use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
 use tertulia_store::{Hold, SessionId};
 
@@ -42,12 +41,12 @@ pub use record::{TurnNote, What, is_partial, reached_nobody};
 pub use sent::{PromptLost, SentPrompt, sent_prompt};
 
 use crate::event::{Cancel, Event};
-use crate::team::{Answers, Team};
+use crate::team::Team;
 use crate::{Machine, Question, Status};
 use inbox::{Inbox, Input};
 use log::TableLog;
-use prompt::Recall;
-use recipe::{Recipe, RecipeHistory};
+use prompt::Views;
+use recipe::RecipeHistory;
 use turn::{FromAgent, Running};
 
 /// How long an agent that was stopped is waited for when the table is gone.
@@ -58,7 +57,7 @@ pub struct Driver {
     team: Team,
     machine: Machine,
     log: TableLog,
-    recall: Recall,
+    views: Views,
     inbox: Inbox,
     running: Option<Running>,
     /// The turn that was begun here last.
@@ -95,7 +94,7 @@ impl Driver {
             team,
             machine,
             log,
-            recall: Recall::default(),
+            views: Views::default(),
             inbox: Inbox::new(),
             running: None,
             begun: None,
@@ -154,21 +153,11 @@ impl Driver {
     /// What a member would get if it were to answer the newest message now.
     pub fn prompt_for(&mut self, member: &str) -> Option<TurnPrompt> {
         let member = self.team.members.iter().find(|one| *one.member.name == *member)?;
-        let newest = self.log.said_count().checked_sub(1)?;
-        let answers = self.log.said(newest)?.0.id.clone();
-        let budget = member.budget_bytes;
-        let pieces =
-            prompt::pieces(&self.log, &mut self.recall, &self.team, member, &answers, budget);
-        let team_task = self.log.team_task();
-        let body = match &member.answers {
-            Answers::Agent(spec) if matches!(spec.kind, AgentKind::OpenAi(_)) => {
-                model::body(&pieces, team_task, &self.team, member, false).ok()
-            }
-            _ => None,
-        };
-        let mut prompt = prompt::assemble(pieces, team_task, &self.team, member, budget);
-        let recipe = body.as_ref().map_or(prompt.recipe.as_ref(), |body| body.recipe.as_ref());
-        prompt.salts = Recipe::salts(recipe, self.log.entries());
+        let branch = self.log.branch();
+        let (_, newest, _) = branch.said(branch.said_count().checked_sub(1)?)?;
+        let member = (&self.team, member);
+        let (mut prompt, body) =
+            prompt::for_turn(branch, &mut self.views, member, &newest.id, None);
         if let Some(body) = body {
             (prompt.text, prompt.system) = (body.json, None);
         }

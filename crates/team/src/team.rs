@@ -12,9 +12,7 @@ use crate::preamble;
 use crate::table::{Resolved, Seat, Table, TableError};
 use crate::{Limits, Member, MemberKind};
 
-/// How many messages a member gets word for word when nobody says otherwise. What lies before them
-/// comes as minutes and by recall.
-pub const DEFAULT_WINDOW: usize = 20;
+pub use tertulia_context::view::DEFAULT_WINDOW;
 
 /// Who sits at the table, and how they answer.
 #[derive(Clone, Debug)]

@@ -22,7 +22,8 @@ impl<'a> Build<'a, '_> {
             true => verdict::verdicts(&self, &cut, recalled.as_ref())?,
             false => Vec::new(),
         };
-        let mut messages = Vec::with_capacity(self.window.items.len() + 4);
+        let mut passages = Vec::new();
+        let mut messages = Vec::with_capacity(self.window.items.len() + 5);
         let mut push = |message, tokens, source| {
             messages.push(ModelMessage { message, tokens, source });
         };
@@ -39,7 +40,11 @@ impl<'a> Build<'a, '_> {
         if let Some(recalled) = recalled {
             stats.input_tokens += self.scale.of_tokens(recalled.tokens);
             stats.recalled_entries_count = recalled.places.len() as u64;
+            passages = recalled.passages;
             push(MessageRef::made(recalled.message), recalled.tokens, Source::Recall);
+        }
+        if let Some(message) = self.input.closing {
+            push(MessageRef::Said(message), self.sums.closing, Source::Closing);
         }
         if let Some(message) = self.hints {
             push(MessageRef::made(message), self.sums.hints, Source::RuntimeHints);
@@ -58,6 +63,7 @@ impl<'a> Build<'a, '_> {
             repairs,
             summary_request: cut.request,
             verdicts,
+            recalled: passages,
         })
     }
 
@@ -92,7 +98,7 @@ impl<'a> Build<'a, '_> {
     }
 
     /// How many messages the summary stands for: those before what it kept, but for those that stay.
-    fn summarized(&self) -> u64 {
+    pub(super) fn summarized(&self) -> u64 {
         let Some(first_kept) = self.marks.summary_first_kept else { return 0 };
         let parent = match first_kept.checked_sub(self.log.len()) {
             None => self.index.entries.parent_place(self.log, first_kept),

@@ -17,6 +17,7 @@ use super::window::{Window, made_message};
 use super::{ContextBuildInput, ContextBuildResult, ContextBuilder, ContextError, Strategy};
 use crate::compact::Summary;
 use crate::tokens::TokenCount;
+use crate::view::ViewItem;
 
 /// All that a build knows, stage by stage.
 pub(super) struct Build<'a, 'b> {
@@ -45,12 +46,13 @@ pub(super) struct Sums {
     pub(super) tools: u64,
     pub(super) reply: u64,
     pub(super) hints: u64,
+    pub(super) closing: u64,
     pub(super) summary: u64,
 }
 
 impl Sums {
     pub(super) fn fixed(&self) -> u64 {
-        self.frozen + self.tools + self.reply + self.hints
+        self.frozen + self.tools + self.reply + self.hints + self.closing
     }
 }
 
@@ -72,10 +74,7 @@ impl<'a, 'b> Build<'a, 'b> {
         };
         let hints = hints_message(input.runtime_hints.or(provided.as_ref()), time)?;
         let marks = Marks::of(index, log, index.entries.newest_place())?;
-        let window = Window::of(index, log, &marks, &arrivals)?;
-        let summary = marks
-            .summary
-            .map(|(place, summary)| (log[place].id.clone(), summary_message(&summary.summary)));
+        let window = Window::of(index, input, &marks, &arrivals)?;
         let mut build = Self {
             builder,
             index,
@@ -87,11 +86,14 @@ impl<'a, 'b> Build<'a, 'b> {
             tokens: Vec::new(),
             frozen,
             hints,
-            summary,
+            summary: None,
             sums: Sums::default(),
             scale: Scale::ONE,
             is_exact: true,
         };
+        build.summary = build.marks.summary.map(|(place, summary)| {
+            (log[place].id.clone(), build.summary_message(&summary.summary))
+        });
         build.count();
         build.scale = Scale::of(&build);
         Ok(build)
@@ -138,7 +140,14 @@ impl<'a, 'b> Build<'a, 'b> {
                 Some(message) => take(self.index.made_tokens(message, counter)),
                 None => 0,
             },
+            closing: match self.input.closing {
+                Some(message) => take(self.index.made_tokens(message, counter)),
+                None => 0,
+            },
             summary: match (&self.summary, self.marks.summary) {
+                (Some((_, message)), _) if self.input.perspective.is_some() => {
+                    take(self.index.made_tokens(message, counter))
+                }
                 (Some((id, message)), Some((place, _))) => {
                     take(self.index.tokens(place, id, message, counter))
                 }
@@ -175,7 +184,7 @@ impl<'a, 'b> Build<'a, 'b> {
             let (index, message) = (&mut *self.index, &item.message);
             return index.stub_tokens(item.place, id, || counter.count_message(message).count);
         }
-        if item.is_mended || item.message.is_made() {
+        if item.is_mended || !matches!(item.message, MessageRef::Said(_)) {
             return self.index.made_tokens(&item.message, counter);
         }
         self.index.tokens(item.place, id, &item.message, counter)
@@ -244,6 +253,17 @@ impl<'a, 'b> Build<'a, 'b> {
         Ok(maker.done())
     }
 
+    /// Returns a summary as the model reads it.
+    pub(super) fn summary_message(&self, summary: &str) -> Message {
+        match self.input.perspective {
+            Some(_) => {
+                let item = ViewItem::summary(0, summary, self.summarized() as usize);
+                made_message(Role::User, SUMMARY_KIND, [Part::text(item.to_text())])
+            }
+            None => summary_message(summary),
+        }
+    }
+
     /// The id that the next entry follows.
     pub(super) fn next_parent(&self, made: &[Entry]) -> Option<EntryId> {
         let newest = made.last().or(self.arrivals.entries.last()).map(|entry| entry.id.clone());
@@ -264,10 +284,12 @@ pub(super) fn entry_at<'e>(
     log.get(place).unwrap_or_else(|| &arrivals.entries[place - log.len()])
 }
 
-/// A summary as the model reads it.
+/// A summary as a model reads it that is no member of a team.
 pub(super) fn summary_message(summary: &str) -> Message {
     let text = format!("{SUMMARY_HEAD}\n\n{summary}");
-    made_message(Role::User, "compaction_summary", [Part::text(text)])
+    made_message(Role::User, SUMMARY_KIND, [Part::text(text)])
 }
+
+const SUMMARY_KIND: &str = "compaction_summary";
 
 const SUMMARY_HEAD: &str = "[Summary of the conversation before this point]";

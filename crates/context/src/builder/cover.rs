@@ -4,12 +4,9 @@
 use std::collections::HashSet;
 
 use tertulia_session::json::Json;
-use tertulia_session::{
-    CompactionSummary, ContextCut, CutStrategy, EntriesHash, Entry, EntryId, EntryKind, Fields,
-    NewEntry,
-};
+use tertulia_session::{ContextCut, CutStrategy, Entry, EntryId, EntryKind, Fields, NewEntry};
 
-use super::build::{Build, entry_at, id_at, summary_message};
+use super::build::{Build, entry_at, id_at};
 use super::elide::elided;
 use super::marks::TOO_LARGE;
 use super::message_ref::MessageRef;
@@ -17,7 +14,7 @@ use super::plan::Plan;
 use super::request::{REQUEST_BYTES_MAX, SummaryRequest};
 use super::window::message_of;
 use super::{ContextError, Item};
-use crate::compact::{Covered, EXTRACTIVE, Summary, SummaryTask, request_text};
+use crate::compact::{Coverage, Covered, EXTRACTIVE, Summary, SummaryTask, request_text};
 
 /// What was cut.
 #[derive(Debug, Default)]
@@ -137,28 +134,20 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
     ) {
         let build = &mut *self.build;
         let previous = build.marks.summary;
-        let message = summary_message(&summary.text);
+        build.marks.summary_first_kept = Some(first_kept);
+        let message = build.summary_message(&summary.text);
         build.sums.summary = build.index.made_tokens(&message, &build.builder.counter).tokens;
-        let (from, to) = covering.range.clone().unzip();
         let ids = |places: &[usize]| -> Vec<EntryId> {
             places.iter().map(|place| id_at(build.log, &build.arrivals, *place).clone()).collect()
         };
-        let mut payload = CompactionSummary {
-            summary: summary.text,
-            first_kept_entry_id: id_at(build.log, &build.arrivals, first_kept).clone(),
-            covered_from_id: from,
-            covered_to_id: to,
-            covered_count: Some(covering.messages.len() as u64),
-            covered_hash: Some(hash(build, covering)),
-            tokens_before: Some(self.tokens_before),
-            tokens_after: Some(build.total()),
-            strategy: Some(summary.strategy),
-            author: Some(summary.author),
-            kept_ids: Some(ids(kept)),
-            refused: summary.refused.map(|refusal| refusal.to_string().into()),
-            scale_permille: build.scale.recorded(),
-            unknown: Fields::NONE,
-        };
+        let entries = covering.messages.iter().map(|(place, _)| *place);
+        let entries = entries.map(|place| entry_at(build.log, &build.arrivals, place));
+        let mut coverage =
+            Coverage::new(entries, id_at(build.log, &build.arrivals, first_kept).clone());
+        coverage.range.clone_from(&covering.range);
+        let mut payload = coverage.record(summary, (self.tokens_before, build.total()));
+        payload.kept_ids = Some(ids(kept));
+        payload.scale_permille = build.scale.recorded();
         if build.input.overflow_hint {
             payload.unknown.push("reason", Json::text(TOO_LARGE));
         }
@@ -173,7 +162,6 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
         }
         let entry = self.append(EntryKind::CompactionSummary(Box::new(payload)));
         self.build.summary = Some((entry.clone(), message));
-        self.build.marks.summary_first_kept = Some(first_kept);
         self.cut.summary = Some(entry);
     }
 
@@ -286,7 +274,7 @@ fn if_smaller(
     tokens_before: u64,
     summary: Summary,
 ) -> Result<Summary, String> {
-    let message = summary_message(&summary.text);
+    let message = build.summary_message(&summary.text);
     let tokens = build.index.made_tokens(&message, &build.builder.counter).tokens;
     let after = plan.left + build.scale.of_tokens(tokens);
     let is_over = after > build.builder.config.trigger();
@@ -331,7 +319,10 @@ fn gather<'a>(
             last = last.or(Some(view.id()));
             first = Some(view.id());
             if !kept.contains(&view.place()) {
-                found.extend(message_of(view).map(|message| (view.place(), message)));
+                found.extend(
+                    message_of(view, build.input.perspective)
+                        .map(|message| (view.place(), message)),
+                );
             }
             if Some(view.place()) == until {
                 break;
@@ -354,7 +345,9 @@ fn gather<'a>(
 fn covered_tokens(build: &mut Build<'_, '_>, covered: &(usize, MessageRef<'_>)) -> u64 {
     let counter = &build.builder.counter;
     match covered {
-        (_, MessageRef::Made(message)) => build.index.made_tokens(message, counter).tokens,
+        (_, MessageRef::Made(message) | MessageRef::Read(message)) => {
+            build.index.made_tokens(message, counter).tokens
+        }
         (place, MessageRef::Said(message)) => {
             let id = id_at(build.log, &build.arrivals, *place);
             build.index.tokens(*place, id, message, counter).tokens
@@ -377,13 +370,4 @@ fn task<'c>(build: &'c Build<'_, '_>, covered: &'c [Covered<'c>], cap: u64) -> S
         max_tokens: cap,
         tokenizer: &build.builder.counter.tokenizer,
     }
-}
-
-/// A hash of what is covered, so that nobody takes a summary for one of something else.
-pub(super) fn hash(build: &Build<'_, '_>, covering: &Covering<'_>) -> Box<str> {
-    let mut hash = EntriesHash::default();
-    for (place, _) in &covering.messages {
-        hash.add(entry_at(build.log, &build.arrivals, *place));
-    }
-    hash.finish()
 }

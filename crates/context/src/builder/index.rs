@@ -10,6 +10,7 @@ use tertulia_session::{
 };
 
 use super::ContextError;
+use super::recalled::LastRecall;
 use super::repair::says_something;
 use crate::recall::RecallIndex;
 use crate::tokens::{MessageCounter, TokenCache, TokenCount, ToolSpec};
@@ -26,11 +27,14 @@ pub struct ContextIndex {
     frozen: Option<(Message, TokenCount)>,
     tools: Option<(Vec<ToolSpec>, TokenCount)>,
     texts: TokenCache,
+    /// How many messages were counted that are not in `texts`.
+    counted: u64,
     pub(super) recall: RecallIndex,
     /// How many entries recall has been shown.
     pub(super) recalled_until: usize,
     /// Those that it was shown beyond the log: messages that had arrived and were to be appended.
     pub(super) recalled_arrivals: Vec<EntryId>,
+    pub(super) last_recall: Option<LastRecall>,
 }
 
 /// What is known of one entry.
@@ -89,6 +93,11 @@ impl ContextIndex {
         self.known.extend(counts);
     }
 
+    /// Returns how many texts of messages were counted so far, those that were remembered aside.
+    pub fn counted(&self) -> u64 {
+        self.counted + self.texts.misses()
+    }
+
     /// The counts that were made so far, in the order of the log: of entries, and, under an id that
     /// ends in `#stub`, of their stubs.
     pub fn counts<'i>(&'i self, log: &'i [Entry]) -> impl Iterator<Item = (EntryId, u64)> + 'i {
@@ -125,6 +134,7 @@ impl ContextIndex {
         });
         let hidden: HashSet<usize> = hidden.filter(|place| *place < before).collect();
         if !hidden.is_empty() {
+            self.last_recall = None;
             self.recall.retain(|place| !hidden.contains(&place));
         }
         Ok(())
@@ -206,8 +216,10 @@ impl ContextIndex {
         if let Some(tokens) = self.facts.get(place).and_then(|fact| fact.tokens) {
             return tokens;
         }
-        let known = self.known(id, counter);
-        let tokens = known.unwrap_or_else(|| counter.count_message(message).count);
+        let tokens = self.known(id, counter).unwrap_or_else(|| {
+            self.counted += 1;
+            counter.count_message(message).count
+        });
         if let Some(fact) = self.facts.get_mut(place) {
             fact.tokens = Some(tokens);
         }
@@ -250,6 +262,7 @@ impl ContextIndex {
         match &self.frozen {
             Some((frozen, tokens)) if frozen == message => *tokens,
             _ => {
+                self.counted += 1;
                 let tokens = counter.count_message(message).count;
                 self.frozen = Some((message.clone(), tokens));
                 tokens
@@ -283,7 +296,7 @@ impl ContextIndex {
         for fact in &mut self.facts {
             (fact.tokens, fact.stub_tokens) = (None, None);
         }
-        (self.frozen, self.tools) = (None, None);
+        (self.frozen, self.tools, self.last_recall) = (None, None, None);
     }
 
     fn fact_of(&self, log: &[Entry], place: usize, entry: &Entry) -> Fact {

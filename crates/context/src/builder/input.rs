@@ -6,6 +6,7 @@ use tertulia_session::{Entry, EntryId, Message};
 use super::message_ref::MessageRef;
 use super::{Repair, SummaryRequest, Verdict};
 use crate::tokens::ToolSpec;
+use crate::view::Perspective;
 
 /// What a context is built from.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,6 +27,12 @@ pub struct ContextBuildInput<'a> {
     pub overflow_hint: bool,
     /// Whether a verdict is wanted for every entry; costs a look at the whole log.
     pub explain: bool,
+    /// The member of a team that reads the log; `None` for the messages as they were said.
+    pub perspective: Option<&'a Perspective<'a>>,
+    /// The message that is answered, which is always sent; `None` for the newest request.
+    pub answers: Option<&'a EntryId>,
+    /// A message of the volatile zone: sent last, never stored.
+    pub closing: Option<&'a Message>,
 }
 
 /// A context for a model.
@@ -51,6 +58,17 @@ pub struct ContextBuildResult<'a> {
     pub summary_request: Option<SummaryRequest>,
     /// What became of every entry, if that was asked for.
     pub verdicts: Vec<Verdict>,
+    /// The passages that were recalled, in the order of the log.
+    pub recalled: Vec<RecalledPassage>,
+}
+
+/// A passage of an entry that is no longer sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecalledPassage {
+    /// The entry.
+    pub entry: EntryId,
+    /// The words, as the entry has them.
+    pub text: String,
 }
 
 /// A message of a context.
@@ -75,6 +93,8 @@ pub enum Source {
     Entry(EntryId),
     /// Passages of entries that are no longer sent.
     Recall,
+    /// The closing message of the input.
+    Closing,
     /// The hints.
     RuntimeHints,
 }
@@ -145,6 +165,9 @@ impl<'a> From<&ContextUpdateRequest<'a>> for ContextBuildInput<'a> {
             tool_specs: request.tool_specs,
             overflow_hint: request.overflow_hint,
             explain: false,
+            perspective: None,
+            answers: None,
+            closing: None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! How large what may be, what every message costs, and what must be said where it does not fit: a
 //! build's sizes as the planner takes them.
 
-use super::build::{Build, id_at, summary_message};
+use super::build::{Build, id_at};
 use super::elide::{elided, has_outputs};
 use super::error::{FloorItem, FloorPart, Overflow};
 use super::plan::{Cover, Limits, Size, permille_of};
@@ -47,7 +47,7 @@ impl Build<'_, '_> {
     /// What the message around a summary costs.
     pub(super) fn summary_wrapper(&self) -> u64 {
         let counter = &self.builder.counter;
-        self.scale.of_tokens(counter.count_message(&summary_message("")).count.tokens) + 1
+        self.scale.of_tokens(counter.count_message(&self.summary_message("")).count.tokens) + 1
     }
 
     /// What every message costs, and what it would cost as a stub.

@@ -10,6 +10,8 @@ use tertulia_session::Message;
 pub enum MessageRef<'a> {
     /// As it was said.
     Said(&'a Message),
+    /// As a member reads it: with its markers taken out, and labelled where somebody else said it.
+    Read(Box<Message>),
     /// The system message, a summary, a stub, a result that was made up and the like.
     Made(Box<Message>),
 }
@@ -20,7 +22,7 @@ impl MessageRef<'_> {
         Self::Made(Box::new(message))
     }
 
-    /// Whether it was made, or changed on the way.
+    /// Tells whether it was made, or changed on the way in more than how a member reads it.
     pub fn is_made(&self) -> bool {
         matches!(self, Self::Made(_))
     }
@@ -29,7 +31,7 @@ impl MessageRef<'_> {
     pub fn into_owned(self) -> Message {
         match self {
             Self::Said(message) => message.clone(),
-            Self::Made(message) => *message,
+            Self::Read(message) | Self::Made(message) => *message,
         }
     }
 }
@@ -40,7 +42,7 @@ impl Deref for MessageRef<'_> {
     fn deref(&self) -> &Message {
         match self {
             Self::Said(message) => message,
-            Self::Made(message) => message,
+            Self::Read(message) | Self::Made(message) => message,
         }
     }
 }

@@ -5,25 +5,41 @@ use std::collections::HashSet;
 
 use tertulia_session::{EntryId, EntryKind, Message, Part, Role};
 
+use super::RecalledPassage;
 use super::build::{Build, entry_at};
 use super::index::is_request;
 use super::message_ref::MessageRef;
 use super::window::made_message;
-use crate::recall::{Passage, RecallBudget, RecallQuery, Standing};
+use crate::recall::{Passage, RECENT_MESSAGES, RecallBudget, RecallQuery, Standing};
+use crate::view::{RECALL_HEAD, recalled_text};
 
 /// What was recalled.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Recalled {
     pub(super) message: Message,
     pub(super) tokens: u64,
     /// The places of the entries, in order.
     pub(super) places: Vec<usize>,
+    pub(super) passages: Vec<RecalledPassage>,
 }
 
-const HEAD: &str = "Earlier passages of this conversation that may matter now, oldest first:";
+/// The last search and what it found: the same question is not asked twice.
+#[derive(Debug)]
+pub(super) struct LastRecall {
+    asked: Asked,
+    found: Option<Recalled>,
+}
 
-/// How many of the newest messages are asked for.
-const RECENT_MESSAGES: usize = 8;
+/// All that decides what is recalled from one log.
+#[derive(Debug, PartialEq, Eq)]
+struct Asked {
+    entries: usize,
+    budget: u64,
+    member: Option<Box<str>>,
+    request: Option<usize>,
+    /// The places of what is sent, and whether each is sent as it is.
+    sent: Vec<(usize, bool)>,
+}
 
 /// How much of what answers best is looked at, in budgets: what is sent anyway counts among it.
 const SCOPE: u64 = 4;
@@ -43,8 +59,34 @@ pub(super) fn recall(build: &mut Build<'_, '_>) -> Option<Recalled> {
     let free = limit.saturating_sub(build.total());
     let budget = free.min(config.recall_tokens).saturating_mul(1_000) / build.scale.permille();
     catch_up(build);
+    let is_whole = |item: &super::Item<'_>| (item.place, !item.message.is_made());
+    let asked = Asked {
+        entries: build.log.len(),
+        budget,
+        member: build.input.perspective.map(|perspective| perspective.member.into()),
+        request: request_at(build).map(|item| item.place),
+        sent: build.window.items.iter().map(is_whole).collect(),
+    };
+    let is_same = |last: &&LastRecall| last.asked == asked;
+    if let Some(last) = build.index.last_recall.as_ref().filter(is_same) {
+        return last.found.clone();
+    }
     let passages = search(build, budget.saturating_sub(PASSAGE_HEAD_TOKENS));
-    fit(build, &passages, budget)
+    let found = fit(build, &passages, budget);
+    if build.arrivals.entries.is_empty() {
+        build.index.last_recall = Some(LastRecall { asked, found: found.clone() });
+    }
+    found
+}
+
+/// The message that is answered.
+fn request_at<'b, 'a>(build: &'b Build<'a, '_>) -> Option<&'b super::Item<'a>> {
+    let answered = build.input.answers.and_then(|id| build.index.entries.place(id));
+    let mut newest = build.window.items.iter().rev();
+    newest.find(|item| match answered {
+        Some(place) => item.place == place,
+        None => is_request(&item.message),
+    })
 }
 
 /// Shows recall the entries that are new to it, and the messages that arrived as if they were appended
@@ -103,7 +145,7 @@ fn search(build: &Build<'_, '_>, budget: u64) -> Vec<Passage> {
             false => Standing::Apart,
         }
     };
-    let request = items.iter().rev().find(|item| is_request(&item.message));
+    let request = request_at(build);
     let recent: Vec<&Message> = recent.iter().map(|item| &*item.message).collect();
     let query = RecallQuery { request: request.map(|item| &*item.message), recent: &recent };
     let tokenizer = &build.builder.counter.tokenizer;
@@ -152,11 +194,20 @@ fn without(build: &Build<'_, '_>, passages: &[Passage], gone: &[usize]) -> Recal
     let tokens = build.builder.counter.count_message(&message).count.tokens;
     let mut places: Vec<usize> = left.iter().map(|passage| passage.place).collect();
     places.dedup();
-    Recalled { message, tokens, places }
+    let passages = left.into_iter().map(|passage| RecalledPassage {
+        entry: entry_at(build.log, &build.arrivals, passage.place).id.clone(),
+        text: passage.text.clone(),
+    });
+    Recalled { message, tokens, places, passages: passages.collect() }
 }
 
 fn shown(build: &Build<'_, '_>, passages: &[&Passage]) -> Message {
-    let mut text = String::from(HEAD);
+    if let Some(perspective) = build.input.perspective {
+        let entries = passages.iter().map(|one| (&build.log[one.place], one.text.as_str()));
+        let items = entries.filter_map(|(entry, passage)| perspective.passage(0, entry, passage));
+        return made_message(Role::System, "recall", [Part::text(recalled_text(items))]);
+    }
+    let mut text = String::from(RECALL_HEAD);
     let mut last: Option<(usize, &str)> = None;
     for passage in passages {
         let entry = entry_at(build.log, &build.arrivals, passage.place);

@@ -175,7 +175,7 @@ fn covered<'a>(
         let view = view?;
         is_met |= summary.covered_to_id.as_ref() == Some(view.id());
         if is_met && !kept.contains(view.id()) {
-            messages.extend(message_of(view).map(|message| (view.id(), message)));
+            messages.extend(message_of(view, None).map(|message| (view.id(), message)));
         }
         if summary.covered_from_id.as_ref() == Some(view.id()) {
             break;

@@ -61,6 +61,10 @@ impl Scale {
 
 /// The newest report of a request of this builder's member and model, and where it is.
 fn newest_report(build: &Build<'_, '_>) -> Option<(usize, u64)> {
+    // A team reports the usage of a turn before its answer, and of whatever its agent did besides.
+    if build.input.perspective.is_some() {
+        return None;
+    }
     let index = &*build.index;
     let member = build.builder.member.as_deref();
     // Who names nobody is believed.

@@ -6,13 +6,14 @@ use std::collections::HashSet;
 use tertulia_session::json::Json;
 use tertulia_session::{BranchSummary, Entry, EntryId, EntryKind, Message, Part, Role, ViewEntry};
 
-use super::ContextError;
 use super::arrivals::Arrivals;
 use super::index::{ContextIndex, Sign, is_pinned, is_request};
 use super::marks::{FIRST_KEPT, Marks};
 use super::message_ref::MessageRef;
 use super::repair::{Item, Mended, repair};
 use super::units::{Unit, units};
+use super::{ContextBuildInput, ContextError};
+use crate::view::Perspective;
 
 /// What would be sent if nothing were cut.
 #[derive(Debug)]
@@ -28,14 +29,16 @@ pub(super) struct Window<'a> {
 impl<'a> Window<'a> {
     pub(super) fn of(
         index: &ContextIndex,
-        log: &'a [Entry],
+        input: &ContextBuildInput<'a>,
         marks: &Marks<'a>,
         arrivals: &Arrivals<'a>,
     ) -> Result<Self, ContextError> {
-        let request = newest_request(index, log, arrivals);
-        let branch = Branch::read(index, log, marks)?;
+        let (log, perspective) = (input.session_entries, input.perspective);
+        let answered = input.answers.and_then(|id| index.entries.place(id));
+        let request = answered.or_else(|| newest_request(index, log, arrivals));
+        let branch = Branch::read(index, log, marks, perspective)?;
         let mut items = match marks.kept {
-            Some(kept) => kept_items(index, log, marks, kept)?,
+            Some(kept) => kept_items(index, log, marks, kept, perspective)?,
             // What was asked last when it was cut, so that a newer request changes nothing here.
             None => {
                 let asked = index.seen_sign(log, marks.by, Sign::Request);
@@ -43,7 +46,7 @@ impl<'a> Window<'a> {
             }
         };
         if let Some(request) = request.filter(|_| marks.first_kept.is_some()) {
-            bring_back(index, log, request, &mut items, &branch.since);
+            bring_back(index, log, request, &mut items, &branch.since, perspective);
         }
         for item in &mut items {
             item.is_before = true;
@@ -73,12 +76,13 @@ impl<'a> Branch<'a> {
         index: &ContextIndex,
         log: &'a [Entry],
         marks: &Marks<'a>,
+        perspective: Option<&Perspective<'_>>,
     ) -> Result<Self, ContextError> {
         let mut branch = Self::default();
         let mut is_met = false;
         for view in index.entries.walk(log)? {
             let view = view?;
-            if let Some(message) = message_of(view) {
+            if let Some(message) = message_of(view, perspective) {
                 let side = if is_met { &mut branch.before } else { &mut branch.since };
                 side.push(Item::new(view.place(), message));
             }
@@ -97,9 +101,24 @@ impl<'a> Branch<'a> {
 }
 
 /// An entry as a message to a model, if it is one.
-pub(super) fn message_of<'a>(view: ViewEntry<'a>) -> Option<MessageRef<'a>> {
-    match view.kind()? {
-        EntryKind::Message(message) => Some(MessageRef::Said(message)),
+pub(super) fn message_of<'a>(
+    view: ViewEntry<'a>,
+    perspective: Option<&Perspective<'_>>,
+) -> Option<MessageRef<'a>> {
+    match (view.kind()?, perspective) {
+        (EntryKind::Message(message), None) => Some(MessageRef::Said(message)),
+        (EntryKind::Message(message), Some(perspective)) => {
+            let read = perspective.model_message(view.place(), view.entry()?, message);
+            Some(MessageRef::Read(Box::new(read)))
+        }
+        // A member of a team is told of this log alone.
+        (_, Some(_)) => None,
+        (kind, None) => made_of(kind),
+    }
+}
+
+fn made_of<'a>(kind: &EntryKind) -> Option<MessageRef<'a>> {
+    match kind {
         EntryKind::BranchSummary(summary) => branch_summary(summary).map(MessageRef::made),
         _ => None,
     }
@@ -135,12 +154,14 @@ fn bring_back<'a>(
     request: usize,
     before: &mut Vec<Item<'a>>,
     since: &[Item<'a>],
+    perspective: Option<&Perspective<'_>>,
 ) {
     let is_there = |items: &[Item<'_>]| items.iter().any(|item| item.place == request);
     if is_there(since) || is_there(before) {
         return;
     }
-    if let Some(message) = index.entries.see(log, request).and_then(message_of) {
+    let view = index.entries.see(log, request);
+    if let Some(message) = view.and_then(|view| message_of(view, perspective)) {
         let at = before.partition_point(|item| item.place < request);
         before.insert(at, Item::new(request, message));
     }
@@ -152,6 +173,7 @@ fn kept_items<'a>(
     log: &'a [Entry],
     marks: &Marks<'a>,
     kept: &[EntryId],
+    perspective: Option<&Perspective<'_>>,
 ) -> Result<Vec<Item<'a>>, ContextError> {
     let mut items = Vec::with_capacity(kept.len());
     let (by, tail) = (marks.by.unwrap_or_default(), index.entries.newest_place());
@@ -164,7 +186,8 @@ fn kept_items<'a>(
             return Err(ContextError::entry(&log[by].id, "payload.keptIds", problem));
         };
         let view = index.entries.see(log, place);
-        items.extend(view.and_then(message_of).map(|message| Item::new(place, message)));
+        let message = view.and_then(|view| message_of(view, perspective));
+        items.extend(message.map(|message| Item::new(place, message)));
     }
     items.sort_by_key(|item| item.place);
     items.dedup_by_key(|item| item.place);

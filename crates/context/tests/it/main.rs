@@ -29,3 +29,4 @@ mod seed_plain_text;
 mod snapshots;
 mod table;
 mod tokens;
+mod view;

@@ -3,6 +3,7 @@
 
 use tertulia_context::builder::{ContextBuilder, ContextConfig, ContextError, Strategy};
 use tertulia_context::compact::Compactor;
+use tertulia_context::recall::usual_tokens;
 use tertulia_context::tokens::{MessageCounter, Model, Tokenizer, find_model};
 use tertulia_session::json::{
     FieldError, Kind, Object, Problem, RawValue, boolean, text, whole_number,
@@ -25,14 +26,6 @@ pub struct Setup {
 /// The tokens that a model's window keeps for the answer where nobody says how large a request may be;
 /// an eighth of a small window.
 const ANSWER_TOKENS: u64 = 16_384;
-
-/// How many tokens recall gets where nobody says, of those that are not reserved.
-const fn usual_recall_tokens(tokens: u64) -> u64 {
-    let eighth = tokens / 8;
-    if eighth < RECALL_TOKENS_MAX { eighth } else { RECALL_TOKENS_MAX }
-}
-
-const RECALL_TOKENS_MAX: u64 = 2_048;
 
 /// How large a request may be for a model with this window.
 const fn usual_input_tokens(window: u64) -> u64 {
@@ -146,7 +139,7 @@ fn read_config(
     config.reserve_tokens = reserve_tokens.unwrap_or(config.reserve_tokens);
     let unreserved = max_input_tokens.saturating_sub(config.reserve_tokens);
     let recall_tokens = overrides.recall_tokens.or(recall_tokens);
-    config.recall_tokens = recall_tokens.unwrap_or_else(|| usual_recall_tokens(unreserved));
+    config.recall_tokens = recall_tokens.unwrap_or_else(|| usual_tokens(unreserved));
     config.elide_min_tokens = elide_min_tokens.unwrap_or(config.elide_min_tokens);
     if let Some(enabled) = object.take_with("enableCompaction", boolean).map_err(in_config)? {
         config.enable_compaction = enabled;
@@ -226,9 +219,6 @@ mod tests {
 
     #[test]
     fn recall_gets_an_eighth_up_to_its_most() {
-        assert_eq!(
-            [0, 8, 8_000, 16_384, 200_000].map(usual_recall_tokens),
-            [0, 1, 1_000, 2_048, 2_048]
-        );
+        assert_eq!([0, 8, 8_000, 16_384, 200_000].map(usual_tokens), [0, 1, 1_000, 2_048, 2_048]);
     }
 }

@@ -150,6 +150,7 @@ impl BuildInput {
             tool_specs: &self.tool_specs,
             overflow_hint: self.overflow_hint,
             explain: self.explain,
+            ..ContextBuildInput::default()
         }
     }
 

@@ -1,15 +1,12 @@
 //! The session's log as the driver holds it: what is stored, and what is about to be, in memory. Entries
 //! of one step are staged, then stored together; whoever else wrote to the session meanwhile is noticed.
 
-use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tertulia_session::{
-    CompactionSummary, Entry, EntryId, EntryKind, Message, NewEntry, Timestamp,
-};
+use tertulia_context::view::{Branch, BranchIndex};
+use tertulia_session::{Entry, EntryId, EntryKind, NewEntry, Timestamp};
 use tertulia_store::{Append, Range, SessionId, SessionStore, StoreError, fresh_salt};
 
-use super::minutes::is_requested;
 use crate::table_folder;
 
 /// Who looks for a table reads about twice as many entries of its end.
@@ -24,22 +21,13 @@ pub(super) struct TableLog {
     stored: usize,
     /// The last entry of the store that counts.
     tail: Option<EntryId>,
-    /// The places of messages with words, in order.
-    said: Vec<usize>,
-    places: HashMap<EntryId, usize>,
-    team_task: Option<Box<str>>,
-    /// Where it is set.
-    team_task_place: usize,
+    index: BranchIndex,
     /// The places of started turns whose prompt is recorded.
     prompted: Vec<usize>,
     /// The folder that the table stands in.
     folder: Option<Box<str>>,
     /// Where it says so.
     folder_place: usize,
-    /// The newest minutes.
-    minutes: Option<usize>,
-    /// The newest summary that a person asked for.
-    requested: Option<usize>,
     /// Tells the decisions of this program from the same ones of another.
     run: Box<str>,
 }
@@ -54,15 +42,10 @@ impl TableLog {
             entries: Vec::new(),
             stored: 0,
             tail,
-            said: Vec::new(),
-            places: HashMap::new(),
-            team_task: None,
-            team_task_place: 0,
+            index: BranchIndex::default(),
             prompted: Vec::new(),
             folder: None,
             folder_place: 0,
-            minutes: None,
-            requested: None,
             run: run_id(),
         };
         for stored in store.load(session, &range)? {
@@ -84,23 +67,14 @@ impl TableLog {
         &self.entries
     }
 
-    pub(super) fn team_task(&self) -> Option<&str> {
-        self.team_task.as_deref()
-    }
-
-    /// The place of the entry that sets the team's task.
-    pub(super) fn team_task_place(&self) -> Option<usize> {
-        self.team_task.as_ref().map(|_| self.team_task_place)
+    /// The entries, with what is known of them.
+    pub(super) fn branch(&self) -> Branch<'_> {
+        Branch::new(&self.entries, &self.index)
     }
 
     /// The places of started turns whose prompt is recorded, oldest first.
     pub(super) fn prompted(&self) -> &[usize] {
         &self.prompted
-    }
-
-    /// The place of an entry.
-    pub(super) fn place_of(&self, id: &EntryId) -> Option<usize> {
-        self.places.get(id).copied()
     }
 
     pub(super) fn folder(&self) -> Option<&str> {
@@ -136,48 +110,6 @@ impl TableLog {
     /// How many entries are staged.
     pub(super) fn staged_count(&self) -> usize {
         self.entries.len() - self.stored
-    }
-
-    /// How many messages with words there are.
-    pub(super) fn said_count(&self) -> usize {
-        self.said.len()
-    }
-
-    /// The message with words of this number, from 0.
-    pub(super) fn said(&self, number: usize) -> Option<(&Entry, &Message)> {
-        let entry = self.entries.get(*self.said.get(number)?)?;
-        match &entry.kind {
-            EntryKind::Message(message) => Some((entry, message)),
-            _ => None,
-        }
-    }
-
-    /// The number of a message with words.
-    pub(super) fn number_of(&self, id: &EntryId) -> Option<usize> {
-        self.said.binary_search(self.places.get(id)?).ok()
-    }
-
-    /// The place of the newest minutes.
-    pub(super) fn minutes_place(&self) -> Option<usize> {
-        self.minutes
-    }
-
-    /// The newest minutes, and how many messages they cover.
-    pub(super) fn minutes(&self) -> Option<(&CompactionSummary, usize)> {
-        self.summary_at(self.minutes?)
-    }
-
-    /// How many messages go into no prompt word for word, because a person had them summarised.
-    pub(super) fn compacted(&self) -> usize {
-        let summary = self.requested.and_then(|place| self.summary_at(place));
-        summary.map_or(0, |(_, covered)| covered)
-    }
-
-    fn summary_at(&self, place: usize) -> Option<(&CompactionSummary, usize)> {
-        let entry = self.entries.get(place)?;
-        let EntryKind::CompactionSummary(minutes) = &entry.kind else { return None };
-        let kept = self.places.get(&minutes.first_kept_entry_id)?;
-        Some((minutes, self.said.partition_point(|place| place < kept)))
     }
 
     /// Adds an entry behind the newest one, under the id that follows from it. Nothing is stored yet.
@@ -236,21 +168,8 @@ impl TableLog {
     pub(super) fn take(&mut self, entry: Entry) {
         let place = self.entries.len();
         match &entry.kind {
-            EntryKind::Message(message) if !message.text().trim().is_empty() => {
-                self.said.push(place);
-            }
-            EntryKind::TeamTask(task) => {
-                self.team_task.clone_from(&task.task);
-                self.team_task_place = place;
-            }
             EntryKind::Turn(turn) if turn.prompt_recipe.is_some() => {
                 self.prompted.push(place);
-            }
-            EntryKind::CompactionSummary(summary) => {
-                self.minutes = Some(place);
-                if is_requested(summary) {
-                    self.requested = Some(place);
-                }
             }
             EntryKind::Custom(_) => {
                 if let Some(folder) = table_folder(&entry) {
@@ -259,7 +178,7 @@ impl TableLog {
             }
             _ => {}
         }
-        self.places.insert(entry.id.clone(), place);
+        self.index.push(place, &entry);
         self.entries.push(entry);
     }
 }

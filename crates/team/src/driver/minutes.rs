@@ -4,29 +4,25 @@
 
 use std::borrow::Cow;
 
-use tertulia_context::compact::{Covered, SummaryTask, extract};
-use tertulia_context::tokens::Tokenizer;
-use tertulia_session::{CompactionSummary, EntryId, EntryKind, Fields, Message};
+use tertulia_context::compact::{Compactor, Coverage, Covered, SummaryTask};
+use tertulia_context::tokens::{MessageCounter, Tokenizer};
+use tertulia_context::view::{Branch, REQUESTED};
+use tertulia_session::{CompactionSummary, Entry, EntryKind, Message};
 
-use super::log::TableLog;
 use crate::house::without_markers;
 
 /// So many messages beyond the window are gathered before they are covered.
 const GATHERED: usize = 16;
 /// How long the minutes may be.
 const MINUTES_TOKENS: u64 = 1_500;
-/// A summary that a person asks for has no more than so many hundredths of what it covers.
-const COMPACT_SHARE: u64 = 60;
+/// A summary takes no more than so many hundredths of what it covers: one as long as the talk helps nobody.
+const SHARE: u64 = 60;
 /// Less is too short to say anything.
-const COMPACT_TOKENS_MIN: u64 = 100;
-/// About so many bytes are a token.
-const TOKEN_BYTES: u64 = 4;
+const TOKENS_MIN: u64 = 100;
 /// How many messages stay word for word when a person asks for a summary.
 const COMPACT_KEEPS: usize = 2;
-/// Who writes them, as the entry says: nobody asked, or a person did.
+/// Who writes them where nobody asked, as the entry says.
 const AUTHOR: &str = "minutes";
-const REQUESTED: &str = "compact";
-const STRATEGY: &str = "extractive";
 
 /// What became of a request to summarise the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,35 +46,26 @@ pub enum Compacted {
     },
 }
 
-/// Whether a person asked for this summary: what it covers is then in no prompt word for word.
-pub(super) fn is_requested(summary: &CompactionSummary) -> bool {
-    summary.author.as_deref() == Some(REQUESTED)
-}
-
 /// New minutes, if it is time: they cover all but the newest messages that a window holds.
-pub(super) fn due(log: &TableLog, window: usize) -> Option<EntryKind> {
-    let covered = log.minutes().map_or(0, |(_, covered)| covered);
-    let until = log.said_count().saturating_sub(window.saturating_add(1));
-    let summary = (until >= covered + GATHERED)
-        .then(|| write(log, until, MINUTES_TOKENS, AUTHOR))
-        .flatten()?;
+pub(super) fn due(branch: Branch<'_>, window: usize) -> Option<EntryKind> {
+    let covered = branch.summary().map_or(0, |(.., covered)| covered);
+    let until = branch.said_count().saturating_sub(window.saturating_add(1));
+    let summary = (until >= covered + GATHERED).then(|| write(branch, until, AUTHOR)).flatten()?;
     Some(EntryKind::CompactionSummary(Box::new(summary)))
 }
 
 /// A summary of all but the newest messages that a person asked for, if it makes prompts shorter.
-pub(super) fn requested(log: &TableLog) -> (Compacted, Option<EntryKind>) {
+pub(super) fn requested(branch: Branch<'_>) -> (Compacted, Option<EntryKind>) {
     let (previous, from) =
-        log.minutes().map_or((0, 0), |(minutes, covered)| (minutes.summary.len(), covered));
-    let until = log.said_count().saturating_sub(COMPACT_KEEPS);
+        branch.summary().map_or((0, 0), |(_, last, covered)| (last.summary.len(), covered));
+    let until = branch.said_count().saturating_sub(COMPACT_KEEPS);
     let messages = until.saturating_sub(from);
     if messages == 0 {
         return (Compacted::TooFew { keeps: COMPACT_KEEPS }, None);
     }
-    let said = (from..until).filter_map(|number| log.said(number));
-    let covered = previous + said.map(|(_, message)| message.text().len()).sum::<usize>();
-    let share = covered as u64 / TOKEN_BYTES * COMPACT_SHARE / 100;
-    let max_tokens = share.clamp(COMPACT_TOKENS_MIN, MINUTES_TOKENS);
-    match write(log, until, max_tokens, REQUESTED) {
+    let said = (from..until).filter_map(|number| branch.said(number));
+    let covered = previous + said.map(|(.., message)| message.text().len()).sum::<usize>();
+    match write(branch, until, REQUESTED) {
         Some(summary) if summary.summary.len() < covered => {
             let saved_bytes = covered - summary.summary.len();
             let kind = EntryKind::CompactionSummary(Box::new(summary));
@@ -88,44 +75,36 @@ pub(super) fn requested(log: &TableLog) -> (Compacted, Option<EntryKind>) {
     }
 }
 
-fn write(log: &TableLog, until: usize, max_tokens: u64, author: &str) -> Option<CompactionSummary> {
-    let (previous, from) = match log.minutes() {
-        Some((minutes, covered)) => (Some(&*minutes.summary), covered),
+fn write(branch: Branch<'_>, until: usize, author: &str) -> Option<CompactionSummary> {
+    let (previous, from) = match branch.summary() {
+        Some((_, last, covered)) => (Some(&*last.summary), covered),
         None => (None, 0),
     };
     // Markers were for the router; as an open point or a decision they would only puzzle.
-    let said: Vec<(&EntryId, Cow<'_, Message>)> = (from..until)
-        .filter_map(|number| log.said(number))
-        .map(|(entry, message)| (&entry.id, without_markers(message)))
+    let said: Vec<(&Entry, Cow<'_, Message>)> = (from..until)
+        .filter_map(|number| branch.said(number))
+        .map(|(_, entry, message)| (entry, without_markers(message)))
         .collect();
-    let new: Vec<Covered<'_>> =
-        said.iter().map(|(entry, message)| Covered { entry, message }).collect();
-    let tokenizer = Tokenizer::Claude;
-    let task = SummaryTask { previous, covered: &new, max_tokens, tokenizer: &tokenizer };
-    let summary = extract(&task);
-    if summary.trim().is_empty() {
-        return None;
-    }
-    let (first_kept, _) = log.said(until)?;
-    // Counted on from the minutes before: adding up all of them again would cost the whole log.
-    let before = log.minutes().and_then(|(minutes, _)| minutes.covered_count).unwrap_or(0);
-    let count = before + new.len() as u64;
-    Some(CompactionSummary {
-        summary: summary.into(),
-        first_kept_entry_id: first_kept.id.clone(),
-        covered_from_id: log.said(0).map(|(entry, _)| entry.id.clone()),
-        covered_to_id: log.said(until - 1).map(|(entry, _)| entry.id.clone()),
-        covered_count: Some(count),
-        covered_hash: None,
-        tokens_before: None,
-        tokens_after: None,
-        strategy: Some(STRATEGY.into()),
-        author: Some(author.into()),
-        kept_ids: None,
-        refused: None,
-        scale_permille: None,
-        unknown: Fields::NONE,
-    })
+    let covered: Vec<Covered<'_>> =
+        said.iter().map(|(entry, message)| Covered { entry: &entry.id, message }).collect();
+    let counter = MessageCounter::new(Tokenizer::Claude);
+    let tokenizer = &counter.tokenizer;
+    let carried = previous.map_or(0, |text| tokenizer.count(text).tokens);
+    let counts = said.iter().map(|(_, message)| counter.count_message(message).count.tokens);
+    let new: u64 = counts.sum();
+    let max_tokens = match author {
+        REQUESTED => (carried + new) * SHARE / 100,
+        _ => carried + new * SHARE / 100,
+    };
+    let max_tokens = max_tokens.clamp(TOKENS_MIN, MINUTES_TOKENS);
+    let task = SummaryTask { previous, covered: &covered, max_tokens, tokenizer };
+    let tokens = carried + new;
+    let mut summary = Compactor::Extractive.summarize(&task, tokens).ok()?;
+    summary.author = author.into();
+    let tokens = (tokens, summary.tokens);
+    let (_, first_kept, _) = branch.said(until)?;
+    let entries = said.iter().map(|(entry, _)| *entry);
+    Some(Coverage::new(entries, first_kept.id.clone()).record(summary, tokens))
 }
 
 #[cfg(test)]
@@ -133,12 +112,30 @@ mod tests {
     use tertulia_session::{Speaker, SpeakerType};
     use tertulia_store::{NewSession, SessionStore};
 
+    use super::super::log::TableLog;
     use super::*;
 
     fn log() -> TableLog {
         let store = SessionStore::memory();
         let session = store.create(&NewSession::default()).unwrap().id;
         TableLog::open(&store, &session).unwrap()
+    }
+
+    /// Its range, count and hash are those of the messages between the last summary and what it keeps.
+    fn assert_covers(before: &TableLog, entry: &Entry) {
+        let EntryKind::CompactionSummary(summary) = &entry.kind else { panic!("{entry:?}") };
+        let branch = before.branch();
+        let from = branch.summary().map_or(0, |(.., covered)| covered);
+        let until = branch.number_of(&summary.first_kept_entry_id).unwrap();
+        let covered: Vec<&Entry> =
+            (from..until).map(|number| branch.said(number).unwrap().1).collect();
+        assert_eq!(summary.covered_from_id.as_ref(), covered.first().map(|entry| &entry.id));
+        assert_eq!(summary.covered_to_id.as_ref(), covered.last().map(|entry| &entry.id));
+        assert_eq!(summary.covered_count, Some(covered.len() as u64));
+        let mut hash = tertulia_session::EntriesHash::default();
+        covered.into_iter().for_each(|entry| hash.add(entry));
+        assert_eq!(summary.covered_hash.as_deref(), Some(&*hash.finish()));
+        assert!(summary.tokens_after < summary.tokens_before);
     }
 
     #[test]
@@ -151,7 +148,7 @@ mod tests {
             let text = format!("We decided: gateway_{number} has port 4{number:03}.");
             let message = Message::said(Speaker::new(name, name, kind), text);
             log.stage(EntryKind::Message(message), false);
-            if let Some(minutes) = due(&log, WINDOW) {
+            if let Some(minutes) = due(log.branch(), WINDOW) {
                 log.stage(minutes, false);
             }
         }
@@ -159,9 +156,10 @@ mod tests {
         let mut summaries = 0;
         for entry in log.entries() {
             let mut entry = entry.clone();
-            let written = due(&again, WINDOW);
+            let written = due(again.branch(), WINDOW);
             if matches!(entry.kind, EntryKind::CompactionSummary(_)) {
                 summaries += 1;
+                assert_covers(&again, &entry);
                 assert_eq!(written.as_ref(), Some(&entry.kind));
                 entry.kind = written.unwrap();
             } else {

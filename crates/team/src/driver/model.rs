@@ -1,24 +1,28 @@
-//! What a member gets that takes model messages: the same pieces as a prompt, each as a message of its
-//! own, within the member's tokens. Each has the label that it has in a prompt and its lines are indented, so that
-//! one message does not read as two where an endpoint joins them.
+//! What a member gets that takes model messages: its view of the log as the fields of a request, within the member's
+//! tokens, and how they are made from the log.
 
 use std::borrow::Cow;
 
 use tertulia_context::builder::{
-    ContextBuildInput, ContextBuilder, ContextConfig, ContextError, ContextUpdateRequest,
+    ContextBuildInput, ContextBuildResult, ContextBuilder, ContextConfig, ContextError,
+    ContextIndex, ModelMessage, Source,
 };
 use tertulia_context::compact::Compactor;
-use tertulia_context::{
-    ContextKind, ContextMessage, INDENT, LabelPiece, LineStart, indented, indents,
-};
+use tertulia_context::recall::usual_tokens;
+use tertulia_context::view::{Branch, Perspective, RECALL_HEAD, RECALL_LINE, ViewItem};
+use tertulia_context::{INDENT, LabelPiece, LineStart, indented, indents, truncate_to_bytes};
 use tertulia_dialect::{Dialect, ModelContext};
-use tertulia_session::{Addressee, Entry, EntryKind, Message, NewEntry, Part, Parts, Role};
+use tertulia_session::json::Json;
+use tertulia_session::{EntryId, Message, Part, PartKind, Role};
 
-use super::prompt::Pieces;
+use super::prompt::Member;
 use super::quotes::{Stretch, quoted};
 use super::recipe::{Recipe, Step, escaped};
-use super::steps::written;
-use crate::team::{Team, TeamMember};
+use super::steps::{Steps, steps_of, written};
+
+/// So much of the message that is answered is repeated at the end where newer ones follow it.
+const REPEATED_BYTES: usize = 2_000;
+const REPEATED_CUT: &str = " […] (the whole message is above)";
 
 /// What an endpoint is sent.
 pub(super) struct Body {
@@ -26,82 +30,208 @@ pub(super) struct Body {
     pub(super) json: String,
     /// How they are made from the log, where that can be told.
     pub(super) recipe: Option<Recipe>,
+    /// The number of messages of the log in it, the one that is answered aside.
+    pub(super) kept: usize,
+    /// The number of messages that the summary stands for.
+    pub(super) covered: usize,
+    /// The entries of which passages were recalled.
+    pub(super) recalled: Vec<EntryId>,
 }
 
-/// One message for the model, and how its text is made from the log.
-struct Text<'p> {
-    role: Role,
-    text: Cow<'p, str>,
-    steps: Option<Vec<(Step, usize)>>,
-}
-
-/// The fields of a request that hold the messages, as a JSON object. After an overflow the context is
-/// cut further than its count says.
+/// Builds the request of a member that answers this message. After an overflow the context is cut further than
+/// its count says.
 pub(super) fn body(
-    pieces: &Pieces<'_>,
-    team_task: Option<&str>,
-    team: &Team,
-    member: &TeamMember,
+    branch: Branch<'_>,
+    index: &mut ContextIndex,
+    of: &Member<'_>,
+    answers: &EntryId,
     after_overflow: bool,
 ) -> Result<Body, ContextError> {
-    let system = system_text(pieces, team_task, team, member);
-    let system_prompt = (!system.text.is_empty()).then_some(&*system.text);
-    let texts = texts(pieces, &member.member.name);
-    let mut entries = entries(&texts);
-    let config = ContextConfig::new(member.budget_tokens.max(1));
+    let perspective = &of.perspective();
+    let (system, system_steps) = system_text(branch, of);
+    let closing = closing(branch, perspective, answers);
+    let closing_message = closing.as_ref().map(|item| text_message(item.to_text()));
+    let budget = of.member.budget_tokens.max(1);
+    let mut config = ContextConfig::new(budget);
+    config.recall_tokens = usual_tokens(budget);
     let builder = ContextBuilder::new(config)?.with_compactor(Compactor::Extractive);
-    if after_overflow {
-        let update = builder.compute_context_updates(&ContextUpdateRequest {
-            session_entries: &entries,
-            overflow_hint: true,
-            system_prompt,
-            ..ContextUpdateRequest::default()
-        })?;
-        entries.extend(update.entries_to_append);
-    }
-    let built = builder.build_context(&ContextBuildInput {
-        system_prompt,
-        session_entries: &entries,
-        ..ContextBuildInput::default()
-    })?;
+    // What an imported session was begun with is not this member's.
+    let no_data = Json::parse("{}").ok();
+    let built = builder.build_with(
+        index,
+        &ContextBuildInput {
+            system_prompt: Some(&system),
+            session_entries: branch.entries(),
+            runtime_init_data: no_data.as_ref(),
+            overflow_hint: after_overflow,
+            perspective: Some(perspective),
+            answers: Some(answers),
+            closing: closing_message.as_ref(),
+            ..ContextBuildInput::default()
+        },
+    )?;
     let messages: Vec<Message> =
         built.model_messages.iter().map(|one| (*one.message).clone()).collect();
     let json = Dialect::OpenAiChat.render(&ModelContext::of(&messages)).fragment.to_json();
-    let texts: Vec<&Text<'_>> = [&system].into_iter().chain(&texts).collect();
-    let recipe = recipe_of(&json, &messages, &texts, &stretches(pieces, team_task));
-    Ok(Body { json, recipe })
+    let sources = Sources { branch, perspective, built: &built, system: system_steps, closing };
+    let recipe = sources.recipe(&json);
+    let is_other =
+        |one: &&ModelMessage<'_>| matches!(&one.source, Source::Entry(entry) if entry != answers);
+    let mut recalled: Vec<EntryId> = built.recalled.iter().map(|one| one.entry.clone()).collect();
+    recalled.dedup();
+    Ok(Body {
+        recipe,
+        kept: built.model_messages.iter().filter(is_other).count(),
+        covered: usize::try_from(built.stats.summarized_messages_count).unwrap_or(usize::MAX),
+        recalled,
+        json,
+    })
 }
 
-/// How the JSON is made from the log. What was cut off the conversation is summarised in the words of its
-/// messages: these are referred to as well.
-fn recipe_of(
-    json: &str,
-    messages: &[Message],
-    texts: &[&Text<'_>],
-    said: &[Stretch<'_>],
-) -> Option<Recipe> {
-    let mut recipe = Recipe::default();
-    let (mut from, mut next) = (0, 0);
-    for text in messages.iter().map(Message::text) {
-        let written = escaped(&text);
-        let at = from + json.get(from..)?.find(&written)?;
-        recipe.words(json.get(from..at)?);
-        let left = texts.get(next..).unwrap_or_default();
-        match left.iter().position(|one| one.text == text) {
-            Some(further) => {
-                let steps = left.get(further)?.steps.as_deref()?;
-                steps.iter().for_each(|(step, _)| push_escaped(&mut recipe, step));
-                next += further + 1;
-            }
-            None => {
-                let steps = quoted(&text, said).into_iter().map(Step::plain);
-                steps.for_each(|step| push_escaped(&mut recipe, &step));
-            }
-        }
-        from = at + written.len();
+fn text_message(text: String) -> Message {
+    Message::of_role(Role::User, std::iter::once(Part::text(text)).collect())
+}
+
+/// The message that is answered once more, where newer ones follow it: the messages before stay as they are, so
+/// that a provider's cache keeps them.
+fn closing<'l>(
+    branch: Branch<'l>,
+    perspective: &Perspective<'_>,
+    answers: &EntryId,
+) -> Option<ViewItem<'l>> {
+    let number = branch.number_of(answers)?;
+    if number + 1 == branch.said_count() {
+        return None;
     }
-    recipe.words(json.get(from..)?);
-    Some(recipe)
+    let (index, entry, message) = branch.said(number)?;
+    let mut item = perspective.item(index, entry, message);
+    if item.line.content.len() > REPEATED_BYTES {
+        let kept = truncate_to_bytes(&item.line.content, REPEATED_BYTES);
+        item.line.content = Cow::Owned(format!("{kept}{REPEATED_CUT}"));
+        // How the rest is made is found by its words.
+        item.pieces = None;
+    }
+    Some(item)
+}
+
+/// The system text: what the team file and the program say, then the task.
+fn system_text(branch: Branch<'_>, of: &Member<'_>) -> (String, Steps) {
+    let text = of.team.system_text(of.member).filter(|text| !text.trim().is_empty());
+    let mut text = text.unwrap_or_default();
+    let words = |text: &str| (Step::Words(text.into()), text.len());
+    let Some((index, task)) = branch.team_task().filter(|(_, task)| !task.trim().is_empty()) else {
+        let steps = vec![words(&text)];
+        return (text, steps);
+    };
+    text.push_str(if text.is_empty() { "" } else { "\n\n" });
+    text.push_str("[TEAM_TASK]\n");
+    let is_indented = indents(task, LineStart::Margin).next() == Some(0);
+    text.push_str(if is_indented { INDENT } else { "" });
+    let before = words(&text);
+    text.push_str(&indented(task, LineStart::Label));
+    (text, vec![before, (Step::said(index, 0..task.len()), task.len())])
+}
+
+/// Where the messages of a request come from.
+struct Sources<'r, 'l> {
+    branch: Branch<'l>,
+    perspective: &'r Perspective<'r>,
+    built: &'r ContextBuildResult<'r>,
+    system: Steps,
+    closing: Option<ViewItem<'l>>,
+}
+
+impl Sources<'_, '_> {
+    /// How the JSON is made from the log; `None` where a message holds more than words.
+    fn recipe(&self, json: &str) -> Option<Recipe> {
+        let mut recipe = Recipe::default();
+        let mut from = 0;
+        for one in &self.built.model_messages {
+            let is_text = |part: &Part| matches!(part.kind, PartKind::Text(_));
+            if !one.message.parts.iter().all(is_text) {
+                return None;
+            }
+            let text = one.message.text();
+            let written = escaped(&text);
+            let at = from + json.get(from..)?.find(&written)?;
+            recipe.words(json.get(from..at)?);
+            let steps = self.steps(one).unwrap_or_else(|| self.quotes(&text));
+            steps.iter().for_each(|(step, _)| push_escaped(&mut recipe, step));
+            from = at + written.len();
+        }
+        recipe.words(json.get(from..)?);
+        Some(recipe)
+    }
+
+    fn steps(&self, one: &ModelMessage<'_>) -> Option<Steps> {
+        match &one.source {
+            Source::System => Some(self.system.clone()),
+            Source::Summary(id) => {
+                let (index, summary, _) = self.branch.summary()?;
+                let is_this = self.branch.entries().get(index)?.id == *id;
+                let count = self.built.stats.summarized_messages_count;
+                let count = usize::try_from(count).ok()?;
+                is_this.then(|| labelled(&ViewItem::summary(index, &summary.summary, count)))?
+            }
+            Source::Entry(id) => {
+                let (index, entry, message) = self.branch.said(self.branch.number_of(id)?)?;
+                let item = self.perspective.item(index, entry, message);
+                if !self.perspective.is_own(message) {
+                    return labelled(&item);
+                }
+                let body = tertulia_context::Body { text: &item.line.content, indent: None };
+                Some(written(&steps_of(item.pieces.as_ref()?), body))
+            }
+            Source::Recall => {
+                let mut steps = vec![(Step::Words(RECALL_HEAD.into()), RECALL_HEAD.len())];
+                for passage in &self.built.recalled {
+                    let number = self.branch.number_of(&passage.entry)?;
+                    let (index, entry, _) = self.branch.said(number)?;
+                    steps.push((Step::Words(RECALL_LINE.into()), RECALL_LINE.len()));
+                    let item = self.perspective.passage(index, entry, &passage.text)?;
+                    steps.extend(labelled(&item)?);
+                }
+                Some(steps)
+            }
+            Source::Closing => labelled(self.closing.as_ref()?),
+            Source::RuntimeHints => None,
+        }
+    }
+
+    /// What a text has word for word from the log, where it was put together from many messages: these are
+    /// referred to, so that the record holds none of their words.
+    fn quotes(&self, text: &str) -> Steps {
+        let branch = self.branch;
+        let first = branch.summary().map_or(0, |(.., covered)| covered);
+        let recalled = self.built.recalled.iter().filter_map(|one| branch.number_of(&one.entry));
+        let numbers = recalled.chain(first..branch.said_count());
+        let said = numbers.filter_map(|number| branch.said(number));
+        let mut texts: Vec<(usize, Cow<'_, str>)> =
+            said.map(|(index, _, message)| (index, message.text())).collect();
+        let summary = branch.summary();
+        texts.extend(summary.map(|(index, one, _)| (index, Cow::Borrowed(&*one.summary))));
+        texts.extend(branch.team_task().map(|(index, task)| (index, Cow::Borrowed(task))));
+        let stretches: Vec<Stretch<'_>> =
+            texts.iter().map(|(place, text)| Stretch { place: *place, start: 0, text }).collect();
+        quoted(text, &stretches).into_iter().map(|step| (step.plain(), 0)).collect()
+    }
+}
+
+/// How an item is made as a text of its own: its label, then its content.
+fn labelled(item: &ViewItem<'_>) -> Option<Steps> {
+    let words = |text: &str| (Step::Words(text.into()), text.len());
+    let mut steps = Vec::new();
+    let mut label = String::new();
+    item.line.for_each_label_piece(|piece| match piece {
+        LabelPiece::Text(text) => label.push_str(text),
+        LabelPiece::Id(id) => {
+            steps.push(words(&std::mem::take(&mut label)));
+            steps.push((Step::Id(item.index), id.len()));
+        }
+    });
+    steps.push(words(&label));
+    steps.extend(written(&steps_of(item.pieces.as_ref()?), item.body()));
+    Some(steps)
 }
 
 /// Adds a step as it is written inside of a JSON string.
@@ -114,121 +244,4 @@ fn push_escaped(recipe: &mut Recipe, step: &Step) {
         }
         other => recipe.0.push(other.clone()),
     }
-}
-
-/// All that is said in the pieces, by its entries.
-fn stretches<'p>(pieces: &'p Pieces<'_>, team_task: Option<&'p str>) -> Vec<Stretch<'p>> {
-    let contents = pieces.context.iter().map(|one| &*one.content).chain([&*pieces.current.text]);
-    let sources = pieces.sources.iter().map(|source| source.steps.as_deref());
-    let sources = sources.chain([pieces.current.steps.as_deref()]);
-    let mut said = Vec::new();
-    for (content, steps) in contents.zip(sources) {
-        let mut at = 0;
-        for (step, bytes) in steps.unwrap_or_default() {
-            if let Step::Said { place, range, .. } = step
-                && let Some(text) = content.get(at..at + bytes)
-            {
-                let start = range.as_ref().map_or(0, |range| range.start);
-                said.push(Stretch { place: *place, start, text });
-            }
-            at += bytes;
-        }
-    }
-    if let Some((place, text)) = pieces.task_place.zip(team_task) {
-        said.push(Stretch { place, start: 0, text });
-    }
-    said
-}
-
-/// The system text: what the team file and the program say, then the task.
-fn system_text(
-    pieces: &Pieces<'_>,
-    team_task: Option<&str>,
-    team: &Team,
-    member: &TeamMember,
-) -> Text<'static> {
-    let mut text =
-        team.system_text(member).filter(|text| !text.trim().is_empty()).unwrap_or_default();
-    let words = |text: &str| (Step::Words(text.into()), text.len());
-    let steps = match team_task.filter(|task| !task.trim().is_empty()) {
-        None => Some(vec![words(&text)]),
-        Some(task) => {
-            text.push_str(if text.is_empty() { "" } else { "\n\n" });
-            text.push_str("[TEAM_TASK]\n");
-            text.push_str(if indents(task, LineStart::Margin).next() == Some(0) {
-                INDENT
-            } else {
-                ""
-            });
-            let before = words(&text);
-            text.push_str(&indented(task, LineStart::Label));
-            let said = pieces.task_place.map(|place| Step::said(place, 0..task.len()));
-            said.map(|said| vec![before, (said, task.len())])
-        }
-    };
-    Text { role: Role::System, text: Cow::Owned(text), steps }
-}
-
-/// What the member said itself is an assistant's; all else is a user's, with who said it to whom.
-fn texts<'p>(pieces: &'p Pieces<'_>, member: &str) -> Vec<Text<'p>> {
-    let mut texts = Vec::with_capacity(pieces.context.len() + 1);
-    for ((one, source), is_own) in pieces.context.iter().zip(&pieces.sources).zip(&pieces.own) {
-        let steps = source.steps.as_deref();
-        texts.push(if *is_own {
-            let body = tertulia_context::Body { text: &one.content, indent: None };
-            let steps = steps.map(|steps| written(steps, body));
-            Text { role: Role::Assistant, text: Cow::Borrowed(&*one.content), steps }
-        } else {
-            labelled(one, source.place, steps)
-        });
-    }
-    if let Some((sender, by)) = &pieces.sender {
-        let to = [Addressee::named(member)];
-        let kind = ContextKind::Speech { to: &to, by: *by };
-        let (from, content) = (Cow::Borrowed(&**sender), Cow::Borrowed(&*pieces.current.text));
-        let current = ContextMessage { from, to: None, content, kind };
-        texts.push(labelled(&current, 0, pieces.current.steps.as_deref()));
-    }
-    texts
-}
-
-/// What somebody else said: a label, then the content with its further lines indented. `place` is that of its entry.
-fn labelled(
-    message: &ContextMessage<'_>,
-    place: usize,
-    steps: Option<&[(Step, usize)]>,
-) -> Text<'static> {
-    let mut text = String::new();
-    let mut made = Vec::new();
-    let words = |text: &str| (Step::Words(text.into()), text.len());
-    let mut from = 0;
-    message.for_each_label_piece(|piece| {
-        if let LabelPiece::Id(id) = piece {
-            made.extend([words(&text[from..]), (Step::Id(place), id.len())]);
-            from = text.len() + id.len();
-        }
-        text.push_str(piece.text());
-    });
-    made.push(words(&text[from..]));
-    let body = tertulia_context::Body { text: &message.content, indent: Some(LineStart::Label) };
-    body.for_each_stretch(|stretch| text.push_str(stretch));
-    let steps = steps.map(|steps| {
-        made.extend(written(steps, body));
-        made
-    });
-    Text { role: Role::User, text: Cow::Owned(text), steps }
-}
-
-fn entries(texts: &[Text<'_>]) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::with_capacity(texts.len());
-    for Text { role, text, .. } in texts {
-        let message = Message::of_role(*role, Parts::from([Part::text(text.to_string())]));
-        let new = NewEntry::new(EntryKind::Message(message));
-        let new = match entries.last() {
-            Some(last) => new.after(last),
-            None => new,
-        };
-        entries.push(new.with_content_id());
-    }
-    entries
 }

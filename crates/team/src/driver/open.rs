@@ -111,7 +111,7 @@ impl Driver {
         let undecided = replay.undecided.take();
         let mut driver = Self::new(team, replay.into_recorded(), log, None, false);
         // As the next turn would, but for the store.
-        if let Some(minutes) = minutes::due(&driver.log, driver.team.window_max()) {
+        if let Some(minutes) = minutes::due(driver.log.branch(), driver.team.window_max()) {
             driver.log.stage(minutes, false);
         }
         Ok(Opened { driver, differences, undecided })
@@ -119,7 +119,7 @@ impl Driver {
 
     /// Covers what lies before the windows, as after an import.
     fn catch_up_minutes(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
-        if let Some(minutes) = minutes::due(&self.log, self.team.window_max()) {
+        if let Some(minutes) = minutes::due(self.log.branch(), self.team.window_max()) {
             self.log.stage(minutes, false);
             self.store_staged(audience)?;
         }

@@ -60,7 +60,7 @@ impl Driver {
         effects: Vec<Effect>,
         audience: &mut dyn Audience,
     ) -> Result<(), DriveError> {
-        if let Some(minutes) = minutes::due(&self.log, self.team.window_max()) {
+        if let Some(minutes) = minutes::due(self.log.branch(), self.team.window_max()) {
             self.log.stage(minutes, false);
         }
         let mut start = None;
@@ -170,7 +170,7 @@ impl Driver {
     /// Covers what was said so far by a summary, because a person wants it.
     pub fn compact(&mut self, audience: &mut dyn Audience) -> Result<Compacted, DriveError> {
         self.catch_up(audience)?;
-        let (compacted, summary) = minutes::requested(&self.log);
+        let (compacted, summary) = minutes::requested(self.log.branch());
         if let Some(summary) = summary {
             self.log.stage(summary, false);
             self.try_store(audience)?;

@@ -8,7 +8,7 @@ use tertulia_session::{Entry, EntryKind};
 use super::error::DriveError;
 use super::event::{Audience, TableEvent};
 use super::log::TableLog;
-use super::prompt::Recall;
+use super::prompt::Views;
 use super::{Driver, turns_in};
 use crate::event::Event;
 use crate::table_note::TableNote;
@@ -79,7 +79,7 @@ impl Driver {
         let (staged, first_new) = self.log.reload()?;
         let replay = Machine::replay(self.team.table.clone(), self.log.entries());
         self.machine = replay.into_recorded();
-        self.recall = Recall::default();
+        self.views = Views::default();
         self.turns = turns_in(self.log.entries());
         for entry in self.log.entries().get(first_new..).unwrap_or_default() {
             audience.hear(&TableEvent::Stored(entry));

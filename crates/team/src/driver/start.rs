@@ -1,6 +1,6 @@
 //! How a turn begins: what the member gets is put together, and the agent or the house answers it.
 
-use tertulia_agent::{AgentKind, CancelToken, Ended, TurnReport};
+use tertulia_agent::{CancelToken, Ended, TurnReport};
 use tertulia_context::PromptStatus;
 use tertulia_context::compact::Covered;
 use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError, TurnOutput};
@@ -14,7 +14,7 @@ use super::recipe::{Recipe, RecipeHistory};
 use super::record::What;
 use super::sent::SentAgain;
 use super::turn::{FromAgent, Running, Start};
-use super::{Driver, model, prompt};
+use super::{Driver, prompt};
 use crate::file::{LibrarianScope, SettingsGuard};
 use crate::house;
 use crate::team::{Answers, TeamMember};
@@ -63,19 +63,8 @@ impl Driver {
         let stranger = TeamMember::person(member);
         let known = known.unwrap_or(&stranger);
         let budget = second_budget.unwrap_or(known.budget_bytes);
-        let (log, recall) = (&self.log, &mut self.recall);
-        let pieces = prompt::pieces(log, recall, &self.team, known, answers, budget);
-        let team_task = self.log.team_task();
-        let body = match &known.answers {
-            // Where it does not fit, the endpoint is sent the prompt and says so itself.
-            Answers::Agent(spec) if matches!(spec.kind, AgentKind::OpenAi(_)) => {
-                model::body(&pieces, team_task, &self.team, known, is_second).ok()
-            }
-            _ => None,
-        };
-        let mut prompt = prompt::assemble(pieces, team_task, &self.team, known, budget);
-        let recipe = body.as_ref().map_or(prompt.recipe.as_ref(), |body| body.recipe.as_ref());
-        prompt.salts = Recipe::salts(recipe, self.log.entries());
+        let (branch, of) = (self.log.branch(), (&self.team, known));
+        let (prompt, body) = prompt::for_turn(branch, &mut self.views, of, answers, second_budget);
         let (turn, member, answers) = (turn.clone(), member.into(), answers.clone());
         Start { turn, member, answers, number, budget, is_second, prompt, body }
     }
@@ -154,8 +143,9 @@ impl Driver {
     }
 
     fn past_sessions(&self, librarian: &str, asks: &EntryId) -> Result<house::Answer, String> {
-        let asked = self.log.number_of(asks).and_then(|number| self.log.said(number));
-        let Some((_, message)) = asked else { return Ok(house::Answer::default()) };
+        let branch = self.log.branch();
+        let asked = branch.number_of(asks).and_then(|number| branch.said(number));
+        let Some((.., message)) = asked else { return Ok(house::Answer::default()) };
         let Some(scope) = self.searched(librarian, message) else {
             return Ok(house::Answer::plain(house::OTHER_PROJECT));
         };
@@ -184,10 +174,11 @@ impl Driver {
             member.is_some_and(|one| matches!(one.answers, Answers::Scribe))
         };
         // A summary of summaries tells nothing new.
-        let mut said: Vec<Covered<'_>> = (0..self.log.said_count())
-            .filter_map(|number| self.log.said(number))
-            .filter(|(_, message)| !is_scribe(message))
-            .map(|(entry, message)| Covered { entry: &entry.id, message })
+        let branch = self.log.branch();
+        let mut said: Vec<Covered<'_>> = (0..branch.said_count())
+            .filter_map(|number| branch.said(number))
+            .filter(|(.., message)| !is_scribe(message))
+            .map(|(_, entry, message)| Covered { entry: &entry.id, message })
             .collect();
         // Who asks for a summary at once has said what it is to hold.
         let is_alone = said.len() < 2;

@@ -3,17 +3,30 @@
 
 use std::ops::Range;
 
+use tertulia_context::view::{Piece, Pieces};
 use tertulia_context::{AssemblerInput, Body, Prompt, PromptPiece, indented, indents};
 
 use super::recipe::{Recipe, Step};
+
+/// Steps, with the bytes that each makes.
+pub(super) type Steps = Vec<(Step, usize)>;
 
 /// Where a text of a prompt comes from.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     /// The place of its entry.
     pub(super) place: usize,
-    /// The steps with the bytes that each makes, without indents; `None` where that is not known.
-    pub(super) steps: Option<Vec<(Step, usize)>>,
+    /// The steps, without indents; `None` where they are not known.
+    pub(super) steps: Option<Steps>,
+}
+
+/// The steps that make these pieces of a view.
+pub(super) fn steps_of(pieces: &Pieces) -> Steps {
+    let step = |piece: &Piece| match piece {
+        Piece::Words(words) => Step::Words(words.clone()),
+        Piece::Said { index, range } => Step::said(*index, range.clone()),
+    };
+    pieces.iter().map(|(piece, bytes)| (step(piece), *bytes)).collect()
 }
 
 /// How the prompt is made, and the bytes of each step. `None` where a text has no known source.
@@ -21,12 +34,12 @@ pub(super) fn recipe_of(
     prompt: &Prompt<'_>,
     input: &AssemblerInput<'_>,
     sources: &[Source],
-    current: Option<&[(Step, usize)]>,
+    current: Option<&Steps>,
     task_place: Option<usize>,
 ) -> Option<(Recipe, Vec<usize>)> {
-    let mut steps: Option<Vec<(Step, usize)>> = Some(Vec::new());
+    let mut steps: Option<Steps> = Some(Vec::new());
     let mut fixed = String::new();
-    let mut add = |source: Option<Vec<(Step, usize)>>| match (&mut steps, source) {
+    let mut add = |source: Option<Steps>| match (&mut steps, source) {
         (Some(steps), Some(source)) => steps.extend(source),
         (steps, _) => *steps = None,
     };
@@ -78,7 +91,7 @@ fn text_of(body: Body<'_>) -> String {
 }
 
 /// The steps that make the text of a body, as they are in a prompt: with the indents that the body has there.
-pub(super) fn written(steps: &[(Step, usize)], body: Body<'_>) -> Vec<(Step, usize)> {
+pub(super) fn written(steps: &[(Step, usize)], body: Body<'_>) -> Steps {
     let Some(start) = body.indent else {
         return steps.iter().map(|(step, bytes)| (step.clone().plain(), *bytes)).collect();
     };
@@ -107,7 +120,7 @@ pub(super) fn written(steps: &[(Step, usize)], body: Body<'_>) -> Vec<(Step, usi
 }
 
 /// A part of what these steps make.
-fn part(steps: &[(Step, usize)], range: Range<usize>) -> Vec<(Step, usize)> {
+fn part(steps: &[(Step, usize)], range: Range<usize>) -> Steps {
     let mut recipe = Recipe::default();
     recipe.part(steps, range, &[]);
     let length = |step: &Step| match step {

@@ -143,3 +143,77 @@ fn a_request_that_was_shortened_can_be_read_again_and_holds_no_words_of_its_own(
     let recipe = turn.prompt_recipe.as_ref().unwrap().as_str();
     assert!(!recipe.contains("4711"), "{recipe}");
 }
+
+/// The messages of a request.
+fn messages(asked: &Asked) -> Vec<serde_json::Value> {
+    let body: serde_json::Value = serde_json::from_str(&asked.body).unwrap();
+    body["messages"].as_array().unwrap().clone()
+}
+
+#[test]
+fn what_an_endpoint_was_sent_is_the_beginning_of_what_it_is_sent_next() {
+    let models = FakeModels::start(Script::of([Step::text("Fine."), Step::text("Yes.")])).unwrap();
+    let members = vec![TeamMember::person("ann"), endpoint(&models), scripted("eva", &["Blue."])];
+    let team = Team::new(members, Limits::default(), None).unwrap();
+    let mut driver = Driver::begin(&SessionStore::memory(), None, team, false).unwrap();
+    let mut heard = Heard::default();
+    // Eva answers first, so the message that max answers is not the newest one.
+    driver.say(None, "@eva @max which colour?", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    driver.say(None, "@max really?", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let asked = models.asked();
+    let (mut first, second) = (messages(&asked[0]), messages(&asked[1]));
+    assert_eq!(asked[0].user, "ann -> eva, max: @eva @max which colour?");
+    assert_eq!(asked[1].user, "ann -> max: @max really?");
+    // It is said again at the end, behind what stays as it is.
+    let again = first.pop().unwrap();
+    assert_eq!(again, first[1]);
+    assert_eq!(second[..first.len()], first);
+    let start = driver.entries().iter().find(|entry| {
+        matches!(&entry.kind, EntryKind::Turn(turn)
+            if turn.state == TurnState::Started && &*turn.member == "max")
+    });
+    let sent = sent_prompt(driver.entries(), &start.unwrap().id).unwrap();
+    assert!(is_same(&asked[0], &sent), "{}\n{}", asked[0].body, sent.text);
+}
+
+#[test]
+fn what_an_endpoint_no_longer_gets_comes_back_by_recall_and_can_be_read_again() {
+    let models = FakeModels::start(Script::of([Step::text("48213.")])).unwrap();
+    let mut max = endpoint(&models);
+    max.window = 4;
+    let mut eva = scripted("eva", &["Understood."]);
+    eva.window = 4;
+    let team = Team::new(vec![TeamMember::person("ann"), max, eva], Limits::default(), None);
+    let mut driver = Driver::begin(&SessionStore::memory(), None, team.unwrap(), false).unwrap();
+    let mut heard = Heard::default();
+    let first = "@eva The gateway listens here:\n- ann -> max: port 48213";
+    driver.say(None, first, &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    for number in 0..40 {
+        let text = format!("@eva Another matter, number {number}, is this and that.");
+        driver.say(None, &text, &mut heard).unwrap();
+        driver.run(&mut heard).unwrap();
+    }
+    driver.say(None, "@max Which port has the gateway?", &mut heard).unwrap();
+    driver.run(&mut heard).unwrap();
+    let asked = models.asked().remove(0);
+    assert!(asked.body.contains("[summary of "), "{}", asked.body);
+    let recall = messages(&asked).pop().unwrap();
+    let text = recall["content"].as_str().unwrap();
+    assert!(text.starts_with("Earlier passages of this conversation"), "{text}");
+    assert!(text.contains(" from ann]: ") && text.contains("48213"), "{text}");
+    // Only the program writes at the left margin.
+    let is_own = |line: &str| line.starts_with("- [recalled ") || line.starts_with("Earlier");
+    assert!(text.lines().all(|line| is_own(line) || line.starts_with("  ")), "{text}");
+    let start = driver.entries().iter().rfind(
+        |entry| matches!(&entry.kind, EntryKind::Turn(turn) if turn.state == TurnState::Started),
+    );
+    let start = start.unwrap();
+    let sent = sent_prompt(driver.entries(), &start.id).unwrap();
+    assert!(is_same(&asked, &sent), "{}\n{}", asked.body, sent.text);
+    let EntryKind::Turn(turn) = &start.kind else { panic!("{start:?}") };
+    let recipe = turn.prompt_recipe.as_ref().unwrap().as_str();
+    assert!(!recipe.contains("48213"), "{recipe}");
+}

@@ -60,6 +60,7 @@ fn sent_line(sent: &ModelMessage<'_>) -> String {
         Source::Summary(id) => format!("S {}", short_id(id)),
         Source::Recall => "R".to_owned(),
         Source::RuntimeHints => format!("H {text}"),
+        Source::Closing => format!("C {text}"),
         Source::Entry(_) => shown(&sent.message),
     }
 }

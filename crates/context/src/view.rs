@@ -1,0 +1,155 @@
+//! A member's view of a log: which messages it gets word for word, and what stands for the others. The stages
+//! in their order: branch → window → summary, recall → items. A prompt ([`crate::Assembler`]) or model messages
+//! ([`crate::builder`]) are written of it within a budget. Cost follows the window, not the log.
+
+mod branch;
+mod perspective;
+mod recalled;
+
+use std::borrow::Cow;
+
+use tertulia_session::{EntryId, Message};
+
+use crate::escape::{Body, LineStart};
+use crate::prompt::{ContextKind, ContextMessage};
+use crate::window::first_of_window;
+
+pub use branch::{Branch, BranchIndex, REQUESTED};
+pub use perspective::{Perspective, Piece, Pieces, Quoted};
+pub use recalled::Recall;
+
+/// The number of messages a member of a team gets word for word by default. What lies before them is covered by
+/// a summary and comes back by recall.
+pub const DEFAULT_WINDOW: usize = 20;
+
+/// The largest number of messages before the window that go in word for word while no summary covers them.
+const UNCOVERED_MAX: usize = 256;
+
+/// What a member is to get.
+#[derive(Clone, Copy, Debug)]
+pub struct ViewSettings<'s> {
+    /// The number of messages it gets word for word, besides the one that it answers.
+    pub window: usize,
+    /// The message that it answers; the newest one if that is not a message of the branch.
+    pub answers: &'s EntryId,
+    /// The number of tokens that recalled passages may have.
+    pub recall_tokens: u64,
+}
+
+/// What one member gets of a log, before it is put into a format.
+#[derive(Clone, Debug, Default)]
+pub struct View<'l> {
+    /// The summary, then the recalled passages, then the messages, each oldest first.
+    pub items: Vec<ViewItem<'l>>,
+    /// The message that is answered.
+    pub current: Option<ViewItem<'l>>,
+    /// The number of messages that the summary stands for; 0 without one.
+    pub covered: usize,
+    /// The entries of the recalled passages.
+    pub recalled: Vec<EntryId>,
+}
+
+/// One line of a view.
+#[derive(Clone, Debug)]
+pub struct ViewItem<'l> {
+    /// The index of its entry in the log.
+    pub index: usize,
+    /// Who said what to whom.
+    pub line: ContextMessage<'l>,
+    /// Where its content comes from; `None` where that is not known.
+    pub pieces: Option<Pieces>,
+    /// Whether a person said it.
+    pub is_from_person: bool,
+}
+
+impl<'l> View<'l> {
+    /// Chooses what the member gets.
+    pub fn new(
+        branch: Branch<'l>,
+        recall: &mut Recall,
+        perspective: &Perspective<'_>,
+        settings: &ViewSettings<'_>,
+    ) -> Self {
+        let count = branch.said_count();
+        let answered = branch.number_of(settings.answers).or(count.checked_sub(1));
+        let first = first_of_window(count, settings.window, answered);
+        // What no summary covers yet goes in too: nothing may fall between it and the window.
+        let summary = branch.summary();
+        let until = summary.map_or(0, |(.., covered)| covered);
+        let before = first.min(until).max(first.saturating_sub(UNCOVERED_MAX));
+        // What a person had summarised does not come back, neither word for word nor by recall at once.
+        let first = before.max(branch.compacted());
+        let mut view = Self::default();
+        if let Some((index, summary, covered)) = summary.filter(|_| first > 0 && until > 0) {
+            view.covered = covered;
+            view.items.push(ViewItem::summary(index, &summary.summary, covered));
+        }
+        let request = answered.and_then(|number| branch.said(number));
+        if let Some((.., request)) = request.filter(|_| before > 0) {
+            for found in recall.passages(branch, before, request, settings.recall_tokens) {
+                let Some((index, entry, _)) = branch.said(found.place) else { continue };
+                view.items.extend(perspective.passage(index, entry, &found.text));
+                view.recalled.push(entry.id.clone());
+            }
+        }
+        let others = (first..count).filter(|number| Some(*number) != answered);
+        let said = others.filter_map(|number| branch.said(number));
+        view.items
+            .extend(said.map(|(index, entry, message)| perspective.item(index, entry, message)));
+        view.current =
+            request.map(|(index, entry, message)| perspective.item(index, entry, message));
+        view
+    }
+
+    /// The number of items that are no messages: the summary and the recalled passages. They come first.
+    pub fn extras(&self) -> usize {
+        usize::from(self.covered > 0) + self.recalled.len()
+    }
+}
+
+impl<'l> ViewItem<'l> {
+    /// The summary of a number of messages.
+    pub fn summary(index: usize, summary: &'l str, messages: usize) -> Self {
+        let kind = ContextKind::Summary { messages };
+        let content = Cow::Borrowed(summary);
+        let piece = Piece::Said { index, range: 0..summary.len() };
+        Self {
+            index,
+            line: ContextMessage { from: Cow::Borrowed(""), to: None, content, kind },
+            pieces: Some(vec![(piece, summary.len())]),
+            is_from_person: false,
+        }
+    }
+
+    /// Writes it as a text of its own: a label, then the content with its further lines indented, so that one
+    /// item does not read as two wherever it is put.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        self.line.for_each_label_piece(|piece| text.push_str(piece.text()));
+        self.body().for_each_stretch(|stretch| text.push_str(stretch));
+        text
+    }
+
+    /// Returns the content as it is written behind a label.
+    pub fn body(&self) -> Body<'_> {
+        Body { text: &self.line.content, indent: Some(LineStart::Label) }
+    }
+}
+
+/// What stands before recalled passages among model messages.
+pub const RECALL_HEAD: &str =
+    "Earlier passages of this conversation that may matter now, oldest first:";
+
+/// What stands before each of them.
+pub const RECALL_LINE: &str = "\n- ";
+
+/// Writes recalled passages as one text.
+pub(crate) fn recalled_text<'l>(passages: impl Iterator<Item = ViewItem<'l>>) -> String {
+    passages.fold(String::from(RECALL_HEAD), |text, one| text + RECALL_LINE + &one.to_text())
+}
+
+/// The name of who said a message.
+pub(crate) fn name_of(message: &Message) -> Cow<'_, str> {
+    let role = || message.effective_role().as_str();
+    Cow::Borrowed(message.speaker.as_deref().map_or_else(role, |speaker| &*speaker.role_name))
+}

@@ -1,0 +1,114 @@
+//! The current branch of a log, and what is known of it: messages with words, the summary, the team's task.
+//! Messages are numbered from 0 in the order of the branch; those without words have no number.
+
+use std::collections::HashMap;
+
+use tertulia_session::{CompactionSummary, Entry, EntryId, EntryKind, Message};
+
+/// The author of a summary that a person asked for: what it covers is in no prompt word for word.
+pub const REQUESTED: &str = "compact";
+
+/// What is known of a branch. Takes in entries as they come.
+#[derive(Clone, Debug, Default)]
+pub struct BranchIndex {
+    indexes: HashMap<EntryId, usize>,
+    /// The indexes of messages with words.
+    said: Vec<usize>,
+    team_task: Option<usize>,
+    summary: Option<usize>,
+    /// The newest summary that a person asked for.
+    requested: Option<usize>,
+}
+
+/// The entries of a branch, from its root on, with their index.
+#[derive(Clone, Copy, Debug)]
+pub struct Branch<'l> {
+    entries: &'l [Entry],
+    index: &'l BranchIndex,
+}
+
+impl BranchIndex {
+    /// Takes in the entry that comes next.
+    pub fn push(&mut self, index: usize, entry: &Entry) {
+        match &entry.kind {
+            EntryKind::Message(message) if !message.text().trim().is_empty() => {
+                self.said.push(index);
+            }
+            EntryKind::TeamTask(_) => self.team_task = Some(index),
+            EntryKind::CompactionSummary(summary) => {
+                self.summary = Some(index);
+                if summary.author.as_deref() == Some(REQUESTED) {
+                    self.requested = Some(index);
+                }
+            }
+            _ => {}
+        }
+        self.indexes.insert(entry.id.clone(), index);
+    }
+
+    /// Returns the index of an entry.
+    pub fn index_of(&self, id: &EntryId) -> Option<usize> {
+        self.indexes.get(id).copied()
+    }
+}
+
+impl<'l> Branch<'l> {
+    /// A branch whose entries the index has taken in.
+    pub fn new(entries: &'l [Entry], index: &'l BranchIndex) -> Self {
+        Self { entries, index }
+    }
+
+    /// Returns the entries, from the root on.
+    pub fn entries(self) -> &'l [Entry] {
+        self.entries
+    }
+
+    /// Returns the number of messages with words.
+    pub fn said_count(self) -> usize {
+        self.index.said.len()
+    }
+
+    /// Returns the message of this number, with its entry and the index of that.
+    pub fn said(self, number: usize) -> Option<(usize, &'l Entry, &'l Message)> {
+        let index = *self.index.said.get(number)?;
+        let entry = self.entries.get(index)?;
+        match &entry.kind {
+            EntryKind::Message(message) => Some((index, entry, message)),
+            _ => None,
+        }
+    }
+
+    /// Returns the number of a message with words.
+    pub fn number_of(self, id: &EntryId) -> Option<usize> {
+        self.index.said.binary_search(self.index.indexes.get(id)?).ok()
+    }
+
+    /// Returns the newest summary, its index, and the number of messages that it covers.
+    pub fn summary(self) -> Option<(usize, &'l CompactionSummary, usize)> {
+        self.summary_at(self.index.summary?)
+    }
+
+    /// Returns the number of messages that go into no prompt word for word, because a person had them
+    /// summarised.
+    pub fn compacted(self) -> usize {
+        let summary = self.index.requested.and_then(|index| self.summary_at(index));
+        summary.map_or(0, |(.., covered)| covered)
+    }
+
+    /// Returns the team's task, and the index of the entry that sets it.
+    pub fn team_task(self) -> Option<(usize, &'l str)> {
+        let index = self.index.team_task?;
+        match &self.entries.get(index)?.kind {
+            EntryKind::TeamTask(task) => Some((index, task.task.as_deref()?)),
+            _ => None,
+        }
+    }
+
+    fn summary_at(self, index: usize) -> Option<(usize, &'l CompactionSummary, usize)> {
+        let EntryKind::CompactionSummary(summary) = &self.entries.get(index)?.kind else {
+            return None;
+        };
+        let kept = self.index.indexes.get(&summary.first_kept_entry_id)?;
+        Some((index, summary, self.index.said.partition_point(|index| index < kept)))
+    }
+}
