@@ -8,12 +8,11 @@ use tertulia_chat::ChatError;
 use tertulia_chat::terminal::visible;
 use tertulia_context::SnapshotError;
 use tertulia_operations::export_file::ExportError;
-use tertulia_operations::lines;
+use tertulia_operations::lines::LogError;
 use tertulia_operations::model_context::BuildError;
 use tertulia_operations::names::{NameError, short};
 use tertulia_operations::session_file::DocumentError;
 use tertulia_session::json::SyntaxError;
-use tertulia_session::record;
 use tertulia_store::{InvalidStoreUrl, Problem, SessionId, StoreError};
 use tertulia_team::file::{FileErrors, SettingsError, TrustError};
 use tertulia_team::{DriveError, PromptLost, SpeakerError, TeamError, UnknownMember};
@@ -34,25 +33,42 @@ pub(crate) enum CliError {
     NotUtf8 { path: PathBuf, offset: usize },
     /// A file is not a snapshot.
     #[error("{}: {error}: {}", .path.display(), .error.cause)]
-    Snapshot { path: PathBuf, error: SnapshotError },
+    Snapshot {
+        path: PathBuf,
+        #[source]
+        error: SnapshotError,
+    },
     /// A file is not JSON.
     #[error("{}: {error}", .path.display())]
-    Syntax { path: PathBuf, error: SyntaxError },
+    Syntax {
+        path: PathBuf,
+        #[source]
+        error: SyntaxError,
+    },
     /// A file is not a session's log.
     #[error("{}: {error}", .path.display())]
-    Log { path: PathBuf, error: record::LineError },
+    Log {
+        path: PathBuf,
+        #[source]
+        error: LogError,
+    },
     /// There is no context.
     #[error("{code}: {0}", code = .0.code())]
     Context(#[from] BuildError),
-    /// A line of a file cannot be read.
-    #[error("{}: {error}", .path.display())]
-    Line { path: PathBuf, error: lines::LineError },
     /// A file is no session.
     #[error("{}: {error}", .path.display())]
-    Document { path: PathBuf, error: DocumentError },
+    Document {
+        path: PathBuf,
+        #[source]
+        error: DocumentError,
+    },
     /// A session that was read does not fit together.
     #[error("{}: {problem}; nothing was imported", .path.display())]
-    Import { path: PathBuf, problem: Problem },
+    Import {
+        path: PathBuf,
+        #[source]
+        problem: Problem,
+    },
     /// There is nothing to import.
     #[error("{} is empty; there is nothing to import", .path.display())]
     Empty { path: PathBuf },
@@ -102,7 +118,11 @@ pub(crate) enum CliError {
     Settings(#[from] SettingsError),
     /// A name that leads to no session or entry.
     #[error("{error}{}", advice(.error, .place))]
-    Name { error: NameError, place: Box<SamePlace> },
+    Name {
+        #[source]
+        error: NameError,
+        place: Box<SamePlace>,
+    },
     /// No session of this name to resume.
     #[error(
         "there is no session {given}; {}`--new {given}` creates it",
@@ -147,7 +167,11 @@ pub(crate) enum CliError {
     NoTeamFile { path: PathBuf, by: &'static str },
     /// A team cannot be made of its file.
     #[error("{}: {error}", .path.display())]
-    Team { path: PathBuf, error: TeamError },
+    Team {
+        path: PathBuf,
+        #[source]
+        error: TeamError,
+    },
     /// The list of trusted team files cannot be used.
     #[error("{}", with_cause(.0))]
     Trust(#[from] TrustError),
@@ -156,7 +180,11 @@ pub(crate) enum CliError {
     Untrusted(String),
     /// A name that nobody at the table has.
     #[error("{flag}: {error}")]
-    UnknownMember { flag: &'static str, error: UnknownMember },
+    UnknownMember {
+        flag: &'static str,
+        #[source]
+        error: UnknownMember,
+    },
     /// A person who gets no prompt.
     #[error("--member: {name} is a person and gets no prompt; {}", agents_hint(.agents))]
     NoPrompt { name: Box<str>, agents: Vec<Box<str>> },
@@ -168,7 +196,7 @@ pub(crate) enum CliError {
     OwnAnswer { name: Box<str>, agents: Vec<Box<str>> },
     /// `--as` names nobody who can speak.
     #[error("--as: {}", wrong_speaker(.0))]
-    Speaker(SpeakerError),
+    Speaker(#[source] SpeakerError),
     /// `--as` and the text name two people.
     #[error(
         "--as {flag} and [FROM: {marker}] in the text name two speakers; leave one of them out"
@@ -206,10 +234,10 @@ pub(crate) enum CliError {
     Interrupted(String),
     /// Standard input broke.
     #[error("cannot read standard input: {0}")]
-    Input(io::Error),
+    Input(#[source] io::Error),
     /// Standard output broke.
     #[error("cannot write standard output: {0}")]
-    Output(io::Error),
+    Output(#[source] io::Error),
     /// Whoever reads standard output has gone, and a protocol cannot go on without.
     #[error("standard output was closed by its reader; the conversations of this process are gone")]
     ReaderGone,
@@ -228,6 +256,15 @@ impl CliError {
             Self::ReaderDone
         } else {
             Self::Output(error)
+        }
+    }
+
+    /// A failure to read lines of a file.
+    pub(crate) fn log(path: impl Into<PathBuf>, error: impl Into<LogError>) -> Self {
+        let path = path.into();
+        match error.into() {
+            LogError::Input(source) => Self::ReadFile { path, source },
+            error => Self::Log { path, error },
         }
     }
 
@@ -284,7 +321,44 @@ impl CliError {
             | Self::Store(StoreError::InvalidSessionId(_) | StoreError::InvalidTitle(_)) => 2,
             Self::NeedsPerson(_) => 3,
             Self::Interrupted(_) => 130,
-            _ => 1,
+            Self::ReadFile { .. }
+            | Self::NotUtf8 { .. }
+            | Self::Snapshot { .. }
+            | Self::Syntax { .. }
+            | Self::Log { .. }
+            | Self::Context(_)
+            | Self::Document { .. }
+            | Self::Import { .. }
+            | Self::Empty { .. }
+            | Self::TooLarge { .. }
+            | Self::TextTooLarge { .. }
+            | Self::NoFileToRead { .. }
+            | Self::Export(_)
+            | Self::TeamFileExists { .. }
+            | Self::WriteFile { .. }
+            | Self::Store(_)
+            | Self::NoHome
+            | Self::HomeUnusable { .. }
+            | Self::Name { .. }
+            | Self::OpenElsewhere { .. }
+            | Self::Damaged(_)
+            | Self::RestoredTwice { .. }
+            | Self::NotFullId { .. }
+            | Self::NotDeleted
+            | Self::NotRedacted
+            | Self::Trust(_)
+            | Self::PromptLost(_)
+            | Self::Drive(_)
+            | Self::TooFewDigits { .. }
+            | Self::OtherBranch { .. }
+            | Self::NoTurn { .. }
+            | Self::Different(_)
+            | Self::Unfit
+            | Self::AgentFailed(_)
+            | Self::Input(_)
+            | Self::Output(_)
+            | Self::ReaderGone
+            | Self::Lines { .. } => 1,
         }
     }
 }
@@ -304,7 +378,7 @@ impl From<ChatError> for CliError {
             ChatError::Input(error) => Self::Input(error),
             ChatError::Output(error) => Self::output(error),
             ChatError::ReaderDone => Self::ReaderDone,
-            ChatError::Line(error) => Self::Line { path: "standard input".into(), error },
+            ChatError::Line(error) => Self::log("standard input", error),
             ChatError::TwoSpeakers { flag, marker } => Self::TwoSpeakers { flag, marker },
             ChatError::NeedsPerson(why) => Self::NeedsPerson(why),
             ChatError::Drive(error) => Self::Drive(error),

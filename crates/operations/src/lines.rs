@@ -1,6 +1,10 @@
-//! Lines of bytes with a limit on their length, so that one endless line cannot take all memory.
+//! Lines of bytes with a limit on their length, so that one endless line cannot take all memory; and the entries
+//! of a log, which has one on every line.
 
 use std::io::{self, BufRead};
+
+use tertulia_session::Entry;
+use tertulia_session::record::{self, read_entry_line};
 
 /// The longest line when nobody says otherwise: 256 MiB.
 pub const LINE_BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -48,6 +52,44 @@ pub enum LineError {
     },
 }
 
+/// Why a line of a log cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// The input broke.
+    #[error(transparent)]
+    Input(#[from] io::Error),
+    /// The line is too long, or no text.
+    #[error(transparent)]
+    Line(#[from] LineError),
+    /// The line is no entry.
+    #[error(transparent)]
+    Entry(#[from] record::LineError),
+}
+
+impl Line<'_> {
+    /// How long its text is.
+    pub fn bytes(&self) -> u64 {
+        self.text.as_ref().map_or(0, |text| text.len() as u64)
+    }
+
+    /// The entry that the line of a log holds.
+    pub fn entry(self) -> Result<Entry, LogError> {
+        let number = usize::try_from(self.number).unwrap_or(usize::MAX);
+        Ok(read_entry_line(number, self.text?)?)
+    }
+}
+
+/// Reads a log whole, one entry per line.
+pub fn read_log(reader: &mut dyn BufRead) -> Result<Vec<Entry>, LogError> {
+    let mut lines = Lines::new(reader, LINE_BYTES_MAX);
+    let mut entries = Vec::new();
+    while let Some(line) = lines.next_line()? {
+        entries.push(line.entry()?);
+    }
+    Ok(entries)
+}
+
 impl<'a> Lines<'a> {
     /// Lines of a reader, each of at most so many bytes.
     pub fn new(reader: &'a mut dyn BufRead, bytes_max: u64) -> Self {
@@ -65,7 +107,7 @@ impl<'a> Lines<'a> {
                 return Ok(None);
             };
             self.number += 1;
-            if whole && self.buffer.trim_ascii().is_empty() {
+            if whole && without_mark(&self.buffer, self.number).trim_ascii().is_empty() {
                 continue;
             }
             // A borrow that is returned from a loop must be taken at its end.
@@ -108,11 +150,19 @@ impl<'a> Lines<'a> {
 }
 
 fn line_text(bytes: &[u8], number: u64) -> Result<&str, LineError> {
-    let text = std::str::from_utf8(bytes)
+    let text = std::str::from_utf8(without_mark(bytes, number))
         .map_err(|error| LineError::NotUtf8 { number, offset: error.valid_up_to() + 1 })?;
-    // Some programs begin a stream with a byte order mark.
-    let text = if number == 1 { text.trim_start_matches('\u{feff}') } else { text };
     Ok(text.strip_suffix('\r').unwrap_or(text))
+}
+
+/// Some programs begin a stream with a byte order mark.
+fn without_mark(mut line: &[u8], number: u64) -> &[u8] {
+    while number == 1
+        && let Some(rest) = line.strip_prefix("\u{feff}".as_bytes())
+    {
+        line = rest;
+    }
+    line
 }
 
 #[cfg(test)]
@@ -165,5 +215,15 @@ mod tests {
     #[test]
     fn a_byte_order_mark_at_the_start_is_no_text() {
         assert_eq!(read_all("\u{feff}{}".as_bytes(), 100, 100), [Ok("{}".to_owned())]);
+        assert_eq!(read_all("\u{feff}\r\n{}".as_bytes(), 100, 100), [Ok("{}".to_owned())]);
+    }
+
+    #[test]
+    fn an_entry_that_cannot_be_read_is_named_with_its_line() {
+        let log = "{\"id\":\"a\",\"type\":\"custom\"}\n\n{\"id\":\"b\"}\n";
+        let error = read_log(&mut log.as_bytes()).unwrap_err();
+        assert_eq!(error.to_string(), "line 3: Entry b: type is missing; give a string");
+        let first = log.lines().next().unwrap_or_default();
+        assert_eq!(read_log(&mut first.as_bytes()).unwrap().len(), 1);
     }
 }

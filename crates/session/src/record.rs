@@ -19,7 +19,7 @@ mod write;
 use crate::json::FieldError;
 
 pub use entry::{EntryReadError, EntryRecord, EnvelopeRecord, read_entry, read_entry_message};
-pub use lines::{EntryLines, LineError, LineProblem};
+pub use lines::{EntryLines, LineError, LineProblem, read_entry_line};
 pub use read::{read_addressees, read_conversation_message, read_message};
 pub use write::{ConversationMessageRecord, MessageRecord};
 

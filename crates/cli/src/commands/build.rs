@@ -9,6 +9,7 @@ use std::path::Path;
 
 use tertulia_chat::terminal::visible;
 use tertulia_context::builder::ContextIndex;
+use tertulia_operations::lines;
 use tertulia_operations::model_context::{
     BuildError, BuildInput, BuildOutput, Messages, Overrides, Rendered, Unused,
 };
@@ -16,10 +17,9 @@ use tertulia_operations::names::{Latest, find_session};
 use tertulia_operations::stored_log::StoredLog;
 use tertulia_session::Entry;
 use tertulia_session::json::{self, Kind, Object, RawValue};
-use tertulia_session::record::EntryLines;
 use tertulia_store::{Append, SessionId, SessionStore};
 
-use super::files::{name, read_text};
+use super::files::{Source, name, read_text};
 use crate::Streams;
 use crate::args::BuildArgs;
 use crate::error::CliError;
@@ -145,14 +145,8 @@ fn requested_model(raw: &RawValue) -> Option<String> {
 }
 
 fn read_log(path: &Path, streams: &mut Streams<'_>) -> Result<Vec<Entry>, CliError> {
-    let text = read_text(path, streams)?;
-    let mut lines = EntryLines::new();
-    let mut entries = Vec::new();
-    for line in text.split('\n') {
-        let entry = lines.read(line);
-        entries.extend(entry.map_err(|error| CliError::Log { path: name(path), error })?);
-    }
-    Ok(entries)
+    let mut source = Source::open(path, streams.stdin)?;
+    lines::read_log(&mut *source.reader).map_err(|error| CliError::log(name(path), error))
 }
 
 fn write(

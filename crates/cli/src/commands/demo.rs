@@ -6,7 +6,7 @@ mod hand_over;
 use std::io::{self, Write};
 
 use tertulia_chat::terminal::visible;
-use tertulia_session::record::EntryLines;
+use tertulia_operations::lines::read_log;
 use tertulia_store::{Import, NewSession, SessionId, SessionStore, StoreError};
 use tertulia_team::file::TeamFile;
 use tertulia_team::{Audience, Driver, TableEvent, Team, TurnPrompt};
@@ -94,13 +94,9 @@ fn show(
 /// Puts a bundled log into the store.
 fn bring_in(store: &SessionStore, id: &str, log: &str) -> Result<SessionId, CliError> {
     let mut import = Import::begin(store)?;
-    let mut lines = EntryLines::new();
-    for line in log.lines() {
-        let read = lines.read(line);
-        let entry = read.map_err(|error| CliError::Log { path: "the demo".into(), error })?;
-        if let Some(entry) = entry {
-            import.push(entry)?;
-        }
+    let entries = read_log(&mut log.as_bytes());
+    for entry in entries.map_err(|error| CliError::log("the demo", error))? {
+        import.push(entry)?;
     }
     let id = SessionId::parse(id).map_err(StoreError::from)?;
     Ok(import.finish(&NewSession { id: Some(id) })?.id)

@@ -1,7 +1,7 @@
 //! Files that are named on the command line; `-` is standard input. Used by the commands that read.
 
 use std::fs::{File, OpenOptions};
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -52,5 +52,23 @@ fn check_length(path: &Path, bytes: u64) -> Result<(), CliError> {
     match bytes > TEXT_BYTES_MAX {
         true => Err(CliError::TextTooLarge { path: name(path), bytes_max: TEXT_BYTES_MAX }),
         false => Ok(()),
+    }
+}
+
+/// Something to read, and its size where that is known.
+pub(crate) struct Source<'a> {
+    pub(crate) reader: Box<dyn BufRead + 'a>,
+    pub(crate) bytes: Option<u64>,
+}
+
+impl<'a> Source<'a> {
+    /// Opens a file; `-` is standard input.
+    pub(crate) fn open(path: &Path, stdin: &'a mut dyn BufRead) -> Result<Self, CliError> {
+        if path == Path::new("-") {
+            return Ok(Self { reader: Box::new(stdin), bytes: None });
+        }
+        let file = open_file(path)?;
+        let bytes = file.metadata().ok().map(|about| about.len());
+        Ok(Self { reader: Box::new(BufReader::with_capacity(1 << 16, file)), bytes })
     }
 }

@@ -9,7 +9,6 @@ mod list;
 mod redact;
 mod search;
 mod show;
-mod source;
 mod transcript;
 mod verify;
 

@@ -79,7 +79,7 @@ impl RpcError {
     }
 
     pub(super) fn unknown_method(name: &str) -> Self {
-        let nearest = Method::nearest(name).map(Method::name);
+        let nearest = Method::nearest(name).map(|method| method.name);
         let hint = nearest.map_or_else(
             || "docs/rpc.md lists the methods".to_owned(),
             |nearest| format!("did you mean {nearest}?"),

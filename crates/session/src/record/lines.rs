@@ -59,10 +59,15 @@ impl EntryLines {
         if text.trim_ascii().is_empty() {
             return Ok(None);
         }
-        let entry = match json::parse(text) {
-            Ok(raw) => read_entry(raw).map_err(LineProblem::Entry),
-            Err(error) => Err(LineProblem::Syntax(error)),
-        };
-        entry.map(Some).map_err(|cause| LineError { line: self.line, cause })
+        read_entry_line(self.line, text).map(Some)
     }
+}
+
+/// Reads one line of a log, for whoever counts lines themselves.
+pub fn read_entry_line(line: usize, text: &str) -> Result<Entry, LineError> {
+    let entry = match json::parse(text) {
+        Ok(raw) => read_entry(raw).map_err(LineProblem::Entry),
+        Err(error) => Err(LineProblem::Syntax(error)),
+    };
+    entry.map_err(|cause| LineError { line, cause })
 }

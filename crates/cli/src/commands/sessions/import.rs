@@ -3,19 +3,16 @@
 
 use std::path::{Path, PathBuf};
 
-use tertulia_operations::lines::{Line, Lines};
+use tertulia_operations::lines::{Line, Lines, LogError};
 use tertulia_operations::names::{is_latest, new_session_id};
 use tertulia_operations::session_file::{Document, DocumentError, Form};
 use tertulia_operations::session_record::SessionRecord;
-use tertulia_session::json;
-use tertulia_session::record::{LineError, LineProblem, read_entry};
 use tertulia_store::{Import, NewSession, Problem, SessionId, SessionStore, StoreError};
 
-use super::source::Source;
 use super::{counted, tell, write_json};
 use crate::Streams;
 use crate::args::{ImportArgs, SourceFormat};
-use crate::commands::files::name;
+use crate::commands::files::{Source, name};
 use crate::error::CliError;
 use crate::progress::Progress;
 use crate::store_place::StorePlace;
@@ -117,9 +114,7 @@ impl Reading<'_> {
             None => Form::of(&first).transpose().map_err(|error| self.no_session(error))?,
         };
         let id = if form == Some(Form::Log) {
-            self.push(number, &first)?;
-            drop(first);
-            self.read_log()?;
+            self.read_log(Line { number, text: Ok(&first) })?;
             id
         } else {
             let text = self.whole_text(number, first)?;
@@ -140,43 +135,30 @@ impl Reading<'_> {
         CliError::Document { path: self.path.clone(), error }
     }
 
-    /// The first line with something on it; a byte order mark alone is nothing.
     fn first_line(&mut self) -> Result<(u64, String), CliError> {
-        while let Some((number, text)) = self.next_line()? {
-            if !text.trim_ascii().is_empty() {
-                return Ok((number, text.to_owned()));
-            }
-        }
-        Err(CliError::Empty { path: self.path.clone() })
+        let first = self.next_line()?.map(|(number, text)| (number, text.to_owned()));
+        first.ok_or_else(|| CliError::Empty { path: self.path.clone() })
     }
 
     fn next_line(&mut self) -> Result<Option<(u64, &str)>, CliError> {
-        let failed = |source| CliError::ReadFile { path: self.path.clone(), source };
-        let Some(Line { number, text }) = self.lines.next_line().map_err(failed)? else {
+        let Self { path, lines, progress, .. } = self;
+        let Some(line) = lines.next_line().map_err(|error| CliError::log(&*path, error))? else {
             return Ok(None);
         };
-        let text = text.map_err(|error| CliError::Line { path: self.path.clone(), error })?;
-        self.progress.add(text.len() as u64 + 1);
-        Ok(Some((number, text)))
+        let text = line.text.map_err(|error| CliError::log(&*path, error))?;
+        progress.add(text.len() as u64 + 1);
+        Ok(Some((line.number, text)))
     }
 
-    fn read_log(&mut self) -> Result<(), CliError> {
-        let failed = |path: &Path, source| CliError::ReadFile { path: path.into(), source };
-        while let Some(line) = self.lines.next_line().map_err(|error| failed(&self.path, error))? {
-            let text =
-                line.text.map_err(|error| CliError::Line { path: self.path.clone(), error })?;
-            self.progress.add(text.len() as u64 + 1);
-            let entry = read_line(line.number, text);
-            let entry = entry.map_err(|error| CliError::Log { path: self.path.clone(), error })?;
-            self.import.push(entry)?;
+    fn read_log(&mut self, first: Line<'_>) -> Result<(), CliError> {
+        let Self { path, lines, progress, import, .. } = self;
+        let failed = |error: LogError| CliError::log(&*path, error);
+        import.push(first.entry().map_err(failed)?)?;
+        while let Some(line) = lines.next_line().map_err(|error| failed(error.into()))? {
+            progress.add(line.bytes() + 1);
+            import.push(line.entry().map_err(failed)?)?;
         }
         Ok(())
-    }
-
-    fn push(&mut self, number: u64, text: &str) -> Result<(), CliError> {
-        let entry = read_line(number, text);
-        let entry = entry.map_err(|error| CliError::Log { path: self.path.clone(), error })?;
-        Ok(self.import.push(entry)?)
     }
 
     /// All lines as one text. Blank lines were passed over; they are put back, so that errors name the
@@ -198,15 +180,6 @@ impl Reading<'_> {
         }
         Ok(text)
     }
-}
-
-fn read_line(number: u64, text: &str) -> Result<tertulia_session::Entry, LineError> {
-    let entry = match json::parse(text) {
-        Ok(raw) => read_entry(raw).map_err(LineProblem::Entry),
-        Err(error) => Err(LineProblem::Syntax(error)),
-    };
-    let line = usize::try_from(number).unwrap_or(usize::MAX);
-    entry.map_err(|cause| LineError { line, cause })
 }
 
 #[cfg(test)]
