@@ -95,7 +95,7 @@ impl Ground {
             for number in 0..count {
                 import.push(said(number, &prose(number, 300)))?;
             }
-            import.finish(&NewSession { id: Some(SessionId::parse(session)?) })?;
+            import.finish(&NewSession { id: Some(session.parse::<SessionId>()?) })?;
         }
         store.catch_up(|_| {})?;
         Ok(file)

@@ -159,7 +159,7 @@ mod tests {
 
     fn store_with(batches: &[Batch]) -> SessionStore {
         let store = SessionStore::memory();
-        let id = SessionId::parse("s0").unwrap();
+        let id = "s0".parse::<SessionId>().unwrap();
         store.create(&NewSession { id: Some(id.clone()) }).unwrap();
         for batch in batches {
             store.append(&id, Append::of(batch.entries())).unwrap();
@@ -197,7 +197,7 @@ mod tests {
     fn a_part_of_a_batch_is_half() {
         let large = (0..).map(|n| Batch::new("w", n)).find(|batch| batch.size() > 1).unwrap();
         let store = store_with(&[]);
-        let id = SessionId::parse("s0").unwrap();
+        let id = "s0".parse::<SessionId>().unwrap();
         store.append(&id, Append::of([large.entry(0)])).unwrap();
         let verdict = judge(&store, &Ledger::default()).unwrap();
         assert_eq!((verdict.half, verdict.unknown, verdict.lost), (1, 1, 0));
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn another_text_under_an_id_is_found() {
         let store = store_with(&[]);
-        let id = SessionId::parse("s0").unwrap();
+        let id = "s0".parse::<SessionId>().unwrap();
         let mut entry = Batch::new("w", 0).entry(0);
         entry.timestamp = None;
         store.append(&id, Append::of([entry])).unwrap();

@@ -78,7 +78,8 @@ impl Task {
 /// Carries out the role.
 pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let task = Task::parse(arguments)?;
-    let url = StoreUrl::parse(&task.url).map_err(|error| FaultsError::Usage(error.to_string()))?;
+    let url =
+        task.url.parse::<StoreUrl>().map_err(|error| FaultsError::Usage(error.to_string()))?;
     say(&Line::Runs(std::process::id()))?;
     let deadline = Instant::now() + LIFE;
     for phase in 0..task.phases {
@@ -112,7 +113,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
 fn make_sessions(store: &SessionStore, sessions: u64) -> Result<(), FaultsError> {
     for number in 0..sessions {
         let name = session_name(number);
-        let made = SessionId::parse(&name)
+        let made = name
+            .parse::<SessionId>()
             .map_err(StoreError::from)
             .and_then(|id| if store.has(&id)? { Ok(None) } else { make(store, id) });
         match made {
@@ -152,7 +154,7 @@ fn append(
         }
         let batch = Batch::new(thread, number);
         let session = session_name(batch.session(sessions));
-        let id = SessionId::parse(&session).map_err(StoreError::from)?;
+        let id = session.parse::<SessionId>().map_err(StoreError::from)?;
         match store.append(&id, Append::of(batch.entries())) {
             Ok(_) => say(&Line::Stored { session, batch })?,
             Err(error) => {

@@ -93,7 +93,11 @@ impl Log {
     }
 
     fn append(&mut self, message: Message, time: Option<&str>) {
-        let entry = follow(self.entries.last(), message, time.and_then(Timestamp::parse));
+        let entry = follow(
+            self.entries.last(),
+            message,
+            time.and_then(|text| text.parse::<Timestamp>().ok()),
+        );
         self.entries.push(entry);
     }
 }
@@ -115,7 +119,7 @@ pub(crate) fn turn(line: &Line) -> String {
 }
 
 fn role(line: &Line) -> Role {
-    Role::parse(&line.role).unwrap_or(Role::User)
+    line.role.parse::<Role>().ok().unwrap_or(Role::User)
 }
 
 fn part(line: &Line) -> Part {

@@ -35,7 +35,7 @@ pub(crate) fn measure(
 pub(crate) fn tail_alone(ground: &Ground) -> Result<f64, Box<dyn Error>> {
     let file = ground.filled("tail", 6400)?;
     let store = SessionStore::open(&StoreUrl::Sqlite(file))?;
-    let session = SessionId::parse("large")?;
+    let session = "large".parse::<SessionId>()?;
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
         let start = Instant::now();
@@ -46,7 +46,7 @@ pub(crate) fn tail_alone(ground: &Ground) -> Result<f64, Box<dyn Error>> {
 }
 
 fn open_and_load(file: &Path, session: &str) -> Result<f64, Box<dyn Error>> {
-    let session = SessionId::parse(session)?;
+    let session = session.parse::<SessionId>()?;
     let start = Instant::now();
     let store = SessionStore::open(&StoreUrl::Sqlite(file.to_owned()))?;
     load(&store, &session)?;

@@ -51,7 +51,7 @@ pub(crate) fn measure(ground: &Ground, scale: &Scale) -> Result<Theme, Box<dyn E
 fn run(ground: &Ground, stored: usize) -> Result<Run, Box<dyn Error>> {
     let file = ground.filled("table", stored)?;
     let store = SessionStore::open(&StoreUrl::Sqlite(file))?;
-    let session = SessionId::parse("large")?;
+    let session = "large".parse::<SessionId>()?;
     let mut ear = Ear::default();
     let start = Instant::now();
     let mut driver = Driver::reopen(&store, &session, team()?, false, &mut ear)?.driver;

@@ -199,7 +199,7 @@ fn not_said(error: &DriveError) -> Option<ChatError> {
         DriveError::Speaker(why) => Some(DriveError::Speaker(why.clone()).into()),
         DriveError::SomebodyElse => Some(DriveError::SomebodyElse.into()),
         // A turn was to be stopped, or the table ends anyway.
-        DriveError::Elsewhere | DriveError::Store(_) | DriveError::Broken => None,
+        _ => None,
     }
 }
 

@@ -443,6 +443,7 @@ fn wrong_speaker(error: &SpeakerError) -> String {
         SpeakerError::Several { people } => {
             format!("the team has several people; name one with --as: {}", people.join(", "))
         }
+        other => other.to_string(),
     }
 }
 

@@ -74,5 +74,5 @@ pub(crate) fn new_id(arg: &SessionArg) -> Result<Option<SessionId>, CliError> {
 
 /// Whether `--new` with the same name would do instead.
 fn may_be_created(arg: &SessionArg) -> bool {
-    arg.session.as_deref().is_some_and(|given| SessionId::parse(given).is_ok())
+    arg.session.as_deref().is_some_and(|given| given.parse::<SessionId>().is_ok())
 }

@@ -34,7 +34,7 @@ impl StorePlace {
     pub(crate) fn read(arg: &StoreArg) -> Result<Self, CliError> {
         // A variable that is set to nothing says nothing.
         match arg.store.as_deref().filter(|text| !text.is_empty()) {
-            Some(text) => Ok(Self { url: StoreUrl::parse(text)?, home: None }),
+            Some(text) => Ok(Self { url: text.parse::<StoreUrl>()?, home: None }),
             None => {
                 let home = Home::read()?;
                 Ok(Self { url: StoreUrl::Sqlite(home.folder.join(FILE)), home: Some(home) })

@@ -38,6 +38,7 @@ pub struct ContextManager {
 
 /// Why a message was not taken in.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AddMessageError {
     /// It is not a message.
     #[error(transparent)]

@@ -37,6 +37,9 @@ mod surrogates;
 mod tool_specs;
 mod turns;
 
+use std::str::FromStr;
+
+use tertulia_session::UnknownWord;
 use tertulia_session::json::{FieldError, RawValue};
 
 pub use anthropic::{read_anthropic, render_anthropic};
@@ -61,6 +64,15 @@ pub enum Dialect {
     Gemini,
 }
 
+impl FromStr for Dialect {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        let found = Self::ALL.into_iter().find(|dialect| dialect.as_str() == word);
+        found.ok_or_else(|| UnknownWord::new("openai, responses, anthropic or gemini", word))
+    }
+}
+
 impl Dialect {
     /// All of them.
     pub const ALL: [Self; 4] =
@@ -74,11 +86,6 @@ impl Dialect {
             Self::Anthropic => "anthropic",
             Self::Gemini => "gemini",
         }
-    }
-
-    /// The dialect of this word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|dialect| dialect.as_str() == word)
     }
 
     /// The fragment of a request that carries these messages.

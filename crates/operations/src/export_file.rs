@@ -49,7 +49,7 @@ impl ExportFile {
             _ if may_replace => NewFile::begin_replacement(path, Readers::Owner),
             _ => NewFile::begin(path, Readers::Owner),
         };
-        let out = BufWriter::with_capacity(1 << 16, begun?);
+        let out = BufWriter::with_capacity(1 << 16, begun.map_err(|error| failed(path, error))?);
         Ok(Self { out, path: path.into(), may_replace })
     }
 
@@ -65,7 +65,8 @@ impl ExportFile {
             path: self.path.clone(),
             source: error.into_error(),
         })?;
-        Ok(if self.may_replace { file.replace() } else { file.publish() }?)
+        let named = if self.may_replace { file.replace() } else { file.publish() };
+        named.map_err(|error| failed(&self.path, error))
     }
 
     fn not_written(&self, source: io::Error) -> ExportError {
@@ -73,15 +74,10 @@ impl ExportFile {
     }
 }
 
-impl From<NewFileError> for ExportError {
-    fn from(error: NewFileError) -> Self {
-        match error {
-            NewFileError::Exists(path) => Self::Exists { path },
-            NewFileError::Io { path, source } => Self::Write { path, source },
-            NewFileError::Unsupported(ref path) => {
-                let path = path.clone();
-                Self::Write { path, source: io::Error::other(error) }
-            }
-        }
+fn failed(path: &Path, error: NewFileError) -> ExportError {
+    match error {
+        NewFileError::Exists(path) => ExportError::Exists { path },
+        NewFileError::Io { path, source } => ExportError::Write { path, source },
+        other => ExportError::Write { path: path.into(), source: io::Error::other(other) },
     }
 }

@@ -3,9 +3,10 @@
 //! same links in every store. Where bytes were purged, their hash keeps the chain whole.
 
 use std::fmt;
+use std::str::FromStr;
 
 use crate::record::{EntryRecord, EnvelopeRecord};
-use crate::{Entry, EntryKind};
+use crate::{Entry, EntryKind, InvalidHex};
 
 /// The BLAKE3 hash of the record of an entry, as [`EntryRecord`] writes it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,12 +47,16 @@ impl RecordHash {
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
+}
 
-    /// Reads 64 hex digits in lower case.
-    pub fn parse(hex: &str) -> Option<Self> {
+/// Reads 64 hex digits in lower case.
+impl FromStr for RecordHash {
+    type Err = InvalidHex;
+
+    fn from_str(hex: &str) -> Result<Self, InvalidHex> {
         let is_lower = hex.bytes().all(|byte| !byte.is_ascii_uppercase());
-        let hash = blake3::Hash::from_hex(hex).ok().filter(|_| is_lower)?;
-        Some(Self(*hash.as_bytes()))
+        let hash = blake3::Hash::from_hex(hex).ok().filter(|_| is_lower);
+        hash.map(|hash| Self(*hash.as_bytes())).ok_or(InvalidHex::of_bytes(32))
     }
 }
 
@@ -182,10 +187,10 @@ mod tests {
     #[test]
     fn a_hash_is_read_as_it_is_shown() {
         let hash = RecordHash::of(&said());
-        assert_eq!(RecordHash::parse(&hash.to_string()), Some(hash));
+        assert_eq!(hash.to_string().parse::<RecordHash>().ok(), Some(hash));
         let upper = hash.to_string().to_uppercase();
         for wrong in ["", "12", upper.as_str()] {
-            assert_eq!(RecordHash::parse(wrong), None, "{wrong}");
+            assert_eq!(wrong.parse::<RecordHash>().ok(), None, "{wrong}");
         }
     }
 }

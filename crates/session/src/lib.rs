@@ -28,6 +28,7 @@ mod salt;
 pub mod script;
 mod speaker;
 mod timestamp;
+mod word;
 
 pub use branch::{BranchView, EntryError, EntryIndex, ViewEntry, Walk};
 pub use chain::{ChainLink, EntryDigest, RecordHash};
@@ -42,6 +43,7 @@ pub use message::{ConversationMessage, Message, Parts, Role};
 pub use message_id::MessageId;
 pub use part::{FileRef, Image, ImageSource, OtherPart, Part, PartKind, ToolCall, ToolResult};
 pub use routing::{Addressee, Routing};
-pub use salt::Salt;
+pub use salt::{InvalidHex, Salt};
 pub use speaker::{Speaker, SpeakerType};
-pub use timestamp::Timestamp;
+pub use timestamp::{InvalidTimestamp, Timestamp};
+pub use word::UnknownWord;

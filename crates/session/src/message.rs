@@ -1,12 +1,15 @@
 //! A message: what somebody said, to whom and when. The unit of every conversation.
 
 use std::borrow::Cow;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use crate::json::Json;
-use crate::{Fields, MessageId, Part, PartKind, Routing, Speaker, SpeakerType, Timestamp};
+use crate::{
+    Fields, MessageId, Part, PartKind, Routing, Speaker, SpeakerType, Timestamp, UnknownWord,
+};
 
 /// The parts of a message. One text lies inline: no allocation but its own.
 pub type Parts = SmallVec<[Part; 1]>;
@@ -130,15 +133,18 @@ impl Role {
             Self::Tool => "tool",
         }
     }
+}
 
-    /// The role of this word.
-    pub fn parse(word: &str) -> Option<Self> {
+impl FromStr for Role {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
         match word {
-            "system" => Some(Self::System),
-            "user" => Some(Self::User),
-            "assistant" => Some(Self::Assistant),
-            "tool" => Some(Self::Tool),
-            _ => None,
+            "system" => Ok(Self::System),
+            "user" => Ok(Self::User),
+            "assistant" => Ok(Self::Assistant),
+            "tool" => Ok(Self::Tool),
+            _ => Err(UnknownWord::new("system, user, assistant or tool", word)),
         }
     }
 }

@@ -27,6 +27,7 @@ pub use write::{ConversationMessageRecord, MessageRecord};
 ///
 /// The first four texts are fixed: callers compare them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MessageError {
     /// There is no message at all.
     #[error("Message cannot be null or undefined")]

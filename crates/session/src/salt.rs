@@ -3,6 +3,7 @@
 //! Nothing is random here: the bytes come from whoever stores the entry.
 
 use std::fmt;
+use std::str::FromStr;
 
 /// 16 random bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,18 +28,38 @@ impl Salt {
         bytes.iter_mut().zip(hash.as_bytes()).for_each(|(to, from)| *to = *from);
         Self(bytes)
     }
+}
 
-    /// Reads 32 hex digits in lower case.
-    pub fn parse(hex: &str) -> Option<Self> {
+/// A text that is not the hex digits of a salt or a hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be {digits} hex digits in lower case")]
+#[non_exhaustive]
+pub struct InvalidHex {
+    /// How many digits there must be.
+    pub digits: usize,
+}
+
+impl InvalidHex {
+    pub(crate) const fn of_bytes(bytes: usize) -> Self {
+        Self { digits: 2 * bytes }
+    }
+}
+
+/// Reads 32 hex digits in lower case.
+impl FromStr for Salt {
+    type Err = InvalidHex;
+
+    fn from_str(hex: &str) -> Result<Self, InvalidHex> {
+        let invalid = InvalidHex::of_bytes(16);
         let mut bytes = [0; 16];
-        if hex.len() != 2 * bytes.len() {
-            return None;
+        if hex.len() != invalid.digits {
+            return Err(invalid);
         }
         for (byte, digits) in bytes.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
-            let [high, low] = digits else { return None };
-            *byte = digit(*high)? << 4 | digit(*low)?;
+            let &[high, low] = digits else { return Err(invalid) };
+            *byte = digit(high).ok_or(invalid)? << 4 | digit(low).ok_or(invalid)?;
         }
-        Some(Self(bytes))
+        Ok(Self(bytes))
     }
 }
 
@@ -71,10 +92,10 @@ mod tests {
     fn a_salt_is_read_as_it_is_written() {
         let salt = Salt::from_bytes([0, 1, 0x9a, 0xff, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
         assert_eq!(salt.to_string(), "00019aff0405060708090a0b0c0d0e0f");
-        assert_eq!(Salt::parse(&salt.to_string()), Some(salt));
+        assert_eq!(salt.to_string().parse::<Salt>().ok(), Some(salt));
         let upper = salt.to_string().to_uppercase();
         for wrong in ["", "00", &upper, "00019aff0405060708090a0b0c0d0eé", &"0".repeat(33)] {
-            assert_eq!(Salt::parse(wrong), None, "{wrong}");
+            assert_eq!(wrong.parse::<Salt>().ok(), None, "{wrong}");
         }
     }
 

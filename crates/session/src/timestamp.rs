@@ -2,6 +2,7 @@
 //! order, and there is no clock in this room.
 
 use std::fmt;
+use std::str::FromStr;
 
 /// A moment, and how it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,15 +27,6 @@ impl Timestamp {
         Self { millis, spelling: Spelling::Millis }
     }
 
-    /// Reads a date text with its offset (RFC 3339); `None` if it is not one.
-    pub fn parse(text: &str) -> Option<Self> {
-        let moment: jiff::Timestamp = text.parse().ok()?;
-        let millis = moment.as_millisecond();
-        let spelling =
-            if iso(millis) == text { Spelling::Iso } else { Spelling::Text(text.into()) };
-        Some(Self { millis, spelling })
-    }
-
     /// Milliseconds since the start of 1970, UTC.
     pub fn millis(&self) -> i64 {
         self.millis
@@ -52,6 +44,25 @@ impl Timestamp {
             Spelling::Iso => Some(iso(self.millis)),
             Spelling::Text(text) => Some(text.to_string()),
         }
+    }
+}
+
+/// A text that is no date with its offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be a date with its offset, such as 2026-01-31T12:00:00Z")]
+#[non_exhaustive]
+pub struct InvalidTimestamp;
+
+/// Reads a date text with its offset (RFC 3339).
+impl FromStr for Timestamp {
+    type Err = InvalidTimestamp;
+
+    fn from_str(text: &str) -> Result<Self, InvalidTimestamp> {
+        let moment: jiff::Timestamp = text.parse().map_err(|_| InvalidTimestamp)?;
+        let millis = moment.as_millisecond();
+        let spelling =
+            if iso(millis) == text { Spelling::Iso } else { Spelling::Text(text.into()) };
+        Ok(Self { millis, spelling })
     }
 }
 
@@ -78,7 +89,7 @@ mod tests {
         for text in
             ["2026-01-31T12:00:00.000Z", "2026-01-31T12:00:00Z", "2026-01-31T13:00:00+01:00"]
         {
-            let timestamp = Timestamp::parse(text).unwrap();
+            let timestamp = text.parse::<Timestamp>().unwrap();
             assert_eq!(timestamp.to_string(), text);
             assert_eq!(timestamp.millis(), 1_769_860_800_000);
         }
@@ -88,7 +99,7 @@ mod tests {
     #[test]
     fn what_is_no_date_is_none() {
         for text in ["yesterday", "", "2026-01-31", "12:00"] {
-            assert_eq!(Timestamp::parse(text), None, "{text:?}");
+            assert_eq!(text.parse::<Timestamp>().ok(), None, "{text:?}");
         }
     }
 }

@@ -63,7 +63,7 @@ impl Candidates {
             }
             looked_at += 1;
             bytes += row.record.bytes;
-            if let Ok(session) = SessionId::parse(&session) {
+            if let Ok(session) = session.parse::<SessionId>() {
                 candidates.found.extend(Candidate::of(session, row));
             }
         }

@@ -202,7 +202,7 @@ mod tests {
         let told = |error| about_new_file(error, Path::new("copy.db")).to_string();
         let expected = "cannot write copy.db: the disk is full; make room and try again";
         let (outcome, problem) = (Outcome::NotStored, Problem::DiskFull);
-        let session = SessionId::parse("importing:1:2").ok();
+        let session = "importing:1:2".parse::<SessionId>().ok();
         let read = StoreError::SessionReadFailed { session: None, problem: problem.clone() };
         assert_eq!(told(read), expected);
         assert_eq!(told(StoreError::SessionWriteFailed { session, outcome, problem }), expected);

@@ -9,6 +9,7 @@ use crate::{InvalidSessionId, InvalidTitle, SessionId};
 
 /// Why a store did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StoreError {
     /// No session has this id.
     #[error("there is no session {0}; `tertulia sessions list` lists all")]
@@ -91,6 +92,7 @@ pub enum Outcome {
 
 /// What stood in the way.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Problem {
     /// An entry names a parent that is not in the session.
     #[error("entry {entry} follows {parent}, which is not in the session; append that one first")]

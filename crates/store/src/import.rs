@@ -99,7 +99,8 @@ impl Import {
     /// Begins one of several imports of this process.
     pub(crate) fn under(hold: &Arc<ImportHold>) -> Result<Self, StoreError> {
         let store = hold.store.clone();
-        let session = SessionId::parse(&format!("{PREFIX}{:016x}:{:016x}", hold.number, chance()))?;
+        let session =
+            format!("{PREFIX}{:016x}:{:016x}", hold.number, chance()).parse::<SessionId>()?;
         let nothing = Batch { records: Vec::new(), expected_tail: None };
         let created = store.backend.create(&session, now_millis(), State::Importing, None, nothing);
         created.map_err(StoreError::unnamed)?;

@@ -29,6 +29,7 @@ pub enum Readers {
 
 /// Why a file was not written. Nothing has its name then, or what had it before.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum NewFileError {
     /// Another file has this name.
     #[error("{} already exists and was not changed; name a new file", .0.display())]

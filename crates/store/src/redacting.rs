@@ -125,7 +125,7 @@ pub fn sources_meta(sources: &[(Option<SessionId>, EntryId)]) -> Option<Json> {
 /// Whether an entry is an answer of a built-in member that was made from other entries.
 pub fn has_sources(entry: &Entry) -> bool {
     // Which session it is in does not matter for that.
-    SessionId::parse("any").is_ok_and(|session| Origin::of(&session, entry).is_some())
+    "any".parse::<SessionId>().is_ok_and(|session| Origin::of(&session, entry).is_some())
 }
 
 /// What a message says about where its words come from.
@@ -178,7 +178,7 @@ fn named_sources(session: &SessionId, message: &Message) -> Option<Vec<EntryPlac
         let entry = EntryId::from(source.need_text("entryId").ok()?);
         let named = source.take_text("sessionId").ok()?;
         let session = match named {
-            Some(named) => SessionId::parse(&named).ok()?,
+            Some(named) => named.parse::<SessionId>().ok()?,
             None => session.clone(),
         };
         Some(EntryPlace { session, entry })
@@ -472,8 +472,8 @@ mod tests {
 
     #[test]
     fn sources_are_read_as_they_are_written() {
-        let here = SessionId::parse("here").unwrap();
-        let there = SessionId::parse("there").unwrap();
+        let here = "here".parse::<SessionId>().unwrap();
+        let there = "there".parse::<SessionId>().unwrap();
         let sources = [(None, EntryId::from("a\"")), (Some(there.clone()), EntryId::from("b"))];
         let message = Message { meta: sources_meta(&sources), ..Message::default() };
         let expected = [

@@ -2,6 +2,7 @@
 //! ASCII, and never looks like a flag or a path.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// The id of a session. Cheap to clone.
@@ -24,17 +25,6 @@ impl SessionId {
     /// How long an id may be.
     pub const BYTES_MAX: usize = 128;
 
-    /// Reads an id.
-    pub fn parse(text: &str) -> Result<Self, InvalidSessionId> {
-        let plain =
-            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
-        let begins_well = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
-        if !begins_well || text.len() > Self::BYTES_MAX || !text.bytes().all(plain) {
-            return Err(InvalidSessionId { got: text.chars().take(80).collect() });
-        }
-        Ok(Self(text.into()))
-    }
-
     /// An id for a session that begins now: the minute, and letters that chance made.
     pub(crate) fn made(now_millis: i64, chance: u64) -> Self {
         const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
@@ -53,6 +43,20 @@ impl SessionId {
     }
 }
 
+impl FromStr for SessionId {
+    type Err = InvalidSessionId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidSessionId> {
+        let plain =
+            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
+        let begins_well = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+        if !begins_well || text.len() > Self::BYTES_MAX || !text.bytes().all(plain) {
+            return Err(InvalidSessionId { got: text.chars().take(80).collect() });
+        }
+        Ok(Self(text.into()))
+    }
+}
+
 impl fmt::Display for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -66,7 +70,7 @@ mod tests {
     #[test]
     fn plain_names_are_ids() {
         for text in ["a", "7", "login-page", "2026-11-16-0233-k3f9", "a:b_c.d", &"x".repeat(128)] {
-            assert_eq!(SessionId::parse(text).unwrap().as_str(), text);
+            assert_eq!(text.parse::<SessionId>().unwrap().as_str(), text);
         }
     }
 
@@ -94,7 +98,7 @@ mod tests {
             &long,
         ];
         for text in wrong {
-            let error = SessionId::parse(text).unwrap_err().to_string();
+            let error = text.parse::<SessionId>().unwrap_err().to_string();
             assert!(error.contains("cannot be the id of a session"), "{text:?}");
         }
     }
@@ -103,6 +107,6 @@ mod tests {
     fn a_made_id_tells_the_minute_and_is_an_id() {
         let id = SessionId::made(1_794_796_424_555, 0x0123_4567_89ab_cdef);
         assert!(id.as_str().starts_with("2026-11-16-0233-"), "{id}");
-        assert_eq!(SessionId::parse(id.as_str()), Ok(id));
+        assert_eq!(id.as_str().parse::<SessionId>(), Ok(id));
     }
 }

@@ -16,6 +16,7 @@ const NUMBERS_MAX: u64 = 10_000;
 
 /// A text that cannot be a title.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum InvalidTitle {
     /// It is too long.
     #[error("the title has {characters} characters; use at most {CHARACTERS_MAX}")]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// Where a store is.
 #[derive(Clone, PartialEq, Eq)]
@@ -22,9 +23,10 @@ pub struct InvalidStoreUrl {
     pub got: String,
 }
 
-impl StoreUrl {
-    /// Reads where a store is.
-    pub fn parse(text: &str) -> Result<Self, InvalidStoreUrl> {
+impl FromStr for StoreUrl {
+    type Err = InvalidStoreUrl;
+
+    fn from_str(text: &str) -> Result<Self, InvalidStoreUrl> {
         let invalid = || InvalidStoreUrl { got: shown(text) };
         if text == "memory" {
             return Ok(Self::Memory);
@@ -112,10 +114,10 @@ mod tests {
 
     #[test]
     fn the_three_kinds_of_stores_are_read() {
-        assert_eq!(StoreUrl::parse("memory"), Ok(StoreUrl::Memory));
-        assert_eq!(StoreUrl::parse("sqlite:a b.db"), Ok(StoreUrl::Sqlite("a b.db".into())));
+        assert_eq!("memory".parse::<StoreUrl>(), Ok(StoreUrl::Memory));
+        assert_eq!("sqlite:a b.db".parse::<StoreUrl>(), Ok(StoreUrl::Sqlite("a b.db".into())));
         let server = "postgres://ann@db.example/talks";
-        assert_eq!(StoreUrl::parse(server), Ok(StoreUrl::Postgres(server.to_owned())));
+        assert_eq!(server.parse::<StoreUrl>(), Ok(StoreUrl::Postgres(server.to_owned())));
     }
 
     #[test]
@@ -130,7 +132,7 @@ mod tests {
             "sqlite::memory:",
             "sqlite://x",
         ] {
-            let error = StoreUrl::parse(text).unwrap_err().to_string();
+            let error = text.parse::<StoreUrl>().unwrap_err().to_string();
             assert!(error.contains("write sqlite:PATH"), "{text:?}");
         }
     }
@@ -138,10 +140,10 @@ mod tests {
     #[test]
     fn a_password_is_never_shown() {
         let url = "postgres://ann:s3:cr@et@db:5432/talks?password=s3cret&sslmode=require";
-        let shown = format!("{} {:?}", StoreUrl::Postgres(url.to_owned()), StoreUrl::parse(url));
+        let shown = format!("{} {:?}", StoreUrl::Postgres(url.to_owned()), url.parse::<StoreUrl>());
         assert!(!shown.contains("cr"), "{shown}");
         assert!(shown.contains("postgres://ann@db:5432/talks"), "{shown}");
-        let error = StoreUrl::parse("mysql://ann:s3cret@db").unwrap_err().to_string();
+        let error = "mysql://ann:s3cret@db".parse::<StoreUrl>().unwrap_err().to_string();
         assert!(!error.contains("s3cret"), "{error}");
         for url in [
             "postgres://ann:s3c/ret@db/talks",
@@ -171,7 +173,7 @@ mod tests {
             "sqlite:postgres://ann:s3cret@h/db",
             "sqlite://ann:s3cret@h/db",
         ] {
-            let shown = match StoreUrl::parse(text) {
+            let shown = match text.parse::<StoreUrl>() {
                 Ok(url) => url.to_string(),
                 Err(error) => format!("{error} {error:?}"),
             };

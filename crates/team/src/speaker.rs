@@ -6,6 +6,7 @@ use crate::table::{Resolved, Seat, Table};
 
 /// It is not clear which person speaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SpeakerError {
     /// Nobody has this name.
     #[error(

@@ -58,6 +58,7 @@ pub struct Table {
 
 /// A team that cannot be seated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TableError {
     /// Two names that a marker could not tell apart.
     #[error(

@@ -177,6 +177,7 @@ impl Team {
 
 /// A team that cannot be made of its file.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TeamError {
     /// Its members cannot be seated.
     #[error(transparent)]

@@ -151,5 +151,5 @@ pub(super) fn branched_from() -> EntryId {
 }
 
 pub(super) fn name(text: &str) -> Result<SessionId, FaultsError> {
-    Ok(SessionId::parse(text).map_err(StoreError::from)?)
+    Ok(text.parse::<SessionId>().map_err(StoreError::from)?)
 }

@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     }
     let store = open(&file)?;
     report.judged(&judge(&store, &ledger)?, "afterwards");
-    let session = SessionId::parse("s0").map_err(StoreError::from)?;
+    let session = "s0".parse::<SessionId>().map_err(StoreError::from)?;
     let log = store.load(&session, &Range::All)?;
     let ids = log.iter().skip(1).map(|stored| stored.entry.id.clone());
     let expected = order.iter().flat_map(|batch| (0..batch.size()).map(|index| batch.id(index)));

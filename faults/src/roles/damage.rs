@@ -131,14 +131,14 @@ fn make(closed: &Path, left: &Path, seed: u64) -> Result<(), FaultsError> {
     let file = database(closed);
     let store = open(&file)?;
     for number in 0..SESSIONS {
-        let id = SessionId::parse(&session_name(number)).map_err(StoreError::from)?;
+        let id = session_name(number).parse::<SessionId>().map_err(StoreError::from)?;
         store.create(&NewSession { id: Some(id) })?;
     }
     for number in 0..BATCHES {
         // The last batches redact nothing, for a redaction empties the journal.
         let letter = if number < BATCHES / 2 { 'r' } else { 'w' };
         let batch = Batch::new(&format!("{letter}{seed}"), number);
-        let id = SessionId::parse(&session_name(batch.session(SESSIONS)));
+        let id = session_name(batch.session(SESSIONS)).parse::<SessionId>();
         store.append(&id.map_err(StoreError::from)?, Append::of(batch.entries()))?;
     }
     for (from, to) in [(&file, database(left)), (&journal_of(closed), journal_of(left))] {

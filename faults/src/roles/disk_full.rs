@@ -161,7 +161,7 @@ struct Filling {
 impl Filling {
     fn begin(file: &Path, round: u64) -> Result<Self, FaultsError> {
         let store = open(file)?;
-        let session = SessionId::parse("s0").map_err(StoreError::from)?;
+        let session = "s0".parse::<SessionId>().map_err(StoreError::from)?;
         store.create(&NewSession { id: Some(session.clone()) })?;
         let thread = format!("w{round}");
         Ok(Self { store, session, ledger: Ledger::default(), thread, number: 0 })

@@ -294,7 +294,7 @@ fn judge_one(folder: &Path, case: &Case) -> Result<Verdict, StoreError> {
 
 /// Appends as the next process would.
 fn go_on(store: &SessionStore, ledger: &mut Ledger) -> Result<(), StoreError> {
-    let id = SessionId::parse("next")?;
+    let id = "next".parse::<SessionId>()?;
     store.create(&NewSession { id: Some(id.clone()) })?;
     for number in 0..3 {
         let batch = Batch::new("next", number);

@@ -80,7 +80,7 @@ fn is_stopped(pid: u32) -> bool {
 }
 
 fn session() -> Result<SessionId, FaultsError> {
-    Ok(SessionId::parse("s0").map_err(StoreError::from)?)
+    Ok("s0".parse::<SessionId>().map_err(StoreError::from)?)
 }
 
 fn read_on(store: &SessionStore, report: &mut Report) -> Result<(), FaultsError> {

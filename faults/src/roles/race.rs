@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool, FaultsError> {
     let scratch = Scratch::on_disk()?;
     let file = database(scratch.path());
     let store = open(&file)?;
-    let session = SessionId::parse(SESSION).map_err(StoreError::from)?;
+    let session = SESSION.parse::<SessionId>().map_err(StoreError::from)?;
     let made = store.create(&NewSession { id: Some(session.clone()) })?;
     let mut tail = made.tail.ok_or_else(|| FaultsError::unfit("a session without a header"))?;
     let url = StoreUrl::Sqlite(file).to_string();
@@ -125,9 +125,9 @@ impl Racer {
 pub(crate) fn race(arguments: &[String]) -> Result<bool, FaultsError> {
     let options = Options::parse("racer", arguments, &["url", "name"])?;
     let name = options.needed("name")?;
-    let url = StoreUrl::parse(options.needed("url")?);
+    let url = options.needed("url")?.parse::<StoreUrl>();
     let store = SessionStore::open(&url.map_err(|error| FaultsError::Usage(error.to_string()))?)?;
-    let session = SessionId::parse(SESSION).map_err(StoreError::from)?;
+    let session = SESSION.parse::<SessionId>().map_err(StoreError::from)?;
     for line in std::io::stdin().lines() {
         let line = line.map_err(FaultsError::io("standard input"))?;
         let odd = || FaultsError::unfit(format!("a racer was asked {line:?}"));

@@ -43,7 +43,7 @@ pub(crate) fn inside(arguments: &[String]) -> Result<bool, FaultsError> {
     let inner = folder.join("store");
     std::fs::create_dir_all(&inner).map_err(FaultsError::at(&inner))?;
     let store = open(&database(&inner))?;
-    let sessions = ["keep", "redact", "delete"].map(SessionId::parse);
+    let sessions = ["keep", "redact", "delete"].map(|name| name.parse::<SessionId>());
     for id in sessions {
         let id = id.map_err(StoreError::from)?;
         store.create(&NewSession { id: Some(id.clone()) })?;
@@ -55,8 +55,8 @@ pub(crate) fn inside(arguments: &[String]) -> Result<bool, FaultsError> {
     }
     store.catch_up(|_| {})?;
     fill_up(&folder.join("ballast"));
-    let [keep, redact, delete] =
-        ["keep", "redact", "delete"].map(|name| SessionId::parse(name).map_err(StoreError::from));
+    let [keep, redact, delete] = ["keep", "redact", "delete"]
+        .map(|name| name.parse::<SessionId>().map_err(StoreError::from));
     let (keep, redact, delete) = (keep?, redact?, delete?);
     let mut full = 0;
     for number in 100..2000 {

@@ -3,7 +3,7 @@
 
 use tertulia_context::tokens::Tokenizer;
 use tertulia_dialect::Dialect;
-use tertulia_session::Timestamp;
+use tertulia_session::{Timestamp, UnknownWord};
 
 use crate::clock::LocalTime;
 
@@ -35,7 +35,7 @@ pub(super) fn when(text: &str) -> Result<When, String> {
         "must be a date (2026-01-31), a moment (2026-01-31T12:00:00Z) or how long ago (90m, 12h, 3d, 2w)"
             .to_owned()
     };
-    if let Some(moment) = Timestamp::parse(text) {
+    if let Ok(moment) = text.parse::<Timestamp>() {
         return Ok(When::At(moment));
     }
     let is_date = text.len() == "2026-01-31".len() && text.matches('-').count() == 2;
@@ -49,12 +49,16 @@ pub(super) fn when(text: &str) -> Result<When, String> {
     Ok(When::Ago(i64::from(count) * seconds * 1000))
 }
 
+fn must_be(error: &UnknownWord) -> String {
+    format!("must be {}", error.allowed)
+}
+
 pub(super) fn tokenizer(id: &str) -> Result<Tokenizer, String> {
-    Tokenizer::parse(id).ok_or_else(|| "must be o200k, cl100k, gemma, claude or bytes".to_owned())
+    id.parse().map_err(|error| must_be(&error))
 }
 
 pub(super) fn dialect(word: &str) -> Result<Dialect, String> {
-    Dialect::parse(word).ok_or_else(|| "must be openai, responses, anthropic or gemini".to_owned())
+    word.parse().map_err(|error| must_be(&error))
 }
 
 pub(super) fn token_count(text: &str) -> Result<u64, String> {

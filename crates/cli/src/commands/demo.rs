@@ -98,6 +98,6 @@ fn bring_in(store: &SessionStore, id: &str, log: &str) -> Result<SessionId, CliE
     for entry in entries.map_err(|error| CliError::log("the demo", error))? {
         import.push(entry)?;
     }
-    let id = SessionId::parse(id).map_err(StoreError::from)?;
+    let id = id.parse::<SessionId>().map_err(StoreError::from)?;
     Ok(import.finish(&NewSession { id: Some(id) })?.id)
 }

@@ -103,10 +103,7 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), CliError> {
     written.map_err(|error| match error {
         NewFileError::Exists(path) => CliError::TeamFileExists { path },
         NewFileError::Io { path, source } => CliError::WriteFile { path, source },
-        NewFileError::Unsupported(ref path) => {
-            let path = path.clone();
-            CliError::WriteFile { path, source: io::Error::other(error) }
-        }
+        other => CliError::WriteFile { path: path.to_owned(), source: io::Error::other(other) },
     })
 }
 

@@ -17,7 +17,7 @@ impl Door {
     }
 
     fn on(shelf: &Shelf) -> Self {
-        let url = StoreUrl::parse(&shelf.url()).unwrap();
+        let url = shelf.url().parse::<StoreUrl>().unwrap();
         Self(RpcServer::with_store(|| NOW_MILLIS, url))
     }
 
@@ -285,7 +285,7 @@ fn the_entries_of_a_build_fit_behind_the_session() {
 
 #[test]
 fn a_store_that_cannot_be_opened_is_told_and_other_methods_go_on() {
-    let url = StoreUrl::parse("sqlite:/dev/null/sessions.db").unwrap();
+    let url = "sqlite:/dev/null/sessions.db".parse::<StoreUrl>().unwrap();
     let mut door = Door(RpcServer::with_store(|| NOW_MILLIS, url));
     assert_eq!(door.error("listSessions", &json!({}))["data"]["code"], "SessionReadFailed");
     assert_eq!(door.result("getTeamTask", &json!({})), json!({"task": null}));

@@ -136,8 +136,8 @@ fn counts_of_tokens_are_kept_with_the_entries() {
     let shelf = Shelf::new();
     shelf.import("login", &example("examples/session.jsonl"));
     build(&shelf, &["--session", "login", "--model", "claude-sonnet-4-5", "--budget", "9000"], "");
-    let store = SessionStore::open(&StoreUrl::parse(&shelf.url()).unwrap()).unwrap();
-    let stored = store.load(&SessionId::parse("login").unwrap(), &Range::All).unwrap();
+    let store = SessionStore::open(&shelf.url().parse::<StoreUrl>().unwrap()).unwrap();
+    let stored = store.load(&"login".parse::<SessionId>().unwrap(), &Range::All).unwrap();
     let counted: Vec<_> = stored.iter().filter_map(|one| one.count.clone()).collect();
     assert_eq!(counted.len(), 7, "every message");
     assert!(counted.iter().all(|count| &*count.tokenizer == "claude" && count.tokens > 0));

@@ -1,6 +1,10 @@
 //! What a builder is told once: how large a request may be and what gives way when it is larger. Data
 //! and its checks; read by the stages.
 
+use std::str::FromStr;
+
+use tertulia_session::UnknownWord;
+
 use super::ContextError;
 
 /// How a context is kept within its limits.
@@ -141,10 +145,14 @@ impl Strategy {
             Self::Drop => "drop",
         }
     }
+}
 
-    /// The strategy of this word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|strategy| strategy.as_str() == word)
+impl FromStr for Strategy {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        let found = Self::ALL.into_iter().find(|strategy| strategy.as_str() == word);
+        found.ok_or_else(|| UnknownWord::new("elide, summarize or drop", word))
     }
 }
 

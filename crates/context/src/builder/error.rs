@@ -8,6 +8,7 @@ use tertulia_session::{EntryError, EntryId};
 
 /// Why there is no context.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ContextError {
     /// The configuration, the entries or another input is wrong.
     #[error("{0}")]

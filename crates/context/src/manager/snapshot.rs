@@ -35,6 +35,7 @@ pub struct SnapshotError {
 
 /// What is wrong with a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SnapshotProblem {
     /// It is not JSON.
     #[error(transparent)]

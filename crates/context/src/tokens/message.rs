@@ -40,6 +40,7 @@ pub struct CountNote {
 
 /// Why something got a fixed price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CountProblem {
     /// A picture in the message whose size cannot be read.
     #[error("the size of the image cannot be read; counted as {tokens} tokens")]

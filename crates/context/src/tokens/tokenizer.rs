@@ -2,7 +2,10 @@
 //! cheap; what they need is loaded when the first text is counted.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
+
+use tertulia_session::UnknownWord;
 
 use super::TokenCount;
 use super::estimate::{CLAUDE_WEIGHTS, estimate};
@@ -42,11 +45,6 @@ impl Tokenizer {
     /// Those that need nothing from a caller.
     pub const BUILT_IN: [Self; 5] =
         [Self::O200k, Self::Cl100k, Self::Gemma, Self::Claude, Self::Bytes];
-
-    /// The tokenizer of this name.
-    pub fn parse(id: &str) -> Option<Self> {
-        Self::BUILT_IN.into_iter().find(|tokenizer| tokenizer.id() == id)
-    }
 
     /// Its name.
     pub fn id(&self) -> &str {
@@ -88,6 +86,15 @@ impl Tokenizer {
     }
 }
 
+impl FromStr for Tokenizer {
+    type Err = UnknownWord;
+
+    fn from_str(id: &str) -> Result<Self, UnknownWord> {
+        let found = Self::BUILT_IN.into_iter().find(|tokenizer| tokenizer.id() == id);
+        found.ok_or_else(|| UnknownWord::new("o200k, cl100k, gemma, claude or bytes", id))
+    }
+}
+
 impl PartialEq for Tokenizer {
     fn eq(&self, other: &Self) -> bool {
         self.id() == other.id()
@@ -120,9 +127,9 @@ mod tests {
     #[test]
     fn every_built_in_tokenizer_is_found_by_its_name() {
         for tokenizer in Tokenizer::BUILT_IN {
-            assert_eq!(Tokenizer::parse(tokenizer.id()), Some(tokenizer));
+            assert_eq!(tokenizer.id().parse::<Tokenizer>().ok(), Some(tokenizer));
         }
-        assert_eq!(Tokenizer::parse("words"), None);
+        assert_eq!("words".parse::<Tokenizer>().ok(), None);
     }
 
     #[test]

@@ -171,7 +171,7 @@ fn times_are_found_after_archiving() {
 #[test]
 fn date_texts_are_found_by_their_moment() {
     let mut table = ContextManager::default();
-    let noon = Timestamp::parse("2026-01-31T13:00:00+01:00").unwrap();
+    let noon = "2026-01-31T13:00:00+01:00".parse::<Timestamp>().unwrap();
     table.add_message(Message::said(ann(), "noon").at(noon)).unwrap();
     assert_eq!(by_time(&table, 1_769_860_800_000, 1_769_860_800_000), ["noon"]);
 }

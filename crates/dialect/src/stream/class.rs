@@ -3,6 +3,9 @@
 //! verdict; it knows words and HTTP statuses, no agent's JSON.
 
 use std::fmt;
+use std::str::FromStr;
+
+use tertulia_session::UnknownWord;
 
 /// How much of a text is searched for words. Messages are short; a flood is not worth reading.
 const SEARCHED_BYTES_MAX: usize = 8 * 1024;
@@ -41,6 +44,15 @@ pub struct TurnError {
     pub message: Box<str>,
 }
 
+impl FromStr for ErrorClass {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        let found = Self::ALL.into_iter().find(|class| class.as_str() == word);
+        found.ok_or_else(|| UnknownWord::new("the class of a failure, such as auth or quota", word))
+    }
+}
+
 impl ErrorClass {
     /// All of them.
     pub const ALL: [Self; 10] = [
@@ -70,11 +82,6 @@ impl ErrorClass {
             Self::Cancelled => "cancelled",
             Self::Crash => "crash",
         }
-    }
-
-    /// The class of this word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|class| class.as_str() == word)
     }
 
     /// What to do about it.
@@ -273,7 +280,7 @@ mod tests {
     #[test]
     fn every_class_is_found_by_its_word() {
         for class in ErrorClass::ALL {
-            assert_eq!(ErrorClass::parse(class.as_str()), Some(class));
+            assert_eq!(class.as_str().parse::<ErrorClass>().ok(), Some(class));
         }
     }
 

@@ -74,7 +74,7 @@ fn read_tool(
 fn read_error(line: &str) -> Result<(Option<ErrorClass>, String), Refusal> {
     let [message, class] = pick_line(line, &["message", "class"])?.values();
     let message = text(message).ok_or(Unparsed::WrongShape)?;
-    let class = plain(class).and_then(ErrorClass::parse);
+    let class = plain(class).and_then(|class| class.parse::<ErrorClass>().ok());
     Ok((class.or_else(|| ErrorClass::of_message(&message)), message))
 }
 

@@ -5,6 +5,7 @@ use tertulia_context::builder::{ContextBuilder, ContextConfig, ContextError, Str
 use tertulia_context::compact::Compactor;
 use tertulia_context::recall::usual_tokens;
 use tertulia_context::tokens::{MessageCounter, Model, Tokenizer, find_model};
+use tertulia_session::UnknownWord;
 use tertulia_session::json::{
     FieldError, Kind, Object, Problem, RawValue, boolean, text, whole_number,
 };
@@ -162,7 +163,7 @@ fn read_config(
 
 fn read_strategy(raw: &RawValue) -> Result<Strategy, FieldError> {
     let got = text(raw)?;
-    Strategy::parse(&got).ok_or_else(|| not_one_of("elide, summarize or drop", &got))
+    got.parse().map_err(|error: UnknownWord| not_one_of(error.allowed, &got))
 }
 
 /// A share such as 0.6 in thousandths.

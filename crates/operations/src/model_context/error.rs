@@ -64,6 +64,7 @@ impl BuildError {
             Self::Context(ContextError::CompactionFailed { reason }) => {
                 map.serialize_entry("reason", reason)
             }
+            Self::Context(_) => Ok(()),
         }
     }
 }
@@ -73,6 +74,7 @@ fn place_in_entry<'a>(error: &'a EntryReadError, nameless: &str) -> (Option<&'a 
         EntryReadError::Nameless(cause) => (None, cause.clone().within(nameless).path),
         EntryReadError::Field { entry, cause } => (Some(entry), cause.path.clone()),
         EntryReadError::Version { entry, .. } => (Some(entry), "payload.version".to_owned()),
+        _ => (None, nameless.to_owned()),
     }
 }
 

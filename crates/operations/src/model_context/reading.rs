@@ -2,6 +2,7 @@
 
 use tertulia_context::tokens::{Tokenizer, ToolSpec};
 use tertulia_dialect::Dialect;
+use tertulia_session::UnknownWord;
 use tertulia_session::json::{
     FieldError, Json, Object, Problem, RawValue, boolean, elements, text,
 };
@@ -50,15 +51,13 @@ pub fn read_tool_spec(raw: &RawValue) -> Result<ToolSpec, FieldError> {
 /// The tokenizer of a name.
 pub fn read_tokenizer(raw: &RawValue) -> Result<Tokenizer, FieldError> {
     let got = text(raw)?;
-    let allowed = "o200k, cl100k, gemma, claude or bytes";
-    Tokenizer::parse(&got).ok_or_else(|| not_one_of(allowed, &got))
+    got.parse().map_err(|error: UnknownWord| not_one_of(error.allowed, &got))
 }
 
 /// Whose shape is meant.
 pub fn read_dialect(raw: &RawValue) -> Result<Dialect, FieldError> {
     let got = text(raw)?;
-    let allowed = "openai, responses, anthropic or gemini";
-    Dialect::parse(&got).ok_or_else(|| not_one_of(allowed, &got))
+    got.parse().map_err(|error: UnknownWord| not_one_of(error.allowed, &got))
 }
 
 /// A word that is not one of a few; a long one is shown by its beginning.

@@ -109,7 +109,7 @@ pub fn find_session_or_latest(
 /// The id of a session that is to be made.
 pub fn new_session_id(name: &str) -> Result<SessionId, NameError> {
     refuse_latest(name)?;
-    Ok(SessionId::parse(name).map_err(StoreError::from)?)
+    Ok(name.parse::<SessionId>().map_err(StoreError::from)?)
 }
 
 /// Refuses an id or a title that means the newest session wherever one is named.
@@ -128,7 +128,7 @@ pub fn is_latest(given: &str) -> bool {
 
 /// The session of exactly this id.
 pub fn exact_session(store: &SessionStore, given: &str) -> Result<Option<SessionId>, NameError> {
-    match SessionId::parse(given) {
+    match given.parse::<SessionId>() {
         Ok(id) => Ok(store.has(&id)?.then_some(id)),
         // No id, but it may be a title.
         Err(_) => Ok(None),

@@ -102,7 +102,7 @@ mod tests {
         {
             assert_eq!(short(other), other);
         }
-        assert_eq!(short_session(&SessionId::parse(id).unwrap()), "2ftj924w");
-        assert_eq!(short_session(&SessionId::parse("login-page").unwrap()), "login-page");
+        assert_eq!(short_session(&id.parse::<SessionId>().unwrap()), "2ftj924w");
+        assert_eq!(short_session(&"login-page".parse::<SessionId>().unwrap()), "login-page");
     }
 }

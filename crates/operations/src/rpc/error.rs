@@ -119,6 +119,7 @@ impl From<AddMessageError> for RpcError {
             AddMessageError::IdsUsedUp => {
                 Self::new(SERVER_ERROR, "MessageIdsUsedUp", error.to_string())
             }
+            other => Self::new(SERVER_ERROR, "ServerError", other.to_string()),
         }
     }
 }

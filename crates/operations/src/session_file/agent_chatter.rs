@@ -31,7 +31,7 @@ pub(super) fn read(raw: &RawValue) -> Result<Document, DocumentError> {
     let snapshot = ContextSnapshot::read(context).map_err(DocumentError::Context)?;
     let mut source = object.rest();
     source.push("schemaVersion", Json::text(VERSION));
-    let id = text_of(source.get("sessionId")).and_then(|id| SessionId::parse(&id).ok());
+    let id = text_of(source.get("sessionId")).and_then(|id| id.parse::<SessionId>().ok());
     Ok(Document { entries: entries_of(snapshot, "agent-chatter", &source), id })
 }
 
@@ -104,7 +104,7 @@ struct MetadataRecord<'a> {
 
 /// The same moment, written as a date text.
 fn dated(moment: &Timestamp) -> Timestamp {
-    Timestamp::parse(&moment.to_iso()).unwrap_or_else(|| moment.clone())
+    moment.to_iso().parse().unwrap_or_else(|_| moment.clone())
 }
 
 fn summary(branch: &Branch) -> String {

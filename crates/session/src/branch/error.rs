@@ -5,6 +5,7 @@ use crate::EntryId;
 
 /// A log that cannot be followed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum EntryError {
     /// Two entries of one id, and not the same.
     #[error(

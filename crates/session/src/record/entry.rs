@@ -18,6 +18,7 @@ pub use write::{EntryRecord, EnvelopeRecord};
 
 /// Why a value is not an entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum EntryReadError {
     /// There is no id to name it by.
     #[error("Entry {0}")]
@@ -64,7 +65,7 @@ fn read_fields(mut object: Object<'_>, id: EntryId) -> Result<Entry, FieldError>
     let meta = lenient(&mut object, &mut kept, "meta", |raw| {
         (Kind::of(raw) == Kind::Object).then(|| Json::of(raw))
     });
-    let salt = lenient(&mut object, &mut kept, "salt", |raw| Salt::parse(&text(raw).ok()?));
+    let salt = lenient(&mut object, &mut kept, "salt", |raw| text(raw).ok()?.parse::<Salt>().ok());
     let mut unknown = object.rest();
     unknown.extend(kept);
     Ok(Entry { id, parent_id, kind, timestamp, run_id, meta, salt, unknown })

@@ -35,6 +35,7 @@ pub struct LineError {
 
 /// What is wrong with a line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LineProblem {
     /// It is not JSON. The last line of a log whose writer was killed may be cut short.
     #[error(", column {column}: invalid JSON: {reason}; fix or remove the line", column = .0.column, reason = .0.reason)]

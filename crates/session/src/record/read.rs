@@ -55,7 +55,7 @@ fn read_fields(mut object: Object<'_>) -> Result<Message, MessageError> {
         }
         null => keep(null, "routing", &mut kept),
     };
-    let role = lenient(&mut object, &mut kept, "role", |raw| Role::parse(&text(raw).ok()?));
+    let role = lenient(&mut object, &mut kept, "role", |raw| text(raw).ok()?.parse::<Role>().ok());
     let said = Message { role, parts, speaker: Some(speaker), routing, ..Message::default() };
     Ok(read_rest(object, kept, said))
 }
@@ -143,7 +143,7 @@ fn read_addressee(raw: &RawValue) -> Result<Addressee, FieldError> {
 
 pub(super) fn read_timestamp(raw: &RawValue) -> Option<Timestamp> {
     match Kind::of(raw) {
-        Kind::String => Timestamp::parse(&text(raw).ok()?),
+        Kind::String => text(raw).ok()?.parse::<Timestamp>().ok(),
         // Only the plain spelling is written again as it was read.
         Kind::Number => {
             let millis: i64 = raw.get().parse().ok()?;

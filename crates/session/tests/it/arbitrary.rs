@@ -249,7 +249,7 @@ fn timestamp() -> impl Strategy<Value = Timestamp> {
     ]);
     prop_oneof![
         any::<i64>().prop_map(Timestamp::from_millis),
-        date.prop_map(|text| Timestamp::parse(text).unwrap()),
+        date.prop_map(|text| text.parse::<Timestamp>().unwrap()),
     ]
 }
 

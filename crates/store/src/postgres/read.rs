@@ -96,7 +96,7 @@ pub(super) async fn heads(
     let mut heads = Vec::with_capacity(rows.len());
     for row in rows {
         // An id that somebody else wrote is none of ours.
-        if let Ok(id) = SessionId::parse(row.try_get(0)?) {
+        if let Ok(id) = row.try_get::<_, &str>(0)?.parse::<SessionId>() {
             heads.push(head_of(&row, id)?);
         }
     }

@@ -171,7 +171,11 @@ fn read_manifest(connection: &Connection) -> rusqlite::Result<Manifest> {
         let head: Vec<u8> = row.get(2)?;
         let head = ChainLink::from_bytes(head.try_into().unwrap_or([0; 32]));
         let entries = row.get::<_, i64>(1)?.unsigned_abs();
-        Ok(SessionId::parse(&row.get::<_, String>(0)?).ok().map(|id| Sealed { id, entries, head }))
+        Ok(row.get::<_, String>(0)?.parse::<SessionId>().ok().map(|id| Sealed {
+            id,
+            entries,
+            head,
+        }))
     })?;
     let sessions: Vec<Sealed> = sessions.filter_map(Result::transpose).collect::<Result<_, _>>()?;
     Ok((row, sessions))

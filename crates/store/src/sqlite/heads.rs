@@ -30,7 +30,7 @@ pub(super) fn all_heads(
         let place: Option<i64> = row.get(3)?;
         let link: Option<Vec<u8>> = row.get(5)?;
         let link = link.and_then(|link| link.try_into().ok()).map(ChainLink::from_bytes);
-        let head = SessionId::parse(&row.get::<_, String>(0)?).ok().map(|id| Head {
+        let head = row.get::<_, String>(0)?.parse::<SessionId>().ok().map(|id| Head {
             id,
             created_at,
             updated_at: row.get::<_, Option<i64>>(6).ok().flatten().unwrap_or(created_at),

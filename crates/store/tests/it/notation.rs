@@ -64,7 +64,7 @@ pub(crate) fn link(number: usize, text: &str) -> Entry {
 }
 
 pub(crate) fn id(text: &str) -> SessionId {
-    SessionId::parse(text).unwrap()
+    text.parse::<SessionId>().unwrap()
 }
 
 /// A session of this name with these entries and nothing else.

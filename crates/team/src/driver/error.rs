@@ -6,6 +6,7 @@ use crate::SpeakerError;
 
 /// Why a table cannot go on.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DriveError {
     /// The session could not be read or written. What was not stored did not happen.
     #[error(transparent)]

@@ -30,6 +30,7 @@ pub struct SentPrompt {
 
 /// Why a prompt cannot be shown as it was.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PromptLost {
     /// The entry is neither a turn nor an agent's answer.
     #[error(

@@ -101,6 +101,7 @@ impl SettingsGuard {
 
 /// Settings that cannot be trusted, whatever they say.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SettingsError {
     /// What it leads to can change unseen, and may have been trusted for another project.
     #[error(

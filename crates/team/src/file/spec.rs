@@ -17,6 +17,7 @@ const BYTES_MAX: usize = 1024 * 1024;
 
 /// A file named by a member that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FileReadError {
     /// It cannot be read.
     #[error("{field} of {member}: {} {why}", path.display())]

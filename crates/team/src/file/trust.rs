@@ -46,6 +46,7 @@ pub struct Trusted {
 
 /// The list of trusted files cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TrustError {
     /// Others could have written it.
     #[error("{} {why}; see who wrote it, then delete it: you will be asked again", path.display())]

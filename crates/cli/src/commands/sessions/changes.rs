@@ -136,7 +136,7 @@ fn session_to_delete(store: &SessionStore, args: &DeleteArgs) -> Result<SessionI
 
 /// The session of exactly this id whose deletion was interrupted, if no other one has its id by now.
 fn half_deleted(store: &SessionStore, given: &str) -> Result<Option<SessionId>, CliError> {
-    let Ok(id) = SessionId::parse(given) else { return Ok(None) };
+    let Ok(id) = given.parse::<SessionId>() else { return Ok(None) };
     Ok((!store.has(&id)? && store.is_half_deleted(&id)?).then_some(id))
 }
 

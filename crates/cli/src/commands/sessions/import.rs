@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_told_of_the_file_and_not_of_a_session_that_nobody_named() {
-        let session = SessionId::parse("importing:65cf0ede:986c").ok();
+        let session = "importing:65cf0ede:986c".parse::<SessionId>().ok();
         let (outcome, problem) = (Outcome::NotStored, Problem::DiskFull);
         let error = StoreError::SessionWriteFailed { session, outcome, problem };
         assert_eq!(

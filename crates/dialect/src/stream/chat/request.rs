@@ -10,6 +10,7 @@ const OURS: [&str; 2] = ["stream", "stream_options"];
 
 /// A body that cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BodyError {
     /// It is not JSON.
     Syntax(SyntaxError),

@@ -158,7 +158,7 @@ pub(super) fn need_session(object: &mut Object<'_>) -> Result<SessionId, RpcErro
 }
 
 pub(super) fn session_id(text: &str) -> Result<SessionId, RpcError> {
-    Ok(SessionId::parse(text).map_err(StoreError::from)?)
+    Ok(text.parse::<SessionId>().map_err(StoreError::from)?)
 }
 
 fn take_entry(object: &mut Object<'_>, name: &'static str) -> Result<Option<EntryId>, FieldError> {
@@ -188,7 +188,7 @@ fn moment(raw: &RawValue) -> Result<Timestamp, FieldError> {
     let expected = "milliseconds since 1970, or a date with its offset";
     let read = match Kind::of(raw) {
         Kind::Number => raw.get().parse().ok().map(Timestamp::from_millis),
-        Kind::String => Timestamp::parse(&text(raw)?),
+        Kind::String => text(raw)?.parse::<Timestamp>().ok(),
         _ => None,
     };
     read.ok_or_else(|| FieldError::wrong_kind(expected, raw))

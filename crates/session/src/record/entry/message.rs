@@ -10,9 +10,7 @@ use crate::record::MessageError;
 use crate::record::parts::{read_parts, write_some};
 use crate::record::read::{read_rest, read_routing, read_speaker};
 use crate::record::write::{PartsRecord, write_rest};
-use crate::{Fields, Message, Part, Parts, Role, Speaker};
-
-const ROLES: &str = "system, user, assistant or tool";
+use crate::{Fields, Message, Part, Parts, Role, Speaker, UnknownWord};
 
 /// Reads a message of a session's log or of a request to a model.
 pub fn read_entry_message(raw: &RawValue) -> Result<Message, FieldError> {
@@ -33,7 +31,9 @@ pub fn read_entry_message(raw: &RawValue) -> Result<Message, FieldError> {
 
 fn read_role(raw: &RawValue) -> Result<Role, FieldError> {
     let got = text(raw)?;
-    Role::parse(&got).ok_or_else(|| FieldError::new(Problem::NotOneOf { allowed: ROLES, got }))
+    got.parse().map_err(|error: UnknownWord| {
+        FieldError::new(Problem::NotOneOf { allowed: error.allowed, got })
+    })
 }
 
 /// `parts` say what was said. `content` alone is one text; beside parts it is left out if it says the

@@ -151,7 +151,7 @@ fn read_purged(raw: &RawValue) -> Result<EntryKind, FieldError> {
     let mut object = Object::of(raw)?;
     Ok(EntryKind::Purged(Purged {
         type_name: object.need_text("type")?.into(),
-        hash: need_word(&mut object, "hash", HASH, RecordHash::parse)?,
+        hash: need_word(&mut object, "hash", HASH, |text| text.parse::<RecordHash>().ok())?,
         by: object.need_text("by")?.into(),
         unknown: object.rest(),
     }))
