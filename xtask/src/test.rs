@@ -50,9 +50,10 @@ const fn step(name: &'static str, what: &'static str, check: Check) -> Step {
     Step { name, what, check }
 }
 
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     step("format", "cargo fmt --check", format),
     step("clippy", "cargo clippy on all targets; compiles everything the first time", clippy),
+    step("features", "cargo clippy on crates without their default features", features),
     step("tests", "cargo test, with the programs and the server that some tests need", tests),
     step("docs", "cargo doc without warnings", docs),
     step("licences", "every dependency has an allowed licence", licences),
@@ -99,6 +100,23 @@ fn format(workspace: &Workspace) -> Result<(), StepError> {
 fn clippy(workspace: &Workspace) -> Result<(), StepError> {
     let mut command = workspace.cargo(["clippy", "--workspace", "--all-targets", "--locked"]);
     process::run(command.args(["--", "-D", "warnings"]))?;
+    Ok(())
+}
+
+/// Packages with features, each with the sets of them that must compile beside the default.
+const FEATURES: [(&str, &[&str]); 2] = [
+    ("tertulia-store", &["", "sqlite", "postgres"]),
+    ("tertulia-context", &["", "openai-tokens", "gemma-tokens"]),
+];
+
+fn features(workspace: &Workspace) -> Result<(), StepError> {
+    for (package, sets) in FEATURES {
+        for set in sets {
+            let mut command = workspace.cargo(["clippy", "--lib", "--locked", "-p", package]);
+            command.args(["--no-default-features", "--features", set, "--", "-D", "warnings"]);
+            process::run(&mut command)?;
+        }
+    }
     Ok(())
 }
 

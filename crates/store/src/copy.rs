@@ -9,7 +9,8 @@ use std::sync::Arc;
 use crate::import::ImportHold;
 use crate::model::{ListFilter, NewRecord, Range};
 use crate::sqlite::SqliteStore;
-use crate::sqlite::backup::{self, Sealed};
+use crate::sqlite::backup;
+use crate::verify::{Sealed, check_all};
 use crate::{
     Import, NewFile, NewFileError, Outcome, Problem, Readers, SessionId, SessionStore, StoreError,
 };
@@ -146,23 +147,6 @@ fn not_the_same(file: &Path) -> StoreError {
 fn of_file(file: &Path, reason: &str) -> StoreError {
     let problem = Problem::BadPlace { path: file.to_owned(), reason: reason.to_owned() };
     StoreError::SessionReadFailed { session: None, problem }
-}
-
-/// Checks the database and every session in it. Gives the sessions.
-pub(crate) fn check_all(store: &SessionStore) -> Result<Vec<Sealed>, StoreError> {
-    if let Some(reason) = store.check()?.into_iter().next() {
-        let problem = Problem::NotAStore { place: store.place(), reason };
-        return Err(StoreError::SessionReadFailed { session: None, problem });
-    }
-    let mut sessions = Vec::new();
-    for id in store.ids()? {
-        let verified = store.verify(&id)?;
-        if let Some(damage) = verified.damage {
-            return Err(damage.into_error(&id));
-        }
-        sessions.push(Sealed { id, entries: verified.entries, head: verified.head });
-    }
-    Ok(sessions)
 }
 
 /// The one that was changed last at the end, so that lists show the same order.

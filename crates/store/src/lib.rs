@@ -15,6 +15,7 @@
 )]
 
 mod backend;
+#[cfg(feature = "sqlite")]
 mod copy;
 mod entries;
 mod error;
@@ -26,12 +27,14 @@ mod memory;
 mod model;
 mod new_file;
 mod plan;
+#[cfg(feature = "postgres")]
 mod postgres;
 mod redacting;
 mod row;
 mod salting;
 mod search;
 mod session_id;
+#[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
 mod title;

@@ -397,7 +397,7 @@ impl SessionStore {
         if copies.is_empty() {
             return Ok(found);
         }
-        let is_whole = crate::copy::check_all(self).is_ok();
+        let is_whole = crate::verify::check_all(self).is_ok();
         for copy in copies {
             let remove = || std::fs::remove_file(&copy).and_then(|()| sync_folder(&copy));
             match is_whole && remove().is_ok() {

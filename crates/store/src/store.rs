@@ -1,6 +1,7 @@
 //! The store as everybody else knows it. What is the same for every database is here and in the files
 //! beside it: ranges, branches, redactions, checking, following, searching, imports and copies.
 
+#[cfg(feature = "sqlite")]
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -55,9 +56,17 @@ impl SessionStore {
     /// Opens a store; a SQLite file is made if it is not there.
     pub fn open(url: &StoreUrl) -> Result<Self, StoreError> {
         Ok(match url {
+            #[cfg(feature = "sqlite")]
             StoreUrl::Sqlite(path) => Self::of(crate::sqlite::SqliteStore::open(path)?),
+            #[cfg(feature = "postgres")]
             StoreUrl::Postgres(url) => Self::of(crate::postgres::PostgresStore::open(url)?),
             StoreUrl::Memory => Self::memory(),
+            #[cfg(not(all(feature = "sqlite", feature = "postgres")))]
+            other => {
+                let reason = "this program was built without stores of this kind".to_owned();
+                let problem = Problem::NotAStore { place: other.to_string(), reason };
+                return Err(StoreError::SessionReadFailed { session: None, problem });
+            }
         })
     }
 
@@ -451,12 +460,14 @@ impl SessionStore {
     }
 
     /// Copies everything into a new SQLite file while others go on writing, and checks the copy.
+    #[cfg(feature = "sqlite")]
     pub fn backup(&self, file: &Path) -> Result<u64, StoreError> {
         crate::copy::backup(self, file)
     }
 
     /// Copies all sessions of a backup into this store, after checking it. A session that is there
     /// already is an error, and nothing is copied.
+    #[cfg(feature = "sqlite")]
     pub fn restore(&self, file: &Path) -> Result<u64, StoreError> {
         crate::copy::restore(self, file)
     }

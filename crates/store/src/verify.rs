@@ -9,6 +9,31 @@ use crate::{Problem, SessionId, SessionStore, StoreError};
 
 const PAGE: usize = 1000;
 
+/// A session that was checked, as the manifest of a backup has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sealed {
+    pub(crate) id: SessionId,
+    pub(crate) entries: Seq,
+    pub(crate) head: ChainLink,
+}
+
+/// Checks the database and every session in it. Gives the sessions.
+pub(crate) fn check_all(store: &SessionStore) -> Result<Vec<Sealed>, StoreError> {
+    if let Some(reason) = store.check()?.into_iter().next() {
+        let problem = Problem::NotAStore { place: store.place(), reason };
+        return Err(StoreError::SessionReadFailed { session: None, problem });
+    }
+    let mut sessions = Vec::new();
+    for id in store.ids()? {
+        let verified = verify(store, &id)?;
+        if let Some(damage) = verified.damage {
+            return Err(damage.into_error(&id));
+        }
+        sessions.push(Sealed { id, entries: verified.entries, head: verified.head });
+    }
+    Ok(sessions)
+}
+
 /// Checks a session from its first entry on, up to the first thing that does not fit.
 pub(crate) fn verify(store: &SessionStore, session: &SessionId) -> Result<Verified, StoreError> {
     let last = store.backend.head(session)?.seq;

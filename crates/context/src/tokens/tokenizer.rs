@@ -9,7 +9,7 @@ use tertulia_session::UnknownWord;
 
 use super::TokenCount;
 use super::estimate::{CLAUDE_WEIGHTS, estimate};
-use super::vocabulary::{self, gemma};
+use super::vocabulary::{CL100K, GEMMA, O200K};
 
 /// Counts the tokens of a text.
 #[derive(Clone, Debug, Default)]
@@ -61,9 +61,9 @@ impl Tokenizer {
     /// Whether counting needs no vocabulary to be loaded first, which takes up to 0.6 s.
     pub fn is_loaded(&self) -> bool {
         match self {
-            Self::O200k => vocabulary::O200K.is_loaded(),
-            Self::Cl100k => vocabulary::CL100K.is_loaded(),
-            Self::Gemma => gemma::is_loaded(),
+            Self::O200k => O200K.is_loaded(),
+            Self::Cl100k => CL100K.is_loaded(),
+            Self::Gemma => GEMMA.is_loaded(),
             Self::Claude | Self::Bytes | Self::Custom(_) => true,
         }
     }
@@ -74,12 +74,10 @@ impl Tokenizer {
             return TokenCount::ZERO;
         }
         match self {
-            Self::O200k => TokenCount::exact(vocabulary::O200K.count(text)),
-            Self::Cl100k => TokenCount::exact(vocabulary::CL100K.count(text)),
-            Self::Gemma => {
-                gemma::count(text).map_or_else(|| estimated_by_bytes(text), TokenCount::exact)
-            }
-            Self::Claude => TokenCount::estimated(estimate(text, &CLAUDE_WEIGHTS)),
+            Self::O200k => exact_or_estimated(O200K.count(text), text),
+            Self::Cl100k => exact_or_estimated(CL100K.count(text), text),
+            Self::Gemma => exact_or_estimated(GEMMA.count(text), text),
+            Self::Claude => exact_or_estimated(None, text),
             Self::Bytes => estimated_by_bytes(text),
             Self::Custom(custom) => custom.count(text),
         }
@@ -102,6 +100,12 @@ impl PartialEq for Tokenizer {
 }
 
 impl Eq for Tokenizer {}
+
+/// Without its vocabulary a tokenizer counts as Claude's, which rather counts too many.
+fn exact_or_estimated(exact: Option<u64>, text: &str) -> TokenCount {
+    let estimated = || TokenCount::estimated(estimate(text, &CLAUDE_WEIGHTS));
+    exact.map_or_else(estimated, TokenCount::exact)
+}
 
 fn estimated_by_bytes(text: &str) -> TokenCount {
     TokenCount::estimated((text.len() as u64).div_ceil(BYTES_PER_TOKEN))

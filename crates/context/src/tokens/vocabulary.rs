@@ -1,7 +1,34 @@
 //! The public vocabularies. Each is loaded at the first text that is counted with it, and then stays;
 //! that is the one global state of this room. Called by [`super::Tokenizer`] alone.
 
-pub(super) mod gemma;
+#[cfg(feature = "gemma-tokens")]
+mod gemma;
+#[cfg(feature = "openai-tokens")]
 mod openai;
 
+#[cfg(feature = "gemma-tokens")]
+pub(super) use gemma::GEMMA;
+#[cfg(feature = "openai-tokens")]
 pub(super) use openai::{CL100K, O200K};
+
+/// A vocabulary that was not built in.
+#[cfg(not(all(feature = "gemma-tokens", feature = "openai-tokens")))]
+pub(super) struct Missing;
+
+#[cfg(not(all(feature = "gemma-tokens", feature = "openai-tokens")))]
+impl Missing {
+    pub(super) fn count(&self, _: &str) -> Option<u64> {
+        None
+    }
+
+    pub(super) fn is_loaded(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(not(feature = "gemma-tokens"))]
+pub(super) static GEMMA: Missing = Missing;
+#[cfg(not(feature = "openai-tokens"))]
+pub(super) static O200K: Missing = Missing;
+#[cfg(not(feature = "openai-tokens"))]
+pub(super) static CL100K: Missing = Missing;

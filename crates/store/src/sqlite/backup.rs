@@ -19,18 +19,11 @@ use super::sweep::{self, StepSize};
 use crate::backend::State;
 use crate::model::{ProjectScope, Seq};
 use crate::store::chance;
+use crate::verify::Sealed;
 use crate::{Problem, SessionId, StoreError};
 
 /// The version of the manifest.
 const VERSION: i64 = 1;
-
-/// A session as the manifest knows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Sealed {
-    pub(crate) id: SessionId,
-    pub(crate) entries: Seq,
-    pub(crate) head: ChainLink,
-}
 
 /// A backup that is being read.
 pub(crate) struct Backup {

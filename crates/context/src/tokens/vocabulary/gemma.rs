@@ -19,8 +19,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use splintr::{AnyTokenizer, Backend, SpecialMode};
 
-/// `None` if the embedded vocabulary cannot be read, which would be a broken build.
-static GEMMA: OnceLock<Option<Gemma>> = OnceLock::new();
+/// Gemma 4's, whose ordinary tokens are those of Gemma 3.
+pub(in crate::tokens) static GEMMA: Vocabulary = Vocabulary(OnceLock::new());
+
+/// `None` inside if the embedded vocabulary cannot be read, which would be a broken build.
+pub(in crate::tokens) struct Vocabulary(OnceLock<Option<Gemma>>);
 
 /// What the encoder is given at once, if it need not be more. Its lists for it fit into a core's cache.
 const WINDOW_BYTES: usize = 2 * 1_024;
@@ -40,15 +43,17 @@ const REMEMBERED_BYTES_MAX: usize = 4 * 1_024 * 1_024;
 /// Gemma writes a blank so.
 const BLANK: char = '\u{2581}';
 
-/// Counts as Gemma 4, whose ordinary tokens are those of Gemma 3.
-pub(in crate::tokens) fn count(text: &str) -> Option<u64> {
-    let gemma = GEMMA.get_or_init(Gemma::load).as_ref()?;
-    paragraphs(text).map(|paragraph| gemma.count(paragraph, WINDOW_BYTES)).sum()
-}
+impl Vocabulary {
+    /// The tokens of this text.
+    pub(in crate::tokens) fn count(&self, text: &str) -> Option<u64> {
+        let gemma = self.0.get_or_init(Gemma::load).as_ref()?;
+        paragraphs(text).map(|paragraph| gemma.count(paragraph, WINDOW_BYTES)).sum()
+    }
 
-/// Whether a text was counted already.
-pub(in crate::tokens) fn is_loaded() -> bool {
-    GEMMA.get().is_some()
+    /// Whether a text was counted already.
+    pub(in crate::tokens) fn is_loaded(&self) -> bool {
+        self.0.get().is_some()
+    }
 }
 
 struct Gemma {
@@ -237,7 +242,7 @@ mod tests {
 
         #[test]
         fn paragraphs_do_not_change_what_is_counted(text in texts()) {
-            prop_assert_eq!(count(&text), whole(&text));
+            prop_assert_eq!(GEMMA.count(&text), whole(&text));
         }
     }
 
@@ -246,7 +251,7 @@ mod tests {
         for piece in PIECES {
             for bytes in [WINDOW_BYTES, 2 * WINDOW_BYTES + 1, 20_011] {
                 let text = piece.repeat(bytes.div_ceil(piece.len()));
-                assert_eq!(count(&text), whole(&text), "{piece:?}, {bytes} bytes");
+                assert_eq!(GEMMA.count(&text), whole(&text), "{piece:?}, {bytes} bytes");
             }
         }
     }
