@@ -4,6 +4,51 @@
 //! Blocking, one thread per pipe; no runtime. Called by the driver in `team`. It knows processes, pipes
 //! and endpoints, and `dialect` reads what they say; it knows no session log, no queue and no budget.
 
+//!
+//! [`run`] is one turn: an [`AgentSpec`] says who, a [`TurnRequest`] what it is given, a [`Listener`] hears it work, a
+//! [`CancelToken`] ends it early, and the [`TurnReport`] says what became of it. [`probe`] looks whether an agent is
+//! there and signed in.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use tertulia_agent::{
+//!     AgentKind, AgentSpec, CancelToken, Listener, Mentions, PermissionAnswer, PermissionRequest,
+//!     ScriptLine, TurnRequest, run,
+//! };
+//! use tertulia_dialect::stream::StreamEvent;
+//!
+//! struct Printer(String);
+//!
+//! impl Listener for Printer {
+//!     fn event(&mut self, event: StreamEvent) {
+//!         if let StreamEvent::TextDelta { text } = event {
+//!             self.0.push_str(&text);
+//!         }
+//!     }
+//!
+//!     fn permit(&mut self, _: &PermissionRequest) -> PermissionAnswer {
+//!         PermissionAnswer::Deny
+//!     }
+//! }
+//!
+//! // Written answers; `AgentKind` names the agents that start a program or call an endpoint.
+//! let answer = ScriptLine { text: "Yes.".into(), delay: Duration::ZERO };
+//! let spec = AgentSpec::new(AgentKind::Script(vec![answer]), ".");
+//! let request = TurnRequest {
+//!     turn: "t1",
+//!     number: 0,
+//!     prompt: "Shall we start?",
+//!     mentions: Mentions::none(),
+//!     system: None,
+//!     body: None,
+//! };
+//! let mut printer = Printer(String::new());
+//! let report = run(&spec, &request, &CancelToken::default(), &mut printer);
+//! assert_eq!(printer.0, "Yes.");
+//! assert!(report.output.error.is_none());
+//! ```
+
 #![expect(
     clippy::disallowed_methods,
     reason = "this room starts programs, and so reads the environment, files and the clock"

@@ -137,6 +137,24 @@ impl Default for Timeouts {
     }
 }
 
+impl AgentSpec {
+    /// An agent that works in this folder and may look at everything there, with the usual limits.
+    pub fn new(kind: AgentKind, cwd: impl Into<PathBuf>) -> Self {
+        Self {
+            kind,
+            program: None,
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            model: None,
+            cwd: cwd.into(),
+            permissions: Permissions::default(),
+            timeouts: Timeouts::default(),
+            limits: Limits::default(),
+            resources: ResourceLimits::default(),
+        }
+    }
+}
+
 /// What all processes of a turn together may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResourceLimits {

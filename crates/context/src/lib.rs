@@ -1,8 +1,18 @@
-//! What one member sees: a conversation goes in, each agent's prompt comes out, in its own format and
-//! inside its budget, with a verdict for every message that is not in it.
+//! What one member sees: a conversation goes in, each agent's prompt or each model's messages come out, in
+//! their own format and inside their budget, with a verdict for everything that is not in them.
 //!
-//! Pure: no files, no clock, no environment, no async. Knows [`tertulia_session`] and nothing else of
-//! the house. The stages stand below in the order in which a message passes them.
+//! Two entry points:
+//!
+//! - [`ContextManager`] holds a conversation and writes the **prompt of an agent**, one text in the format
+//!   that it reads best, within a number of bytes.
+//! - [`builder::ContextBuilder`] takes the log of a session and gives the **messages for a model**, with
+//!   roles, tool calls and summaries, within a number of tokens. [`tokens`] counts them, [`compact`]
+//!   writes summaries, [`recall`] brings back what is no longer sent.
+//!
+//! Pure: no files, no clock, no environment, no async. Uses [`tertulia_session`] and none of the other
+//! crates. Features: `openai-tokens` and `gemma-tokens` (on by default) embed the vocabularies for exact counts.
+//!
+//! A prompt for an agent:
 //!
 //! ```
 //! use tertulia_context::{ContextManager, ContextRequest};
@@ -23,6 +33,26 @@
 //!      [MESSAGE]\nBlue, I think."
 //! );
 //! # Ok::<(), tertulia_context::AddMessageError>(())
+//! ```
+//!
+//! Messages for a model:
+//!
+//! ```
+//! use tertulia_context::builder::{ContextBuildInput, ContextBuilder, ContextConfig};
+//! use tertulia_session::{EntryKind, Message, NewEntry, Speaker, SpeakerType};
+//!
+//! let ann = Speaker::new("ann", "Ann", SpeakerType::Human);
+//! let said = EntryKind::Message(Message::said(ann, "Shall we start?"));
+//! let log = [NewEntry::new(said).with_content_id()];
+//!
+//! let builder = ContextBuilder::new(ContextConfig::new(8_000))?;
+//! let built = builder.build_context(&ContextBuildInput {
+//!     system_prompt: Some("Be brief."),
+//!     session_entries: &log,
+//!     ..ContextBuildInput::default()
+//! })?;
+//! assert_eq!(built.model_messages.len(), 2);
+//! # Ok::<(), tertulia_context::builder::ContextError>(())
 //! ```
 
 mod agent_type;

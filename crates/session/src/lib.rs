@@ -1,16 +1,34 @@
-//! What happened at the table: the entries of a session's log, the messages among them, their parts,
-//! who said them and to whom; and the view of the log along one branch.
+//! What happened in a session: the entries of its log, the messages among them, their parts, who said
+//! them and to whom; and the view of the log along one branch.
 //!
-//! The innermost room. Every other room speaks of its types; it knows none of them, and no file,
-//! clock, network or environment. [`record`] is the one JSON form of these types; reading it never
-//! loses a field that it does not know.
+//! - [`Entry`] is one record of a log, [`EntryKind`] what it says; [`NewEntry`] becomes one.
+//! - [`Message`] is what somebody said, in [`Part`]s.
+//! - [`BranchView`] shows the entries that one branch has, without what was redacted.
+//! - [`ChainLink`] and [`RecordHash`] prove that a log was not changed.
+//! - [`record`] is the one JSON form of all of them; reading it never loses a field that it does not know.
+//!   [`json`] is what it is read with.
+//!
+//! The innermost crate: the others use its types, and it knows none of them, and no file, clock, network or
+//! environment.
 //!
 //! ```
-//! use tertulia_session::{Message, Speaker, SpeakerType};
+//! use tertulia_session::record::{EntryLines, EntryRecord};
+//! use tertulia_session::{BranchView, EntryKind, Message, NewEntry, Speaker, SpeakerType};
 //!
 //! let ann = Speaker::new("ann", "Ann", SpeakerType::Human);
-//! let message = Message::said(ann, "Shall we start?");
-//! assert_eq!(message.text(), "Shall we start?");
+//! let question = EntryKind::Message(Message::said(ann.clone(), "Shall we start?"));
+//! let question = NewEntry::new(question).with_content_id();
+//! let answer = EntryKind::Message(Message::said(ann, "Yes."));
+//! let answer = NewEntry::new(answer).with_parent(question.id.clone()).with_content_id();
+//!
+//! // One line of JSON for every entry, and back.
+//! let mut lines = EntryLines::new();
+//! let line = EntryRecord::new(&question).to_json();
+//! assert_eq!(lines.read(&line)?, Some(question.clone()));
+//!
+//! let log = [question, answer];
+//! assert_eq!(BranchView::of(&log)?.len(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod branch;

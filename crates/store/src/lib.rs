@@ -6,8 +6,30 @@
 //! - the exact bytes of every entry are kept and hashed into a chain, so a changed byte is found;
 //! - a redaction hides its target from every reader and takes its bytes off the disk.
 //!
-//! An IO room: only here is SQL known. It uses `session` and nothing else of the house; whoever
-//! counts tokens or builds contexts hands the counts in.
+//! ```
+//! use tertulia_session::{EntryKind, Message, NewEntry, Speaker, SpeakerType};
+//! use tertulia_store::{Append, NewSession, SearchQuery, SessionStore};
+//!
+//! let store = SessionStore::memory();
+//! let session = store.create(&NewSession::default())?.id;
+//! let ann = Speaker::new("ann", "Ann", SpeakerType::Human);
+//! let message = Message::said(ann, "The import waits for the ledger lock.");
+//! let entry = NewEntry::new(EntryKind::Message(message)).with_content_id();
+//! store.append(&session, Append::of([entry.clone()]))?;
+//!
+//! let query = SearchQuery { text: "ledger".to_owned(), ..SearchQuery::default() };
+//! let found = store.search(&query)?;
+//! assert_eq!(found.hits[0].entry_id, entry.id);
+//! assert!(store.verify(&session)?.damage.is_none());
+//! # Ok::<(), tertulia_store::StoreError>(())
+//! ```
+//!
+//! [`SessionStore::follow`] tells of what others append, [`Import`] takes in a session whole, and
+//! [`SessionStore::hold`] keeps one for oneself. Features: `sqlite` (on by default) stores in a file and makes
+//! backups; `postgres` stores on a server.
+//!
+//! Only this crate knows SQL. It uses `session` and none of the others; whoever counts tokens or builds
+//! contexts hands the counts in.
 
 #![expect(
     clippy::disallowed_methods,

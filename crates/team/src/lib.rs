@@ -1,8 +1,51 @@
-//! Who speaks next: the router, the queue and the turn machine of a table.
+//! Who speaks next in a session of people and agents, and how their turns run.
 //!
-//! Pure so far: no files, no clock, no async. What happened goes in as [`Event`]s, what is to be done
-//! comes out as [`Effect`]s, and whoever performs them tells what became of it. The same log gives the
-//! same decisions ([`Machine::replay`]), and each of them has a [`Cause`]. docs/routing.md has the rules.
+//! - [`Machine`] decides, and is pure: what happened goes in as [`Event`]s, what is to be done comes out as
+//!   [`Effect`]s. The same log gives the same decisions ([`Machine::replay`]), and each of them has a
+//!   [`Cause`]. docs/routing.md has the rules.
+//! - [`Driver`] performs the effects: it stores every step, gives agents their prompts, starts and ends them, and
+//!   tells what happens. It has threads and a clock.
+//! - [`Team`] says who the members are and how they answer; [`file`] reads it from a team file.
+//!
+//! A session of a person and two agents, whose answers are written down here:
+//!
+//! ```
+//! use tertulia_session::EntryKind;
+//! use tertulia_store::SessionStore;
+//! use tertulia_team::file::TeamFile;
+//! use tertulia_team::{Audience, Driver, TableEvent, Team};
+//!
+//! struct Nobody;
+//!
+//! impl Audience for Nobody {
+//!     fn hear(&mut self, _: &TableEvent<'_>) {}
+//! }
+//!
+//! let text = r#"
+//!     [[member]]
+//!     name = "ann"
+//!     kind = "human"
+//!     [[member]]
+//!     name = "max"
+//!     agent = "script"
+//!     answers = ["A plan. @eva, does it hold?"]
+//!     [[member]]
+//!     name = "eva"
+//!     agent = "script"
+//!     answers = ["It does. @ann"]
+//! "#;
+//! let file = TeamFile::parse(text, "tertulia.toml")?;
+//! let team = Team::from_file(&file, ".".as_ref())?;
+//! let store = SessionStore::memory();
+//! let mut driver = Driver::begin(&store, None, team, false)?;
+//! driver.say(None, "Please plan. @max", &mut Nobody)?;
+//! driver.run(&mut Nobody)?;
+//! let messages = driver.entries().iter().filter(|entry| matches!(entry.kind, EntryKind::Message(_)));
+//! assert_eq!(messages.count(), 3);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The machine alone:
 //!
 //! ```
 //! use tertulia_team::{Effect, Event, Machine, Member, Table};
@@ -74,10 +117,11 @@ pub use team::{
     default_budget_bytes,
 };
 
-// What the doors need of agents: they know the team, not the agents.
+// What a team is made of, and what the command line needs of agents: it knows the team, not the agents.
 pub use tertulia_agent::end_all_now;
 pub use tertulia_agent::{
-    AgentKind, Containment, LimitKeeper, PermissionAnswer, PermissionChoice, PermissionRequest,
-    Probe, ProbeKind, ResourceLimits, SignIn, Unusable, Whereabouts, containment, limit_keeper,
-    look_for, probe, supervisor_main,
+    AgentKind, AgentSpec, CommandOutput, Containment, Endpoint, LimitKeeper, PermissionAnswer,
+    PermissionChoice, PermissionRequest, Permissions, Probe, ProbeKind, ResourceLimits, ScriptLine,
+    SignIn, Timeouts, Unusable, Whereabouts, containment, limit_keeper, look_for, probe,
+    supervisor_main,
 };
