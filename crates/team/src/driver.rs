@@ -2,38 +2,37 @@
 //! and parser meet here and nowhere else.
 //!
 //! One thread drives; agents have threads of their own and speak through the inbox, and so do people.
-//! Every step is stored before it is shown.
+//! Every step is stored before it is shown. This file opens a session and obeys people; `step.rs` has the
+//! steps, `conflict.rs` what happens when somebody else has written to the session.
 
+mod built_in;
+mod conflict;
 mod error;
 mod event;
-mod hearing;
 mod inbox;
 mod log;
 mod minutes;
 mod model;
-mod open;
-mod perform;
 mod prompt;
+mod prompts;
 mod quotes;
 mod recipe;
 mod record;
-mod rejoin;
+mod runner;
 mod sent;
-mod start;
+mod step;
 mod steps;
 mod turn;
 
-use std::collections::HashMap;
 use std::time::Duration;
 
-use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
-use tertulia_store::{Hold, SessionId};
+use tertulia_session::{Entry, EntryKind, TeamTask};
+use tertulia_store::{Hold, NewSession, SessionId, SessionStore};
 
 pub use error::DriveError;
 pub use event::{Audience, Command, Pause, PermissionNumber, TableEvent, Visit};
 pub use inbox::Door;
 pub use minutes::Compacted;
-pub use open::Opened;
 pub use prompt::TurnPrompt;
 pub use recipe::RecipeError;
 pub use record::{TurnNote, What, is_partial, reached_nobody};
@@ -41,13 +40,14 @@ pub use record::{TurnNote, What, is_partial, reached_nobody};
 pub use sent::{PromptLost, SentPrompt, sent_prompt};
 
 use crate::event::{Cancel, Event};
+use crate::replay::{Difference, Undecided};
+use crate::table_note::TableNote;
 use crate::team::Team;
 use crate::{Machine, Question, Status};
 use inbox::{Inbox, Input};
 use log::TableLog;
-use prompt::Views;
-use recipe::RecipeHistory;
-use turn::{FromAgent, Running};
+use prompts::Prompts;
+use runner::Runner;
 
 /// How long an agent that was stopped is waited for when the table is gone.
 const LAST_WORDS: Duration = Duration::from_secs(10);
@@ -55,30 +55,28 @@ const LAST_WORDS: Duration = Duration::from_secs(10);
 /// One conversation that runs.
 pub struct Driver {
     team: Team,
-    machine: Machine,
-    log: TableLog,
-    views: Views,
-    inbox: Inbox,
-    running: Option<Running>,
-    /// The turn that was begun here last.
-    begun: Option<EntryId>,
-    /// How many turns each member had.
-    turns: HashMap<Box<str>, usize>,
-    /// How the last prompts were made.
-    recipes: RecipeHistory,
-    /// What was asked last and not answered.
-    asked: Option<Question>,
-    /// Whether somebody is there who can be asked for a permission.
-    attended: bool,
-    /// How many permissions were asked for.
-    permissions: u64,
-    /// What an agent wanted that nobody could allow.
-    refused: Option<(Box<str>, Box<str>)>,
-    is_closed: bool,
     /// The project that the session belongs to.
     project: Option<String>,
+    machine: Machine,
+    log: TableLog,
+    prompts: Prompts,
+    runner: Runner,
+    inbox: Inbox,
+    /// What was asked last and not answered.
+    asked: Option<Question>,
+    is_closed: bool,
     /// Nobody else sits at this table meanwhile.
     _hold: Option<Hold>,
+}
+
+/// A table that was opened again.
+pub struct Opened {
+    /// It.
+    pub driver: Driver,
+    /// Where the recorded decisions are not the ones that this team would have made.
+    pub differences: Vec<Difference>,
+    /// The message that the session was forked or branched at, if nobody was asked for it there.
+    pub undecided: Option<Undecided>,
 }
 
 impl Driver {
@@ -89,25 +87,132 @@ impl Driver {
         hold: Option<Hold>,
         attended: bool,
     ) -> Self {
-        let turns = turns_in(log.entries());
         Self {
             team,
-            machine,
-            log,
-            views: Views::default(),
-            inbox: Inbox::new(),
-            running: None,
-            begun: None,
-            turns,
-            recipes: RecipeHistory::default(),
-            asked: None,
-            attended,
-            permissions: 0,
-            refused: None,
-            is_closed: false,
             project: None,
+            machine,
+            prompts: Prompts::new(log.entries()),
+            log,
+            runner: Runner::new(attended),
+            inbox: Inbox::new(),
+            asked: None,
+            is_closed: false,
             _hold: hold,
         }
+    }
+
+    /// Begins a session. `attended`: somebody is there who can be asked for a permission.
+    pub fn begin(
+        store: &SessionStore,
+        id: Option<SessionId>,
+        team: Team,
+        attended: bool,
+    ) -> Result<Self, DriveError> {
+        let session = store.create_in(&NewSession { id }, team.project.as_deref())?;
+        let hold = store.hold(&session.id)?.ok_or(DriveError::SomebodyElse)?;
+        let mut log = TableLog::open(store, &session.id)?;
+        if let Some(task) = &team.task {
+            log.stage(EntryKind::TeamTask(TeamTask::set(task.as_str())), false);
+            log.commit().map_err(DriveError::of)?;
+        }
+        let machine = Machine::new(team.table.clone());
+        let mut driver = Self::new(team, machine, log, Some(hold), attended);
+        driver.project = session.project;
+        Ok(driver)
+    }
+
+    /// Opens a session again. A turn that ran is marked as interrupted, and a person is asked before
+    /// anything runs.
+    pub fn reopen(
+        store: &SessionStore,
+        session: &SessionId,
+        team: Team,
+        attended: bool,
+        audience: &mut dyn Audience,
+    ) -> Result<Opened, DriveError> {
+        let hold = store.hold(session)?.ok_or(DriveError::SomebodyElse)?;
+        let log = TableLog::open(store, session)?;
+        let mut replay = Machine::replay(team.table.clone(), log.entries());
+        let differences = std::mem::take(&mut replay.differences);
+        let undecided = replay.undecided.take();
+        // The steps of this log are stored whole: nothing is half decided.
+        let mut driver = Self::new(team, replay.into_recorded(), log, Some(hold), attended);
+        driver.project = driver.find_project(store, session)?;
+        driver.end_strays()?;
+        driver.step(&Event::Resume, audience)?;
+        driver.catch_up_minutes(audience)?;
+        Ok(Opened { driver, differences, undecided })
+    }
+
+    /// The project of a session. One that has none yet, of an earlier version or another program, belongs
+    /// from now on to the folder that its log names, else to the project of this team.
+    fn find_project(
+        &self,
+        store: &SessionStore,
+        session: &SessionId,
+    ) -> Result<Option<String>, DriveError> {
+        if let Some(project) = store.project(session)? {
+            return Ok(Some(project));
+        }
+        // Whoever knows no project, such as a program that embeds this one, assigns none.
+        let Some(here) = self.team.project.as_deref() else { return Ok(None) };
+        let project = self.log.folder().unwrap_or(here);
+        store.set_project(session, Some(project))?;
+        Ok(Some(project.to_owned()))
+    }
+
+    /// Notes where the table stands and how many turns it may take from now on, where that is not what
+    /// the log says. Stored with what happens next.
+    pub fn set_terms(&mut self, folder: Option<&str>, turns_max: Option<u32>) {
+        let is_noted =
+            |folder: &&str| self.log.folder() == Some(folder) && !self.log.is_folder_far();
+        if let Some(folder) = folder.filter(|folder| !is_noted(folder)) {
+            let note = TableNote::Folder { path: folder.into() };
+            self.log.stage(note.to_kind(), false);
+        }
+        if turns_max != self.machine.turns_max() {
+            self.log.stage(TableNote::TurnsMax { turns: turns_max }.to_kind(), false);
+            self.machine.step(Event::TurnsLimited { turns: turns_max });
+        }
+    }
+
+    /// Looks at a session and writes nothing: what waits, and what a member would get now.
+    pub fn peek(
+        store: &SessionStore,
+        session: &SessionId,
+        team: Team,
+    ) -> Result<Opened, DriveError> {
+        let log = TableLog::open(store, session)?;
+        let mut replay = Machine::replay(team.table.clone(), log.entries());
+        let differences = std::mem::take(&mut replay.differences);
+        let undecided = replay.undecided.take();
+        let mut driver = Self::new(team, replay.into_recorded(), log, None, false);
+        // As the next turn would, but for the store.
+        if let Some(minutes) = minutes::due(driver.log.branch(), driver.team.window_max()) {
+            driver.log.stage(minutes, false);
+        }
+        Ok(Opened { driver, differences, undecided })
+    }
+
+    /// Covers what lies before the windows, as after an import.
+    fn catch_up_minutes(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
+        if let Some(minutes) = minutes::due(self.log.branch(), self.team.window_max()) {
+            self.log.stage(minutes, false);
+            self.store_staged(audience)?;
+        }
+        Ok(())
+    }
+
+    /// Ends what is left of agents whose driver was killed. One whose driver lives is left alone, and so
+    /// is its table.
+    fn end_strays(&self) -> Result<(), DriveError> {
+        if let Status::Running { turn } | Status::Stopping { turn } = self.machine.status() {
+            if tertulia_agent::is_held(turn.as_str()) {
+                return Err(DriveError::SomebodyElse);
+            }
+            tertulia_agent::end_strays();
+        }
+        Ok(())
     }
 
     /// Where people come in.
@@ -132,7 +237,7 @@ impl Driver {
 
     /// Whether the session belongs to another project than the one that the team works in.
     pub fn is_elsewhere(&self) -> bool {
-        self.team.project.is_some() && self.team.project != self.project
+        self.team.is_elsewhere(self.project())
     }
 
     /// The machine, for what waits and why.
@@ -147,26 +252,21 @@ impl Driver {
 
     /// Whether an agent works for this program now.
     pub fn is_running(&self) -> bool {
-        self.running.is_some()
+        self.runner.turn().is_some()
     }
 
     /// What a member would get if it were to answer the newest message now.
     pub fn prompt_for(&mut self, member: &str) -> Option<TurnPrompt> {
-        let member = self.team.members.iter().find(|one| *one.member.name == *member)?;
+        self.team.member(member)?;
         let branch = self.log.branch();
         let (_, newest, _) = branch.said(branch.said_count().checked_sub(1)?)?;
-        let member = (&self.team, member);
-        let (mut prompt, body) =
-            prompt::for_turn(branch, &mut self.views, member, &newest.id, None);
-        if let Some(body) = body {
-            (prompt.text, prompt.system) = (body.json, None);
-        }
-        Some(prompt)
+        let of = (&self.team, branch);
+        Some(self.prompts.prepare(of, &newest.id, member, &newest.id, None).into_prompt())
     }
 
     /// Drives until nothing runs any more.
     pub fn run(&mut self, audience: &mut dyn Audience) -> Result<Pause, DriveError> {
-        while self.running.is_some() {
+        while self.runner.turn().is_some() {
             self.next(audience)?;
         }
         Ok(self.pause())
@@ -174,7 +274,7 @@ impl Driver {
 
     /// Drives until the table is left.
     pub fn attend(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
-        while !self.is_closed || self.running.is_some() {
+        while !self.is_closed || self.runner.turn().is_some() {
             self.next(audience)?;
         }
         Ok(())
@@ -188,7 +288,7 @@ impl Driver {
         if self.runs_elsewhere() {
             return Pause::Elsewhere;
         }
-        if let Some((member, title)) = self.refused.take() {
+        if let Some((member, title)) = self.runner.take_refused() {
             return Pause::PermissionNeeded { member, title };
         }
         match self.asked.clone() {
@@ -208,29 +308,12 @@ impl Driver {
                 }
                 obeyed => obeyed,
             },
-            Input::Agent(turn, said) => self.hear_agent(&turn, said, audience),
-        }
-    }
-
-    /// An agent says something. One whose turn is not the one that runs here is not listened to any more.
-    fn hear_agent(
-        &mut self,
-        turn: &EntryId,
-        said: FromAgent,
-        audience: &mut dyn Audience,
-    ) -> Result<(), DriveError> {
-        let Some(running) = self.running.as_ref().filter(|running| running.turn == *turn) else {
-            said.decline();
-            return Ok(());
-        };
-        match said {
-            FromAgent::Fed => {
-                audience.hear(&TableEvent::Fed { turn, member: &running.member });
+            // One whose turn is not the one that runs here is not listened to any more.
+            input if input.turn() != self.runner.turn() => {
+                input.decline();
                 Ok(())
             }
-            FromAgent::Said(event) => self.agent_says(&event, audience),
-            FromAgent::Asks(request, answer) => self.agent_asks(&request, answer, audience),
-            FromAgent::Ended(report) => self.agent_ended(*report, audience),
+            input => self.agent_tells(input, audience),
         }
     }
 
@@ -269,7 +352,7 @@ impl Driver {
             Command::Close => {
                 self.is_closed = true;
                 // What waits goes on waiting: another program may go on with it, or somebody who comes back.
-                match self.running.as_ref().map(|running| running.turn.clone()) {
+                match self.runner.turn().cloned() {
                     Some(turn) => self.step(&Event::Cancel(Cancel::Turn(turn)), audience),
                     None => Ok(()),
                 }
@@ -277,33 +360,18 @@ impl Driver {
         }
     }
 
-    /// Ends the agent that works here, and waits for its end.
-    fn let_go(&mut self) {
-        let Some(turn) = self.running.as_ref().map(|running| running.turn.clone()) else { return };
-        self.stop(&turn);
-        let has_agent = self.running.take().is_some_and(|running| running.has_agent());
-        if has_agent {
-            self.inbox.wait_for_end(&turn, LAST_WORDS);
+    /// Whether a turn runs that another program began.
+    fn runs_elsewhere(&self) -> bool {
+        match self.machine.status() {
+            Status::Running { turn } | Status::Stopping { turn } => !self.runner.has_begun(&turn),
+            _ => false,
         }
     }
-}
-
-/// How many turns each member had.
-fn turns_in(entries: &[Entry]) -> HashMap<Box<str>, usize> {
-    let mut turns: HashMap<Box<str>, usize> = HashMap::new();
-    for entry in entries {
-        if let EntryKind::Turn(turn) = &entry.kind
-            && turn.state == TurnState::Started
-        {
-            *turns.entry(turn.member.clone()).or_default() += 1;
-        }
-    }
-    turns
 }
 
 impl Drop for Driver {
     /// An agent does not outlive its table.
     fn drop(&mut self) {
-        self.let_go();
+        self.runner.stop_and_wait(&mut self.inbox);
     }
 }

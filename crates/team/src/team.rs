@@ -145,6 +145,11 @@ impl Team {
         self.members.iter().find(|one| *one.member.name == *name)
     }
 
+    /// Whether a session of this project belongs to another one than the team works in.
+    pub(crate) fn is_elsewhere(&self, project: Option<&str>) -> bool {
+        self.project.is_some() && self.project.as_deref() != project
+    }
+
     /// The member that is meant by a written name, as a marker would mean it.
     pub fn named(&self, written: &str) -> Result<&TeamMember, UnknownMember> {
         let nearest = match self.table.resolve(written) {

@@ -6,57 +6,72 @@ use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tertulia_agent::PermissionAnswer;
+use tertulia_agent::{PermissionAnswer, PermissionRequest, TurnReport};
+use tertulia_dialect::stream::StreamEvent;
 use tertulia_session::EntryId;
 
 use super::event::{Command, PermissionNumber};
-use super::turn::FromAgent;
 
 /// How much may wait in the inbox before agents have to wait.
 const LENGTH: usize = 256;
 
 type Commands = Arc<Mutex<VecDeque<Command>>>;
 
-/// What the driver waits for.
+/// What the driver waits for: a person's command, or what the agent of a turn tells.
 pub(super) enum Input {
-    /// People.
+    /// A command is in the queue of commands. Wakes the driver, and never leaves the inbox.
+    Wake,
     Command(Command),
-    /// The agent of this turn.
-    Agent(EntryId, FromAgent),
+    Fed(EntryId),
+    Said(EntryId, StreamEvent),
+    Asks(EntryId, PermissionRequest, SyncSender<PermissionAnswer>),
+    Ended(EntryId, Box<TurnReport>),
 }
 
-/// What comes through the line.
-pub(super) enum Mail {
-    /// Somebody stands at the door.
-    Knock,
-    /// The agent of this turn says something.
-    Agent(EntryId, FromAgent),
+impl Input {
+    /// The turn whose agent tells this.
+    pub(super) fn turn(&self) -> Option<&EntryId> {
+        match self {
+            Self::Fed(turn) | Self::Said(turn, _) | Self::Asks(turn, ..) | Self::Ended(turn, _) => {
+                Some(turn)
+            }
+            Self::Wake | Self::Command(_) => None,
+        }
+    }
+
+    /// Nobody listens any more; an agent that asks is told no.
+    pub(super) fn decline(self) {
+        if let Self::Asks(_, _, answer) = self {
+            // An agent that is gone needs no answer.
+            let _ = answer.send(PermissionAnswer::EndTurn);
+        }
+    }
 }
 
 /// All that waits for the driver.
 pub(super) struct Inbox {
-    /// What happens before anything else: answers of the house.
-    due: VecDeque<(EntryId, FromAgent)>,
+    /// What happens before anything else: answers of built-in members.
+    due: VecDeque<Input>,
     people: Commands,
     /// What an agent said next, once somebody has looked.
-    ahead: Option<(EntryId, FromAgent)>,
-    mail: Receiver<Mail>,
-    sender: SyncSender<Mail>,
+    ahead: Option<Input>,
+    receiver: Receiver<Input>,
+    sender: SyncSender<Input>,
 }
 
 /// Where people come in, from any thread.
 #[derive(Clone)]
 pub struct Door {
     people: Commands,
-    bell: SyncSender<Mail>,
+    waker: SyncSender<Input>,
 }
 
 impl Door {
     /// Hands a command in; `false` if the table is gone.
     pub fn send(&self, command: Command) -> bool {
         self.people.lock().unwrap_or_else(PoisonError::into_inner).push_back(command);
-        // Where the line is full the driver is awake, and looks at the door before it takes the next.
-        !matches!(self.bell.try_send(Mail::Knock), Err(TrySendError::Disconnected(_)))
+        // Where the line is full the driver is awake, and looks at the commands before it takes the next.
+        !matches!(self.waker.try_send(Input::Wake), Err(TrySendError::Disconnected(_)))
     }
 
     /// Answers what an agent asked.
@@ -67,53 +82,49 @@ impl Door {
 
 impl Inbox {
     pub(super) fn new() -> Self {
-        let (sender, mail) = mpsc::sync_channel(LENGTH);
+        let (sender, receiver) = mpsc::sync_channel(LENGTH);
         let (due, people) = (VecDeque::new(), Commands::default());
-        Self { due, people, ahead: None, mail, sender }
+        Self { due, people, ahead: None, receiver, sender }
     }
 
     /// Where people come in.
     pub(super) fn door(&self) -> Door {
-        Door { people: self.people.clone(), bell: self.sender.clone() }
+        Door { people: self.people.clone(), waker: self.sender.clone() }
     }
 
     /// Where agents come in.
-    pub(super) fn sender(&self) -> &SyncSender<Mail> {
+    pub(super) fn sender(&self) -> &SyncSender<Input> {
         &self.sender
     }
 
     /// Something that happens before anything else.
-    pub(super) fn put_first(&mut self, turn: &EntryId, said: FromAgent) {
-        self.due.push_back((turn.clone(), said));
+    pub(super) fn put_first(&mut self, input: Input) {
+        self.due.push_back(input);
     }
 
-    /// Waits for the next thing. `None` cannot be: the inbox holds a sender itself.
+    /// Waits for the next thing. Never `None` in practice: the inbox holds a sender itself.
     pub(super) fn next(&mut self) -> Option<Input> {
         loop {
-            if let Some((turn, said)) = self.due.pop_front() {
-                return Some(Input::Agent(turn, said));
+            if let Some(input) = self.due.pop_front() {
+                return Some(input);
             }
-            if let Some(command) = self.at_the_door() {
+            if let Some(command) = self.people().pop_front() {
                 return Some(Input::Command(command));
             }
-            if let Some((turn, said)) = self.ahead.take() {
-                return Some(Input::Agent(turn, said));
-            }
-            if let Mail::Agent(turn, said) = self.mail.recv().ok()? {
-                return Some(Input::Agent(turn, said));
+            match self.ahead.take().map_or_else(|| self.receiver.recv(), Ok) {
+                Ok(Input::Wake) => {}
+                input => return input.ok(),
             }
         }
     }
 
     /// What comes next, if it is here already and an agent says it.
-    pub(super) fn peek(&mut self) -> Option<&(EntryId, FromAgent)> {
+    pub(super) fn peek(&mut self) -> Option<&Input> {
         if !self.due.is_empty() || !self.people().is_empty() {
             return self.due.front();
         }
-        if self.ahead.is_none()
-            && let Ok(Mail::Agent(turn, said)) = self.mail.try_recv()
-        {
-            self.ahead = Some((turn, said));
+        if self.ahead.is_none() {
+            self.ahead = self.receiver.try_recv().ok();
         }
         self.ahead.as_ref()
     }
@@ -121,14 +132,12 @@ impl Inbox {
     /// Waits for the end of a turn, no longer than this between two things that are said. Whatever else
     /// agents say is not listened to any more.
     pub(super) fn wait_for_end(&mut self, turn: &EntryId, silence: Duration) {
-        let due = self.due.drain(..).chain(self.ahead.take());
-        let mut waiting: VecDeque<_> = due.map(|(turn, said)| Mail::Agent(turn, said)).collect();
+        let mut waiting: VecDeque<Input> = self.due.drain(..).chain(self.ahead.take()).collect();
         loop {
-            let next = waiting.pop_front().map_or_else(|| self.mail.recv_timeout(silence), Ok);
+            let next = waiting.pop_front().map_or_else(|| self.receiver.recv_timeout(silence), Ok);
             match next {
-                Ok(Mail::Agent(of, FromAgent::Ended(_))) if of == *turn => return,
-                Ok(Mail::Agent(_, said)) => said.decline(),
-                Ok(Mail::Knock) => {}
+                Ok(Input::Ended(of, _)) if of == *turn => return,
+                Ok(input) => input.decline(),
                 Err(_) => return,
             }
         }
@@ -136,10 +145,6 @@ impl Inbox {
 
     fn people(&self) -> MutexGuard<'_, VecDeque<Command>> {
         self.people.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn at_the_door(&self) -> Option<Command> {
-        self.people().pop_front()
     }
 }
 

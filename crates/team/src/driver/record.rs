@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use tertulia_agent::{PermissionAnswer, PermissionRequest};
-use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError, Unparsed};
+use tertulia_dialect::stream::{ErrorClass, StreamEvent, Unparsed};
 use tertulia_session::json::Json;
 use tertulia_session::{Entry, EntryId, EntryKind, Message, Routing};
 
@@ -244,11 +244,6 @@ impl What {
             PermissionAnswer::Deny | PermissionAnswer::EndTurn => None,
         };
         Self::PermissionAnswered { title, choice: chosen.map(|one| name(&one.name)) }
-    }
-
-    pub(super) fn failed(error: &TurnError) -> Self {
-        let TurnError { class, message } = error;
-        Self::failure(*class, message)
     }
 
     pub(super) fn failure(class: ErrorClass, message: &str) -> Self {

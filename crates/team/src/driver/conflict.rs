@@ -1,0 +1,75 @@
+//! Somebody else has written to the session, such as a command that redacts or branches, or another
+//! program at the same server: the log is read again, and what runs here follows it.
+
+use tertulia_session::EntryKind;
+
+use super::Driver;
+use super::error::DriveError;
+use super::event::{Audience, TableEvent};
+use crate::event::Event;
+use crate::table_note::TableNote;
+use crate::{Machine, Status};
+
+impl Driver {
+    /// Takes in what others wrote, if they did.
+    pub(super) fn catch_up(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
+        match self.log.is_behind()? {
+            true => self.rejoin(self.log.staged_count(), audience),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes in what others wrote. Of what was staged so many entries are staged again, if they tell what
+    /// an agent did or cost; what belonged to a step is not, for it may be decided otherwise now.
+    pub(super) fn rejoin(
+        &mut self,
+        staged_before: usize,
+        audience: &mut dyn Audience,
+    ) -> Result<(), DriveError> {
+        let (staged, first_new) = self.log.reload()?;
+        let replay = Machine::replay(self.team.table.clone(), self.log.entries());
+        self.machine = replay.into_recorded();
+        self.prompts.reread(self.log.entries());
+        for entry in self.log.entries().get(first_new..).unwrap_or_default() {
+            audience.hear(&TableEvent::Stored(entry));
+        }
+        for entry in staged.into_iter().take(staged_before) {
+            self.stage_again(entry.kind);
+        }
+        self.follow_log();
+        Ok(())
+    }
+
+    /// What runs here does what the log says of it: somebody may have stopped it, or left its branch.
+    fn follow_log(&mut self) {
+        match (self.machine.status(), self.runner.turn().cloned()) {
+            (Status::Running { turn }, Some(here)) if turn == here => {}
+            (_, Some(here)) => self.runner.stop(&here),
+            // The end of a cancelled agent is in no entry.
+            (Status::Stopping { turn }, None) if self.runner.has_begun(&turn) => {
+                self.machine.agent_is_gone();
+            }
+            (_, None) => {}
+        }
+    }
+
+    fn stage_again(&mut self, kind: EntryKind) {
+        match &kind {
+            EntryKind::Usage(usage) => {
+                if let Some(cost) = &usage.cost_usd {
+                    let (member, usd) = (usage.member.clone(), cost.amount());
+                    self.machine.step(Event::UsageSeen { member, usd });
+                }
+            }
+            EntryKind::Custom(_) => match TableNote::of(&kind) {
+                Some(TableNote::Continue { .. } | TableNote::Reopened { .. }) => return,
+                Some(TableNote::TurnsMax { turns }) => {
+                    self.machine.step(Event::TurnsLimited { turns });
+                }
+                Some(TableNote::Folder { .. }) | None => {}
+            },
+            _ => return,
+        }
+        self.log.stage(kind, false);
+    }
+}

@@ -1,0 +1,480 @@
+//! One step: the machine decides, its entries are stored in one append, they are shown, and what has to
+//! begin begins.
+
+use std::sync::mpsc::SyncSender;
+use std::time::Duration;
+
+use tertulia_agent::{Ended, PermissionAnswer, PermissionRequest, TurnReport};
+use tertulia_context::PromptStatus;
+use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError, TurnOutput};
+use tertulia_session::{
+    Entry, EntryId, EntryKind, Fields, Message, Routing, Speaker, SpeakerType, TeamTask, TurnState,
+    Usage,
+};
+use tertulia_store::sources_meta;
+
+use super::built_in::BuiltIn;
+use super::error::DriveError;
+use super::event::{Audience, PermissionNumber, TableEvent};
+use super::inbox::Input;
+use super::log::TableLog;
+use super::prompts::{Start, right_recipe};
+use super::record::What;
+use super::runner::{Followup, usage_of};
+use super::sent::SentAgain;
+use super::{Compacted, Driver, minutes};
+use crate::effect::Effect;
+use crate::event::Event;
+use crate::file::SettingsGuard;
+use crate::team::Answers;
+use crate::{Note, Question, house};
+
+/// So often something is tried again. Somebody who writes all the time will not be overtaken.
+const ATTEMPTS: u32 = 40;
+/// How much longer the wait is each time.
+const PAUSE: Duration = Duration::from_millis(2);
+/// So many notes that wait already are stored in one go.
+const BATCH: usize = 64;
+
+/// What is said once all is stored.
+#[derive(PartialEq)]
+enum Talk {
+    Note(Note),
+    Asked(Question),
+    Rested,
+}
+
+impl Driver {
+    /// Somebody says something: stored and routed, and what follows from it begins.
+    pub fn say(
+        &mut self,
+        member: Option<&str>,
+        text: &str,
+        audience: &mut dyn Audience,
+    ) -> Result<EntryId, DriveError> {
+        // Who speaks, and who is waited for, may have changed meanwhile.
+        self.catch_up(audience)?;
+        let name: Option<Box<str>> = self.machine.speaker_of(member, text)?.map(Into::into);
+        let speaker = match name.as_deref().and_then(|name| self.team.member(name)) {
+            Some(one) => Speaker::new(&*one.member.name, one.shown_name(), SpeakerType::Human),
+            // Nobody sits there as a person: whoever holds the keyboard speaks.
+            None => Speaker::new("you", "you", SpeakerType::Human),
+        };
+        let message = Message::said(speaker, text);
+        self.message(&message, audience, |entry| Event::PersonSaid {
+            entry,
+            member: name.clone(),
+            text: text.to_owned(),
+        })
+    }
+
+    /// Stores a message together with what it leads to.
+    fn message(
+        &mut self,
+        message: &Message,
+        audience: &mut dyn Audience,
+        event: impl Fn(EntryId) -> Event,
+    ) -> Result<EntryId, DriveError> {
+        let said = |log: &mut TableLog| {
+            let draft = log.draft(EntryKind::Message(message.clone()));
+            let event = event(draft.id.clone());
+            (draft.id.clone(), Some(draft), event)
+        };
+        self.attempt(said, audience)
+    }
+
+    /// Lets the machine take a step, and does what follows from it.
+    pub(super) fn step(
+        &mut self,
+        event: &Event,
+        audience: &mut dyn Audience,
+    ) -> Result<(), DriveError> {
+        self.attempt(|_| ((), None, event.clone()), audience)
+    }
+
+    /// Lets the machine take a step, and once more if somebody else has written to the session
+    /// meanwhile. `make` stages what belongs to the step; an entry that it gives is a message, whose
+    /// addressees are noted in it. What it gives first comes back when all is stored.
+    fn attempt<T>(
+        &mut self,
+        make: impl Fn(&mut TableLog) -> (T, Option<Entry>, Event),
+        audience: &mut dyn Audience,
+    ) -> Result<T, DriveError> {
+        let mut attempts = 1;
+        loop {
+            let staged_before = self.log.staged_count();
+            let (made, draft, event) = make(&mut self.log);
+            // Somebody has to decide this again when the session is another one than was seen.
+            let is_decided_anew =
+                matches!(event, Event::Continue | Event::Resume | Event::Repeat { .. });
+            match self.try_step(draft, event, audience) {
+                Err(DriveError::SomebodyElse) => {
+                    self.rejoin(staged_before, audience)?;
+                    if is_decided_anew || attempts == ATTEMPTS {
+                        return Err(DriveError::SomebodyElse);
+                    }
+                    std::thread::sleep(PAUSE * attempts);
+                    attempts += 1;
+                }
+                done => return done.map(|()| made),
+            }
+        }
+    }
+
+    /// One step. A message is stored together with what it leads to.
+    fn try_step(
+        &mut self,
+        draft: Option<Entry>,
+        event: Event,
+        audience: &mut dyn Audience,
+    ) -> Result<(), DriveError> {
+        let effects = self.machine.step(event);
+        if let Some(mut draft) = draft {
+            if let EntryKind::Message(message) = &mut draft.kind {
+                let routing = message.routing.get_or_insert_default();
+                routing.resolved_addressees = Routing::to(queued(&effects)).resolved_addressees;
+            }
+            self.log.take(draft);
+        }
+        // A step that changes nothing leaves the question open.
+        if !effects.iter().all(|effect| matches!(effect, Effect::Note(_) | Effect::Rest)) {
+            self.asked = None;
+        }
+        self.perform(effects, audience)
+    }
+
+    /// Stores all entries of a step together with what was staged before, shows them, and begins what
+    /// has to begin.
+    fn perform(
+        &mut self,
+        effects: Vec<Effect>,
+        audience: &mut dyn Audience,
+    ) -> Result<(), DriveError> {
+        if let Some(minutes) = minutes::due(self.log.branch(), self.team.window_max()) {
+            self.log.stage(minutes, false);
+        }
+        let mut start = None;
+        for effect in &effects {
+            // Before the prompt is made: it is for this turn already.
+            if let Effect::SetTeamTask { task, .. } = effect {
+                let task = task.as_deref().map(Into::into);
+                let task = TeamTask { task, unknown: Fields::NONE };
+                self.log.stage(EntryKind::TeamTask(task), false);
+            }
+            if let Effect::StartTurn { turn, member, parent, .. } = effect {
+                let of = (&self.team, self.log.branch());
+                start = Some(self.prompts.prepare(of, turn, member, parent, None));
+            }
+        }
+        let talk = self.stage(effects, start.as_ref());
+        self.try_store(audience)?;
+        for one in talk {
+            self.notify(one, audience);
+        }
+        let Some(start) = start else { return Ok(()) };
+        self.launch(start);
+        match self.store_staged(audience) {
+            // The step itself is stored; what is left goes in with what comes next.
+            Err(DriveError::SomebodyElse) => Ok(()),
+            stored => stored,
+        }
+    }
+
+    /// Stages the entries of a step; returns what is to be said of it.
+    fn stage(&mut self, effects: Vec<Effect>, start: Option<&Start>) -> Vec<Talk> {
+        let hash = start.map(Start::hash);
+        let recipe = start.and_then(|start| self.prompts.record(start, &self.team, &self.log));
+        let mut talk = Vec::new();
+        for effect in effects {
+            match effect {
+                Effect::Append { id, mut kind } => {
+                    if let EntryKind::Turn(turn) = &mut kind
+                        && turn.state == TurnState::Started
+                    {
+                        turn.prompt_hash.clone_from(&hash);
+                        turn.prompt_recipe.clone_from(&recipe);
+                        if recipe.is_some() {
+                            self.prompts.recorded_in(&id);
+                        }
+                    }
+                    self.log.stage_as(id, kind);
+                }
+                Effect::CancelTurn { turn, .. } => self.runner.stop(&turn),
+                Effect::AskPerson(question) => talk.push(Talk::Asked(question)),
+                // Somebody who is named many times is noted once.
+                Effect::Note(note) if talk.contains(&Talk::Note(note.clone())) => {}
+                Effect::Note(note) => talk.push(Talk::Note(note)),
+                Effect::Rest => talk.push(Talk::Rested),
+                Effect::StartTurn { .. } | Effect::SetTeamTask { .. } => {}
+            }
+        }
+        talk
+    }
+
+    fn notify(&mut self, talk: Talk, audience: &mut dyn Audience) {
+        match talk {
+            Talk::Note(note) => audience.hear(&TableEvent::Note(&note)),
+            Talk::Asked(question) => {
+                audience.hear(&TableEvent::Asked(&question));
+                self.asked = Some(question);
+            }
+            Talk::Rested => audience.hear(&TableEvent::Rested),
+        }
+    }
+
+    /// Stores what was staged, then shows it.
+    pub(super) fn store_staged(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
+        let mut attempts = 1;
+        loop {
+            match self.try_store(audience) {
+                Err(DriveError::SomebodyElse) if attempts < ATTEMPTS => {
+                    self.rejoin(self.log.staged_count(), audience)?;
+                    std::thread::sleep(PAUSE * attempts);
+                }
+                done => return done,
+            }
+            attempts += 1;
+        }
+    }
+
+    fn try_store(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
+        for entry in self.log.commit().map_err(DriveError::of)? {
+            audience.hear(&TableEvent::Stored(entry));
+        }
+        Ok(())
+    }
+
+    /// Covers what was said so far by a summary, because a person wants it.
+    pub fn compact(&mut self, audience: &mut dyn Audience) -> Result<Compacted, DriveError> {
+        self.catch_up(audience)?;
+        let (compacted, summary) = minutes::requested(self.log.branch());
+        if let Some(summary) = summary {
+            self.log.stage(summary, false);
+            self.try_store(audience)?;
+        }
+        Ok(compacted)
+    }
+
+    /// Lets the member answer: an agent in its thread, a built-in member at once.
+    fn launch(&mut self, start: Start) {
+        // Somebody else may have ended a turn whose agent still works here.
+        self.runner.stop_and_wait(&mut self.inbox);
+        self.prompts.count(&start);
+        let answers = self.team.member(&start.member).map(|one| one.answers.clone());
+        let takes_prompt = matches!(answers, Some(Answers::Agent(_))) && start.body.is_none();
+        let is_cut = takes_prompt && start.prompt.status == PromptStatus::MessageTruncated;
+        let budget = start.budget;
+        let refusal = match &answers {
+            Some(Answers::Agent(spec)) => {
+                let guard = self.team.settings.as_ref().filter(|_| spec.kind.is_program());
+                guard.and_then(SettingsGuard::objection).or_else(|| {
+                    (takes_prompt && start.is_lost()).then(|| {
+                        format!(
+                            "nothing of the message fits into {budget} bytes; raise budget_bytes"
+                        )
+                    })
+                })
+            }
+            _ => None,
+        };
+        let spec = match &answers {
+            Some(Answers::Agent(spec)) if refusal.is_none() => Some((**spec).clone()),
+            _ => None,
+        };
+        let (turn, member, asks) =
+            (start.turn.clone(), start.member.clone(), start.answers.clone());
+        if !self.runner.begin(start, spec, &self.inbox) {
+            let project = self.project.as_deref();
+            let built_in = BuiltIn { team: &self.team, log: &self.log, project };
+            let answer =
+                match answers {
+                    Some(Answers::Scribe) => Ok(built_in.summary(&asks)),
+                    Some(Answers::Librarian) => built_in.past_sessions(&member, &asks),
+                    Some(Answers::Agent(_)) => Err(refusal
+                        .unwrap_or_else(|| "could not start a thread for this turn".to_owned())),
+                    Some(Answers::Person) | None => Err("it is no longer in the team".to_owned()),
+                };
+            self.report_at_once(turn, answer);
+        }
+        if is_cut {
+            let message = format!("the message is cut: it is larger than {budget} bytes");
+            let what = What::Warned { class: None, message: message.into() };
+            self.runner.stage_note(what, &mut self.log);
+        }
+    }
+
+    /// The turn ends before anything else happens.
+    fn report_at_once(&mut self, turn: EntryId, answer: Result<house::Answer, String>) {
+        let output = match answer {
+            Ok(house::Answer { text, sources }) => {
+                self.runner.set_sources(sources_meta(&sources));
+                let event = StreamEvent::TextDelta { text: text.clone() };
+                self.inbox.put_first(Input::Said(turn.clone(), event));
+                TurnOutput::answered(text)
+            }
+            Err(reason) => {
+                let (class, message) = (ErrorClass::Setup, reason.into());
+                TurnOutput::failed(TurnError { class, message })
+            }
+        };
+        let report = TurnReport::without_process(output, Ended::ByItself);
+        self.inbox.put_first(Input::Ended(turn, Box::new(report)));
+    }
+
+    /// What the agent of the turn that runs tells.
+    pub(super) fn agent_tells(
+        &mut self,
+        input: Input,
+        audience: &mut dyn Audience,
+    ) -> Result<(), DriveError> {
+        match input {
+            Input::Fed(turn) => {
+                let member = self.runner.member().unwrap_or_default();
+                audience.hear(&TableEvent::Fed { turn: &turn, member });
+                Ok(())
+            }
+            Input::Said(_, event) => {
+                if !self.runner.says(&event, &mut self.log, audience)
+                    || (self.log.staged_count() < BATCH && self.is_more_to_note())
+                {
+                    return Ok(());
+                }
+                self.store_staged(audience)
+            }
+            Input::Asks(_, request, answer) => self.agent_asks(request, answer, audience),
+            Input::Ended(turn, report) => self.agent_ended(&turn, *report, audience),
+            Input::Wake | Input::Command(_) => Ok(()),
+        }
+    }
+
+    /// Whether the agent that runs has said more that becomes a note. A burst of notes is not one sync of
+    /// the disk for each: whoever wants to stop the agent would have to wait for them all.
+    fn is_more_to_note(&mut self) -> bool {
+        match self.inbox.peek() {
+            Some(Input::Said(turn, event)) if Some(turn) == self.runner.turn() => !matches!(
+                event,
+                StreamEvent::TextDelta { .. }
+                    | StreamEvent::TextEnd
+                    | StreamEvent::TextWithdrawn
+                    | StreamEvent::Thinking { .. }
+            ),
+            _ => false,
+        }
+    }
+
+    fn agent_asks(
+        &mut self,
+        request: PermissionRequest,
+        answer: SyncSender<PermissionAnswer>,
+        audience: &mut dyn Audience,
+    ) -> Result<(), DriveError> {
+        let Some(number) = self.runner.asks(request.clone(), answer, &mut self.log) else {
+            return Ok(());
+        };
+        self.store_staged(audience)?;
+        if let Some(member) = self.runner.member() {
+            audience.hear(&TableEvent::Permission { number, member, request: &request });
+        }
+        match self.runner.refuses(&request) {
+            true => self.permit(number, &PermissionAnswer::EndTurn, audience),
+            false => Ok(()),
+        }
+    }
+
+    /// Hands an answer to the agent that waits for it.
+    pub(super) fn permit(
+        &mut self,
+        number: PermissionNumber,
+        answer: &PermissionAnswer,
+        audience: &mut dyn Audience,
+    ) -> Result<(), DriveError> {
+        let Some(agent) = self.runner.answer(number, answer, &mut self.log) else { return Ok(()) };
+        let stored = self.store_staged(audience);
+        let _ = agent.send(answer.clone());
+        stored
+    }
+
+    fn agent_ended(
+        &mut self,
+        turn: &EntryId,
+        report: TurnReport,
+        audience: &mut dyn Audience,
+    ) -> Result<(), DriveError> {
+        let usage = self.runner.member().and_then(|member| usage_of(member, &report.output));
+        match self.runner.ended(report, &self.team, &mut self.log) {
+            None => Ok(()),
+            Some(Followup::Retry { member, answers, budget }) => {
+                audience.hear(&TableEvent::TextWithdrawn { turn, member: &member });
+                self.stage_usage(usage);
+                self.retry(turn, &member, &answers, budget, audience)
+            }
+            Some(Followup::Answer { message, text }) => {
+                self.stage_usage(usage);
+                self.runner.finish();
+                let said = |entry| {
+                    let (turn, text) = (turn.clone(), text.clone());
+                    Event::AgentSaid { turn, entry, text, interrupted: false }
+                };
+                self.message(&message, audience, said).map(|_| ())
+            }
+            Some(Followup::Failure { class, partial, notes }) => {
+                self.stage_usage(usage);
+                self.runner.finish();
+                let failed = |log: &mut TableLog| {
+                    let partial = partial.clone().map(EntryKind::Message);
+                    let entry = partial.map(|message| log.stage(message, true));
+                    for note in &notes {
+                        log.stage(note.to_kind(), false);
+                    }
+                    let (turn, class) = (turn.clone(), class.clone());
+                    ((), None, Event::AgentFailed { turn, class, entry })
+                };
+                self.attempt(failed, audience)
+            }
+        }
+    }
+
+    fn stage_usage(&mut self, usage: Option<Usage>) {
+        let Some(usage) = usage else { return };
+        if let Some(cost) = &usage.cost_usd {
+            // Before the answer, as a replay will read it.
+            let (member, usd) = (usage.member.clone(), cost.amount());
+            self.machine.step(Event::UsageSeen { member, usd });
+        }
+        self.log.stage(EntryKind::Usage(usage), false);
+    }
+
+    /// The agent found its prompt too large: once more, with a smaller one.
+    fn retry(
+        &mut self,
+        turn: &EntryId,
+        member: &str,
+        answers: &EntryId,
+        budget: u64,
+        audience: &mut dyn Audience,
+    ) -> Result<(), DriveError> {
+        self.runner.stage_note(What::Retried { budget }, &mut self.log);
+        let of = (&self.team, self.log.branch());
+        let start = self.prompts.prepare(of, turn, member, answers, Some(budget));
+        let recipe = right_recipe(&start, &self.team, &self.log);
+        if let Some(recipe) = recipe.and_then(|recipe| recipe.to_json(None)) {
+            let again = SentAgain { turn: turn.clone(), hash: start.hash(), recipe };
+            self.log.stage(again.to_kind(member), false);
+        }
+        self.store_staged(audience)?;
+        self.runner.finish();
+        self.launch(start);
+        self.store_staged(audience)
+    }
+}
+
+/// The members whose turns these effects queue, in order.
+fn queued(effects: &[Effect]) -> Vec<Box<str>> {
+    let queued = effects.iter().filter_map(|effect| match effect {
+        Effect::Append { kind: EntryKind::Turn(turn), .. } if turn.state == TurnState::Queued => {
+            Some(turn.member.clone())
+        }
+        _ => None,
+    });
+    queued.collect()
+}
