@@ -9,7 +9,7 @@ use tertulia_agent::{AgentKind, AgentSpec, CommandOutput, Permissions, Timeouts}
 use tertulia_dialect::stream::Limits as StreamLimits;
 use tertulia_session::EntryKind;
 use tertulia_store::{SessionId, SessionStore, StoreUrl};
-use tertulia_team::{Audience, Driver, Limits, TableEvent, Team, TeamMember};
+use tertulia_team::{Driver, EventSink, Limits, SessionEvent, Team, TeamMember};
 
 use crate::arguments::Scale;
 use crate::report::{Figure, Theme, Unit, duration, grouped};
@@ -99,11 +99,11 @@ struct Ear {
     answer: Option<(u128, u128)>,
 }
 
-impl Audience for Ear {
-    fn hear(&mut self, event: &TableEvent<'_>) {
+impl EventSink for Ear {
+    fn on_event(&mut self, event: SessionEvent) {
         match event {
-            TableEvent::Fed { .. } => self.fed = Some(Instant::now()),
-            TableEvent::Stored(entry) => {
+            SessionEvent::Fed { .. } => self.fed = Some(Instant::now()),
+            SessionEvent::Stored(entry) => {
                 if let EntryKind::Message(message) = &entry.kind
                     && let Ok(said) = message.text().trim().parse()
                 {

@@ -6,10 +6,12 @@ use std::path::Path;
 use tertulia_session::{EntryId, EntryKind};
 use tertulia_store::{NewSession, SessionId, SessionStore};
 use tertulia_team::file::TeamFile;
-use tertulia_team::{Audience, Command, DriveError, Driver, SpeakerError, Status, Team, Visit};
+use tertulia_team::{
+    Command, DriveError, Driver, EventSink, PersonMessage, SpeakerError, Status, Team, Visit,
+};
 
 use super::commands::{self, Slash};
-use super::engine::{Heard, Voice};
+use super::engine::{ChatEvent, Voice};
 use super::refusal::Refusal;
 use super::style::{Line, Look};
 use super::{addressing, export, report};
@@ -84,12 +86,14 @@ fn tell(text: &str) -> Act {
 
 /// Somebody says something.
 pub(crate) fn say(text: &str, place: &Place<'_>) -> Act {
-    if let Some(refused) = two_speakers(text, place) {
+    let said = PersonMessage::new(text, place.team.table());
+    if let Some(refused) = two_speakers(&said, place) {
         return refused;
     }
-    let (said, folder) = (text.to_owned(), place.folder.to_owned());
-    let command = Command::Say { member: place.speaker.map(Box::from), text: text.to_owned() };
-    if called::stranger(place.team.table(), text, &folder).is_none() {
+    let folder = place.folder.to_owned();
+    let message = Box::new(said.clone());
+    let command = Command::Say { member: place.speaker.map(Box::from), message };
+    if called::stranger(&said, &folder).is_none() {
         return Act::Send(command);
     }
     at_table(place, move |driver, audience, voice| {
@@ -106,15 +110,15 @@ pub(crate) fn say(text: &str, place: &Place<'_>) -> Act {
 }
 
 /// That a line names another person than the one who types.
-fn two_speakers(text: &str, place: &Place<'_>) -> Option<Act> {
+fn two_speakers(message: &PersonMessage, place: &Place<'_>) -> Option<Act> {
     let flag = place.speaker?;
-    let marker = tertulia_team::sender_named(text)?;
-    let is_same = place.team.named(&marker).is_ok_and(|one| *one.member.name == *flag);
+    let marker = message.sender()?;
+    let is_same = place.team.named(marker).is_ok_and(|one| *one.member.name == *flag);
     if is_same {
         return None;
     }
-    let error = ChatError::TwoSpeakers { flag: flag.to_owned(), marker };
-    place.voice.say(Heard::Refused { text: error.to_string(), error: Some(error) });
+    let error = ChatError::TwoSpeakers { flag: flag.to_owned(), marker: marker.to_owned() };
+    place.voice.say(ChatEvent::Refused { text: error.to_string(), error: Some(error) });
     Some(Act::Tell(Vec::new()))
 }
 
@@ -128,10 +132,10 @@ impl Mouth {
         &self,
         driver: &mut Driver,
         text: &str,
-        audience: &mut dyn Audience,
+        audience: &mut dyn EventSink,
     ) -> Result<(), DriveError> {
-        let command = Command::Say { member: self.speaker.clone(), text: text.to_owned() };
-        match driver.obey(command, audience) {
+        let message = Box::new(PersonMessage::new(text, driver.machine().table()));
+        match driver.obey(Command::Say { member: self.speaker.clone(), message }, audience) {
             Err(DriveError::Speaker(SpeakerError::Several { people })) => {
                 let text = format!(
                     "the team has several people; to use commands, open the chat with --as NAME: \
@@ -139,7 +143,7 @@ impl Mouth {
                     people.join(", ")
                 );
                 let error = Some(ChatError::NeedsPerson(text.clone()));
-                self.voice.say(Heard::Refused { text, error });
+                self.voice.say(ChatEvent::Refused { text, error });
                 Ok(())
             }
             said => said,
@@ -150,7 +154,7 @@ impl Mouth {
 /// Something to be done at the table itself.
 fn at_table(
     place: &Place<'_>,
-    errand: impl FnOnce(&mut Driver, &mut dyn Audience, &Voice) -> Result<(), DriveError>
+    errand: impl FnOnce(&mut Driver, &mut dyn EventSink, &Voice) -> Result<(), DriveError>
     + Send
     + 'static,
 ) -> Act {
@@ -161,7 +165,7 @@ fn at_table(
 /// A look at the table.
 fn visit(place: &Place<'_>, lines: impl FnOnce(&mut Driver) -> Vec<Line> + Send + 'static) -> Act {
     at_table(place, move |driver, _, voice| {
-        voice.say(Heard::Lines(lines(driver)));
+        voice.say(ChatEvent::Lines(lines(driver)));
         Ok(())
     })
 }
@@ -189,7 +193,8 @@ fn next(given: &str, place: &Place<'_>) -> Act {
         // Before the text: an open code block would take the marker in.
         Ok(to) => {
             let said = format!("[NEXT: {}]\n{}", to.names.join(", "), to.text);
-            if let Some(refused) = two_speakers(&said, place) {
+            let message = PersonMessage::new(&*said, place.team.table());
+            if let Some(refused) = two_speakers(&message, place) {
                 return refused;
             }
             let mouth = Mouth::of(place);
@@ -281,8 +286,8 @@ fn fork(place: &Place<'_>, given: String) -> Act {
     let store = place.store.clone();
     at_table(place, move |driver, _, voice| {
         match forked(driver, &store, &given) {
-            Ok(session) => voice.say(Heard::Forked(session)),
-            Err(why) => voice.say(Heard::NotForked(why.to_string())),
+            Ok(session) => voice.say(ChatEvent::Forked(session)),
+            Err(why) => voice.say(ChatEvent::NotForked(why.to_string())),
         }
         Ok(())
     })

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use tertulia_session::{EntryId, EntryKind};
-use tertulia_team::{Driver, Table};
+use tertulia_team::{Driver, PersonMessage};
 
 use crate::terminal::excerpt;
 
@@ -12,15 +12,20 @@ use crate::terminal::excerpt;
 const NAME_COLUMNS: usize = 40;
 
 /// The name at the beginning that is nobody's, not even nearly, and no file's of this folder.
-pub fn stranger<'t>(table: &Table, text: &'t str, folder: &Path) -> Option<&'t str> {
-    let name = table.stranger_called(text)?;
+pub fn stranger<'m>(message: &'m PersonMessage, folder: &Path) -> Option<&'m str> {
+    let name = message.unknown_name()?;
     // `@Makefile` is what the reader is to look at.
     folder.join(name).symlink_metadata().is_err().then_some(name)
 }
 
 /// What is to be told of a message that was said.
-pub fn nobody_called(driver: &Driver, said: &EntryId, text: &str, folder: &Path) -> Option<String> {
-    let name = stranger(driver.machine().table(), text, folder)?;
+pub fn nobody_called(
+    driver: &Driver,
+    said: &EntryId,
+    message: &PersonMessage,
+    folder: &Path,
+) -> Option<String> {
+    let name = stranger(message, folder)?;
     let told = format!("nobody in the team is called {}", excerpt(name, NAME_COLUMNS));
     let names = addressees(driver, said).join(", ");
     Some(if names.is_empty() { told } else { format!("{told}; it goes to {names}") })

@@ -8,41 +8,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
-use tertulia_session::Entry;
 use tertulia_store::SessionId;
 use tertulia_team::{
-    Audience, Command, Door, DriveError, Driver, Note, PermissionNumber, PermissionRequest,
-    Question, SpeakerError, TableEvent, Visit, Why,
+    Command, Door, DriveError, Driver, EventSink, Question, SessionEvent, SpeakerError, Visit, Why,
 };
 
 use super::style::{Line, Look};
 use crate::error::ChatError;
 
-/// Something to be shown.
-pub enum Heard {
-    /// An entry is in the log.
-    Stored(Box<Entry>),
-    /// The next piece of the answer of the turn that runs.
-    Text(String),
-    /// The pieces so far are one text.
-    TextEnd,
-    /// The pieces since the last end are void.
-    TextWithdrawn,
-    /// Something was refused or changed.
-    Note(Note),
-    /// A person is asked.
-    Asked(Question),
-    /// An agent wants to be allowed something.
-    Permission {
-        /// Its number, for the answer.
-        number: PermissionNumber,
-        /// The agent.
-        member: Box<str>,
-        /// What it wants.
-        request: PermissionRequest,
-    },
-    /// Nothing runs and nothing waits.
-    Rested,
+/// What a chat waits for: what happens in its session, and answers to what was typed.
+pub(crate) enum ChatEvent {
+    /// Something happened in the session.
+    Session(SessionEvent),
     /// The answer to a command.
     Lines(Vec<Line>),
     /// What somebody wanted was not done; how a line that was not said ends a chat without a terminal.
@@ -69,8 +46,8 @@ pub enum Heard {
 
 /// Tells what happens; may be cloned into visits.
 #[derive(Clone)]
-pub struct Voice {
-    sender: Sender<Heard>,
+pub(crate) struct Voice {
+    sender: Sender<ChatEvent>,
     bell: Option<Arc<Bell>>,
 }
 
@@ -94,7 +71,7 @@ pub(crate) struct Table {
 }
 
 /// A voice, what it says, and a bell that rings when it speaks.
-pub(crate) fn with_bell() -> std::io::Result<(Voice, Receiver<Heard>, BellEnd)> {
+pub(crate) fn with_bell() -> std::io::Result<(Voice, Receiver<ChatEvent>, BellEnd)> {
     let (reader, writer) = std::io::pipe()?;
     let bell = Arc::new(Bell { has_rung: AtomicBool::new(false), pipe: writer });
     let (mut voice, heard) = without_bell();
@@ -103,14 +80,14 @@ pub(crate) fn with_bell() -> std::io::Result<(Voice, Receiver<Heard>, BellEnd)> 
 }
 
 /// A voice and what it says.
-pub fn without_bell() -> (Voice, Receiver<Heard>) {
+pub(crate) fn without_bell() -> (Voice, Receiver<ChatEvent>) {
     let (sender, heard) = mpsc::channel();
     (Voice { sender, bell: None }, heard)
 }
 
 impl Voice {
     /// Says something. With nobody there it is lost.
-    pub fn say(&self, heard: Heard) {
+    pub(crate) fn say(&self, heard: ChatEvent) {
         let _ = self.sender.send(heard);
         if let Some(bell) = &self.bell
             && !bell.has_rung.swap(true, Ordering::SeqCst)
@@ -121,12 +98,15 @@ impl Voice {
 
     /// Says that something could not be done.
     pub(crate) fn complain(&self, error: &dyn std::fmt::Display) {
-        self.say(Heard::Lines(Line::all_of(&error.to_string(), Look::Alarm)));
+        self.say(ChatEvent::Lines(Line::all_of(&error.to_string(), Look::Alarm)));
     }
 
     /// Says something that is no error.
     pub(crate) fn remark(&self, text: &str) {
-        self.say(Heard::Lines(Line::all_of(&tertulia_operations::names::short(text), Look::Dim)));
+        self.say(ChatEvent::Lines(Line::all_of(
+            &tertulia_operations::names::short(text),
+            Look::Dim,
+        )));
     }
 }
 
@@ -136,13 +116,13 @@ pub(crate) struct Opening {
     pub(crate) is_asked: bool,
 }
 
-impl Audience for Opening {
-    fn hear(&mut self, event: &TableEvent<'_>) {
+impl EventSink for Opening {
+    fn on_event(&mut self, event: SessionEvent) {
         self.is_asked |= matches!(
-            event,
-            TableEvent::Asked(Question { why: Why::Resumed { interrupted: Some(_), .. }, .. })
+            &event,
+            SessionEvent::Asked(Question { why: Why::Resumed { interrupted: Some(_), .. }, .. })
         );
-        self.voice.hear(event);
+        self.voice.on_event(event);
     }
 }
 
@@ -155,25 +135,13 @@ impl BellEnd {
     }
 }
 
-impl Audience for Voice {
-    fn hear(&mut self, event: &TableEvent<'_>) {
-        self.say(match *event {
-            TableEvent::Stored(entry) => Heard::Stored(Box::new(entry.clone())),
-            TableEvent::Text { text, .. } => Heard::Text(text.to_owned()),
-            TableEvent::TextEnd { .. } => Heard::TextEnd,
-            TableEvent::TextWithdrawn { .. } => Heard::TextWithdrawn,
-            // That an answer was cut off is seen where it ends.
-            TableEvent::Note(Note::Late { .. } | Note::Partial { .. }) => return,
-            TableEvent::Note(note) => Heard::Note(note.clone()),
-            TableEvent::Asked(question) => Heard::Asked(question.clone()),
-            TableEvent::Refused(error) => {
-                Heard::Refused { text: refused(error), error: not_said(error) }
+impl EventSink for Voice {
+    fn on_event(&mut self, event: SessionEvent) {
+        self.say(match event {
+            SessionEvent::Refused(error) => {
+                ChatEvent::Refused { text: refused(&error), error: not_said(&error) }
             }
-            TableEvent::Permission { number, member, request } => {
-                Heard::Permission { number, member: member.into(), request: request.clone() }
-            }
-            TableEvent::Rested => Heard::Rested,
-            TableEvent::Fed { .. } => return,
+            event => ChatEvent::Session(event),
         });
     }
 }
@@ -220,7 +188,7 @@ impl Table {
                 drop(driver);
                 ended
             });
-            voice.say(Heard::Ended(ended));
+            voice.say(ChatEvent::Ended(ended));
         })?;
         Ok(Self { door, session, thread })
     }
@@ -244,7 +212,7 @@ impl Table {
     pub(crate) fn ask_status(&self, voice: &Voice, number: u64) {
         let voice = voice.clone();
         self.send(Command::Visit(Visit::new(move |driver, _| {
-            voice.say(Heard::Status { number, runs: driver.is_running() });
+            voice.say(ChatEvent::Status { number, runs: driver.is_running() });
             Ok(())
         })));
     }

@@ -14,7 +14,7 @@ use super::act::{self, Act};
 use super::commands::{self, Slash, Typed};
 use super::complete::{Completion, Known, common_beginning, complete};
 use super::editor::{Done, Editor, Want};
-use super::engine::{BellEnd, Heard, Table, Voice};
+use super::engine::{BellEnd, ChatEvent, Table, Voice};
 use super::history::History;
 use super::keys::Keys;
 use super::screen::{Live, RawMode, Screen, is_foreground};
@@ -45,7 +45,7 @@ pub(crate) struct TerminalChat<'c> {
     pub(crate) screen: Screen<'c>,
     pub(crate) teller: Teller,
     pub(crate) voice: Voice,
-    pub(crate) heard: Receiver<Heard>,
+    pub(crate) heard: Receiver<ChatEvent>,
     pub(crate) bell: BellEnd,
     pub(crate) history: History,
     pub(crate) state: State,
@@ -208,10 +208,10 @@ impl TerminalChat<'_> {
     fn listen(&mut self) {
         while let Ok(heard) = self.heard.try_recv() {
             match heard {
-                Heard::Ended(how) => self.state.ended = Some(how),
-                Heard::Forked(session) => self.state.fork = Some(session),
+                ChatEvent::Ended(how) => self.state.ended = Some(how),
+                ChatEvent::Forked(session) => self.state.fork = Some(session),
                 heard => {
-                    self.state.is_forking &= !matches!(heard, Heard::NotForked(_));
+                    self.state.is_forking &= !matches!(heard, ChatEvent::NotForked(_));
                     let lines = self.teller.hear(heard, Instant::now());
                     self.state.lines.extend(lines);
                 }
@@ -222,7 +222,7 @@ impl TerminalChat<'_> {
     fn wait_for_end(&mut self) {
         while self.state.ended.is_none() {
             match self.heard.recv() {
-                Ok(Heard::Ended(how)) => self.state.ended = Some(how),
+                Ok(ChatEvent::Ended(how)) => self.state.ended = Some(how),
                 Ok(heard) => {
                     let lines = self.teller.hear(heard, Instant::now());
                     self.state.lines.extend(lines);

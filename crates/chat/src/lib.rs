@@ -44,12 +44,11 @@ use tertulia_operations::unfinished::unfinished_turn;
 use tertulia_session::EntryKind;
 use tertulia_store::{Range, SessionId, SessionStore, StoredEntry};
 use tertulia_team::file::TeamFile;
-use tertulia_team::{Audience, Command, Difference, Driver, Opened, Team, Undecided};
+use tertulia_team::{Command, Difference, Driver, EventSink, Opened, Team, Undecided};
 
 use act::Place;
 use editor::Editor;
-pub use engine::{Heard, Voice, without_bell};
-use engine::{Opening, Table};
+use engine::{Opening, Table, Voice};
 pub use error::ChatError;
 pub use history::History;
 use interactive::{State, TerminalChat};
@@ -180,7 +179,7 @@ impl Room {
         &self,
         stdout: &mut dyn Write,
         colour: bool,
-        open: impl FnOnce(&mut dyn Audience) -> Result<OpenTable, E>,
+        open: impl FnOnce(&mut dyn EventSink) -> Result<OpenTable, E>,
     ) -> Result<Option<String>, E> {
         let (voice, heard, bell) = engine::with_bell().map_err(ChatError::Input)?;
         let screen = Screen::new(stdout, colour);
@@ -212,9 +211,9 @@ impl Room {
         stdin: &mut dyn BufRead,
         stdout: &mut dyn Write,
         prompts: bool,
-        open: impl FnOnce(&mut dyn Audience) -> Result<OpenTable, E>,
+        open: impl FnOnce(&mut dyn EventSink) -> Result<OpenTable, E>,
     ) -> Result<Ended, E> {
-        let (voice, heard) = without_bell();
+        let (voice, heard) = engine::without_bell();
         let mut teller = Teller::new(&self.team, &self.file, ANY_WIDTH);
         let mut opening = Opening { voice, is_asked: false };
         let table = open(&mut opening)?;

@@ -7,11 +7,11 @@ use std::time::Instant;
 
 use tertulia_operations::lines::{LineError, Lines};
 use tertulia_store::SessionId;
-use tertulia_team::{Command, DriveError};
+use tertulia_team::{Command, DriveError, SessionEvent};
 
 use super::act::{self, Act};
 use super::commands::{self, Typed};
-use super::engine::{Heard, Table, Voice};
+use super::engine::{ChatEvent, Table, Voice};
 use super::interrupt::Interrupt;
 use super::style::{Line, Look};
 use super::teller::Teller;
@@ -24,7 +24,7 @@ pub(crate) struct PlainChat<'c> {
     pub(crate) room: &'c Room,
     pub(crate) teller: Teller,
     pub(crate) voice: Voice,
-    pub(crate) heard: Receiver<Heard>,
+    pub(crate) heard: Receiver<ChatEvent>,
     /// The input.
     pub(crate) lines_in: Lines<'c>,
     pub(crate) stdout: &'c mut dyn Write,
@@ -131,12 +131,12 @@ impl PlainChat<'_> {
         let mut rest = Rest::Quiet;
         while let Ok(heard) = self.heard.recv() {
             match heard {
-                Heard::Ended(how) => return Ok(Rest::Ended(how)),
-                Heard::Forked(session) => rest = Rest::Forked(session),
+                ChatEvent::Ended(how) => return Ok(Rest::Ended(how)),
+                ChatEvent::Forked(session) => rest = Rest::Forked(session),
                 // An answer to an earlier question says nothing about what was sent since.
-                Heard::Status { number, runs: false } if number == self.asked => break,
+                ChatEvent::Status { number, runs: false } if number == self.asked => break,
                 // Asked again when the turn has ended.
-                Heard::Status { .. } => {}
+                ChatEvent::Status { .. } => {}
                 heard => {
                     let was_running = self.teller.running().is_some();
                     self.tell(heard)?;
@@ -157,7 +157,7 @@ impl PlainChat<'_> {
     fn until_ended(&mut self) -> Result<(), DriveError> {
         while !self.is_over {
             match self.heard.recv() {
-                Ok(Heard::Ended(how)) => {
+                Ok(ChatEvent::Ended(how)) => {
                     self.is_over = true;
                     return how;
                 }
@@ -180,8 +180,8 @@ impl PlainChat<'_> {
         Ok(())
     }
 
-    fn tell(&mut self, heard: Heard) -> Result<(), ChatError> {
-        if let Heard::Permission { member, request, .. } = &heard {
+    fn tell(&mut self, heard: ChatEvent) -> Result<(), ChatError> {
+        if let ChatEvent::Session(SessionEvent::Permission { member, request, .. }) = &heard {
             let name = self.teller.shown_name(member);
             let wish = format!("{name} asks for permission: {}", request.title);
             let line = format!("{wish}; nobody can answer without a terminal, so the turn ends");
@@ -192,9 +192,9 @@ impl PlainChat<'_> {
             return self.print(&lines);
         }
         let heard = match heard {
-            Heard::Refused { text, error: Some(error) } => {
+            ChatEvent::Refused { text, error: Some(error) } => {
                 self.not_said.get_or_insert(error);
-                Heard::Refused { text, error: None }
+                ChatEvent::Refused { text, error: None }
             }
             heard => heard,
         };

@@ -13,10 +13,11 @@ use tertulia_operations::names::{short, turn_of};
 use tertulia_session::{Entry, EntryId, EntryKind, Message, SpeakerType, Turn, TurnState};
 use tertulia_team::file::TeamFile;
 use tertulia_team::{
-    PermissionNumber, PermissionRequest, Question, Team, TurnNote, What, Why, is_partial,
+    Note, PermissionNumber, PermissionRequest, Question, SessionEvent, Team, TurnNote, What, Why,
+    is_partial,
 };
 
-use super::engine::Heard;
+use super::engine::ChatEvent;
 use super::markdown::{Markdown, wrap};
 use super::style::{Hue, Line, Look};
 use crate::shown::Shown;
@@ -213,36 +214,49 @@ impl Teller {
     }
 
     /// Takes an event in; gives the lines that it adds.
-    pub fn hear(&mut self, heard: Heard, now: Instant) -> Vec<Line> {
+    pub(crate) fn hear(&mut self, heard: ChatEvent, now: Instant) -> Vec<Line> {
         match heard {
-            Heard::Stored(entry) => self.stored(&entry, now),
-            Heard::Text(text) => self.text(&text),
-            Heard::TextEnd => self.text_end(),
-            Heard::TextWithdrawn => self.withdrawn(),
-            Heard::Note(note) => {
+            ChatEvent::Session(event) => self.on_event(event, now),
+            ChatEvent::Lines(lines) => self.aside(&lines),
+            ChatEvent::Refused { text, .. } | ChatEvent::NotForked(text) => {
+                self.aside(&Line::all_of(&text, Look::Alarm))
+            }
+            ChatEvent::Status { .. } | ChatEvent::Forked(_) | ChatEvent::Ended(_) => Vec::new(),
+        }
+    }
+
+    /// Takes in what happened in the session; gives the lines that it adds.
+    pub fn on_event(&mut self, event: SessionEvent, now: Instant) -> Vec<Line> {
+        match event {
+            SessionEvent::Stored(entry) => self.stored(&entry, now),
+            SessionEvent::Text { text, .. } => self.text(&text),
+            SessionEvent::TextEnd { .. } => self.text_end(),
+            SessionEvent::TextWithdrawn { .. } => self.withdrawn(),
+            // That an answer was cut off is seen where it ends.
+            SessionEvent::Note(Note::Late { .. } | Note::Partial { .. })
+            | SessionEvent::Fed { .. } => Vec::new(),
+            SessionEvent::Note(note) => {
                 self.aside(&Line::all_of(&short(&self.shown.note(&note)), Look::Dim))
             }
-            Heard::Asked(question) => {
+            SessionEvent::Asked(question) => {
                 let lines = asking::question(&question, &self.why(&question), &self.shown);
                 self.asked = Some(question);
                 self.aside(&lines)
             }
-            Heard::Permission { number, member, request } => {
+            SessionEvent::Permission { number, member, request } => {
                 let lines =
                     self.interrupts(&asking::permission(self.shown.name(&member), &request));
                 self.wish = Some((number, member, request));
                 lines
             }
-            Heard::Lines(lines) => self.aside(&lines),
-            Heard::Refused { text, .. } | Heard::NotForked(text) => {
-                self.aside(&Line::all_of(&text, Look::Alarm))
+            SessionEvent::Refused(error) => {
+                self.aside(&Line::all_of(&error.to_string(), Look::Alarm))
             }
-            Heard::Rested => {
+            SessionEvent::Rested => {
                 self.asked = None;
                 // Nothing runs, whatever was heard of the turn.
                 self.end(now)
             }
-            Heard::Status { .. } | Heard::Forked(_) | Heard::Ended(_) => Vec::new(),
         }
     }
 

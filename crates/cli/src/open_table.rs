@@ -5,7 +5,7 @@ use tertulia_operations::names::{
     Latest, NameError, find_session, is_latest, new_session_id, newest_table,
 };
 use tertulia_store::{SessionId, SessionStore, StoreError};
-use tertulia_team::{Audience, DriveError, Driver, Opened, Team};
+use tertulia_team::{DriveError, Driver, EventSink, Opened, Team};
 
 use crate::args::SessionArg;
 use crate::error::CliError;
@@ -18,7 +18,7 @@ pub(crate) fn open(
     store: &SessionStore,
     team: Team,
     attended: bool,
-    audience: &mut dyn Audience,
+    audience: &mut dyn EventSink,
 ) -> Result<OpenTable, CliError> {
     if let Some(id) = found {
         let Opened { driver, differences, undecided } =

@@ -24,13 +24,14 @@ mod step;
 mod steps;
 mod turn;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tertulia_session::{Entry, EntryKind, TeamTask};
 use tertulia_store::{Hold, NewSession, SessionId, SessionStore};
 
 pub use error::DriveError;
-pub use event::{Audience, Command, Pause, PermissionNumber, TableEvent, Visit};
+pub use event::{Command, EventSink, Pause, PermissionNumber, SessionEvent, Visit};
 pub use inbox::Door;
 pub use minutes::Compacted;
 pub use prompt::TurnPrompt;
@@ -128,7 +129,7 @@ impl Driver {
         session: &SessionId,
         team: Team,
         attended: bool,
-        audience: &mut dyn Audience,
+        sink: &mut dyn EventSink,
     ) -> Result<Opened, DriveError> {
         let hold = store.hold(session)?.ok_or(DriveError::SomebodyElse)?;
         let log = TableLog::open(store, session)?;
@@ -139,8 +140,8 @@ impl Driver {
         let mut driver = Self::new(team, replay.into_recorded(), log, Some(hold), attended);
         driver.project = driver.find_project(store, session)?;
         driver.end_strays()?;
-        driver.step(&Event::Resume, audience)?;
-        driver.catch_up_minutes(audience)?;
+        driver.step(&Event::Resume, sink)?;
+        driver.catch_up_minutes(sink)?;
         Ok(Opened { driver, differences, undecided })
     }
 
@@ -195,10 +196,10 @@ impl Driver {
     }
 
     /// Covers what lies before the windows, as after an import.
-    fn catch_up_minutes(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
+    fn catch_up_minutes(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
         if let Some(minutes) = minutes::due(self.log.branch(), self.team.window_max()) {
             self.log.stage(minutes, false);
-            self.store_staged(audience)?;
+            self.store_staged(sink)?;
         }
         Ok(())
     }
@@ -265,17 +266,17 @@ impl Driver {
     }
 
     /// Drives until nothing runs any more.
-    pub fn run(&mut self, audience: &mut dyn Audience) -> Result<Pause, DriveError> {
+    pub fn run(&mut self, sink: &mut dyn EventSink) -> Result<Pause, DriveError> {
         while self.runner.turn().is_some() {
-            self.next(audience)?;
+            self.next(sink)?;
         }
         Ok(self.pause())
     }
 
     /// Drives until the table is left.
-    pub fn attend(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
+    pub fn attend(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
         while !self.is_closed || self.runner.turn().is_some() {
-            self.next(audience)?;
+            self.next(sink)?;
         }
         Ok(())
     }
@@ -298,12 +299,12 @@ impl Driver {
     }
 
     /// Waits for the next thing that happens, and does what follows.
-    fn next(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
+    fn next(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
         let Some(input) = self.inbox.next() else { return Ok(()) };
         match input {
-            Input::Command(command) => match self.obey(command, audience) {
+            Input::Command(command) => match self.obey(command, sink) {
                 Err(error) if !error.ends_table() => {
-                    audience.hear(&TableEvent::Refused(&error));
+                    sink.on_event(SessionEvent::Refused(Arc::new(error)));
                     Ok(())
                 }
                 obeyed => obeyed,
@@ -313,16 +314,12 @@ impl Driver {
                 input.decline();
                 Ok(())
             }
-            input => self.agent_tells(input, audience),
+            input => self.agent_tells(input, sink),
         }
     }
 
     /// Does what a person wants. Also for the one who holds the driver.
-    pub fn obey(
-        &mut self,
-        command: Command,
-        audience: &mut dyn Audience,
-    ) -> Result<(), DriveError> {
+    pub fn obey(&mut self, command: Command, sink: &mut dyn EventSink) -> Result<(), DriveError> {
         let is_new_work = matches!(
             command,
             Command::Say { .. } | Command::Continue | Command::Repeat(_) | Command::Compact
@@ -331,29 +328,29 @@ impl Driver {
             return Ok(());
         }
         match command {
-            Command::Say { member, text } => {
-                self.say(member.as_deref(), &text, audience).map(|_| ())
+            Command::Say { member, message } => {
+                self.say_message(member.as_deref(), &message, sink).map(|_| ())
             }
-            Command::Cancel(cancel) => self.step(&Event::Cancel(cancel), audience),
+            Command::Cancel(cancel) => self.step(&Event::Cancel(cancel), sink),
             Command::CancelRunning => match self.machine.status() {
                 // Whoever lets it run can stop it.
                 Status::Running { .. } if self.runs_elsewhere() => Err(DriveError::Elsewhere),
-                Status::Running { turn } => self.step(&Event::Cancel(Cancel::Turn(turn)), audience),
+                Status::Running { turn } => self.step(&Event::Cancel(Cancel::Turn(turn)), sink),
                 _ => Ok(()),
             },
-            Command::Continue => self.step(&Event::Continue, audience),
-            Command::Repeat(turn) => self.step(&Event::Repeat { turn }, audience),
-            Command::Permit(number, answer) => self.permit(number, &answer, audience),
-            Command::Compact => self.compact(audience).map(|_| ()),
+            Command::Continue => self.step(&Event::Continue, sink),
+            Command::Repeat(turn) => self.step(&Event::Repeat { turn }, sink),
+            Command::Permit(number, answer) => self.permit(number, &answer, sink),
+            Command::Compact => self.compact(sink).map(|_| ()),
             Command::Visit(visit) => {
-                self.catch_up(audience)?;
-                (visit.0)(self, audience)
+                self.catch_up(sink)?;
+                (visit.0)(self, sink)
             }
             Command::Close => {
                 self.is_closed = true;
                 // What waits goes on waiting: another program may go on with it, or somebody who comes back.
                 match self.runner.turn().cloned() {
-                    Some(turn) => self.step(&Event::Cancel(Cancel::Turn(turn)), audience),
+                    Some(turn) => self.step(&Event::Cancel(Cancel::Turn(turn)), sink),
                     None => Ok(()),
                 }
             }

@@ -3,6 +3,8 @@
 
 use tertulia_session::EntryId;
 
+use crate::PersonMessage;
+
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
@@ -14,7 +16,7 @@ pub enum Event {
         /// only one.
         member: Option<Box<str>>,
         /// What was said.
-        text: String,
+        message: Box<PersonMessage>,
     },
     /// The agent of this turn works. Nothing is decided by it.
     TurnStarted {

@@ -48,15 +48,12 @@
 //! The machine alone:
 //!
 //! ```
-//! use tertulia_team::{Effect, Event, Machine, Member, Table};
+//! use tertulia_team::{Effect, Event, Machine, Member, PersonMessage, Table};
 //!
 //! let table = Table::new([Member::human("ann"), Member::ai("max"), Member::ai("eva")])?;
+//! let message = PersonMessage::new("@eva, please review this.", &table);
 //! let mut machine = Machine::new(table);
-//! let said = Event::PersonSaid {
-//!     entry: "m1".into(),
-//!     member: None,
-//!     text: "@eva, please review this.".to_owned(),
-//! };
+//! let said = Event::PersonSaid { entry: "m1".into(), member: None, message: message.into() };
 //! let effects = machine.step(said);
 //! let [Effect::Append { .. }, Effect::Append { .. }, Effect::StartTurn { turn, member, .. }] =
 //!     effects.as_slice()
@@ -96,15 +93,15 @@ mod team;
 
 pub use cause::{Cause, How, Rule};
 pub use driver::{
-    Audience, Command, Compacted, Door, DriveError, Driver, Opened, Pause, PermissionNumber,
-    PromptLost, RecipeError, SentPrompt, TableEvent, TurnNote, TurnPrompt, Visit, What, is_partial,
-    reached_nobody, sent_prompt,
+    Command, Compacted, Door, DriveError, Driver, EventSink, Opened, Pause, PermissionNumber,
+    PromptLost, RecipeError, SentPrompt, SessionEvent, TurnNote, TurnPrompt, Visit, What,
+    is_partial, reached_nobody, sent_prompt,
 };
 pub use effect::{Effect, Question, Why};
 pub use event::{Cancel, Event};
 pub use ledger::Decision;
 pub use machine::{Machine, Status, WaitingTurn};
-pub use message::sender_named;
+pub use message::PersonMessage;
 pub use money::Dollars;
 pub use note::Note;
 pub use preamble::Preamble;

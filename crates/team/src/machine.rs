@@ -15,7 +15,6 @@ use crate::cause::Cause;
 use crate::effect::{Effect, Question, Why};
 use crate::event::Event;
 use crate::ledger::{Decision, Ledger};
-use crate::message::Sender;
 use crate::money::Dollars;
 use crate::note::Note;
 use crate::speaker::{SpeakerError, speaker};
@@ -95,8 +94,8 @@ impl Machine {
     pub fn step(&mut self, event: Event) -> Vec<Effect> {
         let mut step = self.begin();
         match event {
-            Event::PersonSaid { entry, member, text } => {
-                step.person_said(&entry, member.as_deref(), &text);
+            Event::PersonSaid { entry, member, message } => {
+                step.person_said(&entry, member.as_deref(), &message.directives);
                 step.ask_again();
             }
             Event::AgentSaid { turn, entry, text, interrupted } => {
@@ -138,24 +137,12 @@ impl Machine {
         self.state.stopped();
     }
 
-    /// Which person says this: as the door says, by `[FROM: …]`, the one that is waited for, or the only
-    /// one; `None` where no person sits at the table. Asked before the message is stored.
-    pub fn speaker_of(
-        &self,
-        member: Option<&str>,
-        text: &str,
-    ) -> Result<Option<&str>, SpeakerError> {
-        let from = crate::message::read(text, &self.table, Sender::Person).from;
+    /// Which person speaks: the one who is named, by the program or by `[FROM: …]`, the one that is waited
+    /// for, or the only one; `None` where the team has no person. Asked before a message is stored.
+    pub fn speaker_of(&self, named: Option<&str>) -> Result<Option<&str>, SpeakerError> {
         let awaited = self.state.awaited().map(|item| item.seat);
-        let seat = speaker(&self.table, awaited, member.or(from.as_deref()))?;
+        let seat = speaker(&self.table, awaited, named)?;
         Ok(seat.map(|seat| self.table.name(seat)))
-    }
-
-    /// Whether a message names nobody who is to answer, not even nearly.
-    pub fn addresses_nobody(&self, text: &str) -> bool {
-        let wishes = crate::message::read(text, &self.table, Sender::Person);
-        let is_slip = wishes.strangers.first().is_some_and(|stranger| stranger.is_first);
-        wishes.next.is_empty() && !is_slip
     }
 
     /// What the table does now.

@@ -28,7 +28,7 @@ const UNHEARD_MAX: usize = 20;
 
 /// What a message asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wishes {
+pub(crate) struct Directives {
     /// Who is to speak, in order: markers first, then mentions.
     pub(crate) next: Vec<Wish>,
     /// Whose turns are to go; `["ALL"]` for everybody's.
@@ -47,9 +47,48 @@ pub(crate) struct Wishes {
     pub(crate) has_words: bool,
     /// A plain yes or no, if the message is nothing else.
     pub(crate) reply: Option<Reply>,
+    /// The name that the message begins with, as `@name`, if it is nobody's and near to nobody's.
+    pub(crate) nobody: Option<Box<str>>,
 }
 
-impl Wishes {
+/// A person's message and what it asks for: read once, then handed on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PersonMessage {
+    pub(crate) text: String,
+    pub(crate) directives: Directives,
+}
+
+impl PersonMessage {
+    /// Reads a message to the members of this table.
+    pub fn new(text: impl Into<String>, table: &Table) -> Self {
+        let text = text.into();
+        let directives = read(&text, table, Sender::Person);
+        Self { text, directives }
+    }
+
+    /// The message as it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Who has written it, as `[FROM: …]` says.
+    pub fn sender(&self) -> Option<&str> {
+        self.directives.from.as_deref()
+    }
+
+    /// Whether it names nobody who is to answer, not even nearly.
+    pub fn addresses_nobody(&self) -> bool {
+        let is_slip = self.directives.strangers.first().is_some_and(|stranger| stranger.is_first);
+        self.directives.next.is_empty() && !is_slip
+    }
+
+    /// The name that it begins with, as `@name`, if it is nobody's and near to nobody's.
+    pub fn unknown_name(&self) -> Option<&str> {
+        self.directives.nobody.as_deref()
+    }
+}
+
+impl Directives {
     /// Whether the message is a command to the table and says nothing to anybody.
     pub(crate) fn is_command(&self) -> bool {
         let commands = !self.drop.is_empty() || self.team_task.is_some();
@@ -75,9 +114,10 @@ pub(crate) enum Sender {
 }
 
 /// Reads a message. Linear in its length, times the number of members for every `@`.
-pub(crate) fn read(text: &str, table: &Table, sender: Sender) -> Wishes {
-    let mention::Mentions { members: mentions, strangers, unheard: names, .. } =
+pub(crate) fn read(text: &str, table: &Table, sender: Sender) -> Directives {
+    let mention::Mentions { members: mentions, strangers, unheard: names, nobody } =
         mention::find_all(text, table, sender);
+    let nobody = nobody.and_then(|place| text.get(place)).map(Into::into);
     let look_alikes = look_alike::find(text, table);
     let markers = parse_markers_where(text, |markers| place::counting(text, markers));
     let Markers { next, drop, from, team_task, clean_text, unheard } = markers;
@@ -97,26 +137,24 @@ pub(crate) fn read(text: &str, table: &Table, sender: Sender) -> Wishes {
     // Whoever names somebody, drops a turn or sets the task says more than yes or no.
     let is_bare = next.is_empty() && drop.is_empty() && team_task.is_none();
     let reply = reply::read(&clean_text).filter(|_| is_bare);
-    Wishes { next, drop, from, team_task, look_alikes, strangers, unheard, has_words, reply }
+    Directives {
+        next,
+        drop,
+        from,
+        team_task,
+        look_alikes,
+        strangers,
+        unheard,
+        has_words,
+        reply,
+        nobody,
+    }
 }
 
 /// What a message says without the markers that count and without what nobody sees, as ranges of its text.
 pub(crate) fn kept_ranges(text: &str) -> Vec<Range<usize>> {
     let kept = kept_ranges_where(text, |markers| place::counting(text, markers));
     unseen::without_unseen(text, kept)
-}
-
-/// Who a message says has written it.
-pub fn sender_named(text: &str) -> Option<String> {
-    parse_markers_where(text, |markers| place::counting(text, markers)).from
-}
-
-/// The name that a message begins with, as `@name`, if it is nobody's and near to nobody's.
-pub(crate) fn stranger_called<'t>(text: &'t str, table: &Table) -> Option<&'t str> {
-    // Most messages are spared the reading.
-    let begins = text.trim_start().starts_with('@');
-    let place = begins.then(|| mention::find_all(text, table, Sender::Person).nobody).flatten()?;
-    text.get(place)
 }
 
 /// The beginning of a text, for a note.

@@ -18,7 +18,7 @@ use crate::money::Dollars;
 use crate::state::{Slot, State, TurnChange};
 use crate::table::Table;
 use crate::table_note::TableNote;
-use crate::{is_partial, reached_nobody};
+use crate::{PersonMessage, is_partial, reached_nobody};
 
 pub use difference::Difference;
 
@@ -174,9 +174,10 @@ impl<'a> Replayer<'a> {
             return self.recorded.person_said(&self.machine.table, &entry.id);
         }
         let member = message.speaker.as_ref().map(|speaker| speaker.role_id.clone());
-        let text = message.text().into_owned();
+        let said = Box::new(PersonMessage::new(message.text(), &self.machine.table));
+        let entry_id = entry.id.clone();
         let effects =
-            self.machine.step(Event::PersonSaid { entry: entry.id.clone(), member, text });
+            self.machine.step(Event::PersonSaid { entry: entry_id, member, message: said });
         let refused = effects.iter().any(|effect| {
             matches!(effect, Effect::AskPerson(question) if matches!(question.why, Why::WhoSpeaks { .. }))
         });

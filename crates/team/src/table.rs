@@ -182,11 +182,6 @@ impl Table {
         &self.limits
     }
 
-    /// The name that a message begins with, as `@name`, if it is nobody's here and near to nobody's.
-    pub fn stranger_called<'t>(&self, text: &'t str) -> Option<&'t str> {
-        crate::message::stranger_called(text, self)
-    }
-
     pub(crate) fn seats(&self) -> impl Iterator<Item = (Seat, &Member)> {
         self.members.iter().enumerate().map(|(index, member)| (Seat(index), member))
     }

@@ -1,5 +1,6 @@
 //! What is shown of a turn, from the events of the table.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tertulia_session::{Fields, NewEntry, Speaker, Usage, Usd};
@@ -25,13 +26,15 @@ impl Stage {
         Self { teller: Teller::new(&team, &file, 60), start: Instant::now(), shown: Vec::new() }
     }
 
-    fn hear(&mut self, heard: Heard) {
+    fn hear(&mut self, heard: ChatEvent) {
         let lines = self.teller.hear(heard, self.start + Duration::from_millis(1_500));
         self.shown.extend(lines.iter().map(Line::text));
     }
 
     fn stored(&mut self, kind: EntryKind) {
-        self.hear(Heard::Stored(Box::new(NewEntry::new(kind).with_content_id())));
+        self.hear(ChatEvent::Session(SessionEvent::Stored(Arc::new(
+            NewEntry::new(kind).with_content_id(),
+        ))));
     }
 
     fn turn(&mut self, state: TurnState, cause: &str) {
@@ -47,7 +50,9 @@ impl Stage {
         };
         if state == TurnState::Started {
             self.teller.hear(
-                Heard::Stored(Box::new(NewEntry::new(EntryKind::Turn(turn)).with_content_id())),
+                ChatEvent::Session(SessionEvent::Stored(Arc::new(
+                    NewEntry::new(EntryKind::Turn(turn)).with_content_id(),
+                ))),
                 self.start,
             );
         } else {
@@ -65,7 +70,11 @@ impl Stage {
 
     fn text(&mut self, pieces: &[&str]) {
         for piece in pieces {
-            self.hear(Heard::Text((*piece).to_owned()));
+            self.hear(ChatEvent::Session(SessionEvent::Text {
+                turn: "e-1".into(),
+                member: "max".into(),
+                text: (*piece).to_owned(),
+            }));
         }
     }
 }
@@ -98,18 +107,18 @@ fn what_comes_between_stands_alone_and_the_answer_goes_on_under_its_name() {
     let mut stage = Stage::new();
     stage.turn(TurnState::Started, "chosen turn=e-1 rule=in_turn: it is next");
     let note = Note::UnknownSpender { member: "zoe".into() };
-    stage.hear(Heard::Note(note.clone()));
+    stage.hear(ChatEvent::Session(SessionEvent::Note(note.clone())));
     assert_eq!(stage.shown, [note.to_string()], "before the name");
     stage.shown.clear();
     stage.text(&["one\nthe lon"]);
     stage.says("ann", SpeakerType::Human, "hello");
     assert_eq!(stage.pending(), ["Max:", "the lon"]);
     stage.text(&["gest word\n"]);
-    stage.hear(Heard::Lines(vec![Line::of("nobody waits", Look::Dim)]));
-    stage.hear(Heard::Refused { text: "refused".to_owned(), error: None });
+    stage.hear(ChatEvent::Lines(vec![Line::of("nobody waits", Look::Dim)]));
+    stage.hear(ChatEvent::Refused { text: "refused".to_owned(), error: None });
     stage.text(&["end"]);
     stage.turn(TurnState::Done, "answered turn=e-1 entry=m2: max said m2");
-    stage.hear(Heard::Rested);
+    stage.hear(ChatEvent::Session(SessionEvent::Rested));
     let expected = [
         "Max:",
         "one",
@@ -131,7 +140,10 @@ fn an_answer_that_differs_from_what_streamed_in_is_told_whole() {
     let mut stage = Stage::new();
     stage.turn(TurnState::Started, "chosen turn=e-1 rule=in_turn: it is next");
     stage.text(&["wrong"]);
-    stage.hear(Heard::TextWithdrawn);
+    stage.hear(ChatEvent::Session(SessionEvent::TextWithdrawn {
+        turn: "e-1".into(),
+        member: "max".into(),
+    }));
     stage.says("max", SpeakerType::Ai, "right");
     stage.turn(TurnState::Done, "answered turn=e-1 entry=m2: max said m2");
     let taken_back = "(the agent took this back and begins again)";
@@ -146,7 +158,7 @@ fn a_turn_that_was_stopped_ends_with_what_there_is_of_it() {
     stage.turn(TurnState::Cancelled, "cancelled turn=e-1: the person cancelled it");
     assert_eq!(stage.teller.running(), Some(("Max", true)));
     stage.turn(TurnState::Cancelled, "dropped turn=e-9 entry=m1 by=ann: another one");
-    stage.hear(Heard::Rested);
+    stage.hear(ChatEvent::Session(SessionEvent::Rested));
     assert_eq!(stage.shown, ["Max:", "half", "cancelled · 1.5 s", ""]);
     assert_eq!(stage.teller.running(), None);
 }

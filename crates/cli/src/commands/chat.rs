@@ -3,7 +3,7 @@
 
 use tertulia_chat::terminal::is_dumb;
 use tertulia_chat::{Ended, Guest, OpenTable, Room};
-use tertulia_team::{Audience, Machine};
+use tertulia_team::{EventSink, Machine};
 
 use crate::Streams;
 use crate::advice::{as_word, same_place};
@@ -18,7 +18,7 @@ pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result<(), CliE
     let speaker = match &args.speaker {
         // Before anything is begun.
         Some(name) => Machine::new(team.table().clone())
-            .speaker_of(Some(name), "")
+            .speaker_of(Some(name))
             .map_err(CliError::Speaker)?
             .map(Box::from),
         None => None,
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result<(), CliE
     let home = store_place::home().ok();
     let guest = Guest { speaker, back, attended: is_terminal };
     let room = Room::new(store, team, file, working_folder()?, home, guest);
-    let open = |audience: &mut dyn Audience| -> Result<OpenTable, CliError> {
+    let open = |audience: &mut dyn EventSink| -> Result<OpenTable, CliError> {
         let team = room.team().clone();
         let store = room.store();
         let found = open_table::resumed(&args.session, store, &folder)?;

@@ -9,7 +9,7 @@ use tertulia_chat::terminal::visible;
 use tertulia_operations::lines::read_log;
 use tertulia_store::{Import, NewSession, SessionId, SessionStore, StoreError};
 use tertulia_team::file::TeamFile;
-use tertulia_team::{Audience, Driver, TableEvent, Team, TurnPrompt};
+use tertulia_team::{Driver, EventSink, SessionEvent, Team, TurnPrompt};
 
 use super::context::explain;
 use super::drawing::Paint;
@@ -37,8 +37,8 @@ That was in memory; nothing of yours was touched. Try next, in this order:
 /// Nobody needs to see every entry here.
 struct Silence;
 
-impl Audience for Silence {
-    fn hear(&mut self, _: &TableEvent<'_>) {}
+impl EventSink for Silence {
+    fn on_event(&mut self, _: SessionEvent) {}
 }
 
 pub(crate) fn run(_: &DemoArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {

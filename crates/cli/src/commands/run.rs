@@ -19,8 +19,8 @@ use tertulia_session::{Entry, EntryId, EntryKind};
 use tertulia_store::{SessionId, SessionStore};
 use tertulia_team::file::TeamFile;
 use tertulia_team::{
-    Audience, Command, DriveError, Driver, Machine, Pause, SpeakerError, TableEvent, Team,
-    TeamMember, Why,
+    Command, DriveError, Driver, EventSink, Machine, Pause, PersonMessage, SessionEvent,
+    SpeakerError, Table, Team, TeamMember, Why,
 };
 
 use super::files::read_text;
@@ -38,9 +38,9 @@ use live::Live;
 use talk::Talk;
 
 /// What the table is asked for.
-enum Wish {
+enum Wish<M> {
     /// Something is said.
-    Say(String),
+    Say(M),
     /// The table is to go on.
     GoOn,
     /// A turn is wanted again.
@@ -90,12 +90,17 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
         Some(name) => Some(addressee(&team, name, args.speaker.as_deref())?),
         None => None,
     };
+    let wish = match wish {
+        Wish::Say(text) => Wish::Say(message_to(addressee.as_deref(), text, team.table())),
+        Wish::GoOn => Wish::GoOn,
+        Wish::Repeat(turn) => Wish::Repeat(turn),
+    };
     let session = session_arg(args);
     let store = StorePlace::read(&args.store)?;
     let (there, id) = look_for(&session, &store, &folder)?;
-    if let (Wish::Say(text), None) = (&wish, &id) {
+    if let (Wish::Say(message), None) = (&wish, &id) {
         // Nothing is begun for a message that nobody may say.
-        check_speaker(&Machine::new(team.table().clone()), args, text)?;
+        check_speaker(&Machine::new(team.table().clone()), args, message)?;
     }
     if let (Some(store), Some(id)) = (&there, &id)
         && let Some(line) = elsewhere(store, id, &folder)?
@@ -119,7 +124,7 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
     watcher.differ(&format!("{}{place}", driver.session()), differences.len());
     let interrupt = Interrupt::watch(driver.door());
     let only_goes_on = matches!(wish, Wish::GoOn);
-    let asked = ask(&mut driver, wish, args, addressee.as_deref(), &mut watcher);
+    let asked = ask(&mut driver, wish, args, &mut watcher);
     let pause = asked.and_then(|()| watcher.drive(&mut driver).map_err(CliError::from))?;
     let is_interrupted = interrupt.happened();
     drop(interrupt);
@@ -196,7 +201,7 @@ fn session_arg(args: &RunArgs) -> SessionArg {
     SessionArg { session: session.clone(), new: new.clone(), go_on }
 }
 
-fn read_wish(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Wish, CliError> {
+fn read_wish(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Wish<String>, CliError> {
     let text = match (&args.text, &args.repeat) {
         (_, Some(turn)) => return Ok(Wish::Repeat(turn.clone())),
         (None, None) if args.session.go_on => return Ok(Wish::GoOn),
@@ -230,9 +235,13 @@ fn addressee(team: &Team, name: &str, speaker: Option<&str>) -> Result<Box<str>,
     }
 }
 
-fn check_speaker(machine: &Machine, args: &RunArgs, text: &str) -> Result<(), CliError> {
+fn check_speaker(
+    machine: &Machine,
+    args: &RunArgs,
+    message: &PersonMessage,
+) -> Result<(), CliError> {
     let Some(flag) = args.speaker.as_deref() else {
-        return match machine.speaker_of(None, text) {
+        return match machine.speaker_of(message.sender()) {
             Ok(_) => Ok(()),
             Err(SpeakerError::Several { people }) => Err(CliError::NeedsPerson(format!(
                 "the team has several people; name one with --as: {}",
@@ -241,10 +250,10 @@ fn check_speaker(machine: &Machine, args: &RunArgs, text: &str) -> Result<(), Cl
             Err(error) => Err(DriveError::Speaker(error).into()),
         };
     };
-    let named = machine.speaker_of(Some(flag), text).map_err(CliError::Speaker)?;
-    match tertulia_team::sender_named(text) {
-        Some(marker) if machine.speaker_of(Some(&marker), text) != Ok(named) => {
-            Err(CliError::TwoSpeakers { flag: flag.to_owned(), marker })
+    let named = machine.speaker_of(Some(flag)).map_err(CliError::Speaker)?;
+    match message.sender() {
+        Some(marker) if machine.speaker_of(Some(marker)) != Ok(named) => {
+            Err(CliError::TwoSpeakers { flag: flag.to_owned(), marker: marker.to_owned() })
         }
         _ => Ok(()),
     }
@@ -253,20 +262,15 @@ fn check_speaker(machine: &Machine, args: &RunArgs, text: &str) -> Result<(), Cl
 /// Tells the table what is wanted of it.
 fn ask(
     driver: &mut Driver,
-    wish: Wish,
+    wish: Wish<PersonMessage>,
     args: &RunArgs,
-    addressee: Option<&str>,
     watcher: &mut Watcher<'_, '_>,
 ) -> Result<(), CliError> {
     match wish {
-        Wish::Say(text) => {
-            check_speaker(driver.machine(), args, &text)?;
-            let text = match addressee {
-                Some(name) if driver.machine().addresses_nobody(&text) => addressed(name, &text),
-                _ => text,
-            };
-            let said = driver.say(args.speaker.as_deref(), &text, watcher)?;
-            if let Some(note) = nobody_called(driver, &said, &text, &working_folder()?) {
+        Wish::Say(message) => {
+            check_speaker(driver.machine(), args, &message)?;
+            let said = driver.say_message(args.speaker.as_deref(), &message, watcher)?;
+            if let Some(note) = nobody_called(driver, &said, &message, &working_folder()?) {
                 watcher.note(&note, &said);
             }
         }
@@ -302,11 +306,15 @@ fn turn_to_repeat(driver: &Driver, args: &RunArgs, given: &str) -> Result<EntryI
     })
 }
 
-/// The text with its addressee in front. The log alone must tell who was meant, so the name is part of
-/// what is stored.
-fn addressed(name: &str, text: &str) -> String {
+/// The message, with its addressee in front if it names nobody else. The log alone must tell who was meant,
+/// so the name is part of what is stored.
+fn message_to(addressee: Option<&str>, text: String, table: &Table) -> PersonMessage {
+    let message = PersonMessage::new(text, table);
+    let Some(name) = addressee.filter(|_| message.addresses_nobody()) else { return message };
     let is_word = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
-    if is_word { format!("@{name} {text}") } else { format!("[NEXT: {name}] {text}") }
+    let text = message.text();
+    let text = if is_word { format!("@{name} {text}") } else { format!("[NEXT: {name}] {text}") };
+    PersonMessage::new(text, table)
 }
 
 impl<'a, 's> Watcher<'a, 's> {
@@ -379,22 +387,22 @@ impl<'a, 's> Watcher<'a, 's> {
     }
 }
 
-impl Audience for Opening<'_, '_, '_> {
-    fn hear(&mut self, event: &TableEvent<'_>) {
+impl EventSink for Opening<'_, '_, '_> {
+    fn on_event(&mut self, event: SessionEvent) {
         match event {
-            TableEvent::Rested => {}
-            TableEvent::Asked(question) if !matches!(question.why, Why::Resumed { .. }) => {}
-            event => self.0.hear(event),
+            SessionEvent::Rested => {}
+            SessionEvent::Asked(question) if !matches!(question.why, Why::Resumed { .. }) => {}
+            event => self.0.on_event(event),
         }
     }
 }
 
-impl Audience for Watcher<'_, '_> {
-    fn hear(&mut self, event: &TableEvent<'_>) {
+impl EventSink for Watcher<'_, '_> {
+    fn on_event(&mut self, event: SessionEvent) {
         match self {
-            Self::Live(live) => live.hear(event),
-            Self::Talk(talk) => talk.hear(event),
-            Self::Json(lines) => lines.hear(event),
+            Self::Live(live) => live.on_event(event),
+            Self::Talk(talk) => talk.on_event(&event),
+            Self::Json(lines) => lines.on_event(&event),
         }
     }
 }

@@ -1,20 +1,22 @@
 //! Somebody else has written to the session, such as a command that redacts or branches, or another
 //! program at the same server: the log is read again, and what runs here follows it.
 
+use std::sync::Arc;
+
 use tertulia_session::EntryKind;
 
 use super::Driver;
 use super::error::DriveError;
-use super::event::{Audience, TableEvent};
+use super::event::{EventSink, SessionEvent};
 use crate::event::Event;
 use crate::table_note::TableNote;
 use crate::{Machine, Status};
 
 impl Driver {
     /// Takes in what others wrote, if they did.
-    pub(super) fn catch_up(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
+    pub(super) fn catch_up(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
         match self.log.is_behind()? {
-            true => self.rejoin(self.log.staged_count(), audience),
+            true => self.rejoin(self.log.staged_count(), sink),
             false => Ok(()),
         }
     }
@@ -24,14 +26,14 @@ impl Driver {
     pub(super) fn rejoin(
         &mut self,
         staged_before: usize,
-        audience: &mut dyn Audience,
+        sink: &mut dyn EventSink,
     ) -> Result<(), DriveError> {
         let (staged, first_new) = self.log.reload()?;
         let replay = Machine::replay(self.team.table.clone(), self.log.entries());
         self.machine = replay.into_recorded();
         self.prompts.reread(self.log.entries());
         for entry in self.log.entries().get(first_new..).unwrap_or_default() {
-            audience.hear(&TableEvent::Stored(entry));
+            sink.on_event(SessionEvent::Stored(Arc::new(entry.clone())));
         }
         for entry in staged.into_iter().take(staged_before) {
             self.stage_again(entry.kind);

@@ -1,64 +1,66 @@
-//! What the driver tells while it works, and what it is told. Data only: whoever shows a table, or
-//! writes it as JSON, hears the same.
+//! What the driver tells while it works, and what it is told. Data only: whoever shows a session, or
+//! writes it as JSON, gets the same events.
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
 use tertulia_agent::{PermissionAnswer, PermissionRequest};
 use tertulia_session::{Entry, EntryId};
 
 use super::{DriveError, Driver};
 use crate::event::Cancel;
-use crate::{Note, Question};
+use crate::{Note, PersonMessage, Question};
 
-/// Something to be shown.
-#[derive(Clone, Copy, Debug)]
-pub enum TableEvent<'a> {
+/// Something that happened in a session, for whoever shows it. Owned, so that it can cross threads.
+#[derive(Clone, Debug)]
+pub enum SessionEvent {
     /// An entry is in the log: a message, a state of a turn, a figure, a [`super::TurnNote`].
-    Stored(&'a Entry),
+    Stored(Arc<Entry>),
     /// The agent of this turn has got the first byte of its prompt.
     Fed {
         /// The turn.
-        turn: &'a EntryId,
+        turn: EntryId,
         /// Whose it is.
-        member: &'a str,
+        member: Box<str>,
     },
     /// The next piece of an answer. Pieces are not stored; the answer is.
     Text {
         /// The turn.
-        turn: &'a EntryId,
+        turn: EntryId,
         /// Whose it is.
-        member: &'a str,
+        member: Box<str>,
         /// The piece.
-        text: &'a str,
+        text: String,
     },
     /// The pieces so far are one text; what follows is another.
     TextEnd {
         /// The turn.
-        turn: &'a EntryId,
+        turn: EntryId,
         /// Whose it is.
-        member: &'a str,
+        member: Box<str>,
     },
     /// The pieces since the last end are void.
     TextWithdrawn {
         /// The turn.
-        turn: &'a EntryId,
+        turn: EntryId,
         /// Whose it is.
-        member: &'a str,
+        member: Box<str>,
     },
     /// Something was refused or changed.
-    Note(&'a Note),
+    Note(Note),
     /// A person is asked.
-    Asked(&'a Question),
-    /// What somebody wanted was not done; the table goes on.
-    Refused(&'a DriveError),
+    Asked(Question),
+    /// What somebody wanted was not done; the session goes on.
+    Refused(Arc<DriveError>),
     /// An agent wants to be allowed something; [`super::Door::permit`] answers.
     Permission {
         /// Which question this is.
         number: PermissionNumber,
         /// Whose turn it is.
-        member: &'a str,
+        member: Box<str>,
         /// What it wants.
-        request: &'a PermissionRequest,
+        request: PermissionRequest,
     },
     /// Nothing runs, nothing waits and nobody is asked.
     Rested,
@@ -68,10 +70,17 @@ pub enum TableEvent<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PermissionNumber(pub(super) u64);
 
-/// Who is told.
-pub trait Audience {
-    /// Something happened.
-    fn hear(&mut self, event: &TableEvent<'_>);
+/// Receives what happens in a session.
+pub trait EventSink {
+    /// Takes the next event.
+    fn on_event(&mut self, event: SessionEvent);
+}
+
+impl EventSink for Sender<SessionEvent> {
+    /// Sends it to another thread. Where nobody receives any more, it is dropped.
+    fn on_event(&mut self, event: SessionEvent) {
+        let _ = self.send(event);
+    }
 }
 
 /// What people want of the table.
@@ -79,10 +88,10 @@ pub trait Audience {
 pub enum Command {
     /// Somebody says something.
     Say {
-        /// Who; else as [`crate::Machine::speaker_of`] finds out.
+        /// Who; else as `[FROM: …]` says, or as [`crate::Machine::speaker_of`] finds out.
         member: Option<Box<str>>,
         /// What.
-        text: String,
+        message: Box<PersonMessage>,
     },
     /// Turns are to stop.
     Cancel(Cancel),
@@ -103,7 +112,7 @@ pub enum Command {
 }
 
 /// What a visitor does.
-type Errand = dyn FnOnce(&mut Driver, &mut dyn Audience) -> Result<(), DriveError> + Send;
+type Errand = dyn FnOnce(&mut Driver, &mut dyn EventSink) -> Result<(), DriveError> + Send;
 
 /// Something to be done with the driver, in its thread, between two things that happen.
 pub struct Visit(pub(super) Box<Errand>);
@@ -111,7 +120,7 @@ pub struct Visit(pub(super) Box<Errand>);
 impl Visit {
     /// A visit that does this. It must not take long: the table waits.
     pub fn new(
-        errand: impl FnOnce(&mut Driver, &mut dyn Audience) -> Result<(), DriveError> + Send + 'static,
+        errand: impl FnOnce(&mut Driver, &mut dyn EventSink) -> Result<(), DriveError> + Send + 'static,
     ) -> Self {
         Self(Box::new(errand))
     }

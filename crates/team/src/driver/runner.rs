@@ -12,7 +12,7 @@ use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnOutput};
 use tertulia_session::json::Json;
 use tertulia_session::{EntryId, Fields, Message, Routing, Speaker, SpeakerType, Usage, Usd};
 
-use super::event::{Audience, PermissionNumber, TableEvent};
+use super::event::{EventSink, PermissionNumber, SessionEvent};
 use super::inbox::Inbox;
 use super::log::TableLog;
 use super::prompts::Start;
@@ -146,24 +146,21 @@ impl Runner {
     /// Takes in what the agent says. Returns whether what is staged is to be stored.
     pub(super) fn says(
         &mut self,
-        event: &StreamEvent,
+        event: StreamEvent,
         log: &mut TableLog,
-        audience: &mut dyn Audience,
+        sink: &mut dyn EventSink,
     ) -> bool {
         let Some(running) = &mut self.running else { return false };
-        let (turn, member) = (&running.turn, &*running.member);
+        let of_turn = |running: &Running| (running.turn.clone(), running.member.clone());
         match event {
             StreamEvent::TextDelta { text } => {
                 // Nobody can follow a flood, and a screen that tries hears nobody.
                 running.told += text.len();
                 if running.told <= PARTIAL_BYTES_MAX {
-                    audience.hear(&TableEvent::Text { turn, member, text });
+                    let (turn, member) = of_turn(running);
+                    sink.on_event(SessionEvent::Text { turn, member, text });
                 }
                 return false;
-            }
-            StreamEvent::TextEnd => audience.hear(&TableEvent::TextEnd { turn, member }),
-            StreamEvent::TextWithdrawn => {
-                audience.hear(&TableEvent::TextWithdrawn { turn, member });
             }
             StreamEvent::Thinking { text } => {
                 let room = THOUGHT_BYTES_MAX.saturating_sub(running.thought.len());
@@ -171,11 +168,19 @@ impl Runner {
                 running.thought.push_str(piece);
                 return false;
             }
+            StreamEvent::TextEnd => {
+                let (turn, member) = of_turn(running);
+                sink.on_event(SessionEvent::TextEnd { turn, member });
+            }
+            StreamEvent::TextWithdrawn => {
+                let (turn, member) = of_turn(running);
+                sink.on_event(SessionEvent::TextWithdrawn { turn, member });
+            }
             _ => {}
         }
         running.has_worked |= matches!(event, StreamEvent::ToolStarted { .. });
         running.stage_thought(log);
-        if let Some(what) = What::of(event) {
+        if let Some(what) = What::of(&event) {
             running.stage_note(what, log);
         }
         true

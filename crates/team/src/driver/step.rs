@@ -1,6 +1,7 @@
 //! One step: the machine decides, its entries are stored in one append, they are shown, and what has to
 //! begin begins.
 
+use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use tertulia_store::sources_meta;
 
 use super::built_in::BuiltIn;
 use super::error::DriveError;
-use super::event::{Audience, PermissionNumber, TableEvent};
+use super::event::{EventSink, PermissionNumber, SessionEvent};
 use super::inbox::Input;
 use super::log::TableLog;
 use super::prompts::{Start, right_recipe};
@@ -27,7 +28,7 @@ use crate::effect::Effect;
 use crate::event::Event;
 use crate::file::SettingsGuard;
 use crate::team::Answers;
-use crate::{Note, Question, house};
+use crate::{Note, PersonMessage, Question, house};
 
 /// So often something is tried again. Somebody who writes all the time will not be overtaken.
 const ATTEMPTS: u32 = 40;
@@ -50,21 +51,32 @@ impl Driver {
         &mut self,
         member: Option<&str>,
         text: &str,
-        audience: &mut dyn Audience,
+        sink: &mut dyn EventSink,
+    ) -> Result<EntryId, DriveError> {
+        self.say_message(member, &PersonMessage::new(text, &self.team.table), sink)
+    }
+
+    /// The same with a message that was read already.
+    pub fn say_message(
+        &mut self,
+        member: Option<&str>,
+        said: &PersonMessage,
+        sink: &mut dyn EventSink,
     ) -> Result<EntryId, DriveError> {
         // Who speaks, and who is waited for, may have changed meanwhile.
-        self.catch_up(audience)?;
-        let name: Option<Box<str>> = self.machine.speaker_of(member, text)?.map(Into::into);
+        self.catch_up(sink)?;
+        let name = self.machine.speaker_of(member.or(said.sender()))?;
+        let name: Option<Box<str>> = name.map(Into::into);
         let speaker = match name.as_deref().and_then(|name| self.team.member(name)) {
             Some(one) => Speaker::new(&*one.member.name, one.shown_name(), SpeakerType::Human),
             // Nobody sits there as a person: whoever holds the keyboard speaks.
             None => Speaker::new("you", "you", SpeakerType::Human),
         };
-        let message = Message::said(speaker, text);
-        self.message(&message, audience, |entry| Event::PersonSaid {
+        let message = Message::said(speaker, said.text());
+        self.message(&message, sink, |entry| Event::PersonSaid {
             entry,
             member: name.clone(),
-            text: text.to_owned(),
+            message: Box::new(said.clone()),
         })
     }
 
@@ -72,7 +84,7 @@ impl Driver {
     fn message(
         &mut self,
         message: &Message,
-        audience: &mut dyn Audience,
+        sink: &mut dyn EventSink,
         event: impl Fn(EntryId) -> Event,
     ) -> Result<EntryId, DriveError> {
         let said = |log: &mut TableLog| {
@@ -80,16 +92,16 @@ impl Driver {
             let event = event(draft.id.clone());
             (draft.id.clone(), Some(draft), event)
         };
-        self.attempt(said, audience)
+        self.attempt(said, sink)
     }
 
     /// Lets the machine take a step, and does what follows from it.
     pub(super) fn step(
         &mut self,
         event: &Event,
-        audience: &mut dyn Audience,
+        sink: &mut dyn EventSink,
     ) -> Result<(), DriveError> {
-        self.attempt(|_| ((), None, event.clone()), audience)
+        self.attempt(|_| ((), None, event.clone()), sink)
     }
 
     /// Lets the machine take a step, and once more if somebody else has written to the session
@@ -98,7 +110,7 @@ impl Driver {
     fn attempt<T>(
         &mut self,
         make: impl Fn(&mut TableLog) -> (T, Option<Entry>, Event),
-        audience: &mut dyn Audience,
+        sink: &mut dyn EventSink,
     ) -> Result<T, DriveError> {
         let mut attempts = 1;
         loop {
@@ -107,9 +119,9 @@ impl Driver {
             // Somebody has to decide this again when the session is another one than was seen.
             let is_decided_anew =
                 matches!(event, Event::Continue | Event::Resume | Event::Repeat { .. });
-            match self.try_step(draft, event, audience) {
+            match self.try_step(draft, event, sink) {
                 Err(DriveError::SomebodyElse) => {
-                    self.rejoin(staged_before, audience)?;
+                    self.rejoin(staged_before, sink)?;
                     if is_decided_anew || attempts == ATTEMPTS {
                         return Err(DriveError::SomebodyElse);
                     }
@@ -126,7 +138,7 @@ impl Driver {
         &mut self,
         draft: Option<Entry>,
         event: Event,
-        audience: &mut dyn Audience,
+        sink: &mut dyn EventSink,
     ) -> Result<(), DriveError> {
         let effects = self.machine.step(event);
         if let Some(mut draft) = draft {
@@ -140,7 +152,7 @@ impl Driver {
         if !effects.iter().all(|effect| matches!(effect, Effect::Note(_) | Effect::Rest)) {
             self.asked = None;
         }
-        self.perform(effects, audience)
+        self.perform(effects, sink)
     }
 
     /// Stores all entries of a step together with what was staged before, shows them, and begins what
@@ -148,7 +160,7 @@ impl Driver {
     fn perform(
         &mut self,
         effects: Vec<Effect>,
-        audience: &mut dyn Audience,
+        sink: &mut dyn EventSink,
     ) -> Result<(), DriveError> {
         if let Some(minutes) = minutes::due(self.log.branch(), self.team.window_max()) {
             self.log.stage(minutes, false);
@@ -167,13 +179,13 @@ impl Driver {
             }
         }
         let talk = self.stage(effects, start.as_ref());
-        self.try_store(audience)?;
+        self.try_store(sink)?;
         for one in talk {
-            self.notify(one, audience);
+            self.notify(one, sink);
         }
         let Some(start) = start else { return Ok(()) };
         self.launch(start);
-        match self.store_staged(audience) {
+        match self.store_staged(sink) {
             // The step itself is stored; what is left goes in with what comes next.
             Err(DriveError::SomebodyElse) => Ok(()),
             stored => stored,
@@ -211,24 +223,24 @@ impl Driver {
         talk
     }
 
-    fn notify(&mut self, talk: Talk, audience: &mut dyn Audience) {
+    fn notify(&mut self, talk: Talk, sink: &mut dyn EventSink) {
         match talk {
-            Talk::Note(note) => audience.hear(&TableEvent::Note(&note)),
+            Talk::Note(note) => sink.on_event(SessionEvent::Note(note)),
             Talk::Asked(question) => {
-                audience.hear(&TableEvent::Asked(&question));
-                self.asked = Some(question);
+                self.asked = Some(question.clone());
+                sink.on_event(SessionEvent::Asked(question));
             }
-            Talk::Rested => audience.hear(&TableEvent::Rested),
+            Talk::Rested => sink.on_event(SessionEvent::Rested),
         }
     }
 
     /// Stores what was staged, then shows it.
-    pub(super) fn store_staged(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
+    pub(super) fn store_staged(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
         let mut attempts = 1;
         loop {
-            match self.try_store(audience) {
+            match self.try_store(sink) {
                 Err(DriveError::SomebodyElse) if attempts < ATTEMPTS => {
-                    self.rejoin(self.log.staged_count(), audience)?;
+                    self.rejoin(self.log.staged_count(), sink)?;
                     std::thread::sleep(PAUSE * attempts);
                 }
                 done => return done,
@@ -237,20 +249,20 @@ impl Driver {
         }
     }
 
-    fn try_store(&mut self, audience: &mut dyn Audience) -> Result<(), DriveError> {
+    fn try_store(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
         for entry in self.log.commit().map_err(DriveError::of)? {
-            audience.hear(&TableEvent::Stored(entry));
+            sink.on_event(SessionEvent::Stored(Arc::new(entry.clone())));
         }
         Ok(())
     }
 
     /// Covers what was said so far by a summary, because a person wants it.
-    pub fn compact(&mut self, audience: &mut dyn Audience) -> Result<Compacted, DriveError> {
-        self.catch_up(audience)?;
+    pub fn compact(&mut self, sink: &mut dyn EventSink) -> Result<Compacted, DriveError> {
+        self.catch_up(sink)?;
         let (compacted, summary) = minutes::requested(self.log.branch());
         if let Some(summary) = summary {
             self.log.stage(summary, false);
-            self.try_store(audience)?;
+            self.try_store(sink)?;
         }
         Ok(compacted)
     }
@@ -325,24 +337,24 @@ impl Driver {
     pub(super) fn agent_tells(
         &mut self,
         input: Input,
-        audience: &mut dyn Audience,
+        sink: &mut dyn EventSink,
     ) -> Result<(), DriveError> {
         match input {
             Input::Fed(turn) => {
-                let member = self.runner.member().unwrap_or_default();
-                audience.hear(&TableEvent::Fed { turn: &turn, member });
+                let member = self.runner.member().unwrap_or_default().into();
+                sink.on_event(SessionEvent::Fed { turn, member });
                 Ok(())
             }
             Input::Said(_, event) => {
-                if !self.runner.says(&event, &mut self.log, audience)
+                if !self.runner.says(event, &mut self.log, sink)
                     || (self.log.staged_count() < BATCH && self.is_more_to_note())
                 {
                     return Ok(());
                 }
-                self.store_staged(audience)
+                self.store_staged(sink)
             }
-            Input::Asks(_, request, answer) => self.agent_asks(request, answer, audience),
-            Input::Ended(turn, report) => self.agent_ended(&turn, *report, audience),
+            Input::Asks(_, request, answer) => self.agent_asks(request, answer, sink),
+            Input::Ended(turn, report) => self.agent_ended(&turn, *report, sink),
             Input::Wake | Input::Command(_) => Ok(()),
         }
     }
@@ -366,19 +378,18 @@ impl Driver {
         &mut self,
         request: PermissionRequest,
         answer: SyncSender<PermissionAnswer>,
-        audience: &mut dyn Audience,
+        sink: &mut dyn EventSink,
     ) -> Result<(), DriveError> {
         let Some(number) = self.runner.asks(request.clone(), answer, &mut self.log) else {
             return Ok(());
         };
-        self.store_staged(audience)?;
+        self.store_staged(sink)?;
+        let is_refused = self.runner.refuses(&request);
         if let Some(member) = self.runner.member() {
-            audience.hear(&TableEvent::Permission { number, member, request: &request });
+            let member = member.into();
+            sink.on_event(SessionEvent::Permission { number, member, request });
         }
-        match self.runner.refuses(&request) {
-            true => self.permit(number, &PermissionAnswer::EndTurn, audience),
-            false => Ok(()),
-        }
+        if is_refused { self.permit(number, &PermissionAnswer::EndTurn, sink) } else { Ok(()) }
     }
 
     /// Hands an answer to the agent that waits for it.
@@ -386,10 +397,10 @@ impl Driver {
         &mut self,
         number: PermissionNumber,
         answer: &PermissionAnswer,
-        audience: &mut dyn Audience,
+        sink: &mut dyn EventSink,
     ) -> Result<(), DriveError> {
         let Some(agent) = self.runner.answer(number, answer, &mut self.log) else { return Ok(()) };
-        let stored = self.store_staged(audience);
+        let stored = self.store_staged(sink);
         let _ = agent.send(answer.clone());
         stored
     }
@@ -398,15 +409,18 @@ impl Driver {
         &mut self,
         turn: &EntryId,
         report: TurnReport,
-        audience: &mut dyn Audience,
+        sink: &mut dyn EventSink,
     ) -> Result<(), DriveError> {
         let usage = self.runner.member().and_then(|member| usage_of(member, &report.output));
         match self.runner.ended(report, &self.team, &mut self.log) {
             None => Ok(()),
             Some(Followup::Retry { member, answers, budget }) => {
-                audience.hear(&TableEvent::TextWithdrawn { turn, member: &member });
+                sink.on_event(SessionEvent::TextWithdrawn {
+                    turn: turn.clone(),
+                    member: member.clone(),
+                });
                 self.stage_usage(usage);
-                self.retry(turn, &member, &answers, budget, audience)
+                self.retry(turn, &member, &answers, budget, sink)
             }
             Some(Followup::Answer { message, text }) => {
                 self.stage_usage(usage);
@@ -415,7 +429,7 @@ impl Driver {
                     let (turn, text) = (turn.clone(), text.clone());
                     Event::AgentSaid { turn, entry, text, interrupted: false }
                 };
-                self.message(&message, audience, said).map(|_| ())
+                self.message(&message, sink, said).map(|_| ())
             }
             Some(Followup::Failure { class, partial, notes }) => {
                 self.stage_usage(usage);
@@ -429,7 +443,7 @@ impl Driver {
                     let (turn, class) = (turn.clone(), class.clone());
                     ((), None, Event::AgentFailed { turn, class, entry })
                 };
-                self.attempt(failed, audience)
+                self.attempt(failed, sink)
             }
         }
     }
@@ -451,7 +465,7 @@ impl Driver {
         member: &str,
         answers: &EntryId,
         budget: u64,
-        audience: &mut dyn Audience,
+        sink: &mut dyn EventSink,
     ) -> Result<(), DriveError> {
         self.runner.stage_note(What::Retried { budget }, &mut self.log);
         let of = (&self.team, self.log.branch());
@@ -461,10 +475,10 @@ impl Driver {
             let again = SentAgain { turn: turn.clone(), hash: start.hash(), recipe };
             self.log.stage(again.to_kind(member), false);
         }
-        self.store_staged(audience)?;
+        self.store_staged(sink)?;
         self.runner.finish();
         self.launch(start);
-        self.store_staged(audience)
+        self.store_staged(sink)
     }
 }
 

@@ -5,7 +5,7 @@ use tertulia_session::{EntryId, TurnState};
 use super::Step;
 use crate::cause::{Cause, How};
 use crate::effect::{Effect, Why};
-use crate::message::{self, Reply, Sender, Stranger, Wish, Wishes, excerpt};
+use crate::message::{self, Directives, Reply, Sender, Stranger, Wish, excerpt};
 use crate::note::Note;
 use crate::queue::{Admission, Item};
 use crate::speaker::speaker;
@@ -28,8 +28,12 @@ struct Said<'a> {
 }
 
 impl Step<'_> {
-    pub(super) fn person_said(&mut self, entry: &EntryId, member: Option<&str>, text: &str) {
-        let wishes = message::read(text, self.table, Sender::Person);
+    pub(super) fn person_said(
+        &mut self,
+        entry: &EntryId,
+        member: Option<&str>,
+        wishes: &Directives,
+    ) {
         let awaited = self.state.awaited().cloned();
         let named = member.or(wishes.from.as_deref());
         let by = match speaker(self.table, awaited.as_ref().map(|item| item.seat), named) {
@@ -52,7 +56,7 @@ impl Step<'_> {
             let task = Some(task.clone()).filter(|task| !task.is_empty());
             self.effects.push(Effect::SetTeamTask { entry: entry.clone(), task });
         }
-        self.route(said, &wishes);
+        self.route(said, wishes);
         if !wishes.next.is_empty() || wishes.is_command() {
             return;
         }
@@ -128,7 +132,7 @@ impl Step<'_> {
         self.route(Said { entry: &entry, by: Some(seat) }, &wishes);
     }
 
-    fn route(&mut self, said: Said<'_>, wishes: &Wishes) {
+    fn route(&mut self, said: Said<'_>, wishes: &Directives) {
         for look_alike in &wishes.look_alikes {
             let (marker, name) = (look_alike.marker, look_alike.name.clone());
             self.note(Note::LookAlike { entry: said.entry.clone(), marker, name });

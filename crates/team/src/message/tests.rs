@@ -8,7 +8,7 @@ fn table() -> Table {
     Table::new([Member::human("ann"), max, Member::ai("eva"), Member::ai("gpt-5.5")]).unwrap()
 }
 
-fn read(text: &str, table: &Table) -> Wishes {
+fn read(text: &str, table: &Table) -> Directives {
     super::read(text, table, Sender::Person)
 }
 
@@ -230,11 +230,11 @@ fn a_word_that_is_nearly_a_name_is_told_with_the_name() {
 
 #[test]
 fn a_message_that_begins_with_a_name_of_nobody_is_known() {
-    let called = |text: &'static str| stranger_called(text, &table());
+    let called = |text: &'static str| read(text, &table()).nobody;
     for text in ["@zzz", "@zzz look", "@zzz, look", "@zzz: look", " \n@zzz!", "@zzz!P1 @eva look"] {
-        assert_eq!(called(text), Some("zzz"), "{text:?}");
+        assert_eq!(called(text).as_deref(), Some("zzz"), "{text:?}");
     }
-    assert_eq!(called("@设计 look"), Some("设计"));
+    assert_eq!(called("@设计 look").as_deref(), Some("设计"));
     for text in [
         "@max look",
         "@mex is near",
@@ -254,5 +254,5 @@ fn a_message_that_begins_with_a_name_of_nobody_is_known() {
     }
     let twins = [Member::ai("a1").shown_as("Twin"), Member::ai("b2").shown_as("Twin")];
     let twins = Table::new(twins).unwrap();
-    assert_eq!(stranger_called("@Twin look", &twins), None, "two are called so");
+    assert_eq!(read("@Twin look", &twins).nobody, None, "two are called so");
 }

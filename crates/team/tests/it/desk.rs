@@ -3,7 +3,7 @@
 use tertulia_session::{
     Entry, EntryId, EntryKind, Message, NewEntry, Speaker, SpeakerType, Usage, Usd,
 };
-use tertulia_team::{Cancel, Effect, Event, Limits, Machine, Member, Table};
+use tertulia_team::{Cancel, Effect, Event, Limits, Machine, Member, PersonMessage, Table};
 
 pub(crate) struct Desk {
     pub(crate) machine: Machine,
@@ -74,10 +74,12 @@ impl Desk {
     }
 
     pub(crate) fn person_named(&mut self, member: Option<&str>, text: &str) -> Vec<String> {
-        let speaker = self.machine.speaker_of(member, text);
+        let message = PersonMessage::new(text, self.machine.table());
+        let speaker = self.machine.speaker_of(member.or(message.sender()));
         let name = speaker.ok().flatten().unwrap_or("somebody").to_owned();
         let entry = self.store(&name, SpeakerType::Human, text);
-        self.step(Event::PersonSaid { entry, member: member.map(Box::from), text: text.to_owned() })
+        let (member, message) = (member.map(Box::from), Box::new(message));
+        self.step(Event::PersonSaid { entry, member, message })
     }
 
     /// The agent that runs answers.

@@ -10,7 +10,7 @@ use tertulia_dialect::stream::Limits as StreamLimits;
 use tertulia_session::{Entry, EntryKind, TurnState};
 use tertulia_store::{Range, SessionStore};
 use tertulia_team::{
-    Audience, Command, Driver, Limits, Machine, Pause, Preamble, TableEvent, Team, TeamMember,
+    Command, Driver, EventSink, Limits, Machine, Pause, Preamble, SessionEvent, Team, TeamMember,
     TurnNote, What, Why, is_partial,
 };
 
@@ -22,24 +22,24 @@ pub(crate) struct Heard {
     on_text: Option<(tertulia_team::Door, Command)>,
 }
 
-impl Audience for Heard {
-    fn hear(&mut self, event: &TableEvent<'_>) {
+impl EventSink for Heard {
+    fn on_event(&mut self, event: SessionEvent) {
         let line = match event {
-            TableEvent::Stored(entry) => format!("stored {}", entry.kind.type_name()),
-            TableEvent::Fed { member, .. } => format!("fed {member}"),
-            TableEvent::Text { member, text, .. } => {
+            SessionEvent::Stored(entry) => format!("stored {}", entry.kind.type_name()),
+            SessionEvent::Fed { member, .. } => format!("fed {member}"),
+            SessionEvent::Text { member, text, .. } => {
                 if let Some((door, command)) = self.on_text.take() {
                     assert!(door.send(command));
                 }
                 format!("{member}: {text}")
             }
-            TableEvent::TextEnd { .. } => "text end".to_owned(),
-            TableEvent::TextWithdrawn { .. } => "text withdrawn".to_owned(),
-            TableEvent::Note(note) => format!("note {note}"),
-            TableEvent::Asked(question) => format!("asked {}", question.why),
-            TableEvent::Refused(error) => format!("refused: {error}"),
-            TableEvent::Permission { member, .. } => format!("{member} asks"),
-            TableEvent::Rested => "rested".to_owned(),
+            SessionEvent::TextEnd { .. } => "text end".to_owned(),
+            SessionEvent::TextWithdrawn { .. } => "text withdrawn".to_owned(),
+            SessionEvent::Note(note) => format!("note {note}"),
+            SessionEvent::Asked(question) => format!("asked {}", question.why),
+            SessionEvent::Refused(error) => format!("refused: {error}"),
+            SessionEvent::Permission { member, .. } => format!("{member} asks"),
+            SessionEvent::Rested => "rested".to_owned(),
         };
         self.lines.push(line);
     }

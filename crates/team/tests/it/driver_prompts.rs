@@ -3,7 +3,7 @@
 use tertulia_agent::CommandOutput;
 use tertulia_session::{EntryKind, TurnState};
 use tertulia_store::{Range, SessionId, SessionStore, StoredEntry};
-use tertulia_team::{Audience, Compacted, Driver, Pause, TableEvent, TeamMember, What, Why};
+use tertulia_team::{Compacted, Driver, EventSink, Pause, SessionEvent, TeamMember, What, Why};
 
 use crate::driver::{Heard, assert_stored, begin, notes, scripted, shell, team, texts};
 
@@ -295,9 +295,9 @@ struct Second {
     said: Option<String>,
 }
 
-impl Audience for Second {
-    fn hear(&mut self, event: &TableEvent<'_>) {
-        if matches!(event, TableEvent::Text { .. }) && self.said.is_none() {
+impl EventSink for Second {
+    fn on_event(&mut self, event: SessionEvent) {
+        if matches!(event, SessionEvent::Text { .. }) && self.said.is_none() {
             let members = team(vec![scripted("max", &["Other."])]);
             let opened =
                 Driver::reopen(&self.store, &self.session, members, false, &mut Heard::default());

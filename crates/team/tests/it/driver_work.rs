@@ -8,7 +8,7 @@ use std::time::Duration;
 use tertulia_agent::CommandOutput;
 use tertulia_session::EntryKind;
 use tertulia_store::{SessionStore, StoreUrl};
-use tertulia_team::{Audience, Command, Door, Driver, TableEvent, What};
+use tertulia_team::{Command, Door, Driver, EventSink, SessionEvent, What};
 
 use crate::driver::{Heard, begin, notes, shell, team, texts};
 
@@ -112,9 +112,9 @@ struct Stops {
     tools: usize,
 }
 
-impl Audience for Stops {
-    fn hear(&mut self, event: &TableEvent<'_>) {
-        let TableEvent::Stored(entry) = event else { return };
+impl EventSink for Stops {
+    fn on_event(&mut self, event: SessionEvent) {
+        let SessionEvent::Stored(entry) = event else { return };
         if matches!(&entry.kind, EntryKind::Custom(_)) {
             self.tools += 1;
             if let Some(door) = self.door.take() {

@@ -1,7 +1,7 @@
 //! Who is queued for a message, in which order, and what is refused.
 
 use crate::desk::Desk;
-use tertulia_team::{Limits, Member, Table};
+use tertulia_team::{Limits, Member, PersonMessage, Table};
 
 #[test]
 fn a_message_that_addresses_nobody_goes_to_the_first_agent() {
@@ -97,11 +97,8 @@ fn a_message_that_is_told_twice_is_routed_once() {
     let mut desk = Desk::new();
     desk.person("[NEXT: max]");
     desk.answer("done");
-    let event = tertulia_team::Event::PersonSaid {
-        entry: "m1".into(),
-        member: None,
-        text: "[NEXT: max]".to_owned(),
-    };
+    let message = Box::new(PersonMessage::new("[NEXT: max]", desk.machine.table()));
+    let event = tertulia_team::Event::PersonSaid { entry: "m1".into(), member: None, message };
     let effects = desk.step(event);
     assert!(effects[0].starts_with("note: m1 asks for max twice"), "{effects:?}");
     assert_eq!(effects[1..], ["rest"]);
@@ -234,9 +231,10 @@ fn a_message_that_begins_with_a_mistyped_name_is_asked_about() {
 fn a_message_addresses_nobody_whoever_waits_already() {
     let mut desk = Desk::new();
     desk.person("[NEXT: eva, max]");
-    assert!(desk.machine.addresses_nobody("third thing"));
-    assert!(desk.machine.addresses_nobody("ask @somebody else"));
+    let nobody = |text| PersonMessage::new(text, desk.machine.table()).addresses_nobody();
+    assert!(nobody("third thing"));
+    assert!(nobody("ask @somebody else"));
     for text in ["@max third", "third [NEXT: eva]", "@evaa third"] {
-        assert!(!desk.machine.addresses_nobody(text), "{text}");
+        assert!(!nobody(text), "{text}");
     }
 }

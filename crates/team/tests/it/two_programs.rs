@@ -116,7 +116,11 @@ fn what_is_refused_at_the_door_ends_no_table() {
     let (store, mut driver) = begin(team(two));
     let door = driver.door();
     let mut heard = Heard::default();
-    let say = |text: &str| Command::Say { member: None, text: text.to_owned() };
+    let table = driver.team().table().clone();
+    let say = |text: &str| {
+        let message = Box::new(tertulia_team::PersonMessage::new(text, &table));
+        Command::Say { member: None, message }
+    };
     assert!(door.send(say("Who am I?")));
     assert!(door.send(say("[FROM: bob] It is me.")));
     assert!(door.send(Command::Close));

@@ -8,7 +8,7 @@ use tertulia_session::EntryId;
 use tertulia_session::json::Json;
 use tertulia_session::record::EntryRecord;
 use tertulia_store::SessionId;
-use tertulia_team::{Pause, PermissionRequest, Question, TableEvent, Why};
+use tertulia_team::{Pause, PermissionRequest, Question, SessionEvent, Why};
 
 use super::Ended;
 use crate::Streams;
@@ -118,8 +118,8 @@ impl<'a, 's> JsonLines<'a, 's> {
         self.write(&EventRecord::Session { session_id: session.as_str(), is_new });
     }
 
-    pub(super) fn hear(&mut self, event: &TableEvent<'_>) {
-        self.write(&EventRecord::of(event));
+    pub(super) fn on_event(&mut self, event: &SessionEvent) {
+        self.write(&EventRecord::from(event));
     }
 
     /// A note of the command itself.
@@ -177,29 +177,29 @@ pub(crate) fn write_wrong_usage(error: &str, streams: &mut Streams<'_>) -> io::R
     lines.close()
 }
 
-impl<'a> EventRecord<'a> {
-    fn of(event: &TableEvent<'a>) -> Self {
-        match *event {
-            TableEvent::Stored(entry) => Self::Stored { entry: EntryRecord::new(entry) },
-            TableEvent::Fed { turn, member } => Self::Fed { turn: turn.as_str(), member },
-            TableEvent::Text { turn, member, text } => {
+impl<'a> From<&'a SessionEvent> for EventRecord<'a> {
+    fn from(event: &'a SessionEvent) -> Self {
+        match event {
+            SessionEvent::Stored(entry) => Self::Stored { entry: EntryRecord::new(entry) },
+            SessionEvent::Fed { turn, member } => Self::Fed { turn: turn.as_str(), member },
+            SessionEvent::Text { turn, member, text } => {
                 Self::Text { turn: turn.as_str(), member, text }
             }
-            TableEvent::TextEnd { turn, member } => Self::TextEnd { turn: turn.as_str(), member },
-            TableEvent::TextWithdrawn { turn, member } => {
+            SessionEvent::TextEnd { turn, member } => Self::TextEnd { turn: turn.as_str(), member },
+            SessionEvent::TextWithdrawn { turn, member } => {
                 Self::TextWithdrawn { turn: turn.as_str(), member }
             }
-            TableEvent::Note(note) => {
+            SessionEvent::Note(note) => {
                 Self::Note { text: note.to_string(), entries: texts(note.ids()) }
             }
-            TableEvent::Asked(question) => Self::Asked { question: QuestionRecord::of(question) },
-            TableEvent::Refused(error) => {
+            SessionEvent::Asked(question) => Self::Asked { question: QuestionRecord::of(question) },
+            SessionEvent::Refused(error) => {
                 Self::Note { text: error.to_string(), entries: Vec::new() }
             }
-            TableEvent::Permission { member, request, .. } => {
+            SessionEvent::Permission { member, request, .. } => {
                 Self::Permission { member, request: RequestRecord::of(request) }
             }
-            TableEvent::Rested => Self::Rested,
+            SessionEvent::Rested => Self::Rested,
         }
     }
 }

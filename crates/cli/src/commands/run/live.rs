@@ -2,17 +2,17 @@
 //! works, how long, and who is next. The conversation is driven in a thread of its own; only this one writes.
 
 use std::io;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use tertulia_chat::Shown;
 use tertulia_chat::terminal::{counted, duration};
-use tertulia_chat::{Heard, Line, Look, PENDING_ROWS, Teller, Voice, without_bell};
+use tertulia_chat::{Line, Look, PENDING_ROWS, Teller};
 use tertulia_operations::names::{short, turn_of};
 use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
 use tertulia_store::SessionId;
 use tertulia_team::file::TeamFile;
-use tertulia_team::{Audience, DriveError, Driver, Note, Pause, TableEvent, Team};
+use tertulia_team::{DriveError, Driver, Note, Pause, SessionEvent, Team};
 
 use super::asking::Asking;
 use super::canvas::Canvas;
@@ -30,8 +30,6 @@ pub(super) struct Live<'a, 's> {
     canvas: Canvas<'a, 's>,
     shown: &'a Shown,
     teller: Teller,
-    voice: Voice,
-    heard: Receiver<Heard>,
     asking: Asking,
     /// The turns that wait.
     queue: Vec<(EntryId, Box<str>)>,
@@ -39,7 +37,6 @@ pub(super) struct Live<'a, 's> {
     began: Option<Instant>,
     /// What is to be shown with the next drawing.
     lines: Vec<Line>,
-    is_over: bool,
 }
 
 impl<'a, 's> Live<'a, 's> {
@@ -51,19 +48,14 @@ impl<'a, 's> Live<'a, 's> {
     ) -> Self {
         let canvas = Canvas::new(streams);
         let teller = Teller::new(team, file, canvas.columns());
-        let (voice, heard) = without_bell();
-        let (asking, queue, lines) = (Asking::default(), Vec::new(), Vec::new());
         Self {
             canvas,
             shown,
             teller,
-            voice,
-            heard,
-            asking,
-            queue,
+            asking: Asking::default(),
+            queue: Vec::new(),
             began: None,
-            lines,
-            is_over: false,
+            lines: Vec::new(),
         }
     }
 
@@ -83,73 +75,52 @@ impl<'a, 's> Live<'a, 's> {
 
     /// Something to know, in its place among what happens.
     pub(super) fn note(&mut self, text: &str) {
-        self.catch_up();
-        self.remark(text);
-    }
-
-    fn remark(&mut self, text: &str) {
         let lines = self.teller.aside(&Line::all_of(&short(text), Look::Dim));
         self.lines.extend(lines);
     }
 
-    pub(super) fn hear(&mut self, event: &TableEvent<'_>) {
-        self.voice.hear(event);
-    }
-
     /// Drives until nothing runs any more, and shows what happens meanwhile.
     pub(super) fn drive(&mut self, driver: &mut Driver) -> Result<Pause, DriveError> {
-        self.catch_up();
         let waiting = driver.machine().waiting();
         self.queue = waiting.map(|one| (one.turn.clone(), one.member.into())).collect();
-        let mut voice = self.voice.clone();
+        let (mut sender, events) = mpsc::channel();
         let ended = std::thread::scope(|scope| {
-            let work = scope.spawn(move || {
-                let pause = driver.run(&mut voice);
-                voice.say(Heard::Ended(Ok(())));
-                pause
-            });
-            while !self.is_over && !work.is_finished() {
-                match self.heard.recv_timeout(TICK) {
-                    Ok(heard) => self.take(heard),
+            // The sender ends with the work, and the loop with the sender.
+            let work = scope.spawn(move || driver.run(&mut sender));
+            loop {
+                match events.recv_timeout(TICK) {
+                    Ok(event) => self.on_event(event),
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,
                 }
-                self.catch_up();
+                events.try_iter().for_each(|event| self.on_event(event));
                 self.draw();
             }
             work.join()
         });
-        self.catch_up();
         match ended {
             Ok(pause) => pause,
             Err(panic) => std::panic::resume_unwind(panic),
         }
     }
 
-    /// Takes in what has happened so far.
-    fn catch_up(&mut self) {
-        while let Ok(heard) = self.heard.try_recv() {
-            self.take(heard);
-        }
-    }
-
-    fn take(&mut self, heard: Heard) {
-        match heard {
-            Heard::Asked(question) => {
+    /// Takes in what has happened; it is shown with the next drawing.
+    pub(super) fn on_event(&mut self, event: SessionEvent) {
+        match event {
+            SessionEvent::Asked(question) => {
                 if let Some(line) = self.asking.asked(&question, self.shown) {
-                    self.remark(&line);
+                    self.note(&line);
                 }
             }
-            Heard::Permission { member, request, .. } => {
+            SessionEvent::Permission { member, request, .. } => {
                 let name = self.shown.name(&member);
-                self.remark(&format!("{name} asks for permission: {}", request.title));
+                self.note(&format!("{name} asks for permission: {}", request.title));
             }
             // The turn itself has said so.
-            Heard::Note(Note::Failed { .. }) => {}
-            Heard::Ended(_) => self.is_over = true,
-            heard => {
-                let is_own = matches!(&heard, Heard::Stored(entry) if self.follow(entry));
-                let lines = self.teller.hear(heard, Instant::now());
+            SessionEvent::Note(Note::Failed { .. }) => {}
+            event => {
+                let is_own = matches!(&event, SessionEvent::Stored(entry) if self.follow(entry));
+                let lines = self.teller.on_event(event, Instant::now());
                 // What the person has just typed needs not be shown again.
                 if !is_own {
                     self.lines.extend(lines);
@@ -173,7 +144,7 @@ impl<'a, 's> Live<'a, 's> {
                     TurnState::Started => {
                         self.began = Some(Instant::now());
                         if let Some(question) = self.asking.passed() {
-                            self.remark(&question);
+                            self.note(&question);
                         }
                     }
                     _ => {}
@@ -216,7 +187,6 @@ impl<'a, 's> Live<'a, 's> {
     }
 
     fn finish(&mut self) {
-        self.catch_up();
         self.canvas.draw(std::mem::take(&mut self.lines), Vec::new());
     }
 }

@@ -10,7 +10,7 @@ use tertulia_chat::terminal::{duration, excerpt, grouped, visible};
 use tertulia_operations::names::{short, turn_of};
 use tertulia_session::{Entry, EntryId, EntryKind, Message, Turn, TurnState, Usage};
 use tertulia_store::SessionId;
-use tertulia_team::{Cause, Note, Question, TableEvent, Team, TurnNote, What, is_partial};
+use tertulia_team::{Cause, Note, Question, SessionEvent, Team, TurnNote, What, is_partial};
 
 use super::asking::Asking;
 use crate::Streams;
@@ -79,21 +79,21 @@ impl<'a, 's> Talk<'a, 's> {
         self.failed.map_or(Ok(()), Err)
     }
 
-    pub(super) fn hear(&mut self, event: &TableEvent<'_>) {
+    pub(super) fn on_event(&mut self, event: &SessionEvent) {
         match event {
-            TableEvent::Stored(entry) => self.stored(entry),
-            TableEvent::Note(note) => self.note(note),
-            TableEvent::Asked(question) => self.asked(question),
-            TableEvent::Refused(error) => self.say(&error.to_string()),
-            TableEvent::Permission { member, request, .. } => {
+            SessionEvent::Stored(entry) => self.stored(entry),
+            SessionEvent::Note(note) => self.note(note),
+            SessionEvent::Asked(question) => self.asked(question),
+            SessionEvent::Refused(error) => self.say(&error.to_string()),
+            SessionEvent::Permission { member, request, .. } => {
                 let name = self.shown.name(member);
                 self.say(&format!("{name} asks for permission: {}", request.title));
             }
-            TableEvent::Fed { .. }
-            | TableEvent::Text { .. }
-            | TableEvent::TextEnd { .. }
-            | TableEvent::TextWithdrawn { .. }
-            | TableEvent::Rested => {}
+            SessionEvent::Fed { .. }
+            | SessionEvent::Text { .. }
+            | SessionEvent::TextEnd { .. }
+            | SessionEvent::TextWithdrawn { .. }
+            | SessionEvent::Rested => {}
         }
     }
 

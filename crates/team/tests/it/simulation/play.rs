@@ -1,7 +1,7 @@
 //! One conversation: who sits at the table, what they do, and what a crash does to it.
 
 use tertulia_session::{EntryId, SpeakerType};
-use tertulia_team::{Cancel, Effect, Event, Limits, Machine, Member, Status, Table};
+use tertulia_team::{Cancel, Effect, Event, Limits, Machine, Member, PersonMessage, Status, Table};
 
 use super::Dice;
 use super::checks::Checks;
@@ -175,7 +175,8 @@ impl Play {
             return self.crash();
         }
         self.checks.said(&entry, &text);
-        self.step(Event::PersonSaid { entry, member, text });
+        let message = Box::new(PersonMessage::new(text, self.desk.machine.table()));
+        self.step(Event::PersonSaid { entry, member, message });
     }
 
     fn person_acts(&mut self) {
