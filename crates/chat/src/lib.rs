@@ -24,6 +24,7 @@ mod keys;
 mod layout;
 pub mod leaving;
 mod markdown;
+pub mod narrate;
 mod plain;
 mod refusal;
 mod report;
@@ -58,7 +59,7 @@ use screen::Screen;
 pub use screen::size as screen_size;
 pub use shown::Shown;
 pub use style::{Line, Look};
-pub use teller::{PENDING_ROWS, Teller};
+pub use teller::{Figures, PENDING_ROWS, Teller};
 
 /// How many messages of a session that is gone on with are shown.
 const RECAP: usize = 6;
@@ -288,8 +289,8 @@ impl Room {
             }
         }
         if !differences.is_empty() {
-            let text = "Some past decisions would differ with the current team file.";
-            lines.extend(teller.fitted(&[Line::of(text, Look::Dim)]));
+            let text = narrate::differences(differences.len());
+            lines.extend(teller.fitted(&[Line::of(&text, Look::Dim)]));
         }
         if let Some(undecided) = undecided {
             lines.extend(teller.fitted(&[not_asked(undecided)]));

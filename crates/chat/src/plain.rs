@@ -17,6 +17,7 @@ use super::style::{Line, Look};
 use super::teller::Teller;
 use super::{Ended, Room, unknown};
 use crate::error::ChatError;
+use crate::narrate;
 use crate::terminal::grouped;
 
 /// A chat without a terminal.
@@ -183,7 +184,7 @@ impl PlainChat<'_> {
     fn tell(&mut self, heard: ChatEvent) -> Result<(), ChatError> {
         if let ChatEvent::Session(SessionEvent::Permission { member, request, .. }) = &heard {
             let name = self.teller.shown_name(member);
-            let wish = format!("{name} asks for permission: {}", request.title);
+            let wish = narrate::permission(name, &request.title);
             let line = format!("{wish}; nobody can answer without a terminal, so the turn ends");
             self.refused = Some(format!(
                 "{wish}; run `tertulia chat` on a terminal and type /resume {member}"

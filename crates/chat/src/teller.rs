@@ -20,10 +20,10 @@ use tertulia_team::{
 use super::engine::ChatEvent;
 use super::markdown::{Markdown, wrap};
 use super::style::{Hue, Line, Look};
+use crate::narrate;
 use crate::shown::Shown;
-use crate::terminal::counted;
 pub(crate) use answering::{Meant, meant};
-pub(crate) use figures::Figures;
+pub use figures::Figures;
 
 /// A note is no longer, however wide the screen is.
 const NOTE_COLUMNS: usize = 160;
@@ -271,14 +271,13 @@ impl Teller {
                 Vec::new()
             }
             EntryKind::CompactionSummary(summary) => {
-                let count = summary.covered_count.unwrap_or_default();
-                let messages = counted(count, "message", "messages");
-                self.aside(&[Line::of(&format!("Summarised {messages}."), Look::Dim)])
+                let text = narrate::summarised(summary.covered_count);
+                self.aside(&[Line::of(&text, Look::Dim)])
             }
-            EntryKind::TeamTask(task) => self.aside(&[match &task.task {
-                Some(task) => Line::of("task: ", Look::Dim).with(task, Look::Plain),
-                None => Line::of("the team has no task any more", Look::Dim),
-            }]),
+            EntryKind::TeamTask(task) => {
+                let text = narrate::team_task(task.task.as_deref());
+                self.aside(&[Line::of(&text, Look::Dim)])
+            }
             EntryKind::Custom(_) => {
                 TurnNote::of(entry).map_or_else(Vec::new, |note| self.turn_note(&note, now))
             }
@@ -362,13 +361,13 @@ impl Teller {
     /// A turn that failed has said why; one that was stopped ends with that, since its state is known
     /// already.
     fn failed(&mut self, note: &TurnNote, now: Instant) -> Vec<Line> {
-        let What::Failed { class, message, .. } = &note.what else { return Vec::new() };
+        let What::Failed { .. } = &note.what else { return Vec::new() };
         let Some(speaking) = self.speaking.as_ref() else { return Vec::new() };
         if speaking.is_stopping {
             return self.end(now);
         }
         let name = self.shown.name(&note.member);
-        self.failure = Some(format!("{name} could not answer ({class}): {message}"));
+        self.failure = Some(narrate::note(name, &note.what));
         Vec::new()
     }
 

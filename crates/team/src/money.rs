@@ -24,11 +24,11 @@ impl Dollars {
 impl fmt::Display for Dollars {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, millionths) = (self.0 / 1_000_000, self.0 % 1_000_000);
-        if millionths % 10_000 == 0 {
-            write!(f, "{whole}.{:02}", millionths / 10_000)
-        } else {
-            write!(f, "{whole}.{millionths:06}")
+        let mut digits = format!("{millionths:06}");
+        while digits.len() > 2 && digits.ends_with('0') {
+            digits.pop();
         }
+        write!(f, "{whole}.{digits}")
     }
 }
 
@@ -50,6 +50,7 @@ mod tests {
     fn amounts_are_written_as_people_do() {
         assert_eq!(Dollars::from_usd(5.0).to_string(), "5.00");
         assert_eq!(Dollars::from_usd(0.25).to_string(), "0.25");
+        assert_eq!(Dollars::from_usd(0.0125).to_string(), "0.0125");
         assert_eq!(Dollars::from_usd(1.000_001).to_string(), "1.000001");
     }
 }

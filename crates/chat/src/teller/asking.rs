@@ -6,6 +6,7 @@ use tertulia_team::{
     Dollars, PermissionAnswer, PermissionChoice, PermissionRequest, Question, Why,
 };
 
+use crate::narrate;
 use crate::shown::Shown;
 use crate::style::{Line, Look};
 use crate::terminal::excerpt;
@@ -86,7 +87,7 @@ pub(super) fn reminder(member: &str, request: &PermissionRequest) -> String {
 /// An agent wants to be allowed something.
 pub(super) fn permission(member: &str, request: &PermissionRequest) -> Vec<Line> {
     let title = excerpt(&request.title, WISH_COLUMNS);
-    let wish = format!("{member} asks for permission: {title}");
+    let wish = narrate::permission(member, &title);
     let mut lines = vec![Line::of("? ", Look::Strong).with(&wish, Look::Strong)];
     if let Some(input) = &request.input {
         lines.push(Line::of(&format!("  {}", excerpt(input.as_str(), WISH_COLUMNS)), Look::Plain));

@@ -5,11 +5,11 @@ use std::time::Duration;
 use tertulia_session::Usage;
 use tertulia_team::Dollars;
 
-use crate::terminal::{duration, grouped};
+use crate::terminal::{counted, duration, grouped};
 
 /// Tokens and dollars.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Figures {
+pub struct Figures {
     /// How many answers were counted.
     pub(crate) answers: u64,
     input: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Figures {
 
 impl Figures {
     /// Adds what an answer took.
-    pub(crate) fn add(&mut self, usage: &Usage) {
+    pub fn add(&mut self, usage: &Usage) {
         self.answers += 1;
         self.input = self.input.saturating_add(usage.input_tokens);
         self.cached = self.cached.saturating_add(usage.cached_tokens.unwrap_or(0));
@@ -38,22 +38,24 @@ impl Figures {
         self.told().map(|told| format!("{told}{unpriced}"))
     }
 
-    /// What was told. An agent that tells only its price has counted no tokens.
-    fn told(&self) -> Option<String> {
+    /// The tokens and dollars in words; `None` if nothing was reported. An agent that reports only its price
+    /// has counted no tokens.
+    pub fn told(&self) -> Option<String> {
         let mut told = Vec::new();
         if self.input > 0 || self.output > 0 {
             let cached = match self.cached {
                 0 => String::new(),
                 cached => format!(" ({} cached)", grouped(cached)),
             };
-            told.push(format!("{} in{cached}, {} out", grouped(self.input), grouped(self.output)));
+            let read = counted(self.input, "token", "tokens");
+            told.push(format!("{read} in{cached}, {} out", grouped(self.output)));
         }
         told.extend(self.cost.map(|cost| format!("${cost}")));
         (!told.is_empty()).then(|| told.join(" · "))
     }
 
     /// The same with the time that it took.
-    pub(crate) fn sentence(&self, time: Duration) -> String {
+    pub fn sentence(&self, time: Duration) -> String {
         let time = duration(time);
         match self.told() {
             Some(told) => format!("{told} · {time}"),
@@ -88,14 +90,14 @@ mod tests {
         assert_eq!(Figures::default().sentence(time), "1.5 s");
         assert_eq!(figures((0, 0), None).sentence(time), "1.5 s");
         assert_eq!(figures((0, 0), Some(0.5)).sentence(time), "$0.50 · 1.5 s");
-        assert_eq!(figures((0, 7), None).sentence(time), "0 in, 7 out · 1.5 s");
+        assert_eq!(figures((0, 7), None).sentence(time), "0 tokens in, 7 out · 1.5 s");
     }
 
     #[test]
     fn in_a_list_tokens_without_a_price_are_said_to_have_none() {
-        let counted = |tokens, cost| figures(tokens, cost).counted();
-        assert_eq!(counted((5, 7), None).as_deref(), Some("5 in, 7 out · cost not reported"));
-        assert_eq!(counted((5, 7), Some(0.5)).as_deref(), Some("5 in, 7 out · $0.50"));
-        assert_eq!(counted((0, 0), None), None);
+        let listed = |tokens, cost| figures(tokens, cost).counted();
+        assert_eq!(listed((5, 7), None).as_deref(), Some("5 tokens in, 7 out · cost not reported"));
+        assert_eq!(listed((5, 7), Some(0.5)).as_deref(), Some("5 tokens in, 7 out · $0.50"));
+        assert_eq!(listed((0, 0), None), None);
     }
 }

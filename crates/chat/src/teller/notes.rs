@@ -2,73 +2,35 @@
 
 use tertulia_team::{TurnNote, What};
 
+use crate::narrate;
 use crate::shown::Shown;
 use crate::style::{Line, Look};
-use crate::terminal::{excerpt, grouped};
+use crate::terminal::excerpt;
 
 /// How many columns of a failure are shown.
 const FAILURE_COLUMNS: usize = 1_000;
 
 /// The lines of a note.
 pub(super) fn lines(note: &TurnNote, columns: usize, shown: &Shown) -> Vec<Line> {
-    let short = |text: &str| excerpt(text, columns.saturating_sub(4).max(8));
-    let dim = |text: &str| vec![Line::of(&short(text), Look::Dim)];
+    if !narrate::is_live(note) {
+        return Vec::new();
+    }
+    let name = shown.name(&note.member);
+    let line =
+        |text: &str, look| vec![Line::of(&excerpt(text, columns.saturating_sub(4).max(8)), look)];
     match &note.what {
-        What::ToolStarted { name, input, .. } => {
-            dim(&format!("→ {} {}", one_word(name), summary(input)))
-        }
-        What::ToolFinished { is_error: false, .. } => Vec::new(),
-        What::ToolFinished { id, name, output, .. } => {
-            let name = name.as_deref().unwrap_or(id);
-            let why = output.as_deref().unwrap_or("it says nothing more");
-            vec![Line::of(&short(&format!("✗ {} failed: {why}", one_word(name))), Look::Alarm)]
-        }
-        What::ToolDenied { name, reason } => {
-            let why = reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
-            vec![Line::of(
-                &short(&format!("✗ {} was not allowed{why}", one_word(name))),
-                Look::Alarm,
-            )]
-        }
-        // For whoever looks for the agent's own record of the turn later.
-        What::Began { .. } => Vec::new(),
-        // Asked and answered on the screen.
-        What::PermissionAsked { .. } | What::PermissionAnswered { .. } => Vec::new(),
-        What::Thought { text } => dim(&format!("… {text}")),
-        What::Warned { message, .. } => dim(&format!("! {}: {message}", shown.name(&note.member))),
-        What::Failed { class, message, cure } => {
-            let text =
-                format!("{} could not answer ({class}): {message}", shown.name(&note.member));
-            let text = excerpt(&text, FAILURE_COLUMNS);
+        what @ What::Failed { class, message, cure } => {
+            let text = excerpt(&narrate::note(name, what), FAILURE_COLUMNS);
             let hint = shown.hint(&note.member, class, message, cure);
             let hint = hint.map(|hint| Line::of(&hint, Look::Dim));
             std::iter::once(Line::of(&text, Look::Alarm)).chain(hint).collect()
         }
-        What::Retried { budget } => dim(&format!(
-            "! the prompt was too large; once more with {} bytes at most",
-            grouped(*budget)
-        )),
-    }
-}
-
-/// A name without what could make it look like more.
-fn one_word(name: &str) -> String {
-    excerpt(name, 40)
-}
-
-/// What a tool was given: the value if there is one, else all of it.
-fn summary(input: &str) -> String {
-    match serde_json::from_str::<serde_json::Value>(input) {
-        Ok(serde_json::Value::Object(fields)) => {
-            let mut values = fields.values();
-            match (values.next(), values.next()) {
-                (Some(serde_json::Value::String(only)), None) => only.clone(),
-                (None, _) => String::new(),
-                _ => input.to_owned(),
-            }
+        // It may come where the name does not stand above it.
+        what @ What::Warned { .. } => line(&narrate::note(name, what), Look::Dim),
+        what @ (What::ToolFinished { .. } | What::ToolDenied { .. }) => {
+            line(&narrate::activity(what), Look::Alarm)
         }
-        Ok(serde_json::Value::Null) => String::new(),
-        _ => input.to_owned(),
+        what => line(&narrate::activity(what), Look::Dim),
     }
 }
 

@@ -97,7 +97,7 @@ fn an_answer_that_streamed_in_is_not_told_again() {
     }));
     stage.says("max", SpeakerType::Ai, "It **is** so.\nAnd more");
     stage.turn(TurnState::Done, "answered turn=e-1 entry=m2: max said m2");
-    let figures = "1,234 in (1,000 cached), 56 out · $0.012500 · 1.5 s";
+    let figures = "1,234 tokens in (1,000 cached), 56 out · $0.0125 · 1.5 s";
     assert_eq!(stage.shown, ["Max:", "It is so.", "And more", figures, ""]);
     assert_eq!(stage.teller.running(), None);
 }

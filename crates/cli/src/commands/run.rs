@@ -9,10 +9,9 @@ mod live;
 mod outcome;
 mod talk;
 
-use tertulia_chat::OpenTable;
-use tertulia_chat::Shown;
 use tertulia_chat::called::nobody_called;
 use tertulia_chat::terminal::{is_dumb, visible};
+use tertulia_chat::{OpenTable, Shown, narrate};
 use tertulia_operations::names::{elsewhere, find_entry, short_session, turn_of};
 use tertulia_operations::unfinished::unfinished_turn;
 use tertulia_session::{Entry, EntryId, EntryKind};
@@ -279,7 +278,7 @@ fn ask(
             driver.obey(Command::Continue, watcher)?;
             // Nothing but that it was said.
             if driver.entries().len() <= before + 1 {
-                watcher.idle();
+                watcher.remark("nothing to do: no turns are queued");
             }
         }
         Wish::Repeat(given) => {
@@ -342,37 +341,33 @@ impl<'a, 's> Watcher<'a, 's> {
 
     fn opened(&mut self, session: &SessionId, is_new: bool) {
         match self {
-            Self::Live(live) => live.opened(session, is_new),
-            Self::Talk(talk) => talk.opened(session, is_new),
             Self::Json(lines) => lines.opened(session, is_new),
+            _ => self.remark(&narrate::opened(session, is_new)),
         }
     }
 
     /// Something that is not as it was meant, perhaps.
     fn note(&mut self, text: &str, entry: &EntryId) {
         match self {
-            Self::Live(live) => live.note(text),
-            Self::Talk(talk) => talk.say(text),
             Self::Json(lines) => lines.note(text, entry),
-        }
-    }
-
-    /// There is nothing to go on with.
-    fn idle(&mut self) {
-        const IDLE: &str = "nothing to do: no turns are queued";
-        match self {
-            Self::Live(live) => live.note(IDLE),
-            Self::Talk(talk) => talk.say(IDLE),
-            Self::Json(_) => {}
+            _ => self.remark(text),
         }
     }
 
     /// Past decisions that would differ now, and the words that name the session in a command.
     fn differ(&mut self, session: &str, differences: usize) {
+        if differences > 0 {
+            let told = narrate::differences(differences);
+            self.remark(&format!("{told} (run `tertulia replay {session}` for details)"));
+        }
+    }
+
+    /// Something for people; programs see it otherwise.
+    fn remark(&mut self, text: &str) {
         match self {
-            Self::Live(live) if differences > 0 => live.differ(session, differences),
-            Self::Talk(talk) if differences > 0 => talk.differ(session, differences),
-            Self::Live(_) | Self::Talk(_) | Self::Json(_) => {}
+            Self::Live(live) => live.note(text),
+            Self::Talk(talk) => talk.say(text),
+            Self::Json(_) => {}
         }
     }
 

@@ -98,7 +98,7 @@ fn one_difference_is_told_as_one() {
         left.stderr
     );
     let left = room.exits(0, &["run", "@eva hello", "--session", "talk"]);
-    let told = "one past decision would differ with the current team file";
+    let told = "1 past decision would differ with the current team file";
     assert!(left.stderr.contains(told), "{}", left.stderr);
 }
 

@@ -32,7 +32,7 @@ fn an_answer_is_printed_with_its_name_byte_for_byte() {
     let left = room.exits(0, &["run", "hello"]);
     assert_eq!(left.stdout, "max:\n  first\n\n\tline  é 设计 \u{7}\n");
     assert!(left.stderr.contains("tertulia: max is working\n"), "{}", left.stderr);
-    assert!(left.stderr.contains("tertulia: max is done after "), "{}", left.stderr);
+    assert!(left.stderr.contains("tertulia: max is done: "), "{}", left.stderr);
     assert_eq!(room.said()[0], ("ann".to_owned(), "hello".to_owned()));
 }
 

@@ -6,11 +6,10 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use tertulia_chat::Shown;
-use tertulia_chat::terminal::{counted, duration};
-use tertulia_chat::{Line, Look, PENDING_ROWS, Teller};
+use tertulia_chat::terminal::duration;
+use tertulia_chat::{Line, Look, PENDING_ROWS, Teller, narrate};
 use tertulia_operations::names::{short, turn_of};
 use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
-use tertulia_store::SessionId;
 use tertulia_team::file::TeamFile;
 use tertulia_team::{DriveError, Driver, Note, Pause, SessionEvent, Team};
 
@@ -59,20 +58,6 @@ impl<'a, 's> Live<'a, 's> {
         }
     }
 
-    pub(super) fn opened(&mut self, session: &SessionId, is_new: bool) {
-        match is_new {
-            true => self.note(&format!("session {session}")),
-            false => self.note(&format!("resuming session {session}")),
-        }
-    }
-
-    pub(super) fn differ(&mut self, session: &str, differences: usize) {
-        let what = counted(differences as u64, "past decision", "past decisions");
-        self.note(&format!(
-            "{what} would differ with the current team file (run `tertulia replay {session}` for details)"
-        ));
-    }
-
     /// Something to know, in its place among what happens.
     pub(super) fn note(&mut self, text: &str) {
         let lines = self.teller.aside(&Line::all_of(&short(text), Look::Dim));
@@ -114,7 +99,7 @@ impl<'a, 's> Live<'a, 's> {
             }
             SessionEvent::Permission { member, request, .. } => {
                 let name = self.shown.name(&member);
-                self.note(&format!("{name} asks for permission: {}", request.title));
+                self.note(&narrate::permission(name, &request.title));
             }
             // The turn itself has said so.
             SessionEvent::Note(Note::Failed { .. }) => {}

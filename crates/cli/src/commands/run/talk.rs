@@ -5,19 +5,17 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 use std::time::Instant;
 
-use tertulia_chat::Shown;
-use tertulia_chat::terminal::{duration, excerpt, grouped, visible};
+use tertulia_chat::terminal::{excerpt, visible};
+use tertulia_chat::{Figures, Shown, narrate};
 use tertulia_operations::names::{short, turn_of};
-use tertulia_session::{Entry, EntryId, EntryKind, Message, Turn, TurnState, Usage};
-use tertulia_store::SessionId;
+use tertulia_session::{Entry, EntryId, EntryKind, Message, Turn, TurnState};
 use tertulia_team::{Cause, Note, Question, SessionEvent, Team, TurnNote, What, is_partial};
 
 use super::asking::Asking;
 use crate::Streams;
-use crate::commands::sessions::counted;
 
-/// How much of a tool's input is shown.
-const INPUT_COLUMNS: usize = 72;
+/// How much is shown of what an agent did.
+const LINE_COLUMNS: usize = 88;
 /// How much of what went wrong is shown.
 const TROUBLE_COLUMNS: usize = 400;
 
@@ -28,8 +26,8 @@ pub(super) struct Talk<'a, 's> {
     shown: &'a Shown,
     /// When the turn that runs began.
     began: Instant,
-    /// The figures of the turn that ends.
-    usage: Option<Usage>,
+    /// What the turn that runs has used.
+    figures: Figures,
     answers: usize,
     /// The turns that a person cancelled. What an agent says of its own end is no failure then.
     cancelled: HashSet<EntryId>,
@@ -49,30 +47,13 @@ impl<'a, 's> Talk<'a, 's> {
             agents,
             shown,
             began: Instant::now(),
-            usage: None,
+            figures: Figures::default(),
             answers: 0,
             cancelled: HashSet::new(),
             begging: HashSet::new(),
             asking: Asking::default(),
             failed: None,
         }
-    }
-
-    pub(super) fn opened(&mut self, session: &SessionId, is_new: bool) {
-        match is_new {
-            true => self.say(&format!("session {session}")),
-            false => self.say(&format!("resuming session {session}")),
-        }
-    }
-
-    pub(super) fn differ(&mut self, session: &str, differences: usize) {
-        let what = match differences {
-            1 => "one past decision would differ".to_owned(),
-            many => format!("{many} past decisions would differ"),
-        };
-        self.say(&format!(
-            "{what} with the current team file (run `tertulia replay {session}` for details)"
-        ));
     }
 
     pub(super) fn close(self) -> io::Result<()> {
@@ -87,7 +68,7 @@ impl<'a, 's> Talk<'a, 's> {
             SessionEvent::Refused(error) => self.say(&error.to_string()),
             SessionEvent::Permission { member, request, .. } => {
                 let name = self.shown.name(member);
-                self.say(&format!("{name} asks for permission: {}", request.title));
+                self.say(&narrate::permission(name, &request.title));
             }
             SessionEvent::Fed { .. }
             | SessionEvent::Text { .. }
@@ -117,16 +98,14 @@ impl<'a, 's> Talk<'a, 's> {
         match &entry.kind {
             EntryKind::Message(message) => self.message(entry, message),
             EntryKind::Turn(turn) => self.turn(entry, turn),
-            EntryKind::Usage(usage) => self.usage = Some(usage.clone()),
+            EntryKind::Usage(usage) => self.figures.add(usage),
             EntryKind::Custom(_) => {
                 if let Some(note) = TurnNote::of(entry) {
                     self.turn_note(&note);
                 }
             }
             EntryKind::CompactionSummary(minutes) => {
-                let count = minutes.covered_count.unwrap_or_default();
-                let messages = counted(count, "message", "messages");
-                self.say(&format!("summarised {messages}"));
+                self.say(&narrate::summarised(minutes.covered_count));
             }
             _ => {}
         }
@@ -163,10 +142,13 @@ impl<'a, 's> Talk<'a, 's> {
                     self.say(&question);
                 }
                 self.began = Instant::now();
-                self.usage = None;
+                self.figures = Figures::default();
                 self.say(&format!("{name} is working"));
             }
-            TurnState::Done => self.figures(name, "is done"),
+            TurnState::Done => {
+                let figures = self.figures.sentence(self.began.elapsed());
+                self.say(&format!("{name} is done: {figures}"));
+            }
             // Its note has said so, with the reason.
             TurnState::Failed => {}
             TurnState::Cancelled => {
@@ -180,70 +162,31 @@ impl<'a, 's> Talk<'a, 's> {
         }
     }
 
-    /// The end of a turn, with what it took.
-    fn figures(&mut self, name: &str, what: &str) {
-        let mut line = format!("{name} {what} after {}", duration(self.began.elapsed()));
-        if let Some(usage) = self.usage.take() {
-            // An agent that tells no figures has used some all the same.
-            if usage.input_tokens > 0 || usage.output_tokens > 0 {
-                let read = counted(usage.input_tokens, "token", "tokens");
-                line.push_str(&format!(", {read} in"));
-                if let Some(cached) = usage.cached_tokens.filter(|cached| *cached > 0) {
-                    line.push_str(&format!(" ({} of them cached)", grouped(cached)));
-                }
-                line.push_str(&format!(", {} out", grouped(usage.output_tokens)));
-            }
-            if let Some(cost) = &usage.cost_usd {
-                line.push_str(&format!(", ${:.4}", cost.amount()));
-            }
-        }
-        self.say(&line);
-    }
-
     fn turn_note(&mut self, note: &TurnNote) {
         let member = self.shown.name(&note.member);
+        let told = narrate::note(member, &note.what);
         let line = match &note.what {
-            What::ToolStarted { name, input, .. } => {
-                format!("{member}: {name} {}", excerpt(input, INPUT_COLUMNS))
-            }
-            What::ToolFinished { name, output, is_error: true, .. } => {
-                let name = name.as_deref().unwrap_or("a tool");
-                let output = excerpt(output.as_deref().unwrap_or_default(), INPUT_COLUMNS);
-                format!("{member}: {name} failed: {output}")
-            }
-            What::ToolDenied { name, reason } => {
-                let reason = reason.as_deref().map(|reason| format!(": {reason}"));
-                format!("{member} may not use {name}{}", reason.unwrap_or_default())
-            }
-            What::Warned { message, .. } => {
-                format!("{member}: {}", excerpt(message, TROUBLE_COLUMNS))
-            }
-            // That it is over was told, and nothing of the agent's is wrong.
-            What::Failed { .. } if self.cancelled.contains(&note.turn) => return,
-            What::Failed { class, message, cure } => {
-                let message = excerpt(message, TROUBLE_COLUMNS);
-                let time = duration(self.began.elapsed());
-                let failed = format!("{member} failed after {time}: {message}");
-                // Whoever asked to be allowed something is told what to do by the end.
-                let is_begging = &**class == "refused" && self.begging.contains(&note.turn);
-                match self.shown.hint(&note.member, class, &message, cure) {
-                    Some(hint) if !is_begging => format!("{failed} ({class}); {hint}"),
-                    _ => failed,
-                }
-            }
-            What::Retried { budget } => {
-                format!("{member} found it too long; again with {} bytes", grouped(*budget))
-            }
             // That it asks was told already.
             What::PermissionAsked { .. } => {
                 self.begging.insert(note.turn.clone());
                 return;
             }
-            What::PermissionAnswered { .. }
-            | What::ToolFinished { .. }
-            | What::Thought { .. }
-            // For whoever looks for the agent's own record of the turn later.
-            | What::Began { .. } => return,
+            // That it is over was told, and nothing of the agent's is wrong.
+            What::Failed { .. } if self.cancelled.contains(&note.turn) => return,
+            What::Failed { class, message, cure } => {
+                let message = excerpt(message, TROUBLE_COLUMNS);
+                let failed = narrate::failure(member, class, &message, Some(self.began.elapsed()));
+                // Whoever asked to be allowed something is told what to do by the end.
+                let is_begging = &**class == "refused" && self.begging.contains(&note.turn);
+                match self.shown.hint(&note.member, class, &message, cure) {
+                    Some(hint) if !is_begging => format!("{failed}; {hint}"),
+                    _ => failed,
+                }
+            }
+            What::Thought { .. } => return,
+            _ if !narrate::is_live(note) => return,
+            What::Warned { .. } => excerpt(&told, TROUBLE_COLUMNS),
+            _ => excerpt(&told, LINE_COLUMNS),
         };
         self.say(&line);
     }

@@ -3,14 +3,14 @@
 
 use std::io::{self, Write};
 
-use tertulia_chat::terminal::{excerpt, grouped, visible};
+use tertulia_chat::terminal::{excerpt, visible};
+use tertulia_chat::{Figures, narrate};
 use tertulia_operations::names::short;
 use tertulia_operations::spoken::name_of;
 use tertulia_session::{Entry, EntryKind, Message, Part, PartKind, Timestamp, Usage, json};
 use tertulia_store::{StoredEntry, title_of_entry};
 use tertulia_team::{TurnNote, What, is_partial, table_words};
 
-use super::counted;
 use crate::clock::LocalTime;
 use crate::commands::drawing::Paint;
 
@@ -74,10 +74,9 @@ impl Transcript {
                 Some(reason) => format!("· redaction of {}: {reason}", redaction.target_id),
                 None => format!("· redaction of {}", redaction.target_id),
             }),
-            EntryKind::TeamTask(task) => line(match &task.task {
-                Some(task) => format!("· team task: {task}"),
-                None => "· team task cleared".to_owned(),
-            }),
+            EntryKind::TeamTask(task) => {
+                line(format!("· {}", narrate::team_task(task.task.as_deref())))
+            }
             EntryKind::CompactionSummary(summary) => {
                 line(format!("· summary: {}", summary.summary))
             }
@@ -101,7 +100,7 @@ impl Transcript {
                 {
                     line(format!("· {member}: ended, since its turn was cancelled"))
                 }
-                Some(note) => line(format!("· {}: {}", note.member, note_in_words(&note.what))),
+                Some(note) => line(format!("· {}", narrate::note(&note.member, &note.what))),
                 None => line(match title_of_entry(entry) {
                     Some(title) if title.is_empty() => "· title removed".to_owned(),
                     Some(title) => format!("· title: {title}"),
@@ -115,42 +114,10 @@ impl Transcript {
 }
 
 fn usage_in_words(usage: &Usage) -> String {
-    let cost = usage.cost_usd.as_ref().map(|cost| format!(", ${:.4}", cost.amount()));
-    let cost = cost.unwrap_or_default();
-    let figures = match (usage.input_tokens, usage.output_tokens) {
-        (0, 0) => "no tokens told".to_owned(),
-        (read, written) => {
-            format!("{} in, {} out", counted(read, "token", "tokens"), grouped(written))
-        }
-    };
-    format!("· usage of {}: {figures}{cost}", usage.member)
-}
-
-/// What an agent did besides answering.
-fn note_in_words(what: &What) -> String {
-    match what {
-        What::Began { session, model } => {
-            let model = model.as_deref().map(|model| format!(", model {model}"));
-            format!("native session ID: {session}{}", model.unwrap_or_default())
-        }
-        What::ToolStarted { name, input, .. } => format!("→ {name} {input}"),
-        What::ToolFinished { output, is_error, .. } => {
-            let failed = if *is_error { "failed: " } else { "" };
-            format!("← {failed}{}", output.as_deref().unwrap_or("done"))
-        }
-        What::ToolDenied { name, reason } => {
-            format!("may not use {name}: {}", reason.as_deref().unwrap_or("not allowed"))
-        }
-        What::PermissionAsked { title } => format!("asked for permission: {title}"),
-        What::PermissionAnswered { title, choice: Some(choice) } => {
-            format!("permission answered with \"{choice}\": {title}")
-        }
-        What::PermissionAnswered { title, choice: None } => format!("permission denied: {title}"),
-        What::Thought { text } => format!("(thinks) {text}"),
-        What::Warned { message, .. } => format!("warning: {message}"),
-        What::Failed { class, message, .. } => format!("failed ({class}): {message}"),
-        What::Retried { budget } => format!("too long; again with {} bytes", grouped(*budget)),
-    }
+    let mut figures = Figures::default();
+    figures.add(usage);
+    let told = figures.told().unwrap_or_else(|| "no tokens reported".to_owned());
+    format!("· usage of {}: {told}", usage.member)
 }
 
 /// When it happened, or where nobody said, when it was stored.

@@ -65,7 +65,7 @@ fn a_command_with_nothing_to_do_says_so_and_says_nothing_to_the_table() {
 #[test]
 fn a_task_that_is_taken_away_is_told_once_more() {
     let shown = shown("/task Build it\n/task\n/task\n");
-    let expected = "the task was: Build it\nann: [TEAM_TASK: ]\nthe team has no task any more\n\
+    let expected = "the task was: Build it\nann: [TEAM_TASK: ]\nteam task cleared\n\
                     the team has no task; /task TEXT sets one";
     assert!(shown.ends_with(expected), "{shown}");
 }
@@ -167,7 +167,7 @@ fn no_command_advises_what_only_the_command_line_has() {
 fn compact_makes_the_next_prompt_shorter_or_says_why_it_cannot() {
     let long = "We have to think about the gateway and its many ports and hosts. ".repeat(20);
     let shown = shown(&format!("{long}\nagain\n/compact\n/context max\n/compact\n"));
-    let (before, after) = shown.split_once("Summarised 2 messages.\n").expect(&shown);
+    let (before, after) = shown.split_once("summarised 2 messages\n").expect(&shown);
     assert!(before.contains("think about the gateway"), "{before}");
     assert!(after.starts_with("prompts are "), "{after}");
     assert!(after.contains(" summary      of 2 earlier messages"), "{after}");

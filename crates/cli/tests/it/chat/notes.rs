@@ -39,7 +39,7 @@ fn a_note_of_a_message_stands_before_the_answer_and_not_in_it() {
 fn what_is_wrong_with_an_answer_does_not_tear_its_words() {
     let parlour = Parlour::with(TEAM, &[]);
     let shown = talk(&parlour, &[], "@wrong hello\n");
-    let expected = "! wrong: it wrote text that is not UTF-8: 0xE9 is no character; ";
+    let expected = "wrong: warning: it wrote text that is not UTF-8: 0xE9 is no character; ";
     assert!(shown.contains(expected), "{shown}");
     assert!(shown.contains("\nwrong:\ncaf\u{fffd} now\nmore\n"), "{shown}");
 }
@@ -99,7 +99,7 @@ fn whoever_types_says_once_who_they_are() {
         "hello\n/task Build it\n/next max: go\n/drop all\n[FROM: Bob] @bob look\n/drop bob\n";
     let shown = talk(&parlour, &["--as", "Bob"], input);
     for part in
-        [" · you are bob · /help\n", "bob: hello\n", "task: Build it\n", "\n[NEXT: max]\ngo\n"]
+        [" · you are bob · /help\n", "bob: hello\n", "team task: Build it\n", "\n[NEXT: max]\ngo\n"]
     {
         assert!(shown.contains(part), "{part:?} is not in:\n{shown}");
     }

@@ -95,7 +95,7 @@ fn commands_work_without_a_terminal_too() {
         "ann:\n[NEXT: max]\ngo",
         "nobody speaks, and nobody waits",
         "max would get ",
-        "task: Build it",
+        "team task: Build it",
         " entries are in log.jsonl",
         "log.jsonl already exists and was not changed; name another file",
         "there is no entry nothing",
