@@ -1,6 +1,6 @@
-//! Ctrl-C, or a request to end, while a chat without a terminal works: the table is left, so that what was
-//! said so far is stored and no agent stays behind. Somebody who asks again is heard at once: agents are killed
-//! then, and the process ends.
+//! Ctrl-C, a request to terminate or a closed terminal, while `run` or a chat without a terminal works. The first
+//! one ends it in good order, so that what was said so far is stored and no agent stays behind; the next one kills
+//! the agents and ends the process at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,21 +13,24 @@ use tertulia_team::{Command, Door};
 
 use crate::leaving::{Request, Requests, leave_now};
 
+/// How long a run has to end by itself. It cannot where nobody reads what it writes.
+const PATIENCE: Duration = Duration::from_secs(8);
 const MOMENT: Duration = Duration::from_millis(20);
 /// How long the chat has to end by itself once its table is gone. It cannot while it reads a line.
 const GRACE: Duration = Duration::from_millis(300);
 
 /// Waits for signals until it is dropped.
-pub(super) struct Interrupt {
+pub struct Interrupt {
     happened: Arc<AtomicBool>,
-    /// The table that is left.
+    /// The session that is ended.
     door: Arc<Mutex<Door>>,
     handle: Option<Handle>,
 }
 
 impl Interrupt {
-    /// Begins to wait. Where that is impossible a signal ends the process as usual.
-    pub(super) fn watch(door: Door) -> Self {
+    /// Begins to wait; `end` is called in a thread of its own. Where that is impossible a signal ends the
+    /// process as usual.
+    pub fn watch(door: Door, end: fn(&Door)) -> Self {
         let happened = Arc::new(AtomicBool::new(false));
         let door = Arc::new(Mutex::new(door));
         let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else {
@@ -44,26 +47,33 @@ impl Interrupt {
                     Request::EndNow => leave_now(),
                 }
                 let door = shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                thread::spawn(move || leave(&door));
+                thread::spawn(move || end(&door));
             }
         };
         let thread = thread::Builder::new().name("tertulia-signals".to_owned()).spawn(listen);
         Self { happened, door, handle: thread.is_ok().then_some(handle) }
     }
 
-    /// Another table is left from now on.
+    /// Another session is ended from now on.
     pub(super) fn follow(&self, door: Door) {
         *self.door.lock().unwrap_or_else(PoisonError::into_inner) = door;
     }
 
     /// Whether somebody interrupted.
-    pub(super) fn happened(&self) -> bool {
+    pub fn happened(&self) -> bool {
         self.happened.load(Ordering::SeqCst)
     }
 }
 
-/// Leaves the table, and the process once the table is gone.
-fn leave(door: &Door) {
+/// Stops the turn that runs, and the process if it does not end by itself then.
+pub fn stop_turn(door: &Door) {
+    door.send(Command::CancelRunning);
+    thread::sleep(PATIENCE);
+    leave_now()
+}
+
+/// Leaves the session, and the process once the session is closed.
+pub(super) fn leave(door: &Door) {
     door.send(Command::Close);
     // The door is shut when the turn that ran has ended and is stored.
     while door.send(Command::CancelRunning) {

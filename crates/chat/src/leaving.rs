@@ -9,14 +9,14 @@ const INTERRUPTED: i32 = 130;
 const ECHO: Duration = Duration::from_millis(250);
 
 /// Ends every agent, and the process.
-pub fn leave_now() -> ! {
+pub(crate) fn leave_now() -> ! {
     tertulia_team::end_all_now();
     std::process::exit(INTERRUPTED)
 }
 
 /// What a signal asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Request {
+pub(crate) enum Request {
     /// To end in good order.
     End,
     /// The same once more, from the same hand.
@@ -27,13 +27,13 @@ pub enum Request {
 
 /// Tells the signals of one process apart.
 #[derive(Debug, Default)]
-pub struct Requests {
+pub(crate) struct Requests {
     first: Option<Instant>,
 }
 
 impl Requests {
     /// What a signal asks for that comes now.
-    pub fn hear(&mut self, now: Instant) -> Request {
+    pub(crate) fn hear(&mut self, now: Instant) -> Request {
         match self.first {
             None => {
                 self.first = Some(now);

@@ -134,7 +134,7 @@ fn given(input: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
 
-    fn all() -> Vec<What> {
+    fn wordings() -> Vec<(What, &'static str)> {
         let started = |input: &str| What::ToolStarted {
             id: "1".into(),
             name: "Bash".into(),
@@ -146,86 +146,62 @@ mod tests {
             output: output.map(Into::into),
             is_error,
         };
+        let denied = |reason: Option<&str>| What::ToolDenied {
+            name: "Write".into(),
+            reason: reason.map(Into::into),
+        };
         let answered = |choice: Option<&str>| What::PermissionAnswered {
             title: "rm -r build".into(),
             choice: choice.map(Into::into),
         };
+        let (class, message, cure) = ("quota".into(), "nothing left".into(), "wait".into());
+        let warning = "the message is cut".into();
         vec![
-            What::Began { session: "n1".into(), model: None },
-            What::Began { session: "n1".into(), model: Some("m".into()) },
-            started(r#"{"command":"ls -l"}"#),
-            started(r#"{"path":"a","line":2}"#),
-            started("{}"),
-            started("null"),
-            finished(Some("one file"), false),
-            finished(None, false),
-            finished(Some("no such file"), true),
-            finished(None, true),
-            What::ToolDenied { name: "Write".into(), reason: Some("read only".into()) },
-            What::ToolDenied { name: "Write".into(), reason: None },
-            What::PermissionAsked { title: "rm -r build".into() },
-            answered(Some("Allow")),
-            answered(None),
-            What::Thought { text: "Hm.".into() },
-            What::Warned { class: None, message: "the message is cut".into() },
-            What::Failed {
-                class: "quota".into(),
-                message: "nothing left".into(),
-                cure: "wait".into(),
-            },
-            What::Retried { budget: 8192 },
+            (
+                What::Began { session: "n1".into(), model: Some("m".into()) },
+                "max: native session ID: n1, model m",
+            ),
+            (started(r#"{"command":"ls -l"}"#), "max: → Bash ls -l"),
+            (started(r#"{"path":"a","line":2}"#), "max: → Bash {\"path\":\"a\",\"line\":2}"),
+            (started("{}"), "max: → Bash"),
+            (started("null"), "max: → Bash"),
+            (finished(Some("one file"), false), "max: ← one file"),
+            (finished(None, false), "max: ← done"),
+            (finished(Some("no such file"), true), "max: ✗ Bash failed: no such file"),
+            (finished(None, true), "max: ✗ Bash failed"),
+            (denied(Some("read only")), "max: ✗ Write was not allowed: read only"),
+            (denied(None), "max: ✗ Write was not allowed"),
+            (
+                What::PermissionAsked { title: "rm -r build".into() },
+                "max asks for permission: rm -r build",
+            ),
+            (answered(Some("Allow")), "max: permission answered with \"Allow\": rm -r build"),
+            (answered(None), "max: permission denied: rm -r build"),
+            (What::Thought { text: "Hm.".into() }, "max: (thinks) Hm."),
+            (What::Warned { class: None, message: warning }, "max: warning: the message is cut"),
+            (What::Failed { class, message, cure }, "max could not answer (quota): nothing left"),
+            (
+                What::Retried { budget: 8192 },
+                "max: the prompt was too long; retrying with at most 8,192 bytes",
+            ),
         ]
     }
 
     #[test]
     fn everything_that_an_agent_does_has_one_wording() {
-        let lines: Vec<String> = all().iter().map(|what| note("max", what)).collect();
-        assert_eq!(
-            lines,
-            [
-                "max: native session ID: n1",
-                "max: native session ID: n1, model m",
-                "max: → Bash ls -l",
-                "max: → Bash {\"path\":\"a\",\"line\":2}",
-                "max: → Bash",
-                "max: → Bash",
-                "max: ← one file",
-                "max: ← done",
-                "max: ✗ Bash failed: no such file",
-                "max: ✗ Bash failed",
-                "max: ✗ Write was not allowed: read only",
-                "max: ✗ Write was not allowed",
-                "max asks for permission: rm -r build",
-                "max: permission answered with \"Allow\": rm -r build",
-                "max: permission denied: rm -r build",
-                "max: (thinks) Hm.",
-                "max: warning: the message is cut",
-                "max could not answer (quota): nothing left",
-                "max: the prompt was too long; retrying with at most 8,192 bytes",
-            ]
-        );
+        for (what, told) in wordings() {
+            assert_eq!(note("max", &what), told);
+        }
     }
 
     #[test]
     fn what_is_shown_live_is_what_a_person_can_act_on() {
-        let is_live = |what| is_live(&TurnNote { turn: "t".into(), member: "max".into(), what });
-        let quiet: Vec<String> = all()
-            .into_iter()
-            .filter(|what| !is_live(what.clone()))
-            .map(|what| activity(&what))
-            .collect();
-        assert_eq!(
-            quiet,
-            [
-                "native session ID: n1",
-                "native session ID: n1, model m",
-                "← one file",
-                "← done",
-                "asks for permission: rm -r build",
-                "permission answered with \"Allow\": rm -r build",
-                "permission denied: rm -r build",
-            ]
-        );
+        for (what, told) in wordings() {
+            let is_quiet =
+                ["native session", "←", "permission"].iter().any(|word| told.contains(word));
+            let note = TurnNote { turn: "t".into(), member: "max".into(), what };
+            assert_eq!(is_live(&note), !is_quiet, "{told}");
+        }
     }
 
     #[test]

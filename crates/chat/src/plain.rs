@@ -12,7 +12,7 @@ use tertulia_team::{Command, DriveError, SessionEvent};
 use super::act::{self, Act};
 use super::commands::{self, Typed};
 use super::engine::{ChatEvent, Table, Voice};
-use super::interrupt::Interrupt;
+use super::interrupt::{Interrupt, leave};
 use super::style::{Line, Look};
 use super::teller::Teller;
 use super::{Ended, Room, unknown};
@@ -51,7 +51,7 @@ enum Rest {
 impl PlainChat<'_> {
     /// Talks until the input ends or somebody leaves.
     pub(crate) fn run(mut self, mut table: Table) -> Result<Ended, ChatError> {
-        let interrupt = Interrupt::watch(table.door().clone());
+        let interrupt = Interrupt::watch(table.door().clone(), leave);
         let talked = self.talk(&mut table, &interrupt);
         let talked = match talked {
             Ok(Some(ended)) => ended.map_err(ChatError::from),

@@ -4,12 +4,12 @@
 mod asking;
 mod canvas;
 mod events;
-mod interrupt;
 mod live;
 mod outcome;
 mod talk;
 
 use tertulia_chat::called::nobody_called;
+use tertulia_chat::interrupt::{Interrupt, stop_turn};
 use tertulia_chat::terminal::{is_dumb, visible};
 use tertulia_chat::{OpenTable, Shown, narrate};
 use tertulia_operations::names::{elsewhere, find_entry, short_session, turn_of};
@@ -32,7 +32,6 @@ use crate::store_place::StorePlace;
 use crate::team_place::{TeamPlace, agents_of, working_folder};
 use events::JsonLines;
 pub(crate) use events::write_wrong_usage;
-use interrupt::Interrupt;
 use live::Live;
 use talk::Talk;
 
@@ -98,7 +97,7 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
     let store = StorePlace::read(&args.store)?;
     let (there, id) = look_for(&session, &store, &folder)?;
     if let (Wish::Say(message), None) = (&wish, &id) {
-        // Nothing is begun for a message that nobody may say.
+        // Nothing is created for a message that nobody may say.
         check_speaker(&Machine::new(team.table().clone()), args, message)?;
     }
     if let (Some(store), Some(id)) = (&there, &id)
@@ -121,7 +120,10 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
     }
     let place = same_place(&args.team.file, &args.store);
     watcher.differ(&format!("{}{place}", driver.session()), differences.len());
-    let interrupt = Interrupt::watch(driver.door());
+    if let (Wish::Say(message), false) = (&wish, is_new) {
+        check_speaker(driver.machine(), args, message)?;
+    }
+    let interrupt = Interrupt::watch(driver.door(), stop_turn);
     let only_goes_on = matches!(wish, Wish::GoOn);
     let asked = ask(&mut driver, wish, args, &mut watcher);
     let pause = asked.and_then(|()| watcher.drive(&mut driver).map_err(CliError::from))?;
@@ -267,7 +269,6 @@ fn ask(
 ) -> Result<(), CliError> {
     match wish {
         Wish::Say(message) => {
-            check_speaker(driver.machine(), args, &message)?;
             let said = driver.say_message(args.speaker.as_deref(), &message, watcher)?;
             if let Some(note) = nobody_called(driver, &said, &message, &working_folder()?) {
                 watcher.note(&note, &said);

@@ -174,7 +174,7 @@ fn a_byte_that_is_no_character_is_named() {
     );
     let left = room.exits(0, &["run", "hello", "--trust"]);
     assert_eq!(left.stdout, "max:\ncaf\u{fffd} now\n\u{fffd}\n");
-    let told = "max: it wrote text that is not UTF-8: 0xE9 is no character; \u{fffd} stands for it";
+    let told = "max: warning: it wrote text that is not UTF-8: 0xE9 is no character; \u{fffd} stands for it";
     assert_eq!(left.stderr.matches(told).count(), 1, "{}", left.stderr);
     assert!(!left.stderr.contains("cannot be read"), "{}", left.stderr);
 }
