@@ -208,7 +208,7 @@ mod tests {
     fn what_happens_to_a_session_has_one_wording() {
         let late = failure("max", "crash", "exit code 7", Some(Duration::from_millis(1_500)));
         assert_eq!(late, "max could not answer (crash) after 1.5 s: exit code 7");
-        let id = SessionId::parse("s1").unwrap();
+        let id = "s1".parse::<SessionId>().unwrap();
         assert_eq!(opened(&id, true), "session s1");
         assert_eq!(opened(&id, false), "resuming session s1");
         assert_eq!(differences(1), "1 past decision would differ with the current team file");

@@ -13,13 +13,7 @@
 //! use tertulia_session::EntryKind;
 //! use tertulia_store::SessionStore;
 //! use tertulia_team::file::TeamFile;
-//! use tertulia_team::{Audience, Driver, TableEvent, Team};
-//!
-//! struct Nobody;
-//!
-//! impl Audience for Nobody {
-//!     fn hear(&mut self, _: &TableEvent<'_>) {}
-//! }
+//! use tertulia_team::{Driver, SessionEvent, Team};
 //!
 //! let text = r#"
 //!     [[member]]
@@ -38,8 +32,11 @@
 //! let team = Team::from_file(&file, ".".as_ref())?;
 //! let store = SessionStore::memory();
 //! let mut driver = Driver::begin(&store, None, team, false)?;
-//! driver.say(None, "Please plan. @max", &mut Nobody)?;
-//! driver.run(&mut Nobody)?;
+//! // Whatever implements `EventSink` is told what happens; a channel is one.
+//! let (mut sink, events) = std::sync::mpsc::channel();
+//! driver.say(None, "Please plan. @max", &mut sink)?;
+//! driver.run(&mut sink)?;
+//! assert!(events.try_iter().any(|event| matches!(event, SessionEvent::Text { .. })));
 //! let messages = driver.entries().iter().filter(|entry| matches!(entry.kind, EntryKind::Message(_)));
 //! assert_eq!(messages.count(), 3);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
