@@ -3,7 +3,7 @@
 
 use crate::bench::{is_quick, quality, store, table};
 use crate::workspace::{Workspace, WorkspaceError};
-use crate::{agents, bench, faults, fuzz, licences, soak, test, tidy};
+use crate::{agents, bench, deny, faults, fuzz, soak, test, tidy};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -17,7 +17,8 @@ Commands:
   soak [--runs N] [--load N] [--minutes N] [--package P]
                                  the tests again and again (30 times) while the machine is busy, to
                                  find tests that fail now and then
-  licences                       every dependency has a licence on the allow-list
+  deny [--advisories]            every dependency has an allowed licence and source, and none is known to
+                                 be unsound; --advisories fails where their database cannot be fetched
   tidy                           headers, lengths, leftovers, machine paths, Markdown links
   agents [install]               the tests with the real agent programs, which are installed in the
                                  user's cache first; `install` does no more than that
@@ -36,7 +37,7 @@ Commands:
 pub(crate) enum Command {
     Help,
     Test,
-    Licences,
+    Deny(deny::Advisories),
     Tidy,
     Agents(agents::Order),
     Fuzz(fuzz::Options),
@@ -82,7 +83,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Test(#[from] test::TestError),
     #[error(transparent)]
-    Licences(#[from] licences::LicenceError),
+    Deny(#[from] deny::DenyError),
     #[error(transparent)]
     Tidy(#[from] tidy::TidyError),
     #[error(transparent)]
@@ -104,7 +105,7 @@ impl Error {
             Self::Usage(_) => ExitCode::from(2),
             Self::Workspace(_)
             | Self::Test(_)
-            | Self::Licences(_)
+            | Self::Deny(_)
             | Self::Tidy(_)
             | Self::Agents(_)
             | Self::Fuzz(_)
@@ -124,7 +125,7 @@ pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command
     match name.as_str() {
         "help" | "--help" | "-h" => Ok(Command::Help),
         "test" => alone("test", rest, Command::Test),
-        "licences" => alone("licences", rest, Command::Licences),
+        "deny" => deny::Advisories::parse(rest).map(Command::Deny),
         "tidy" => alone("tidy", rest, Command::Tidy),
         "agents" => agents::Order::parse(rest).map(Command::Agents),
         "fuzz" => fuzz::Options::parse(rest).map(Command::Fuzz),
@@ -150,7 +151,7 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
     match command {
         Command::Help => print!("{USAGE}"),
         Command::Test => test::run(&workspace)?,
-        Command::Licences => licences::run(&workspace)?,
+        Command::Deny(advisories) => deny::run(&workspace, advisories)?,
         Command::Tidy => tidy::run(&workspace)?,
         Command::Agents(order) => agents::run(&workspace, order)?,
         Command::Fuzz(options) => fuzz::run(&workspace, &options)?,
@@ -196,7 +197,7 @@ mod tests {
     fn a_command_is_found_by_its_name() {
         assert_eq!(check("test"), Ok(Command::Test));
         assert_eq!(check("tidy"), Ok(Command::Tidy));
-        assert_eq!(check("licences"), Ok(Command::Licences));
+        assert_eq!(check("deny"), Ok(Command::Deny(deny::Advisories::IfReachable)));
     }
 
     #[test]

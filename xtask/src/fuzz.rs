@@ -1,16 +1,16 @@
 //! `cargo xtask fuzz`: a counted run of every fuzz target, from the seeds in the repository.
 //! A count rather than a time, so that a slow machine tests as much as a fast one.
 
-mod tool;
-
 use crate::command::UsageError;
 use crate::process::{self, ProcessError};
-use crate::workspace::{Workspace, WorkspaceError};
+use crate::tool::{Tool, ToolError};
+use crate::workspace::Workspace;
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+const CARGO_FUZZ: Tool = Tool { name: "cargo-fuzz", version: "0.13.2" };
 const RUNS_DEFAULT: u32 = 20_000;
 /// libFuzzer keeps the count in an `int`, and takes a negative one for "without end".
 const RUNS_MAX: u32 = i32::MAX as u32;
@@ -73,7 +73,7 @@ pub(crate) enum FuzzError {
     #[error("`{target}` ended without running a single input; is it a `fuzz_target!`?")]
     NoRuns { target: String },
     #[error(transparent)]
-    Workspace(#[from] WorkspaceError),
+    Tool(#[from] ToolError),
     #[error(transparent)]
     Process(#[from] ProcessError),
 }
@@ -86,7 +86,7 @@ pub(crate) fn manifest(workspace: &Workspace) -> PathBuf {
 /// Builds the targets that were asked for, then runs one after the other.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), FuzzError> {
     let targets = select(find_targets(workspace)?, options.target.as_deref())?;
-    let tool = tool::find_or_install(workspace)?;
+    let tool = CARGO_FUZZ.find_or_install(workspace)?;
     // Built apart, so that a target that does not compile is not taken for one that fails.
     process::run(cargo_fuzz(workspace, &tool, "build").args(&options.target))?;
     let scratch = ScratchFolder::create()?;

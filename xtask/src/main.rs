@@ -11,14 +11,15 @@
 mod agents;
 mod bench;
 mod command;
+mod deny;
 mod faults;
 mod fuzz;
-mod licences;
 mod process;
 mod provide;
 mod soak;
 mod test;
 mod tidy;
+mod tool;
 mod workspace;
 
 use std::process::ExitCode;

@@ -4,7 +4,7 @@
 use crate::process::{self, ProcessError};
 use crate::provide::{ProvideError, Provided};
 use crate::workspace::Workspace;
-use crate::{agents, fuzz, licences, tidy};
+use crate::{agents, deny, fuzz, tidy};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ pub(crate) enum StepError {
     #[error(transparent)]
     Provide(#[from] ProvideError),
     #[error(transparent)]
-    Licences(#[from] licences::LicenceError),
+    Deny(#[from] deny::DenyError),
     #[error(transparent)]
     Tidy(#[from] tidy::TidyError),
     #[error(transparent)]
@@ -56,7 +56,7 @@ const STEPS: [Step; 9] = [
     step("features", "cargo clippy on crates without their default features", features),
     step("tests", "cargo test, with the programs and the server that some tests need", tests),
     step("docs", "cargo doc without warnings", docs),
-    step("licences", "every dependency has an allowed licence", licences),
+    step("deny", "licences, sources and advisories; installs cargo-deny the first time", deny),
     step("tidy", "headers, lengths, leftovers, links", tidy),
     step("agents", "the real agent programs, installed once (some 900 MB)", agents),
     step("fuzz", "a short run of every fuzz target", fuzz),
@@ -136,8 +136,8 @@ fn docs(workspace: &Workspace) -> Result<(), StepError> {
     Ok(())
 }
 
-fn licences(workspace: &Workspace) -> Result<(), StepError> {
-    Ok(licences::run(workspace)?)
+fn deny(workspace: &Workspace) -> Result<(), StepError> {
+    Ok(deny::run(workspace, deny::Advisories::IfReachable)?)
 }
 
 fn tidy(workspace: &Workspace) -> Result<(), StepError> {

@@ -1,0 +1,72 @@
+//! Tools of cargo that not every machine has: found in the version that was tried with the pinned compiler, or
+//! installed in the user's cache. Used by `fuzz` and `deny`.
+
+use crate::process::{self, ProcessError};
+use crate::workspace::{Workspace, WorkspaceError};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A program from crates.io.
+pub(crate) struct Tool {
+    pub(crate) name: &'static str,
+    pub(crate) version: &'static str,
+}
+
+/// Why a tool is not here.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ToolError {
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+}
+
+impl Tool {
+    /// The program to call, which is installed first if need be.
+    pub(crate) fn find_or_install(&self, workspace: &Workspace) -> Result<PathBuf, ToolError> {
+        let on_path = PathBuf::from(self.name);
+        if self.is_at(&on_path) {
+            return Ok(on_path);
+        }
+        let tools = workspace.tools()?;
+        let installed = tools.join("bin").join(self.name);
+        if !self.is_at(&installed) {
+            let Self { name, version } = self;
+            println!("{name} {version} is not here yet; installing it in {}", tools.display());
+            let mut install = workspace.cargo(["install", "--locked", name]);
+            install.args(["--version", version, "--root"]).arg(&tools);
+            process::run(&mut install)?;
+        }
+        Ok(installed)
+    }
+
+    fn is_at(&self, program: &Path) -> bool {
+        let output = Command::new(program).arg("--version").output();
+        output.is_ok_and(|output| self.is_named_by(&String::from_utf8_lossy(&output.stdout)))
+    }
+
+    fn is_named_by(&self, version_line: &str) -> bool {
+        version_line.trim().split_once(' ') == Some((self.name, self.version))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOOL: Tool = Tool { name: "cargo-fuzz", version: "0.13.2" };
+
+    #[test]
+    fn only_the_tried_version_will_do() {
+        assert!(TOOL.is_named_by("cargo-fuzz 0.13.2\n"));
+        assert!(!TOOL.is_named_by("cargo-fuzz 0.13.20\n"));
+        assert!(!TOOL.is_named_by("cargo-fuzz 0.12.0\n"));
+        assert!(!TOOL.is_named_by("cargo-deny 0.13.2\n"));
+        assert!(!TOOL.is_named_by(""));
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_has_no_version() {
+        assert!(!TOOL.is_at(Path::new("no-such-program-anywhere")));
+    }
+}
