@@ -72,9 +72,6 @@ const ALIASES: [(&str, Slash); 5] = [
     ("stop", Slash::Cancel),
 ];
 
-/// How alike a typo and a name must be.
-const NEAR: f64 = 0.6;
-
 /// Reads what was typed.
 pub(crate) fn read(text: &str) -> Typed<'_> {
     let text = text.trim();
@@ -89,7 +86,10 @@ pub(crate) fn read(text: &str) -> Typed<'_> {
     }
     match named(name) {
         Some(slash) => Typed::Command(slash, rest.trim()),
-        None => Typed::Unknown { name, nearest: nearest(name) },
+        None => {
+            let known = COMMANDS.iter().map(|(_, known, ..)| (known, *known));
+            Typed::Unknown { name, nearest: tertulia_team::nearest_name(name, known) }
+        }
     }
 }
 
@@ -107,16 +107,6 @@ pub(crate) fn without_slash(words: &str) -> Option<String> {
     let slash = if matches!(*name, "help" | "?") { Slash::Help } else { Slash::Quit };
     let (_, name, ..) = COMMANDS.iter().find(|(known, ..)| *known == slash)?;
     Some(format!("/{name}"))
-}
-
-fn nearest(name: &str) -> Option<&'static str> {
-    // A longer one is nobody's slip, and comparing costs its length.
-    let name = Some(name).filter(|name| name.len() <= 32)?.to_ascii_lowercase();
-    let close = COMMANDS.iter().map(|(_, known, ..)| {
-        (strsim::jaro_winkler(&name, known), strsim::damerau_levenshtein(&name, known), *known)
-    });
-    let best = close.filter(|(close, edits, _)| *close > NEAR && *edits <= 3);
-    best.max_by(|left, right| left.0.total_cmp(&right.0)).map(|(.., known)| known)
 }
 
 /// The lines of `/help`.

@@ -18,20 +18,9 @@ pub use short::{short, short_session};
 
 /// How many matches are listed where a name is ambiguous.
 const MATCHES_SHOWN: usize = 5;
-/// How alike a name and one that exists must be to be offered.
-const NEAR: f64 = 0.8;
 
 /// The matches of an ambiguous name, as far as they are listed.
 fn listed(matches: &[String]) -> String {
     let more = if matches.len() > MATCHES_SHOWN { ", …" } else { "" };
     matches.iter().take(MATCHES_SHOWN).cloned().collect::<Vec<_>>().join(", ") + more
-}
-
-/// The candidate that is most like what was given, if it is like enough.
-fn nearest<T>(given: &str, candidates: impl Iterator<Item = (String, T)>) -> Option<T> {
-    let given = given.to_lowercase();
-    let close = candidates
-        .map(|(name, candidate)| (strsim::jaro_winkler(&name.to_lowercase(), &given), candidate));
-    let best = close.max_by(|left, right| left.0.total_cmp(&right.0));
-    best.filter(|(closeness, _)| *closeness > NEAR).map(|(_, candidate)| candidate)
 }

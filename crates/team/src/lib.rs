@@ -100,6 +100,7 @@ pub use ledger::Decision;
 pub use machine::{Machine, Status, WaitingTurn};
 pub use message::PersonMessage;
 pub use money::Dollars;
+pub use names::nearest_name;
 pub use note::Note;
 pub use preamble::Preamble;
 pub use replay::{Difference, Replay, Undecided};

@@ -1,5 +1,5 @@
-//! Comparing names as markers write them: what does not count, and which known name is nearest to an
-//! unknown one. Pure text, called by the table.
+//! Comparing names as people write them: what does not count, and which known name is nearest to an unknown
+//! one. Pure text; every "did you mean …?" comes from here.
 
 /// Longer names are nobody's slip of the pen.
 const CHARS_MAX: usize = 64;
@@ -10,58 +10,31 @@ pub(crate) fn fold(name: &str) -> String {
     name.chars().filter(counts).flat_map(char::to_lowercase).collect()
 }
 
-/// A search for the nearest of some names.
-pub(crate) struct Nearest {
-    wanted: Vec<char>,
-    best: Option<(usize, Box<str>)>,
+/// What belongs to the known name that is nearest to a written one, if somebody may have meant it: the first of
+/// equally near ones. Case, blanks, `-` and `_` do not count, and a third of the characters may be wrong, or one.
+///
+/// ```
+/// let known = [("login", 1), ("logout", 2)];
+/// assert_eq!(tertulia_team::nearest_name("Logni", known), Some(1));
+/// assert_eq!(tertulia_team::nearest_name("help", known), None);
+/// ```
+pub fn nearest_name<N: AsRef<str>, T>(
+    written: &str,
+    known: impl IntoIterator<Item = (N, T)>,
+) -> Option<T> {
+    let written = comparable(written)?;
+    let near = known.into_iter().filter_map(|(name, value)| {
+        let name = comparable(name.as_ref())?;
+        let edits = strsim::osa_distance(&written, &name);
+        let chars = written.chars().count().max(name.chars().count());
+        (edits <= (chars / 3).max(1)).then_some((edits, value))
+    });
+    near.min_by_key(|(edits, _)| *edits).map(|(_, value)| value)
 }
 
-impl Nearest {
-    /// The search for this folded name; `None` if it is too short or too long to be a slip.
-    pub(crate) fn to(folded: &str) -> Option<Self> {
-        let wanted: Vec<char> = folded.chars().take(CHARS_MAX + 1).collect();
-        (1..=CHARS_MAX).contains(&wanted.len()).then_some(Self { wanted, best: None })
-    }
-
-    pub(crate) fn name(self) -> Option<Box<str>> {
-        self.best.map(|(_, name)| name)
-    }
-}
-
-/// Offers one more known name; the first of equally near ones stays.
-pub(crate) fn nearest(search: &mut Nearest, folded: &str, name: &str) {
-    let known: Vec<char> = folded.chars().take(CHARS_MAX + 1).collect();
-    if known.len() > CHARS_MAX {
-        return;
-    }
-    let distance = edits(&search.wanted, &known);
-    let allowed = (search.wanted.len().max(known.len()) / 3).max(1);
-    let closer = search.best.as_ref().is_none_or(|(best, _)| distance < *best);
-    if distance <= allowed && closer {
-        search.best = Some((distance, name.into()));
-    }
-}
-
-/// How many characters have to be added, taken away or changed, or changed with their neighbour.
-fn edits(left: &[char], right: &[char]) -> usize {
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    let at = |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX / 2);
-    for (line, a) in left.iter().enumerate() {
-        let mut next = vec![line + 1];
-        for (column, b) in right.iter().enumerate() {
-            let changed = at(&row, column) + usize::from(a != b);
-            let longer = (at(&row, column + 1) + 1).min(at(&next, column) + 1);
-            let is_swap = line > 0
-                && column > 0
-                && left.get(line - 1) == Some(b)
-                && right.get(column - 1) == Some(a);
-            let swapped = if is_swap { at(&before, column - 1) + 1 } else { usize::MAX };
-            next.push(changed.min(longer).min(swapped));
-        }
-        before = std::mem::replace(&mut row, next);
-    }
-    row.last().copied().unwrap_or_default()
+/// A folded name, if it has anything to compare and is not too long for it.
+fn comparable(name: &str) -> Option<String> {
+    Some(fold(name)).filter(|name| (1..=CHARS_MAX).contains(&name.chars().count()))
 }
 
 #[cfg(test)]
@@ -69,20 +42,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn edits_are_counted_one_character_each() {
-        let check = |left: &str, right: &str, expected| {
-            let chars = |text: &str| text.chars().collect::<Vec<_>>();
-            assert_eq!(edits(&chars(left), &chars(right)), expected, "{left} {right}");
-            assert_eq!(edits(&chars(right), &chars(left)), expected, "{right} {left}");
+    fn a_third_of_the_characters_may_be_wrong_or_one() {
+        let check = |written: &str, known: &str, is_near| {
+            let found = nearest_name(written, [(known, ())]).is_some();
+            assert_eq!(found, is_near, "{written} {known}");
+            assert_eq!(
+                nearest_name(known, [(written, ())]).is_some(),
+                is_near,
+                "{known} {written}"
+            );
         };
-        check("", "", 0);
-        check("max", "max", 0);
-        check("max", "", 3);
-        check("max", "mxa", 1);
-        check("max", "amx", 1);
-        check("max", "xam", 2);
-        check("claude", "cluade", 1);
-        check("kitten", "sitting", 3);
-        check("安", "案", 1);
+        check("max", "mxa", true);
+        check("max", "amx", true);
+        check("max", "xam", false);
+        check("max", "", false);
+        check("claude", "cluaed", true);
+        check("kitten", "sitting", false);
+        check("Kitten-1", "kit ten", true);
+        check("安", "案", true);
+        check(&"a".repeat(65), &"a".repeat(64), false);
+    }
+
+    #[test]
+    fn the_nearest_is_offered_and_the_first_of_several() {
+        let known = [("eva", 1), ("evan", 2), ("ev", 3)];
+        assert_eq!(nearest_name("evam", known), Some(1));
+        assert_eq!(nearest_name("evan", known), Some(2));
     }
 }

@@ -1,7 +1,7 @@
 //! Which person speaks: as the door says, as `[FROM: …]` says, the one that is waited for, or the only
 //! one. Called by the machine, and by doors before they store a message. No agent gets in here.
 
-use crate::names::{Nearest, fold, nearest};
+use crate::names::nearest_name;
 use crate::table::{Resolved, Seat, Table};
 
 /// It is not clear which person speaks.
@@ -71,13 +71,11 @@ pub(crate) fn speaker(
 
 /// An agent with a name that is nearer still cannot be meant.
 fn nearest_person(table: &Table, written: &str) -> Option<Box<str>> {
-    let mut search = Nearest::to(&fold(written))?;
-    for (_, member) in table.humans() {
-        for name in [Some(&member.name), member.display_name.as_ref()].into_iter().flatten() {
-            nearest(&mut search, &fold(name), &member.name);
-        }
-    }
-    search.name()
+    let known = table.humans().flat_map(|(_, member)| {
+        let names = [Some(&member.name), member.display_name.as_ref()].into_iter().flatten();
+        names.map(move |name| (name, &member.name))
+    });
+    nearest_name(written, known).cloned()
 }
 
 fn names(table: &Table) -> Vec<Box<str>> {

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::message::plain;
-use crate::names::{Nearest, fold, nearest};
+use crate::names::{fold, nearest_name};
 
 /// A person or an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -238,13 +238,9 @@ impl Table {
     fn nearest(&self, written: &str) -> Option<Box<str>> {
         let looks = plain(written.get(..WRITTEN_BYTES_MAX).unwrap_or(written));
         let name = looks.rsplit_once('!').map_or(&*looks, |(name, _)| name);
-        let mut best = Nearest::to(&fold(name))?;
-        for member in &self.members {
-            for name in member.names() {
-                nearest(&mut best, &fold(name), &member.name);
-            }
-        }
-        best.name()
+        let members = self.members.iter();
+        let known = members.flat_map(|member| member.names().map(move |name| (name, &member.name)));
+        nearest_name(name, known).cloned()
     }
 }
 

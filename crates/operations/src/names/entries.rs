@@ -2,8 +2,9 @@
 
 use tertulia_session::{Entry, EntryId, EntryKind, Message, TurnState};
 use tertulia_store::{SessionId, SessionStore, StoreError};
+use tertulia_team::nearest_name;
 
-use super::{MATCHES_SHOWN, NameError, listed, nearest};
+use super::{MATCHES_SHOWN, NameError, listed};
 
 /// How ids that follow from content begin.
 const HEAD: &str = "e-";
@@ -59,8 +60,13 @@ fn find(ids: &[&EntryId], given: &str) -> Result<usize, NameError> {
         }
         (None, _) => {
             let newest = ids.iter().rev().take(COMPARED_MAX);
-            let names = newest.map(|id| (id.to_string(), id.to_string()));
-            Err(unknown(given, nearest(given, names)))
+            // Mostly a prefix is given.
+            let length = given.len();
+            let names = newest.flat_map(|id| {
+                let prefix = id.as_str().get(..length).unwrap_or_default();
+                [(id.as_str(), id), (prefix, id)]
+            });
+            Err(unknown(given, nearest_name(given, names).map(ToString::to_string)))
         }
     }
 }

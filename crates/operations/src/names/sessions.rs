@@ -2,8 +2,9 @@
 //! it, or of a title.
 
 use tertulia_store::{ListFilter, ProjectScope, SessionId, SessionStore, StoreError};
+use tertulia_team::nearest_name;
 
-use super::{MATCHES_SHOWN, NameError, listed, nearest, newest_table, short_session};
+use super::{MATCHES_SHOWN, NameError, listed, newest_table, short_session};
 
 /// How many sessions are compared to find one that may have been meant.
 const COMPARED_MAX: usize = 1000;
@@ -146,7 +147,7 @@ fn unknown_session(store: &SessionStore, given: &str) -> Result<NameError, NameE
         names.push((short_session(&info.id).to_owned(), id.clone()));
         names.push((id.clone(), id));
     }
-    let nearest = nearest(given, names.into_iter());
+    let nearest = nearest_name(given, names);
     let given = given.chars().take(GIVEN_SHOWN).collect();
     Ok(NameError::UnknownSession { given, nearest })
 }

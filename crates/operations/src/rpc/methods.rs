@@ -8,6 +8,7 @@ mod text;
 mod tokens;
 
 use tertulia_session::json::Object;
+use tertulia_team::nearest_name;
 
 use super::RpcServer;
 use super::conversations::MAIN;
@@ -58,12 +59,7 @@ impl Method {
 
     /// The method that somebody who wrote this may have meant.
     pub(super) fn nearest(name: &str) -> Option<&'static Self> {
-        // A name of any length may come in; nothing longer than this is near to a method.
-        let name: String = name.chars().take(64).collect();
-        let closeness = |method: &Self| strsim::jaro_winkler(method.name, &name);
-        let close = METHODS.iter().map(|method| (closeness(method), method));
-        let best = close.max_by(|left, right| left.0.total_cmp(&right.0));
-        best.filter(|(closeness, _)| *closeness > 0.8).map(|(_, method)| method)
+        nearest_name(name, METHODS.iter().map(|method| (method.name, method)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! "Did you mean …?" for fields and words of a team file, and how a value is quoted in an error. Pure
 //! text.
 
-use crate::names::{Nearest, fold, nearest};
+use crate::names::{fold, nearest_name};
 
 /// So much of a value is repeated in an error, in characters.
 const QUOTED_CHARS: usize = 40;
@@ -51,13 +51,10 @@ pub(super) fn nearest_of<'a>(
     known: impl Iterator<Item = &'a str> + Clone,
 ) -> Option<Box<str>> {
     let wanted = fold(written);
-    let mut search = Nearest::to(&wanted)?;
-    for name in known.clone() {
-        nearest(&mut search, &fold(name), name);
-    }
+    let nearest = nearest_name(written, known.clone().map(|name| (name, name)));
     let called = ALSO_CALLED.iter().find(|(other, _)| *other == wanted).map(|(_, name)| *name);
     let mut others = known.filter(|name| called == Some(name) || is_shuffled(&wanted, &fold(name)));
-    search.name().or_else(|| others.next().map(Box::from))
+    nearest.or_else(|| others.next()).map(Box::from)
 }
 
 /// Whether both have the same letters: `agnet` for `agent`.
