@@ -60,6 +60,7 @@ const PURE_CRATES: Names = &[
     "bpe-openai",
     "jiff",
     "memchr",
+    "pulldown-cmark",
     "serde",
     "serde_json",
     "smallvec",

@@ -2,11 +2,11 @@
 //! form `[TEAM_TASK] …`. They are stripped for prompts and parsed for routing; a stored message keeps
 //! them. Pure text functions, linear in the length of the text.
 
-mod blocks;
 mod code;
 mod compact;
 mod html;
 mod line;
+mod markdown;
 mod own;
 mod parse;
 mod preserve;

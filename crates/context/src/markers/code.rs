@@ -1,10 +1,10 @@
-//! Where a Markdown text is code: fenced blocks and inline spans. The fences come from `blocks`; the spans
-//! are found in one pass, whatever backticks the text holds.
+//! Where a text is code: fenced blocks and inline spans. The fences come from `markdown`; the spans are paired
+//! as somebody may who does not know where blocks begin, in one pass, whatever backticks the text holds.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::blocks::Blocks;
+use super::markdown::Markdown;
 
 /// The code in a text, in order, without overlaps.
 #[derive(Debug, Default)]
@@ -28,10 +28,18 @@ struct Run {
 }
 
 impl Code {
-    pub(super) fn of(text: &str, blocks: &Blocks) -> Self {
+    /// The code of a text that nothing else is asked about.
+    pub(super) fn find(text: &str) -> Self {
+        match memchr::memchr2(b'`', b'~', text.as_bytes()) {
+            Some(_) => Self::of(text, &Markdown::of(text)),
+            None => Self::default(),
+        }
+    }
+
+    pub(super) fn of(text: &str, markdown: &Markdown) -> Self {
         let mut code = Self::default();
         let mut prose = 0;
-        for fence in &blocks.fences {
+        for fence in &markdown.fences {
             code.add_paragraphs(text, prose..fence.start);
             code.fences.push(fence.start);
             code.regions.push(fence.clone());
@@ -137,7 +145,7 @@ mod tests {
     fn check(text: &str, expected: &str) {
         let mut shown = String::new();
         let mut until = 0;
-        for region in Code::of(text, &Blocks::of(text)).regions {
+        for region in Code::find(text).regions {
             shown.push_str(&text[until..region.start]);
             shown.push('‹');
             shown.push_str(&text[region.clone()]);
@@ -170,7 +178,8 @@ mod tests {
         check("```a``` b", "‹```a```› b");
         check("- ```\n  a\n  ```\nb", "‹- ```\n  a\n  ```\n›b");
         check("- ```\n  a\nb", "‹- ```\n  a\n›b");
-        check("    ```\n\n```\na\n```\n", "‹    ```\n\n›‹```\na\n```\n›");
+        check("    ```\n\n```\na\n```\n", "‹    ```\n›\n‹```\na\n```\n›");
+        check("    ```\n\n    a\n    ```\nb", "‹    ```\n\n    a\n    ```\n›b");
         check("   ```\na\n     ```\nb", "‹   ```\na\n     ```\nb›");
         check("> ```\n\na", "> ```\n\na");
     }

@@ -1,25 +1,11 @@
-//! HTML in a Markdown text: which lines are a block of it, and what stands in an element or a comment.
-//! Called by `blocks` and `own`. What is wrapped in tags was mostly taken from elsewhere, and a comment is
-//! seen by nobody.
+//! What stands in elements and comments of HTML, over blank lines too, where Markdown sees only text. Called by
+//! `own`. What is wrapped in tags was mostly taken from elsewhere, and a comment is seen by nobody.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
 use super::scan::Ahead;
-
-/// Where a block of HTML ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    /// With the line that holds one of these, in any case.
-    With(&'static [&'static str]),
-    /// Before a blank line.
-    BlankLine,
-}
-
-/// Elements whose text is taken literally.
-const LITERAL: [&str; 4] = ["pre", "script", "style", "textarea"];
-const LITERAL_ENDS: &[&str] = &["</pre>", "</script>", "</style>", "</textarea>"];
 
 /// Elements that hold code, a quote or what is folded away, wherever in a line they begin.
 #[rustfmt::skip]
@@ -31,17 +17,6 @@ const QUOTING: [&str; 14] = [
 /// Elements without an end.
 const VOID: [&str; 6] = ["br", "hr", "img", "input", "link", "wbr"];
 
-/// Elements that begin a block wherever a paragraph is.
-#[rustfmt::skip]
-const BLOCKS: [&str; 62] = [
-    "address", "article", "aside", "base", "basefont", "blockquote", "body", "caption", "center", "col",
-    "colgroup", "dd", "details", "dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure",
-    "footer", "form", "frame", "frameset", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hr", "html",
-    "iframe", "legend", "li", "link", "main", "menu", "menuitem", "nav", "noframes", "ol", "optgroup",
-    "option", "p", "param", "search", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead",
-    "title", "tr", "track", "ul",
-];
-
 /// What begins with these is not shown up to its end.
 const HIDDEN: [(&str, &str); 3] = [("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>")];
 
@@ -50,54 +25,6 @@ const TAG_BYTES_MAX: usize = 1024;
 
 /// A longer name is no element's.
 const NAME_BYTES_MAX: usize = 40;
-
-impl End {
-    pub(super) fn is_in(self, line: &str) -> bool {
-        let Self::With(ends) = self else { return false };
-        let line = line.as_bytes();
-        let is_at = |at: usize| {
-            let holds = |end: &&str| {
-                line.get(at..at + end.len())
-                    .is_some_and(|here| here.eq_ignore_ascii_case(end.as_bytes()))
-            };
-            ends.iter().any(holds)
-        };
-        memchr::memchr_iter(b'>', line).any(|close| {
-            ends.iter().any(|end| (close + 1).checked_sub(end.len()).is_some_and(is_at))
-        })
-    }
-}
-
-/// Whether a line that begins with this text begins a block of HTML, and where the block ends.
-pub(super) fn block(text: &str, in_paragraph: bool) -> Option<End> {
-    let inside = text.strip_prefix('<')?;
-    for (opening, end) in
-        [("!--", &["-->"] as &'static [&'static str]), ("?", &["?>"]), ("![CDATA[", &["]]>"])]
-    {
-        if inside.starts_with(opening) {
-            return Some(End::With(end));
-        }
-    }
-    if inside
-        .strip_prefix('!')
-        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()))
-    {
-        return Some(End::With(&[">"]));
-    }
-    let is_close = inside.starts_with('/');
-    let name = name(inside.trim_start_matches('/'))?;
-    let behind = inside.get(usize::from(is_close) + name.len()..)?;
-    let is_named = behind.is_empty() || behind.starts_with([' ', '\t', '\r', '\n', '>']);
-    let name = name.to_ascii_lowercase();
-    if !is_close && is_named && LITERAL.contains(&&*name) {
-        return Some(End::With(LITERAL_ENDS));
-    }
-    if BLOCKS.contains(&&*name) && (is_named || behind.starts_with("/>")) {
-        return Some(End::BlankLine);
-    }
-    let is_tag = !name.contains(['_', ':', '.']) && is_rest_of_tag(behind);
-    (is_tag && !in_paragraph).then_some(End::BlankLine)
-}
 
 /// What stands in elements and comments, with their tags, in order and without overlaps: elements that
 /// begin a line or have a name of somebody's own, and those that quote wherever they begin. One that never
@@ -154,23 +81,6 @@ pub(super) fn elements(text: &str, is_code: impl Fn(&Range<usize>) -> bool) -> V
         found.extend(first.map(|start| start..text.len()));
     }
     merged(found)
-}
-
-/// Whether a line ends with the tag whose name stands before this.
-fn is_rest_of_tag(behind: &str) -> bool {
-    let mut quote = None;
-    for (at, byte) in behind.bytes().enumerate() {
-        match (quote, byte) {
-            (None, b'>') => {
-                return behind.get(at + 1..).is_some_and(|rest| rest.trim_ascii().is_empty());
-            }
-            (None, b'<') => return false,
-            (None, b'"' | b'\'') => quote = Some(byte),
-            (Some(open), _) if open == byte => quote = None,
-            _ => {}
-        }
-    }
-    false
 }
 
 /// The name that a tag begins with.

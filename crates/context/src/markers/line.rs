@@ -1,126 +1,33 @@
-//! One line of Markdown: where lines end, how far a text is indented, marks of lists, fences, breaks.
-//! Called by `blocks`; knows no other line.
+//! One line of a text: where lines begin and end, and how a line looks to somebody who knows no rules of
+//! Markdown. Called by `markdown` and `own`; knows no other line.
 
 use std::ops::Range;
+
+use memchr::{memchr2, memrchr2};
 
 /// The lines of a text with their line breaks: `\n`, `\r\n` or `\r`.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut start = 0;
     std::iter::from_fn(move || {
-        let rest = text.as_bytes().get(start..).filter(|rest| !rest.is_empty())?;
-        let end = match memchr::memchr2(b'\n', b'\r', rest) {
-            Some(at) if rest[at..].starts_with(b"\r\n") => at + 2,
-            Some(at) => at + 1,
-            None => rest.len(),
-        };
-        let range = start..start + end;
+        let range = start..end(text, start);
         start = range.end;
-        Some(range)
+        (!range.is_empty()).then_some(range)
     })
 }
 
-/// A place in a line behind blanks, and its column. A tab reaches to the next multiple of four.
-pub(super) struct Cursor<'t> {
-    rest: &'t str,
-    pub(super) column: usize,
+/// Where the line begins that holds this place.
+pub(super) fn start(text: &str, at: usize) -> usize {
+    memrchr2(b'\n', b'\r', &text.as_bytes()[..at]).map_or(0, |line_break| line_break + 1)
 }
 
-impl<'t> Cursor<'t> {
-    /// Behind the blanks that a line begins with.
-    pub(super) fn at_text(line: &'t str) -> Self {
-        let mut cursor = Self { rest: line, column: 0 };
-        cursor.skip(0);
-        cursor
+/// Where the line from this place on ends, with its line break.
+pub(super) fn end(text: &str, at: usize) -> usize {
+    let rest = &text.as_bytes()[at..];
+    match memchr2(b'\n', b'\r', rest) {
+        Some(length) if rest[length..].starts_with(b"\r\n") => at + length + 2,
+        Some(length) => at + length + 1,
+        None => text.len(),
     }
-
-    /// What stands there, with the line break.
-    pub(super) fn rest(&self) -> &'t str {
-        self.rest
-    }
-
-    /// Goes over so many bytes of ASCII and the blanks behind them.
-    pub(super) fn skip(&mut self, bytes: usize) {
-        self.rest = self.rest.get(bytes..).unwrap_or_default();
-        self.column += bytes;
-        let blanks = self.rest.bytes().take_while(|byte| matches!(byte, b' ' | b'\t'));
-        let mut count = 0;
-        for byte in blanks {
-            count += 1;
-            self.column = if byte == b'\t' { self.column / 4 * 4 + 4 } else { self.column + 1 };
-        }
-        self.rest = self.rest.get(count..).unwrap_or_default();
-    }
-}
-
-/// The mark of a list item.
-pub(super) struct Mark {
-    /// How many bytes it has.
-    pub(super) width: usize,
-    /// Whether it begins an item in the middle of a paragraph too.
-    pub(super) may_interrupt: bool,
-}
-
-impl Mark {
-    /// The mark that a text begins with.
-    pub(super) fn of(text: &str) -> Option<Self> {
-        let digits = text.bytes().take(10).take_while(u8::is_ascii_digit).count();
-        let width = match (digits, text.as_bytes().get(digits)?) {
-            (0, b'-' | b'+' | b'*') => 1,
-            (1..=9, b'.' | b')') => digits + 1,
-            _ => return None,
-        };
-        let behind = text.get(width..).unwrap_or_default();
-        let stands_alone = behind.is_empty() || behind.starts_with([' ', '\t', '\n', '\r']);
-        let is_first = digits == 0 || text.get(..digits).is_some_and(|number| number == "1");
-        let may_interrupt = is_first && !behind.trim_ascii().is_empty();
-        stands_alone.then_some(Self { width, may_interrupt })
-    }
-}
-
-/// What opens a fenced block.
-#[derive(Debug)]
-pub(super) struct Fence {
-    sign: u8,
-    length: usize,
-}
-
-impl Fence {
-    /// The fence that a text begins with.
-    pub(super) fn of(text: &str) -> Option<Self> {
-        let sign = text.bytes().next().filter(|byte| matches!(byte, b'`' | b'~'))?;
-        let length = text.bytes().take_while(|byte| *byte == sign).count();
-        // "```a```" on one line is an inline span.
-        let is_inline = sign == b'`' && text.get(length..)?.contains('`');
-        (length >= 3 && !is_inline).then_some(Self { sign, length })
-    }
-
-    pub(super) fn is_closed_by(&self, text: &str) -> bool {
-        let signs = text.trim_ascii_end();
-        signs.len() >= self.length && signs.bytes().all(|byte| byte == self.sign)
-    }
-}
-
-/// Whether a line is a heading by its `#`.
-pub(super) fn is_heading(text: &str) -> bool {
-    let signs = text.bytes().take(7).take_while(|byte| *byte == b'#').count();
-    let behind = text.as_bytes().get(signs);
-    (1..=6).contains(&signs) && matches!(behind, None | Some(b' ' | b'\t' | b'\r' | b'\n'))
-}
-
-/// Whether a line makes the paragraph before it a heading.
-pub(super) fn is_underline(text: &str) -> bool {
-    let signs = text.trim_ascii();
-    let is_all = |sign| signs.bytes().all(|byte| byte == sign);
-    !signs.is_empty() && (is_all(b'=') || is_all(b'-'))
-}
-
-/// Whether a line draws a rule: `---`, `* * *`.
-pub(super) fn is_break(text: &str) -> bool {
-    let Some(sign) = text.bytes().next().filter(|byte| b"-*_".contains(byte)) else {
-        return false;
-    };
-    let mut signs = text.trim_ascii().bytes().filter(|byte| !matches!(byte, b' ' | b'\t'));
-    text.bytes().filter(|byte| *byte == sign).take(3).count() == 3 && signs.all(|byte| byte == sign)
 }
 
 /// How a line looks to somebody who knows no rules.
@@ -146,10 +53,41 @@ pub(super) fn looks(line: &str) -> Looks {
     }
     loop {
         rest = rest.trim_start_matches(|c: char| c.is_whitespace() || is_hidden(c));
-        let Some(mark) = Mark::of(rest) else { break };
-        rest = rest.get(mark.width..).unwrap_or_default();
+        let Some(width) = mark(rest) else { break };
+        rest = &rest[width..];
     }
     Looks { columns, is_quote: rest.starts_with('>') }
+}
+
+/// How many lists and quotes may be open in a line at most: one for every mark that it begins with, and one for
+/// two columns of blanks before a mark. A rule, such as `* * *`, opens none.
+pub(super) fn depth_max(line: &str) -> usize {
+    let (mut depth, mut blanks, mut marks) = (0, 0, 0);
+    let mut rest = line;
+    loop {
+        let text = rest.trim_start_matches([' ', '\t']);
+        let tabs = rest[..rest.len() - text.len()].bytes().filter(|byte| *byte == b'\t').count();
+        blanks += rest.len() - text.len() + 3 * tabs;
+        let Some(width) = text.starts_with('>').then_some(1).or_else(|| mark(text)) else { break };
+        marks += 1;
+        depth = marks + blanks / 2;
+        rest = &text[width..];
+    }
+    let mut signs = line.trim_ascii().bytes().filter(|byte| !matches!(byte, b' ' | b'\t'));
+    let is_rule = marks > 2 && signs.next().is_some_and(|sign| signs.all(|byte| byte == sign));
+    if is_rule && !line.contains('>') { 0 } else { depth }
+}
+
+/// How many bytes the mark of a list item has that a text begins with.
+fn mark(text: &str) -> Option<usize> {
+    let digits = text.bytes().take(10).take_while(u8::is_ascii_digit).count();
+    let width = match (digits, text.as_bytes().get(digits)?) {
+        (0, b'-' | b'+' | b'*') => 1,
+        (1..=9, b'.' | b')') => digits + 1,
+        _ => return None,
+    };
+    let behind = text.as_bytes().get(width);
+    matches!(behind, None | Some(b' ' | b'\t' | b'\n' | b'\r')).then_some(width)
 }
 
 /// Takes no room on a screen.

@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use super::blocks::Blocks;
-use super::code::{Code, Escapes, add_spans, paragraphs, touches};
+use super::code::{Code, Escapes, add_spans, touches};
+use super::markdown::Markdown;
 use super::{html, line};
 
 /// Whose words stand at a place.
@@ -23,27 +23,31 @@ pub enum Words {
 }
 
 /// Tells whose words stand where in one text.
-pub(super) struct Judge<'t> {
-    text: &'t str,
+pub(super) struct Judge {
     code: Code,
-    blocks: Blocks,
-    /// Spans if they end with their block, and if they end with their line.
-    spans: [Vec<Range<usize>>; 2],
+    markdown: Markdown,
+    /// Spans if they end with their line.
+    spans: Vec<Range<usize>>,
     elements: Vec<Range<usize>>,
+    /// Lines that begin with `>`, behind list marks too.
+    quoted: Vec<Range<usize>>,
+    /// Lines that are indented, go on with a quote, or may belong to code before them.
+    unclear: Vec<Range<usize>>,
 }
 
-/// The target of a link is looked for in so many bytes; a word that is longer is taken for one.
-const TARGET_BYTES_MAX: usize = 256;
-
-impl<'t> Judge<'t> {
-    pub(super) fn of(text: &'t str) -> Self {
-        let blocks = Blocks::of(text);
-        let code = Code::of(text, &blocks);
-        let spans = [spans_of_blocks(text, &blocks), spans_of_lines(text, &blocks)];
-        let is_code = |place: &Range<usize>| code.touches(place) && touches(&spans[0], place);
-        let is_fence = |place: &Range<usize>| touches(&blocks.fences, place);
-        let elements = html::elements(text, |place| is_code(place) || is_fence(place));
-        Self { text, code, blocks, spans, elements }
+impl Judge {
+    pub(super) fn of(text: &str) -> Self {
+        let markdown = Markdown::of(text);
+        let code = Code::of(text, &markdown);
+        let is_code = |place: &Range<usize>| {
+            code.touches(place) && touches(&markdown.spans, place)
+                || touches(&markdown.fences, place)
+        };
+        let elements = html::elements(text, is_code);
+        let (spans, quoted, unclear) = (Vec::new(), Vec::new(), Vec::new());
+        let mut judge = Self { code, markdown, spans, elements, quoted, unclear };
+        judge.read_lines(text);
+        judge
     }
 
     pub(super) fn code(&self) -> &Code {
@@ -55,105 +59,70 @@ impl<'t> Judge<'t> {
         if self.is_behind_open_fence(range) {
             return Words::Unclear;
         }
-        let is_code = self.code.touches(range);
-        if is_code || touches(&self.blocks.quoted, range) {
+        if self.code.touches(range) || touches(&self.quoted, range) {
             return Words::Foreign;
         }
-        let is_span = self.spans.iter().any(|spans| touches(spans, range));
-        let is_html = touches(&self.elements, range);
-        let is_lost = touches(&self.blocks.lost, range);
-        match is_span || is_html || is_lost || touches(&self.blocks.unclear, range) {
-            true => Words::Unclear,
-            false => Words::Own,
-        }
+        let doubts = [&self.spans, &self.elements, &self.markdown.lost, &self.unclear];
+        let is_own = self.markdown.is_plain(range) && !doubts.iter().any(|it| touches(it, range));
+        if is_own { Words::Own } else { Words::Unclear }
     }
 
     /// Whether a fence before this has no end. It may be one too many, so what stands here is told.
     pub(super) fn is_behind_open_fence(&self, range: &Range<usize>) -> bool {
-        self.blocks.open.is_some_and(|open| open <= range.start)
+        self.markdown.open.is_some_and(|open| open <= range.start)
     }
 
-    /// Whether brackets at this range are the text of a link, or define one: then nobody sees them.
-    pub(super) fn is_link(&self, range: &Range<usize>) -> bool {
-        let behind = self.text.as_bytes().get(range.end..).unwrap_or_default();
-        let word = |bytes: &[u8]| {
-            let near = bytes.iter().take(TARGET_BYTES_MAX);
-            near.take_while(|byte| !byte.is_ascii_whitespace()).count()
-        };
-        // What stands behind a target and the blanks there.
-        let title = |target: &[u8], length: usize| {
-            let behind = target.get(length..).unwrap_or_default();
-            behind.get(blank(behind)).copied()
-        };
-        match behind {
-            [b'(', target @ ..] => {
-                let target = &target[blank(target)..];
-                let length = word(target);
-                let has_title = matches!(title(target, length), Some(b'"' | b'\'' | b'('));
-                let is_word = length == TARGET_BYTES_MAX || target[..length].contains(&b')');
-                is_word || has_title || target.first() == Some(&b'<')
+    /// Looks at the lines outside of fences as somebody does who knows no rules. A quote goes on up to a blank
+    /// line or a fence.
+    fn read_lines(&mut self, text: &str) {
+        let mut in_quote = false;
+        for range in line::lines(text) {
+            if touches(&self.markdown.fences, &range) {
+                in_quote = false;
+                continue;
             }
-            [b':', target @ ..] => {
-                let target = &target[blank(target)..];
-                // The target may stand on the next line.
-                let target = match target {
-                    [b'\r', b'\n', next @ ..] | [b'\n' | b'\r', next @ ..] => &next[blank(next)..],
-                    here => here,
-                };
-                let length = word(target);
-                let ends = matches!(
-                    title(target, length),
-                    None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'(')
-                );
-                let is_target = length > 0 && ends || length == TARGET_BYTES_MAX;
-                is_target && self.begins_line(range.start)
+            let line = &text[range.clone()];
+            add_spans(text, range.clone(), Escapes::Count, &mut self.spans);
+            if line.trim_ascii().is_empty() {
+                in_quote = false;
+                continue;
             }
-            _ => false,
+            let looks = line::looks(line);
+            let is_indented = looks.columns >= 4 && !self.markdown.is_item(range.start);
+            in_quote |= looks.is_quote || self.markdown.is_cut(range.start);
+            if looks.is_quote {
+                self.quoted.push(range);
+            } else if in_quote || is_indented {
+                self.unclear.push(range);
+            }
         }
     }
+}
 
-    fn begins_line(&self, at: usize) -> bool {
-        let bytes = &self.text.as_bytes()[..at];
-        let blanks = bytes.iter().rev().take(4).take_while(|byte| **byte == b' ').count();
-        matches!(bytes[..at - blanks].last(), None | Some(b'\n' | b'\r'))
+/// So much is looked at for the target of a link.
+const TARGET_BYTES_MAX: usize = 256;
+
+/// Whether brackets at this range look like a link or the definition of one, be they one or not.
+pub(super) fn looks_like_link(text: &str, range: &Range<usize>) -> bool {
+    let behind = &text[range.end..];
+    let near = &behind[..behind.floor_char_boundary(TARGET_BYTES_MAX)];
+    let is_title = |word: &str| word.starts_with(['"', '\'', '(']);
+    if let Some(target) = near.strip_prefix('(') {
+        let mut words = target.split_ascii_whitespace();
+        let word = words.next().unwrap_or_default();
+        word.starts_with('<')
+            || word.contains(')')
+            || word.len() == target.len()
+            || words.next().is_some_and(is_title)
+    } else if let Some(target) = near.strip_prefix(':') {
+        let before = text.as_bytes()[..range.start].iter().rev().take(4);
+        let begins_line = before
+            .copied()
+            .find(|byte| *byte != b' ')
+            .is_none_or(|byte| byte == b'\n' || byte == b'\r');
+        let line = target.trim_ascii_start().split(['\n', '\r']).next().unwrap_or_default();
+        begins_line && line.split_ascii_whitespace().nth(1).is_none_or(is_title)
+    } else {
+        false
     }
-}
-
-/// How many blanks stand here.
-fn blank(bytes: &[u8]) -> usize {
-    let near = bytes.iter().take(TARGET_BYTES_MAX);
-    near.take_while(|byte| matches!(byte, b' ' | b'\t')).count()
-}
-
-/// The prose between fences.
-fn prose<'b>(text: &str, blocks: &'b Blocks) -> impl Iterator<Item = Range<usize>> + 'b {
-    let starts = std::iter::once(0).chain(blocks.fences.iter().map(|fence| fence.end));
-    let ends = blocks.fences.iter().map(|fence| fence.start).chain([text.len()]);
-    starts.zip(ends).map(|(start, end)| start..end)
-}
-
-fn spans_of_blocks(text: &str, blocks: &Blocks) -> Vec<Range<usize>> {
-    let mut spans = Vec::new();
-    let mut cuts = blocks.cuts.iter().copied().peekable();
-    for paragraph in prose(text, blocks).flat_map(|prose| paragraphs(text, prose)) {
-        let mut start = paragraph.start;
-        while let Some(cut) = cuts.next_if(|cut| *cut < paragraph.end) {
-            let cut = cut.max(start);
-            add_spans(text, start..cut, Escapes::Count, &mut spans);
-            start = cut;
-        }
-        add_spans(text, start..paragraph.end, Escapes::Count, &mut spans);
-    }
-    spans
-}
-
-fn spans_of_lines(text: &str, blocks: &Blocks) -> Vec<Range<usize>> {
-    let mut spans = Vec::new();
-    for prose in prose(text, blocks) {
-        for line in line::lines(&text[prose.clone()]) {
-            let line = prose.start + line.start..prose.start + line.end;
-            add_spans(text, line, Escapes::Count, &mut spans);
-        }
-    }
-    spans
 }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::code::touches;
-use super::own::{Judge, Words};
+use super::own::{self, Judge, Words};
 use super::preserve::{ranges_without, without};
 use super::scan::{Found, Kind, Scanner, brackets};
 use crate::whitespace::trim;
@@ -151,13 +151,13 @@ pub fn whose_words(text: &str, places: &[Range<usize>]) -> Vec<Words> {
 
 /// The markers outside code, in order, without overlaps, and whose words they are. A block is only its
 /// label.
-struct Judged<'t> {
+struct Judged {
     found: Vec<(Found, Words)>,
     /// Finding code costs some passes: only for a text that has a marker at all.
-    judge: Option<Judge<'t>>,
+    judge: Option<Judge>,
 }
 
-fn judged(text: &str) -> Judged<'_> {
+fn judged(text: &str) -> Judged {
     let mut found: Vec<(Found, Words)> = Vec::new();
     let mut scanner = Scanner::new(text);
     let mut judge = None;
@@ -171,7 +171,7 @@ fn judged(text: &str) -> Judged<'_> {
             continue;
         }
         let words = match judge.words_at(&marker.whole) {
-            Words::Own if judge.is_link(&marker.whole) => Words::Unclear,
+            Words::Own if own::looks_like_link(text, &marker.whole) => Words::Unclear,
             words => words,
         };
         found.push((marker, words));

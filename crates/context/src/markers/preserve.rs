@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Stripped;
-use super::blocks::Blocks;
 use super::code::Code;
 use super::scan::{Found, Kind, Scanner, brackets, is_blank};
 
@@ -57,7 +56,7 @@ fn markers_with_blocks(text: &str) -> Vec<Found> {
         let Some(mut found) = scanner.marker_at(at) else {
             continue;
         };
-        let code = code.get_or_insert_with(|| Code::of(text, &Blocks::of(text)));
+        let code = code.get_or_insert_with(|| Code::find(text));
         if code.touches(&found.whole) {
             continue;
         }

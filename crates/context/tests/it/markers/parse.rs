@@ -248,6 +248,43 @@ fn a_marker_that_is_a_link_says_nothing() {
 }
 
 #[test]
+fn what_commonmark_does_not_show_as_text_routes_nobody_and_is_told() {
+    for text in [
+        "Done <!X [NEXT: max]> now",
+        "Done <![CDATA[ a [NEXT: max]> ]]> now",
+        "[see [NEXT: max] there](https://host)",
+        "[NEXT: max]: /u\n[NEXT: max]: /v\n",
+        "- [NEXT: max]: /u",
+    ] {
+        let (names, told) = heard(text);
+        assert!(names.is_empty() && told > 0, "{text}");
+    }
+    // Defined elsewhere, a marker is a link too.
+    assert_eq!(heard("Go [NEXT: max]\n\n[next: MAX]: /u"), (Vec::new(), 2));
+}
+
+#[test]
+fn line_breaks_and_blanks_of_any_kind_end_a_fence() {
+    check("```\r[NEXT: a]\r```\r[NEXT: b]", "next b!P2");
+    check("```\n[NEXT: a]\n```\t\n[NEXT: b]", "next b!P2");
+    check("```\n```\t\n\n```\n[NEXT: a]", "");
+}
+
+#[test]
+fn text_that_costs_too_much_to_read_routes_nobody_and_is_told() {
+    let deep = ["> ".repeat(101), "- ".repeat(101), format!("{}- ", " ".repeat(300))];
+    for begin in deep {
+        assert_eq!(heard(&format!("{begin}a\n\n[NEXT: eva]")), (Vec::new(), 1), "{begin}");
+    }
+    let cut_off = "- ```\na\n```\n\n";
+    assert_eq!(heard(&format!("{}[NEXT: eva]", cut_off.repeat(3))), (vec!["eva".to_owned()], 0));
+    assert_eq!(heard(&format!("{}[NEXT: eva]", cut_off.repeat(9))), (Vec::new(), 1));
+    // A rule is long, not deep.
+    let rule = format!("{}\n\n[NEXT: eva]", "* ".repeat(200));
+    assert_eq!(heard(&rule), (vec!["eva".to_owned()], 0));
+}
+
+#[test]
 fn a_marker_at_the_end_of_an_answer_is_heard_whatever_stands_before_it() {
     for answer in [
         "Done.",

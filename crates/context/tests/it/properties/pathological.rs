@@ -118,6 +118,11 @@ fn lists_quotes_tags_and_links_without_an_end() {
         run(&format!("{}\n\n[NEXT: a]", many(piece)));
         run(&many(&format!("{piece}[NEXT: a]")));
     }
+    let lazy = many("b\n") + "\n[NEXT: a]";
+    run(&format!("{}a\n{lazy}", "> ".repeat(50_000)));
+    run(&format!("{}a\n{lazy}", "- ".repeat(45)));
+    run(&format!("{}a\n{lazy}", ">".repeat(99)));
+    run(&format!("[NEXT: a] {}", many("- ```\na\n```\n")));
     let deep: String = (0..1_000).map(|depth| " ".repeat(depth) + "- a\n").collect();
     run(&(deep + "[NEXT: a]"));
     let names: String = (0..100_000).map(|number| format!("<a{number}>")).collect();
