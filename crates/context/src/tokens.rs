@@ -19,9 +19,9 @@
 //! # let _ = MessageCounter::new(Tokenizer::Claude);
 //! ```
 
+mod arguments;
 mod cache;
 mod calibration;
-pub(crate) mod content;
 mod count;
 mod estimate;
 mod image;

@@ -6,23 +6,20 @@ use tertulia_session::ToolCall;
 use tertulia_session::json::{self, Json, Kind, RawValue};
 
 use crate::fragment::Node;
-use crate::surrogates::{mended, text_of};
+use crate::surrogates::{mended, mended_text};
 use crate::{Note, NoteKind};
 
 /// The arguments as an object. None at all are `{}`; what is no object goes into one as `_raw`.
 pub(crate) fn as_object<'a>(index: usize, call: &'a ToolCall, notes: &mut Vec<Note>) -> Node<'a> {
-    let arguments = mended(&call.arguments);
     match (call.arguments.kind(), &call.raw_args_text) {
-        (Kind::Object, _) => return Node::Raw(arguments),
+        (Kind::Object, _) => return Node::Raw(mended(&call.arguments)),
         (Kind::Null, None) => return Node::Map(Vec::new()),
         _ => {}
     }
     let raw = match &call.raw_args_text {
         Some(raw) => Cow::Borrowed(&**raw),
-        None => match text_of(&call.arguments) {
-            Some(text) => Cow::Owned(text),
-            None => Cow::Owned(arguments.as_str().to_owned()),
-        },
+        None if call.arguments.kind() == Kind::String => json::words(call.arguments.raw()),
+        None => mended_text(&call.arguments),
     };
     // A model that wrote a string of JSON meant the JSON.
     if let Some(object) = parse_object(&raw) {
@@ -37,10 +34,7 @@ pub(crate) fn as_text(call: &ToolCall) -> Cow<'_, str> {
     match (&call.raw_args_text, call.arguments.kind()) {
         (Some(raw), _) => Cow::Borrowed(raw),
         (None, Kind::Null) => Cow::Borrowed("{}"),
-        (None, _) => match mended(&call.arguments) {
-            Cow::Borrowed(json) => Cow::Borrowed(json.as_str()),
-            Cow::Owned(json) => Cow::Owned(json.as_str().to_owned()),
-        },
+        (None, _) => mended_text(&call.arguments),
     }
 }
 

@@ -202,7 +202,7 @@ fn result_node<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
     let Some((index, result)) = call.result else {
         return Node::text(format!("{ERROR_MARK}{NO_RESULT}"));
     };
-    let content = Content::of(&result.content);
+    let content = Content::of(result);
     let (text, images) = content.plain_text();
     notes.extend((0..images).map(|_| Note::on(index, NoteKind::ImageLeftOut { why: TEXT_ONLY })));
     if result.is_error {

@@ -26,14 +26,11 @@ pub(crate) fn is_volatile(message: &Message) -> bool {
     let Some(meta) = &message.meta else {
         return false;
     };
-    let kind = json::parse(meta.as_str())
-        .ok()
-        .and_then(|raw| Object::of(raw).ok()?.take_text("kind").ok().flatten());
+    let kind = Object::of(meta.raw()).ok().and_then(|mut meta| meta.take("kind")).map(json::words);
     matches!(kind.as_deref(), Some("runtime_hints" | "recall"))
 }
 
 /// A text among the fields that `session` does not know; empty counts as none.
 pub(crate) fn text_field(fields: &Fields, name: &str) -> Option<String> {
-    let raw = json::parse(fields.get(name)?.as_str()).ok()?;
-    json::text(raw).ok().filter(|text| !text.is_empty())
+    json::text(fields.get(name)?.raw()).ok().filter(|text| !text.is_empty())
 }

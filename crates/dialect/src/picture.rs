@@ -1,5 +1,4 @@
-//! A picture as a request can carry it: checked base64, or an address. Called by the renderers and by
-//! `result_content`.
+//! A picture as a request can carry it: checked base64, or an address. Called by the renderers.
 
 use std::borrow::Cow;
 
@@ -13,9 +12,6 @@ pub(crate) enum Picture<'a> {
     /// An address and the type, which may be unknown.
     Url { mime_type: &'a str, url: &'a str },
 }
-
-/// The type of a picture of which only the address is known.
-pub(crate) const ANY_IMAGE: &str = "image/*";
 
 /// Why a picture is left out where text alone is taken.
 pub(crate) const TEXT_ONLY: &str = "the place takes text only";
@@ -34,7 +30,7 @@ impl<'a> Picture<'a> {
 pub(crate) fn picture(image: &Image) -> Result<Picture<'_>, &'static str> {
     let picture = match &image.source {
         ImageSource::Data(data) => Picture::Data { mime_type: &image.mime_type, data },
-        ImageSource::Url(url) => match data_url(url) {
+        ImageSource::Url(url) => match Image::split_data_address(url) {
             Some((mime_type, data)) => Picture::Data { mime_type, data },
             None => Picture::Url { mime_type: &image.mime_type, url },
         },
@@ -57,11 +53,6 @@ pub(crate) fn common_picture(image: &Image) -> Result<Picture<'_>, &'static str>
         }
         picture => Ok(picture),
     }
-}
-
-/// The type and the base64 of a `data:` address.
-pub(crate) fn data_url(url: &str) -> Option<(&str, &str)> {
-    url.strip_prefix("data:")?.split_once(";base64,")
 }
 
 fn is_common(mime_type: &str) -> bool {
@@ -95,11 +86,5 @@ mod tests {
         for data in ["", "A", "AAA", "A===", "====", "AA=A", "AA A", "é==="] {
             assert!(!is_base64(data), "{data}");
         }
-    }
-
-    #[test]
-    fn a_data_url_is_data() {
-        assert_eq!(data_url("data:image/png;base64,AAAA"), Some(("image/png", "AAAA")));
-        assert_eq!(data_url("https://a.example/b.png"), None);
     }
 }

@@ -1,10 +1,9 @@
 //! What a reader gives, and what the four readers share. A known field of the wrong kind is an error
 //! that names it; a kind that nobody here knows is kept as a part of its own kind.
 
-use tertulia_session::json::{self, FieldError, Json, Kind, Object, RawValue, elements, text};
+use tertulia_session::json::{FieldError, Json, Kind, Object, RawValue, elements, text};
 use tertulia_session::{Fields, Message, OtherPart, Part, PartKind, Parts, Role, ToolResult};
 
-use crate::fragment::Node;
 use crate::{Dialect, Note, NoteKind};
 
 /// What was read from a vendor's JSON.
@@ -54,8 +53,7 @@ pub(crate) fn own_part(dialect: Dialect, kind: &str, payload: Json) -> Part {
 pub(crate) fn own_payload(dialect: Dialect, other: &OtherPart) -> Option<&Json> {
     let kind = other.kind.strip_prefix(dialect.as_str())?.strip_prefix('/')?;
     let payload = other.payload.as_ref().filter(|_| !is_paired_or_checked(kind))?;
-    let raw = json::parse(payload.as_str()).ok()?;
-    let mut object = Object::of(raw).ok()?;
+    let mut object = Object::of(payload.raw()).ok()?;
     let names_it = match dialect {
         Dialect::Gemini => object.take(kind).is_some(),
         _ => object.take_text("type").ok()?.as_deref() == Some(kind),
@@ -82,11 +80,6 @@ fn is_paired_or_checked(kind: &str) -> bool {
         "item_reference",
     ];
     KINDS.contains(&kind)
-}
-
-/// A text as a JSON string.
-pub(crate) fn json_text(text: &str) -> Json {
-    Node::text(text).to_json()
 }
 
 /// One part with its words; `content` in its short form.

@@ -1,17 +1,17 @@
-//! The content of a tool's result. `session` keeps it as JSON: a text, a list of blocks as one of the
-//! vendors or MCP writes them, or anything else. Here it is taken apart for the others.
+//! The content of a tool's result as a request can carry it: texts and pictures. One block that is neither makes
+//! the whole content its JSON text, so that nothing of it is lost.
 
-use tertulia_session::json::{self, Json, Kind, Object, RawValue};
-use tertulia_session::{Image, ImageSource, ToolResult};
+use std::borrow::Cow;
 
-use crate::picture::{ANY_IMAGE, data_url};
-use crate::reading::json_text;
-use crate::surrogates::{mended, text_of};
+use tertulia_session::json::{self, Json, Kind};
+use tertulia_session::{Image, ResultPiece, ToolResult};
+
+use crate::surrogates::mended_text;
 
 /// A piece of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Piece {
-    Text(String),
+pub(crate) enum Piece<'a> {
+    Text(Cow<'a, str>),
     Image(Image),
 }
 
@@ -20,102 +20,57 @@ pub(crate) const ERROR_MARK: &str = "[tool error] ";
 
 /// The content of a result.
 #[derive(Debug)]
-pub(crate) struct Content {
-    pub(crate) pieces: Vec<Piece>,
+pub(crate) struct Content<'a> {
+    pub(crate) pieces: Vec<Piece<'a>>,
     /// Whether it was a list of blocks.
     pub(crate) is_list: bool,
 }
 
-impl Content {
+impl<'a> Content<'a> {
     /// Takes a content apart. JSON that is neither a text nor a list of known blocks is one text.
-    pub(crate) fn of(content: &Json) -> Self {
-        if content.kind() == Kind::Null {
-            return Self { pieces: Vec::new(), is_list: false };
+    pub(crate) fn of(result: &'a ToolResult) -> Self {
+        let content = &result.content;
+        let (is_list, is_null) = (content.kind() == Kind::Array, content.kind() == Kind::Null);
+        let pieces: Option<Vec<_>> = result.pieces().map(known_piece).collect();
+        match pieces.filter(|pieces| !pieces.is_empty()) {
+            Some(pieces) => Self { pieces, is_list },
+            None if is_null => Self { pieces: Vec::new(), is_list: false },
+            None => Self { pieces: vec![Piece::Text(mended_text(content))], is_list: false },
         }
-        let content = mended(content);
-        if let Some(pieces) = read_blocks(&content) {
-            return Self { pieces, is_list: true };
-        }
-        let text = text_of(&content).unwrap_or_else(|| content.as_str().to_owned());
-        Self { pieces: vec![Piece::Text(text)], is_list: false }
     }
 
     /// The texts in one, for places that take no pictures, and how many pictures there were.
-    pub(crate) fn plain_text(&self) -> (String, usize) {
-        let is_image = |piece: &&Piece| matches!(piece, Piece::Image(_));
-        let words = |piece: &Piece| match piece {
+    pub(crate) fn plain_text(&self) -> (Cow<'a, str>, usize) {
+        let is_image = |piece: &&Piece<'_>| matches!(piece, Piece::Image(_));
+        let words = |piece: &Piece<'a>| match piece {
             Piece::Text(text) => text.clone(),
-            Piece::Image(image) => format!("[image: {}]", image.mime_type),
+            Piece::Image(image) => format!("[image: {}]", image.mime_type).into(),
         };
-        let words: Vec<String> = self.pieces.iter().map(words).collect();
-        (words.join("\n"), self.pieces.iter().filter(is_image).count())
+        let images = self.pieces.iter().filter(is_image).count();
+        match self.pieces.as_slice() {
+            [piece] => (words(piece), images),
+            pieces => (pieces.iter().map(words).collect::<Vec<_>>().join("\n").into(), images),
+        }
     }
 }
 
 /// A result whose text may say that the tool failed.
 pub(crate) fn marked_result(tool_call_id: Box<str>, content: Json) -> ToolResult {
-    let words = text_of(&content);
-    match words.as_deref().and_then(|words| words.strip_prefix(ERROR_MARK)) {
-        Some(words) => ToolResult { tool_call_id, is_error: true, content: json_text(words) },
+    let words = json::words(content.raw());
+    match words.strip_prefix(ERROR_MARK) {
+        Some(words) => ToolResult { tool_call_id, is_error: true, content: Json::text(words) },
         None => ToolResult { tool_call_id, is_error: false, content },
     }
 }
 
-fn read_blocks(content: &Json) -> Option<Vec<Piece>> {
-    let blocks = json::elements(json::parse(content.as_str()).ok()?).ok()?;
-    (!blocks.is_empty()).then_some(blocks)?.into_iter().map(read_block).collect()
-}
-
-fn read_block(raw: &RawValue) -> Option<Piece> {
-    let mut block = Object::of(raw).ok()?;
-    match block.take_text("type").ok()??.as_str() {
-        "text" | "input_text" | "output_text" => Some(Piece::Text(block.take_text("text").ok()??)),
-        // Anthropic keeps the picture under `source`, MCP beside the type.
-        "image" => match block.take_some("source") {
-            Some(source) => read_source(source).map(Piece::Image),
-            None => {
-                let mime_type = block.take_text("mimeType").ok()??;
-                Some(data_image(&mime_type, &block.take_text("data").ok()??))
-            }
-        },
-        "image_url" => {
-            let mut address = Object::of(block.take("image_url")?).ok()?;
-            Some(Piece::Image(image_at(&address.take_text("url").ok()??)))
+fn known_piece(piece: ResultPiece<'_>) -> Option<Piece<'_>> {
+    match piece {
+        ResultPiece::Text(raw) if Kind::of(raw) == Kind::String => {
+            Some(Piece::Text(json::words(raw)))
         }
-        "input_image" => Some(Piece::Image(image_at(&block.take_text("image_url").ok()??))),
+        ResultPiece::Image(image) if image.is_complete() => Some(Piece::Image(image)),
         _ => None,
     }
-}
-
-/// A picture as Anthropic writes its source.
-pub(crate) fn read_source(raw: &RawValue) -> Option<Image> {
-    let mut source = Object::of(raw).ok()?;
-    match source.take_text("type").ok()??.as_str() {
-        "base64" => {
-            let mime_type = source.take_text("media_type").ok()??.into();
-            let data = source.take_text("data").ok()??.into();
-            Some(Image { mime_type, source: ImageSource::Data(data) })
-        }
-        "url" => {
-            let url = source.take_text("url").ok()??.into();
-            Some(Image { mime_type: ANY_IMAGE.into(), source: ImageSource::Url(url) })
-        }
-        _ => None,
-    }
-}
-
-/// A picture as OpenAI writes it: an address, or a `data:` address.
-pub(crate) fn image_at(url: &str) -> Image {
-    match data_url(url) {
-        Some((mime_type, data)) => {
-            Image { mime_type: mime_type.into(), source: ImageSource::Data(data.into()) }
-        }
-        None => Image { mime_type: ANY_IMAGE.into(), source: ImageSource::Url(url.into()) },
-    }
-}
-
-fn data_image(mime_type: &str, data: &str) -> Piece {
-    Piece::Image(Image { mime_type: mime_type.into(), source: ImageSource::Data(data.into()) })
 }
 
 #[cfg(test)]
@@ -123,7 +78,9 @@ mod tests {
     use super::*;
 
     fn check(content: &str, expected: &str) {
-        let content = Content::of(&Json::parse(content).unwrap());
+        let content = Json::parse(content).unwrap();
+        let result = ToolResult { tool_call_id: "1".into(), is_error: false, content };
+        let content = Content::of(&result);
         assert_eq!(content.plain_text().0, expected);
     }
 
@@ -135,15 +92,10 @@ mod tests {
     }
 
     #[test]
-    fn pictures_of_every_vendor_are_known() {
-        for block in [
-            r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}"#,
-            r#"{"type":"image","mimeType":"image/png","data":"AAAA"}"#,
-            r#"{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}"#,
-            r#"{"type":"input_image","image_url":"data:image/png;base64,AAAA"}"#,
-        ] {
-            check(&format!("[{block}]"), "[image: image/png]");
-        }
+    fn pictures_are_named_and_those_that_cannot_be_sent_are_text() {
+        check(r#"[{"type":"image","mimeType":"image/png","data":"AAAA"}]"#, "[image: image/png]");
+        let nameless = r#"[{"type":"image","data":"AAAA"}]"#;
+        check(nameless, nameless);
     }
 
     #[test]

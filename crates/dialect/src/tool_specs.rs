@@ -62,7 +62,7 @@ fn tool(
 ) -> Result<Tool, NoteKind> {
     let left_out = |name: &str, why| NoteKind::ToolLeftOut { name: name.into(), why };
     let spec = mended(spec);
-    let object = json::parse(spec.as_str()).ok().and_then(|raw| Object::of(raw).ok());
+    let object = Object::of(spec.raw()).ok();
     let mut object = object.ok_or_else(|| left_out("", "it is no object"))?;
     let name = object.take_text("name").ok().flatten();
     let name = name.ok_or_else(|| left_out("", "it has no name"))?;

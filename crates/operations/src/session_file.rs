@@ -121,5 +121,5 @@ fn as_object(fields: &Fields) -> Json {
 /// The text of a field that may be anything.
 fn text_of(value: Option<&Json>) -> Option<String> {
     let value = value.filter(|value| value.kind() == Kind::String)?;
-    json::text(json::parse(value.as_str()).ok()?).ok()
+    json::text(value.raw()).ok()
 }

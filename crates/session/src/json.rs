@@ -5,6 +5,7 @@
 //! [`crate::record`] and by the doors that take JSON.
 
 mod error;
+mod escape;
 mod object;
 
 use std::fmt;
@@ -13,6 +14,7 @@ use serde::{Serialize, Serializer};
 pub use serde_json::value::RawValue;
 
 pub use error::{FieldError, Problem, SyntaxError};
+pub use escape::{Escape, unescape, words};
 pub use object::{Object, elements};
 
 /// A JSON value as its text, without blanks between tokens, so that it always fits on one line.
@@ -62,6 +64,11 @@ impl Json {
     /// The JSON text.
     pub fn as_str(&self) -> &str {
         self.0.get()
+    }
+
+    /// The value, to be taken apart.
+    pub fn raw(&self) -> &RawValue {
+        &self.0
     }
 
     /// What it is.

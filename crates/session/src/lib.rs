@@ -46,6 +46,7 @@ mod salt;
 pub mod script;
 mod speaker;
 mod timestamp;
+mod tool_content;
 mod word;
 
 pub use branch::{BranchView, EntryError, EntryIndex, ViewEntry, Walk};
@@ -64,4 +65,5 @@ pub use routing::{Addressee, Routing};
 pub use salt::{InvalidHex, Salt};
 pub use speaker::{Speaker, SpeakerType};
 pub use timestamp::{InvalidTimestamp, Timestamp};
+pub use tool_content::ResultPiece;
 pub use word::UnknownWord;

@@ -171,7 +171,7 @@ fn cites(text: &str, id: &str) -> bool {
 
 fn named_sources(session: &SessionId, message: &Message) -> Option<Vec<EntryPlace>> {
     let meta = message.meta.as_ref()?;
-    let mut fields = Object::of(json::parse(meta.as_str()).ok()?).ok()?;
+    let mut fields = Object::of(meta.raw()).ok()?;
     let list = json::elements(fields.take(SOURCES)?).ok()?;
     let read = |raw| {
         let mut source = Object::of(raw).ok()?;

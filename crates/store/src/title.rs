@@ -2,7 +2,7 @@
 //! exports, backups and branches, and no prompt sees it. The ids of these entries count up (`title-1`,
 //! `title-2`, …): the newest is found by its id, however long the session is.
 
-use tertulia_session::json::{self, Json, Object};
+use tertulia_session::json::{Json, Object};
 use tertulia_session::{Entry, EntryId, EntryKind, NewEntry, Timestamp};
 
 use crate::backend::Backend;
@@ -70,7 +70,7 @@ pub(crate) fn entry(
 pub fn title_of_entry(entry: &Entry) -> Option<String> {
     entry.id.as_str().strip_prefix("title-")?.parse::<u64>().ok()?;
     let EntryKind::Custom(Some(payload)) = &entry.kind else { return None };
-    let mut fields = Object::of(json::parse(payload.as_str()).ok()?).ok()?;
+    let mut fields = Object::of(payload.raw()).ok()?;
     fields.need_text("title").ok()
 }
 

@@ -77,7 +77,7 @@ pub(super) fn key_lines(
     data: &Json,
     field: &'static str,
 ) -> Result<Vec<(String, String)>, ContextError> {
-    let object = json::parse(data.as_str()).ok().and_then(|raw| Object::of(raw).ok());
+    let object = Object::of(data.raw()).ok();
     let Some(object) = object else {
         return Err(ContextError::field(field, format!("must be an object; got {}", data.kind())));
     };

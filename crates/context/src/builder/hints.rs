@@ -82,8 +82,7 @@ pub(super) fn hints_message(
 const FIELD: &str = "runtimeHints";
 
 fn check(hints: &Json) -> Result<(), ContextError> {
-    let Some(mut object) = json::parse(hints.as_str()).ok().and_then(|raw| Object::of(raw).ok())
-    else {
+    let Some(mut object) = Object::of(hints.raw()).ok() else {
         // What is no object is told where its fields are read.
         return Ok(());
     };

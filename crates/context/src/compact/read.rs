@@ -7,7 +7,6 @@ use tertulia_session::json::{self, Json, Kind, Object, RawValue};
 use tertulia_session::{PartKind, Role, ToolCall, ToolResult};
 
 use super::Covered;
-use crate::tokens::content::{Content, result};
 
 /// JSON deeper than this stays the text it is: every level is read once more.
 const DEPTH_MAX: usize = 4;
@@ -105,25 +104,15 @@ fn read_call(message: usize, call: &ToolCall) -> Call<'_> {
 }
 
 fn read_answer(message: usize, answer: &ToolResult) -> Answer<'_> {
-    let mut texts = result(&answer.content).into_iter().filter_map(|content| match content {
-        Content::Text(text) => Some(text),
-        Content::Image(_) => None,
-    });
-    let mut text = texts.next().unwrap_or_default();
-    for more in texts {
-        let whole = text.to_mut();
-        whole.push('\n');
-        whole.push_str(&more);
-    }
-    Answer { message, call: &answer.tool_call_id, is_error: answer.is_error, text }
+    Answer { message, call: &answer.tool_call_id, is_error: answer.is_error, text: answer.text() }
 }
 
 /// The texts in a JSON value with the names of their fields; elements of a list have the list's name.
 fn take_apart<'a>(arguments: &'a Json, fields: &mut Vec<Field<'a>>) {
-    let Ok(raw) = json::parse(arguments.as_str()) else { return };
     let mut objects = 0;
     // A stack of our own, so that the order of the fields is kept.
-    let mut open: Vec<(usize, usize, Cow<'a, str>, &'a RawValue)> = vec![(0, 0, "".into(), raw)];
+    let mut open: Vec<(usize, usize, Cow<'a, str>, &'a RawValue)> =
+        vec![(0, 0, "".into(), arguments.raw())];
     while let Some((depth, object, name, raw)) = open.pop() {
         let inner = depth < DEPTH_MAX;
         match Kind::of(raw) {
@@ -141,14 +130,10 @@ fn take_apart<'a>(arguments: &'a Json, fields: &mut Vec<Field<'a>>) {
                 let named = elements.into_iter().rev();
                 open.extend(named.map(|raw| (depth + 1, object, name.clone(), raw)));
             }
-            Kind::String => {
-                let text = json::text(raw).map_or(Cow::Borrowed(raw.get()), Cow::Owned);
-                fields.push(Field { object, name, text });
-            }
             // Offsets, limits and the like name nothing.
             Kind::Null | Kind::Boolean | Kind::Number => {}
-            Kind::Object | Kind::Array => {
-                fields.push(Field { object, name, text: raw.get().into() });
+            Kind::String | Kind::Object | Kind::Array => {
+                fields.push(Field { object, name, text: json::words(raw) });
             }
         }
     }

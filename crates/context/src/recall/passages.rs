@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use tertulia_session::json::Escape;
+
 /// A passage ends at the first line end behind this many bytes.
 const PASSAGE_BYTES: usize = 1_000;
 /// Without a line end it ends here, if it can behind a blank.
@@ -15,20 +17,20 @@ pub(super) fn passages(raw: &str, escaped: bool) -> impl Iterator<Item = Range<u
     let mut begin = 0;
     std::iter::from_fn(move || {
         let rest = raw.get(begin..).filter(|rest| !rest.is_empty())?;
-        let range = begin..begin + passage_bytes(rest.as_bytes(), escaped);
+        let range = begin..begin + passage_bytes(rest, escaped);
         begin = range.end;
         Some(range)
     })
 }
 
 /// How long the first passage of a text is; at least a character.
-fn passage_bytes(bytes: &[u8], escaped: bool) -> usize {
-    if bytes.len() <= LAST_BYTES_MAX {
-        return bytes.len();
+fn passage_bytes(text: &str, escaped: bool) -> usize {
+    if text.len() <= LAST_BYTES_MAX {
+        return text.len();
     }
     let (mut at, mut line_end, mut blank) = (0, 0, 0);
-    while at < bytes.len() {
-        let step = step(bytes, at, escaped);
+    while at < text.len() {
+        let step = step(text, at, escaped);
         if at > 0 && at + step.bytes > PASSAGE_BYTES_MAX {
             let mut cuts = [line_end, blank].into_iter();
             return cuts.find(|&cut| cut >= PASSAGE_BYTES / 2).unwrap_or(at);
@@ -41,7 +43,7 @@ fn passage_bytes(bytes: &[u8], escaped: bool) -> usize {
             StepKind::Other => {}
         }
     }
-    bytes.len()
+    text.len()
 }
 
 /// A character or an escape.
@@ -58,14 +60,10 @@ enum StepKind {
 }
 
 /// What stands here: a character, or an escape. Both halves of a surrogate pair are one.
-pub(super) fn step(bytes: &[u8], at: usize, escaped: bool) -> Step {
-    let byte = |ahead: usize| bytes.get(at + ahead).copied().unwrap_or_default();
-    let length = match byte(0) {
-        b'\\' if escaped => match byte(1) {
-            b'u' if is_surrogate(&byte, 0, b"89ab") && is_surrogate(&byte, 6, b"cdef") => 12,
-            b'u' => 6,
-            _ => 2,
-        },
+pub(super) fn step(text: &str, at: usize, escaped: bool) -> Step {
+    let byte = |ahead: usize| text.as_bytes().get(at + ahead).copied().unwrap_or_default();
+    let bytes = match byte(0) {
+        b'\\' if escaped => Escape::first(text.get(at..).unwrap_or_default()).bytes,
         0xC0..=0xDF => 2,
         0xE0..=0xEF => 3,
         0xF0..=0xFF => 4,
@@ -77,14 +75,7 @@ pub(super) fn step(bytes: &[u8], at: usize, escaped: bool) -> Step {
         (b' ', _) => StepKind::Blank,
         _ => StepKind::Other,
     };
-    Step { bytes: length.min(bytes.len().saturating_sub(at)), kind }
-}
-
-/// Whether an escape of half a character stands here: `\uD83D` and the like.
-fn is_surrogate(byte: &impl Fn(usize) -> u8, at: usize, third: &[u8]) -> bool {
-    (byte(at), byte(at + 1)) == (b'\\', b'u')
-        && byte(at + 2).eq_ignore_ascii_case(&b'd')
-        && third.contains(&byte(at + 3).to_ascii_lowercase())
+    Step { bytes, kind }
 }
 
 #[cfg(test)]

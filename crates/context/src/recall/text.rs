@@ -2,9 +2,7 @@
 //! is found again by its bytes and only what is returned is ever decoded whole. Called by the index and
 //! by what asks; must not know of terms or scores.
 
-use std::ops::Range;
-
-use tertulia_session::json::{self, Kind, Object, RawValue};
+use tertulia_session::json;
 use tertulia_session::{Message, PartKind};
 
 use super::passages::step;
@@ -43,10 +41,12 @@ pub(super) fn sources(message: &Message) -> Vec<Source<'_>> {
             let offset = offset_in(whole, raw);
             sources.extend(offset.map(|offset| Source { part, offset, raw, escaped }));
         };
-        if matches!(kind, PartKind::ToolResult(_)) {
-            result_texts(whole, &mut add);
-        } else {
-            add(whole);
+        match kind {
+            PartKind::ToolResult(result) => {
+                let texts = result.pieces().filter_map(|piece| piece.json());
+                texts.for_each(|raw| add(unquoted(raw.get())));
+            }
+            _ => add(whole),
         }
     }
     sources
@@ -58,74 +58,24 @@ fn offset_in(whole: &str, slice: &str) -> Option<usize> {
     whole.get(offset..offset.checked_add(slice.len())?).map(|_| offset)
 }
 
-/// A string without its quotes; a list of blocks without its pictures; anything else as it is.
-fn result_texts<'m>(whole: &'m str, add: &mut impl FnMut(&'m str)) {
-    // Most results are strings, which need no parsing.
-    let list = whole.starts_with('[').then(|| json::parse(whole).ok()).flatten();
-    let Some(blocks) = list.and_then(|raw| json::elements(raw).ok()) else {
-        return add(unquoted(whole));
-    };
-    for block in blocks {
-        if let Some(text) = block_text(block) {
-            add(unquoted(text));
-        }
-    }
-}
-
-/// The text of a block as Anthropic and MCP write them; none for pictures; others are their JSON.
-fn block_text(block: &RawValue) -> Option<&str> {
-    let Ok(mut object) = Object::of(block) else { return Some(block.get()) };
-    let kind = object.take("type").map_or("", RawValue::get);
-    if kind.contains("image") {
-        return None;
-    }
-    let text = object.take("text").filter(|text| Kind::of(text) == Kind::String);
-    Some(text.unwrap_or(block).get())
-}
-
+/// A string without its quotes; anything else as it is.
 fn unquoted(raw: &str) -> &str {
     raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')).unwrap_or(raw)
 }
 
 /// What a slice says: escapes as the characters they stand for.
 pub(super) fn decode(raw: &str, escaped: bool, into: &mut String) {
-    if !escaped {
-        return into.push_str(raw);
-    }
-    let mut rest = raw;
-    while let Some(at) = rest.find('\\') {
-        into.push_str(rest.get(..at).unwrap_or_default());
-        let bytes = step(rest.as_bytes(), at, true).bytes;
-        into.push(unescaped(rest.get(at..at + bytes).unwrap_or_default()));
-        rest = rest.get(at + bytes..).unwrap_or_default();
-    }
-    into.push_str(rest);
-}
-
-fn unescaped(escape: &str) -> char {
-    let unit =
-        |range: Range<usize>| escape.get(range).and_then(|hex| u16::from_str_radix(hex, 16).ok());
-    match escape.as_bytes().get(1) {
-        Some(b'n') => '\n',
-        Some(b't') => '\t',
-        Some(b'r') => '\r',
-        Some(b'b') => '\u{8}',
-        Some(b'f') => '\u{c}',
-        Some(b'u') => {
-            let units = [unit(2..6), unit(8..12)].into_iter().flatten();
-            let first = char::decode_utf16(units).next();
-            first.and_then(Result::ok).unwrap_or(char::REPLACEMENT_CHARACTER)
-        }
-        Some(&other) => char::from(other),
-        None => '\\',
+    match escaped {
+        true => json::unescape(raw, into),
+        false => into.push_str(raw),
     }
 }
 
 /// The beginning of a slice, at most this long; escapes stay whole.
 pub(super) fn prefix(raw: &str, bytes_max: usize, escaped: bool) -> &str {
-    let (bytes, mut end) = (raw.as_bytes(), 0);
-    while end < bytes.len() {
-        let next = end + step(bytes, end, escaped).bytes;
+    let mut end = 0;
+    while end < raw.len() {
+        let next = end + step(raw, end, escaped).bytes;
         if next > bytes_max {
             break;
         }
@@ -172,12 +122,6 @@ mod tests {
         let blocks =
             r#"[{"type":"text","text":"a\nb"},{"type":"image","data":"AAAA"},{"url":"x"},7]"#;
         assert_eq!(texts(&result(blocks)), ["first", "a\nb", r#"{"url":"x"}"#, "7"]);
-    }
-
-    #[test]
-    fn half_a_surrogate_pair_becomes_a_mark() {
-        assert_eq!(texts(&result(r#""a\ud83d b""#)), ["first", "a\u{fffd} b"]);
-        assert_eq!(texts(&result(r#""\ud83d\u0041""#)), ["first", "\u{fffd}A"]);
     }
 
     #[test]

@@ -3,10 +3,12 @@
 
 use std::borrow::Cow;
 
-use tertulia_session::json::Json;
-use tertulia_session::{FileRef, ImageSource, Message, OtherPart, Part, PartKind, ToolCall};
+use tertulia_session::json::{self, Json};
+use tertulia_session::{
+    FileRef, ImageSource, Message, OtherPart, Part, PartKind, ResultPiece, ToolCall, ToolResult,
+};
 
-use super::content::{self, ArgumentStyle, Content};
+use super::arguments::{self, ArgumentStyle};
 use super::{Model, Overheads, TokenCache, TokenCount, Tokenizer, Vendor, read_dimensions};
 
 /// Counts messages for one model.
@@ -135,7 +137,7 @@ impl MessageCounter {
             PartKind::Thinking(text) => (overheads.thinking, count(text)),
             PartKind::ToolCall(call) => (overheads.tool_call, self.tool_call(call, count)),
             PartKind::ToolResult(result) => {
-                (overheads.tool_result, self.content(&result.content, count, note))
+                (overheads.tool_result, self.result(result, count, note))
             }
             PartKind::Image(image) => (0, self.image(&image.source, note)),
             PartKind::FileRef(file) => (0, file_ref(file, count)),
@@ -151,19 +153,23 @@ impl MessageCounter {
         };
         let (arguments, number) = match &call.raw_args_text {
             Some(text) => (Cow::Borrowed(&**text), 0),
-            None => content::arguments(&call.arguments, style),
+            None => arguments::text(&call.arguments, style),
         };
         let wrappers = TokenCount::exact(number * self.overheads().tool_argument);
         wrappers + count(&call.tool_name) + count(&arguments)
     }
 
-    fn content(&self, content: &Json, count: &mut Count<'_>, note: &mut Note<'_>) -> TokenCount {
-        let pieces = content::result(content).into_iter();
+    fn result(
+        &self,
+        result: &ToolResult,
+        count: &mut Count<'_>,
+        note: &mut Note<'_>,
+    ) -> TokenCount {
         let price = |piece| match piece {
-            Content::Text(text) => count(&text),
-            Content::Image(data) => self.image_data(&data, note),
+            ResultPiece::Text(raw) | ResultPiece::Other(raw) => count(&json::words(raw)),
+            ResultPiece::Image(image) => self.image(&image.source, note),
         };
-        pieces.map(price).sum()
+        result.pieces().map(price).sum()
     }
 
     fn image(&self, source: &ImageSource, note: &mut Note<'_>) -> TokenCount {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tertulia_session::json::{self, Json, Object};
+use tertulia_session::json::{Json, Object};
 use tertulia_session::{Image, Part, PartKind};
 
 use super::cache::{MARK, mark_value};
@@ -74,7 +74,7 @@ impl<'a> Body<'a> {
 
 /// The object without this field; `None` if it has none.
 pub(super) fn without(json: &Json, name: &str) -> Option<Json> {
-    let object = Object::of(json::parse(json.as_str()).ok()?).ok()?;
+    let object = Object::of(json.raw()).ok()?;
     object.names().any(|other| other == name).then_some(())?;
     let kept = object.into_fields().filter(|(other, _)| other != name);
     let fields: Vec<String> =

@@ -1,12 +1,11 @@
 //! Anthropic's JSON as messages: a request, a bare list of messages, or a response's message.
 
 use tertulia_session::json::{FieldError, Json, Kind, Object, Problem, RawValue, boolean};
-use tertulia_session::{Fields, Part, PartKind, Parts, Role, ToolCall, ToolResult};
+use tertulia_session::{Fields, Image, Part, PartKind, Parts, Role, ToolCall, ToolResult};
 
 use super::blocks::without;
 use super::cache::MARK;
-use crate::reading::{each, is_list, json_text, own_part, text_parts};
-use crate::result_content::read_source;
+use crate::reading::{each, is_list, own_part, text_parts};
 use crate::tool_specs::{keep_own, read_function};
 use crate::{Dialect, Note, NoteKind, Reading};
 
@@ -126,14 +125,16 @@ fn read_block(raw: &RawValue) -> Result<Block, FieldError> {
             let result = ToolResult {
                 tool_call_id: block.need_text("tool_use_id")?.into(),
                 is_error: block.take_with("is_error", boolean)?.unwrap_or(false),
-                content: block.take_some("content").map_or_else(|| json_text(""), Json::of),
+                content: block.take_some("content").map_or_else(|| Json::text(""), Json::of),
             };
             Read::Result(result, block.rest())
         }
-        "image" => match block.take("source").and_then(read_source) {
-            Some(image) => Read::Part(part(PartKind::Image(Box::new(image)), block.rest())),
-            None => Read::Part(keep(&kind, raw)),
-        },
+        "image" => {
+            match block.take("source").and_then(Image::from_source).filter(Image::is_complete) {
+                Some(image) => Read::Part(part(PartKind::Image(Box::new(image)), block.rest())),
+                None => Read::Part(keep(&kind, raw)),
+            }
+        }
         _ => Read::Part(keep(&kind, raw)),
     };
     Ok(Block { read, is_marked })

@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 
 use tertulia_session::json::{self, Json, Kind, Object};
+use tertulia_session::{Image, ToolResult};
 
 use super::blocks::{Block, BlockKind, image_node};
 use super::cache::MARK;
 use crate::fragment::Node;
 use crate::pairs::{Call, NO_RESULT};
 use crate::picture::common_picture;
-use crate::result_content::{Content, Piece, read_source};
+use crate::result_content::{Content, Piece};
 use crate::surrogates::mended;
 use crate::turns::Side;
 use crate::{Note, NoteKind};
@@ -21,7 +22,7 @@ pub(super) fn result_block<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Block<
         vec![("type", Node::text("tool_result")), ("tool_use_id", Node::text(call.id.clone()))];
     let is_error = call.result.is_none_or(|(_, result)| result.is_error);
     let content = match call.result {
-        Some((_, result)) => result_content(index, &result.content, notes),
+        Some((_, result)) => result_content(index, result, notes),
         None => Some(Node::text(NO_RESULT)),
     };
     fields.extend(content.map(|content| ("content", content)));
@@ -32,20 +33,24 @@ pub(super) fn result_block<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Block<
 }
 
 /// A text stays a text, blocks that Anthropic takes stay as they are; the rest is written anew.
-fn result_content<'a>(index: usize, content: &'a Json, notes: &mut Vec<Note>) -> Option<Node<'a>> {
-    if content.kind() == Kind::Array && are_blocks(content) {
-        return Some(Node::Raw(mended(content)));
+fn result_content<'a>(
+    index: usize,
+    result: &'a ToolResult,
+    notes: &mut Vec<Note>,
+) -> Option<Node<'a>> {
+    if result.content.kind() == Kind::Array && are_blocks(&result.content) {
+        return Some(Node::Raw(mended(&result.content)));
     }
-    let Content { pieces, .. } = Content::of(content);
-    if let [Piece::Text(text)] = pieces.as_slice() {
-        return (!text.is_empty()).then(|| Node::text(text.clone()));
+    let mut pieces = Content::of(result).pieces;
+    if let [Piece::Text(text)] = pieces.as_mut_slice() {
+        return (!text.is_empty()).then(|| Node::Text(std::mem::take(text)));
     }
     let mut nodes = Vec::new();
-    for piece in &pieces {
+    for piece in pieces {
         match piece {
             Piece::Text(text) if text.trim().is_empty() => {}
-            Piece::Text(text) => nodes.push(Block::text(index, text.clone()).into_node()),
-            Piece::Image(image) => match image_node(image, Side::User) {
+            Piece::Text(text) => nodes.push(Block::text(index, text).into_node()),
+            Piece::Image(image) => match image_node(&image, Side::User) {
                 Ok(fields) => nodes.push(owned(&Node::Map(fields))),
                 Err(why) => notes.push(Note::on(index, NoteKind::ImageLeftOut { why })),
             },
@@ -64,21 +69,20 @@ fn has_mark(block: &Object<'_>) -> bool {
 
 /// Whether a list holds nothing but blocks that may stand in a result.
 fn are_blocks(content: &Json) -> bool {
-    let content = mended(content);
-    let blocks = json::parse(content.as_str()).ok().and_then(|raw| json::elements(raw).ok());
+    let blocks = json::elements(content.raw()).ok();
     let is_block = |raw: &&json::RawValue| {
         let Some(mut block) = Object::of(raw).ok().filter(|block| !has_mark(block)) else {
             return false;
         };
-        match block.take_text("type").ok().flatten().as_deref() {
-            Some("text") => block
-                .take_text("text")
-                .is_ok_and(|text| text.is_some_and(|text| !text.trim().is_empty())),
-            Some("image") => {
-                let image = block.take("source").and_then(read_source);
+        match &*block.take("type").map(json::words).unwrap_or_default() {
+            "text" => block.take("text").is_some_and(|text| {
+                Kind::of(text) == Kind::String && !json::words(text).trim().is_empty()
+            }),
+            "image" => {
+                let image = block.take("source").and_then(Image::from_source);
                 image.is_some_and(|image| common_picture(&image).is_ok())
             }
-            Some("document" | "search_result" | "tool_reference") => true,
+            "document" | "search_result" | "tool_reference" => true,
             _ => false,
         }
     };

@@ -1,11 +1,11 @@
 //! Chat Completions JSON as messages: a request, a bare list of messages, one message, or a response.
 
 use tertulia_session::json::{FieldError, Json, Kind, Object, Problem, RawValue, elements, text};
-use tertulia_session::{Fields, Part, PartKind, Parts, Role, ToolCall};
+use tertulia_session::{Fields, Image, Part, PartKind, Parts, Role, ToolCall};
 
 use super::ROLE_FIELD;
-use crate::reading::{each, is_list, json_text, own_part, text_parts};
-use crate::result_content::{image_at, marked_result};
+use crate::reading::{each, is_list, own_part, text_parts};
+use crate::result_content::marked_result;
 use crate::tool_specs::{keep_own, read_function};
 use crate::{Dialect, Reading, arguments};
 
@@ -52,7 +52,7 @@ fn read_message(raw: &RawValue, reading: &mut Reading) -> Result<(), FieldError>
     let role = match role.as_str() {
         "system" => Role::System,
         "developer" => {
-            unknown.push(ROLE_FIELD, json_text(&role));
+            unknown.push(ROLE_FIELD, Json::text(&role));
             Role::System
         }
         "user" => Role::User,
@@ -85,7 +85,7 @@ fn read_message(raw: &RawValue, reading: &mut Reading) -> Result<(), FieldError>
 
 fn read_result(mut message: Object<'_>, reading: &mut Reading) -> Result<(), FieldError> {
     let id = message.need_text("tool_call_id")?.into();
-    let content = message.take_some("content").map_or_else(|| json_text(""), Json::of);
+    let content = message.take_some("content").map_or_else(|| Json::text(""), Json::of);
     reading.push_result(marked_result(id, content), message.rest());
     Ok(())
 }
@@ -111,7 +111,7 @@ fn read_part(raw: &RawValue) -> Result<Part, FieldError> {
             let mut address = Object::of(object.need("image_url", "an object")?)
                 .map_err(|error| error.within("image_url"))?;
             let url = address.need_text("url").map_err(|error| error.within("image_url"))?;
-            let part = Part::new(PartKind::Image(Box::new(image_at(&url))));
+            let part = Part::new(PartKind::Image(Box::new(Image::from_address(&url))));
             Ok(part.with_unknown(Fields::NONE, address.rest()))
         }
         _ => Ok(own_part(Dialect::OpenAiChat, &kind, Json::of(raw))),

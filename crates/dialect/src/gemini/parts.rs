@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use tertulia_session::json::{self, Json, Kind, Object};
+use tertulia_session::json::{Json, Kind, Object};
 use tertulia_session::{Image, Part, PartKind};
 
 use crate::arguments::as_object;
@@ -169,7 +169,7 @@ pub(super) fn response_parts<'a>(
     let response = match call.result {
         None => Node::Map(vec![("error", Node::text(NO_RESULT))]),
         Some((_, result)) => {
-            let content = Content::of(&result.content);
+            let content = Content::of(result);
             pictures = picture_parts(index, &content, notes);
             response_node(&result.content, &content, result.is_error)
         }
@@ -184,7 +184,7 @@ pub(super) fn response_parts<'a>(
 }
 
 /// `output` or `error`, as Gemini suggests; an object that cannot be taken for one of them stays as it is.
-fn response_node<'a>(json: &'a Json, content: &Content, is_error: bool) -> Node<'a> {
+fn response_node<'a>(json: &'a Json, content: &Content<'a>, is_error: bool) -> Node<'a> {
     let name = if is_error { "error" } else { "output" };
     let has_image =
         content.pieces.iter().any(|piece| matches!(piece, result_content::Piece::Image(_)));
@@ -199,12 +199,12 @@ fn response_node<'a>(json: &'a Json, content: &Content, is_error: bool) -> Node<
 }
 
 fn is_wrapped(json: &Json) -> bool {
-    let object = json::parse(json.as_str()).ok().and_then(|raw| Object::of(raw).ok());
+    let object = Object::of(json.raw()).ok();
     let mut names = object.iter().flat_map(Object::names);
     matches!((names.next(), names.next()), (Some("output" | "error"), None))
 }
 
-fn picture_parts<'a>(index: usize, content: &Content, notes: &mut Vec<Note>) -> Vec<Piece<'a>> {
+fn picture_parts<'a>(index: usize, content: &Content<'_>, notes: &mut Vec<Note>) -> Vec<Piece<'a>> {
     let mut pieces = Vec::new();
     for piece in &content.pieces {
         let result_content::Piece::Image(image) = piece else {

@@ -10,8 +10,7 @@ use tertulia_session::{
 
 use super::parts::SIGNATURE;
 use crate::fragment::Node;
-use crate::picture::ANY_IMAGE;
-use crate::reading::{each, is_list, json_text, own_part, text_parts};
+use crate::reading::{each, is_list, own_part, text_parts};
 use crate::tool_specs::{keep_own, read_function};
 use crate::{Dialect, Reading};
 
@@ -169,7 +168,7 @@ impl Reader {
         let tool_call_id = id.or(open).unwrap_or(name);
         let (is_error, content) = match response.take_some("response") {
             Some(raw) => read_response(raw),
-            None => (false, json_text("")),
+            None => (false, Json::text("")),
         };
         let result = ToolResult { tool_call_id, is_error, content };
         self.reading.push_result(result, response.rest());
@@ -203,7 +202,7 @@ fn read_image(object: &mut Object<'_>) -> Result<Option<Image>, FieldError> {
     };
     let mut file = Object::of(raw).map_err(|error| error.within("fileData"))?;
     let mime_type = text_either(&mut file, "mimeType", "mime_type");
-    let mime_type = mime_type.unwrap_or_else(|| ANY_IMAGE.to_owned());
+    let mime_type = mime_type.unwrap_or_else(|| Image::ANY_TYPE.to_owned());
     let url = text_either(&mut file, "fileUri", "file_uri").filter(|url| url.starts_with("http"));
     let url = url.filter(|_| mime_type.starts_with("image/"));
     Ok(url.map(|url| Image { mime_type: mime_type.into(), source: ImageSource::Url(url.into()) }))

@@ -211,15 +211,18 @@ fn output_node<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
     let Some((index, result)) = call.result else {
         return Node::text(format!("{ERROR_MARK}{NO_RESULT}"));
     };
-    let content = Content::of(&result.content);
+    let content = Content::of(result);
     if result.is_error {
         let id = call.call.tool_call_id.clone();
         notes.push(Note::on(index, NoteKind::ErrorAsText { id }));
     }
     let has_image = content.pieces.iter().any(|piece| matches!(piece, Piece::Image(_)));
     if !content.is_list || (result.is_error && !has_image) {
-        let mark = if result.is_error { ERROR_MARK } else { "" };
-        return Node::text(format!("{mark}{}", content.plain_text().0));
+        let (text, _) = content.plain_text();
+        return match result.is_error {
+            true => Node::text(format!("{ERROR_MARK}{text}")),
+            false => Node::Text(text),
+        };
     }
     let mut nodes = Vec::new();
     if result.is_error {

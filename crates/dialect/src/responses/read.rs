@@ -1,12 +1,12 @@
 //! Responses JSON as messages: a request, a bare list of items, or a response with its output.
 
 use tertulia_session::json::{FieldError, Json, Kind, Object, Problem, RawValue, elements};
-use tertulia_session::{Fields, Part, PartKind, Parts, Role, ToolCall};
+use tertulia_session::{Fields, Image, Part, PartKind, Parts, Role, ToolCall};
 
 use super::items::ENCRYPTED;
 use crate::chat::ROLE_FIELD;
-use crate::reading::{each, is_list, json_text, own_part, text_parts};
-use crate::result_content::{image_at, marked_result};
+use crate::reading::{each, is_list, own_part, text_parts};
+use crate::result_content::marked_result;
 use crate::tool_specs::{keep_own, read_function};
 use crate::{Dialect, Reading, arguments};
 
@@ -105,7 +105,7 @@ impl Reader {
             "user" => Role::User,
             "system" => Role::System,
             "developer" => {
-                unknown.push(ROLE_FIELD, json_text(&role));
+                unknown.push(ROLE_FIELD, Json::text(&role));
                 Role::System
             }
             _ => {
@@ -127,7 +127,7 @@ fn read_part(raw: &RawValue) -> Result<Part, FieldError> {
     let part = match kind.as_str() {
         "input_text" | "output_text" | "text" => Part::text(object.need_text("text")?),
         "input_image" => match object.take_text("image_url")? {
-            Some(url) => Part::new(PartKind::Image(Box::new(image_at(&url)))),
+            Some(url) => Part::new(PartKind::Image(Box::new(Image::from_address(&url)))),
             None => return Ok(own_part(Dialect::OpenAiResponses, &kind, Json::of(raw))),
         },
         _ => return Ok(own_part(Dialect::OpenAiResponses, &kind, Json::of(raw))),
@@ -159,7 +159,7 @@ fn read_reasoning(raw: &RawValue, mut item: Object<'_>) -> Result<Part, FieldErr
         return Ok(own());
     };
     let mut payload = Fields::NONE;
-    payload.push(ENCRYPTED, json_text(&encrypted));
+    payload.push(ENCRYPTED, Json::text(&encrypted));
     payload.extend(item.rest());
     Ok(Part::new(PartKind::Thinking(words)).with_unknown(Fields::NONE, payload))
 }

@@ -4,13 +4,11 @@
 
 use std::fmt;
 
-use memchr::memchr;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use tertulia_session::json::{self, Kind};
 
 use super::event::{Unparsed, ViolationKind};
-use crate::surrogates;
 
 /// Why a line is not taken for an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,15 +71,7 @@ impl<'a, const N: usize> Picked<'a, N> {
 /// The text of a string; `None` for other values. Half a surrogate pair is U+FFFD.
 pub(super) fn text(raw: Option<&RawValue>) -> Option<String> {
     let raw = raw.filter(|raw| Kind::of(raw) == Kind::String)?;
-    let spelled = raw.get();
-    // Without an escape the text is what stands between the quotes.
-    if memchr(b'\\', spelled.as_bytes()).is_none() {
-        return plain(Some(raw)).map(str::to_owned);
-    }
-    match serde_json::from_str(spelled) {
-        Ok(text) => Some(text),
-        Err(_) => surrogates::text_of(&json::Json::of(raw)),
-    }
+    Some(json::words(raw).into_owned())
 }
 
 /// A short text that is kept: an id, a name.

@@ -3,9 +3,7 @@
 use tertulia_context::builder::{ContextBuildInput, ContextUpdateRequest};
 use tertulia_context::tokens::ToolSpec;
 use tertulia_dialect::Dialect;
-use tertulia_session::json::{
-    self, FieldError, Json, Object, RawValue, boolean, elements, whole_number,
-};
+use tertulia_session::json::{FieldError, Json, Object, RawValue, boolean, elements, whole_number};
 use tertulia_session::record::read_entry;
 use tertulia_session::{Entry, EntryId, Message};
 
@@ -177,7 +175,7 @@ pub(super) fn read_entries(raw: &RawValue) -> Result<Vec<Entry>, BuildError> {
 fn read_tools(tools: &[Json]) -> Result<Vec<ToolSpec>, FieldError> {
     let read = |(index, tool): (usize, &Json)| {
         // What was kept as JSON is JSON still.
-        let raw = json::parse(tool.as_str()).unwrap_or(RawValue::NULL);
+        let raw = tool.raw();
         read_tool_spec(raw).map_err(|error| error.at_index(index).within("toolSpecs"))
     };
     tools.iter().enumerate().map(read).collect()

@@ -48,54 +48,51 @@ fn message_text(message: &Message, text: &mut String) {
 /// All strings of a JSON value, one per line; numbers and words of JSON are not searched for. Base64
 /// data of pictures is a string without blanks and costs one term.
 fn json_texts(value: &Json, text: &mut String) {
-    json_strings(value.as_str(), text);
-}
-
-/// All strings of a JSON text, one per line.
-fn json_strings(source: &str, text: &mut String) {
-    let mut rest = source;
-    while let Some(begin) = rest.find('"') {
-        let end = string_end(rest, begin);
-        let raw = rest.get(begin..end).unwrap_or_default();
-        if let Some(said) = json::parse(raw).ok().and_then(|raw| json::text(raw).ok()) {
-            if !text.is_empty() {
-                text.push('\n');
-            }
-            text.push_str(&said);
-        }
-        rest = rest.get(end..).unwrap_or_default();
-    }
+    strings(value.as_str()).for_each(|(said, _)| push_line(&said, text));
 }
 
 /// The strings of a JSON text that somebody wrote, one per line: not the names of fields, and not the words that a
 /// record has for its own kinds.
 pub(crate) fn json_values(source: &str, text: &mut String) {
     const OF_THE_RECORD: [&str; 4] = ["type", "kind", "role", "state"];
-    let (mut rest, mut field) = (source, String::new());
-    while let Some(begin) = rest.find('"') {
-        let end = string_end(rest, begin);
-        let raw = rest.get(begin..end).unwrap_or_default();
-        rest = rest.get(end..).unwrap_or_default();
-        let Some(said) = json::parse(raw).ok().and_then(|raw| json::text(raw).ok()) else {
-            continue;
-        };
+    let is_word = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+    let mut field = String::new();
+    for (said, is_name) in strings(source) {
         // A name that is more than a word may be a text of somebody's, as in the arguments of a tool.
-        let is_word =
-            |name: &str| name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
-        let is_text = match rest.starts_with(':') {
-            true => {
-                field.clone_from(&said);
-                !is_word(&said)
-            }
+        let is_text = match is_name {
+            true => !is_word(&said),
             false => !OF_THE_RECORD.contains(&field.as_str()),
         };
         if is_text {
-            if !text.is_empty() {
-                text.push('\n');
-            }
-            text.push_str(&said);
+            push_line(&said, text);
+        }
+        if is_name {
+            field = said;
         }
     }
+}
+
+fn push_line(said: &str, text: &mut String) {
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(said);
+}
+
+/// The strings of a JSON text, and whether each is the name of a field.
+fn strings(source: &str) -> impl Iterator<Item = (String, bool)> {
+    let mut rest = source;
+    std::iter::from_fn(move || {
+        loop {
+            let begin = rest.find('"')?;
+            let end = string_end(rest, begin);
+            let raw = rest.get(begin..end).unwrap_or_default();
+            rest = rest.get(end..).unwrap_or_default();
+            if let Some(said) = json::parse(raw).ok().and_then(|raw| json::text(raw).ok()) {
+                return Some((said, rest.starts_with(':')));
+            }
+        }
+    })
 }
 
 /// Behind the closing quote of the string that begins here.

@@ -158,11 +158,7 @@ fn words(part: &Part) -> Cow<'_, str> {
         PartKind::ToolCall(call) => {
             Cow::Owned(format!("{} {}", call.tool_name, call.arguments.as_str()))
         }
-        PartKind::ToolResult(result) => {
-            let text =
-                json::parse(result.content.as_str()).ok().and_then(|raw| json::text(raw).ok());
-            text.map_or(Cow::Borrowed(result.content.as_str()), Cow::Owned)
-        }
+        PartKind::ToolResult(result) => json::words(result.content.raw()),
         PartKind::FileRef(file) => Cow::Borrowed(&file.path),
         PartKind::Image(image) => Cow::Borrowed(&image.mime_type),
         PartKind::Other(other) => Cow::Borrowed(&other.kind),

@@ -136,9 +136,7 @@ pub(super) fn in_words(part: &Part) -> String {
         PartKind::Thinking(text) => format!("(thinks) {text}"),
         PartKind::ToolCall(call) => format!("→ {} {}", call.tool_name, call.arguments.as_str()),
         PartKind::ToolResult(result) => {
-            let words =
-                json::parse(result.content.as_str()).ok().and_then(|raw| json::text(raw).ok());
-            let words = words.unwrap_or_else(|| result.content.as_str().to_owned());
+            let words = json::words(result.content.raw());
             if result.is_error { format!("← failed: {words}") } else { format!("← {words}") }
         }
         PartKind::Image(image) => format!("[picture {}]", image.mime_type),

@@ -1,0 +1,129 @@
+//! The escapes inside JSON strings, decoded without failing: half a surrogate pair, which is valid JSON and no
+//! character, becomes U+FFFD.
+
+use std::borrow::Cow;
+
+use super::{Kind, RawValue};
+
+/// An escape: a backslash and what follows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Escape {
+    /// Its length in bytes. Both halves of a surrogate pair are one escape.
+    pub bytes: usize,
+    /// The character it stands for; `None` for half a surrogate pair.
+    pub character: Option<char>,
+}
+
+impl Escape {
+    /// Reads the escape at the start of a text, which begins with a backslash. A `\u` without four digits is a `u`.
+    pub fn first(text: &str) -> Self {
+        let of = |bytes, character| Self { bytes, character };
+        let Some(letter) = text.chars().nth(1) else { return of(1, Some('\\')) };
+        match letter {
+            'n' => of(2, Some('\n')),
+            't' => of(2, Some('\t')),
+            'r' => of(2, Some('\r')),
+            'b' => of(2, Some('\u{8}')),
+            'f' => of(2, Some('\u{c}')),
+            'u' => match (code_unit(text, 0), code_unit(text, 6)) {
+                (Some(high @ 0xD800..0xDC00), Some(low @ 0xDC00..0xE000)) => {
+                    of(12, char::decode_utf16([high, low]).next().and_then(Result::ok))
+                }
+                (Some(unit), _) => of(6, char::from_u32(unit.into())),
+                (None, _) => of(2, Some('u')),
+            },
+            other => of(1 + other.len_utf8(), Some(other)),
+        }
+    }
+}
+
+/// The number in the `\uXXXX` at this place.
+fn code_unit(text: &str, at: usize) -> Option<u16> {
+    let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+    u16::from_str_radix(digits, 16).ok()
+}
+
+/// Appends what a slice of a JSON string says.
+pub fn unescape(raw: &str, into: &mut String) {
+    let mut rest = raw;
+    while let Some((plain, _)) = rest.split_once('\\') {
+        let (plain, escaped) = rest.split_at(plain.len());
+        let escape = Escape::first(escaped);
+        into.push_str(plain);
+        into.push(escape.character.unwrap_or(char::REPLACEMENT_CHARACTER));
+        rest = &escaped[escape.bytes..];
+    }
+    into.push_str(rest);
+}
+
+/// What a string says, and any other value as its JSON text. Borrowed where nothing is escaped.
+pub fn words(raw: &RawValue) -> Cow<'_, str> {
+    let json = raw.get();
+    match json.strip_prefix('"').and_then(|json| json.strip_suffix('"')) {
+        Some(inner) if Kind::of(raw) == Kind::String => match inner.contains('\\') {
+            true => {
+                let mut text = String::with_capacity(inner.len());
+                unescape(inner, &mut text);
+                Cow::Owned(text)
+            }
+            false => Cow::Borrowed(inner),
+        },
+        _ => Cow::Borrowed(json),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::json;
+
+    fn check(json: &str, expected: &str) {
+        assert_eq!(words(json::parse(json).unwrap()), expected, "{json}");
+    }
+
+    #[test]
+    fn a_string_is_what_it_says() {
+        check(r#""a\n\t\"b\" \/ \u00e9\ud83d\ude00""#, "a\n\t\"b\" / é😀");
+        check(r#""""#, "");
+        assert!(matches!(words(json::parse(r#""plain""#).unwrap()), Cow::Borrowed("plain")));
+    }
+
+    #[test]
+    fn other_values_are_their_json() {
+        for json in ["null", "1.50", r#"{"a":"\n"}"#, "[]"] {
+            check(json, json);
+        }
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_becomes_a_mark() {
+        check(r#""a\ud83d b""#, "a\u{fffd} b");
+        check(r#""\ud83d\u0041""#, "\u{fffd}A");
+        check(r#""\ude00\ud83d""#, "\u{fffd}\u{fffd}");
+    }
+
+    #[test]
+    fn an_escape_that_ends_too_early_stays_within_the_text() {
+        for raw in ["\\", "\\u", "\\ud83d\\", "\\u00", "\\é"] {
+            let escape = Escape::first(raw);
+            assert!(escape.bytes <= raw.len() && raw.is_char_boundary(escape.bytes), "{raw}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn words_are_what_serde_reads(text: String) {
+            let json = serde_json::to_string(&text).unwrap();
+            prop_assert_eq!(words(json::parse(&json).unwrap()), text);
+        }
+
+        #[test]
+        fn unescaping_ends_on_any_text(raw in r"(\\|u|d83d|\\ude00|é|x)*") {
+            let mut text = String::new();
+            unescape(&raw, &mut text);
+            prop_assert!(text.len() <= raw.len().max(1) * 3);
+        }
+    }
+}
