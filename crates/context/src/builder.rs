@@ -66,7 +66,7 @@ pub use input::{
     ModelMessage, RecalledPassage, Source,
 };
 pub use message_ref::MessageRef;
-pub use repair::{Item, Mended, NO_RESULT, Repair, RepairKind, Repaired, repair};
+pub use repair::{Item, Mended, Repair, RepairKind, Repaired, repair};
 pub use request::{AcceptedSummary, SummaryRequest};
 pub use units::{Unit, units};
 pub use verdict::{DropReason, HideReason, State, Verdict};

@@ -5,13 +5,13 @@ mod read;
 
 use std::borrow::Cow;
 
-use tertulia_session::{Message, Part, PartKind};
+use tertulia_session::{Message, Part, PartKind, ToolResult};
 
 use crate::arguments::as_text;
 use crate::context::text_field;
 use crate::fragment::{Fragment, Map, Node, Rendering};
 use crate::note::sorted;
-use crate::pairs::{Answer, Call, NO_RESULT, Said, Script, Spellings, Turn};
+use crate::pairs::{Answer, Call, Said, Script, Spellings, Turn};
 use crate::picture::{Picture, TEXT_ONLY, common_picture};
 use crate::reading::own_payload;
 use crate::result_content::{Content, ERROR_MARK, Piece};
@@ -200,7 +200,7 @@ fn result_message<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Map<'a> {
 /// A list of texts stays a list; anything else is one text.
 fn result_node<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
     let Some((index, result)) = call.result else {
-        return Node::text(format!("{ERROR_MARK}{NO_RESULT}"));
+        return Node::text(format!("{ERROR_MARK}{}", ToolResult::NOT_RECORDED));
     };
     let content = Content::of(result);
     let (text, images) = content.plain_text();

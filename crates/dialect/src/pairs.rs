@@ -8,15 +8,12 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use tertulia_session::json::Json;
-use tertulia_session::{Message, Part, PartKind, Role, ToolCall, ToolResult};
+use tertulia_session::{Message, OpenCalls, Part, PartKind, Role, ToolCall, ToolResult};
 
 use crate::context::is_volatile;
 use crate::spelling::Spelling;
 use crate::surrogates::mended;
 use crate::{ModelContext, Note, NoteKind};
-
-/// What stands in for a result that is not in the list.
-pub(crate) const NO_RESULT: &str = "No result was recorded for this call.";
 
 /// A list of messages, taken apart.
 #[derive(Debug, Default)]
@@ -90,7 +87,7 @@ impl<'a> Script<'a> {
             notes,
             in_answer: false,
             taken: HashMap::new(),
-            waiting: HashMap::new(),
+            waiting: OpenCalls::default(),
             answered: (0, 0),
             volatile_moved: 0,
         };
@@ -116,8 +113,8 @@ struct Pass<'a, 'n> {
     in_answer: bool,
     /// The ids of the request that are taken, and how often each was asked for.
     taken: HashMap<String, usize>,
-    /// The calls that wait for a result, by the id in the list: their turn and their places in it.
-    waiting: HashMap<&'a str, (usize, Vec<usize>)>,
+    /// The calls that wait for a result, by the id in the list: their turn and their place in it.
+    waiting: OpenCalls<&'a str, (usize, usize)>,
     /// The last call that got its result.
     answered: (usize, usize),
     /// How many volatile messages were followed by others.
@@ -202,6 +199,7 @@ impl<'a> Pass<'a, '_> {
     fn say(&mut self, said: Said<'a>) {
         if !self.in_answer {
             self.script.turns.push(Turn::Assistant(Answer::default()));
+            self.waiting.begin_answer();
             self.in_answer = true;
         }
         let turn = self.script.turns.len() - 1;
@@ -210,12 +208,7 @@ impl<'a> Pass<'a, '_> {
             return;
         };
         for call in calls {
-            let waiting = self.waiting.entry(&call.call.tool_call_id).or_default();
-            // A call of the same id in an earlier turn has lost its chance: a result is for the newest.
-            if waiting.0 != turn {
-                *waiting = (turn, Vec::new());
-            }
-            waiting.1.push(answer.calls.len());
+            self.waiting.call(&call.call.tool_call_id, (turn, answer.calls.len()));
             answer.calls.push(call);
         }
         answer.said.push(said);
@@ -254,12 +247,10 @@ impl<'a> Pass<'a, '_> {
 
     fn answer(&mut self, index: usize, result: &'a ToolResult) {
         let id = &result.tool_call_id;
-        let waiting = self.waiting.get_mut(&**id).filter(|(_, places)| !places.is_empty());
-        let Some((turn, places)) = waiting else {
+        let Some((turn, place)) = self.waiting.answer(id) else {
             self.notes.push(Note::on(index, NoteKind::ResultWithoutCall { id: id.clone() }));
             return;
         };
-        let (turn, place) = (*turn, places.remove(0));
         self.note_mended(index, &result.content);
         let last = self.script.turns.len() - 1;
         if turn != last || (turn, place) < self.answered {

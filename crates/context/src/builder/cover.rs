@@ -229,12 +229,15 @@ impl Start {
     }
 }
 
-/// The places of what stays from before the cut, in order.
+/// The places of what stays from before the cut, in order. A result that was moved up to a call stays where it is.
 fn kept_before(build: &Build<'_, '_>, unit: usize) -> Vec<usize> {
     let window = &build.window;
     let musts = window.units[..unit].iter().filter(|unit| unit.is_must());
     let items = musts.flat_map(|unit| &window.items[unit.items.clone()]);
-    let mut places: Vec<usize> = items.map(|item| item.place).collect();
+    let start = window.units.get(unit).map(|unit| window.items[unit.items.start].place);
+    let is_before = |place: &usize| start.is_none_or(|start| *place < start);
+    let mut places: Vec<usize> = items.map(|item| item.place).filter(is_before).collect();
+    places.sort_unstable();
     places.dedup();
     places
 }

@@ -1,12 +1,12 @@
 //! Mending a list of messages so that no provider refuses it: every tool call is answered right behind
-//! its message, every result has its call, nothing is empty. What is changed is told; order never
-//! changes.
+//! its message, every result has its call, nothing is empty. What is changed is told; nothing is moved but
+//! results, to their calls.
 
 use std::collections::HashSet;
 
+use tertulia_session::{EntryId, Message, OpenCalls, Part, PartKind, Role, ToolResult};
+
 use super::message_ref::MessageRef;
-use tertulia_session::json::Json;
-use tertulia_session::{EntryId, Message, Part, PartKind, Parts, Role, ToolResult};
 
 use crate::whitespace::trim;
 
@@ -52,6 +52,7 @@ pub struct Repair {
 
 /// What was done to a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RepairKind {
     /// There was nothing in it that a model could read; it was left out.
     Empty,
@@ -62,12 +63,17 @@ pub enum RepairKind {
         /// The id.
         call: Box<str>,
     },
-    /// A result had no call right before it, or its call had one already; it was left out.
+    /// A result had no call before it, or its call had one already; it was left out.
     OrphanResult {
         /// The id that it names.
         call: Box<str>,
     },
-    /// A call had no result right behind it; an error result was put there.
+    /// A result came late, or in a message of another role; it was put right behind its call.
+    MovedResult {
+        /// The id that it names.
+        call: Box<str>,
+    },
+    /// A call had no result; an error result was put right behind it.
     MissingResult {
         /// The id.
         call: Box<str>,
@@ -81,9 +87,6 @@ impl<'a> Item<'a> {
     }
 }
 
-/// What a made-up result says.
-pub const NO_RESULT: &str = "No result of this call was recorded.";
-
 /// Mends a list. A call at the very end may wait for its results: it stays as it is.
 pub fn repair<'a>(items: impl IntoIterator<Item = Item<'a>>) -> Repaired<'a> {
     let mut mender = Mender::default();
@@ -94,49 +97,94 @@ pub fn repair<'a>(items: impl IntoIterator<Item = Item<'a>>) -> Repaired<'a> {
             Role::System | Role::User => mender.request(item),
         }
     }
-    mender.done
+    mender.finish()
 }
 
 #[derive(Default)]
 struct Mender<'a> {
     done: Repaired<'a>,
-    /// The calls of the newest answer, in order.
-    calls: Vec<Box<str>>,
-    /// Those that have no result yet.
-    open: HashSet<Box<str>>,
-    /// The place of that answer, and whether it stays from before a cut.
-    caller: Option<(usize, bool)>,
+    pairs: Pairs<'a>,
+}
+
+/// The calls so far, and the results that were not found right behind them.
+#[derive(Default)]
+struct Pairs<'a> {
+    answers: Vec<Answer>,
+    /// The calls of all answers, by number.
+    calls: Vec<Call>,
+    open: OpenCalls<Box<str>, usize>,
+    /// What is to be put behind the results of an answer.
+    moved: Vec<(usize, Item<'a>)>,
+}
+
+/// An answer with calls.
+struct Answer {
+    place: usize,
+    is_before: bool,
+    /// Where its results end; `None` while nothing followed them.
+    end: Option<usize>,
+}
+
+struct Call {
+    id: Box<str>,
+    answer: usize,
+    has_result: bool,
 }
 
 impl<'a> Mender<'a> {
     fn request(&mut self, item: Item<'a>) {
-        let is_misplaced =
-            |kind: &PartKind| matches!(kind, PartKind::ToolCall(_) | PartKind::ToolResult(_));
-        let item = match item.message.parts.iter().any(|part| is_misplaced(&part.kind)) {
-            true => self
-                .keep_parts(item, |kind| is_misplaced(kind).then_some(RepairKind::MisplacedPart)),
-            false => item,
+        let is_sound =
+            |part: &Part| !matches!(part.kind, PartKind::ToolCall(_) | PartKind::ToolResult(_));
+        let item = match item.message.parts.iter().all(is_sound) {
+            true => item,
+            false => self.keep_parts(item, |pairs, item, part| match &part.kind {
+                PartKind::ToolCall(_) => Some(RepairKind::MisplacedPart),
+                PartKind::ToolResult(result) => Some(pairs.misplaced(item, part, result)),
+                _ => None,
+            }),
         };
         if let Some(item) = self.unless_empty(item) {
-            self.close();
+            self.pairs.close(self.done.items.len());
             self.done.items.push(item);
         }
     }
 
     fn answer(&mut self, item: Item<'a>) {
-        let item = if may_need_mending(&item.message) { self.mended_answer(item) } else { item };
-        let Some(item) = self.unless_empty(item) else { return };
-        self.close();
-        self.calls = item.message.parts.iter().filter_map(call_id).collect();
-        self.open = self.calls.iter().cloned().collect();
-        self.caller = Some((item.place, item.is_before));
-        self.done.items.push(item);
+        let mut results = Vec::new();
+        let item = match may_need_mending(&item.message) {
+            true => {
+                let is_result = |part: &&Part| matches!(part.kind, PartKind::ToolResult(_));
+                results.extend(item.message.parts.iter().filter(is_result).cloned());
+                self.mended_answer(item)
+            }
+            false => item,
+        };
+        let place = item.place;
+        if let Some(item) = self.unless_empty(item) {
+            self.pairs.close(self.done.items.len());
+            self.pairs.add(&item);
+            self.done.items.push(item);
+        }
+        // Some programs write a result into the answer that calls.
+        if !results.is_empty() {
+            let message = Message::of_role(Role::Assistant, results.into_iter().collect());
+            let item = Item::new(place, MessageRef::made(message));
+            self.keep_parts(item, |pairs, item, part| match &part.kind {
+                PartKind::ToolResult(result) => Some(pairs.misplaced(item, part, result)),
+                _ => None,
+            });
+        }
     }
 
-    fn mended_answer(&mut self, item: Item<'a>) -> Item<'a> {
+    fn mended_answer(&mut self, mut item: Item<'a>) -> Item<'a> {
+        if item.message.parts.iter().any(|part| matches!(part.kind, PartKind::ToolResult(_))) {
+            let mut message = item.message.into_owned();
+            message.parts.retain(|part| !matches!(part.kind, PartKind::ToolResult(_)));
+            item.message = MessageRef::made(message);
+            item.is_mended = true;
+        }
         let mut seen = HashSet::new();
-        self.keep_parts(item, |kind| match kind {
-            PartKind::ToolResult(_) => Some(RepairKind::MisplacedPart),
+        self.keep_parts(item, |_, _, part| match &part.kind {
             PartKind::ToolCall(call) if !seen.insert(call.tool_call_id.clone()) => {
                 Some(RepairKind::RepeatedCall { call: call.tool_call_id.clone() })
             }
@@ -149,13 +197,14 @@ impl<'a> Mender<'a> {
             self.done.mended.push(Mended { place: item.place, kind: RepairKind::Empty });
             return;
         }
-        let mut open = std::mem::take(&mut self.open);
-        let item = self.keep_parts(item, |kind| {
-            let PartKind::ToolResult(result) = kind else { return Some(RepairKind::MisplacedPart) };
-            let orphan = !open.remove(&result.tool_call_id);
-            orphan.then(|| RepairKind::OrphanResult { call: result.tool_call_id.clone() })
+        let item = self.keep_parts(item, |pairs, item, part| match &part.kind {
+            PartKind::ToolResult(result) => match pairs.find(result) {
+                Some(answer) if pairs.is_here(answer) => None,
+                Some(answer) => Some(pairs.move_to(answer, item, part, result)),
+                None => Some(RepairKind::OrphanResult { call: result.tool_call_id.clone() }),
+            },
+            _ => Some(RepairKind::MisplacedPart),
         });
-        self.open = open;
         // A tool message without results was told part by part already.
         if !item.message.parts.is_empty() {
             self.done.items.push(item);
@@ -166,10 +215,11 @@ impl<'a> Mender<'a> {
     fn keep_parts(
         &mut self,
         mut item: Item<'a>,
-        mut reason: impl FnMut(&PartKind) -> Option<RepairKind>,
+        mut reason: impl FnMut(&mut Pairs<'a>, &Item<'a>, &Part) -> Option<RepairKind>,
     ) -> Item<'a> {
-        let reasons: Vec<Option<RepairKind>> =
-            item.message.parts.iter().map(|part| reason(&part.kind)).collect();
+        let pairs = &mut self.pairs;
+        let parts = item.message.parts.iter();
+        let reasons: Vec<_> = parts.map(|part| reason(pairs, &item, part)).collect();
         if reasons.iter().all(Option::is_none) {
             return item;
         }
@@ -188,26 +238,122 @@ impl<'a> Mender<'a> {
         if item.message.parts.iter().any(says_something) {
             return Some(item);
         }
-        self.done.mended.push(Mended { place: item.place, kind: RepairKind::Empty });
+        // What held nothing but results is told result by result.
+        if !(item.is_mended && item.message.parts.is_empty()) {
+            self.done.mended.push(Mended { place: item.place, kind: RepairKind::Empty });
+        }
         None
     }
 
-    /// Something follows: calls that are still open get an error result.
-    fn close(&mut self) {
-        let mut calls = std::mem::take(&mut self.calls);
-        calls.retain(|call| self.open.remove(call));
-        let (Some((place, is_before)), false) = (self.caller.take(), calls.is_empty()) else {
-            return;
-        };
-        let parts: Parts = calls.iter().map(|call| no_result(call)).collect();
-        for call in calls {
-            let kind = RepairKind::MissingResult { call };
-            self.done.mended.push(Mended { place, kind });
+    /// Puts late results and those that were made up behind their calls.
+    fn finish(mut self) -> Repaired<'a> {
+        let Pairs { answers, calls, moved, .. } = self.pairs;
+        let mut missing: Vec<Vec<Part>> = answers.iter().map(|_| Vec::new()).collect();
+        for call in calls.into_iter().filter(|call| !call.has_result) {
+            if answers[call.answer].end.is_some() {
+                let result = Box::new(ToolResult::not_recorded(call.id.clone()));
+                missing[call.answer].push(Part::new(PartKind::ToolResult(result)));
+                let (place, kind) =
+                    (answers[call.answer].place, RepairKind::MissingResult { call: call.id });
+                self.done.mended.push(Mended { place, kind });
+            }
         }
-        let message = Message::of_role(Role::Tool, parts);
-        let message = MessageRef::made(message);
-        self.done.items.push(Item { place, message, is_before, is_mended: true });
+        let end = |answer: usize| answers[answer].end.unwrap_or(self.done.items.len());
+        let mut added: Vec<(usize, Item<'a>)> = Vec::new();
+        added.extend(moved.into_iter().map(|(answer, item)| (end(answer), item)));
+        for (answer, parts) in missing.into_iter().enumerate().filter(|(_, some)| !some.is_empty())
+        {
+            let message =
+                MessageRef::made(Message::of_role(Role::Tool, parts.into_iter().collect()));
+            let Answer { place, is_before, .. } = answers[answer];
+            added.push((end(answer), Item { place, message, is_before, is_mended: true }));
+        }
+        if !added.is_empty() {
+            added.sort_by_key(|(end, _)| *end);
+            self.done.items = merged(std::mem::take(&mut self.done.items), added);
+            self.done.mended.sort_by_key(|mended| mended.place);
+        }
+        self.done
     }
+}
+
+impl<'a> Pairs<'a> {
+    /// Adds the calls of an answer.
+    fn add(&mut self, item: &Item<'a>) {
+        let mut ids = item.message.parts.iter().filter_map(call_id).peekable();
+        if ids.peek().is_none() {
+            return;
+        }
+        self.open.begin_answer();
+        for id in ids {
+            self.open.call(id.into(), self.calls.len());
+            self.calls.push(Call { id: id.into(), answer: self.answers.len(), has_result: false });
+        }
+        self.answers.push(Answer { place: item.place, is_before: item.is_before, end: None });
+    }
+
+    /// The answer that waits for this result; it has it now.
+    fn find(&mut self, result: &ToolResult) -> Option<usize> {
+        let call = &mut self.calls[self.open.answer(&result.tool_call_id)?];
+        call.has_result = true;
+        Some(call.answer)
+    }
+
+    /// Whether what comes next stands right behind this answer.
+    fn is_here(&self, answer: usize) -> bool {
+        self.answers[answer].end.is_none()
+    }
+
+    /// A message follows: the results of the newest answer end here.
+    fn close(&mut self, items: usize) {
+        if let Some(answer) = self.answers.last_mut() {
+            answer.end.get_or_insert(items);
+        }
+    }
+
+    /// A result in a message of another role.
+    fn misplaced(&mut self, item: &Item<'a>, part: &Part, result: &ToolResult) -> RepairKind {
+        match self.find(result) {
+            Some(answer) => self.move_to(answer, item, part, result),
+            None => RepairKind::MisplacedPart,
+        }
+    }
+
+    fn move_to(
+        &mut self,
+        answer: usize,
+        item: &Item<'a>,
+        part: &Part,
+        result: &ToolResult,
+    ) -> RepairKind {
+        // A message that is nothing but this result stays as it was said.
+        let is_whole = item.message.parts.len() == 1 && item.message.effective_role() == Role::Tool;
+        let moved = match is_whole {
+            true => item.clone(),
+            false => {
+                let parts = std::iter::once(part.clone()).collect();
+                let message = MessageRef::made(Message::of_role(Role::Tool, parts));
+                Item { message, is_mended: true, ..item.clone() }
+            }
+        };
+        let is_before = self.answers[answer].is_before;
+        self.moved.push((answer, Item { is_before, ..moved }));
+        RepairKind::MovedResult { call: result.tool_call_id.clone() }
+    }
+}
+
+/// The items with others put before those of their numbers.
+fn merged<'a>(items: Vec<Item<'a>>, added: Vec<(usize, Item<'a>)>) -> Vec<Item<'a>> {
+    let mut merged = Vec::with_capacity(items.len() + added.len());
+    let mut added = added.into_iter().peekable();
+    for (number, item) in items.into_iter().enumerate() {
+        while let Some((_, one)) = added.next_if(|(before, _)| *before <= number) {
+            merged.push(one);
+        }
+        merged.push(item);
+    }
+    merged.extend(added.map(|(_, item)| item));
+    merged
 }
 
 /// Whether there is a result in an answer, or more than one call that could share an id.
@@ -223,17 +369,11 @@ fn may_need_mending(answer: &Message) -> bool {
     })
 }
 
-fn call_id(part: &Part) -> Option<Box<str>> {
+fn call_id(part: &Part) -> Option<&str> {
     match &part.kind {
-        PartKind::ToolCall(call) => Some(call.tool_call_id.clone()),
+        PartKind::ToolCall(call) => Some(&call.tool_call_id),
         _ => None,
     }
-}
-
-fn no_result(call: &str) -> Part {
-    let content = Json::text(NO_RESULT);
-    let result = ToolResult { tool_call_id: call.into(), is_error: true, content };
-    Part::new(PartKind::ToolResult(Box::new(result)))
 }
 
 /// Whether a model finds anything in it. Thinking alone is no message for any provider.

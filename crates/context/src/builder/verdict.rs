@@ -11,7 +11,7 @@ use super::cover::Cut;
 use super::elide::has_outputs;
 use super::index::Sign;
 use super::recalled::Recalled;
-use super::repair::RepairKind;
+use super::repair::{Item, Mended, RepairKind};
 
 /// What became of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,7 +145,11 @@ struct Court<'c, 'a, 'b> {
 impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
     fn of(build: &'c Build<'a, 'b>, cut: &Cut) -> Result<Self, ContextError> {
         let mut sent = HashMap::new();
-        for item in build.window.items.iter().filter(|item| !is_made_up(build, item)) {
+        let mended = &build.window.mended;
+        let is_moved = |one: &&Mended| matches!(one.kind, RepairKind::MovedResult { .. });
+        let moved: HashSet<usize> = mended.iter().filter(is_moved).map(|one| one.place).collect();
+        let is_sent = |item: &&Item<'_>| !is_made_up(build, item) || moved.contains(&item.place);
+        for item in build.window.items.iter().filter(is_sent) {
             let is_stub = build.marks.elided.contains(&item.place) && has_outputs(&item.message);
             sent.insert(item.place, is_stub);
         }
@@ -156,7 +160,9 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
                 RepairKind::OrphanResult { .. } | RepairKind::MisplacedPart => {
                     mended.insert(one.place, DropReason::Orphan)
                 }
-                RepairKind::RepeatedCall { .. } | RepairKind::MissingResult { .. } => None,
+                RepairKind::RepeatedCall { .. }
+                | RepairKind::MovedResult { .. }
+                | RepairKind::MissingResult { .. } => None,
             };
         }
         let summary = cut.summary.clone().or(build.summary.as_ref().map(|(id, _)| id.clone()));
@@ -211,7 +217,7 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
 }
 
 /// A result that was made up for a call has the place of the call, which may be gone for itself.
-pub(super) fn is_made_up(build: &Build<'_, '_>, item: &super::Item<'_>) -> bool {
+pub(super) fn is_made_up(build: &Build<'_, '_>, item: &Item<'_>) -> bool {
     let entry = super::build::entry_at(build.log, &build.arrivals, item.place);
     let role = match &entry.kind {
         EntryKind::Message(message) => message.effective_role(),

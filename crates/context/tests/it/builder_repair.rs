@@ -2,7 +2,7 @@
 //! where `!call` is a result that was made up and `~` is thinking. A unit per line of the output.
 
 use proptest::prelude::*;
-use tertulia_context::builder::{Item, MessageRef, NO_RESULT, RepairKind, Repaired, repair, units};
+use tertulia_context::builder::{Item, MessageRef, RepairKind, Repaired, repair, units};
 use tertulia_session::json::Json;
 use tertulia_session::{Message, Part, PartKind, Role, Speaker, SpeakerType, ToolCall, ToolResult};
 
@@ -48,7 +48,7 @@ fn shown_part(part: &Part) -> String {
     match &part.kind {
         PartKind::ToolCall(call) => format!("+{}", call.tool_call_id),
         PartKind::ToolResult(result) if result.is_error => {
-            assert_eq!(result.content, Json::text(NO_RESULT));
+            assert_eq!(result.content, Json::text(ToolResult::NOT_RECORDED));
             format!("!{}", result.tool_call_id)
         }
         PartKind::ToolResult(result) => format!("={}", result.tool_call_id),
@@ -122,15 +122,40 @@ fn a_call_at_the_very_end_waits_for_its_result() {
 }
 
 #[test]
-fn a_result_without_its_call_right_before_it_is_left_out() {
+fn a_result_without_a_call_before_it_is_left_out() {
     check(&["t =1", "u x"], &["u x"], &[("e0", orphan("1"))]);
     check(
         &["a +1", "t =1 =1 =9", "u x"],
         &["a +1 | t =1", "u x"],
         &[("e1", orphan("1")), ("e1", orphan("9"))],
     );
-    let late = [("e0", missing("1")), ("e2", orphan("1"))];
-    check(&["a +1", "u stop", "t =1"], &["a +1 | t !1", "u stop"], &late);
+}
+
+fn moved(call: &str) -> RepairKind {
+    RepairKind::MovedResult { call: call.into() }
+}
+
+#[test]
+fn a_late_result_is_moved_to_its_call() {
+    check(&["a +1", "u stop", "t =1"], &["a +1 | t =1", "u stop"], &[("e2", moved("1"))]);
+    check(
+        &["a +1 +2 +3", "t =2", "u x", "t =3 =9", "u y"],
+        &["a +1 +2 +3 | t =2 | t =3 | t !1", "u x", "u y"],
+        &[("e0", missing("1")), ("e3", moved("3")), ("e3", orphan("9"))],
+    );
+    // The newest call of an id has it; an earlier one has lost its chance.
+    check(
+        &["a +1", "u x", "a +1", "u y", "t =1"],
+        &["a +1 | t !1", "u x", "a +1 | t =1", "u y"],
+        &[("e0", missing("1")), ("e4", moved("1"))],
+    );
+}
+
+#[test]
+fn a_result_in_a_message_of_another_role_is_moved_to_its_call() {
+    check(&["a +1", "u =1 hi"], &["a +1 | t =1", "u hi"], &[("e1", moved("1"))]);
+    check(&["a +1", "u =1"], &["a +1 | t =1"], &[("e1", moved("1"))]);
+    check(&["a +1 =1 ok", "u x"], &["a +1 ok | t =1", "u x"], &[("e0", moved("1"))]);
 }
 
 #[test]
@@ -214,14 +239,30 @@ proptest! {
     fn mending_keeps_the_order_and_mends_once(lines in prop::collection::vec(any_line(), 0..12)) {
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let repaired = mended(&lines);
-        // A made-up result belongs to the entry of its call and stands behind the real ones.
-        let said = repaired.items.iter().filter(|item| !shown_item(item).contains('!'));
-        let places: Vec<usize> =
-            said.map(|item| item.place).collect();
+        // Results stand where their call is, wherever they come from.
+        let said = repaired.items.iter().filter(|item| item.message.role != Some(Role::Tool));
+        let places: Vec<usize> = said.map(|item| item.place).collect();
         prop_assert!(places.is_sorted());
         let again = repair(repaired.items.clone());
         prop_assert_eq!(&again.items, &repaired.items);
         prop_assert_eq!(again.mended, []);
+    }
+
+    #[test]
+    fn nothing_that_could_be_kept_is_lost(lines in prop::collection::vec(any_line(), 0..12)) {
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let repaired = mended(&lines);
+        let shown: Vec<String> = repaired.items.iter().map(shown_item).collect();
+        let said = |lines: &[&str]| -> usize {
+            lines.iter().filter(|line| !line.starts_with('t')).map(|line| line.matches("hi").count()).sum()
+        };
+        prop_assert_eq!(said(&lines), said(&shown.iter().map(String::as_str).collect::<Vec<_>>()));
+        for one in &repaired.mended {
+            let RepairKind::MissingResult { call } = &one.kind else { continue };
+            let calls_again = |line: &&&str| line.starts_with('a') && line.contains(&format!("+{call}"));
+            let before_next = lines[one.place + 1..].iter().take_while(|line| !calls_again(line));
+            prop_assert!(before_next.clone().all(|line| !line.contains(&format!("={call}"))), "{:?}", shown);
+        }
     }
 
     #[test]

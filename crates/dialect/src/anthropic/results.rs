@@ -8,7 +8,7 @@ use tertulia_session::{Image, ToolResult};
 use super::blocks::{Block, BlockKind, image_node};
 use super::cache::MARK;
 use crate::fragment::Node;
-use crate::pairs::{Call, NO_RESULT};
+use crate::pairs::Call;
 use crate::picture::common_picture;
 use crate::result_content::{Content, Piece};
 use crate::surrogates::mended;
@@ -23,7 +23,7 @@ pub(super) fn result_block<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Block<
     let is_error = call.result.is_none_or(|(_, result)| result.is_error);
     let content = match call.result {
         Some((_, result)) => result_content(index, result, notes),
-        None => Some(Node::text(NO_RESULT)),
+        None => Some(Node::text(ToolResult::NOT_RECORDED)),
     };
     fields.extend(content.map(|content| ("content", content)));
     if is_error {

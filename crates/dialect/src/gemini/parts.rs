@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 
 use tertulia_session::json::{Json, Kind, Object};
-use tertulia_session::{Image, Part, PartKind};
+use tertulia_session::{Image, Part, PartKind, ToolResult};
 
 use crate::arguments::as_object;
 use crate::context::text_field;
 use crate::fragment::{Map, Node};
-use crate::pairs::{Call, NO_RESULT, Said};
+use crate::pairs::{Call, Said};
 use crate::picture::{Picture, TEXT_ONLY, picture};
 use crate::reading::own_payload;
 use crate::result_content::{self, Content};
@@ -167,7 +167,7 @@ pub(super) fn response_parts<'a>(
     let index = call.result_index();
     let mut pictures = Vec::new();
     let response = match call.result {
-        None => Node::Map(vec![("error", Node::text(NO_RESULT))]),
+        None => Node::Map(vec![("error", Node::text(ToolResult::NOT_RECORDED))]),
         Some((_, result)) => {
             let content = Content::of(result);
             pictures = picture_parts(index, &content, notes);

@@ -2,12 +2,12 @@
 //! and outputs are items of their own.
 
 use tertulia_session::json::Json;
-use tertulia_session::{Part, PartKind};
+use tertulia_session::{Part, PartKind, ToolResult};
 
 use crate::arguments::as_text;
 use crate::context::text_field;
 use crate::fragment::{Map, Node};
-use crate::pairs::{Call, NO_RESULT, Said};
+use crate::pairs::{Call, Said};
 use crate::picture::{TEXT_ONLY, common_picture};
 use crate::reading::own_payload;
 use crate::result_content::{Content, ERROR_MARK, Piece};
@@ -209,7 +209,7 @@ pub(super) fn output_item<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a
 /// A list of blocks stays a list, pictures included; anything else is one text.
 fn output_node<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
     let Some((index, result)) = call.result else {
-        return Node::text(format!("{ERROR_MARK}{NO_RESULT}"));
+        return Node::text(format!("{ERROR_MARK}{}", ToolResult::NOT_RECORDED));
     };
     let content = Content::of(result);
     if result.is_error {

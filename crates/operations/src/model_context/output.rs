@@ -199,6 +199,7 @@ impl<'a> RepairRecord<'a> {
             RepairKind::MisplacedPart => ("misplaced_part", None),
             RepairKind::RepeatedCall { call } => ("repeated_call", Some(&**call)),
             RepairKind::OrphanResult { call } => ("orphan_result", Some(&**call)),
+            RepairKind::MovedResult { call } => ("moved_result", Some(&**call)),
             RepairKind::MissingResult { call } => ("missing_result", Some(&**call)),
         };
         Self { entry: repair.entry.as_str(), kind, call }

@@ -7,7 +7,6 @@
 //! Other entries: `prompt p`, `init {..}`, `usage m 12`, `branch text`, `redact 3`, `odd`, `task t`,
 //! `sum first=3 kept=0,1 text`, `drop first=3 kept=0`, `elide 2,4`.
 
-use tertulia_context::builder::NO_RESULT;
 use tertulia_session::json::Json;
 use tertulia_session::{
     BranchSummary, CompactionSummary, ContextCut, CutStrategy, Entry, EntryId, EntryKind, Fields,
@@ -241,7 +240,7 @@ fn shown_part(part: &Part) -> String {
             let (id, content) = (&result.tool_call_id, result.content.as_str());
             let length = content.len() - 2;
             match () {
-                () if content == Json::text(NO_RESULT).as_str() => format!("!{id}"),
+                () if content == Json::text(ToolResult::NOT_RECORDED).as_str() => format!("!{id}"),
                 () if content.starts_with("\"[elided: ") => format!("%{id}"),
                 () if result.is_error => format!("#{id}"),
                 () if length > 40 => format!("={id}*{length}"),
