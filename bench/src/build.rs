@@ -205,7 +205,7 @@ fn log(messages: usize) -> Vec<Entry> {
 }
 
 /// A session of an agent: requests, answers with calls, outputs of files; about so many bytes.
-fn agent_log(bytes: usize) -> Vec<Entry> {
+pub(crate) fn agent_log(bytes: usize) -> Vec<Entry> {
     let mut log = Vec::new();
     let mut written = 0;
     for step in 0.. {

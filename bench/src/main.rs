@@ -15,6 +15,7 @@ mod instructions;
 mod measure;
 mod memory;
 mod quality;
+mod rendering;
 mod report;
 mod sample;
 mod store;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use crate::arguments::{Form, Scale};
 use crate::report::{Theme, all_hold, json_lines, table};
-use crate::{assemble, build, memory, strip, tokens, window};
+use crate::{assemble, build, memory, rendering, strip, tokens, window};
 
 /// Measures everything, writes the report and says whether all limits hold.
 pub(crate) fn run(
@@ -36,6 +36,7 @@ fn measure(scale: &Scale) -> Result<Vec<Theme>, Box<dyn Error>> {
     let growth = strip::measure_growth(scale);
     eprintln!("measuring builds …");
     let building = build::measure(scale)?;
+    let rendering = rendering::measure()?;
     let summaries = build::measure_summary(scale);
     eprintln!("measuring tokens …");
     let counting = tokens::measure_price(scale);
@@ -48,6 +49,7 @@ fn measure(scale: &Scale) -> Result<Vec<Theme>, Box<dyn Error>> {
         price,
         growth,
         building,
+        rendering,
         summaries,
         counting,
         counting_growth,

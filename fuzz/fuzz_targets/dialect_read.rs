@@ -16,9 +16,9 @@ fuzz_target!(|text: &str| {
             }
         };
         let context = ModelContext {
-            messages: &reading.messages,
             tool_specs: &reading.tool_specs,
             cache_breakpoints: &reading.cache_breakpoints,
+            ..ModelContext::of(&reading.messages)
         };
         for to in Dialect::ALL {
             let rendered = to.render(&context).fragment.to_json();

@@ -3,11 +3,11 @@
 use tertulia_session::json::{self, Json, Object};
 use tertulia_session::{Fields, Message};
 
-/// The messages for a model. The caller keeps them; a rendering borrows their texts.
-#[derive(Clone, Copy, Debug)]
+/// The messages for a model. The caller keeps them, wherever they lie; a rendering borrows their texts.
+#[derive(Clone, Debug)]
 pub struct ModelContext<'a> {
     /// The messages, in order.
-    pub messages: &'a [Message],
+    pub messages: Vec<&'a Message>,
     /// The tools: `{name, description?, parameterSchema, strict?}` each.
     pub tool_specs: &'a [Json],
     /// The indexes of the messages after which a cache breakpoint belongs.
@@ -16,8 +16,8 @@ pub struct ModelContext<'a> {
 
 impl<'a> ModelContext<'a> {
     /// These messages, without tools and breakpoints.
-    pub fn of(messages: &'a [Message]) -> Self {
-        Self { messages, tool_specs: &[], cache_breakpoints: &[] }
+    pub fn of(messages: impl IntoIterator<Item = &'a Message>) -> Self {
+        Self { messages: messages.into_iter().collect(), tool_specs: &[], cache_breakpoints: &[] }
     }
 }
 

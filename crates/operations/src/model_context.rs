@@ -17,7 +17,7 @@ pub use input::{BuildInput, Messages, Overrides};
 pub use output::{BuildOutput, UpdateOutput};
 pub use reading::{Unused, each, read_dialect, read_tokenizer, read_tool_spec};
 pub use summary::accept_summary;
-pub use vendor::Rendered;
+pub use vendor::render;
 
 impl BuildInput {
     /// The context. The index knows the counts that came with the input.

@@ -3,15 +3,15 @@
 
 mod table;
 
-use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 
+use serde::Serialize;
 use tertulia_chat::terminal::visible;
 use tertulia_context::builder::ContextIndex;
 use tertulia_operations::lines;
 use tertulia_operations::model_context::{
-    BuildError, BuildInput, BuildOutput, Messages, Overrides, Rendered, Unused,
+    BuildError, BuildInput, BuildOutput, Messages, Overrides, Unused, render,
 };
 use tertulia_operations::names::{Latest, find_session};
 use tertulia_operations::stored_log::StoredLog;
@@ -160,19 +160,23 @@ fn write(
         let colour = streams.stdout_has_colour;
         return table.write(streams.stdout, colour).map_err(CliError::output);
     }
-    let json = match args.format {
-        Some(dialect) => {
-            let rendered = Rendered::new(dialect, result, &input.tools);
-            for note in &rendered.notes {
-                let _ = writeln!(streams.notes(), "tertulia: {}", visible(&note.to_string()));
-            }
-            rendered.request.as_str().to_owned()
-        }
-        None => output.to_json(),
+    let Some(dialect) = args.format else {
+        return write_json(streams, output);
     };
-    let shown = match streams.stdout_is_terminal {
-        true => visible(&json),
-        false => Cow::Borrowed(json.as_str()),
+    let rendered = render(dialect, result, &input.tools);
+    for note in &rendered.notes {
+        let _ = writeln!(streams.notes(), "tertulia: {}", visible(&note.to_string()));
+    }
+    write_json(streams, &rendered.fragment)
+}
+
+/// Writes a value on one line, straight to the output unless people may have to be protected from it.
+fn write_json(streams: &mut Streams<'_>, value: &impl Serialize) -> Result<(), CliError> {
+    let written = match streams.stdout_is_terminal {
+        true => serde_json::to_string(value)
+            .map_err(Into::into)
+            .and_then(|json| write!(streams.stdout, "{}", visible(&json))),
+        false => serde_json::to_writer(&mut *streams.stdout, value).map_err(Into::into),
     };
-    writeln!(streams.stdout, "{shown}").map_err(CliError::output)
+    written.and_then(|()| writeln!(streams.stdout)).map_err(CliError::output)
 }

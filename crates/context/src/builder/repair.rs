@@ -80,6 +80,31 @@ pub enum RepairKind {
     },
 }
 
+impl RepairKind {
+    /// The word in JSON.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::MisplacedPart => "misplaced_part",
+            Self::RepeatedCall { .. } => "repeated_call",
+            Self::OrphanResult { .. } => "orphan_result",
+            Self::MovedResult { .. } => "moved_result",
+            Self::MissingResult { .. } => "missing_result",
+        }
+    }
+
+    /// The id of the call, if it is about one.
+    pub fn call(&self) -> Option<&str> {
+        match self {
+            Self::Empty | Self::MisplacedPart => None,
+            Self::RepeatedCall { call }
+            | Self::OrphanResult { call }
+            | Self::MovedResult { call }
+            | Self::MissingResult { call } => Some(call),
+        }
+    }
+}
+
 impl<'a> Item<'a> {
     /// A message as its entry says it.
     pub fn new(place: usize, message: MessageRef<'a>) -> Self {

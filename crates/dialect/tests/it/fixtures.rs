@@ -24,9 +24,9 @@ fn a_request_that_was_read_is_rendered_as_it_was() {
         let reading = dialect.read(json::parse(request.as_str()).unwrap()).unwrap();
         assert_eq!(reading.notes, [], "{dialect:?}");
         let context = ModelContext {
-            messages: &reading.messages,
             tool_specs: &reading.tool_specs,
             cache_breakpoints: &reading.cache_breakpoints,
+            ..ModelContext::of(&reading.messages)
         };
         let rendering = dialect.render(&context);
         assert_eq!(rendering.fragment.to_json(), request.as_str());
@@ -45,9 +45,9 @@ fn a_request_of_one_vendor_is_valid_for_every_other() {
         let reading = from.read(json::parse(fixture(from).as_str()).unwrap()).unwrap();
         for to in Dialect::ALL {
             let context = ModelContext {
-                messages: &reading.messages,
                 tool_specs: &reading.tool_specs,
                 cache_breakpoints: &reading.cache_breakpoints,
+                ..ModelContext::of(&reading.messages)
             };
             let rendering = to.render(&context);
             assert_valid(to, &rendering.fragment.to_json());

@@ -98,9 +98,9 @@ fn four_breakpoints_go_to_tools_system_and_the_last_messages() {
     let answer = || assistant(vec![Part::text("a")]);
     let messages = [system("s"), user("1"), answer(), user("3"), answer(), user("5"), hint("now")];
     let context = ModelContext {
-        messages: &messages,
         tool_specs: &tools,
         cache_breakpoints: &[0, 1, 3, 5, 6, 99],
+        ..ModelContext::of(&messages)
     };
     let rendering = Dialect::Anthropic.render(&context);
     let request = rendering.fragment.to_json();

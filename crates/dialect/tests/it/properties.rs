@@ -4,14 +4,12 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tertulia_dialect::{Dialect, ModelContext};
-use tertulia_session::json;
+use tertulia_session::{ToolResult, json};
 
 use crate::arbitrary::{at_least, lasting_messages, messages, tool_specs};
 use crate::expressible::conversation;
 use crate::rules::assert_valid;
 use crate::table::{render, turns};
-
-const NO_RESULT: &str = "No result was recorded for this call.";
 
 proptest! {
     #![proptest_config(at_least(1500))]
@@ -23,9 +21,9 @@ proptest! {
         cache_breakpoints in vec(0..12usize, 0..7),
     ) {
         let context = ModelContext {
-            messages: &messages,
             tool_specs: &tool_specs,
             cache_breakpoints: &cache_breakpoints,
+            ..ModelContext::of(&messages)
         };
         for dialect in Dialect::ALL {
             let rendering = dialect.render(&context);
@@ -101,7 +99,7 @@ proptest! {
 }
 
 fn stable(dialect: Dialect, turns: &[String]) -> usize {
-    let open = turns.iter().position(|turn| turn.contains(NO_RESULT));
+    let open = turns.iter().position(|turn| turn.contains(ToolResult::NOT_RECORDED));
     // A closing user turn that nobody said makes room for what comes.
     let is_closed = turns.last().is_some_and(|turn| turn.contains("(Please continue.)"));
     let said = turns.len() - usize::from(is_closed);

@@ -6,15 +6,16 @@ use std::collections::HashSet;
 use serde::ser::{Serialize, Serializer};
 use tertulia_context::builder::{
     ContextBuildResult, ContextIndex, ContextStats, ContextUpdateResult, MessageRef, ModelMessage,
-    Repair, RepairKind, Source, State, Verdict,
+    Repair, Source, State, Verdict,
 };
+use tertulia_dialect::Fragment;
 use tertulia_session::json::Json;
 use tertulia_session::record::{EntryRecord, MessageRecord};
 use tertulia_session::{Entry, EntryId};
 
 use super::summary::SummaryRequestRecord;
 use super::vendor::NoteRecord;
-use super::{BuildInput, Rendered};
+use super::{BuildInput, render};
 
 /// A context, ready to be written.
 pub struct BuildOutput<'a> {
@@ -39,11 +40,17 @@ pub struct UpdateOutput<'a> {
 impl BuildOutput<'_> {
     /// The JSON text, on one line.
     pub fn to_json(&self) -> String {
+        to_json(self)
+    }
+}
+
+impl Serialize for BuildOutput<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { input, index, result } = self;
         let made = result.compaction_summary_entry.as_ref();
         let made = result.entries_to_append.iter().find(|entry| Some(&entry.id) == made);
-        let rendered = input.format.map(|dialect| Rendered::new(dialect, result, &input.tools));
-        to_json(&BuildRecord {
+        let rendered = input.format.map(|dialect| render(dialect, result, &input.tools));
+        let record = BuildRecord {
             model_messages: messages(&result.model_messages),
             model_tool_specs: &input.tools,
             compacted: result.compacted,
@@ -60,8 +67,9 @@ impl BuildOutput<'_> {
             notes: rendered
                 .as_ref()
                 .map(|rendered| rendered.notes.iter().map(NoteRecord::of).collect()),
-            request: rendered.map(|rendered| rendered.request),
-        })
+            request: rendered.as_ref().map(|rendered| &rendered.fragment),
+        };
+        record.serialize(serializer)
     }
 }
 
@@ -133,7 +141,7 @@ struct BuildRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     token_counts: Option<CountsRecord>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    request: Option<Json>,
+    request: Option<&'a Fragment<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     notes: Option<Vec<NoteRecord>>,
 }
@@ -194,15 +202,8 @@ struct RepairRecord<'a> {
 
 impl<'a> RepairRecord<'a> {
     fn of(repair: &'a Repair) -> Self {
-        let (kind, call) = match &repair.kind {
-            RepairKind::Empty => ("empty", None),
-            RepairKind::MisplacedPart => ("misplaced_part", None),
-            RepairKind::RepeatedCall { call } => ("repeated_call", Some(&**call)),
-            RepairKind::OrphanResult { call } => ("orphan_result", Some(&**call)),
-            RepairKind::MovedResult { call } => ("moved_result", Some(&**call)),
-            RepairKind::MissingResult { call } => ("missing_result", Some(&**call)),
-        };
-        Self { entry: repair.entry.as_str(), kind, call }
+        let Repair { entry, kind } = repair;
+        Self { entry: entry.as_str(), kind: kind.as_str(), call: kind.call() }
     }
 }
 

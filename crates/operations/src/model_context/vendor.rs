@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tertulia_context::builder::ContextBuildResult;
-use tertulia_dialect::{Dialect, ModelContext, Note};
+use tertulia_dialect::{Dialect, ModelContext, Note, Rendering};
 use tertulia_session::json::{FieldError, Json, RawValue};
 use tertulia_session::record::read_entry_message;
 use tertulia_session::{Message, Role};
@@ -48,13 +48,17 @@ pub(super) fn read_messages(
     })
 }
 
-/// A context in a vendor's shape.
-#[derive(Debug)]
-pub struct Rendered {
-    /// The fields of the request that carry messages and tools.
-    pub request: Json,
-    /// What was changed or left out.
-    pub notes: Vec<Note>,
+/// Says a context as this vendor wants it; the rendering borrows its messages.
+pub fn render<'a>(
+    dialect: Dialect,
+    result: &'a ContextBuildResult<'_>,
+    tools: &'a [Json],
+) -> Rendering<'a> {
+    dialect.render(&ModelContext {
+        tool_specs: tools,
+        cache_breakpoints: &result.cache_breakpoints,
+        ..ModelContext::of(result.model_messages.iter().map(|sent| &*sent.message))
+    })
 }
 
 /// A note, for programs.
@@ -69,22 +73,5 @@ pub(super) struct NoteRecord {
 impl NoteRecord {
     pub(super) fn of(note: &Note) -> Self {
         Self { message: note.message, code: note.kind.code(), text: note.kind.to_string() }
-    }
-}
-
-impl Rendered {
-    /// Says a context as this vendor wants it.
-    pub fn new(dialect: Dialect, result: &ContextBuildResult<'_>, tools: &[Json]) -> Self {
-        let messages: Vec<Message> =
-            result.model_messages.iter().map(|sent| sent.message.clone().into_owned()).collect();
-        let rendering = dialect.render(&ModelContext {
-            messages: &messages,
-            tool_specs: tools,
-            cache_breakpoints: &result.cache_breakpoints,
-        });
-        // A fragment is always JSON; nothing of it could be sent otherwise.
-        let request = Json::parse(&rendering.fragment.to_json());
-        let request = request.unwrap_or_else(|_| Json::of(RawValue::NULL));
-        Self { request, notes: rendering.notes }
     }
 }

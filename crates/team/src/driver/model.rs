@@ -70,9 +70,8 @@ pub(super) fn body(
             ..ContextBuildInput::default()
         },
     )?;
-    let messages: Vec<Message> =
-        built.model_messages.iter().map(|one| (*one.message).clone()).collect();
-    let json = Dialect::OpenAiChat.render(&ModelContext::of(&messages)).fragment.to_json();
+    let context = ModelContext::of(built.model_messages.iter().map(|one| &*one.message));
+    let json = Dialect::OpenAiChat.render(&context).fragment.to_json();
     let sources = Sources { branch, perspective, built: &built, system: system_steps, closing };
     let recipe = sources.recipe(&json);
     let is_other =
