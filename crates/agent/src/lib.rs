@@ -54,21 +54,19 @@
     reason = "this room starts programs, and so reads the environment, files and the clock"
 )]
 
-mod acp;
+pub mod agents;
 mod cancel;
 mod clock;
 mod flood;
 mod listener;
-mod openai;
 mod probe;
 mod process;
-mod script;
 mod sent;
 mod spec;
 
 pub use cancel::CancelToken;
 pub use listener::{Listener, PermissionAnswer, PermissionChoice, PermissionRequest};
-pub use probe::{Probe, ProbeKind, SignIn, Unusable, Whereabouts, look_for, probe};
+pub use probe::{Probe, SignIn, Unusable, Whereabouts, look_for, probe};
 pub use process::{Edit, Mentions, PromptText, apply};
 pub(crate) use sent::reader_of;
 pub use sent::{prompt_edits, sent_prompt};
@@ -86,12 +84,14 @@ pub fn run(
     listener: &mut dyn Listener,
 ) -> TurnReport {
     match &spec.kind {
-        AgentKind::Claude | AgentKind::Codex | AgentKind::Gemini | AgentKind::Command(_) => {
+        AgentKind::Cli(_) | AgentKind::Command(_) => {
             process::run(spec, request, cancel, listener, None)
         }
-        AgentKind::Acp => acp::run(spec, request, cancel, listener),
-        AgentKind::OpenAi(endpoint) => openai::run(spec, endpoint, request, cancel, listener),
-        AgentKind::Script(lines) => script::run(lines, request, cancel, listener),
+        AgentKind::Acp => agents::acp::run(spec, request, cancel, listener),
+        AgentKind::OpenAi(endpoint) => {
+            agents::openai::run(spec, endpoint, request, cancel, listener)
+        }
+        AgentKind::Script(lines) => agents::script::run(lines, request, cancel, listener),
     }
 }
 

@@ -6,12 +6,9 @@
 //! `process/program.rs` say what it sees and where it is found, `process/verdict.rs` makes the report of a
 //! turn that never began, `process/neutral.rs` takes the commands out of a prompt.
 
-mod claude;
-mod codex;
 mod control_group;
 mod descendants;
 pub(crate) mod environment;
-mod gemini;
 mod hearing;
 mod holder;
 mod interpreter;
@@ -20,13 +17,12 @@ mod live;
 mod mentions;
 pub(crate) mod neutral;
 pub(crate) mod pipes;
-mod prepare;
+pub(crate) mod prepare;
 mod proc_table;
 pub(crate) mod program;
 mod start;
 mod strays;
 pub(crate) mod supervisor;
-mod transcript;
 mod turn;
 pub(crate) mod verdict;
 
@@ -36,7 +32,7 @@ pub(crate) use live::end_all_now;
 pub use mentions::{Mentions, PromptText};
 pub use neutral::{Edit, apply};
 pub(crate) use prepare::headed;
-pub(crate) use start::{CommandLine, Running, StartError, start};
+pub(crate) use start::{ARGUMENT_BYTES_MAX, CommandLine, Running, StartError, start};
 pub(crate) use strays::{end_strays, is_held};
 
 use tertulia_dialect::stream::{ErrorClass, TurnError};

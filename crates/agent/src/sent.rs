@@ -2,10 +2,10 @@
 //! system text in front of it where the program takes one text only. Pure; the programs are started with
 //! it, and the driver stores how it was made.
 
-use crate::process::environment::Keys;
+use crate::agents::{self, AgentDefinition, SystemText};
 use crate::process::neutral::{Reader, apply, edits};
 use crate::process::{Edit, Mentions, headed};
-use crate::{AgentKind, AgentSpec, TurnRequest};
+use crate::{AgentSpec, TurnRequest};
 
 /// The text that the agent gets on its standard input, or as its prompt.
 pub fn sent_prompt(spec: &AgentSpec, request: &TurnRequest<'_>) -> String {
@@ -22,16 +22,16 @@ pub fn prompt_edits(spec: &AgentSpec, prompt: &str, mentions: &Mentions) -> Vec<
 /// System text and prompt as one, and how many bytes stand in front of the prompt.
 fn whole(spec: &AgentSpec, request: &TurnRequest<'_>) -> (String, usize) {
     let prompt = request.prompt;
-    let text = match spec.kind {
-        AgentKind::Gemini | AgentKind::Command(_) => headed(request.system, prompt),
-        AgentKind::Acp => match request.system.filter(|system| !system.trim().is_empty()) {
-            Some(system) => {
-                format!("<instructions>\n{}\n</instructions>\n\n{prompt}", system.trim_end())
+    let text = match spec.kind.definition().system_text {
+        SystemText::Separate => prompt.to_owned(),
+        SystemText::InFront => headed(request.system, prompt),
+        SystemText::Instructions => {
+            match request.system.filter(|system| !system.trim().is_empty()) {
+                Some(system) => {
+                    format!("<instructions>\n{}\n</instructions>\n\n{prompt}", system.trim_end())
+                }
+                None => prompt.to_owned(),
             }
-            None => prompt.to_owned(),
-        },
-        AgentKind::Claude | AgentKind::Codex | AgentKind::OpenAi(_) | AgentKind::Script(_) => {
-            prompt.to_owned()
         }
     };
     let before = text.len() - prompt.len();
@@ -41,16 +41,13 @@ fn whole(spec: &AgentSpec, request: &TurnRequest<'_>) -> (String, usize) {
 /// Who reads the prompt. Claude's adapters for the Agent Client Protocol hand it to Claude Code, which
 /// expands `@path` there too; they may be started by another program (`npx …/claude-agent-acp`).
 pub(crate) fn reader_of(spec: &AgentSpec) -> Reader {
-    match spec.kind {
-        AgentKind::Claude => Reader::Claude,
-        AgentKind::Gemini => Reader::Gemini,
-        AgentKind::Acp => {
-            let mut words = spec.program.iter().chain(&spec.args);
-            let is_claude = words.any(|word| Keys::of_program(word) == Keys::Anthropic);
-            if is_claude { Reader::Claude } else { Reader::Acp }
-        }
-        AgentKind::Codex | AgentKind::Command(_) | AgentKind::OpenAi(_) | AgentKind::Script(_) => {
-            Reader::Plain
-        }
+    let reader = spec.kind.definition().reader;
+    if reader != Reader::Acp {
+        return reader;
     }
+    let words = spec.program.iter().chain(&spec.args);
+    let is_claude = words
+        .filter_map(|word| AgentDefinition::of_adapter(word))
+        .any(|agent| agent == agents::CLAUDE);
+    if is_claude { Reader::Claude } else { reader }
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tertulia_dialect::stream::{Limits, TurnOutput};
+use tertulia_dialect::stream::{AgentStream, Limits, TurnOutput};
 
 use crate::Mentions;
+use crate::agents::{self, AgentDefinition};
 
 /// How an agent is started and spoken to.
 #[derive(Clone, Debug)]
@@ -34,15 +35,11 @@ pub struct AgentSpec {
     pub resources: ResourceLimits,
 }
 
-/// What an agent is.
+/// How an agent is run, with what is needed for that.
 #[derive(Clone, Debug)]
 pub enum AgentKind {
-    /// Claude Code.
-    Claude,
-    /// Codex.
-    Codex,
-    /// Gemini CLI.
-    Gemini,
+    /// A coding agent with a program of its own: one of [`crate::agents`] that has a `cli`.
+    Cli(&'static AgentDefinition),
     /// Any program: prompt on stdin, answer on stdout.
     Command(CommandOutput),
     /// A program that speaks the Agent Client Protocol on its stdin and stdout.
@@ -54,18 +51,32 @@ pub enum AgentKind {
 }
 
 impl AgentKind {
+    /// What is specific to the agent.
+    pub fn definition(&self) -> &'static AgentDefinition {
+        match self {
+            Self::Cli(definition) => definition,
+            Self::Command(_) => agents::COMMAND,
+            Self::Acp => agents::ACP,
+            Self::OpenAi(_) => agents::OPENAI,
+            Self::Script(_) => agents::SCRIPT,
+        }
+    }
+
     /// Whether a program is started for it.
     pub fn is_program(&self) -> bool {
         !matches!(self, Self::OpenAi(_) | Self::Script(_))
     }
 
-    /// The name of the prompt format that it reads best.
-    pub fn format_name(&self) -> &'static str {
+    /// What it writes to its stdout.
+    pub(crate) fn stream(&self) -> AgentStream {
         match self {
-            Self::Claude => "claude",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::Command(_) | Self::Acp | Self::OpenAi(_) | Self::Script(_) => "text",
+            Self::Cli(definition) => {
+                definition.cli.as_ref().map_or(AgentStream::Text, |cli| cli.stream)
+            }
+            Self::Command(CommandOutput::Text) | Self::Script(_) => AgentStream::Text,
+            Self::Command(CommandOutput::Jsonl) => AgentStream::Jsonl,
+            Self::Acp => AgentStream::Acp,
+            Self::OpenAi(_) => AgentStream::OpenAiChat,
         }
     }
 }

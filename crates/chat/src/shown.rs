@@ -5,7 +5,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use tertulia_team::file::{AgentFile, TeamFile};
+use tertulia_team::agents;
+use tertulia_team::file::TeamFile;
 use tertulia_team::{Note, Team, Why};
 
 /// The class of a failure that a key or a login would mend.
@@ -42,7 +43,7 @@ impl Shown {
     pub fn new(team: &Team, file: &TeamFile) -> Self {
         let one = |one: &tertulia_team::TeamMember| {
             let member = file.member(&one.member.name);
-            let member = member.filter(|member| member.agent == Some(AgentFile::OpenAi));
+            let member = member.filter(|member| member.agent == Some(agents::OPENAI));
             let key = match member.map(|member| member.key_variable.as_deref()) {
                 Some(Some(variable)) => Key::Variable(variable.into()),
                 Some(None) => Key::None,

@@ -29,11 +29,13 @@ mod write;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use tertulia_agent::agents::AgentDefinition;
 use tertulia_agent::{CommandOutput, Permissions};
 
+use crate::house::{LIBRARIAN, SCRIBE};
 use crate::table::{Limits, Member, MemberKind, Table, TableError};
 
-pub use agent::{AgentFile, LibrarianScope};
+pub use agent::{LibrarianScope, known_agents};
 pub use changes::{Change, HideKey, changes};
 pub use fields::known_fields;
 pub use find::{Found, Origin, Places, find, find_project};
@@ -82,7 +84,7 @@ pub struct MemberFile {
     /// What it does in the team, on one line.
     pub role: Option<Box<str>>,
     /// Who answers; `None` for a person.
-    pub agent: Option<AgentFile>,
+    pub agent: Option<&'static AgentDefinition>,
     /// The model to ask for.
     pub model: Option<Box<str>>,
     /// The system text.
@@ -177,8 +179,8 @@ impl TeamFile {
     pub fn house() -> Self {
         let members = vec![
             MemberFile::human("you"),
-            MemberFile::ai("scribe", AgentFile::Scribe),
-            MemberFile::ai("librarian", AgentFile::Librarian),
+            MemberFile::ai("scribe", SCRIBE),
+            MemberFile::ai("librarian", LIBRARIAN),
         ];
         Self { default: Some("scribe".into()), ..Self::of(members) }
     }
@@ -250,19 +252,7 @@ impl PartialEq for TeamFile {
 impl MemberFile {
     /// Whether a program is started for it.
     pub fn starts_program(&self) -> bool {
-        match self.agent {
-            Some(
-                AgentFile::Claude
-                | AgentFile::Codex
-                | AgentFile::Gemini
-                | AgentFile::Acp
-                | AgentFile::Command,
-            ) => true,
-            Some(
-                AgentFile::OpenAi | AgentFile::Scribe | AgentFile::Librarian | AgentFile::Script,
-            )
-            | None => false,
-        }
+        self.agent.is_some_and(|agent| agent.fields.contains(&"command"))
     }
 
     /// A person.
@@ -271,11 +261,11 @@ impl MemberFile {
     }
 
     /// A member for whom this agent answers.
-    pub fn ai(name: impl Into<Box<str>>, agent: AgentFile) -> Self {
+    pub fn ai(name: impl Into<Box<str>>, agent: &'static AgentDefinition) -> Self {
         Self::new(name.into(), MemberKind::Ai, Some(agent))
     }
 
-    fn new(name: Box<str>, kind: MemberKind, agent: Option<AgentFile>) -> Self {
+    fn new(name: Box<str>, kind: MemberKind, agent: Option<&'static AgentDefinition>) -> Self {
         Self {
             name,
             display_name: None,

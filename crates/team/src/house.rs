@@ -12,6 +12,9 @@ use tertulia_context::parse_markers_where;
 use tertulia_session::EntryId;
 use tertulia_store::SessionId;
 
+pub use librarian::LIBRARIAN;
+pub use scribe::SCRIBE;
+
 pub(crate) use librarian::{OTHER_PROJECT, look_up};
 pub(crate) use scribe::{Colleagues, without_markers, write_minutes};
 

@@ -113,10 +113,11 @@ pub use team::{
 };
 
 // What a team is made of, and what the command line needs of agents: it knows the team, not the agents.
+pub use house::{LIBRARIAN, SCRIBE};
+pub use tertulia_agent::agents;
 pub use tertulia_agent::end_all_now;
 pub use tertulia_agent::{
     AgentKind, AgentSpec, CommandOutput, Containment, Endpoint, LimitKeeper, PermissionAnswer,
-    PermissionChoice, PermissionRequest, Permissions, Probe, ProbeKind, ResourceLimits, ScriptLine,
-    SignIn, Timeouts, Unusable, Whereabouts, containment, limit_keeper, look_for, probe,
-    supervisor_main,
+    PermissionChoice, PermissionRequest, Permissions, Probe, ResourceLimits, ScriptLine, SignIn,
+    Timeouts, Unusable, Whereabouts, containment, limit_keeper, look_for, probe, supervisor_main,
 };

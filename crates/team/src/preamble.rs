@@ -5,9 +5,9 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use tertulia_agent::AgentKind;
 use tertulia_context::{truncate_to_bytes, written_name, written_words};
 
+use crate::house::{LIBRARIAN, SCRIBE};
 use crate::team::{Answers, Team, TeamMember};
 
 /// What a member's prompt says about the team.
@@ -103,7 +103,9 @@ enum Sign {
 impl Sign {
     fn of(member: &TeamMember) -> Self {
         match &member.answers {
-            Answers::Agent(spec) if matches!(spec.kind, AgentKind::Gemini) => Self::Marker,
+            Answers::Agent(spec) if spec.kind.definition().takes_mentions_for_files() => {
+                Self::Marker
+            }
             _ => Self::Mention,
         }
     }
@@ -147,16 +149,9 @@ fn cut(text: &str, bytes: usize) -> Cow<'_, str> {
 fn about(member: &TeamMember, words_bytes: usize) -> String {
     let kind = match &member.answers {
         Answers::Person => "a person",
-        Answers::Scribe => "writes a summary of this conversation",
-        Answers::Librarian => "finds passages of past sessions",
-        Answers::Agent(spec) => match &spec.kind {
-            AgentKind::Claude => "Claude Code",
-            AgentKind::Codex => "Codex",
-            AgentKind::Gemini => "Gemini CLI",
-            AgentKind::Acp | AgentKind::OpenAi(_) => "an agent",
-            AgentKind::Command(_) => "a program",
-            AgentKind::Script(_) => "written answers",
-        },
+        Answers::Scribe => SCRIBE.title,
+        Answers::Librarian => LIBRARIAN.title,
+        Answers::Agent(spec) => spec.kind.definition().title,
     };
     let role = member.role.as_deref().map(|role| cut(role, words_bytes));
     match (role.filter(|role| !role.is_empty()), &member.answers) {
@@ -168,7 +163,7 @@ fn about(member: &TeamMember, words_bytes: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tertulia_agent::{AgentSpec, Permissions, Timeouts};
+    use tertulia_agent::{AgentKind, AgentSpec, Permissions, Timeouts};
 
     use super::*;
     use crate::Limits;

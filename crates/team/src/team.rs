@@ -3,11 +3,13 @@
 
 use std::path::Path;
 
-use tertulia_agent::{AgentKind, AgentSpec};
+use tertulia_agent::AgentSpec;
+use tertulia_agent::agents::AgentDefinition;
 use tertulia_context::{AgentType, Assembler, DEFAULT_MAX_BYTES};
 
 use crate::Preamble;
-use crate::file::{AgentFile, FileReadError, LibrarianScope, MemberFile, SettingsGuard, TeamFile};
+use crate::file::{FileReadError, LibrarianScope, MemberFile, SettingsGuard, TeamFile};
+use crate::house::{LIBRARIAN, SCRIBE};
 use crate::preamble;
 use crate::table::{Resolved, Seat, Table, TableError};
 use crate::{Limits, Member, MemberKind};
@@ -74,23 +76,14 @@ const WINDOW_SHARE: u64 = 60;
 /// A token has at least so many bytes in most texts; in prose it has more.
 const TOKEN_BYTES: u64 = 3;
 
-/// How many tokens the model behind an agent reads, as far as that is known.
-fn window_tokens(kind: Option<&AgentKind>) -> u64 {
-    match kind {
-        Some(AgentKind::Claude) => 200_000,
-        Some(AgentKind::Codex) => 272_000,
-        Some(AgentKind::Gemini) => 1_000_000,
-        Some(
-            AgentKind::Command(_) | AgentKind::Acp | AgentKind::OpenAi(_) | AgentKind::Script(_),
-        )
-        | None => 128_000,
-    }
-}
+/// How many tokens are read by a model of which nothing is known.
+const WINDOW_TOKENS: u64 = 128_000;
 
 /// How many bytes the prompt of such an agent may have by default: what surely fits into the window of its
 /// model. `None` for members that have no agent.
-pub fn default_budget_bytes(kind: Option<&AgentKind>) -> u64 {
-    (window_tokens(kind) * WINDOW_SHARE / 100 * TOKEN_BYTES).min(DEFAULT_MAX_BYTES)
+pub fn default_budget_bytes(agent: Option<&AgentDefinition>) -> u64 {
+    let window_tokens = agent.map_or(WINDOW_TOKENS, |agent| agent.window_tokens);
+    (window_tokens * WINDOW_SHARE / 100 * TOKEN_BYTES).min(DEFAULT_MAX_BYTES)
 }
 
 impl Team {
@@ -216,8 +209,8 @@ impl TeamMember {
         work: &Path,
     ) -> Result<Self, FileReadError> {
         let answers = match (&file.agent, file.agent_spec(base, work)?) {
-            (Some(AgentFile::Scribe), _) => Answers::Scribe,
-            (Some(AgentFile::Librarian), _) => Answers::Librarian,
+            (Some(agent), _) if *agent == SCRIBE => Answers::Scribe,
+            (Some(agent), _) if *agent == LIBRARIAN => Answers::Librarian,
             (_, Some(spec)) => Answers::Agent(Box::new(spec)),
             (_, None) => Answers::Person,
         };
@@ -264,7 +257,7 @@ impl TeamMember {
     /// A member with the usual sizes and no instruction.
     pub fn new(member: Member, answers: Answers) -> Self {
         let budget_bytes = default_budget_bytes(match &answers {
-            Answers::Agent(spec) => Some(&spec.kind),
+            Answers::Agent(spec) => Some(spec.kind.definition()),
             Answers::Person | Answers::Scribe | Answers::Librarian => None,
         });
         Self {
@@ -293,7 +286,7 @@ impl TeamMember {
     /// The format of its prompt. Texts of others are in it, so it is an escaped one.
     pub(crate) fn assembler(&self) -> Assembler {
         let format = match &self.answers {
-            Answers::Agent(spec) => AgentType::named(spec.kind.format_name()),
+            Answers::Agent(spec) => AgentType::named(spec.kind.definition().prompt_format),
             Answers::Person | Answers::Scribe | Answers::Librarian => AgentType::named("text"),
         };
         match format {

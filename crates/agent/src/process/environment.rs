@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+
+use crate::agents::{AGENTS, AgentDefinition};
 
 /// What every program may see. Each name is written out: a variable that only looks like one of them, such as
 /// `LC_SECRET`, is not handed on.
@@ -53,76 +54,38 @@ const COMMON: [&str; 41] = [
     "no_proxy",
 ];
 
-/// What agents tell the programs that they start; a name that ends in `*` stands for all that begin with it. Handed on to another agent it would take itself for a
-/// part of the first one, and wait for it.
-const NESTED: [&str; 13] = [
-    "CLAUDE_CODE_ENTRYPOINT",
-    "CLAUDE_CODE_EXECPATH",
-    "CLAUDE_CODE_SESSION_ID",
-    "CLAUDE_CODE_SSE_PORT",
-    "CLAUDE_ENV_FILE",
-    "CLAUDE_PLUGIN_*",
-    "CLAUDE_PROJECT_DIR",
-    "CODEX_CI",
-    "CODEX_SANDBOX*",
-    "CODEX_THREAD_ID",
-    "GEMINI_CLI",
-    "GEMINI_CLI_IDE_*",
-    "GEMINI_CLI_SESSION_ID",
-];
-
-/// Whose keys an agent may see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keys {
-    /// Claude Code's.
-    Anthropic,
-    /// Codex's.
-    OpenAi,
-    /// Gemini CLI's.
-    Google,
-    /// Nobody's.
-    None,
-}
-
-impl Keys {
-    /// Guesses whose a program is by its name, as for the adapters of the Agent Client Protocol.
-    pub(crate) fn of_program(name: &str) -> Self {
-        let name = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
-        let vendors =
-            [("claude", Self::Anthropic), ("codex", Self::OpenAi), ("gemini", Self::Google)];
-        let found = vendors.iter().find(|(word, _)| name.contains(word));
-        found.map_or(Self::None, |(_, keys)| *keys)
-    }
-
-    fn patterns(self) -> &'static [&'static str] {
-        match self {
-            Self::Anthropic => &["ANTHROPIC_*", "CLAUDE_*"],
-            Self::OpenAi => &["OPENAI_*", "CODEX_*"],
-            Self::Google => &["GEMINI_*", "GOOGLE_*"],
-            Self::None => &[],
-        }
-    }
-}
-
 /// A whole environment, in the order of names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Environment(BTreeMap<OsString, OsString>);
 
 impl Environment {
     /// That of an agent, from our own and what the team file adds.
-    pub(crate) fn of_agent(keys: Keys, added: &BTreeMap<Box<str>, Box<str>>) -> Self {
-        let mut environment = Self::chosen(std::env::vars_os(), keys);
+    pub(crate) fn of_agent(
+        agent: Option<&AgentDefinition>,
+        added: &BTreeMap<Box<str>, Box<str>>,
+    ) -> Self {
+        let mut environment = Self::chosen(std::env::vars_os(), agent);
         for (name, value) in added {
             environment.set(&**name, &**value);
         }
         environment
     }
 
-    fn chosen(ours: impl IntoIterator<Item = (OsString, OsString)>, keys: Keys) -> Self {
+    fn chosen(
+        ours: impl IntoIterator<Item = (OsString, OsString)>,
+        agent: Option<&AgentDefinition>,
+    ) -> Self {
+        // Handed on to another agent, it would take itself for a part of the first one, and wait for it.
+        let is_nested = |name: &str| {
+            let clis = AGENTS.iter().filter_map(|agent| agent.cli.as_ref());
+            clis.flat_map(|cli| cli.nested_variables).any(|pattern| fits(name, pattern))
+        };
+        let cli = agent.and_then(|agent| agent.cli.as_ref());
+        let own = cli.map_or(&[] as &[&str], |cli| cli.variables);
         let is_allowed = |name: &OsStr| {
             name.to_str().is_some_and(|name| {
                 let is_in = |patterns: &[&str]| patterns.iter().any(|pattern| fits(name, pattern));
-                (is_in(&COMMON) || is_in(keys.patterns())) && !is_in(&NESTED)
+                (is_in(&COMMON) || is_in(own)) && !is_nested(name)
             })
         };
         Self(ours.into_iter().filter(|(name, _)| is_allowed(name)).collect())
@@ -158,10 +121,11 @@ fn fits(name: &str, pattern: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agents;
 
-    fn names(ours: &[&str], keys: Keys) -> String {
+    fn names(ours: &[&str], agent: &AgentDefinition) -> String {
         let ours = ours.iter().map(|name| (OsString::from(name), OsString::from("x")));
-        let chosen = Environment::chosen(ours, keys);
+        let chosen = Environment::chosen(ours, Some(agent));
         chosen.iter().map(|(name, _)| name.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
@@ -187,17 +151,17 @@ mod tests {
     #[test]
     fn each_agent_sees_its_own_keys_and_no_other() {
         let common = "HOME LC_ALL PATH XDG_CONFIG_HOME https_proxy";
-        assert_eq!(names(&OURS, Keys::None), common);
+        assert_eq!(names(&OURS, agents::COMMAND), common);
         assert_eq!(
-            names(&OURS, Keys::Anthropic),
+            names(&OURS, agents::CLAUDE),
             "ANTHROPIC_API_KEY CLAUDE_CONFIG_DIR HOME LC_ALL PATH XDG_CONFIG_HOME https_proxy"
         );
         assert_eq!(
-            names(&OURS, Keys::OpenAi),
+            names(&OURS, agents::CODEX),
             "CODEX_HOME HOME LC_ALL PATH XDG_CONFIG_HOME https_proxy"
         );
         assert_eq!(
-            names(&OURS, Keys::Google),
+            names(&OURS, agents::GEMINI),
             "GEMINI_API_KEY HOME LC_ALL PATH XDG_CONFIG_HOME https_proxy"
         );
     }
@@ -205,15 +169,7 @@ mod tests {
     #[test]
     fn a_variable_that_only_looks_like_a_common_one_is_not_handed_on() {
         let ours = ["LC_SECRET", "LC_CTYPE", "XDG_TOKEN", "XDG_RUNTIME_DIR", "LANGUAGE_KEY"];
-        assert_eq!(names(&ours, Keys::None), "LC_CTYPE XDG_RUNTIME_DIR");
-    }
-
-    #[test]
-    fn a_program_s_name_says_whose_keys_it_needs() {
-        assert_eq!(Keys::of_program("/opt/bin/claude-agent-acp"), Keys::Anthropic);
-        assert_eq!(Keys::of_program("codex-acp"), Keys::OpenAi);
-        assert_eq!(Keys::of_program("gemini"), Keys::Google);
-        assert_eq!(Keys::of_program("/opt/claude/bin/bot"), Keys::None);
+        assert_eq!(names(&ours, agents::COMMAND), "LC_CTYPE XDG_RUNTIME_DIR");
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub(super) struct Hearing<'a> {
     parser: StreamParser,
     listener: &'a mut dyn Listener,
     flood: Flood,
-    /// Gemini states no text; the one it is pieced from is told when the transcript was asked.
+    /// The text is corrected at the end, and told then.
     holds_final_text: bool,
     held: Option<TextOrigin>,
     events: Vec<StreamEvent>,
@@ -33,7 +33,7 @@ enum End {
 impl<'a> Hearing<'a> {
     pub(super) fn new(
         parser: StreamParser,
-        stream: AgentStream,
+        holds_final_text: bool,
         limits: Limits,
         listener: &'a mut dyn Listener,
     ) -> Self {
@@ -41,7 +41,7 @@ impl<'a> Hearing<'a> {
             parser,
             listener,
             flood: Flood::new(limits),
-            holds_final_text: stream == AgentStream::Gemini,
+            holds_final_text,
             held: None,
             events: Vec::new(),
             noise: 0,

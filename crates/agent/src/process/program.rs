@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::environment::Environment;
 use super::interpreter;
 use super::start::StartError;
+use crate::agents::{AGENTS, AgentDefinition};
 
 /// Where programs are looked for when `PATH` is not set.
 pub(super) const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -92,12 +93,13 @@ fn project_of(cwd: &Path) -> PathBuf {
 }
 
 /// What to do to have a program.
-pub(crate) fn install(name: &str) -> &'static str {
-    match name {
-        "claude" => "install Claude Code (npm install -g @anthropic-ai/claude-code)",
-        "codex" => "install Codex (npm install -g @openai/codex)",
-        "gemini" => "install Gemini CLI (npm install -g @google/gemini-cli)",
-        _ => "install it",
+pub(crate) fn install(name: &str) -> String {
+    let own = |agent: &&&AgentDefinition| agent.cli.as_ref().is_some_and(|cli| cli.program == name);
+    match AGENTS.iter().find(own) {
+        Some(AgentDefinition { title, cli: Some(cli), .. }) => {
+            format!("install {title} (npm install -g {})", cli.package)
+        }
+        _ => "install it".to_owned(),
     }
 }
 

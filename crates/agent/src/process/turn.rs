@@ -11,7 +11,7 @@ use super::hearing::Hearing;
 use super::pipes;
 use super::prepare::Prepared;
 use super::start::{Running, StartError, start_held};
-use super::{transcript, verdict};
+use super::verdict;
 use crate::clock::{self, Clock};
 use crate::{AgentSpec, CancelToken, Containment, Ended, Listener, TurnReport, TurnRequest};
 
@@ -30,7 +30,8 @@ pub(super) fn run(
     listener: &mut dyn Listener,
     forced: Option<Containment>,
 ) -> Result<TurnReport, StartError> {
-    let Prepared { command, prompt, stream, files } = prepared;
+    let Prepared { command, prompt, files } = prepared;
+    let correct = spec.kind.definition().cli.as_ref().and_then(|cli| cli.correct);
     let mut running = start_held(&command, request.turn, forced)?;
     let clock = Clock::start(spec.timeouts);
     // Claude gives up if nothing arrives within three seconds: the prompt goes in before anything else.
@@ -40,8 +41,8 @@ pub(super) fn run(
     let stderr = running.stderr.take().map(pipes::tail).unwrap_or_default();
     let chunks = running.stdout.take().map(pipes::read);
     listener.fed();
-    let parser = StreamParser::with_limits(stream, spec.limits);
-    let mut hearing = Hearing::new(parser, stream, spec.limits, listener);
+    let parser = StreamParser::with_limits(spec.kind.stream(), spec.limits);
+    let mut hearing = Hearing::new(parser, correct.is_some(), spec.limits, listener);
 
     let ended = attend(&mut running, chunks.as_ref(), clock, cancel, &mut hearing);
     // Asked before we end it: what it does and says after that is its reaction to us, as an agent whose tool we
@@ -53,9 +54,12 @@ pub(super) fn run(
         drain(&chunks, &mut hearing);
     }
     let exit = verdict_exit(ended, exit, has_succeeded);
-    let output =
-        hearing.finish(exit, &stderr.text(), |output| transcript::correct(output, &command));
-    let output = verdict::explain(output, ended, exit, &spec.timeouts, stream);
+    let output = hearing.finish(exit, &stderr.text(), |output| {
+        if let Some(correct) = correct {
+            correct(output, &command);
+        }
+    });
+    let output = verdict::explain(output, ended, exit, &spec.timeouts, &spec.kind);
     drop(files);
     Ok(TurnReport { output, ended, containment: running.containment(), left_behind })
 }

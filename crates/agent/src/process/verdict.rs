@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
-use tertulia_dialect::stream::{AgentStream, ErrorClass, Exit, TurnError, TurnOutput};
+use tertulia_dialect::stream::{ErrorClass, Exit, TurnError, TurnOutput};
 
-use crate::{Ended, Overuse, Resource, Timeout, Timeouts, TurnReport};
+use crate::{AgentKind, Ended, Overuse, Resource, Timeout, Timeouts, TurnReport};
 
 /// The report of a turn of which nothing was started.
 pub(crate) fn not_started(error: TurnError, ended: Ended) -> TurnReport {
@@ -19,7 +19,7 @@ pub(super) fn explain(
     ended: Ended,
     exit: Exit,
     timeouts: &Timeouts,
-    stream: AgentStream,
+    kind: &AgentKind,
 ) -> TurnOutput {
     let Some(error) = output.error.take() else { return output };
     let said = match ended {
@@ -31,7 +31,7 @@ pub(super) fn explain(
         Ended::TimedOut(Timeout::AfterFinal) => error,
         // Only the Agent Client Protocol asks.
         Ended::NeedsPerson => error,
-        Ended::TimedOut(timeout) => timed_out(&error, timeout, timeouts, stream),
+        Ended::TimedOut(timeout) => timed_out(&error, timeout, timeouts, kind),
     };
     output.error = Some(said);
     output
@@ -90,10 +90,9 @@ fn timed_out(
     error: &TurnError,
     timeout: Timeout,
     timeouts: &Timeouts,
-    stream: AgentStream,
+    kind: &AgentKind,
 ) -> TurnError {
-    let asks_service =
-        matches!(stream, AgentStream::Claude | AgentStream::Codex | AgentStream::Gemini);
+    let asks_service = matches!(kind, AgentKind::Cli(_));
     let class = match timeout {
         _ if error.class != ErrorClass::Crash => error.class,
         Timeout::FirstByte | Timeout::Silence if asks_service => ErrorClass::Network,

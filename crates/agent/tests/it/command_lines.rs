@@ -2,7 +2,7 @@
 //! what it finds in its files.
 
 use tertulia_agent::{
-    AgentKind, AgentSpec, CancelToken, CommandOutput, Permissions, TurnRequest, run,
+    AgentKind, AgentSpec, CancelToken, CommandOutput, Permissions, TurnRequest, agents, run,
 };
 
 use crate::stage::{Ear, Stage, request};
@@ -37,7 +37,7 @@ fn check(kind: &AgentKind, permissions: Permissions, model: Option<&str>, expect
 #[test]
 fn claude() {
     let base = "-p --output-format stream-json --verbose --include-partial-messages";
-    let kind = AgentKind::Claude;
+    let kind = AgentKind::Cli(agents::CLAUDE);
     let read =
         format!("{base} --disallowedTools Edit,Write,NotebookEdit --permission-mode default");
     check(&kind, Permissions::Read, None, &read);
@@ -51,7 +51,7 @@ fn claude() {
 fn codex() {
     let base = "exec --json --skip-git-repo-check --sandbox";
     let quiet = "-c features.unbounded_connection_retries=false";
-    let kind = AgentKind::Codex;
+    let kind = AgentKind::Cli(agents::CODEX);
     check(&kind, Permissions::Read, None, &format!("{base} read-only {quiet} -"));
     let edit = format!("{base} workspace-write {quiet} -m gpt-x -");
     check(&kind, Permissions::Edit, Some("gpt-x"), &edit);
@@ -61,7 +61,7 @@ fn codex() {
 #[test]
 fn gemini() {
     let base = "--skip-trust -o stream-json --approval-mode";
-    let kind = AgentKind::Gemini;
+    let kind = AgentKind::Cli(agents::GEMINI);
     check(&kind, Permissions::Read, None, &format!("{base} default"));
     check(&kind, Permissions::Edit, Some("g-3"), &format!("{base} auto_edit -m g-3"));
     check(&kind, Permissions::Full, None, &format!("{base} yolo"));
@@ -75,7 +75,7 @@ fn a_command_has_its_own_arguments_only() {
 #[test]
 fn claude_s_system_text_comes_in_a_file_that_nobody_else_reads_and_that_goes_with_the_turn() {
     let stage = Stage::new(SCRIBE);
-    let spec = stage.spec(AgentKind::Claude);
+    let spec = stage.spec(AgentKind::Cli(agents::CLAUDE));
     let system = "You are Max.\n@notes.md \"é\"\n".repeat(10_000);
     let request = TurnRequest { system: Some(&system), ..request("read @a.txt, ann@b.org") };
     let args = note_args(&stage, &spec, &request);
@@ -88,20 +88,20 @@ fn claude_s_system_text_comes_in_a_file_that_nobody_else_reads_and_that_goes_wit
 
 #[test]
 fn a_prompt_is_no_command_of_claude_s_or_gemini_s() {
-    for kind in [AgentKind::Claude, AgentKind::Gemini] {
+    for kind in [AgentKind::Cli(agents::CLAUDE), AgentKind::Cli(agents::GEMINI)] {
         let stage = Stage::new(SCRIBE);
         note_args(&stage, &stage.spec(kind), &request("/compact @b"));
         assert_eq!(stage.note("prompt"), r"\/compact \@b");
     }
     let stage = Stage::new(SCRIBE);
-    note_args(&stage, &stage.spec(AgentKind::Codex), &request("/compact @b"));
+    note_args(&stage, &stage.spec(AgentKind::Cli(agents::CODEX)), &request("/compact @b"));
     assert_eq!(stage.note("prompt"), "/compact @b");
 }
 
 #[test]
 fn codex_s_system_text_is_an_argument_while_it_is_short() {
     let stage = Stage::new(SCRIBE);
-    let spec = stage.spec(AgentKind::Codex);
+    let spec = stage.spec(AgentKind::Cli(agents::CODEX));
     let request = TurnRequest { system: Some("You are \"Max\".\nBe\tbrief."), ..request("go") };
     let args = note_args(&stage, &spec, &request);
     let expected = r#"developer_instructions="You are \"Max\".\nBe\tbrief.""#;
@@ -112,7 +112,7 @@ fn codex_s_system_text_is_an_argument_while_it_is_short() {
 #[test]
 fn codex_s_long_system_text_is_a_profile_that_goes_with_the_turn() {
     let stage = Stage::new(SCRIBE);
-    let mut spec = stage.spec(AgentKind::Codex);
+    let mut spec = stage.spec(AgentKind::Cli(agents::CODEX));
     let home = tempfile::tempdir().unwrap();
     spec.env.insert("CODEX_HOME".into(), home.path().to_str().unwrap().into());
     let system = "Be brief.\n".repeat(20_000);
@@ -134,7 +134,7 @@ fn codex_s_long_system_text_stands_in_front_of_the_prompt_where_no_profile_can_b
         [("/nowhere", None), (home.path().to_str().unwrap(), Some("--profile=mine"))]
     {
         let stage = Stage::new(SCRIBE);
-        let mut spec = stage.spec(AgentKind::Codex);
+        let mut spec = stage.spec(AgentKind::Cli(agents::CODEX));
         spec.env.insert("CODEX_HOME".into(), folder.into());
         spec.args.extend(arg.map(Into::into));
         note_args(&stage, &spec, &request);
@@ -145,7 +145,7 @@ fn codex_s_long_system_text_stands_in_front_of_the_prompt_where_no_profile_can_b
 #[test]
 fn gemini_s_system_text_stands_in_front_of_the_prompt_and_its_folder_goes_with_the_turn() {
     let stage = Stage::new(&format!("echo x >\"$TMPDIR/gemini-client-error-1.json\"\n{SCRIBE}"));
-    let spec = stage.spec(AgentKind::Gemini);
+    let spec = stage.spec(AgentKind::Cli(agents::GEMINI));
     let request = TurnRequest { system: Some("You are Eva."), ..request("hi") };
     note_args(&stage, &spec, &request);
     assert_eq!(stage.note("prompt"), "You are Eva.\n\nhi");
@@ -157,7 +157,11 @@ fn gemini_s_system_text_stands_in_front_of_the_prompt_and_its_folder_goes_with_t
 #[test]
 fn no_argument_is_a_message() {
     let flag = "--dangerously-skip-permissions";
-    for kind in [AgentKind::Claude, AgentKind::Codex, AgentKind::Gemini] {
+    for kind in [
+        AgentKind::Cli(agents::CLAUDE),
+        AgentKind::Cli(agents::CODEX),
+        AgentKind::Cli(agents::GEMINI),
+    ] {
         let stage = Stage::new(SCRIBE);
         let args = note_args(&stage, &stage.spec(kind), &request(flag));
         assert!(!args.iter().any(|arg| arg.contains(flag)));

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tertulia_agent::{
-    AgentKind, AgentSpec, CancelToken, CommandOutput, Containment, Ended, TurnReport,
+    AgentKind, AgentSpec, CancelToken, CommandOutput, Containment, Ended, TurnReport, agents,
 };
 
 use crate::stage::{self, CONTAINMENTS, Stage, await_that, is_alive};
@@ -137,7 +137,7 @@ fn what_an_agent_answers_to_a_cancel_is_no_answer() {
             "echo '{start}'\nanswer() {{ echo '{result}'; exit 0; }}\ntrap answer TERM\n\
              echo >\"$OUT/ready\"\nwhile :; do sleep 0.05; done",
         ));
-        let mut spec = stage.spec(AgentKind::Claude);
+        let mut spec = stage.spec(AgentKind::Cli(agents::CLAUDE));
         spec.timeouts.grace = Duration::from_secs(20);
         let report = play_until("ready", &stage, &spec, containment);
         assert_eq!(report.ended, Ended::Cancelled);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tertulia_agent::{AgentKind, AgentSpec, CommandOutput, Ended, Timeout};
+use tertulia_agent::{AgentKind, AgentSpec, CommandOutput, Ended, Timeout, agents};
 
 use crate::stage::{Stage, answer, failure, play};
 
@@ -23,7 +23,7 @@ fn jsonl(script: &str) -> (Stage, AgentSpec) {
 
 fn claude(script: &str) -> (Stage, AgentSpec) {
     let stage = Stage::new(script);
-    let spec = stage.spec(AgentKind::Claude);
+    let spec = stage.spec(AgentKind::Cli(agents::CLAUDE));
     (stage, spec)
 }
 

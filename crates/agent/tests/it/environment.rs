@@ -1,6 +1,6 @@
 //! Of our environment an agent sees what is on the list, and nothing else.
 
-use tertulia_agent::{AgentKind, CancelToken, CommandOutput, run};
+use tertulia_agent::{AgentKind, CancelToken, CommandOutput, agents, run};
 
 use crate::stage::{Ear, Stage, is_in_own_process, request};
 
@@ -44,16 +44,16 @@ fn a_secret_of_ours_reaches_no_agent_and_each_sees_its_own_key() {
         "HOME LANG LC_TIME OUT PATH PWD TERTULIA_TURN XDG_CONFIG_HOME",
     );
     check(
-        AgentKind::Claude,
+        AgentKind::Cli(agents::CLAUDE),
         "ANTHROPIC_API_KEY CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC HOME LANG LC_TIME OUT PATH PWD \
          TERTULIA_TURN XDG_CONFIG_HOME",
     );
     check(
-        AgentKind::Codex,
+        AgentKind::Cli(agents::CODEX),
         "CODEX_API_KEY HOME LANG LC_TIME OUT PATH PWD TERTULIA_TURN XDG_CONFIG_HOME",
     );
     check(
-        AgentKind::Gemini,
+        AgentKind::Cli(agents::GEMINI),
         "GEMINI_API_KEY GEMINI_CLI_NO_RELAUNCH HOME LANG LC_TIME OUT PATH PWD TERTULIA_TURN TMPDIR \
          XDG_CONFIG_HOME",
     );
@@ -64,7 +64,7 @@ fn the_team_file_adds_and_overrides() {
     let stage = Stage::new(
         "printf '%s %s' \"$CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC\" \"$MINE\" >\"$OUT/values\"",
     );
-    let mut spec = stage.spec(AgentKind::Claude);
+    let mut spec = stage.spec(AgentKind::Cli(agents::CLAUDE));
     spec.env.insert("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC".into(), "0".into());
     spec.env.insert("MINE".into(), "a b\n$(x)".into());
     run(&spec, &request("go"), &CancelToken::new(), &mut Ear::default());

@@ -1,6 +1,6 @@
 //! Gemini's answer is taken from its transcript where its stream may have repeated itself.
 
-use tertulia_agent::{AgentKind, CancelToken, TurnReport, run};
+use tertulia_agent::{AgentKind, CancelToken, TurnReport, agents, run};
 use tertulia_dialect::stream::TextOrigin;
 
 use crate::stage::{Ear, Stage, answer, request};
@@ -28,7 +28,7 @@ fn play(pieces: &[&str], transcript: Option<(&str, &str)>) -> (TurnReport, Strin
         );
         std::fs::write(folder.join("session-2026-11-16T00-00-12345678.jsonl"), lines).unwrap();
     }
-    let mut spec = stage.spec(AgentKind::Gemini);
+    let mut spec = stage.spec(AgentKind::Cli(agents::GEMINI));
     spec.env.insert("HOME".into(), home.path().to_str().unwrap().into());
     let mut ear = Ear::default();
     let report = run(&spec, &request("go"), &CancelToken::new(), &mut ear);

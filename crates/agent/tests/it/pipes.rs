@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use tertulia_agent::{AgentKind, AgentSpec, CancelToken, CommandOutput, Ended, Timeout, run};
+use tertulia_agent::{
+    AgentKind, AgentSpec, CancelToken, CommandOutput, Ended, Timeout, agents, run,
+};
 use tertulia_dialect::stream::StreamEvent;
 
 use crate::stage::{Ear, Stage, answer, failure, is_in_own_process, play, request};
@@ -89,7 +91,7 @@ fn a_flood_of_garbage_and_of_complaints_ends_too() {
         return;
     }
     let stage = Stage::new("yes 'not json' >&2 & yes '{\"type\":'");
-    let mut spec = stage.spec(AgentKind::Codex);
+    let mut spec = stage.spec(AgentKind::Cli(agents::CODEX));
     spec.limits.text_bytes_max = 1024 * 1024;
     let mut ear = Ear::default();
     let report = run(&spec, &request("go"), &CancelToken::new(), &mut ear);

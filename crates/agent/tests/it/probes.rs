@@ -1,6 +1,6 @@
 //! What is found on a machine.
 
-use tertulia_agent::{ProbeKind, SignIn, probe};
+use tertulia_agent::{SignIn, agents, probe};
 
 use crate::stage::{executable, is_in_own_process};
 
@@ -25,13 +25,13 @@ fn an_installed_agent_says_its_version_and_whether_it_is_signed_in() {
     if !is_in_own_process(test, &[("PATH", &path), ("HOME", home), key]) {
         return;
     }
-    let found = probe(ProbeKind::Claude, None);
+    let found = probe(agents::CLAUDE, None).unwrap();
     assert!(found.path.as_ref().unwrap().ends_with("claude"));
     assert_eq!(found.version.as_deref(), Some("2.1.325"));
     assert_eq!(found.sign_in, SignIn::Yes("ANTHROPIC_API_KEY is set".into()));
     assert_eq!(found.advice, None);
 
-    let missing = probe(ProbeKind::Codex, None);
+    let missing = probe(agents::CODEX, None).unwrap();
     assert_eq!((missing.path, missing.version), (None, None));
     assert!(matches!(missing.sign_in, SignIn::No(_)));
     assert!(missing.advice.unwrap().contains("npm install -g @openai/codex"));
@@ -43,7 +43,7 @@ fn a_program_that_hangs_or_floods_has_no_version() {
         programs(&[("bot", "#!/bin/sh\nexec yes\n"), ("mute", "#!/bin/sh\nexec >&-; exit 1\n")]);
     for name in ["bot", "mute"] {
         let path = flood.path().join(name);
-        let found = probe(ProbeKind::Gemini, path.to_str());
+        let found = probe(agents::GEMINI, path.to_str()).unwrap();
         assert_eq!(found.path, Some(path));
         assert_eq!(found.version, None);
         assert!(found.advice.unwrap().contains("--version"));

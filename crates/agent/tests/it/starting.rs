@@ -2,7 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use tertulia_agent::{AgentKind, AgentSpec, CommandOutput, Containment, Ended, Permissions};
+use tertulia_agent::{
+    AgentKind, AgentSpec, CommandOutput, Containment, Ended, Permissions, agents,
+};
 
 use crate::stage::{Stage, answer, executable, failure, play};
 
@@ -24,7 +26,7 @@ fn check(spec: &AgentSpec, words: &[&str]) {
 #[test]
 fn a_program_that_is_not_there() {
     let stage = Stage::new("");
-    let mut spec = stage.spec(AgentKind::Claude);
+    let mut spec = stage.spec(AgentKind::Cli(agents::CLAUDE));
     spec.program = None;
     spec.env.insert("PATH".into(), "/nowhere/bin:/nowhere/sbin".into());
     check(&spec, &["\"claude\"", "/nowhere/bin:/nowhere/sbin", "install Claude Code (npm"]);
@@ -105,7 +107,11 @@ fn a_zero_byte_in_an_argument_is_refused() {
 #[test]
 fn a_model_that_looks_like_a_flag_is_refused() {
     let stage = Stage::new("");
-    for kind in [AgentKind::Claude, AgentKind::Codex, AgentKind::Gemini] {
+    for kind in [
+        AgentKind::Cli(agents::CLAUDE),
+        AgentKind::Cli(agents::CODEX),
+        AgentKind::Cli(agents::GEMINI),
+    ] {
         let mut spec = stage.spec(kind);
         spec.model = Some("--dangerously-skip-permissions".into());
         check(&spec, &["is not the name of a model"]);
@@ -115,7 +121,7 @@ fn a_model_that_looks_like_a_flag_is_refused() {
 #[test]
 fn claude_with_full_permissions_as_root_says_what_to_do() {
     let stage = Stage::new("exit 1");
-    let mut spec = stage.spec(AgentKind::Claude);
+    let mut spec = stage.spec(AgentKind::Cli(agents::CLAUDE));
     spec.permissions = Permissions::Full;
     if rustix::process::geteuid().is_root() {
         check(&spec, &["as root", "IS_SANDBOX", "permissions = \"edit\""]);

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use tertulia_agent::{AgentKind, AgentSpec, Permissions, Timeouts};
+use tertulia_agent::{AgentKind, AgentSpec, Permissions, Timeouts, agents};
 
 /// An agent program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,19 +49,19 @@ impl Program {
                 set("CLAUDE_CODE_MAX_RETRIES", "0");
                 // In a network of its own it may run as root.
                 set("IS_SANDBOX", "1");
-                AgentKind::Claude
+                AgentKind::Cli(agents::CLAUDE)
             }
             Self::Codex => {
                 set("INVENTED_KEY", "sk-invented");
                 args = codex_args(url);
-                AgentKind::Codex
+                AgentKind::Cli(agents::CODEX)
             }
             Self::Gemini => {
                 set("GOOGLE_GEMINI_BASE_URL", url);
                 set("GEMINI_API_KEY", "invented");
                 write_gemini_settings(home, 1);
                 model = Some("gemini-3-pro-preview".into());
-                AgentKind::Gemini
+                AgentKind::Cli(agents::GEMINI)
             }
         };
         AgentSpec {

@@ -1,8 +1,9 @@
 //! `/members`: who sits at the table, what answers for them, what they may do and where. From the team
 //! file, which has the words for it.
 
-use tertulia_team::file::{AgentFile, MemberFile, TeamFile, TrustReason};
-use tertulia_team::{Team, TeamMember};
+use tertulia_team::agents::AgentDefinition;
+use tertulia_team::file::{MemberFile, TeamFile, TrustReason};
+use tertulia_team::{LIBRARIAN, SCRIBE, Team, TeamMember};
 
 use super::plain;
 use crate::style::Line;
@@ -34,19 +35,18 @@ fn what(one: &TeamMember, file: Option<&MemberFile>) -> String {
     let Some((file, agent)) = file.and_then(|file| Some((file, file.agent?))) else {
         return "a person".to_owned();
     };
-    let mut parts = vec![match agent {
-        AgentFile::Scribe => return "summarises the conversation".to_owned(),
-        AgentFile::Librarian => return "searches past sessions".to_owned(),
-        AgentFile::Script => match file.script_file.as_deref() {
-            Some(path) => format!("script {}", shown(path)),
-            None => "script".to_owned(),
-        },
-        AgentFile::OpenAi => {
-            let url = file.base_url.as_deref().unwrap_or_default();
-            format!("openai {}", shown(url)).trim_end().to_owned()
-        }
-        _ if file.command.is_empty() => agent.to_string(),
-        _ => format!("{agent} `{}`", shown(&file.command.join(" "))),
+    if agent == SCRIBE {
+        return "summarises the conversation".to_owned();
+    }
+    if agent == LIBRARIAN {
+        return "searches past sessions".to_owned();
+    }
+    let command =
+        (!file.command.is_empty()).then(|| format!("`{}`", shown(&file.command.join(" "))));
+    let path = file.script_file.as_deref().or(file.base_url.as_deref()).map(shown);
+    let mut parts = vec![match command.or(path) {
+        Some(more) => format!("{agent} {more}"),
+        None => agent.to_string(),
     }];
     parts.extend(file.model.as_deref().map(|model| format!("model {}", shown(model))));
     parts.push(format!("window {}", one.window));
@@ -56,9 +56,8 @@ fn what(one: &TeamMember, file: Option<&MemberFile>) -> String {
 }
 
 /// What an agent may do, where that is held in check.
-fn may(file: &MemberFile, agent: AgentFile) -> Option<String> {
-    let is_held =
-        matches!(agent, AgentFile::Claude | AgentFile::Codex | AgentFile::Gemini | AgentFile::Acp);
+fn may(file: &MemberFile, agent: &AgentDefinition) -> Option<String> {
+    let is_held = agent.fields.contains(&"permissions");
     let (member, permissions) = ("it".into(), file.permissions);
     is_held.then(|| TrustReason::Permissions { member, permissions }.to_string())
 }

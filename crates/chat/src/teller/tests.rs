@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tertulia_session::{Fields, NewEntry, Speaker, Usage, Usd};
-use tertulia_team::file::{AgentFile, MemberFile};
+use tertulia_team::SCRIBE;
+use tertulia_team::file::MemberFile;
 use tertulia_team::{Limits, Member, Note, TeamMember};
 
 use super::*;
@@ -17,8 +18,7 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
-        let file =
-            TeamFile::of(vec![MemberFile::human("ann"), MemberFile::ai("max", AgentFile::Scribe)]);
+        let file = TeamFile::of(vec![MemberFile::human("ann"), MemberFile::ai("max", SCRIBE)]);
         let mut max = TeamMember::scribe("max");
         max.member = Member { display_name: Some("Max".into()), ..Member::ai("max") };
         let members = vec![TeamMember::person("ann"), max];

@@ -17,7 +17,8 @@ use tertulia_context::{
     LogLevel, Strip,
 };
 use tertulia_operations::names::{Latest, find_session};
-use tertulia_team::{AgentKind, default_budget_bytes};
+use tertulia_team::agents::{AGENTS, AgentDefinition};
+use tertulia_team::default_budget_bytes;
 
 use super::files::{name, read_text};
 use super::prompt_format::choose_assembler;
@@ -94,13 +95,10 @@ fn budget(args: &ContextArgs) -> u64 {
 
 /// The budget of a member of this type; none if the type is not known.
 fn usual_budget(agent: &AgentType) -> Option<u64> {
-    let kind = match agent {
-        AgentType::ClaudeCode => AgentKind::Claude,
-        AgentType::OpenAiCodex => AgentKind::Codex,
-        AgentType::GoogleGemini => AgentKind::Gemini,
-        AgentType::Other(_) => return None,
+    let is_read_by = |definition: &&&AgentDefinition| {
+        definition.cli.is_some() && AgentType::named(definition.prompt_format) == *agent
     };
-    Some(default_budget_bytes(Some(&kind)))
+    AGENTS.iter().find(is_read_by).map(|definition| default_budget_bytes(Some(definition)))
 }
 
 fn write(

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use tertulia_store::{NewFile, NewFileError, Readers};
-use tertulia_team::file::{self, AgentFile, ContentHash, FILE_NAME, FoundAgent, Origin, TeamFile};
-use tertulia_team::{Probe, ProbeKind, SignIn, probe};
+use tertulia_team::agents::{AGENTS, AgentDefinition};
+use tertulia_team::file::{self, ContentHash, FILE_NAME, FoundAgent, Origin, TeamFile};
+use tertulia_team::{Probe, SignIn, probe};
 
 use super::sessions::tell;
 use crate::Streams;
@@ -24,11 +25,10 @@ pub(crate) fn run(args: &InitArgs, streams: &mut Streams<'_>) -> Result<(), CliE
         return Err(CliError::TeamFileExists { path });
     }
     let mut found = Vec::new();
-    for kind in ProbeKind::ALL {
-        let probe = probe(kind, None);
-        tell(streams, &about(kind, &probe));
+    for agent in AGENTS {
+        let Some(probe) = probe(agent, None) else { continue };
+        tell(streams, &about(agent, &probe));
         if probe.path.is_some() {
-            let agent = agent_of(kind);
             let version = probe.version.map(Into::into);
             found.push(FoundAgent { agent, command: Vec::new(), version });
         }
@@ -107,8 +107,8 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), CliError> {
     })
 }
 
-fn about(kind: ProbeKind, probe: &Probe) -> String {
-    let name = kind.name();
+fn about(agent: &AgentDefinition, probe: &Probe) -> String {
+    let name = agent.word;
     let Some(path) = &probe.path else {
         return match (probe.is_installed, &probe.advice) {
             (true, Some(why)) => format!("{name}: cannot be started: {why}"),
@@ -123,14 +123,6 @@ fn about(kind: ProbeKind, probe: &Probe) -> String {
     };
     let advice = probe.advice.as_deref().map(|advice| format!("; {advice}")).unwrap_or_default();
     format!("{name}: {version} at {}, {signed_in}{advice}", path.display())
-}
-
-fn agent_of(kind: ProbeKind) -> AgentFile {
-    match kind {
-        ProbeKind::Claude => AgentFile::Claude,
-        ProbeKind::Codex => AgentFile::Codex,
-        ProbeKind::Gemini => AgentFile::Gemini,
-    }
 }
 
 fn user() -> String {

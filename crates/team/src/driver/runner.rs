@@ -356,7 +356,7 @@ impl Running {
 fn only_reads(team: &Team, member: &str) -> bool {
     let answers = team.member(member).map(|one| &one.answers);
     matches!(answers, Some(Answers::Agent(spec)) if spec.permissions == Permissions::Read
-        && matches!(spec.kind, AgentKind::Claude | AgentKind::Codex | AgentKind::Gemini))
+        && matches!(spec.kind, AgentKind::Cli(_)))
 }
 
 fn speaker_of(team: &Team, member: &str) -> Speaker {

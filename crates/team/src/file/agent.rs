@@ -1,106 +1,32 @@
-//! The agents that a team file can name, by their words. Closed set; the fields that each of them takes
-//! are in `fields`.
+//! The agents that a team file can name, by their words: those of the `agent` crate, and the house members. What
+//! each of them takes stands in its definition.
 
-use std::fmt;
-
+use tertulia_agent::agents::{AGENTS, AgentDefinition};
 use tertulia_agent::{CommandOutput, Permissions};
 
+use crate::house::{LIBRARIAN, SCRIBE};
 use crate::table::MemberKind;
 
-/// Who answers for a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum AgentFile {
-    /// Claude Code.
-    Claude,
-    /// Codex.
-    Codex,
-    /// Gemini CLI.
-    Gemini,
-    /// A program that speaks the Agent Client Protocol.
-    Acp,
-    /// Any program.
-    Command,
-    /// An endpoint that speaks Chat Completions.
-    OpenAi,
-    /// The house member that writes the minutes.
-    Scribe,
-    /// The house member that answers from past sessions.
-    Librarian,
-    /// Written answers.
-    Script,
-}
-
-impl AgentFile {
-    /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 9] = [
-        Self::Claude,
-        Self::Codex,
-        Self::Gemini,
-        Self::Acp,
-        Self::Command,
-        Self::OpenAi,
-        Self::Scribe,
-        Self::Librarian,
-        Self::Script,
-    ];
-
-    /// The word for it in the file.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::Acp => "acp",
-            Self::Command => "command",
-            Self::OpenAi => "openai",
-            Self::Scribe => "scribe",
-            Self::Librarian => "librarian",
-            Self::Script => "script",
-        }
-    }
-
-    /// The program that it is known by, for those that need not be named.
-    pub fn product(self) -> Option<&'static str> {
-        match self {
-            Self::Claude => Some("Claude Code"),
-            Self::Codex => Some("Codex"),
-            Self::Gemini => Some("Gemini CLI"),
-            Self::Acp | Self::Command | Self::OpenAi => None,
-            Self::Scribe | Self::Librarian | Self::Script => None,
-        }
-    }
-
-    /// Whether its stream may tell what a turn cost, so that a spending limit can hold it. The house and
-    /// written answers cost nothing.
-    pub(super) fn tells_cost(self, output: CommandOutput) -> bool {
-        match self {
-            Self::Claude | Self::Acp | Self::Scribe | Self::Librarian | Self::Script => true,
-            Self::Command => output == CommandOutput::Jsonl,
-            Self::Codex | Self::Gemini | Self::OpenAi => false,
-        }
-    }
-}
-
-impl fmt::Display for AgentFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
-    }
+/// All agents that a team file can name, in the order of the documentation.
+pub fn known_agents() -> impl Iterator<Item = &'static AgentDefinition> {
+    AGENTS.iter().copied().chain([SCRIBE, LIBRARIAN])
 }
 
 /// A value that is one of a few words.
 pub(super) type Words<T> = &'static [(&'static str, T)];
 
-pub(super) const AGENTS: Words<AgentFile> = &[
-    ("claude", AgentFile::Claude),
-    ("codex", AgentFile::Codex),
-    ("gemini", AgentFile::Gemini),
-    ("acp", AgentFile::Acp),
-    ("command", AgentFile::Command),
-    ("openai", AgentFile::OpenAi),
-    ("scribe", AgentFile::Scribe),
-    ("librarian", AgentFile::Librarian),
-    ("script", AgentFile::Script),
-];
+/// The words for the agents.
+pub(super) fn agent_words() -> Vec<(&'static str, &'static AgentDefinition)> {
+    known_agents().map(|agent| (agent.word, agent)).collect()
+}
+
+/// The words for the agents in a file of the earlier form.
+pub(super) fn earlier_words() -> Vec<(&'static str, &'static AgentDefinition)> {
+    let words = |agent: &'static AgentDefinition| {
+        agent.earlier_words.iter().map(move |word| (*word, agent))
+    };
+    known_agents().flat_map(words).collect()
+}
 
 pub(super) const KINDS: Words<MemberKind> = &[("human", MemberKind::Human), ("ai", MemberKind::Ai)];
 

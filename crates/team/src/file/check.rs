@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::agent::AgentFile;
+use tertulia_agent::{CommandOutput, agents};
+
 use super::desk::{Meant, Seen};
 use super::hint::{did_you_mean, quoted};
 use super::problem::{FileErrors, Problems, Spot};
@@ -113,7 +114,10 @@ fn budget(draft: &Draft, problems: &mut Problems<'_>) {
     const CURE: &str = "limits.turns bounds them all";
     let mut silent = Vec::new();
     for DraftMember { member, seen, .. } in &draft.members {
-        let Some(agent) = member.agent.filter(|agent| !agent.tells_cost(member.output)) else {
+        let Some(agent) = member
+            .agent
+            .filter(|agent| !agent.reports_cost && member.output == CommandOutput::Text)
+        else {
             continue;
         };
         if let (Some(spot), true) = (seen.get("budget_usd"), member.budget_usd > Some(0.0)) {
@@ -123,7 +127,7 @@ fn budget(draft: &Draft, problems: &mut Problems<'_>) {
             );
         }
         // A program of one's own need not cost anything.
-        if agent != AgentFile::Command && !member.name.is_empty() {
+        if agent != agents::COMMAND && !member.name.is_empty() {
             silent.push(format!("{} ({agent})", quoted(&member.name)));
         }
     }

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use super::agent::Words;
 use super::hint::{did_you_mean, nearest_of, quoted};
 use super::problem::{Problems, Spot};
 use super::tree::{Key, Node, Value};
@@ -69,7 +68,7 @@ impl Desk {
     pub(super) fn word<T: Copy>(
         &mut self,
         name: &'static str,
-        words: Words<T>,
+        words: &[(&'static str, T)],
         problems: &mut Problems<'_>,
     ) -> Option<T> {
         let (spot, value) = self.take(name)?;

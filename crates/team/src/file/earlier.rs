@@ -1,7 +1,9 @@
 //! Reads the team file of the earlier system (JSON, `schemaVersion` 1.1 and 1.2) into the same draft as
 //! the TOML form. What has no place here is told as a warning; what that system ignored is ignored.
 
-use super::agent::{AgentFile, KINDS, Words};
+use tertulia_agent::agents::AgentDefinition;
+
+use super::agent::{KINDS, Words, earlier_words};
 use super::check::{self, Draft, DraftMember, Form};
 use super::desk::{Desk, Seen, Unknown, as_text, as_texts, must_be};
 use super::problem::{FileErrors, Problems, Spot};
@@ -10,15 +12,6 @@ use super::{MemberFile, TeamFile, member as toml_form, read, rules};
 use crate::table::{Limits, MemberKind};
 
 const VERSIONS: Words<()> = &[("1.1", ()), ("1.2", ())];
-
-const AGENTS: Words<AgentFile> = &[
-    ("claude", AgentFile::Claude),
-    ("claude-code", AgentFile::Claude),
-    ("codex", AgentFile::Codex),
-    ("openai-codex", AgentFile::Codex),
-    ("gemini", AgentFile::Gemini),
-    ("google-gemini", AgentFile::Gemini),
-];
 
 const ROOT: &[&str] = &["schemaVersion", "agents", "team", "maxRounds", "conversation"];
 
@@ -60,7 +53,7 @@ struct Shared {
     timeout_s: Option<u32>,
     instruction_file: Option<Box<str>>,
     /// Arguments by the agent's name.
-    args: Vec<(AgentFile, Vec<Box<str>>)>,
+    args: Vec<(&'static AgentDefinition, Vec<Box<str>>)>,
 }
 
 /// Reads a team file of the earlier system.
@@ -120,7 +113,10 @@ fn conversation(spot: Spot, value: Value, problems: &mut Problems<'_>) -> Option
 }
 
 /// The arguments of the file's own registry of agents: a list with names, or a table by name.
-fn agents(desk: &mut Desk, problems: &mut Problems<'_>) -> Vec<(AgentFile, Vec<Box<str>>)> {
+fn agents(
+    desk: &mut Desk,
+    problems: &mut Problems<'_>,
+) -> Vec<(&'static AgentDefinition, Vec<Box<str>>)> {
     let Some((spot, value)) = desk.take("agents") else {
         return Vec::new();
     };
@@ -130,7 +126,7 @@ fn agents(desk: &mut Desk, problems: &mut Problems<'_>) -> Vec<(AgentFile, Vec<B
             for (index, node) in items.into_iter().enumerate() {
                 let spot = spot.part(&format!("[{index}]"), node.span.clone());
                 let Some(mut desk) = Desk::of(spot, node, problems) else { continue };
-                if let Some(agent) = desk.word("name", AGENTS, problems) {
+                if let Some(agent) = desk.word("name", &earlier_words(), problems) {
                     named.push((agent, registered(desk, problems)));
                 }
             }
@@ -138,10 +134,10 @@ fn agents(desk: &mut Desk, problems: &mut Problems<'_>) -> Vec<(AgentFile, Vec<B
         Value::Table(fields) => {
             for (key, node) in fields {
                 let spot = spot.part(&key.name, key.span);
-                let agent = AGENTS.iter().find(|(word, _)| *word == key.name);
+                let agent = earlier_words().into_iter().find(|(word, _)| *word == key.name);
                 let Some(desk) = Desk::of(spot, node, problems) else { continue };
                 if let Some((_, agent)) = agent {
-                    named.push((*agent, registered(desk, problems)));
+                    named.push((agent, registered(desk, problems)));
                 }
             }
         }
@@ -199,7 +195,7 @@ fn team(
 
 fn member(mut desk: Desk, shared: &Shared, problems: &mut Problems<'_>) -> DraftMember {
     let kind = desk.word("type", KINDS, problems);
-    let agent = desk.word("agentType", AGENTS, problems);
+    let agent = desk.word("agentType", &earlier_words(), problems);
     let name = desk.text("name", problems).unwrap_or_default();
     // What a person could not use, that system allowed and ignored.
     let is_person = kind == Some(MemberKind::Human);

@@ -1,9 +1,9 @@
 //! The fields of a team file and who may have them: one table for the reader, its errors, and the test
 //! that compares them with the schema and the reference.
 
-use super::agent::AgentFile::{
-    self, Acp, Claude, Codex, Command, Gemini, Librarian, OpenAi, Script,
-};
+use tertulia_agent::agents::AgentDefinition;
+
+use super::agent::known_agents;
 
 /// One field of a member.
 pub(super) struct Field {
@@ -12,19 +12,14 @@ pub(super) struct Field {
 }
 
 /// Which members may have a field.
+#[derive(Clone, Copy)]
 enum Takers {
     Everybody,
     /// Every agent, and no person.
     AnyAgent,
-    These(&'static [AgentFile]),
+    /// The agents whose definition names it.
+    SomeAgents,
 }
-
-const VENDORS: Takers = Takers::These(&[Claude, Codex, Gemini, OpenAi]);
-const HELD: Takers = Takers::These(&[Claude, Codex, Gemini, Acp]);
-const PROGRAMS: Takers = Takers::These(&[Claude, Codex, Gemini, Acp, Command]);
-const OUTSIDE: Takers = Takers::These(&[Claude, Codex, Gemini, Acp, Command, OpenAi]);
-const PROMPTED: Takers = Takers::These(&[Claude, Codex, Gemini, Acp, Command, OpenAi, Script]);
-const BY_BYTES: Takers = Takers::These(&[Claude, Codex, Gemini, Acp, Command, Script]);
 
 const fn field(name: &'static str, takers: Takers) -> Field {
     Field { name, takers }
@@ -41,31 +36,31 @@ pub(super) const MEMBER: &[Field] = &[
     field("kind", Takers::Everybody),
     field("role", Takers::Everybody),
     field("agent", Takers::AnyAgent),
-    field("model", VENDORS),
-    field("instruction", PROMPTED),
-    field("instruction_file", PROMPTED),
-    field("preamble", PROMPTED),
-    field("permissions", HELD),
-    field("window", PROMPTED),
-    field("budget_bytes", BY_BYTES),
-    field("budget_tokens", Takers::These(&[OpenAi])),
-    field("budget_usd", PROMPTED),
-    field("timeout_s", PROMPTED),
-    field("first_byte_s", OUTSIDE),
-    field("silence_s", OUTSIDE),
-    field("max_processes", PROGRAMS),
-    field("max_memory_mb", PROGRAMS),
-    field("command", PROGRAMS),
-    field("args", PROGRAMS),
-    field("env", PROGRAMS),
-    field("cwd", PROGRAMS),
-    field("output", Takers::These(&[Command])),
-    field("base_url", Takers::These(&[OpenAi])),
-    field("key_variable", Takers::These(&[OpenAi])),
-    field("answers", Takers::These(&[Script])),
-    field("script_file", Takers::These(&[Script])),
-    field("scope", Takers::These(&[Librarian])),
-    field("memory", PROMPTED),
+    field("model", Takers::SomeAgents),
+    field("instruction", Takers::SomeAgents),
+    field("instruction_file", Takers::SomeAgents),
+    field("preamble", Takers::SomeAgents),
+    field("permissions", Takers::SomeAgents),
+    field("window", Takers::SomeAgents),
+    field("budget_bytes", Takers::SomeAgents),
+    field("budget_tokens", Takers::SomeAgents),
+    field("budget_usd", Takers::SomeAgents),
+    field("timeout_s", Takers::SomeAgents),
+    field("first_byte_s", Takers::SomeAgents),
+    field("silence_s", Takers::SomeAgents),
+    field("max_processes", Takers::SomeAgents),
+    field("max_memory_mb", Takers::SomeAgents),
+    field("command", Takers::SomeAgents),
+    field("args", Takers::SomeAgents),
+    field("env", Takers::SomeAgents),
+    field("cwd", Takers::SomeAgents),
+    field("output", Takers::SomeAgents),
+    field("base_url", Takers::SomeAgents),
+    field("key_variable", Takers::SomeAgents),
+    field("answers", Takers::SomeAgents),
+    field("script_file", Takers::SomeAgents),
+    field("scope", Takers::SomeAgents),
+    field("memory", Takers::SomeAgents),
     field("color", Takers::Everybody),
 ];
 
@@ -78,22 +73,22 @@ pub fn known_fields() -> impl Iterator<Item = String> {
 
 impl Field {
     /// Whether a member with this agent, or a person, may have it.
-    pub(super) fn is_for(&self, agent: Option<AgentFile>) -> bool {
-        match (&self.takers, agent) {
+    pub(super) fn is_for(&self, agent: Option<&AgentDefinition>) -> bool {
+        match (self.takers, agent) {
             (Takers::Everybody, _) | (Takers::AnyAgent, Some(_)) => true,
-            (Takers::AnyAgent | Takers::These(_), None) => false,
-            (Takers::These(these), Some(agent)) => these.contains(&agent),
+            (Takers::AnyAgent | Takers::SomeAgents, None) => false,
+            (Takers::SomeAgents, Some(agent)) => agent.fields.contains(&self.name),
         }
     }
 
     /// Who may have it, in words.
     pub(super) fn takers(&self) -> String {
-        match &self.takers {
+        match self.takers {
             Takers::Everybody => "everybody".to_owned(),
             Takers::AnyAgent => "agents".to_owned(),
-            Takers::These(these) => {
-                let words: Vec<_> = these.iter().map(|agent| agent.word()).collect();
-                words.join(", ")
+            Takers::SomeAgents => {
+                let takers = known_agents().filter(|agent| self.is_for(Some(agent)));
+                takers.map(|agent| agent.word).collect::<Vec<_>>().join(", ")
             }
         }
     }

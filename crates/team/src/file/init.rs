@@ -1,8 +1,10 @@
 //! The text that `tertulia init` writes: the agents found on this machine, each with a role of its own, the
 //! person and the scribe, and comments on what can be changed. Also the first task that it suggests. Pure.
 
-use super::agent::AgentFile;
+use tertulia_agent::agents::{self, AgentDefinition};
+
 use super::{MemberFile, TeamFile, check, write};
+use crate::house::SCRIBE;
 use crate::names::fold;
 use crate::table::{Member, Table};
 
@@ -10,7 +12,7 @@ use crate::table::{Member, Table};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundAgent {
     /// What it is.
-    pub agent: AgentFile,
+    pub agent: &'static AgentDefinition,
     /// How it is started, if its own name in `PATH` is not enough.
     pub command: Vec<Box<str>>,
     /// What it said of itself, for the comment.
@@ -37,7 +39,7 @@ const PERSON: &str = "
 # You.
 ";
 
-const SCRIBE: &str = "
+const SCRIBE_COMMENT: &str = "
 # Built in: summarises the conversation (decisions, open points, who does what). Needs no key and no network.
 ";
 
@@ -100,8 +102,8 @@ pub fn write_new(found: &[FoundAgent], user: &str) -> String {
     if agents.is_empty() {
         page.push_str(NOBODY);
     }
-    page.push_str(SCRIBE);
-    page.push_str(&write::member(&MemberFile::ai("scribe", AgentFile::Scribe)));
+    page.push_str(SCRIBE_COMMENT);
+    page.push_str(&write::member(&MemberFile::ai("scribe", SCRIBE)));
     page
 }
 
@@ -122,18 +124,13 @@ pub fn first_task(found: &[FoundAgent]) -> String {
 fn members(found: &[FoundAgent]) -> Vec<(MemberFile, Option<Box<str>>)> {
     let mut members: Vec<(MemberFile, Option<Box<str>>)> = Vec::new();
     for FoundAgent { agent, command, version } in found.iter().take(check::MEMBERS_MAX / 2) {
-        let stands_alone = match agent {
-            AgentFile::Claude | AgentFile::Codex | AgentFile::Gemini => true,
-            AgentFile::Acp | AgentFile::Command => !command.is_empty(),
-            AgentFile::OpenAi | AgentFile::Scribe | AgentFile::Librarian | AgentFile::Script => {
-                false
-            }
-        };
-        let is_new = members.iter().all(|(member, _)| member.agent != Some(*agent));
+        let needs_command = agent.fields.contains(&"command");
+        let stands_alone = agent.cli.is_some() || (needs_command && !command.is_empty());
+        let is_new = members.iter().all(|(member, _)| member.agent != Some(agent));
         if stands_alone && is_new {
             let command = command.clone();
             let role = Some(ROLES.get(members.len()).unwrap_or(&HELPER).line.into());
-            let member = MemberFile { command, role, ..MemberFile::ai(agent.word(), *agent) };
+            let member = MemberFile { command, role, ..MemberFile::ai(agent.word, agent) };
             members.push((member, version.clone()));
         }
     }
@@ -142,8 +139,9 @@ fn members(found: &[FoundAgent]) -> Vec<(MemberFile, Option<Box<str>>)> {
 
 fn about(member: &MemberFile, version: Option<&str>) -> String {
     let what = match member.agent {
-        Some(AgentFile::Acp) => "An agent that speaks ACP",
-        agent => agent.and_then(AgentFile::product).unwrap_or("A program of yours"),
+        Some(agent) if agent == agents::ACP => "An agent that speaks ACP",
+        Some(AgentDefinition { title, cli: Some(_), .. }) => title,
+        _ => "A program of yours",
     };
     // A version is what a program printed: one line of it, without control characters.
     let printed = version.and_then(|version| version.trim().lines().next()).unwrap_or_default();

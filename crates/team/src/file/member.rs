@@ -1,7 +1,7 @@
 //! Reads the TOML form: the team, its limits and its members, field by field. What the fields mean
 //! together is judged in `check`.
 
-use super::agent::{AGENTS, KINDS, MEMORIES, OUTPUTS, PERMISSIONS, SCOPES};
+use super::agent::{KINDS, MEMORIES, OUTPUTS, PERMISSIONS, SCOPES, agent_words};
 use super::check::{self, Draft, DraftMember, Form};
 use super::desk::{Desk, Unknown, as_text, as_texts, must_be};
 use super::fields::{LIMITS, MEMBER, TEAM};
@@ -103,7 +103,7 @@ fn members(desk: &mut Desk, problems: &mut Problems<'_>) -> Vec<DraftMember> {
 fn member(mut desk: Desk, problems: &mut Problems<'_>) -> DraftMember {
     let name = desk.text("name", problems).unwrap_or_default();
     let kind = desk.word("kind", KINDS, problems);
-    let agent = desk.word("agent", AGENTS, problems);
+    let agent = desk.word("agent", &agent_words(), problems);
     desk.word("memory", MEMORIES, problems);
     let member = MemberFile {
         name,

@@ -4,9 +4,10 @@
 use std::fmt;
 
 use tertulia_agent::Permissions;
+use tertulia_agent::agents::AgentDefinition;
 
 use super::spec::leads_out;
-use super::{AgentFile, LibrarianScope, MemberFile, PreambleFile, TeamFile};
+use super::{LibrarianScope, MemberFile, PreambleFile, TeamFile};
 use crate::table::Limits;
 
 /// One thing that a team file wants, in words for the person who is asked.
@@ -18,7 +19,7 @@ pub enum TrustReason {
         /// The member.
         member: Box<str>,
         /// The agent.
-        agent: AgentFile,
+        agent: &'static AgentDefinition,
     },
     /// It names a program.
     Starts {
@@ -94,7 +95,7 @@ pub fn needs_trust(team: &TeamFile) -> Vec<TrustReason> {
 
 fn of_member(file: &MemberFile, reasons: &mut Vec<TrustReason>) {
     let member = || file.name.clone();
-    if let Some(agent) = file.agent.filter(|agent| agent.product().is_some()) {
+    if let Some(agent) = file.agent.filter(|agent| agent.cli.is_some()) {
         reasons.push(TrustReason::Agent { member: member(), agent });
     }
     if !file.command.is_empty() {
@@ -142,7 +143,7 @@ impl fmt::Display for TrustReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Agent { member, agent } => {
-                let product = agent.product().unwrap_or(agent.word());
+                let product = agent.title;
                 let settings = "it also obeys the project's own settings (hooks, MCP servers)";
                 write!(f, "{} is {product}; {settings}", shown(member))
             }

@@ -3,7 +3,9 @@
 
 use std::ops::RangeInclusive;
 
-use super::agent::AgentFile;
+use tertulia_agent::agents;
+
+use super::agent::known_agents;
 use super::check::{DraftMember, Form};
 use super::fields::MEMBER;
 use super::hint::{did_you_mean, quoted};
@@ -62,7 +64,8 @@ fn kind_and_agent(draft: &DraftMember, problems: &mut Problems<'_>) -> bool {
     let (kind, agent) = (draft.seen.get("kind"), draft.seen.get("agent"));
     let (person, named) = match draft.form {
         Form::Toml => {
-            let words = AgentFile::ALL.map(AgentFile::word).join(", ");
+            let words: Vec<_> = known_agents().map(|agent| agent.word).collect();
+            let words = words.join(", ");
             ("kind = \"human\"", format!("agent = one of {words}"))
         }
         Form::Earlier => {
@@ -97,7 +100,7 @@ fn fields_of_others(draft: &DraftMember, problems: &mut Problems<'_>) {
     for field in MEMBER.iter().filter(|field| !field.is_for(agent)) {
         let Some(spot) = draft.seen.get(field.name) else { continue };
         let what = match (field.name, agent) {
-            ("permissions", Some(AgentFile::Command)) => {
+            ("permissions", Some(agent)) if agent == agents::COMMAND => {
                 "has no effect on command agents, which run with your privileges; remove it"
                     .to_owned()
             }
@@ -115,24 +118,13 @@ fn needed(draft: &DraftMember, problems: &mut Problems<'_>) {
     let (seen, member) = (&draft.seen, &draft.member);
     let has = |field: &str| seen.contains_key(field) || draft.meant.contains(field);
     let mut missing = |what: &str| problems.error(&draft.here, what);
-    match member.agent {
-        Some(AgentFile::Command) if !has("command") => {
-            missing("has no command; write command = [\"program\", \"argument\"]");
-        }
-        Some(AgentFile::Acp) if !has("command") => {
-            missing("has no command; write command = [\"gemini\", \"--acp\"] or the like");
-        }
-        Some(AgentFile::OpenAi) => {
-            if !has("base_url") {
-                missing(
-                    "has no base_url; write base_url = \"http://localhost:8080/v1\" or the like",
-                );
-            }
-            if !has("model") {
-                problems.warn(&draft.here, "has no model; most endpoints want one");
-            }
-        }
-        Some(AgentFile::Script) => match (seen.get("answers"), seen.get("script_file")) {
+    let Some(agent) = member.agent else { return };
+    for (field, complaint) in agent.required.iter().filter(|(field, _)| !has(field)) {
+        debug_assert!(agent.fields.contains(field), "{agent} needs {field} and takes it");
+        missing(complaint);
+    }
+    if agent == agents::SCRIPT {
+        match (seen.get("answers"), seen.get("script_file")) {
             (None, None) if has("answers") || has("script_file") => {}
             (None, None) => missing("has no answers; write answers = [\"…\"], or script_file"),
             (Some(_), Some(file)) => {
@@ -142,8 +134,10 @@ fn needed(draft: &DraftMember, problems: &mut Problems<'_>) {
                 problems.error(answers, "is empty; a script needs at least one answer");
             }
             _ => {}
-        },
-        _ => {}
+        }
+    }
+    if agent == agents::OPENAI && !has("model") {
+        problems.warn(&draft.here, "has no model; most endpoints want one");
     }
 }
 

@@ -11,41 +11,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use tertulia_agent::agents::AGENTS;
+
 use super::changes::{self, HideKey};
 use super::read::ContentHash;
-
-/// The folders that agents look for in the folder they work in and in those above it.
-const FOLDERS: [&str; 12] = [
-    ".agents",
-    ".amp",
-    ".claude",
-    ".codex",
-    ".copilot",
-    ".cursor",
-    ".gemini",
-    ".github/hooks",
-    ".goose",
-    ".opencode",
-    ".pi",
-    ".qwen",
-];
-
-/// The files that they look for. A folder of such a name is none of them.
-const FILES: [&str; 10] = [
-    ".crush.json",
-    ".env",
-    ".env.development",
-    ".env.local",
-    ".env.production",
-    ".mcp.json",
-    "bunfig.toml",
-    "crush.json",
-    "opencode.json",
-    "opencode.jsonc",
-];
-
-/// Whole checkouts of the project that Claude Code makes; an agent that works above them does not read them.
-const CHECKOUTS: &str = ".claude/worktrees";
 
 const FILES_MAX: usize = 5000;
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -148,8 +117,11 @@ impl Settings {
             for folder in above.filter(|folder| home != Some(*folder)) {
                 let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
                 let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|it| !it.is_dir());
-                roots.extend(FOLDERS.iter().map(|name| folder.join(name)).filter(is_there));
-                roots.extend(FILES.iter().map(|name| folder.join(name)).filter(is_file));
+                let settings = || AGENTS.iter().map(|agent| &agent.settings);
+                let folders = settings().flat_map(|settings| settings.folders);
+                let files = settings().flat_map(|settings| settings.files);
+                roots.extend(folders.map(|name| folder.join(name)).filter(is_there));
+                roots.extend(files.map(|name| folder.join(name)).filter(is_file));
             }
         }
         let mut reading = Reading::of(&roots);
@@ -239,7 +211,7 @@ impl<'r> Reading<'r> {
         let entries = path.read_dir().map_err(|source| unreadable(path, source))?;
         for entry in entries {
             let entry = entry.map_err(|source| unreadable(path, source))?.path();
-            if !entry.ends_with(CHECKOUTS) {
+            if !is_skipped(&entry) {
                 self.walk(&entry, depth + 1)?;
             }
         }
@@ -250,10 +222,9 @@ impl<'r> Reading<'r> {
     fn link(&mut self, path: &Path) -> Result<(), SettingsError> {
         let target = path.canonicalize().ok();
         // What is not read here must not be led to either.
-        let is_skipped = |target: &PathBuf| target.ancestors().any(|one| one.ends_with(CHECKOUTS));
         let is_inside = |target: &PathBuf| {
             self.roots.iter().any(|root| *root != path && target.starts_with(root))
-                && !is_skipped(target)
+                && !target.ancestors().any(is_skipped)
         };
         let target = target.filter(is_inside);
         let target = target.ok_or_else(|| SettingsError::Link { path: path.to_owned() })?;
@@ -282,6 +253,12 @@ impl<'r> Reading<'r> {
     fn too_much(&self) -> SettingsError {
         SettingsError::TooMuch { path: self.root.to_owned() }
     }
+}
+
+/// Whether a folder among the settings holds none.
+fn is_skipped(path: &Path) -> bool {
+    let mut skipped = AGENTS.iter().flat_map(|agent| agent.settings.skipped);
+    skipped.any(|end| path.ends_with(end))
 }
 
 /// Opens a file that is no link, and does not wait for one that is a pipe.

@@ -4,11 +4,12 @@
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use tertulia_agent::{AgentKind, AgentSpec, Endpoint, ResourceLimits, ScriptLine, Timeouts};
+use tertulia_agent::{
+    AgentKind, AgentSpec, Endpoint, ResourceLimits, ScriptLine, Timeouts, agents,
+};
 use tertulia_dialect::stream::Limits;
 use tertulia_session::json::{self, Kind, Object};
 
-use super::agent::AgentFile;
 use super::{MemberFile, PreambleFile, read};
 use crate::Preamble;
 
@@ -52,18 +53,23 @@ impl MemberFile {
     /// file, where paths start; a member without `cwd` works in `work`. An error is a script that cannot be
     /// read, or a `cwd` that is a link out of the folder.
     pub fn agent_spec(&self, base: &Path, work: &Path) -> Result<Option<AgentSpec>, FileReadError> {
-        let kind = match self.agent {
-            None | Some(AgentFile::Scribe | AgentFile::Librarian) => return Ok(None),
-            Some(AgentFile::Claude) => AgentKind::Claude,
-            Some(AgentFile::Codex) => AgentKind::Codex,
-            Some(AgentFile::Gemini) => AgentKind::Gemini,
-            Some(AgentFile::Acp) => AgentKind::Acp,
-            Some(AgentFile::Command) => AgentKind::Command(self.output),
-            Some(AgentFile::OpenAi) => AgentKind::OpenAi(Endpoint {
+        let Some(agent) = self.agent else { return Ok(None) };
+        let kind = if agent.cli.is_some() {
+            AgentKind::Cli(agent)
+        } else if agent == agents::ACP {
+            AgentKind::Acp
+        } else if agent == agents::COMMAND {
+            AgentKind::Command(self.output)
+        } else if agent == agents::OPENAI {
+            AgentKind::OpenAi(Endpoint {
                 base_url: self.base_url.clone().unwrap_or_default(),
                 key_variable: self.key_variable.clone(),
-            }),
-            Some(AgentFile::Script) => AgentKind::Script(self.script(base)?),
+            })
+        } else if agent == agents::SCRIPT {
+            AgentKind::Script(self.script(base)?)
+        } else {
+            // A member of the house.
+            return Ok(None);
         };
         let (program, words) = match self.command.split_first() {
             Some((program, words)) => (Some(in_folder(base, program)), words),
@@ -121,7 +127,7 @@ impl MemberFile {
 
     fn timeouts(&self) -> Timeouts {
         let mut usual = Timeouts::default();
-        if self.agent == Some(AgentFile::Command) {
+        if self.agent == Some(agents::COMMAND) {
             // Many programs print their answer only when it is whole.
             let total = self.timeout_s.map_or(usual.total, |s| Duration::from_secs(s.into()));
             (usual.first_byte, usual.silence) = (total, total);

@@ -49,7 +49,7 @@ pub(super) fn member(file: &MemberFile) -> String {
     page.text("role", file.role.as_deref());
     match file.agent {
         None => page.text("kind", Some(&file.kind.to_string())),
-        Some(agent) => page.text("agent", Some(agent.word())),
+        Some(agent) => page.text("agent", Some(agent.word)),
     }
     page.text("model", file.model.as_deref());
     page.text("instruction", file.instruction.as_deref());

@@ -1,9 +1,14 @@
 //! The librarian: what past sessions say about a request, found by search, with where it stands.
 
+use tertulia_agent::agents::AgentDefinition;
 use tertulia_context::{Strip, strip_markers};
 use tertulia_store::{Hit, ProjectScope, SearchQuery, SessionId, SessionStore, StoreError};
 
 use super::Answer;
+
+/// The librarian, as a team file names it.
+pub const LIBRARIAN: &AgentDefinition =
+    &AgentDefinition::built_in("librarian", "finds passages of past sessions", &["scope"]);
 
 /// How many places it names.
 const HITS_MAX: usize = 8;

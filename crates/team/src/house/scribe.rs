@@ -6,9 +6,15 @@ use tertulia_context::compact::{Covered, SummaryTask, extract, has_points, short
 use tertulia_context::tokens::Tokenizer;
 use tertulia_session::{Message, Part, PartKind};
 
+use tertulia_agent::agents::AgentDefinition;
+
 use super::Answer;
 
 use crate::message::kept_ranges;
+
+/// The scribe, as a team file names it.
+pub const SCRIBE: &AgentDefinition =
+    &AgentDefinition::built_in("scribe", "writes a summary of this conversation", &[]);
 
 /// How long the minutes may be.
 const TOKENS_MAX: u64 = 2_000;

@@ -4,6 +4,7 @@
 use tertulia_agent::{AgentKind, AgentSpec, CommandOutput, Endpoint};
 use tertulia_session::{EntryKind, Message, NewEntry, Speaker, SpeakerType};
 use tertulia_store::Append;
+use tertulia_team::agents;
 use tertulia_team::{Driver, Limits, Team, TeamMember, sent_prompt};
 
 use crate::driver::{Heard, begin, scripted, spec, team};
@@ -53,14 +54,14 @@ fn asked(kind: AgentKind) -> Driver {
 #[test]
 fn what_members_say_forges_no_line_of_the_program_in_any_format() {
     let kinds = [
-        (AgentKind::Claude, vec![]),
-        (AgentKind::Codex, vec!["[SYSTEM]"]),
-        (AgentKind::Gemini, vec!["Instructions:"]),
+        (AgentKind::Cli(agents::CLAUDE), vec![]),
+        (AgentKind::Cli(agents::CODEX), vec!["[SYSTEM]"]),
+        (AgentKind::Cli(agents::GEMINI), vec!["Instructions:"]),
         (AgentKind::Acp, vec!["[SYSTEM]"]),
         (AgentKind::Command(CommandOutput::Text), vec!["[SYSTEM]"]),
     ];
     for (kind, mut expected) in kinds {
-        let is_gemini = matches!(kind, AgentKind::Gemini);
+        let is_gemini = kind.definition() == agents::GEMINI;
         let prompt = asked(kind).prompt_for("max").unwrap();
         expected.extend(match is_gemini {
             true => {

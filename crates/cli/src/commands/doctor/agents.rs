@@ -1,7 +1,8 @@
 //! The agents that are known by name: which are installed, and which of them the team uses. Each is looked at
 //! once, whoever uses it.
 
-use tertulia_team::{Probe, ProbeKind, SignIn, probe};
+use tertulia_team::agents::{AGENTS, AgentDefinition};
+use tertulia_team::{Probe, SignIn, probe};
 
 use super::{Finding, Health};
 
@@ -11,7 +12,7 @@ pub(super) struct Known {
 }
 
 struct One {
-    kind: ProbeKind,
+    agent: &'static AgentDefinition,
     probe: Probe,
     is_used: bool,
 }
@@ -19,37 +20,39 @@ struct One {
 impl Known {
     /// Looks at all of them.
     pub(super) fn look() -> Self {
-        let one = |kind| One { kind, probe: probe(kind, None), is_used: false };
-        Self { agents: ProbeKind::ALL.into_iter().map(one).collect() }
+        let one = |agent: &&'static AgentDefinition| {
+            Some(One { agent, probe: probe(agent, None)?, is_used: false })
+        };
+        Self { agents: AGENTS.iter().filter_map(one).collect() }
     }
 
     /// The finding about an agent that members use. `is_needed`: the default member is among them.
     pub(super) fn used(
         &mut self,
-        kind: ProbeKind,
+        agent: &AgentDefinition,
         about: String,
         is_needed: bool,
     ) -> Option<Finding> {
-        let one = self.agents.iter_mut().find(|one| one.kind == kind)?;
+        let one = self.agents.iter_mut().find(|one| one.agent == agent)?;
         one.is_used = true;
-        let finding = finding(about, kind, &one.probe);
+        let finding = finding(about, agent, &one.probe);
         let is_unusable = one.probe.path.is_none();
         Some(finding.blocking(is_unusable && is_needed))
     }
 
     /// Those that nobody of the team uses.
     pub(super) fn unused(&self) -> impl Iterator<Item = Finding> {
-        self.agents.iter().filter(|one| !one.is_used).map(|One { kind, probe, .. }| {
-            let finding = finding(kind.name().to_owned(), *kind, probe);
+        self.agents.iter().filter(|one| !one.is_used).map(|One { agent, probe, .. }| {
+            let finding = finding(agent.to_string(), agent, probe);
             Finding { health: Health::Optional, blocks: false, ..finding }
         })
     }
 }
 
 /// An agent as it was found.
-fn finding(about: String, kind: ProbeKind, probe: &Probe) -> Finding {
+fn finding(about: String, agent: &AgentDefinition, probe: &Probe) -> Finding {
     let advice = probe.advice.as_deref().map(without_folders);
-    let of = if about == kind.name() { String::new() } else { format!("{} ", kind.name()) };
+    let of = if about == agent.word { String::new() } else { format!("{agent} ") };
     let (health, text) = match &probe.path {
         None if probe.is_installed => (Health::Error, format!("{of}cannot be started")),
         None => (Health::Missing, format!("{of}not found")),

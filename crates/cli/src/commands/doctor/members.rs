@@ -5,8 +5,9 @@
 use std::io;
 use std::path::Path;
 
-use tertulia_team::file::{AgentFile, MemberFile, TeamFile};
-use tertulia_team::{ProbeKind, SignIn, Unusable, Whereabouts, look_for};
+use tertulia_team::agents::{AGENTS, AgentDefinition};
+use tertulia_team::file::{MemberFile, TeamFile};
+use tertulia_team::{SignIn, Unusable, Whereabouts, look_for};
 
 use super::agents::{Known, signed_in, without_folders};
 use super::{Finding, Health};
@@ -18,10 +19,10 @@ pub(super) fn check(team: &TeamFile, base: &Path, work: &Path, known: &mut Known
     // Whoever gets the messages that address nobody has to be able to answer.
     let first = team.default.as_ref().or(agents.first().map(|member| &member.name));
     let mut findings = Vec::new();
-    for kind in ProbeKind::ALL {
+    for agent in AGENTS {
         let users: Vec<&str> = agents
             .iter()
-            .filter(|member| usual(member) == Some(kind))
+            .filter(|member| usual(member) == Some(agent))
             .map(|member| &*member.name)
             .collect();
         let is_needed = first.is_some_and(|first| users.contains(&&**first));
@@ -30,7 +31,7 @@ pub(super) fn check(team: &TeamFile, base: &Path, work: &Path, known: &mut Known
             [one] => format!("member {one}"),
             several => format!("members {}", several.join(", ")),
         };
-        findings.extend(known.used(kind, about, is_needed));
+        findings.extend(known.used(agent, about, is_needed));
     }
     for member in agents {
         let is_needed = first == Some(&member.name);
@@ -40,16 +41,11 @@ pub(super) fn check(team: &TeamFile, base: &Path, work: &Path, known: &mut Known
 }
 
 /// The agent of a member that is started as usual: what is found of it holds for all such members.
-fn usual(member: &MemberFile) -> Option<ProbeKind> {
+fn usual(member: &MemberFile) -> Option<&'static AgentDefinition> {
     if !member.command.is_empty() || !member.env.is_empty() {
         return None;
     }
-    match member.agent? {
-        AgentFile::Claude => Some(ProbeKind::Claude),
-        AgentFile::Codex => Some(ProbeKind::Codex),
-        AgentFile::Gemini => Some(ProbeKind::Gemini),
-        _ => None,
-    }
+    member.agent.filter(|agent| agent.cli.is_some())
 }
 
 fn of_member(member: &MemberFile, base: &Path, work: &Path, is_needed: bool) -> Vec<Finding> {

@@ -5,7 +5,8 @@
 use std::path::Path;
 
 use tertulia_team::MemberKind;
-use tertulia_team::file::{AgentFile, TeamFile, needs_trust, open};
+use tertulia_team::agents;
+use tertulia_team::file::{TeamFile, needs_trust, open};
 
 const TEAM: &str = r#"{
   "schemaVersion": "1.2",
@@ -32,7 +33,7 @@ fn its_fields_become_ours() {
     assert_eq!(names, ["max", "ann", "gem"]);
     assert_eq!(team.limits.turns, 10);
     let max = team.member("max").unwrap();
-    assert_eq!(max.agent, Some(AgentFile::Claude));
+    assert_eq!(max.agent, Some(agents::CLAUDE));
     assert_eq!(max.display_name.as_deref(), Some("Max"));
     assert_eq!(max.instruction.as_deref(), Some("You are Max.\nBe brief."));
     assert_eq!(max.instruction_file.as_deref(), Some("TEAM.md"));

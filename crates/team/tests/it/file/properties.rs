@@ -6,7 +6,8 @@ use proptest::option::of;
 use proptest::prelude::*;
 use tertulia_agent::{CommandOutput, Permissions};
 use tertulia_team::Limits;
-use tertulia_team::file::{AgentFile, MemberFile, TeamFile};
+use tertulia_team::agents;
+use tertulia_team::file::{MemberFile, TeamFile};
 
 use super::good;
 
@@ -60,7 +61,7 @@ fn seconds() -> impl Strategy<Value = Option<u32>> {
 }
 
 fn prompted(name: String) -> impl Strategy<Value = MemberFile> {
-    let agents = [AgentFile::Claude, AgentFile::Codex, AgentFile::Gemini];
+    let agents = [agents::CLAUDE, agents::CODEX, agents::GEMINI];
     let looks = (of(boxed("[a-zA-Z ]{0,5}[a-z]")), of(boxed("#[0-9a-f]{6}|red|cyan")));
     let texts = (of(words()), of(words()), of(boxed("[a-z0-9.]{1,9}")), of(words()));
     let sizes = (of(0_usize..100_000), of(1_usize..1 << 30), of(0.0..1e6), seconds(), seconds());
@@ -86,12 +87,12 @@ fn prompted(name: String) -> impl Strategy<Value = MemberFile> {
 fn team() -> impl Strategy<Value = TeamFile> {
     let others = (vec(words(), 1..4), words(), of(1_usize..1000), any::<bool>()).prop_map(
         |(answers, cwd, tokens, is_jsonl)| {
-            let mut script = MemberFile::ai("script", AgentFile::Script);
+            let mut script = MemberFile::ai("script", agents::SCRIPT);
             script.answers = answers;
-            let mut command = MemberFile::ai("command", AgentFile::Command);
+            let mut command = MemberFile::ai("command", agents::COMMAND);
             (command.command, command.cwd) = (vec!["x".into()], Some(cwd));
             command.output = if is_jsonl { CommandOutput::Jsonl } else { CommandOutput::Text };
-            let mut open = MemberFile::ai("open", AgentFile::OpenAi);
+            let mut open = MemberFile::ai("open", agents::OPENAI);
             (open.base_url, open.budget_tokens) = (Some("http://localhost/v1".into()), tokens);
             vec![MemberFile::human("ann"), script, command, open]
         },

@@ -1,6 +1,7 @@
 //! What a good file means: the table, defaults, warnings, and equality.
 
-use tertulia_team::file::{AgentFile, TeamFile};
+use tertulia_team::agents;
+use tertulia_team::file::TeamFile;
 use tertulia_team::{Limits, MemberKind};
 
 use super::good;
@@ -12,7 +13,7 @@ const ANN: &str = "[[member]]\nname = \"ann\"\nkind = \"human\"\n";
 fn an_agent_implies_its_kind() {
     let team = good(&format!("{MAX}{ANN}"));
     let kinds: Vec<_> = team.members.iter().map(|member| (member.kind, member.agent)).collect();
-    assert_eq!(kinds, [(MemberKind::Ai, Some(AgentFile::Claude)), (MemberKind::Human, None)]);
+    assert_eq!(kinds, [(MemberKind::Ai, Some(agents::CLAUDE)), (MemberKind::Human, None)]);
     assert!(team.warnings.is_empty());
 }
 

@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use tertulia_agent::AgentKind;
 use tertulia_team::Team;
-use tertulia_team::file::{
-    AgentFile, FoundAgent, MemberFile, TeamFile, TrustReason, first_task, write_new,
-};
+use tertulia_team::file::{FoundAgent, MemberFile, TeamFile, TrustReason, first_task, write_new};
+use tertulia_team::{SCRIBE, agents};
 
 use super::good;
 
@@ -157,9 +156,9 @@ fn a_new_file_has_the_person_the_agents_and_the_scribe() {
         version: version.map(Box::from),
     };
     let found = [
-        agent(AgentFile::Codex, Some("codex-cli 0.166.0\nmore \u{1b}[1m")),
-        agent(AgentFile::Claude, None),
-        agent(AgentFile::Codex, None),
+        agent(agents::CODEX, Some("codex-cli 0.166.0\nmore \u{1b}[1m")),
+        agent(agents::CLAUDE, None),
+        agent(agents::CODEX, None),
     ];
     let text = write_new(&found, "ann");
     let team = good(&text);
@@ -169,13 +168,13 @@ fn a_new_file_has_the_person_the_agents_and_the_scribe() {
             MemberFile::human("ann"),
             MemberFile {
                 role: Some("author: designs the change and writes it".into()),
-                ..MemberFile::ai("codex", AgentFile::Codex)
+                ..MemberFile::ai("codex", agents::CODEX)
             },
             MemberFile {
                 role: Some("reviewer: looks for bugs, risks and missing tests".into()),
-                ..MemberFile::ai("claude", AgentFile::Claude)
+                ..MemberFile::ai("claude", agents::CLAUDE)
             },
-            MemberFile::ai("scribe", AgentFile::Scribe),
+            MemberFile::ai("scribe", SCRIBE),
         ])
     };
     assert_eq!(team, expected);
@@ -189,7 +188,7 @@ fn a_new_file_has_the_person_the_agents_and_the_scribe() {
 #[test]
 fn the_first_task_that_is_suggested_lets_the_agents_hand_over() {
     let agent = |agent| FoundAgent { agent, command: Vec::new(), version: None };
-    let two = [agent(AgentFile::Claude), agent(AgentFile::Codex)];
+    let two = [agent(agents::CLAUDE), agent(agents::CODEX)];
     let task = first_task(&two);
     assert!(task.starts_with("@claude ") && task.contains("ask codex to review it"), "{task}");
     assert!(first_task(&two[..1]).starts_with("@claude "));
@@ -208,7 +207,7 @@ fn a_new_file_is_good_for_every_user_and_without_agents() {
 
 #[test]
 fn what_is_commented_out_in_a_new_file_is_good_too() {
-    let found = [FoundAgent { agent: AgentFile::Claude, command: Vec::new(), version: None }];
+    let found = [FoundAgent { agent: agents::CLAUDE, command: Vec::new(), version: None }];
     for text in [write_new(&[], "ann"), write_new(&found, "ann")] {
         let is_field =
             |line: &str| line.contains(" = ") || line.contains("[limits]") || line.contains("[[");

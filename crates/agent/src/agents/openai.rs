@@ -17,6 +17,7 @@ use tertulia_dialect::stream::{
     AgentStream, ErrorClass, Exit, StreamEvent, StreamParser, TurnError, TurnOutput,
 };
 
+use super::{AgentDefinition, GENERIC};
 use crate::clock::{self, Clock, POLL};
 use crate::flood::Flood;
 use crate::process::verdict::CANCELLED;
@@ -28,6 +29,33 @@ use wire::{Wire, Word};
 const REFUSAL_BYTES_MAX: usize = 64 * 1024;
 const REFUSAL_TIME_MAX: Duration = Duration::from_secs(5);
 const OVER_LIMIT: &str = "it sent more than is kept of an answer, and was ended";
+
+/// An endpoint that speaks Chat Completions.
+pub const OPENAI: &AgentDefinition = &AgentDefinition {
+    word: "openai",
+    title: "an agent",
+    fields: &[
+        "model",
+        "instruction",
+        "instruction_file",
+        "preamble",
+        "window",
+        "budget_tokens",
+        "budget_usd",
+        "timeout_s",
+        "first_byte_s",
+        "silence_s",
+        "base_url",
+        "key_variable",
+        "memory",
+    ],
+    required: &[(
+        "base_url",
+        "has no base_url; write base_url = \"http://localhost:8080/v1\" or the like",
+    )],
+    reports_cost: false,
+    ..GENERIC
+};
 
 pub(crate) fn run(
     spec: &AgentSpec,

@@ -1,5 +1,5 @@
 //! The exact text of Gemini's answer. Its stream repeats a text after a retry, without a mark; the
-//! transcript that it writes holds the good text only. Called by [`super::turn`] when a turn succeeded;
+//! transcript that it writes holds the good text only. Called at the end of a turn that succeeded;
 //! whatever is missing or odd, the pieced text stays.
 
 use std::io::Read;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tertulia_dialect::stream::{TextOrigin, TurnOutput, gemini_transcript_text};
 
-use super::start::CommandLine;
+use crate::process::CommandLine;
 
 /// A longer transcript is not read.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;

@@ -11,9 +11,11 @@ use std::time::{Duration, Instant};
 
 use tertulia_dialect::stream::{AcpClient, AcpPrompt, ErrorClass, Exit, TurnError};
 
+use super::{AgentDefinition, GENERIC, ProjectSettings, SystemText};
 use crate::clock::{self, Clock};
 use crate::flood::Flood;
-use crate::process::environment::{Environment, Keys};
+use crate::process::environment::Environment;
+use crate::process::neutral::Reader;
 use crate::process::pipes::Tail;
 use crate::process::verdict::{self, CANCELLED};
 use crate::process::{self, CommandLine, Running, StartError, pipes, program};
@@ -25,6 +27,50 @@ const CANCEL_WAIT: Duration = Duration::from_millis(400);
 /// How long the rest of the output is read once the agent has ended.
 const DRAIN: Duration = Duration::from_millis(500);
 const OVER_LIMIT: &str = "it wrote more than is kept of an answer, and was ended";
+
+/// An agent that speaks the Agent Client Protocol.
+pub const ACP: &AgentDefinition = &AgentDefinition {
+    word: "acp",
+    title: "an agent",
+    fields: &[
+        "instruction",
+        "instruction_file",
+        "preamble",
+        "permissions",
+        "window",
+        "budget_bytes",
+        "budget_usd",
+        "timeout_s",
+        "first_byte_s",
+        "silence_s",
+        "max_processes",
+        "max_memory_mb",
+        "command",
+        "args",
+        "env",
+        "cwd",
+        "memory",
+    ],
+    required: &[("command", "has no command; write command = [\"gemini\", \"--acp\"] or the like")],
+    // Those of agents that are known to speak it and have no definition of their own.
+    settings: ProjectSettings {
+        folders: &[
+            ".amp",
+            ".copilot",
+            ".cursor",
+            ".github/hooks",
+            ".goose",
+            ".opencode",
+            ".pi",
+            ".qwen",
+        ],
+        files: &[".crush.json", "crush.json", "opencode.json", "opencode.jsonc"],
+        skipped: &[],
+    },
+    reader: Reader::Acp,
+    system_text: SystemText::Instructions,
+    ..GENERIC
+};
 
 pub(crate) fn run(
     spec: &AgentSpec,
@@ -44,7 +90,7 @@ pub(crate) fn run(
 }
 
 fn start(name: &str, spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Running, StartError> {
-    let environment = Environment::of_agent(Keys::of_program(name), &spec.env);
+    let environment = Environment::of_agent(AgentDefinition::of_adapter(name), &spec.env);
     let program = program::resolve(name, &environment, &spec.cwd)?;
     let command = CommandLine::new(program, environment, &spec.cwd).limits(spec.resources);
     let command = command.args(spec.args.iter().map(|arg| &**arg));

@@ -1,4 +1,4 @@
-//! Codex. Called by [`super::prepare`].
+//! Codex.
 //!
 //! Members of a team have their system text in the prompt, under `[SYSTEM]`. A `system` that is
 //! passed separately becomes developer instructions: as an argument while it is short, else by a
@@ -11,18 +11,53 @@ use std::path::PathBuf;
 use tempfile::NamedTempFile;
 use tertulia_dialect::stream::AgentStream;
 
-use super::environment::Keys;
-use super::prepare::{Files, Prepared, command_line, headed};
-use super::start::{ARGUMENT_BYTES_MAX, CommandLine, StartError};
+use super::{AgentDefinition, CLI_FIELDS, Cli, GENERIC, HomeFile, ProjectSettings, SignInSources};
+use crate::process::prepare::{Files, Prepared, command_line, headed};
+use crate::process::{ARGUMENT_BYTES_MAX, CommandLine, StartError};
 use crate::{AgentSpec, Permissions, TurnRequest};
+
+/// Codex.
+pub const CODEX: &AgentDefinition = &AgentDefinition {
+    word: "codex",
+    earlier_words: &["codex", "openai-codex"],
+    title: "Codex",
+    fields: CLI_FIELDS,
+    prompt_format: "codex",
+    window_tokens: 272_000,
+    reports_cost: false,
+    settings: ProjectSettings { folders: &[".agents", ".codex"], files: &[], skipped: &[] },
+    cli: Some(Cli {
+        program: "codex",
+        package: "@openai/codex",
+        variables: &["OPENAI_*", "CODEX_*"],
+        nested_variables: &["CODEX_CI", "CODEX_SANDBOX*", "CODEX_THREAD_ID"],
+        adapter_word: Some("codex"),
+        sign_in: SignInSources {
+            variables: &["CODEX_API_KEY"],
+            files: &[in_home("auth.json")],
+            other_services: &[],
+            settings: &[in_home("config.toml")],
+            is_in_keychain: false,
+            advice: "run `{} login`, or set CODEX_API_KEY",
+        },
+        stream: AgentStream::Codex,
+        prepare,
+        correct: None,
+    }),
+    ..GENERIC
+};
+
+const fn in_home(name: &'static str) -> HomeFile {
+    HomeFile { variable: ("CODEX_HOME", ""), folder: ".codex", name }
+}
 
 /// The setting, with its equals sign.
 const INSTRUCTIONS: &str = "developer_instructions=";
 /// What the name of a profile's file ends with.
 const PROFILE_SUFFIX: &str = ".config.toml";
 
-pub(super) fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
-    let mut command = command_line(spec, "codex", Keys::OpenAi)?;
+fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
+    let mut command = command_line(spec, CODEX)?;
     let sandbox = match spec.permissions {
         Permissions::Read => "read-only",
         Permissions::Edit => "workspace-write",
@@ -47,7 +82,7 @@ pub(super) fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Pre
         }
     }
     command = command.args(["-"]);
-    Ok(Prepared { command, prompt, stream: AgentStream::Codex, files })
+    Ok(Prepared { command, prompt, files })
 }
 
 /// Writes the setting as a profile of this turn alone. `None` where it cannot be: the folder is not there

@@ -1,21 +1,81 @@
-//! Claude Code. Called by [`super::prepare`].
+//! Claude Code.
 //!
 //! The system text goes by a file, of any length. Tools that are not allowed are denied without a
 //! question, and the turn goes on.
 
 use tertulia_dialect::stream::AgentStream;
 
-use super::environment::Keys;
-use super::prepare::{Files, Prepared, command_line, private_folder, set_default};
-use super::start::StartError;
+use super::{AgentDefinition, CLI_FIELDS, Cli, GENERIC, HomeFile, ProjectSettings, SignInSources};
+use crate::process::StartError;
+use crate::process::neutral::Reader;
+use crate::process::prepare::{Files, Prepared, command_line, private_folder, set_default};
 use crate::{AgentSpec, Permissions, TurnRequest};
 
-pub(super) fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
+/// Claude Code.
+pub const CLAUDE: &AgentDefinition = &AgentDefinition {
+    word: "claude",
+    earlier_words: &["claude", "claude-code"],
+    title: "Claude Code",
+    fields: CLI_FIELDS,
+    prompt_format: "claude",
+    window_tokens: 200_000,
+    settings: ProjectSettings {
+        folders: &[".agents", ".claude"],
+        // The runtime that its binary contains reads the last five.
+        files: &[
+            ".mcp.json",
+            ".env",
+            ".env.development",
+            ".env.local",
+            ".env.production",
+            "bunfig.toml",
+        ],
+        skipped: &[".claude/worktrees"],
+    },
+    reader: Reader::Claude,
+    cli: Some(Cli {
+        program: "claude",
+        package: "@anthropic-ai/claude-code",
+        variables: &["ANTHROPIC_*", "CLAUDE_*"],
+        nested_variables: &[
+            "CLAUDE_CODE_ENTRYPOINT",
+            "CLAUDE_CODE_EXECPATH",
+            "CLAUDE_CODE_SESSION_ID",
+            "CLAUDE_CODE_SSE_PORT",
+            "CLAUDE_ENV_FILE",
+            "CLAUDE_PLUGIN_*",
+            "CLAUDE_PROJECT_DIR",
+        ],
+        adapter_word: Some("claude"),
+        sign_in: SignInSources {
+            variables: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
+            files: &[HomeFile {
+                variable: ("CLAUDE_CONFIG_DIR", ""),
+                folder: ".claude",
+                name: ".credentials.json",
+            }],
+            other_services: &[
+                "CLAUDE_CODE_USE_BEDROCK",
+                "CLAUDE_CODE_USE_VERTEX",
+                "CLAUDE_CODE_USE_FOUNDRY",
+            ],
+            settings: &[],
+            is_in_keychain: true,
+            advice: "run `{}` and its /login, or set ANTHROPIC_API_KEY",
+        },
+        stream: AgentStream::Claude,
+        prepare,
+        correct: None,
+    }),
+    ..GENERIC
+};
+
+fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
     let is_root = rustix::process::geteuid().is_root();
     if spec.permissions == Permissions::Full && is_root && !is_sandbox(spec) {
         return Err(StartError::NotAllowed { message: ROOT_REFUSED.into() });
     }
-    let mut command = command_line(spec, "claude", Keys::Anthropic)?;
+    let mut command = command_line(spec, CLAUDE)?;
     set_default(&mut command, spec, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
     command = command.args(["-p", "--output-format", "stream-json", "--verbose"]);
     command = command.args(["--include-partial-messages"]);
@@ -33,7 +93,7 @@ pub(super) fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Pre
     }
     command = command.args(permission_args(spec.permissions));
     let prompt = crate::sent_prompt(spec, request);
-    Ok(Prepared { command, prompt, stream: AgentStream::Claude, files })
+    Ok(Prepared { command, prompt, files })
 }
 
 /// It runs as root only where it is told that the machine is a sandbox.

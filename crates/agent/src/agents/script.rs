@@ -5,11 +5,31 @@ use std::time::{Duration, Instant};
 
 use tertulia_dialect::stream::{ErrorClass, StreamEvent, TextOrigin, TurnError, TurnOutput};
 
+use super::{AgentDefinition, GENERIC};
 use crate::process::verdict::{CANCELLED, not_started};
 use crate::{CancelToken, Ended, Listener, ScriptLine, TurnReport, TurnRequest};
 
 /// How often the cancel token is looked at.
 const TICK: Duration = Duration::from_millis(20);
+
+/// Written answers.
+pub const SCRIPT: &AgentDefinition = &AgentDefinition {
+    word: "script",
+    title: "written answers",
+    fields: &[
+        "instruction",
+        "instruction_file",
+        "preamble",
+        "window",
+        "budget_bytes",
+        "budget_usd",
+        "timeout_s",
+        "answers",
+        "script_file",
+        "memory",
+    ],
+    ..GENERIC
+};
 
 pub(crate) fn run(
     lines: &[ScriptLine],

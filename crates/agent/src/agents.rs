@@ -1,0 +1,249 @@
+//! The agents. What is specific to one of them (its word in a team file, its program, flags, stream, sign-in,
+//! settings and limits) stands in its own file here, as an [`AgentDefinition`]. To add an agent, write such a
+//! file and list it in [`AGENTS`]; one with a stream of its own also gets a parser in `dialect`.
+
+pub(crate) mod acp;
+mod claude;
+mod codex;
+pub(crate) mod command;
+mod gemini;
+mod gemini_transcript;
+pub(crate) mod openai;
+pub(crate) mod script;
+
+pub use acp::ACP;
+pub use claude::CLAUDE;
+pub use codex::CODEX;
+pub use command::COMMAND;
+pub use gemini::GEMINI;
+pub use openai::OPENAI;
+pub use script::SCRIPT;
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::path::Path;
+
+use tertulia_dialect::stream::{AgentStream, TurnOutput};
+
+use crate::process::neutral::Reader;
+use crate::process::prepare::Prepared;
+use crate::process::{CommandLine, StartError};
+use crate::{AgentSpec, TurnRequest};
+
+/// All agents, in the order of the documentation.
+pub const AGENTS: &[&AgentDefinition] = &[CLAUDE, CODEX, GEMINI, ACP, COMMAND, OPENAI, SCRIPT];
+
+/// What is specific to one agent. Two definitions are equal if their words are.
+#[derive(Debug)]
+pub struct AgentDefinition {
+    /// The word for it in a team file.
+    pub word: &'static str,
+    /// Its words in team files of the earlier form.
+    pub earlier_words: &'static [&'static str],
+    /// What other members and the person are told that it is.
+    pub title: &'static str,
+    /// The fields of a team file that it takes, besides those that every member has.
+    pub fields: &'static [&'static str],
+    /// The fields that it cannot do without, each with the complaint about its absence.
+    pub required: &'static [(&'static str, &'static str)],
+    /// The name of the prompt format that it reads best.
+    pub prompt_format: &'static str,
+    /// How many tokens the model behind it reads, as far as that is known.
+    pub window_tokens: u64,
+    /// Whether it may report what a turn cost, so that a spending limit can hold it.
+    pub reports_cost: bool,
+    /// The settings of a project that it obeys.
+    pub settings: ProjectSettings,
+    /// What it interprets in a prompt.
+    pub(crate) reader: Reader,
+    /// Where the system text goes.
+    pub(crate) system_text: SystemText,
+    /// The program of a coding agent; `None` for those whose program the team file names, and for those that
+    /// have none.
+    pub cli: Option<Cli>,
+}
+
+/// What all definitions of members without a program of their own share.
+const GENERIC: AgentDefinition = AgentDefinition {
+    word: "",
+    earlier_words: &[],
+    title: "",
+    fields: &[],
+    required: &[],
+    prompt_format: "text",
+    window_tokens: 128_000,
+    reports_cost: true,
+    settings: ProjectSettings::NONE,
+    reader: Reader::Plain,
+    system_text: SystemText::Separate,
+    cli: None,
+};
+
+/// The program of a coding agent that is known by name.
+#[derive(Debug)]
+pub struct Cli {
+    /// Its name, as it is found in `PATH`.
+    pub program: &'static str,
+    /// The npm package that holds it.
+    pub package: &'static str,
+    /// The variables of our own environment that it inherits besides the common ones; a name that ends in `*`
+    /// stands for all that begin with it.
+    pub(crate) variables: &'static [&'static str],
+    /// The variables by which it tells the programs that it starts that they run inside of it.
+    pub(crate) nested_variables: &'static [&'static str],
+    /// The word by which its adapters for the Agent Client Protocol are known.
+    pub(crate) adapter_word: Option<&'static str>,
+    pub(crate) sign_in: SignInSources,
+    pub(crate) stream: AgentStream,
+    /// Makes the command line, and the text for its stdin.
+    pub(crate) prepare: fn(&AgentSpec, &TurnRequest<'_>) -> Result<Prepared, StartError>,
+    /// Corrects the final text of a turn that succeeded, where the stream does not state it exactly.
+    pub(crate) correct: Option<fn(&mut TurnOutput, &CommandLine)>,
+}
+
+/// What a coding agent can be signed in with. Only names are looked at.
+#[derive(Debug)]
+pub(crate) struct SignInSources {
+    /// Variables that hold a key.
+    pub(crate) variables: &'static [&'static str],
+    /// Files that hold one.
+    pub(crate) files: &'static [HomeFile],
+    /// Variables that point to another service, of which nothing is known.
+    pub(crate) other_services: &'static [&'static str],
+    /// Files that may name another service.
+    pub(crate) settings: &'static [HomeFile],
+    /// Whether macOS keeps its key in the keychain.
+    pub(crate) is_in_keychain: bool,
+    /// How to sign in; `{}` stands for the program.
+    pub(crate) advice: &'static str,
+}
+
+/// A file in an agent's own folder.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HomeFile {
+    /// The variable that names the folder, and what is below it.
+    pub(crate) variable: (&'static str, &'static str),
+    /// The folder without that variable, in the home folder.
+    pub(crate) folder: &'static str,
+    pub(crate) name: &'static str,
+}
+
+/// The settings of a project that an agent obeys: hooks, MCP servers, plugins, variables.
+#[derive(Debug)]
+pub struct ProjectSettings {
+    /// Folders, all of which is read.
+    pub folders: &'static [&'static str],
+    /// Files.
+    pub files: &'static [&'static str],
+    /// Folders below the former that hold no settings, such as checkouts of the project.
+    pub skipped: &'static [&'static str],
+}
+
+impl ProjectSettings {
+    /// None at all.
+    pub const NONE: Self = Self { folders: &[], files: &[], skipped: &[] };
+}
+
+/// Where the system text of a turn goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SystemText {
+    /// Its own way, by a flag or a file.
+    Separate,
+    /// In front of the prompt.
+    InFront,
+    /// In front of the prompt, in `<instructions>`.
+    Instructions,
+}
+
+/// The fields that every coding agent takes.
+const CLI_FIELDS: &[&str] = &[
+    "model",
+    "instruction",
+    "instruction_file",
+    "preamble",
+    "permissions",
+    "window",
+    "budget_bytes",
+    "budget_usd",
+    "timeout_s",
+    "first_byte_s",
+    "silence_s",
+    "max_processes",
+    "max_memory_mb",
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "memory",
+];
+
+impl AgentDefinition {
+    /// A member that is built in: it is no program, costs nothing, and this crate does not run it.
+    pub const fn built_in(
+        word: &'static str,
+        title: &'static str,
+        fields: &'static [&'static str],
+    ) -> Self {
+        Self { word, title, fields, ..GENERIC }
+    }
+
+    /// The coding agent that a program belongs to by its name, as adapters for the Agent Client Protocol do.
+    pub(crate) fn of_adapter(program: &str) -> Option<&'static Self> {
+        let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
+        let word = |agent: &Self| agent.cli.as_ref().and_then(|cli| cli.adapter_word);
+        let is_named = |agent: &&&Self| word(agent).is_some_and(|word| name.contains(word));
+        AGENTS.iter().find(is_named).copied()
+    }
+
+    /// Whether it takes `@name` in a prompt for a file, so that members are better addressed by a marker.
+    pub fn takes_mentions_for_files(&self) -> bool {
+        self.reader == Reader::Gemini
+    }
+}
+
+impl fmt::Display for AgentDefinition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word)
+    }
+}
+
+impl PartialEq for AgentDefinition {
+    fn eq(&self, other: &Self) -> bool {
+        self.word == other.word
+    }
+}
+
+impl Eq for AgentDefinition {}
+
+impl Hash for AgentDefinition {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.word.hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_word_names_one_agent() {
+        let words: BTreeSet<_> =
+            AGENTS.iter().flat_map(|one| one.earlier_words.iter().chain([&one.word])).collect();
+        let count: usize = AGENTS
+            .iter()
+            .map(|one| 1 + one.earlier_words.iter().filter(|word| **word != one.word).count())
+            .sum();
+        assert_eq!(words.len(), count);
+    }
+
+    #[test]
+    fn a_program_s_name_says_whose_adapter_it_is() {
+        let program = |name| AgentDefinition::of_adapter(name).map(|agent| agent.word);
+        assert_eq!(program("/opt/bin/claude-agent-acp"), Some("claude"));
+        assert_eq!(program("codex-acp"), Some("codex"));
+        assert_eq!(program("gemini"), Some("gemini"));
+        assert_eq!(program("/opt/claude/bin/bot"), None);
+    }
+}
