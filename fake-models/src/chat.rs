@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions: what our own endpoint member asks, and how it is answered.
+//! OpenAI Chat Completions: what our own endpoint member, opencode, Copilot CLI and pi ask, and how it is answered.
 
 use serde_json::{Value, json};
 
@@ -16,11 +16,21 @@ pub(crate) fn read(body: &Value) -> Reading {
     Reading {
         model: word(&body["model"]),
         system: system.join("\n"),
-        user: said_by(&["user"]).rev().find(|text| !text.is_empty()).unwrap_or_default(),
+        user: without_date(
+            said_by(&["user"]).rev().find(|text| !text.is_empty()).unwrap_or_default(),
+        ),
         tools: items(&body["tools"]).map(|tool| word(&tool["function"]["name"])).collect(),
         is_main: true,
         is_streamed: body["stream"] == true,
     }
+}
+
+/// A user's text without the date that Copilot CLI puts in front of it.
+fn without_date(text: String) -> String {
+    let rest = text
+        .strip_prefix("<current_datetime>")
+        .and_then(|rest| rest.split_once("</current_datetime>\n\n"));
+    rest.map_or_else(|| text.clone(), |(_, user)| user.to_owned())
 }
 
 /// Says one answer.
@@ -70,12 +80,15 @@ impl Voice {
     }
 
     fn call(&self, command: &str) -> Value {
-        let arguments = json!({ "command": command }).to_string();
+        let fields = json!({ "command": command, "description": "Runs a command" });
+        let arguments = fields.to_string();
+        // The agents call their shell so, also where it is not offered.
+        let name = if self.answer.tools.is_empty() { "shell" } else { "bash" };
         json!({
             "index": 0,
             "id": format!("call_{}", self.answer.number),
             "type": "function",
-            "function": { "name": "shell", "arguments": arguments },
+            "function": { "name": name, "arguments": arguments },
         })
     }
 

@@ -6,17 +6,23 @@ pub(crate) mod acp;
 mod claude;
 mod codex;
 pub(crate) mod command;
+mod copilot;
 mod gemini;
 mod gemini_transcript;
 pub(crate) mod openai;
+mod opencode;
+mod pi;
 pub(crate) mod script;
 
 pub use acp::ACP;
 pub use claude::CLAUDE;
 pub use codex::CODEX;
 pub use command::COMMAND;
+pub use copilot::COPILOT;
 pub use gemini::GEMINI;
 pub use openai::OPENAI;
+pub use opencode::OPENCODE;
+pub use pi::PI;
 pub use script::SCRIPT;
 
 use std::fmt;
@@ -31,7 +37,8 @@ use crate::process::{CommandLine, StartError};
 use crate::{AgentSpec, TurnRequest};
 
 /// All agents, in the order of the documentation.
-pub const AGENTS: &[&AgentDefinition] = &[CLAUDE, CODEX, GEMINI, ACP, COMMAND, OPENAI, SCRIPT];
+pub const AGENTS: &[&AgentDefinition] =
+    &[CLAUDE, CODEX, GEMINI, OPENCODE, COPILOT, PI, ACP, COMMAND, OPENAI, SCRIPT];
 
 /// What is specific to one agent. Two definitions are equal if their words are.
 #[derive(Debug)]
@@ -91,8 +98,8 @@ pub struct Cli {
     pub(crate) variables: &'static [&'static str],
     /// The variables by which it tells the programs that it starts that they run inside of it.
     pub(crate) nested_variables: &'static [&'static str],
-    /// The word by which its adapters for the Agent Client Protocol are known.
-    pub(crate) adapter_word: Option<&'static str>,
+    /// The word by which its adapters for the Agent Client Protocol are known, and what they interpret in a prompt.
+    pub(crate) adapter: Option<(&'static str, Reader)>,
     pub(crate) sign_in: SignInSources,
     pub(crate) stream: AgentStream,
     /// Makes the command line, and the text for its stdin.
@@ -190,8 +197,8 @@ impl AgentDefinition {
     /// The coding agent that a program belongs to by its name, as adapters for the Agent Client Protocol do.
     pub(crate) fn of_adapter(program: &str) -> Option<&'static Self> {
         let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
-        let word = |agent: &Self| agent.cli.as_ref().and_then(|cli| cli.adapter_word);
-        let is_named = |agent: &&&Self| word(agent).is_some_and(|word| name.contains(word));
+        let adapter = |agent: &Self| agent.cli.as_ref().and_then(|cli| cli.adapter);
+        let is_named = |agent: &&&Self| adapter(agent).is_some_and(|(word, _)| name.contains(word));
         AGENTS.iter().find(is_named).copied()
     }
 
@@ -244,6 +251,8 @@ mod tests {
         assert_eq!(program("/opt/bin/claude-agent-acp"), Some("claude"));
         assert_eq!(program("codex-acp"), Some("codex"));
         assert_eq!(program("gemini"), Some("gemini"));
+        assert_eq!(program("copilot"), Some("copilot"));
+        assert_eq!(program("pipx"), None);
         assert_eq!(program("/opt/claude/bin/bot"), None);
     }
 }

@@ -156,7 +156,9 @@ fn sign_in(sources: &SignInSources, environment: &Environment) -> SignIn {
     }
     let mut settings = sources.settings.iter().map(|file| path_of(file, environment));
     if let Some(file) = settings.find(|file| file.is_file()) {
-        return SignIn::Unknown(format!("{} may name a provider", file.display()).into());
+        return SignIn::Unknown(
+            format!("{} may name a provider or hold a sign-in", file.display()).into(),
+        );
     }
     if sources.is_in_keychain && cfg!(target_os = "macos") {
         return SignIn::Unknown("the keychain is not looked into".into());

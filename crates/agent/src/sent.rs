@@ -2,7 +2,7 @@
 //! system text in front of it where the program takes one text only. Pure; the programs are started with
 //! it, and the driver stores how it was made.
 
-use crate::agents::{self, AgentDefinition, SystemText};
+use crate::agents::{AgentDefinition, SystemText};
 use crate::process::neutral::{Reader, apply, edits};
 use crate::process::{Edit, Mentions, headed};
 use crate::{AgentSpec, TurnRequest};
@@ -38,16 +38,16 @@ fn whole(spec: &AgentSpec, request: &TurnRequest<'_>) -> (String, usize) {
     (text, before)
 }
 
-/// Who reads the prompt. Claude's adapters for the Agent Client Protocol hand it to Claude Code, which
-/// expands `@path` there too; they may be started by another program (`npx …/claude-agent-acp`).
+/// Who reads the prompt. An adapter for the Agent Client Protocol may hand it to a program that interprets it; it
+/// may be started by another program (`npx …/claude-agent-acp`).
 pub(crate) fn reader_of(spec: &AgentSpec) -> Reader {
     let reader = spec.kind.definition().reader;
     if reader != Reader::Acp {
         return reader;
     }
-    let words = spec.program.iter().chain(&spec.args);
-    let is_claude = words
-        .filter_map(|word| AgentDefinition::of_adapter(word))
-        .any(|agent| agent == agents::CLAUDE);
-    if is_claude { Reader::Claude } else { reader }
+    let adapters = spec.program.iter().chain(&spec.args).filter_map(|word| {
+        let cli = AgentDefinition::of_adapter(word)?.cli.as_ref()?;
+        cli.adapter.map(|(_, reader)| reader)
+    });
+    adapters.into_iter().find(|adapter| *adapter != reader).unwrap_or(reader)
 }

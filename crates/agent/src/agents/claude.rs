@@ -8,7 +8,7 @@ use tertulia_dialect::stream::AgentStream;
 use super::{AgentDefinition, CLI_FIELDS, Cli, GENERIC, HomeFile, ProjectSettings, SignInSources};
 use crate::process::StartError;
 use crate::process::neutral::Reader;
-use crate::process::prepare::{Files, Prepared, command_line, private_folder, set_default};
+use crate::process::prepare::{Prepared, command_line, set_default, system_file};
 use crate::{AgentSpec, Permissions, TurnRequest};
 
 /// Claude Code.
@@ -46,7 +46,7 @@ pub const CLAUDE: &AgentDefinition = &AgentDefinition {
             "CLAUDE_PLUGIN_*",
             "CLAUDE_PROJECT_DIR",
         ],
-        adapter_word: Some("claude"),
+        adapter: Some(("claude", Reader::Claude)),
         sign_in: SignInSources {
             variables: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
             files: &[HomeFile {
@@ -82,16 +82,8 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
     if let Some(model) = &spec.model {
         command = command.args(["--model", model]);
     }
-    let mut files = Files::default();
-    if let Some(system) = request.system.filter(|system| !system.is_empty()) {
-        let folder = private_folder()?;
-        let path = folder.path().join("system.md");
-        let written = std::fs::write(&path, system);
-        written.map_err(|error| StartError::Files { what: "the system text", error })?;
-        command = command.args(["--append-system-prompt-file".as_ref(), path.as_os_str()]);
-        files.folder = Some(folder);
-    }
-    command = command.args(permission_args(spec.permissions));
+    let (command, files) = system_file(command, "--append-system-prompt-file", request.system)?;
+    let command = command.args(permission_args(spec.permissions));
     let prompt = crate::sent_prompt(spec, request);
     Ok(Prepared { command, prompt, files })
 }

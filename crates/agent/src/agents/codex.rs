@@ -12,6 +12,7 @@ use tempfile::NamedTempFile;
 use tertulia_dialect::stream::AgentStream;
 
 use super::{AgentDefinition, CLI_FIELDS, Cli, GENERIC, HomeFile, ProjectSettings, SignInSources};
+use crate::process::neutral::Reader;
 use crate::process::prepare::{Files, Prepared, command_line, headed};
 use crate::process::{ARGUMENT_BYTES_MAX, CommandLine, StartError};
 use crate::{AgentSpec, Permissions, TurnRequest};
@@ -31,7 +32,7 @@ pub const CODEX: &AgentDefinition = &AgentDefinition {
         package: "@openai/codex",
         variables: &["OPENAI_*", "CODEX_*"],
         nested_variables: &["CODEX_CI", "CODEX_SANDBOX*", "CODEX_THREAD_ID"],
-        adapter_word: Some("codex"),
+        adapter: Some(("codex", Reader::Acp)),
         sign_in: SignInSources {
             variables: &["CODEX_API_KEY"],
             files: &[in_home("auth.json")],

@@ -32,7 +32,7 @@ pub const GEMINI: &AgentDefinition = &AgentDefinition {
         package: "@google/gemini-cli",
         variables: &["GEMINI_*", "GOOGLE_*"],
         nested_variables: &["GEMINI_CLI", "GEMINI_CLI_IDE_*", "GEMINI_CLI_SESSION_ID"],
-        adapter_word: Some("gemini"),
+        adapter: Some(("gemini", Reader::Acp)),
         sign_in: SignInSources {
             variables: &["GEMINI_API_KEY"],
             files: &[HomeFile {

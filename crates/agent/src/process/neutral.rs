@@ -22,6 +22,8 @@ pub(crate) enum Reader {
     /// An agent of the Agent Client Protocol: files are parts of their own there, so `@` is text. One that
     /// begins with `/` or, for Gemini CLI, with `$` is a command.
     Acp,
+    /// It runs a prompt that begins with `/` as a command, and takes `@` for text.
+    Commands,
     /// It takes every text as it is.
     Plain,
 }
@@ -85,7 +87,7 @@ fn command_at(text: &str, reader: Reader) -> Option<usize> {
         |letter: char| letter.is_whitespace() || letter.is_control() || letter == '\u{feff}';
     let first = text.trim_start_matches(is_blank);
     let is_command = match reader {
-        Reader::Claude | Reader::Gemini => first.starts_with('/'),
+        Reader::Claude | Reader::Gemini | Reader::Commands => first.starts_with('/'),
         Reader::Acp => first.starts_with(['/', '$']),
         Reader::Plain => false,
     };
@@ -100,7 +102,7 @@ pub(super) fn is_mention(text: &str, at: usize, reader: Reader) -> bool {
     // Other blanks, brackets and commas are the beginning of a path in one program or the other.
     let goes_on = !matches!(next, ' ' | '\t' | '\r' | '\n');
     let is_free = match (reader, previous) {
-        (Reader::Acp | Reader::Plain, _) | (_, Some('\\')) => false,
+        (Reader::Acp | Reader::Commands | Reader::Plain, _) | (_, Some('\\')) => false,
         (Reader::Claude, Some(previous)) => !previous.is_alphanumeric() && previous != '_',
         (Reader::Claude, None) | (Reader::Gemini, _) => true,
     };

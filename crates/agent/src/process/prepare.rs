@@ -80,6 +80,25 @@ pub(crate) fn headed(system: Option<&str>, prompt: &str) -> String {
     }
 }
 
+/// Adds the option that names a file with the system text, where there is one. The file goes with the turn.
+pub(crate) fn system_file(
+    command: CommandLine,
+    option: &str,
+    system: Option<&str>,
+) -> Result<(CommandLine, Files), StartError> {
+    let mut files = Files::default();
+    let Some(system) = system.filter(|system| !system.is_empty()) else {
+        return Ok((command, files));
+    };
+    let folder = private_folder()?;
+    let path = folder.path().join("system.md");
+    let written = std::fs::write(&path, system);
+    written.map_err(|error| StartError::Files { what: "the system text", error })?;
+    let command = command.args([option.as_ref(), path.as_os_str()]);
+    files.folder = Some(folder);
+    Ok((command, files))
+}
+
 /// A folder of the turn's own, which nobody else may read.
 pub(crate) fn private_folder() -> Result<TempDir, StartError> {
     let owner_only = std::fs::Permissions::from_mode(0o700);

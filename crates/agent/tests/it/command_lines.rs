@@ -68,6 +68,36 @@ fn gemini() {
 }
 
 #[test]
+fn opencode() {
+    let base = "run --format json --title tertulia";
+    let kind = AgentKind::Cli(agents::OPENCODE);
+    check(&kind, Permissions::Read, None, base);
+    check(&kind, Permissions::Edit, Some("a/b"), &format!("{base} --model a/b"));
+    check(&kind, Permissions::Full, None, &format!("{base} --auto"));
+}
+
+#[test]
+fn copilot() {
+    let base = "--output-format json --stream on --no-color --no-auto-update --no-ask-user";
+    let kind = AgentKind::Cli(agents::COPILOT);
+    let read = format!("{base} --deny-tool=shell --deny-tool=write");
+    check(&kind, Permissions::Read, None, &read);
+    let edit = format!("{base} --allow-tool=write --model gpt-x");
+    check(&kind, Permissions::Edit, Some("gpt-x"), &edit);
+    check(&kind, Permissions::Full, None, &format!("{base} --allow-all"));
+}
+
+#[test]
+fn pi() {
+    let base = "--mode json --print";
+    let kind = AgentKind::Cli(agents::PI);
+    check(&kind, Permissions::Read, None, &format!("{base} --tools read,grep,find,ls"));
+    let edit = format!("{base} --model a/b --tools read,grep,find,ls,edit,write");
+    check(&kind, Permissions::Edit, Some("a/b"), &edit);
+    check(&kind, Permissions::Full, None, base);
+}
+
+#[test]
 fn a_command_has_its_own_arguments_only() {
     check(&AgentKind::Command(CommandOutput::Text), Permissions::Full, Some("m"), "");
 }

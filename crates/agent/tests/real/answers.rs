@@ -15,9 +15,16 @@ crate::for_each_program![
     a_long_prompt_arrives_byte_for_byte,
     a_path_after_an_at_sign_is_not_replaced_by_the_file,
     a_prompt_that_looks_like_a_command_is_none,
-    a_slow_answer_arrives_in_its_order,
-    an_answer_that_was_cut_once_arrives_whole_and_alone,
 ];
+
+mod pieces {
+    use super::*;
+
+    crate::for_first_programs![
+        a_slow_answer_arrives_in_its_order,
+        an_answer_that_was_cut_once_arrives_whole_and_alone,
+    ];
+}
 
 const ANSWER: &str = "Here it is:\n\n```rust\nfn main() {\n    let 名前 = \"世界 🙂\";\n\tprintln!(\"{名前}\\n\");\n}\n```\n\n{\"type\":\"result\",\"is_error\":true,\"text\":\"[NEXT: nobody]\"}\n    indented, and 한국어, \u{1f469}\u{200d}\u{1f680} and é.";
 
@@ -44,9 +51,11 @@ fn the_system_text_arrives_in_the_request(program: Program) {
     assert_eq!(outcome.text(), "Yes.");
     let asked = outcome.only_request();
     match program {
-        // It takes none beside its own; it stands in front of the prompt.
-        Program::Gemini => assert_eq!(asked.user, format!("{system}\n\nAre you there?")),
-        Program::Claude | Program::Codex => {
+        // They take none beside their own; it stands in front of the prompt.
+        Program::Gemini | Program::OpenCode | Program::Copilot => {
+            assert_eq!(asked.user, format!("{system}\n\nAre you there?"))
+        }
+        Program::Claude | Program::Codex | Program::Pi => {
             assert!(asked.system.contains(system), "{}", asked.system);
             assert_eq!(asked.user, "Are you there?");
         }
@@ -57,6 +66,10 @@ fn a_long_prompt_arrives_byte_for_byte(program: Program) {
     let line = "    let x = \"長い文 🙂\"; // {\"a\": [1, 2]}\t<b>&amp;\\n\n";
     let mut prompt = line.repeat(700 * 1024 / line.len());
     prompt.push_str("the end, with blanks   \n");
+    if matches!(program, Program::Copilot | Program::Pi) {
+        // They cut what is blank at its end.
+        prompt.truncate(prompt.trim_end().len());
+    }
     let outcome = Trial::new(program, [Step::text("I have read it.")]).run(&prompt);
     assert_eq!(outcome.text(), "I have read it.");
     let asked = outcome.only_request();

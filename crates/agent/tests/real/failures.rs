@@ -8,14 +8,21 @@ use crate::trial::Trial;
 
 crate::for_each_program![
     a_wrong_key_is_a_matter_of_auth,
-    a_forbidden_key_is_a_matter_of_auth,
-    too_many_requests_are_a_matter_of_quota,
-    a_service_in_trouble_is_a_matter_of_network,
-    a_service_that_is_overloaded_is_a_matter_of_network,
     a_prompt_that_is_too_large_is_an_overflow,
-    a_connection_that_is_cut_is_a_matter_of_network,
     an_answer_without_a_word_is_empty,
 ];
+
+mod without_retries {
+    use super::*;
+
+    crate::for_first_programs![
+        a_forbidden_key_is_a_matter_of_auth,
+        too_many_requests_are_a_matter_of_quota,
+        a_service_in_trouble_is_a_matter_of_network,
+        a_service_that_is_overloaded_is_a_matter_of_network,
+        a_connection_that_is_cut_is_a_matter_of_network,
+    ];
+}
 
 #[track_caller]
 fn check(program: Program, step: Step, expected: ErrorClass) {

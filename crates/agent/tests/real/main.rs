@@ -21,6 +21,23 @@ mod trial;
 /// Makes a test of each claim for each program.
 macro_rules! for_each_program {
     ($($claim:ident),* $(,)?) => {
+        crate::for_first_programs![$($claim),*];
+        mod opencode {
+            $(#[test] fn $claim() { super::$claim(crate::program::Program::OpenCode) })*
+        }
+        mod copilot {
+            $(#[test] fn $claim() { super::$claim(crate::program::Program::Copilot) })*
+        }
+        mod pi {
+            $(#[test] fn $claim() { super::$claim(crate::program::Program::Pi) })*
+        }
+    };
+}
+pub(crate) use for_each_program;
+
+/// The same for those whose retries can be switched off: the others ask again for longer than a test may take.
+macro_rules! for_first_programs {
+    ($($claim:ident),* $(,)?) => {
         mod claude {
             $(#[test] fn $claim() { super::$claim(crate::program::Program::Claude) })*
         }
@@ -32,4 +49,4 @@ macro_rules! for_each_program {
         }
     };
 }
-pub(crate) use for_each_program;
+pub(crate) use for_first_programs;

@@ -1,4 +1,4 @@
-//! The three programs, and how each is pointed at a model server: by variables, arguments or settings of
+//! The programs, and how each is pointed at a model server: by variables, arguments or settings of
 //! its own, as its user would. Keys are invented.
 
 use std::collections::BTreeMap;
@@ -14,6 +14,9 @@ pub(crate) enum Program {
     Claude,
     Codex,
     Gemini,
+    OpenCode,
+    Copilot,
+    Pi,
 }
 
 /// Gemini's settings: so many attempts at each request, no statistics, no updates.
@@ -63,6 +66,28 @@ impl Program {
                 model = Some("gemini-3-pro-preview".into());
                 AgentKind::Cli(agents::GEMINI)
             }
+            Self::OpenCode => {
+                set("OPENCODE_CONFIG_CONTENT", &opencode_settings(url));
+                set("OPENCODE_DISABLE_MODELS_FETCH", "1");
+                model = Some("invented/m1".into());
+                AgentKind::Cli(agents::OPENCODE)
+            }
+            Self::Copilot => {
+                set("COPILOT_PROVIDER_BASE_URL", &format!("{url}/v1"));
+                set("COPILOT_PROVIDER_API_KEY", "invented");
+                set("COPILOT_OFFLINE", "true");
+                // It unpacks itself there, which takes seconds; all trials share it.
+                let cache = home.ancestors().nth(2).expect("a home of all trials").join("cache");
+                set("XDG_CACHE_HOME", cache.to_str().expect("a path in UTF-8"));
+                model = Some("gpt-5.5".into());
+                AgentKind::Cli(agents::COPILOT)
+            }
+            Self::Pi => {
+                write_pi_settings(url, home);
+                set("PI_OFFLINE", "1");
+                model = Some("invented/m1".into());
+                AgentKind::Cli(agents::PI)
+            }
         };
         AgentSpec {
             kind,
@@ -90,13 +115,32 @@ impl Program {
                 }
             }
             Self::Gemini => write_gemini_settings(Path::new(&*spec.env["HOME"]), 3),
+            // They do by themselves.
+            Self::OpenCode | Self::Copilot | Self::Pi => {}
         }
     }
 
     /// Whether it shows an answer piece by piece.
     pub(crate) fn streams(self) -> bool {
-        self != Self::Codex
+        !matches!(self, Self::Codex | Self::OpenCode)
     }
+}
+
+fn opencode_settings(url: &str) -> String {
+    format!(
+        r#"{{"autoupdate":false,"share":"disabled","small_model":"invented/m1","provider":{{"invented":{{
+  "npm":"@ai-sdk/openai-compatible","options":{{"baseURL":"{url}/v1","apiKey":"invented"}},
+  "models":{{"m1":{{}}}}}}}}}}"#
+    )
+}
+
+fn write_pi_settings(url: &str, home: &Path) {
+    let folder = home.join(".pi/agent");
+    fs::create_dir_all(&folder).expect("a folder for the settings");
+    let text = format!(
+        r#"{{"providers":{{"invented":{{"baseUrl":"{url}/v1","apiKey":"invented","api":"openai-completions","models":[{{"id":"m1"}}]}}}}}}"#
+    );
+    fs::write(folder.join("models.json"), text).expect("the settings");
 }
 
 fn codex_args(url: &str) -> Vec<Box<str>> {

@@ -16,7 +16,7 @@ use crate::args::InitArgs;
 use crate::error::CliError;
 use crate::team_place::{self, working_folder};
 
-const NO_AGENT: &str = "No coding agent was found. Install Claude Code, Codex or Gemini CLI, then run \
+const NO_AGENT: &str = "No coding agent was found. Install Claude Code, Codex, Gemini CLI, opencode, Copilot CLI or pi, then run \
                         `tertulia init --force`; or add a local model (agent = \"openai\").";
 
 pub(crate) fn run(args: &InitArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {

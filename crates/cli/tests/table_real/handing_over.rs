@@ -4,7 +4,7 @@
 use tertulia_fake_models::{Sign, Step};
 
 use crate::house::House;
-use crate::{CLAUDE, CODEX, GEMINI_ASKED};
+use crate::{CLAUDE, CODEX, COPILOT, GEMINI_ASKED, OPENCODE, PI};
 
 /// From Max to Eva to Leo to Ann; each model is told a role and finds the name in its request.
 fn hand_round(signs: [Sign; 3]) -> House {
@@ -69,6 +69,27 @@ fn what_a_turn_was_sent_is_what_the_model_was_asked() {
         let system = house.tertulia(&["context", "--turn", &turn, "--part", "system"]);
         assert!(asked.system.contains(system.answers.trim()), "{model}: {}", asked.system);
     }
+}
+
+#[test]
+fn opencode_copilot_and_pi_hand_over_to_each_other_and_then_to_the_person() {
+    let house = House::of_open_programs();
+    house.does(OPENCODE, [Step::hand_over("reviewer", Sign::Mention)]);
+    house.does(COPILOT, [Step::hand_over("researcher", Sign::Marker)]);
+    house.does(PI, [Step::hand_over("person", Sign::Mention)]);
+    let run = house.run(&["@max how do we buffer the events?"]);
+    assert_eq!(run.code, Some(0), "{run:#?}\n{:#?}", house.said());
+    assert_eq!(
+        house.said(),
+        [
+            "ann: @max how do we buffer the events?",
+            "max: max is done. @eva, what do you think?",
+            "eva: eva is done.\n\n[NEXT: leo]",
+            "leo: leo is done. @ann, what do you think?",
+        ]
+    );
+    assert!(house.replay_is_equal());
+    assert_eq!(house.processes(), [] as [String; 0]);
 }
 
 /// What the README shows: two agents hand over to each other, then to the person. Nothing but `tertulia

@@ -34,6 +34,16 @@ impl House {
         house
     }
 
+    /// A house with a team of opencode, Copilot CLI and pi.
+    pub(crate) fn of_open_programs() -> Self {
+        let house = Self::empty();
+        let (url, home) = (house.models.url(), house.path("home"));
+        std::fs::create_dir_all(home.join(".pi/agent")).unwrap();
+        std::fs::write(home.join(".pi/agent/models.json"), pi_settings(&url)).unwrap();
+        std::fs::write(house.path("work/tertulia.toml"), open_team_file(&url, &home)).unwrap();
+        house
+    }
+
     /// A house without a team file, on a machine with Claude Code and Codex alone. Their user pointed them
     /// at the server.
     pub(crate) fn of_a_new_user() -> Self {
@@ -231,6 +241,58 @@ fn codex_settings(url: &str) -> String {
     format!(
         "model = \"{model}\"\nmodel_provider = \"invented\"\nmodel_providers.invented = {provider}\n\
          analytics.enabled = false\nfeatures = {{ plugins = false, apps = false }}\n"
+    )
+}
+
+/// pi's own settings.
+fn pi_settings(url: &str) -> String {
+    let model = super::PI;
+    format!(
+        r#"{{"providers":{{"invented":{{"baseUrl":"{url}/v1","apiKey":"invented",
+            "api":"openai-completions","models":[{{"id":"{model}"}}]}}}}}}"#
+    )
+}
+
+/// opencode, Copilot CLI and pi, pointed at the server as their users would, with invented keys.
+fn open_team_file(url: &str, home: &Path) -> String {
+    let home = home.to_str().expect("a path in UTF-8");
+    let (opencode, copilot, pi) = (super::OPENCODE, super::COPILOT, super::PI);
+    format!(
+        r#"
+[[member]]
+name = "ann"
+kind = "human"
+
+[[member]]
+name = "max"
+role = "author: writes code"
+agent = "opencode"
+model = "invented/{opencode}"
+[member.env]
+HOME = "{home}"
+OPENCODE_DISABLE_MODELS_FETCH = "1"
+OPENCODE_CONFIG_CONTENT = '{{"provider":{{"invented":{{"npm":"@ai-sdk/openai-compatible","options":{{"baseURL":"{url}/v1","apiKey":"invented"}},"models":{{"{opencode}":{{}}}}}}}}}}'
+
+[[member]]
+name = "eva"
+role = "reviewer: looks for bugs"
+agent = "copilot"
+model = "{copilot}"
+[member.env]
+HOME = "{home}"
+COPILOT_PROVIDER_BASE_URL = "{url}/v1"
+COPILOT_PROVIDER_API_KEY = "invented"
+COPILOT_OFFLINE = "true"
+
+[[member]]
+name = "leo"
+role = "researcher: reads documents"
+agent = "pi"
+model = "invented/{pi}"
+[member.env]
+HOME = "{home}"
+PI_OFFLINE = "1"
+"#
     )
 }
 

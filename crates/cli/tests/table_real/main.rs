@@ -23,6 +23,9 @@ const CODEX: &str = "gpt-5-codex";
 const GEMINI: &str = "gemini-3-pro-preview";
 /// What Gemini CLI asks for when it is told that name.
 const GEMINI_ASKED: &str = "gemini-3.1-pro-preview";
+const OPENCODE: &str = "model-of-opencode";
+const COPILOT: &str = "gpt-5.5";
+const PI: &str = "model-of-pi";
 
 #[test]
 fn a_conversation_goes_from_person_to_agent_to_agent_to_person() {

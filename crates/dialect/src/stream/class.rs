@@ -156,6 +156,7 @@ const WORDS: [(ErrorClass, &[&str]); 8] = [
             "context_length_exceeded",
             "context window",
             "prompt is too long",
+            "prompt as too long",
             "maximum number of tokens",
             "exceeds the maximum length",
         ],

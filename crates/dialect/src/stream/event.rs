@@ -137,6 +137,22 @@ pub struct Usage {
     pub scope: Scope,
 }
 
+impl Usage {
+    /// Adds what another part of the same turn used.
+    pub(super) fn add(&mut self, other: &Self) {
+        let add = |sum: &mut Option<u64>, more: Option<u64>| {
+            if let Some(more) = more {
+                *sum = Some(sum.unwrap_or(0).saturating_add(more));
+            }
+        };
+        add(&mut self.input, other.input);
+        add(&mut self.cache_read, other.cache_read);
+        add(&mut self.cache_write, other.cache_write);
+        add(&mut self.output, other.output);
+        add(&mut self.thinking, other.thinking);
+    }
+}
+
 /// Money.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {

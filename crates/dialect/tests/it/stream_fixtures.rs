@@ -1,5 +1,5 @@
 //! The recorded streams, with the way each process ended. Taken from runs of Claude Code 2.1.325, Codex
-//! 0.166.0 and Gemini CLI 0.61.0 against a model that plays a script; paths and addresses are made up,
+//! 0.166.0, Gemini CLI 0.61.0, opencode 1.18.33, Copilot CLI 1.0.102 and pi 0.87.1 against a model that plays a script; paths and addresses are made up,
 //! and the long lists of Claude Code's first line are cut to one element.
 
 use tertulia_dialect::stream::{AgentStream, Exit};
@@ -39,6 +39,25 @@ macro_rules! recorded {
 /// All of them.
 #[rustfmt::skip]
 pub(crate) const ALL: &[Fixture] = &[
+    recorded!(OpenCode, "opencode-text"),
+    recorded!(OpenCode, "opencode-tool"),
+    recorded!(OpenCode, "opencode-auth", Exit::Code(1)),
+    recorded!(OpenCode, "opencode-overflow", Exit::Code(1)),
+    recorded!(OpenCode, "opencode-empty"),
+    recorded!(Copilot, "copilot-text"),
+    recorded!(Copilot, "copilot-tool"),
+    recorded!(Copilot, "copilot-denied"),
+    recorded!(Copilot, "copilot-auth", Exit::Code(1)),
+    recorded!(Copilot, "copilot-overflow", Exit::Code(1)),
+    recorded!(Copilot, "copilot-retried"),
+    recorded!(Copilot, "copilot-empty", Exit::Code(1)),
+    recorded!(Pi, "pi-text"),
+    recorded!(Pi, "pi-tool"),
+    recorded!(Pi, "pi-denied"),
+    recorded!(Pi, "pi-auth"),
+    recorded!(Pi, "pi-overflow"),
+    recorded!(Pi, "pi-retried"),
+    recorded!(Pi, "pi-empty"),
     recorded!(Claude, "claude-text"),
     recorded!(Claude, "claude-partial"),
     recorded!(Claude, "claude-thinking"),

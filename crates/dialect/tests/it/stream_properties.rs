@@ -11,10 +11,13 @@ use crate::stream_written::WRITTEN;
 
 const LIMITS: Limits = Limits { line_bytes_max: 700, text_bytes_max: 2000 };
 
-const STREAMS_OF_LINES: [AgentStream; 6] = [
+const STREAMS_OF_LINES: [AgentStream; 9] = [
     AgentStream::Claude,
     AgentStream::Codex,
     AgentStream::Gemini,
+    AgentStream::OpenCode,
+    AgentStream::Copilot,
+    AgentStream::Pi,
     AgentStream::Jsonl,
     AgentStream::OpenAiChat,
     AgentStream::Acp,
@@ -140,6 +143,22 @@ proptest! {
 {{"type":"message","role":"assistant","content":{json},"delta":true}}
 {{"type":"result","status":"success"}}"#
         );
+        let opencode = format!(
+            r#"{{"type":"step_start","sessionID":"s","part":{{}}}}
+{{"type":"text","sessionID":"s","part":{{"text":{json}}}}}
+{{"type":"step_finish","sessionID":"s","part":{{"reason":"stop"}}}}"#
+        );
+        let copilot = format!(
+            r#"{{"type":"user.message","data":{{"content":{json}}}}}
+{{"type":"assistant.message","data":{{"content":{json}}}}}
+{{"type":"result","sessionId":"s","exitCode":0}}"#
+        );
+        let pi = format!(
+            r#"{{"type":"session","id":"s"}}
+{{"type":"message_end","message":{{"role":"user","content":{json}}}}}
+{{"type":"message_end","message":{{"role":"assistant","content":[{{"type":"text","text":{json}}}],"stopReason":"stop"}}}}
+{{"type":"agent_settled"}}"#
+        );
         let jsonl = format!("{{\"type\":\"text\",\"text\":{json}}}\n{{\"type\":\"end\"}}");
         let chat = format!(
             "data: {{\"choices\":[{{\"delta\":{{\"content\":{json}}},\"finish_reason\":\"stop\"}}]}}\n\n"
@@ -156,6 +175,9 @@ proptest! {
             (AgentStream::Claude, &claude),
             (AgentStream::Codex, &codex),
             (AgentStream::Gemini, &gemini),
+            (AgentStream::OpenCode, &opencode),
+            (AgentStream::Copilot, &copilot),
+            (AgentStream::Pi, &pi),
             (AgentStream::Jsonl, &jsonl),
             (AgentStream::Text, &text),
         ] {

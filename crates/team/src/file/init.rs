@@ -80,7 +80,7 @@ const NOBODY: &str = "
 # No coding agent was found on this machine. Install one, then add it:
 # [[member]]
 # name = \"claude\"
-# agent = \"claude\"     # claude, codex, gemini, acp, command, openai
+# agent = \"claude\"     # claude, codex, gemini, opencode, copilot, pi, acp, command, openai
 ";
 
 /// A new team file for these agents and this person. Always with the person and the scribe; the first

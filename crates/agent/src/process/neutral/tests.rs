@@ -183,7 +183,7 @@ proptest! {
     fn no_program_finds_anything_to_obey_and_only_backslashes_are_added(
         text in "([@/$\\\\a_. \t\r\n(){},;!?\"é。？\u{b}\u{85}\u{a0}\u{3000}\u{feff}]|ab@c|@x){0,40}"
     ) {
-        for reader in [Reader::Claude, Reader::Gemini, Reader::Acp] {
+        for reader in [Reader::Claude, Reader::Gemini, Reader::Acp, Reader::Commands] {
             let safe = neutralise(&text, reader).into_owned();
             prop_assert_eq!(safe.replace('\\', ""), text.replace('\\', ""));
             prop_assert_eq!(&neutralise(&safe, reader), &safe);
@@ -191,7 +191,7 @@ proptest! {
                 Reader::Claude => prop_assert!(!programs::claude_reads_a_file(&safe), "{}", safe),
                 Reader::Gemini => prop_assert!(!programs::gemini_reads_a_file(&safe), "{}", safe),
                 Reader::Acp => prop_assert!(!programs::is_command(&safe, "$"), "{}", safe),
-                Reader::Plain => {}
+                Reader::Commands | Reader::Plain => {}
             }
             prop_assert!(!programs::is_command(&safe, "/"), "{}", safe);
         }

@@ -11,7 +11,7 @@ use crate::stream::event::{DeniedTool, StreamEvent, Unparsed, ViolationKind};
 use crate::stream::outcome::{Exit, TurnOutput};
 use crate::stream::pick::{Refusal, each, pick, plain, text, word};
 use crate::stream::turn::Turn;
-use crate::stream::{Fate, Limits, Reader, Reading, StreamParser};
+use crate::stream::{AgentStream, Fate, Limits, Reader, Reading, StreamParser};
 
 /// Speaks with one agent for one turn.
 #[derive(Debug)]
@@ -78,7 +78,9 @@ impl AcpClient {
             model: prompt.model.map(str::to_owned),
             ..Acp::default()
         };
-        Self { parser: StreamParser::of_reader(Reader::Acp(Box::new(acp)), limits) }
+        Self {
+            parser: StreamParser::of_reader(AgentStream::Acp, Reader::Acp(Box::new(acp)), limits),
+        }
     }
 
     /// The line that begins the talk.

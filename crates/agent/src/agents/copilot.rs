@@ -1,0 +1,82 @@
+//! Copilot CLI. It takes no second system text: ours stands in front of the prompt. What needs a permission that
+//! it does not have is denied without a question. The settings of a project count for it only where the person
+//! trusts the folder in Copilot itself.
+
+use tertulia_dialect::stream::AgentStream;
+
+use super::{
+    AgentDefinition, CLI_FIELDS, Cli, GENERIC, HomeFile, ProjectSettings, SignInSources, SystemText,
+};
+use crate::process::StartError;
+use crate::process::neutral::Reader;
+use crate::process::prepare::{Files, Prepared, command_line, set_default};
+use crate::{AgentSpec, Permissions, TurnRequest};
+
+/// Copilot CLI.
+pub const COPILOT: &AgentDefinition = &AgentDefinition {
+    word: "copilot",
+    title: "Copilot CLI",
+    fields: CLI_FIELDS,
+    reports_cost: false,
+    settings: ProjectSettings {
+        folders: &[
+            ".agents",
+            ".claude",
+            ".copilot",
+            ".github/agents",
+            ".github/copilot",
+            ".github/hooks",
+            ".github/skills",
+        ],
+        files: &[".github/lsp.json", ".github/mcp.json", ".mcp.json"],
+        skipped: &[],
+    },
+    system_text: SystemText::InFront,
+    cli: Some(Cli {
+        program: "copilot",
+        package: "@github/copilot",
+        variables: &["COPILOT_*", "GH_HOST", "GH_TOKEN", "GITHUB_TOKEN"],
+        nested_variables: &["COPILOT_AGENT_*", "COPILOT_CLI", "COPILOT_SESSION_*"],
+        adapter: Some(("copilot", Reader::Acp)),
+        sign_in: SignInSources {
+            variables: &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"],
+            files: &[],
+            other_services: &["COPILOT_PROVIDER_BASE_URL"],
+            // It is also there where nobody signed in.
+            settings: &[HomeFile {
+                variable: ("COPILOT_HOME", ""),
+                folder: ".copilot",
+                name: "config.json",
+            }],
+            is_in_keychain: true,
+            advice: "run `{} login`, or set COPILOT_GITHUB_TOKEN",
+        },
+        stream: AgentStream::Copilot,
+        prepare,
+        correct: None,
+    }),
+    ..GENERIC
+};
+
+fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
+    let mut command = command_line(spec, COPILOT)?;
+    // A person's own variable would allow everything.
+    set_default(&mut command, spec, "COPILOT_ALLOW_ALL", "false");
+    command = command.args(["--output-format", "json", "--stream", "on", "--no-color"]);
+    command = command.args(["--no-auto-update", "--no-ask-user"]);
+    command = command.args(permission_args(spec.permissions));
+    if let Some(model) = &spec.model {
+        command = command.args(["--model", model]);
+    }
+    let prompt = crate::sent_prompt(spec, request);
+    Ok(Prepared { command, prompt, files: Files::default() })
+}
+
+/// A rule that denies wins over everything that the person allowed before.
+fn permission_args(permissions: Permissions) -> &'static [&'static str] {
+    match permissions {
+        Permissions::Read => &["--deny-tool=shell", "--deny-tool=write"],
+        Permissions::Edit => &["--allow-tool=write"],
+        Permissions::Full => &["--allow-all"],
+    }
+}

@@ -1,0 +1,102 @@
+//! opencode. It takes no second system text: ours stands in front of the prompt. What it may do is said by
+//! `OPENCODE_PERMISSION`, which wins over its settings. With a title of ours it does not ask a model for one.
+
+use tertulia_dialect::stream::AgentStream;
+
+use super::{
+    AgentDefinition, CLI_FIELDS, Cli, GENERIC, HomeFile, ProjectSettings, SignInSources, SystemText,
+};
+use crate::process::StartError;
+use crate::process::neutral::Reader;
+use crate::process::prepare::{Files, Prepared, command_line, set_default};
+use crate::{AgentSpec, Permissions, TurnRequest};
+
+/// opencode.
+pub const OPENCODE: &AgentDefinition = &AgentDefinition {
+    word: "opencode",
+    title: "opencode",
+    fields: CLI_FIELDS,
+    settings: ProjectSettings {
+        folders: &[".agents", ".claude", ".opencode"],
+        files: &["opencode.json", "opencode.jsonc"],
+        skipped: &[],
+    },
+    system_text: SystemText::InFront,
+    cli: Some(Cli {
+        program: "opencode",
+        package: "opencode-ai",
+        variables: &[
+            "OPENCODE_*",
+            "ANTHROPIC_API_KEY",
+            "GEMINI_API_KEY",
+            "GOOGLE_GENERATIVE_AI_API_KEY",
+            "OPENAI_API_KEY",
+            "OPENROUTER_API_KEY",
+        ],
+        nested_variables: &[
+            "OPENCODE_CLIENT",
+            "OPENCODE_EDITOR_SSE_PORT",
+            "OPENCODE_PID",
+            "OPENCODE_ROUTE",
+            "OPENCODE_SERVER_*",
+            "OPENCODE_TERMINAL",
+            "OPENCODE_WORKSPACE_ID",
+        ],
+        adapter: Some(("opencode", Reader::Acp)),
+        sign_in: SignInSources {
+            variables: &[
+                "OPENCODE_API_KEY",
+                "ANTHROPIC_API_KEY",
+                "GEMINI_API_KEY",
+                "GOOGLE_GENERATIVE_AI_API_KEY",
+                "OPENAI_API_KEY",
+                "OPENROUTER_API_KEY",
+            ],
+            files: &[HomeFile {
+                variable: ("XDG_DATA_HOME", "opencode"),
+                folder: ".local/share/opencode",
+                name: "auth.json",
+            }],
+            other_services: &["OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT"],
+            settings: &[in_settings("opencode.json"), in_settings("opencode.jsonc")],
+            is_in_keychain: false,
+            advice: "run `{} auth login`, or set the key of a provider, such as ANTHROPIC_API_KEY",
+        },
+        stream: AgentStream::OpenCode,
+        prepare,
+        correct: None,
+    }),
+    ..GENERIC
+};
+
+const fn in_settings(name: &'static str) -> HomeFile {
+    HomeFile { variable: ("XDG_CONFIG_HOME", "opencode"), folder: ".config/opencode", name }
+}
+
+fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
+    let mut command = command_line(spec, OPENCODE)?;
+    set_default(&mut command, spec, "OPENCODE_DISABLE_AUTOUPDATE", "1");
+    set_default(&mut command, spec, "OPENCODE_PERMISSION", permission_rules(spec.permissions));
+    command = command.args(["run", "--format", "json", "--title", "tertulia"]);
+    if spec.permissions == Permissions::Full {
+        command = command.args(["--auto"]);
+    }
+    if let Some(model) = &spec.model {
+        command = command.args(["--model", model]);
+    }
+    let prompt = crate::sent_prompt(spec, request);
+    Ok(Prepared { command, prompt, files: Files::default() })
+}
+
+/// A tool that is denied is not offered to the model.
+fn permission_rules(permissions: Permissions) -> &'static str {
+    match permissions {
+        Permissions::Read => {
+            r#"{"*":"deny","read":"allow","glob":"allow","grep":"allow","list":"allow","todowrite":"allow"}"#
+        }
+        Permissions::Edit => {
+            r#"{"*":"deny","read":"allow","glob":"allow","grep":"allow","list":"allow","todowrite":"allow","edit":"allow"}"#
+        }
+        Permissions::Full => r#"{"*":"allow"}"#,
+    }
+}

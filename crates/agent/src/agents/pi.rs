@@ -1,0 +1,83 @@
+//! pi. The system text goes by a file, of any length. What it may do is said by the tools that it is given: it
+//! asks for nothing. A prompt that begins with `/` may be one of the project's templates.
+
+use tertulia_dialect::stream::AgentStream;
+
+use super::{AgentDefinition, CLI_FIELDS, Cli, GENERIC, HomeFile, ProjectSettings, SignInSources};
+use crate::process::StartError;
+use crate::process::neutral::Reader;
+use crate::process::prepare::{Prepared, command_line, system_file};
+use crate::{AgentSpec, Permissions, TurnRequest};
+
+/// pi.
+pub const PI: &AgentDefinition = &AgentDefinition {
+    word: "pi",
+    title: "pi",
+    fields: CLI_FIELDS,
+    settings: ProjectSettings { folders: &[".agents", ".pi"], files: &[], skipped: &[] },
+    reader: Reader::Commands,
+    cli: Some(Cli {
+        program: "pi",
+        package: "@earendil-works/pi-coding-agent",
+        variables: &[
+            "PI_*",
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_OAUTH_TOKEN",
+            "GEMINI_API_KEY",
+            "OPENAI_API_KEY",
+            "OPENROUTER_API_KEY",
+        ],
+        nested_variables: &[
+            "PI_CODING_AGENT",
+            "PI_MODEL",
+            "PI_PROVIDER",
+            "PI_REASONING_LEVEL",
+            "PI_SESSION_*",
+        ],
+        // Two letters are part of many names.
+        adapter: None,
+        sign_in: SignInSources {
+            variables: &[
+                "ANTHROPIC_API_KEY",
+                "ANTHROPIC_OAUTH_TOKEN",
+                "GEMINI_API_KEY",
+                "OPENAI_API_KEY",
+                "OPENROUTER_API_KEY",
+            ],
+            files: &[in_home("auth.json")],
+            other_services: &[],
+            settings: &[in_home("models.json")],
+            is_in_keychain: false,
+            advice: "run `{}` and its /login, or set the key of a provider, such as \
+                     ANTHROPIC_API_KEY",
+        },
+        stream: AgentStream::Pi,
+        prepare,
+        correct: None,
+    }),
+    ..GENERIC
+};
+
+const fn in_home(name: &'static str) -> HomeFile {
+    HomeFile { variable: ("PI_CODING_AGENT_DIR", ""), folder: ".pi/agent", name }
+}
+
+fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
+    let mut command = command_line(spec, PI)?;
+    command = command.args(["--mode", "json", "--print"]);
+    if let Some(model) = &spec.model {
+        command = command.args(["--model", model]);
+    }
+    command = command.args(permission_args(spec.permissions));
+    let (command, files) = system_file(command, "--append-system-prompt", request.system)?;
+    let prompt = crate::sent_prompt(spec, request);
+    Ok(Prepared { command, prompt, files })
+}
+
+fn permission_args(permissions: Permissions) -> &'static [&'static str] {
+    match permissions {
+        Permissions::Read => &["--tools", "read,grep,find,ls"],
+        Permissions::Edit => &["--tools", "read,grep,find,ls,edit,write"],
+        Permissions::Full => &[],
+    }
+}
