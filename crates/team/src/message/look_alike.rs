@@ -55,7 +55,13 @@ fn unbracketed(text: &str, table: &Table) -> Vec<LookAlike> {
             lines.push(place);
         }
     }
-    let words = whose_words(text, &lines);
+    // List marks and signs for emphasis are nobody's words.
+    let bare = |line: &std::ops::Range<usize>| {
+        let words = text[line.clone()].trim_start_matches(|c: char| !c.is_alphabetic());
+        let start = line.end - words.len();
+        start..start + words.trim_end_matches(['*', '_']).len()
+    };
+    let words = whose_words(text, &lines.iter().map(bare).collect::<Vec<_>>());
     let own = lines.into_iter().zip(words).filter(|(_, words)| *words == Words::Own);
     let line = |place: std::ops::Range<usize>| text.get(place).unwrap_or_default().trim();
     own.map(|(place, _)| LookAlike { marker: "[NEXT: …]", name: super::excerpt(line(place)) })

@@ -126,7 +126,9 @@ fn an_agent_that_speaks_of_somebody_addresses_nobody_and_that_is_told() {
 
 #[test]
 fn next_without_brackets_is_told() {
-    for text in ["Next: max", "Done.\n\n**Next:** max, eva", "- NEXT: Max the Great."] {
+    for text in
+        ["Next: max", "Done.\n\n**Next:** max, eva", "- NEXT: Max the Great.", "**Next: max**"]
+    {
         let told = read(text, &table()).look_alikes;
         assert_eq!(told.len(), 1, "{text}: {told:?}");
     }
