@@ -18,7 +18,11 @@ pub(crate) enum Refusal {
     Unknown(#[from] UnknownMember),
     /// A word among names that is nearly one.
     #[error("{error}; before words put a colon: /next {}: …", .names.join(", "))]
-    NotAName { error: UnknownMember, names: Vec<String> },
+    NotAName {
+        #[source]
+        error: UnknownMember,
+        names: Vec<String>,
+    },
     /// Nobody here gets prompts.
     #[error("the team has only people, and people get no prompt")]
     OnlyPeople,

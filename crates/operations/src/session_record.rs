@@ -22,9 +22,8 @@ pub struct SessionRecord<'a> {
     project: Option<&'a str>,
 }
 
-impl<'a> SessionRecord<'a> {
-    /// The record of a session.
-    pub fn of(info: &'a SessionInfo) -> Self {
+impl<'a> From<&'a SessionInfo> for SessionRecord<'a> {
+    fn from(info: &'a SessionInfo) -> Self {
         Self {
             session_id: info.id.as_str(),
             entries: info.entries,
@@ -66,9 +65,8 @@ struct SnippetRecord<'a> {
     cut_after: bool,
 }
 
-impl<'a> HitRecord<'a> {
-    /// The record of a hit.
-    pub fn of(hit: &'a Hit) -> Self {
+impl<'a> From<&'a Hit> for HitRecord<'a> {
+    fn from(hit: &'a Hit) -> Self {
         let snippet = &hit.snippet;
         Self {
             session_id: hit.session.as_str(),
@@ -111,7 +109,7 @@ struct DamageRecord<'a> {
 
 impl<'a> VerifiedRecord<'a> {
     /// The record of a check.
-    pub fn of(session: &'a SessionId, verified: &'a Verified) -> Self {
+    pub fn new(session: &'a SessionId, verified: &'a Verified) -> Self {
         Self {
             session_id: session.as_str(),
             entries: verified.entries,

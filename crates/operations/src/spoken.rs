@@ -22,9 +22,9 @@ pub enum Spoken {
     Silent,
 }
 
-impl Spoken {
-    /// What is left of an entry. In a store what is redacted is purged, so its text cannot get here.
-    pub fn of(entry: Entry) -> Self {
+/// What is left of an entry. In a store what is redacted is purged, so its text cannot get here.
+impl From<Entry> for Spoken {
+    fn from(entry: Entry) -> Self {
         let time = entry.timestamp;
         match entry.kind {
             EntryKind::Message(mut message) => {

@@ -53,6 +53,7 @@ pub enum StoreError {
         /// Whether something may have been stored.
         outcome: Outcome,
         /// Why.
+        #[source]
         problem: Problem,
     },
     /// Something cannot be read.
@@ -61,6 +62,7 @@ pub enum StoreError {
         /// The session, where it was about one.
         session: Option<SessionId>,
         /// Why.
+        #[source]
         problem: Problem,
     },
     /// A new file cannot be written.
@@ -69,6 +71,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
         /// Why.
+        #[source]
         problem: Problem,
     },
     /// The store is of another version and cannot be brought to this one.

@@ -44,7 +44,7 @@ impl Branch {
             self.source = header.unknown.get("source").cloned().or(self.source.take());
             return;
         }
-        match Spoken::of(entry) {
+        match Spoken::from(entry) {
             Spoken::Said(message, left_out) => {
                 self.parts_left_out += left_out as u64;
                 self.messages.push(Arc::new(*message));

@@ -37,7 +37,7 @@ pub(super) fn read_ending(
         let is_whole = entries.len() < limit;
         let (mut messages, mut is_cut) = (Vec::new(), !is_whole);
         for stored in entries.into_iter().rev() {
-            match Spoken::of(stored.entry) {
+            match Spoken::from(stored.entry) {
                 Spoken::Said(message, _) if messages.len() < wanted => {
                     messages.push(Arc::new(*message));
                 }
@@ -58,7 +58,7 @@ pub(super) fn read_ending(
 
 /// The store finds it without reading the log.
 fn team_task(store: &SessionStore, session: &SessionId) -> Result<Option<String>, CliError> {
-    let newest = store.team_task(session)?.map(|stored| Spoken::of(stored.entry));
+    let newest = store.team_task(session)?.map(|stored| Spoken::from(stored.entry));
     Ok(match newest {
         Some(Spoken::Task(task)) => task.map(String::from),
         _ => None,

@@ -29,7 +29,7 @@ pub(super) fn branch(
         let id = new_session_id(into)?;
         let made = store.fork(&session, &entry, &NewSession { id: Some(id) })?;
         if args.json {
-            return write_json(streams, &SessionRecord::of(&made));
+            return write_json(streams, &SessionRecord::from(&made));
         }
         let entries = counted(made.entries, "entry", "entries");
         tell(streams, &format!("{} holds a copy up to {entry}: {entries}", made.id));
@@ -55,7 +55,7 @@ pub(super) fn rename(
     store.rename(&session, &args.title)?;
     let info = store.info(&session)?;
     if args.json {
-        return write_json(streams, &SessionRecord::of(&info));
+        return write_json(streams, &SessionRecord::from(&info));
     }
     let title = info.title.filter(|_| info.has_own_title);
     tell(

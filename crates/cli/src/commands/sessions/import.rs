@@ -48,7 +48,7 @@ pub(super) fn run(
     }
     drop(progress);
     if args.json {
-        return write_json(streams, &SessionRecord::of(&info));
+        return write_json(streams, &SessionRecord::from(&info));
     }
     let entries = counted(info.entries, "entry", "entries");
     let are = if info.entries == 1 { "is" } else { "are" };

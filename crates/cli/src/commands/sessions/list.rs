@@ -42,7 +42,7 @@ pub(super) fn run(
     sessions.truncate(limit.unwrap_or(usize::MAX));
     if args.json {
         for info in &sessions {
-            write_json(streams, &SessionRecord::of(info))?;
+            write_json(streams, &SessionRecord::from(info))?;
         }
     } else if sessions.is_empty() {
         let is_filtered = args.prefix.is_some() || args.since.is_some() || args.until.is_some();

@@ -52,7 +52,7 @@ pub(super) fn run(
     let result = store.search(&query)?;
     if args.json {
         for hit in &result.hits {
-            write_json(streams, &HitRecord::of(hit))?;
+            write_json(streams, &HitRecord::from(hit))?;
         }
     } else {
         let paint = Paint::new(streams.stdout_has_colour);

@@ -53,7 +53,7 @@ fn check(
 ) -> Result<bool, CliError> {
     let verified = store.verify(session)?;
     if args.json {
-        write_json(streams, &VerifiedRecord::of(session, &verified))?;
+        write_json(streams, &VerifiedRecord::new(session, &verified))?;
     } else {
         let paint = Paint::new(streams.stdout_has_colour);
         let line = line(session, &verified, &paint);

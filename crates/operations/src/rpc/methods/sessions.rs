@@ -87,7 +87,7 @@ impl RpcServer {
         if let Some(into) = into {
             let new = NewSession { id: Some(session_id(&into)?) };
             let made = store.fork(&session, &entry, &new)?;
-            return Ok(to_json(&SessionRecord::of(&made)));
+            return Ok(to_json(&SessionRecord::from(&made)));
         }
         let appended = store.branch(&session, &entry)?;
         Ok(to_json(&AppendedRecord {
@@ -123,7 +123,7 @@ impl RpcServer {
             project: scope(object.take_text("project")?),
         };
         let found = self.sessions.store()?.search(&query)?;
-        let hits = found.hits.iter().map(HitRecord::of).collect();
+        let hits = found.hits.iter().map(HitRecord::from).collect();
         Ok(to_json(&Found { hits, more: found.more }))
     }
 
@@ -137,13 +137,13 @@ impl RpcServer {
             project: scope(object.take_text("project")?),
         };
         let sessions = self.sessions.store()?.list(&filter)?;
-        Ok(to_json(&Listed { sessions: sessions.iter().map(SessionRecord::of).collect() }))
+        Ok(to_json(&Listed { sessions: sessions.iter().map(SessionRecord::from).collect() }))
     }
 
     pub(super) fn verify(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
         let session = need_session(&mut params.object)?;
         let verified = self.sessions.store()?.verify(&session)?;
-        Ok(to_json(&VerifiedRecord::of(&session, &verified)))
+        Ok(to_json(&VerifiedRecord::new(&session, &verified)))
     }
 }
 
