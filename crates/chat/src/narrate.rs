@@ -4,8 +4,9 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use tertulia_session::json::{Json, Kind, Object, parse, text};
+use tertulia_session::{TurnActivity, TurnEvent};
 use tertulia_store::SessionId;
-use tertulia_team::{TurnNote, What};
 
 use crate::terminal::{counted, duration, excerpt, grouped};
 
@@ -48,64 +49,72 @@ pub fn failure(member: &str, class: &str, message: &str, after: Option<Duration>
 }
 
 /// What an agent did besides answering, with the name of the member.
-pub fn note(member: &str, what: &What) -> String {
+pub fn note(member: &str, what: &TurnActivity) -> String {
     match what {
-        What::PermissionAsked { title } => permission(member, title),
-        What::Failed { class, message, .. } => failure(member, class, message, None),
+        TurnActivity::PermissionAsked { title } => permission(member, title),
+        TurnActivity::Failed { class, message, .. } => failure(member, class, message, None),
         _ => format!("{member}: {}", activity(what)),
     }
 }
 
 /// The same where the name of the member stands there already.
-pub fn activity(what: &What) -> String {
+pub fn activity(what: &TurnActivity) -> String {
     match what {
-        What::Began { session, model } => {
+        TurnActivity::Began { session, model } => {
             let model = model.as_deref().map(|model| format!(", model {model}"));
             format!("native session ID: {session}{}", model.unwrap_or_default())
         }
-        What::ToolStarted { name, input, .. } => {
+        TurnActivity::ToolStarted { name, input, .. } => {
             format!("→ {} {}", tool(name), given(input)).trim_end().to_owned()
         }
-        What::ToolFinished { output, is_error: false, .. } => {
+        TurnActivity::ToolFinished { output, is_error: false, .. } => {
             format!("← {}", output.as_deref().unwrap_or("done"))
         }
-        What::ToolFinished { id, name, output, .. } => {
+        TurnActivity::ToolFinished { id, name, output, .. } => {
             let name = tool(name.as_deref().unwrap_or(id));
             let why = output.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
             format!("✗ {name} failed{why}")
         }
-        What::ToolDenied { name, reason } => {
+        TurnActivity::ToolDenied { name, reason } => {
             let why = reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
             format!("✗ {} was not allowed{why}", tool(name))
         }
-        What::PermissionAsked { title } => format!("asks for permission: {title}"),
-        What::PermissionAnswered { title, choice: Some(choice) } => {
+        TurnActivity::PermissionAsked { title } => format!("asks for permission: {title}"),
+        TurnActivity::PermissionAnswered { title, choice: Some(choice) } => {
             format!("permission answered with \"{choice}\": {title}")
         }
-        What::PermissionAnswered { title, choice: None } => format!("permission denied: {title}"),
-        What::Thought { text } => format!("(thinks) {text}"),
-        What::Warned { message, .. } => format!("warning: {message}"),
-        What::Failed { class, message, .. } => format!("could not answer ({class}): {message}"),
-        What::Retried { budget } => {
+        TurnActivity::PermissionAnswered { title, choice: None } => {
+            format!("permission denied: {title}")
+        }
+        TurnActivity::Thought { text } => format!("(thinks) {text}"),
+        TurnActivity::Warned { message, .. } => format!("warning: {message}"),
+        TurnActivity::Failed { class, message, .. } => {
+            format!("could not answer ({class}): {message}")
+        }
+        TurnActivity::Retried { budget } => {
             format!("the prompt was too long; retrying with at most {} bytes", grouped(*budget))
         }
+        TurnActivity::Resent { .. } => "a shorter prompt was sent".to_owned(),
+        TurnActivity::Other { kind } => kind.to_string(),
     }
 }
 
 /// Whether this is to be seen while the turn runs. What a tool gave, what was allowed and where the agent keeps
 /// its own record is for whoever reads the session later.
-pub fn is_live(note: &TurnNote) -> bool {
-    match &note.what {
-        What::Began { .. } | What::PermissionAsked { .. } | What::PermissionAnswered { .. } => {
-            false
-        }
-        What::ToolFinished { is_error, .. } => *is_error,
-        What::ToolStarted { .. }
-        | What::ToolDenied { .. }
-        | What::Thought { .. }
-        | What::Warned { .. }
-        | What::Failed { .. }
-        | What::Retried { .. } => true,
+pub fn is_live(note: &TurnEvent) -> bool {
+    match &note.activity {
+        TurnActivity::Began { .. }
+        | TurnActivity::PermissionAsked { .. }
+        | TurnActivity::PermissionAnswered { .. }
+        | TurnActivity::Resent { .. }
+        | TurnActivity::Other { .. } => false,
+        TurnActivity::ToolFinished { is_error, .. } => *is_error,
+        TurnActivity::ToolStarted { .. }
+        | TurnActivity::ToolDenied { .. }
+        | TurnActivity::Thought { .. }
+        | TurnActivity::Warned { .. }
+        | TurnActivity::Failed { .. }
+        | TurnActivity::Retried { .. } => true,
     }
 }
 
@@ -115,18 +124,20 @@ fn tool(name: &str) -> String {
 }
 
 /// What a tool was given: the value if there is only one, else all of it.
-fn given(input: &str) -> Cow<'_, str> {
-    match serde_json::from_str::<serde_json::Value>(input) {
-        Ok(serde_json::Value::Object(fields)) => {
-            let mut values = fields.values();
+fn given(input: &Json) -> Cow<'_, str> {
+    let all = Cow::Borrowed(input.as_str());
+    let Ok(raw) = parse(input.as_str()) else { return all };
+    match Kind::of(raw) {
+        Kind::Null => Cow::Borrowed(""),
+        Kind::Object => {
+            let mut values = Object::of(raw).into_iter().flat_map(Object::into_fields);
             match (values.next(), values.next()) {
-                (Some(serde_json::Value::String(only)), None) => Cow::Owned(only.clone()),
+                (Some((_, only)), None) => text(only).map_or(all, Cow::Owned),
                 (None, _) => Cow::Borrowed(""),
-                _ => Cow::Borrowed(input),
+                _ => all,
             }
         }
-        Ok(serde_json::Value::Null) => Cow::Borrowed(""),
-        _ => Cow::Borrowed(input),
+        _ => all,
     }
 }
 
@@ -134,23 +145,23 @@ fn given(input: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
 
-    fn wordings() -> Vec<(What, &'static str)> {
-        let started = |input: &str| What::ToolStarted {
+    fn wordings() -> Vec<(TurnActivity, &'static str)> {
+        let started = |input: &str| TurnActivity::ToolStarted {
             id: "1".into(),
             name: "Bash".into(),
-            input: input.into(),
+            input: Json::parse(input).unwrap(),
         };
-        let finished = |output: Option<&str>, is_error| What::ToolFinished {
+        let finished = |output: Option<&str>, is_error| TurnActivity::ToolFinished {
             id: "1".into(),
             name: Some("Bash".into()),
             output: output.map(Into::into),
             is_error,
         };
-        let denied = |reason: Option<&str>| What::ToolDenied {
+        let denied = |reason: Option<&str>| TurnActivity::ToolDenied {
             name: "Write".into(),
             reason: reason.map(Into::into),
         };
-        let answered = |choice: Option<&str>| What::PermissionAnswered {
+        let answered = |choice: Option<&str>| TurnActivity::PermissionAnswered {
             title: "rm -r build".into(),
             choice: choice.map(Into::into),
         };
@@ -158,7 +169,7 @@ mod tests {
         let warning = "the message is cut".into();
         vec![
             (
-                What::Began { session: "n1".into(), model: Some("m".into()) },
+                TurnActivity::Began { session: "n1".into(), model: Some("m".into()) },
                 "max: native session ID: n1, model m",
             ),
             (started(r#"{"command":"ls -l"}"#), "max: → Bash ls -l"),
@@ -172,16 +183,22 @@ mod tests {
             (denied(Some("read only")), "max: ✗ Write was not allowed: read only"),
             (denied(None), "max: ✗ Write was not allowed"),
             (
-                What::PermissionAsked { title: "rm -r build".into() },
+                TurnActivity::PermissionAsked { title: "rm -r build".into() },
                 "max asks for permission: rm -r build",
             ),
             (answered(Some("Allow")), "max: permission answered with \"Allow\": rm -r build"),
             (answered(None), "max: permission denied: rm -r build"),
-            (What::Thought { text: "Hm.".into() }, "max: (thinks) Hm."),
-            (What::Warned { class: None, message: warning }, "max: warning: the message is cut"),
-            (What::Failed { class, message, cure }, "max could not answer (quota): nothing left"),
+            (TurnActivity::Thought { text: "Hm.".into() }, "max: (thinks) Hm."),
             (
-                What::Retried { budget: 8192 },
+                TurnActivity::Warned { class: None, message: warning },
+                "max: warning: the message is cut",
+            ),
+            (
+                TurnActivity::Failed { class, message, cure },
+                "max could not answer (quota): nothing left",
+            ),
+            (
+                TurnActivity::Retried { budget: 8192 },
                 "max: the prompt was too long; retrying with at most 8,192 bytes",
             ),
         ]
@@ -199,7 +216,7 @@ mod tests {
         for (what, told) in wordings() {
             let is_quiet =
                 ["native session", "←", "permission"].iter().any(|word| told.contains(word));
-            let note = TurnNote { turn: "t".into(), member: "max".into(), what };
+            let note = TurnEvent::new("t".into(), "max", what);
             assert_eq!(is_live(&note), !is_quiet, "{told}");
         }
     }

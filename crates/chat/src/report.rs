@@ -6,11 +6,10 @@ mod members;
 
 use std::collections::BTreeMap;
 
-use tertulia_context::Intent;
 use tertulia_operations::decisions::story;
-use tertulia_operations::names::{find_entry, newest_message, short, turn_of};
+use tertulia_operations::names::{find_entry, newest_message, short};
 use tertulia_operations::unfinished::unfinished_turn;
-use tertulia_session::{Entry, EntryId, EntryKind};
+use tertulia_session::{Entry, EntryId, EntryKind, Intent};
 use tertulia_team::{Compacted, Driver, Status};
 
 use super::refusal::Refusal;
@@ -79,9 +78,8 @@ fn turn_lines(driver: &Driver, does: &str, turn: &EntryId) -> Vec<Line> {
     let Some(EntryKind::Turn(queued)) = entry.map(|entry| &entry.kind) else {
         return vec![plain(&format!("turn {turn} {does}"))];
     };
-    // Behind the words for programs stands a sentence.
-    let why = queued.cause.split_once(": ").map_or(&*queued.cause, |(_, sentence)| sentence);
-    vec![plain(&format!("{} {does}", queued.member)).with(&format!("  {}", short(why)), Look::Dim)]
+    let why = queued.cause.sentence(&queued.member);
+    vec![plain(&format!("{} {does}", queued.member)).with(&format!("  {}", short(&why)), Look::Dim)]
 }
 
 /// Why an entry led where it did; without one, the newest message.
@@ -156,7 +154,7 @@ pub(crate) fn nothing_to_resume(driver: &Driver) -> Option<String> {
         }
         Status::Resting | Status::Stopping { .. } => {
             let unfinished = unfinished_turn(driver.entries(), driver.team());
-            let turn = unfinished.and_then(|(entry, turn)| Some((turn_of(entry)?, &turn.member)));
+            let turn = unfinished.and_then(|(entry, turn)| Some((entry.turn_id()?, &turn.member)));
             Some(match turn {
                 Some((turn, member)) => {
                     format!("no turns are queued; /resume {turn} retries {member}'s turn")
@@ -192,11 +190,12 @@ pub(crate) fn named<'d>(driver: &'d Driver, given: &str) -> Result<&'d Entry, Re
 /// The turn that is to be repeated: by its id, or the newest one of a member.
 pub(crate) fn turn_named(driver: &Driver, given: &str) -> Result<EntryId, Refusal> {
     let Ok(member) = driver.team().named(given) else {
-        return turn_of(named(driver, given)?).ok_or(Refusal::NoTurn);
+        return named(driver, given)?.turn_id().cloned().ok_or(Refusal::NoTurn);
     };
     let member = &member.member.name;
     let is_theirs =
         |entry: &&Entry| matches!(&entry.kind, EntryKind::Turn(turn) if turn.member == *member);
     let newest = driver.entries().iter().rev().find(is_theirs);
-    newest.and_then(turn_of).ok_or_else(|| Refusal::NoTurnYet { member: member.clone() })
+    let turn = newest.and_then(Entry::turn_id).cloned();
+    turn.ok_or_else(|| Refusal::NoTurnYet { member: member.clone() })
 }

@@ -9,12 +9,13 @@ mod recap;
 
 use std::time::Instant;
 
-use tertulia_operations::names::{short, turn_of};
-use tertulia_session::{Entry, EntryId, EntryKind, Message, SpeakerType, Turn, TurnState};
+use tertulia_operations::names::short;
+use tertulia_session::{
+    Entry, EntryId, EntryKind, Message, SpeakerType, Turn, TurnActivity, TurnEvent, TurnState,
+};
 use tertulia_team::file::TeamFile;
 use tertulia_team::{
-    Note, PermissionNumber, PermissionRequest, Question, SessionEvent, Team, TurnNote, What, Why,
-    is_partial,
+    Note, PermissionNumber, PermissionRequest, Question, SessionEvent, Team, Why, is_partial,
 };
 
 use super::engine::ChatEvent;
@@ -278,25 +279,25 @@ impl Teller {
                 let text = narrate::team_task(task.task.as_deref());
                 self.aside(&[Line::of(&text, Look::Dim)])
             }
-            EntryKind::Custom(_) => {
-                TurnNote::of(entry).map_or_else(Vec::new, |note| self.turn_note(&note, now))
-            }
+            EntryKind::TurnEvent(event) => self.turn_event(event, now),
             _ => Vec::new(),
         }
     }
 
-    fn turn_note(&mut self, note: &TurnNote, now: Instant) -> Vec<Line> {
+    fn turn_event(&mut self, note: &TurnEvent, now: Instant) -> Vec<Line> {
         let mut told = notes::lines(note, self.columns.min(NOTE_COLUMNS), &self.shown);
-        if let (Some(speaking), What::PermissionAsked { .. }) = (&mut self.speaking, &note.what) {
+        if let (Some(speaking), TurnActivity::PermissionAsked { .. }) =
+            (&mut self.speaking, &note.activity)
+        {
             speaking.has_asked = true;
         }
         if self.is_refused(note) {
             // It says itself what to do.
             told.truncate(1);
         }
-        let is_end = matches!(note.what, What::Failed { .. });
+        let is_end = matches!(note.activity, TurnActivity::Failed { .. });
         // It may come in the middle of a word.
-        if matches!(note.what, What::Warned { .. }) {
+        if matches!(note.activity, TurnActivity::Warned { .. }) {
             return self.aside(&told);
         }
         let mut lines = match told.is_empty() && !is_end {
@@ -313,13 +314,14 @@ impl Teller {
     }
 
     /// Whether a turn ends because nobody allowed what it wanted.
-    fn is_refused(&self, note: &TurnNote) -> bool {
+    fn is_refused(&self, note: &TurnEvent) -> bool {
         let has_asked = self.speaking.as_ref().is_some_and(|speaking| speaking.has_asked);
-        has_asked && matches!(&note.what, What::Failed { class, .. } if &**class == "refused")
+        has_asked
+            && matches!(&note.activity, TurnActivity::Failed { class, .. } if &**class == "refused")
     }
 
     fn turn(&mut self, entry: &Entry, turn: &Turn, now: Instant) -> Vec<Line> {
-        let Some(id) = turn_of(entry) else { return Vec::new() };
+        let Some(id) = entry.turn_id().cloned() else { return Vec::new() };
         let is_ours = self.speaking.as_ref().is_some_and(|speaking| speaking.turn == id);
         let is_person = self.members.iter().any(|seat| seat.name == turn.member && seat.is_person);
         match turn.state {
@@ -360,14 +362,14 @@ impl Teller {
 
     /// A turn that failed has said why; one that was stopped ends with that, since its state is known
     /// already.
-    fn failed(&mut self, note: &TurnNote, now: Instant) -> Vec<Line> {
-        let What::Failed { .. } = &note.what else { return Vec::new() };
+    fn failed(&mut self, note: &TurnEvent, now: Instant) -> Vec<Line> {
+        let TurnActivity::Failed { .. } = &note.activity else { return Vec::new() };
         let Some(speaking) = self.speaking.as_ref() else { return Vec::new() };
         if speaking.is_stopping {
             return self.end(now);
         }
         let name = self.shown.name(&note.member);
-        self.failure = Some(narrate::note(name, &note.what));
+        self.failure = Some(narrate::note(name, &note.activity));
         Vec::new()
     }
 

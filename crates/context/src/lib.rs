@@ -91,7 +91,7 @@ pub use manager::{
     MessageHook, Section, SnapshotError, SnapshotProblem, TeamTaskHook, Verdict,
 };
 pub use markers::{
-    Intent, Markers, Next, Strip, Stripped, TaskBlock, Words, kept_ranges_where, parse_markers,
+    Markers, Next, Strip, Stripped, TaskBlock, Words, kept_ranges_where, parse_markers,
     parse_markers_where, strip_all_markers, strip_markers, whose_words,
 };
 pub use prompt::{

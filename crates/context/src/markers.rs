@@ -16,7 +16,7 @@ use std::borrow::Cow;
 
 pub use own::Words;
 pub use parse::{
-    Intent, Markers, Next, kept_ranges_where, parse_markers, parse_markers_where, whose_words,
+    Markers, Next, kept_ranges_where, parse_markers, parse_markers_where, whose_words,
 };
 
 /// How markers are taken out of a text.

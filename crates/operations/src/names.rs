@@ -7,7 +7,7 @@ mod newest;
 mod sessions;
 mod short;
 
-pub use entries::{find_entry, find_stored_entry, newest_message, own_newest_message, turn_of};
+pub use entries::{find_entry, find_stored_entry, newest_message, own_newest_message};
 pub use error::NameError;
 pub use newest::newest_table;
 pub use sessions::{

@@ -1,19 +1,24 @@
 //! An entry: one record of a session's log. The log is never rewritten; what changes the view of it
 //! (a summary, a cut, a redaction, a branch) is an entry itself. See [`crate::BranchView`].
 
+mod cause;
 mod kind;
 mod payload;
+mod setting;
+mod turn;
 
 use crate::json::Json;
 use crate::record::EntryRecord;
 use crate::{EntryId, Fields, Salt, Timestamp};
 
+pub use cause::{Cause, Intent, QueueRule, RouteSource};
 pub use kind::{EntryKind, OtherEntry};
 pub use payload::{
     BranchSummary, CompactionSummary, ContextCut, CutStrategy, ModelChange, Purged, Redaction,
-    RuntimeInit, SessionHeader, SystemPromptOverride, TeamTask, ThinkingLevelChange, Turn,
-    TurnState, Usage, Usd,
+    RuntimeInit, SessionHeader, SystemPromptOverride, TeamTask, ThinkingLevelChange, Usage, Usd,
 };
+pub use setting::{SessionSetting, Setting};
+pub use turn::{Turn, TurnActivity, TurnEvent, TurnState};
 
 /// One record of a session's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +77,15 @@ impl Entry {
     /// each stands for all that came before it on its branch.
     pub fn content_id(&self) -> EntryId {
         EntryId::of_bytes(EntryRecord::without_id(self).to_json().as_bytes())
+    }
+
+    /// The turn that it belongs to: that of a turn's entry or of what happened during one.
+    pub fn turn_id(&self) -> Option<&EntryId> {
+        match &self.kind {
+            EntryKind::Turn(turn) => Some(turn.turn_id.as_ref().unwrap_or(&self.id)),
+            EntryKind::TurnEvent(event) => Some(&event.turn_id),
+            _ => None,
+        }
     }
 
     /// Whether its bytes were purged.

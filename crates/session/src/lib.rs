@@ -53,9 +53,10 @@ mod word;
 pub use branch::{BranchView, EntryError, EntryIndex, ViewEntry, Walk};
 pub use chain::{ChainLink, EntryDigest, RecordHash};
 pub use entry::{
-    BranchSummary, CompactionSummary, ContextCut, CutStrategy, EntriesHash, Entry, EntryKind,
-    ModelChange, NewEntry, OtherEntry, Purged, Redaction, RuntimeInit, SessionHeader,
-    SystemPromptOverride, TeamTask, ThinkingLevelChange, Turn, TurnState, Usage, Usd,
+    BranchSummary, Cause, CompactionSummary, ContextCut, CutStrategy, EntriesHash, Entry,
+    EntryKind, Intent, ModelChange, NewEntry, OtherEntry, Purged, QueueRule, Redaction,
+    RouteSource, RuntimeInit, SessionHeader, SessionSetting, Setting, SystemPromptOverride,
+    TeamTask, ThinkingLevelChange, Turn, TurnActivity, TurnEvent, TurnState, Usage, Usd,
 };
 pub use entry_id::EntryId;
 pub use fields::Fields;

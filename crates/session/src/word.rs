@@ -20,3 +20,31 @@ impl UnknownWord {
         Self { allowed, got: got.chars().take(SHOWN).collect() }
     }
 }
+
+/// Gives an enum without fields its words.
+macro_rules! words {
+    ($name:ident, $allowed:literal, { $($variant:ident = $word:literal),+ $(,)? }) => {
+        impl $name {
+            /// All of them, in order.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// The word in JSON.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word),+
+                }
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::UnknownWord;
+
+            fn from_str(word: &str) -> Result<Self, Self::Err> {
+                let found = Self::ALL.iter().copied().find(|one| one.as_str() == word);
+                found.ok_or_else(|| $crate::UnknownWord::new($allowed, word))
+            }
+        }
+    };
+}
+
+pub(crate) use words;

@@ -77,5 +77,5 @@ pub use redacting::{EntryPlace, OldCopies, Redacted, Remains, has_sources, sourc
 pub use salting::fresh_salt;
 pub use session_id::{InvalidSessionId, SessionId};
 pub use store::SessionStore;
-pub use title::{InvalidTitle, title_of_entry};
+pub use title::InvalidTitle;
 pub use url::{InvalidStoreUrl, StoreUrl};

@@ -5,9 +5,11 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use tertulia_session::json::{self, Json, Object};
+use tertulia_session::json::{self, Json, Kind, Object};
 use tertulia_session::record::EntryRecord;
-use tertulia_session::{Entry, EntryId, EntryKind, Message, NewEntry, Redaction, Timestamp};
+use tertulia_session::{
+    Cause, Entry, EntryId, EntryKind, Message, NewEntry, Redaction, Timestamp, TurnActivity,
+};
 
 use crate::model::{Append, Appended, StoredEntry};
 use crate::new_file::sync_folder;
@@ -199,8 +201,19 @@ pub(crate) fn holds_text(entry: &Entry, text: &str) -> bool {
         EntryKind::Usage(_) | EntryKind::ContextCut(_) => return false,
         // The words of a record are headers, names and the system text.
         EntryKind::Turn(turn) => {
-            (turn.prompt_hash, turn.native_session_id) = (None, None);
-            turn.cause = "".into();
+            (turn.prompt_hash, turn.native_session_id, turn.turn_id) = (None, None, None);
+            // Ids and names; only fields that are not known here may be somebody's words.
+            let is_known = |source: &Json| source.kind() != Kind::Object;
+            if !matches!(&turn.cause, Cause::Other(source) if !is_known(source)) {
+                turn.cause = Cause::PassedOver;
+            }
+            turn.cause_source = turn.cause_source.take().filter(|source| !is_known(source));
+        }
+        EntryKind::TurnEvent(event) => {
+            event.turn_id = EntryId::from("");
+            if let TurnActivity::Resent { prompt_hash, .. } = &mut event.activity {
+                *prompt_hash = "".into();
+            }
         }
         EntryKind::CompactionSummary(summary) => summary.covered_hash = None,
         _ => {}

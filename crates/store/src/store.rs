@@ -335,8 +335,9 @@ impl SessionStore {
             if current.as_deref().unwrap_or_default() == title {
                 return Ok(());
             }
-            let make =
-                |tail: Option<&EntryId>| Append::of(title::entry(number, title, tail, now.clone()));
+            let make = |tail: Option<&EntryId>| {
+                Append::of([title::entry(number, title, tail, now.clone())])
+            };
             match self.append_to_tail(id, make) {
                 // Somebody else gave it a title meanwhile.
                 Err(StoreError::SessionWriteFailed {

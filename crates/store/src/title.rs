@@ -1,9 +1,8 @@
-//! The title that a person gave a session. It stands in the log as a `custom` entry, so it travels with
-//! exports, backups and branches, and no prompt sees it. The ids of these entries count up (`title-1`,
+//! The title that a person gave a session. It stands in the log as a setting, so it travels with exports,
+//! backups and branches, and no prompt sees it. The ids of these entries count up (`title-1`,
 //! `title-2`, …): the newest is found by its id, however long the session is.
 
-use tertulia_session::json::{Json, Object};
-use tertulia_session::{Entry, EntryId, EntryKind, NewEntry, Timestamp};
+use tertulia_session::{Entry, EntryId, EntryKind, NewEntry, Setting, Timestamp};
 
 use crate::backend::Backend;
 use crate::salting::fresh_salt;
@@ -54,24 +53,10 @@ pub(crate) fn first_line(text: &str) -> String {
 }
 
 /// The entry that gives a session its title; an empty one takes an earlier one back.
-pub(crate) fn entry(
-    number: u64,
-    title: &str,
-    parent: Option<&EntryId>,
-    now: Timestamp,
-) -> Option<Entry> {
-    let text = format!(r#"{{"title":{}}}"#, Json::text(title).as_str());
-    let new = NewEntry::new(EntryKind::Custom(Some(Json::parse(&text).ok()?))).at(now);
-    let new = NewEntry { parent_id: parent.cloned(), ..new };
-    Some(new.salted(fresh_salt()).with_id(id(number)))
-}
-
-/// The title that an entry gives, if it is one that does.
-pub fn title_of_entry(entry: &Entry) -> Option<String> {
-    entry.id.as_str().strip_prefix("title-")?.parse::<u64>().ok()?;
-    let EntryKind::Custom(Some(payload)) = &entry.kind else { return None };
-    let mut fields = Object::of(payload.raw()).ok()?;
-    fields.need_text("title").ok()
+pub(crate) fn entry(number: u64, title: &str, parent: Option<&EntryId>, now: Timestamp) -> Entry {
+    let kind = EntryKind::SessionSetting(Setting::Title { title: title.into() }.into());
+    let new = NewEntry { parent_id: parent.cloned(), ..NewEntry::new(kind).at(now) };
+    new.salted(fresh_salt()).with_id(id(number))
 }
 
 /// The title that holds now, and the number that the next one gets.
@@ -83,9 +68,13 @@ pub(crate) fn newest(
     for number in 1..NUMBERS_MAX {
         let Some(seq) = backend.find(session, &id(number))? else { return Ok((title, number)) };
         let row = backend.rows(session, seq - 1, 1)?.into_iter().next();
-        // An entry of another kind, or one that was redacted, says nothing.
         let entry = row.and_then(|row| row.decode().ok());
-        title = entry.and_then(|stored| title_of_entry(&stored.entry)).or(title);
+        // An entry of another kind, or one that was redacted, says nothing.
+        if let Some(Setting::Title { title: given }) =
+            entry.as_ref().and_then(|stored| stored.entry.kind.setting())
+        {
+            title = Some(given.to_string());
+        }
     }
     Ok((title, NUMBERS_MAX))
 }
@@ -105,15 +94,5 @@ mod tests {
         assert_eq!(checked("\u{1b}[2J"), Err(InvalidTitle::NotOneLine));
         assert_eq!(checked(&"é".repeat(80)).map(str::len), Ok(160));
         assert_eq!(checked(&"x".repeat(81)), Err(InvalidTitle::TooLong { characters: 81 }));
-    }
-
-    #[test]
-    fn only_an_entry_of_this_kind_and_id_gives_a_title() {
-        let made = entry(1, "a \"b\"", None, Timestamp::from_millis(0)).unwrap();
-        assert_eq!(title_of_entry(&made).as_deref(), Some("a \"b\""));
-        let other = NewEntry::new(made.kind.clone()).with_id(EntryId::from("e-1"));
-        assert_eq!(title_of_entry(&other), None);
-        let kind = EntryKind::Custom(Json::parse(r#"{"title":1}"#).ok());
-        assert_eq!(title_of_entry(&NewEntry::new(kind).with_id(EntryId::from("title-1"))), None);
     }
 }

@@ -27,7 +27,7 @@ mod turn;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tertulia_session::{Entry, EntryKind, TeamTask};
+use tertulia_session::{Entry, EntryKind, Setting, TeamTask};
 use tertulia_store::{Hold, NewSession, SessionId, SessionStore};
 
 pub use error::DriveError;
@@ -36,13 +36,12 @@ pub use inbox::Door;
 pub use minutes::Compacted;
 pub use prompt::TurnPrompt;
 pub use recipe::RecipeError;
-pub use record::{TurnNote, What, is_partial, reached_nobody};
+pub use record::{is_partial, reached_nobody};
 
 pub use sent::{PromptLost, SentPrompt, sent_prompt};
 
 use crate::event::{Cancel, Event};
 use crate::replay::{Difference, Undecided};
-use crate::table_note::TableNote;
 use crate::team::Team;
 use crate::{Machine, Question, Status};
 use inbox::{Inbox, Input};
@@ -168,11 +167,10 @@ impl Driver {
         let is_noted =
             |folder: &&str| self.log.folder() == Some(folder) && !self.log.is_folder_far();
         if let Some(folder) = folder.filter(|folder| !is_noted(folder)) {
-            let note = TableNote::Folder { path: folder.into() };
-            self.log.stage(note.to_kind(), false);
+            self.log.stage_setting(Setting::Folder { path: folder.into() });
         }
         if turns_max != self.machine.turns_max() {
-            self.log.stage(TableNote::TurnsMax { turns: turns_max }.to_kind(), false);
+            self.log.stage_setting(Setting::TurnsMax { turns: turns_max });
             self.machine.step(Event::TurnsLimited { turns: turns_max });
         }
     }

@@ -3,8 +3,7 @@
 
 use std::fmt;
 
-use tertulia_context::Intent;
-use tertulia_session::{EntryId, EntryKind};
+use tertulia_session::{EntryId, EntryKind, Intent};
 
 use crate::money::Dollars;
 use crate::{Note, SpeakerError};

@@ -4,10 +4,8 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use tertulia_context::Intent;
-use tertulia_session::{EntryId, TurnState};
+use tertulia_session::{Cause, EntryId, Intent, TurnState};
 
-use crate::cause::Cause;
 use crate::effect::Question;
 use crate::note::Note;
 

@@ -2,7 +2,7 @@
 //!
 //! - [`Machine`] decides, and is pure: what happened goes in as [`Event`]s, what is to be done comes out as
 //!   [`Effect`]s. The same log gives the same decisions ([`Machine::replay`]), and each of them has a
-//!   [`Cause`]. docs/routing.md has the rules.
+//!   [`Cause`](tertulia_session::Cause). docs/routing.md has the rules.
 //! - [`Driver`] performs the effects: it stores every step, gives agents their prompts, starts and ends them, and
 //!   tells what happens. It has threads and a clock.
 //! - [`Team`] says who the members are and how they answer; [`file`] reads it from a team file.
@@ -65,7 +65,6 @@
 //! # Ok::<(), tertulia_team::TableError>(())
 //! ```
 
-mod cause;
 #[expect(clippy::disallowed_methods, reason = "the driver does IO: it has threads and a clock")]
 mod driver;
 mod effect;
@@ -85,14 +84,12 @@ mod replay;
 mod speaker;
 mod state;
 mod table;
-mod table_note;
 mod team;
 
-pub use cause::{Cause, How, Rule};
 pub use driver::{
     Command, Compacted, Door, DriveError, Driver, EventSink, Opened, Pause, PermissionNumber,
-    PromptLost, RecipeError, SentPrompt, SessionEvent, TurnNote, TurnPrompt, Visit, What,
-    is_partial, reached_nobody, sent_prompt,
+    PromptLost, RecipeError, SentPrompt, SessionEvent, TurnPrompt, Visit, is_partial,
+    reached_nobody, sent_prompt,
 };
 pub use effect::{Effect, Question, Why};
 pub use event::{Cancel, Event};
@@ -106,7 +103,6 @@ pub use preamble::Preamble;
 pub use replay::{Difference, Replay, Undecided};
 pub use speaker::SpeakerError;
 pub use table::{Limits, Member, MemberKind, Table, TableError};
-pub use table_note::{table_folder, table_words};
 pub use team::{
     Answers, DEFAULT_BUDGET_TOKENS, DEFAULT_WINDOW, Team, TeamError, TeamMember, UnknownMember,
     default_budget_bytes,

@@ -8,10 +8,8 @@ mod advance;
 mod said;
 mod turns;
 
-use tertulia_context::Intent;
-use tertulia_session::{EntryId, EntryKind, Fields, Turn, TurnState};
+use tertulia_session::{Cause, EntryId, EntryKind, Fields, Intent, Turn, TurnState};
 
-use crate::cause::Cause;
 use crate::effect::{Effect, Question, Why};
 use crate::event::Event;
 use crate::ledger::{Decision, Ledger};
@@ -193,11 +191,12 @@ impl Step<'_> {
     /// Gives a turn a new state, for the log and here.
     fn record(&mut self, turn: &EntryId, seat: Seat, state: TurnState, cause: Cause) {
         let member = self.table.name(seat);
+        let turn_id = (state != TurnState::Queued).then(|| turn.clone());
+        let payload = turn_payload(member, state, turn_id, cause.clone());
         let id = match state {
             TurnState::Queued => turn.clone(),
-            _ => self.entry_id(member, state, &cause, turn),
+            _ => self.entry_id(payload.clone(), turn),
         };
-        let payload = turn_payload(member, state, &cause, cause.text(member));
         self.ledger.add(Decision::Turn {
             turn: turn.clone(),
             entry: id.clone(),
@@ -205,16 +204,21 @@ impl Step<'_> {
             state,
             cause: cause.clone(),
         });
-        self.effects.push(Effect::Append { id, kind: EntryKind::Turn(payload) });
+        self.effects.push(Effect::Append { id, kind: EntryKind::Turn(Box::new(payload)) });
         self.state.apply(self.table, &TurnChange { turn: turn.clone(), seat, state, cause });
     }
 
-    /// The id of a turn's entry. It follows from the decision and what it is about, not from the wording
-    /// of its sentence and not from its place in the log; what is decided again on another branch of the
-    /// session is another entry.
-    fn entry_id(&self, member: &str, state: TurnState, cause: &Cause, about: &EntryId) -> EntryId {
-        let turn = turn_payload(member, state, cause, cause.head());
-        self.state.content_id(EntryKind::Turn(turn), Some(about))
+    /// The id of a new turn.
+    fn turn_id(&self, member: &str, cause: &Cause, about: &EntryId) -> EntryId {
+        self.entry_id(turn_payload(member, TurnState::Queued, None, cause.clone()), about)
+    }
+
+    /// The id of a turn's entry. It follows from the decision and what it is about, not from its place in the
+    /// log and not from the version of the record; what is decided again on another branch of the session
+    /// is another entry.
+    fn entry_id(&self, turn: Turn, about: &EntryId) -> EntryId {
+        let kind = EntryKind::Turn(Box::new(turn.with_cause_of_version_1()));
+        self.state.content_id(kind, Some(about))
     }
 
     fn note(&mut self, note: Note) {
@@ -243,15 +247,17 @@ impl Step<'_> {
     }
 }
 
-fn turn_payload(member: &str, state: TurnState, cause: &Cause, text: String) -> Turn {
-    let error_class = match cause {
+fn turn_payload(member: &str, state: TurnState, turn_id: Option<EntryId>, cause: Cause) -> Turn {
+    let error_class = match &cause {
         Cause::Failed { class, .. } => Some(class.clone()),
         _ => None,
     };
     Turn {
         member: member.into(),
         state,
-        cause: text.into(),
+        turn_id,
+        cause,
+        cause_source: None,
         error_class,
         prompt_hash: None,
         prompt_recipe: None,

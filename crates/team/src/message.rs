@@ -11,9 +11,9 @@ mod unseen;
 
 use std::ops::Range;
 
-use tertulia_context::{Intent, Markers, kept_ranges_where, parse_markers_where, trim};
+use tertulia_context::{Markers, kept_ranges_where, parse_markers_where, trim};
+use tertulia_session::{Intent, RouteSource};
 
-use crate::cause::How;
 use crate::table::Table;
 
 pub(crate) use look_alike::{LookAlike, plain};
@@ -101,7 +101,7 @@ impl Directives {
 pub(crate) struct Wish {
     pub(crate) name: String,
     pub(crate) intent: Intent,
-    pub(crate) how: How,
+    pub(crate) route: RouteSource,
 }
 
 /// Whose message it is. People may mention somebody anywhere, agents only where they address them.
@@ -121,12 +121,15 @@ pub(crate) fn read(text: &str, table: &Table, sender: Sender) -> Directives {
     let look_alikes = look_alike::find(text, table);
     let markers = parse_markers_where(text, |markers| place::counting(text, markers));
     let Markers { next, drop, from, team_task, clean_text, unheard } = markers;
-    let marked =
-        next.into_iter().map(|next| Wish { name: next.name, intent: next.intent, how: How::Next });
+    let marked = next.into_iter().map(|next| Wish {
+        name: next.name,
+        intent: next.intent,
+        route: RouteSource::Next,
+    });
     let mentioned = mentions.into_iter().map(|mention| Wish {
         name: table.name(mention.seat).to_owned(),
         intent: mention.intent,
-        how: How::Mention,
+        route: RouteSource::Mention,
     });
     let marked_unheard = unheard.iter().map(|marker| excerpt(marker));
     let names = names.into_iter().map(|seat| format!("@{}", table.name(seat)).into());

@@ -3,8 +3,7 @@
 
 use std::fmt;
 
-use tertulia_context::Intent;
-use tertulia_session::EntryId;
+use tertulia_session::{EntryId, Intent};
 
 /// Something that was not done as it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,8 @@
 //! The turns that wait: in order of arrival, which one is next, and what is refused. Pure rules on a short
 //! list; the machine calls them and records what they decide. Time plays no part.
 
-use tertulia_context::Intent;
-use tertulia_session::EntryId;
+use tertulia_session::{EntryId, Intent, QueueRule};
 
-use crate::cause::Rule;
 use crate::table::{Limits, Seat};
 
 /// A turn.
@@ -147,22 +145,22 @@ impl Queue {
         &self,
         limits: &Limits,
         last_said: Option<&EntryId>,
-    ) -> Option<(&Item, Rule)> {
+    ) -> Option<(&Item, QueueRule)> {
         let ready = self.ready();
         let urgent = ready.iter().find(|item| item.intent == Intent::Interrupt);
         if let Some(urgent) = urgent {
-            return Some((urgent, Rule::Urgent));
+            return Some((urgent, QueueRule::Urgent));
         }
         let longest = ready.first()?;
         let local = ready.iter().filter(|item| Some(&item.parent) == last_said);
         // The first of several least ones is taken, which is the oldest.
         let (next, rule) = match local.min_by_key(|item| rank(item.intent)) {
-            Some(local) if local.turn != longest.turn => (local, Rule::Local),
-            Some(local) => (local, Rule::InTurn),
-            None => (ready.iter().min_by_key(|item| rank(item.intent))?, Rule::InTurn),
+            Some(local) if local.turn != longest.turn => (local, QueueRule::Local),
+            Some(local) => (local, QueueRule::InTurn),
+            None => (ready.iter().min_by_key(|item| rank(item.intent))?, QueueRule::InTurn),
         };
         if next.turn != longest.turn && self.passed >= limits.local {
-            return Some((longest, Rule::LongestWait));
+            return Some((longest, QueueRule::LongestWait));
         }
         Some((next, rule))
     }

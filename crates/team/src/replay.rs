@@ -8,16 +8,16 @@ mod difference;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use tertulia_session::{Entry, EntryId, EntryKind, Message, SpeakerType, Turn, TurnState, Usage};
+use tertulia_session::{
+    Cause, Entry, EntryId, EntryKind, Message, Setting, SpeakerType, Turn, TurnState, Usage,
+};
 
-use crate::cause::Cause;
 use crate::effect::{Effect, Why};
 use crate::event::{Cancel, Event};
 use crate::machine::Machine;
 use crate::money::Dollars;
 use crate::state::{Slot, State, TurnChange};
 use crate::table::Table;
-use crate::table_note::TableNote;
 use crate::{PersonMessage, is_partial, reached_nobody};
 
 pub use difference::Difference;
@@ -135,7 +135,7 @@ impl<'a> Replayer<'a> {
             }
             EntryKind::Turn(turn) => self.turn(entry, turn),
             EntryKind::Usage(usage) => self.usage(usage),
-            EntryKind::Custom(_) => self.about_table(entry),
+            EntryKind::SessionSetting(setting) => self.about_session(entry, &setting.setting),
             EntryKind::Purged(purged) if &*purged.type_name == "message" => {
                 self.expect_nothing(entry);
                 self.purged.insert(entry.id.clone());
@@ -200,15 +200,15 @@ impl<'a> Replayer<'a> {
         self.machine.step(Event::UsageSeen { member: usage.member.clone(), usd });
     }
 
-    fn about_table(&mut self, entry: &Entry) {
-        match TableNote::of(&entry.kind) {
-            Some(TableNote::Continue { .. }) => self.noted(entry, Event::Continue, State::go_on),
-            Some(TableNote::Reopened { .. }) => self.noted(entry, Event::Resume, State::reopened),
-            Some(TableNote::TurnsMax { turns }) => {
-                self.recorded.guard.limit_turns(turns);
-                self.machine.step(Event::TurnsLimited { turns });
+    fn about_session(&mut self, entry: &Entry, setting: &Setting) {
+        match setting {
+            Setting::Continued { .. } => self.noted(entry, Event::Continue, State::go_on),
+            Setting::Reopened { .. } => self.noted(entry, Event::Resume, State::reopened),
+            Setting::TurnsMax { turns } => {
+                self.recorded.guard.limit_turns(*turns);
+                self.machine.step(Event::TurnsLimited { turns: *turns });
             }
-            Some(TableNote::Folder { .. }) | None => {}
+            Setting::Folder { .. } | Setting::Title { .. } | Setting::Other { .. } => {}
         }
     }
 
@@ -240,7 +240,7 @@ impl<'a> Replayer<'a> {
         let said =
             Event::AgentSaid { turn: turn.clone(), entry: entry.clone(), text, interrupted: false };
         let members = queued(trial.step(said).iter());
-        let cause = Cause::Answered { turn: turn.clone(), entry: entry.clone() };
+        let cause = Cause::Answered { entry: entry.clone() };
         let change = TurnChange { turn, seat, state: TurnState::Done, cause };
         self.recorded.apply(&self.machine.table, &change);
         Some(Undecided { entry, members })
@@ -273,23 +273,21 @@ impl<'a> Replayer<'a> {
             Effect::Append { kind, .. } => Some(kind),
             _ => None,
         });
-        let note = TableNote::of(kind);
-        appends.next().is_some_and(|next| note.is_some() && TableNote::of(next) == note)
+        let setting = kind.setting();
+        appends.next().is_some_and(|next| setting.is_some() && next.setting() == setting)
     }
 
     fn turn(&mut self, entry: &'a Entry, turn: &Turn) {
-        let Some(cause) = Cause::parse(&turn.cause) else {
-            return self.differ(Difference::Unreadable {
-                at: entry.id.clone(),
-                cause: turn.cause.clone(),
-            });
-        };
+        if let Cause::Other(_) = turn.cause {
+            let (at, cause) = (entry.id.clone(), turn.cause.sentence(&turn.member).into());
+            return self.differ(Difference::Unreadable { at, cause });
+        }
         let Some(seat) = self.machine.table.seat_of(&turn.member) else {
             let member = turn.member.clone();
             return self.differ(Difference::Stranger { at: entry.id.clone(), member });
         };
-        let id = cause.turn().unwrap_or(&entry.id).clone();
-        let change = TurnChange { turn: id, seat, state: turn.state, cause };
+        let id = turn.turn_id.as_ref().unwrap_or(&entry.id).clone();
+        let change = TurnChange { turn: id, seat, state: turn.state, cause: turn.cause.clone() };
         self.hear_purged(&change);
         if self.only_follows() {
             return self.recorded.apply(&self.machine.table, &change);
@@ -332,30 +330,28 @@ impl<'a> Replayer<'a> {
 
     /// Feeds the event that led to this entry.
     fn happen(&mut self, change: &TurnChange) {
+        let turn = change.turn.clone();
         let effects = match (change.state, &change.cause) {
-            (TurnState::Done, Cause::Answered { turn, entry }) => {
+            (TurnState::Done, Cause::Answered { entry }) => {
                 let Some(text) =
                     self.texts.remove(entry.as_str()).map(|said| said.text().into_owned())
                 else {
                     return self.is_gone(entry);
                 };
-                let (turn, entry) = (turn.clone(), entry.clone());
+                let entry = entry.clone();
                 self.machine.step(Event::AgentSaid { turn, entry, text, interrupted: false })
             }
-            (TurnState::Interrupted, Cause::CutOff { turn, entry }) => {
-                let (turn, entry) = (turn.clone(), entry.clone());
-                let text = String::new();
+            (TurnState::Interrupted, Cause::CutOff { entry }) => {
+                let (entry, text) = (entry.clone(), String::new());
                 self.machine.step(Event::AgentSaid { turn, entry, text, interrupted: true })
             }
-            (TurnState::Interrupted, Cause::TableStopped { .. }) => {
-                self.machine.step(Event::Resume)
-            }
-            (TurnState::Failed, Cause::Failed { turn, class }) => {
-                let (turn, class) = (turn.clone(), class.clone());
+            (TurnState::Interrupted, Cause::ProgramStopped) => self.machine.step(Event::Resume),
+            (TurnState::Failed, Cause::Failed { class }) => {
+                let class = class.clone();
                 self.machine.step(Event::AgentFailed { turn, class, entry: None })
             }
-            (TurnState::Cancelled, Cause::Cancelled { turn, all }) => {
-                let cancel = if *all { Cancel::All } else { Cancel::Turn(turn.clone()) };
+            (TurnState::Cancelled, Cause::Cancelled { all }) => {
+                let cancel = if *all { Cancel::All } else { Cancel::Turn(turn) };
                 self.machine.step(Event::Cancel(cancel))
             }
             (TurnState::Queued, Cause::Repeated { turn, .. }) => {
@@ -440,9 +436,12 @@ impl<'a> Replayer<'a> {
 fn says(effect: &Effect, turn: &Turn, change: &TurnChange) -> bool {
     let Effect::Append { id, .. } = effect else { return false };
     let Some(decided) = as_turn(effect) else { return false };
-    let same_turn = turn.state != TurnState::Queued || *id == change.turn;
+    let same_turn = match turn.state {
+        TurnState::Queued => *id == change.turn,
+        _ => decided.turn_id == turn.turn_id,
+    };
     let same = decided.member == turn.member && decided.state == turn.state && same_turn;
-    same && Cause::parse(&decided.cause).as_ref() == Some(&change.cause)
+    same && decided.cause == change.cause
 }
 
 fn as_turn(effect: &Effect) -> Option<&Turn> {
@@ -459,7 +458,8 @@ fn queued<'e>(effects: impl Iterator<Item = &'e Effect>) -> Vec<Box<str>> {
 }
 
 fn described(turn: &Turn) -> Box<str> {
-    format!("{}'s turn is {} ({})", turn.member, turn.state.as_str(), turn.cause).into()
+    let Turn { member, state, cause, .. } = turn;
+    format!("{member}'s turn is {} ({})", state.as_str(), cause.sentence(member)).into()
 }
 
 /// A message without a speaker is a person's unless its role says otherwise.

@@ -4,9 +4,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use tertulia_session::{EntryId, EntryKind, NewEntry, TurnState};
+use tertulia_session::{Cause, EntryId, EntryKind, NewEntry, TurnState};
 
-use crate::cause::Cause;
 use crate::effect::Why;
 use crate::guard::Guard;
 use crate::queue::{Item, Queue};
@@ -189,7 +188,7 @@ impl State {
             TurnState::Failed => self.free(turn),
             TurnState::Interrupted => {
                 self.free(turn);
-                if let Cause::TableStopped { turn } = cause {
+                if *cause == Cause::ProgramStopped {
                     self.hold = Some(Hold::Resumed(Some(turn.clone())));
                 }
             }

@@ -1,6 +1,6 @@
 //! What an agent did besides speaking, one line each.
 
-use tertulia_team::{TurnNote, What};
+use tertulia_session::{TurnActivity, TurnEvent};
 
 use crate::narrate;
 use crate::shown::Shown;
@@ -11,23 +11,23 @@ use crate::terminal::excerpt;
 const FAILURE_COLUMNS: usize = 1_000;
 
 /// The lines of a note.
-pub(super) fn lines(note: &TurnNote, columns: usize, shown: &Shown) -> Vec<Line> {
+pub(super) fn lines(note: &TurnEvent, columns: usize, shown: &Shown) -> Vec<Line> {
     if !narrate::is_live(note) {
         return Vec::new();
     }
     let name = shown.name(&note.member);
     let line =
         |text: &str, look| vec![Line::of(&excerpt(text, columns.saturating_sub(4).max(8)), look)];
-    match &note.what {
-        what @ What::Failed { class, message, cure } => {
+    match &note.activity {
+        what @ TurnActivity::Failed { class, message, cure } => {
             let text = excerpt(&narrate::note(name, what), FAILURE_COLUMNS);
             let hint = shown.hint(&note.member, class, message, cure);
             let hint = hint.map(|hint| Line::of(&hint, Look::Dim));
             std::iter::once(Line::of(&text, Look::Alarm)).chain(hint).collect()
         }
         // It may come where the name does not stand above it.
-        what @ What::Warned { .. } => line(&narrate::note(name, what), Look::Dim),
-        what @ (What::ToolFinished { .. } | What::ToolDenied { .. }) => {
+        what @ TurnActivity::Warned { .. } => line(&narrate::note(name, what), Look::Dim),
+        what @ (TurnActivity::ToolFinished { .. } | TurnActivity::ToolDenied { .. }) => {
             line(&narrate::activity(what), Look::Alarm)
         }
         what => line(&narrate::activity(what), Look::Dim),
@@ -36,10 +36,12 @@ pub(super) fn lines(note: &TurnNote, columns: usize, shown: &Shown) -> Vec<Line>
 
 #[cfg(test)]
 mod tests {
+    use tertulia_session::json::Json;
+
     use super::*;
 
-    fn shown(what: What) -> Vec<String> {
-        let note = TurnNote { turn: "t".into(), member: "max".into(), what };
+    fn shown(activity: TurnActivity) -> Vec<String> {
+        let note = TurnEvent::new("t".into(), "max", activity);
         let members = vec![tertulia_team::TeamMember::scribe("max")];
         let team = tertulia_team::Team::new(members, tertulia_team::Limits::default(), None);
         let file = tertulia_team::file::TeamFile::of(Vec::new());
@@ -48,10 +50,10 @@ mod tests {
 
     #[test]
     fn a_tool_is_one_line_whatever_it_was_given() {
-        let started = |input: &str| What::ToolStarted {
+        let started = |input: &str| TurnActivity::ToolStarted {
             id: "1".into(),
             name: "Bash".into(),
-            input: input.into(),
+            input: Json::parse(input).unwrap(),
         };
         assert_eq!(
             shown(started(r#"{"command":"ls -l\nrm x\u001b[2J"}"#)),
@@ -65,7 +67,7 @@ mod tests {
 
     #[test]
     fn only_a_tool_that_failed_is_told_of_again() {
-        let ended = |is_error| What::ToolFinished {
+        let ended = |is_error| TurnActivity::ToolFinished {
             id: "1".into(),
             name: Some("Bash".into()),
             output: Some("no such file".into()),

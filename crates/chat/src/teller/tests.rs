@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tertulia_session::{Fields, NewEntry, Speaker, Usage, Usd};
+use tertulia_session::{Cause, Fields, NewEntry, QueueRule, Speaker, Usage, Usd};
 use tertulia_team::SCRIBE;
 use tertulia_team::file::MemberFile;
 use tertulia_team::{Limits, Member, Note, TeamMember};
@@ -37,17 +37,19 @@ impl Stage {
         ))));
     }
 
-    fn turn(&mut self, state: TurnState, cause: &str) {
-        let turn = Turn {
+    fn turn(&mut self, turn_id: &str, state: TurnState, cause: Cause) {
+        let turn = Box::new(Turn {
             member: "max".into(),
             state,
-            cause: cause.into(),
+            turn_id: Some(turn_id.into()),
+            cause,
+            cause_source: None,
             error_class: None,
             prompt_hash: None,
             prompt_recipe: None,
             native_session_id: None,
             unknown: Fields::NONE,
-        };
+        });
         if state == TurnState::Started {
             self.teller.hear(
                 ChatEvent::Session(SessionEvent::Stored(Arc::new(
@@ -82,7 +84,7 @@ impl Stage {
 #[test]
 fn an_answer_that_streamed_in_is_not_told_again() {
     let mut stage = Stage::new();
-    stage.turn(TurnState::Started, "chosen turn=e-1 rule=in_turn: it is next");
+    stage.turn("e-1", TurnState::Started, Cause::Chosen { rule: QueueRule::InTurn });
     stage.text(&["It **is", "** so.\nAnd", " more"]);
     assert_eq!(stage.shown, ["Max:", "It is so."]);
     assert_eq!(stage.pending(), ["And more"]);
@@ -96,7 +98,7 @@ fn an_answer_that_streamed_in_is_not_told_again() {
         unknown: Fields::NONE,
     }));
     stage.says("max", SpeakerType::Ai, "It **is** so.\nAnd more");
-    stage.turn(TurnState::Done, "answered turn=e-1 entry=m2: max said m2");
+    stage.turn("e-1", TurnState::Done, Cause::Answered { entry: "m2".into() });
     let figures = "1,234 tokens in (1,000 cached), 56 out · $0.0125 · 1.5 s";
     assert_eq!(stage.shown, ["Max:", "It is so.", "And more", figures, ""]);
     assert_eq!(stage.teller.running(), None);
@@ -105,7 +107,7 @@ fn an_answer_that_streamed_in_is_not_told_again() {
 #[test]
 fn what_comes_between_stands_alone_and_the_answer_goes_on_under_its_name() {
     let mut stage = Stage::new();
-    stage.turn(TurnState::Started, "chosen turn=e-1 rule=in_turn: it is next");
+    stage.turn("e-1", TurnState::Started, Cause::Chosen { rule: QueueRule::InTurn });
     let note = Note::UnknownSpender { member: "zoe".into() };
     stage.hear(ChatEvent::Session(SessionEvent::Note(note.clone())));
     assert_eq!(stage.shown, [note.to_string()], "before the name");
@@ -117,7 +119,7 @@ fn what_comes_between_stands_alone_and_the_answer_goes_on_under_its_name() {
     stage.hear(ChatEvent::Lines(vec![Line::of("nobody waits", Look::Dim)]));
     stage.hear(ChatEvent::Refused { text: "refused".to_owned(), error: None });
     stage.text(&["end"]);
-    stage.turn(TurnState::Done, "answered turn=e-1 entry=m2: max said m2");
+    stage.turn("e-1", TurnState::Done, Cause::Answered { entry: "m2".into() });
     stage.hear(ChatEvent::Session(SessionEvent::Rested));
     let expected = [
         "Max:",
@@ -138,14 +140,14 @@ fn what_comes_between_stands_alone_and_the_answer_goes_on_under_its_name() {
 #[test]
 fn an_answer_that_differs_from_what_streamed_in_is_told_whole() {
     let mut stage = Stage::new();
-    stage.turn(TurnState::Started, "chosen turn=e-1 rule=in_turn: it is next");
+    stage.turn("e-1", TurnState::Started, Cause::Chosen { rule: QueueRule::InTurn });
     stage.text(&["wrong"]);
     stage.hear(ChatEvent::Session(SessionEvent::TextWithdrawn {
         turn: "e-1".into(),
         member: "max".into(),
     }));
     stage.says("max", SpeakerType::Ai, "right");
-    stage.turn(TurnState::Done, "answered turn=e-1 entry=m2: max said m2");
+    stage.turn("e-1", TurnState::Done, Cause::Answered { entry: "m2".into() });
     let taken_back = "(the agent took this back and begins again)";
     assert_eq!(stage.shown, ["Max:", "wrong", taken_back, "right", "1.5 s", ""]);
 }
@@ -153,11 +155,12 @@ fn an_answer_that_differs_from_what_streamed_in_is_told_whole() {
 #[test]
 fn a_turn_that_was_stopped_ends_with_what_there_is_of_it() {
     let mut stage = Stage::new();
-    stage.turn(TurnState::Started, "chosen turn=e-1 rule=in_turn: it is next");
+    stage.turn("e-1", TurnState::Started, Cause::Chosen { rule: QueueRule::InTurn });
     stage.text(&["half"]);
-    stage.turn(TurnState::Cancelled, "cancelled turn=e-1: the person cancelled it");
+    stage.turn("e-1", TurnState::Cancelled, Cause::Cancelled { all: false });
     assert_eq!(stage.teller.running(), Some(("Max", true)));
-    stage.turn(TurnState::Cancelled, "dropped turn=e-9 entry=m1 by=ann: another one");
+    let dropped = Cause::Dropped { entry: "m1".into(), by: Some("ann".into()) };
+    stage.turn("e-9", TurnState::Cancelled, dropped);
     stage.hear(ChatEvent::Session(SessionEvent::Rested));
     assert_eq!(stage.shown, ["Max:", "half", "cancelled · 1.5 s", ""]);
     assert_eq!(stage.teller.running(), None);

@@ -12,7 +12,7 @@ use tertulia_chat::called::nobody_called;
 use tertulia_chat::interrupt::{Interrupt, stop_turn};
 use tertulia_chat::terminal::{is_dumb, visible};
 use tertulia_chat::{OpenTable, Shown, narrate};
-use tertulia_operations::names::{elsewhere, find_entry, short_session, turn_of};
+use tertulia_operations::names::{elsewhere, find_entry, short_session};
 use tertulia_operations::unfinished::unfinished_turn;
 use tertulia_session::{Entry, EntryId, EntryKind};
 use tertulia_store::{SessionId, SessionStore};
@@ -131,7 +131,7 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
     drop(interrupt);
     watcher.close()?;
     let unfinished = unfinished_turn(driver.entries(), driver.team());
-    let unfinished = unfinished.and_then(|(entry, _)| turn_of(entry));
+    let unfinished = unfinished.and_then(|(entry, _)| entry.turn_id().cloned());
     let end = outcome::End {
         session: driver.session(),
         place: (!is_forgotten).then(|| way_back(args, driver.session())),
@@ -299,7 +299,7 @@ fn turn_to_repeat(driver: &Driver, args: &RunArgs, given: &str) -> Result<EntryI
     let session = driver.session();
     let found = find_entry(driver.entries(), given);
     let entry = found.map_err(|error| error.in_session(session))?;
-    turn_of(entry).ok_or_else(|| {
+    entry.turn_id().cloned().ok_or_else(|| {
         let given = entry.id.to_string();
         let why = format!("tertulia why {given}{}", way_back(args, session));
         CliError::NoTurn { given, why }

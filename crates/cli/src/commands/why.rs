@@ -7,9 +7,9 @@ use tertulia_operations::decisions::story;
 use tertulia_operations::names::{
     Latest, NameError, find_entry, find_session_or_latest, find_stored_entry, newest_message, short,
 };
-use tertulia_session::{Entry, EntryId, EntryKind};
+use tertulia_session::{Cause, Entry, EntryId, EntryKind};
 use tertulia_store::{Range, SessionId, SessionStore};
-use tertulia_team::{Cause, Decision, Machine, reached_nobody};
+use tertulia_team::{Decision, Machine, reached_nobody};
 
 use super::sessions::{tell, write_json};
 use crate::Streams;
@@ -107,13 +107,15 @@ fn named<'e>(
 fn recorded(log: &[Entry]) -> Vec<Decision> {
     let decisions = log.iter().filter_map(|entry| {
         let EntryKind::Turn(turn) = &entry.kind else { return None };
-        let cause = Cause::parse(&turn.cause)?;
+        if let Cause::Other(_) = turn.cause {
+            return None;
+        }
         Some(Decision::Turn {
-            turn: cause.turn().unwrap_or(&entry.id).clone(),
+            turn: entry.turn_id()?.clone(),
             entry: entry.id.clone(),
             member: turn.member.clone(),
             state: turn.state,
-            cause,
+            cause: turn.cause.clone(),
         })
     });
     decisions.collect()

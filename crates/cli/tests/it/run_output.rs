@@ -96,7 +96,7 @@ fn events_are_one_json_object_per_line_and_the_last_one_is_the_end() {
         ]
     );
     assert_eq!(events[0].to_string(), r#"{"isNew":true,"sessionId":"talk","type":"session"}"#);
-    assert_eq!(events[1]["entry"]["payload"]["table"], "folder");
+    assert_eq!(events[1]["entry"]["payload"]["kind"], "folder");
     assert_eq!(events[2]["entry"]["payload"]["parts"][0]["payload"]["text"], "hello");
     assert_eq!(events[3]["entry"]["payload"]["state"], "queued");
     assert_eq!(events[6]["text"], "Yes. [NEXT: nobody]");

@@ -129,7 +129,7 @@ fn a_session_file_of_agent_chatter_comes_in() {
     let shelf = Shelf::new();
     assert_eq!(shelf.prints(&["import", "-"], CHATTER), "s-42\n");
     assert_snapshot!(without_salts(&shelf.prints(&["show", "s-42", "--json"], "")), @r#"
-    {"id":"e-1","type":"session_header","payload":{"version":1,"source":{"format":"agent-chatter","teamId":"web","sessionId":"s-42","createdAt":"2026-01-31T12:00:00.000Z","updatedAt":"2026-01-31T12:05:00.000Z","metadata":{"lastSpeakerId":"max","messageCount":3,"summary":"3 messages - \"Which colour?...\""},"schemaVersion":"1.0"}},"salt":"…"}
+    {"id":"e-1","type":"session_header","payload":{"version":2,"source":{"format":"agent-chatter","teamId":"web","sessionId":"s-42","createdAt":"2026-01-31T12:00:00.000Z","updatedAt":"2026-01-31T12:05:00.000Z","metadata":{"lastSpeakerId":"max","messageCount":3,"summary":"3 messages - \"Which colour?...\""},"schemaVersion":"1.0"}},"salt":"…"}
     {"id":"msg-1","parentId":"e-1","type":"message","timestamp":"2026-01-31T12:00:00.000Z","payload":{"parts":[{"kind":"text","payload":{"text":"Which colour?"}}],"speaker":{"roleId":"ann","roleName":"Ann","roleTitle":"Product","type":"human"},"timestamp":"2026-01-31T12:00:00.000Z"},"salt":"…"}
     {"id":"msg-2","parentId":"msg-1","type":"message","timestamp":"2026-01-31T12:01:00.000Z","payload":{"parts":[{"kind":"text","payload":{"text":"Blue."}}],"speaker":{"roleId":"max","roleName":"Max","roleTitle":"Architect","type":"ai"},"timestamp":"2026-01-31T12:01:00.000Z"},"salt":"…"}
     {"id":"e-2","parentId":"msg-2","type":"message","payload":{"parts":[{"kind":"text","payload":{"text":"Or green."}}],"speaker":{"roleId":"max","roleName":"Max","type":"ai"}},"salt":"…"}

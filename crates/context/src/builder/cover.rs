@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 
-use tertulia_session::json::Json;
 use tertulia_session::{ContextCut, CutStrategy, Entry, EntryId, EntryKind, Fields, NewEntry};
 
 use super::build::{Build, entry_at, id_at};
@@ -148,9 +147,7 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
         let mut payload = coverage.record(summary, (self.tokens_before, build.total()));
         payload.kept_ids = Some(ids(kept));
         payload.scale_permille = build.scale.recorded();
-        if build.input.overflow_hint {
-            payload.unknown.push("reason", Json::text(TOO_LARGE));
-        }
+        payload.reason = build.input.overflow_hint.then(|| TOO_LARGE.into());
         let may_ask =
             build.builder.config.request_summaries && payload.author.as_deref() == Some(EXTRACTIVE);
         if may_ask {

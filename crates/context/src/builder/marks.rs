@@ -4,7 +4,6 @@
 
 use std::collections::HashSet;
 
-use tertulia_session::json::Json;
 use tertulia_session::{CompactionSummary, ContextCut, CutStrategy, Entry, EntryId, EntryKind};
 
 use super::ContextError;
@@ -165,8 +164,8 @@ fn is_stuck(
 fn refused_tokens(cut: &EntryKind) -> Option<u64> {
     match cut {
         EntryKind::CompactionSummary(summary) => {
-            let reason = summary.unknown.get("reason")?;
-            (*reason == Json::text(TOO_LARGE)).then_some(summary.tokens_before?)
+            let is_refused = summary.reason.as_deref() == Some(TOO_LARGE);
+            is_refused.then_some(summary.tokens_before?)
         }
         EntryKind::ContextCut(cut) => {
             cut.reason.starts_with(TOO_LARGE).then_some(cut.tokens_before)

@@ -49,6 +49,7 @@ impl Coverage {
             kept_ids: None,
             refused: summary.refused.map(|refusal| refusal.to_string().into()),
             scale_permille: None,
+            reason: None,
             unknown: Fields::NONE,
         }
     }

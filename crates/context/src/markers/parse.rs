@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use tertulia_session::Intent;
+
 use super::code::touches;
 use super::own::{self, Judge, Words};
 use super::preserve::{ranges_without, without};
@@ -34,29 +36,6 @@ pub struct Next {
     pub name: String,
     /// How urgent it is.
     pub intent: Intent,
-}
-
-/// How urgent a turn is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Intent {
-    /// `!P1`: before everything else.
-    Interrupt,
-    /// `!P2`, and what is meant when nothing is said.
-    #[default]
-    Reply,
-    /// `!P3`: when there is time.
-    Extend,
-}
-
-impl Intent {
-    /// `P1`, `P2` or `P3`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Interrupt => "P1",
-            Self::Reply => "P2",
-            Self::Extend => "P3",
-        }
-    }
 }
 
 /// So many markers that were not heard are told.

@@ -1,6 +1,6 @@
 //! Which entry of a session is meant: its id, or a prefix that no other id has, with or without `e-`.
 
-use tertulia_session::{Entry, EntryId, EntryKind, Message, TurnState};
+use tertulia_session::{Entry, EntryId, EntryKind, Message};
 use tertulia_store::{SessionId, SessionStore, StoreError};
 use tertulia_team::nearest_name;
 
@@ -102,18 +102,6 @@ fn newest_said(entries: &[Entry]) -> Option<(&Entry, &Message)> {
         EntryKind::Message(message) if !message.text().trim().is_empty() => Some((entry, message)),
         _ => None,
     })
-}
-
-/// The turn that an entry belongs to, if it is one of a turn.
-pub fn turn_of(entry: &Entry) -> Option<EntryId> {
-    let EntryKind::Turn(turn) = &entry.kind else { return None };
-    // A cause begins with words for programs; every state but the first names its turn there.
-    let head = turn.cause.split(": ").next().unwrap_or_default();
-    let named = head.split(' ').find_map(|word| word.strip_prefix("turn="));
-    match (turn.state, named) {
-        (TurnState::Queued, _) | (_, None) => Some(entry.id.clone()),
-        (_, Some(id)) => Some(EntryId::from(id)),
-    }
 }
 
 #[cfg(test)]

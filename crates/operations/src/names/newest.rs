@@ -1,8 +1,8 @@
 //! The newest session of a project in which a team worked: what `--continue` and `latest` mean.
 
-use tertulia_session::{Entry, EntryKind, SpeakerType};
+use tertulia_session::{Entry, EntryKind, Setting, SpeakerType};
 use tertulia_store::{ListFilter, ProjectScope, Range, SessionId, SessionInfo, SessionStore};
-use tertulia_team::{reached_nobody, table_folder};
+use tertulia_team::reached_nobody;
 
 use super::NameError;
 
@@ -73,7 +73,9 @@ fn look_at(store: &SessionStore, id: &SessionId) -> Result<Seen, NameError> {
     let (mut is_table, mut folder) = (false, None);
     let mut look = |entry: &Entry| {
         is_table |= is_of_table(entry);
-        folder = table_folder(entry).or(folder.take());
+        if let Some(Setting::Folder { path }) = entry.kind.setting() {
+            folder = Some(path.clone());
+        }
     };
     for stored in store.entries(id, &Range::All)?.take(ENTRIES_LOOKED_AT) {
         look(&stored?.entry);

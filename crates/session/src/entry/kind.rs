@@ -2,10 +2,12 @@
 
 use super::payload::{
     BranchSummary, CompactionSummary, ContextCut, ModelChange, Purged, Redaction, RuntimeInit,
-    SessionHeader, SystemPromptOverride, TeamTask, ThinkingLevelChange, Turn, Usage,
+    SessionHeader, SystemPromptOverride, TeamTask, ThinkingLevelChange, Usage,
 };
+use super::setting::{SessionSetting, Setting};
+use super::turn::{Turn, TurnEvent};
 use crate::Message;
-use crate::json::Json;
+use crate::json::{Json, Kind};
 
 /// What an entry is, with its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +37,11 @@ pub enum EntryKind {
     /// What is left of an entry whose bytes a redaction took away.
     Purged(Purged),
     /// A member's turn changed its state.
-    Turn(Turn),
+    Turn(Box<Turn>),
+    /// Something happened during a turn and is no message.
+    TurnEvent(TurnEvent),
+    /// Something about the session holds from here on.
+    SessionSetting(SessionSetting),
     /// What an answer cost.
     Usage(Usage),
     /// Another program's own; `None` where there was no payload.
@@ -70,8 +76,13 @@ impl EntryKind {
             Self::Redaction(_) => "redaction",
             Self::Purged(_) => "purged",
             Self::Turn(_) => "turn",
+            // Version 1 had no types for these.
+            Self::TurnEvent(TurnEvent { source: Some(_), .. })
+            | Self::SessionSetting(SessionSetting { source: Some(_), .. })
+            | Self::Custom(_) => "custom",
+            Self::TurnEvent(_) => "turn_event",
+            Self::SessionSetting(_) => "session_setting",
             Self::Usage(_) => "usage",
-            Self::Custom(_) => "custom",
             Self::Other(other) => &other.type_name,
         }
     }
@@ -80,12 +91,24 @@ impl EntryKind {
     pub fn holds_text(&self) -> bool {
         match self {
             Self::SessionHeader(header) => !header.unknown.is_empty(),
-            Self::Turn(turn) => turn.prompt_recipe.is_some() || !turn.unknown.is_empty(),
+            Self::Turn(turn) => {
+                let is_open =
+                    turn.cause_source.as_ref().is_some_and(|cause| cause.kind() == Kind::Object);
+                turn.prompt_recipe.is_some() || !turn.unknown.is_empty() || is_open
+            }
             Self::Redaction(redaction) => {
                 redaction.reason.is_some() || !redaction.unknown.is_empty()
             }
             Self::ContextCut(_) | Self::Usage(_) | Self::Purged(_) => false,
             _ => true,
+        }
+    }
+
+    /// What it says about the session, if it does.
+    pub fn setting(&self) -> Option<&Setting> {
+        match self {
+            Self::SessionSetting(setting) => Some(&setting.setting),
+            _ => None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The payloads of the entry types, field by field as docs/session-record.md lists them. Data only.
 
 use crate::json::{Json, Kind};
+use crate::word::words;
 use crate::{EntryId, Fields, RecordHash};
 
 /// The first entry of a log.
@@ -86,6 +87,8 @@ pub struct CompactionSummary {
     pub refused: Option<Box<str>>,
     /// What a counted token weighed by reported usage, in thousandths.
     pub scale_permille: Option<u64>,
+    /// Why it had to be made, where that is not the budget.
+    pub reason: Option<Box<str>>,
     /// What else the source said.
     pub unknown: Fields,
 }
@@ -121,6 +124,8 @@ pub enum CutStrategy {
     /// Old entries were left out.
     Drop,
 }
+
+words!(CutStrategy, "elide or drop", { Elide = "elide", Drop = "drop" });
 
 /// Where a branch came from, and what was said there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,44 +164,6 @@ pub struct Purged {
     pub unknown: Fields,
 }
 
-/// A member's turn changed its state.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
-    /// Whose turn it is.
-    pub member: Box<str>,
-    /// The new state.
-    pub state: TurnState,
-    /// Why.
-    pub cause: Box<str>,
-    /// What kind of error ended it.
-    pub error_class: Option<Box<str>>,
-    /// A hash of the prompt.
-    pub prompt_hash: Option<Box<str>>,
-    /// How the prompt was made, so that it can be made again (docs/session-record.md).
-    pub prompt_recipe: Option<Json>,
-    /// The agent's own name of its session.
-    pub native_session_id: Option<Box<str>>,
-    /// What else the source said.
-    pub unknown: Fields,
-}
-
-/// The state of a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TurnState {
-    /// It waits.
-    Queued,
-    /// The agent works.
-    Started,
-    /// The agent answered.
-    Done,
-    /// The agent could not answer.
-    Failed,
-    /// Somebody stopped it before it began or while it ran.
-    Cancelled,
-    /// The table stopped while it ran.
-    Interrupted,
-}
-
 /// What an answer cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Usage {
@@ -221,8 +188,8 @@ pub struct Usage {
 pub struct Usd(Json);
 
 impl SessionHeader {
-    /// The version of the record form that is read and written.
-    pub const VERSION: u64 = 1;
+    /// The version of the record form that is written; earlier ones are read too.
+    pub const VERSION: u64 = 2;
 
     /// The header of a log in the present record form.
     pub fn new() -> Self {
@@ -254,44 +221,6 @@ impl Purged {
     /// Whether it was a text that stood for other entries.
     pub(crate) fn was_summary(&self) -> bool {
         matches!(&*self.type_name, "compaction_summary" | "branch_summary")
-    }
-}
-
-impl CutStrategy {
-    /// The word in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Elide => "elide",
-            Self::Drop => "drop",
-        }
-    }
-
-    /// The strategy of this word.
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Elide, Self::Drop].into_iter().find(|strategy| strategy.as_str() == word)
-    }
-}
-
-impl TurnState {
-    /// All states, in the order in which a turn goes through them.
-    pub const ALL: [Self; 6] =
-        [Self::Queued, Self::Started, Self::Done, Self::Failed, Self::Cancelled, Self::Interrupted];
-
-    /// The word in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Started => "started",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-            Self::Interrupted => "interrupted",
-        }
-    }
-
-    /// The state of this word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == word)
     }
 }
 

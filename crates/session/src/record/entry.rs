@@ -1,10 +1,12 @@
-//! The JSON form of entries, version 1: `{id, parentId?, type, timestamp?, runId?, payload, meta?,
-//! salt?}`.
+//! The JSON form of entries, version 2: `{id, parentId?, type, timestamp?, runId?, payload, meta?,
+//! salt?}`. Version 1 is read too (`version_1.rs`), entry by entry: a log may hold both.
 //! Types and fields that this version does not know are kept. The envelope is here; the payloads and
 //! the message in its place as a payload have their own files.
 
 mod message;
 mod payload;
+mod turn;
+mod version_1;
 mod write;
 
 use serde_json::value::RawValue;
@@ -33,7 +35,7 @@ pub enum EntryReadError {
     },
     /// The header of a log that another version wrote.
     #[error(
-        "Entry {entry}: payload.version is {got}, and this program reads version {version}; take one \
+        "Entry {entry}: payload.version is {got}, and this program reads versions 1 to {version}; take one \
          that reads version {got}",
         version = SessionHeader::VERSION
     )]
@@ -58,7 +60,7 @@ pub fn read_entry(raw: &RawValue) -> Result<Entry, EntryReadError> {
 fn read_fields(mut object: Object<'_>, id: EntryId) -> Result<Entry, FieldError> {
     let parent_id = object.take_text("parentId")?.map(EntryId::from);
     let type_name = object.need_text("type")?;
-    let kind = payload::read_kind(&mut object, &type_name)?;
+    let kind = payload::read_kind(&mut object, &type_name, &id)?;
     let mut kept = Fields::NONE;
     let timestamp = lenient(&mut object, &mut kept, "timestamp", read_timestamp);
     let run_id = lenient(&mut object, &mut kept, "runId", |raw| Some(text(raw).ok()?.into()));
@@ -74,7 +76,9 @@ fn read_fields(mut object: Object<'_>, id: EntryId) -> Result<Entry, FieldError>
 /// What a later version means by its fields is not known: better to say so than to guess.
 fn refuse_other_versions(entry: Entry) -> Result<Entry, EntryReadError> {
     match &entry.kind {
-        EntryKind::SessionHeader(header) if header.version != SessionHeader::VERSION => {
+        EntryKind::SessionHeader(header)
+            if !(1..=SessionHeader::VERSION).contains(&header.version) =>
+        {
             Err(EntryReadError::Version { got: header.version, entry: entry.id })
         }
         _ => Ok(entry),

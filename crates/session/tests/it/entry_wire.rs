@@ -77,6 +77,7 @@ pub(crate) fn summary(range: &str, first_kept: &str) -> EntryKind {
         kept_ids: None,
         refused: None,
         scale_permille: None,
+        reason: None,
         unknown: Fields::NONE,
     }))
 }

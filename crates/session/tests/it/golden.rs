@@ -1,16 +1,19 @@
-//! Version 1 of the record form, one entry of every type with all its fields, as it lies on disks.
-//! This file is never changed to make a test pass: a change of the form is a new version.
+//! The record forms as they lie on disks: entries of every type with all their fields, and what version 1 of a team
+//! wrote. These files are never changed to make a test pass: a change of the form is a new version.
 
 use std::collections::BTreeSet;
 
+use insta::assert_snapshot;
 use tertulia_session::record::EntryLines;
-use tertulia_session::{BranchView, Entry};
+use tertulia_session::{BranchView, Entry, EntryKind};
 
 use crate::entry_wire::write;
 
-pub(crate) const GOLDEN: &str = include_str!("../fixtures/entries-v1.jsonl");
+pub(crate) const VERSION_1: &str = include_str!("../fixtures/entries-v1.jsonl");
+pub(crate) const VERSION_2: &str = include_str!("../fixtures/entries-v2.jsonl");
+const TEAM_OF_VERSION_1: &str = include_str!("../fixtures/team-v1.jsonl");
 
-const TYPES: [&str; 15] = [
+const TYPES: [&str; 17] = [
     "branch_summary",
     "compaction_summary",
     "context_cut",
@@ -21,30 +24,34 @@ const TYPES: [&str; 15] = [
     "redaction",
     "runtime_init",
     "session_header",
+    "session_setting",
     "system_prompt_override",
     "team_task",
     "thinking_level_change",
     "turn",
+    "turn_event",
     "usage",
 ];
 
-pub(crate) fn entries() -> Vec<Entry> {
+fn entries(golden: &str) -> Vec<Entry> {
     let mut lines = EntryLines::new();
-    GOLDEN.lines().filter_map(|line| lines.read(line).unwrap()).collect()
+    golden.lines().filter_map(|line| lines.read(line).unwrap()).collect()
 }
 
 #[test]
-fn version_1_is_written_as_it_was_read() {
-    let written: String = entries().iter().map(|entry| write(entry) + "\n").collect();
-    for (written, golden) in written.lines().zip(GOLDEN.lines()) {
+fn every_version_is_written_as_it_was_read() {
+    for golden in [VERSION_1, VERSION_2, TEAM_OF_VERSION_1] {
+        let written: String = entries(golden).iter().map(|entry| write(entry) + "\n").collect();
+        for (written, golden) in written.lines().zip(golden.lines()) {
+            assert_eq!(written, golden);
+        }
         assert_eq!(written, golden);
     }
-    assert_eq!(written, GOLDEN);
 }
 
 #[test]
 fn every_type_is_among_the_golden_entries_and_unknown_ones_too() {
-    let entries = entries();
+    let entries = entries(VERSION_2);
     let found: BTreeSet<&str> = entries.iter().map(|entry| entry.kind.type_name()).collect();
     assert!(TYPES.iter().all(|name| found.contains(name)), "{found:?}");
     assert!(found.len() > TYPES.len(), "{found:?}");
@@ -52,16 +59,18 @@ fn every_type_is_among_the_golden_entries_and_unknown_ones_too() {
 
 #[test]
 fn the_golden_log_can_be_followed() {
-    let entries = entries();
-    let (last, first) = (&entries[27].id, &entries[26].id);
-    assert_eq!(BranchView::ending_in(&entries, last).unwrap().len(), 1);
-    assert_eq!(BranchView::ending_in(&entries, first).unwrap().len(), 27);
+    for golden in [VERSION_1, VERSION_2] {
+        let entries = entries(golden);
+        let (last, first) = (&entries[27].id, &entries[26].id);
+        assert_eq!(BranchView::ending_in(&entries, last).unwrap().len(), 1);
+        assert_eq!(BranchView::ending_in(&entries, first).unwrap().len(), 27);
+    }
 }
 
 #[test]
 fn the_ids_that_follow_from_the_golden_entries_stay() {
     let ids: Vec<String> =
-        entries().iter().map(|entry| entry.content_id().to_string()).take(8).collect();
+        entries(VERSION_1).iter().map(|entry| entry.content_id().to_string()).take(8).collect();
     let golden = [
         "e-b2af7af0c977ec2729411f6601fbf839",
         "e-3b382eef2605644f675d26c84e9f1f52",
@@ -73,4 +82,74 @@ fn the_ids_that_follow_from_the_golden_entries_stay() {
         "e-63d6a2fa92ebf9352771b4e495c137f1",
     ];
     assert_eq!(ids, golden);
+}
+
+/// What an entry says, without the source that it is written from again.
+fn typed(entry: &Entry) -> String {
+    match &entry.kind {
+        EntryKind::Turn(turn) => {
+            let about = turn.turn_id.as_ref().map(|id| format!("{id} ")).unwrap_or_default();
+            format!("turn {about}{}: {:?}", turn.state.as_str(), turn.cause)
+        }
+        EntryKind::TurnEvent(event) => format!("event {} {:?}", event.turn_id, event.activity),
+        EntryKind::SessionSetting(setting) => format!("setting {:?}", setting.setting),
+        kind => kind.type_name().to_owned(),
+    }
+}
+
+#[test]
+fn what_a_team_wrote_in_version_1_is_read_as_the_types_of_version_2() {
+    let read: Vec<String> = entries(TEAM_OF_VERSION_1).iter().map(typed).collect();
+    assert_snapshot!(read.join("\n"), @r#"
+    session_header
+    turn queued: Asked { entry: EntryId("t00"), by: Some("ann"), route: Mention, intent: Reply }
+    turn queued: Asked { entry: EntryId("a b%"), by: None, route: FirstAgent, intent: Interrupt }
+    turn queued: Repeated { turn: EntryId("t01"), entry: EntryId("t00"), by: Some("ann"), intent: Extend }
+    turn t01 started: Chosen { rule: LongestWait }
+    turn t01 done: Answered { entry: EntryId("t00") }
+    turn t01 failed: Failed { class: "overflow" }
+    turn t01 cancelled: Cancelled { all: false }
+    turn t01 cancelled: Cancelled { all: true }
+    turn t01 cancelled: Dropped { entry: EntryId("t00"), by: Some("eva") }
+    turn t01 cancelled: Declined { entry: EntryId("t00"), by: None }
+    turn t01 cancelled: PassedOver
+    turn t01 interrupted: CutOff { entry: EntryId("t00") }
+    turn t01 interrupted: ProgramStopped
+    turn started: Other("chosen turn=t01 rule=best: by lot")
+    event t01 Began { session: "0197-aa", model: None }
+    event t01 ToolStarted { id: "call-1", name: "Bash", input: {"command":"cargo test","limit":1.5} }
+    event t01 ToolFinished { id: "call-1", name: None, output: Some("ok"), is_error: false }
+    event t01 ToolDenied { name: "Write", reason: Some("read only") }
+    event t01 PermissionAsked { title: "Run rm?" }
+    event t01 PermissionAnswered { title: "Run rm?", choice: None }
+    event t01 Thought { text: "Look first." }
+    event t01 Warned { class: Some("network"), message: "slow" }
+    event t01 Failed { class: "overflow", message: "too long", cure: "shorten it" }
+    event t01 Retried { budget: 20000 }
+    event t01 Resent { prompt_hash: "b3-2233", prompt_recipe: [2,"Be brief."] }
+    setting Continued { count: 1 }
+    setting Reopened { count: 2 }
+    setting Folder { path: "/src/app" }
+    setting TurnsMax { turns: Some(7) }
+    setting TurnsMax { turns: None }
+    setting Title { title: "Login page" }
+    custom
+    custom
+    custom
+    custom
+    custom
+    custom
+    custom
+    "#);
+}
+
+#[test]
+fn a_turn_in_the_words_of_version_1_has_the_cause_and_the_id_of_version_1() {
+    for entry in entries(TEAM_OF_VERSION_1) {
+        let EntryKind::Turn(turn) = entry.kind else { continue };
+        let Some(source) = turn.cause_source.clone() else { continue };
+        let again = turn.with_cause_of_version_1().cause_source.unwrap();
+        let text: String = serde_json::from_str(source.as_str()).unwrap();
+        assert_eq!(again.as_str(), format!("{:?}", text.split(": ").next().unwrap()));
+    }
 }

@@ -8,41 +8,48 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 
 use crate::entry_wire::read;
-use crate::golden::GOLDEN;
+use crate::golden::{VERSION_1, VERSION_2};
 
-static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../../schema/entry-v1.schema.json")).unwrap()
+static SCHEMAS: LazyLock<[Value; 2]> = LazyLock::new(|| {
+    let files = [
+        include_str!("../../schema/entry-v1.schema.json"),
+        include_str!("../../schema/entry-v2.schema.json"),
+    ];
+    files.map(|file| serde_json::from_str(file).unwrap())
 });
 
-/// Where a value does not keep to the schema, if anywhere.
+/// Where a value does not keep to the schema of what is written now, if anywhere.
 pub(crate) fn complaint(value: &Value) -> Option<String> {
-    checker::complaint(&SCHEMA, &SCHEMA, value)
+    checker::complaint(&SCHEMAS[1], &SCHEMAS[1], value)
 }
 
-fn golden() -> impl Iterator<Item = Value> {
-    GOLDEN.lines().map(|line| serde_json::from_str(line).unwrap())
+/// The golden entries, each with the schema of its version.
+fn golden() -> impl Iterator<Item = (&'static Value, Value)> {
+    let files = SCHEMAS.iter().zip([VERSION_1, VERSION_2]);
+    let read = |line| serde_json::from_str(line).unwrap();
+    files.flat_map(move |(schema, file)| file.lines().map(move |line| (schema, read(line))))
 }
 
 #[test]
 fn every_keyword_of_the_schema_is_checked() {
-    checker::check_keywords(&SCHEMA);
+    SCHEMAS.iter().for_each(checker::check_keywords);
 }
 
 #[test]
 fn every_golden_entry_keeps_to_the_schema() {
-    for value in golden() {
-        assert_eq!(complaint(&value), None, "{value}");
+    for (schema, value) in golden() {
+        assert_eq!(checker::complaint(schema, schema, &value), None, "{value}");
     }
 }
 
 #[test]
 fn whatever_is_taken_out_of_an_entry_schema_and_reader_agree() {
     let mut refused = 0;
-    for value in golden() {
+    for (schema, value) in golden() {
         for pointer in pointers(&value) {
             let mut broken = value.clone();
             take_out(&mut broken, &pointer);
-            refused += usize::from(agree(&broken, &format!("without {pointer}")));
+            refused += usize::from(agree(schema, &broken, &format!("without {pointer}")));
         }
     }
     assert!(refused > 60, "{refused}");
@@ -51,7 +58,7 @@ fn whatever_is_taken_out_of_an_entry_schema_and_reader_agree() {
 #[test]
 fn whatever_is_put_in_place_of_a_payload_field_schema_and_reader_agree() {
     let mut refused = 0;
-    for value in golden() {
+    for (schema, value) in golden() {
         // The reader keeps these three as they are if it cannot read them; the schema does not.
         let strict = |pointer: &String| {
             !["/runId", "/timestamp", "/meta", "/intent", "/parentMessageId", "/content"]
@@ -62,7 +69,7 @@ fn whatever_is_put_in_place_of_a_payload_field_schema_and_reader_agree() {
             for other in [json!(false), json!(-1), json!([[]])] {
                 let mut broken = value.clone();
                 *broken.pointer_mut(&pointer).unwrap() = other.clone();
-                refused += usize::from(agree(&broken, &format!("{other} at {pointer}")));
+                refused += usize::from(agree(schema, &broken, &format!("{other} at {pointer}")));
             }
         }
     }
@@ -71,8 +78,9 @@ fn whatever_is_put_in_place_of_a_payload_field_schema_and_reader_agree() {
 
 /// Says that schema and reader judge alike; gives whether they refuse.
 #[track_caller]
-fn agree(value: &Value, what: &str) -> bool {
-    let (complaint, error) = (complaint(value), read(&value.to_string()).err());
+fn agree(schema: &Value, value: &Value, what: &str) -> bool {
+    let complaint = checker::complaint(schema, schema, value);
+    let error = read(&value.to_string()).err();
     assert_eq!(complaint.is_some(), error.is_some(), "{what}: {complaint:?}, {error:?}: {value}");
     complaint.is_some()
 }

@@ -11,6 +11,7 @@ mod redacting;
 mod searching;
 mod titles;
 mod verifying;
+mod versions;
 
 /// Runs promises on every kind of place.
 macro_rules! promises {

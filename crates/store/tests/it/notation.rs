@@ -47,6 +47,7 @@ pub(crate) fn summary(id: &str, parent: &str, covered: [&str; 2], kept: &str, te
         kept_ids: None,
         refused: None,
         scale_permille: None,
+        reason: None,
         unknown: Fields::NONE,
     };
     entry(id, Some(parent), EntryKind::CompactionSummary(Box::new(summary)))

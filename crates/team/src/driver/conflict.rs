@@ -3,13 +3,12 @@
 
 use std::sync::Arc;
 
-use tertulia_session::EntryKind;
+use tertulia_session::{EntryKind, Setting};
 
 use super::Driver;
 use super::error::DriveError;
 use super::event::{EventSink, SessionEvent};
 use crate::event::Event;
-use crate::table_note::TableNote;
 use crate::{Machine, Status};
 
 impl Driver {
@@ -63,13 +62,14 @@ impl Driver {
                     self.machine.step(Event::UsageSeen { member, usd });
                 }
             }
-            EntryKind::Custom(_) => match TableNote::of(&kind) {
-                Some(TableNote::Continue { .. } | TableNote::Reopened { .. }) => return,
-                Some(TableNote::TurnsMax { turns }) => {
+            EntryKind::SessionSetting(setting) => match setting.setting {
+                Setting::Continued { .. } | Setting::Reopened { .. } => return,
+                Setting::TurnsMax { turns } => {
                     self.machine.step(Event::TurnsLimited { turns });
                 }
-                Some(TableNote::Folder { .. }) | None => {}
+                Setting::Folder { .. } | Setting::Title { .. } | Setting::Other { .. } => {}
             },
+            EntryKind::TurnEvent(_) => {}
             _ => return,
         }
         self.log.stage(kind, false);

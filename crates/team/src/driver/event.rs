@@ -15,7 +15,7 @@ use crate::{Note, PersonMessage, Question};
 /// Something that happened in a session, for whoever shows it. Owned, so that it can cross threads.
 #[derive(Clone, Debug)]
 pub enum SessionEvent {
-    /// An entry is in the log: a message, a state of a turn, a figure, a [`super::TurnNote`].
+    /// An entry is in the log: a message, a state of a turn, a figure, what happened during a turn.
     Stored(Arc<Entry>),
     /// The agent of this turn has got the first byte of its prompt.
     Fed {

@@ -4,10 +4,8 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tertulia_context::view::{Branch, BranchIndex};
-use tertulia_session::{Entry, EntryId, EntryKind, NewEntry, Timestamp};
+use tertulia_session::{Entry, EntryId, EntryKind, NewEntry, Setting, Timestamp};
 use tertulia_store::{Append, Range, SessionId, SessionStore, StoreError, fresh_salt};
-
-use crate::table_folder;
 
 /// Who looks for a table reads about twice as many entries of its end.
 const FOLDER_FAR: usize = 128;
@@ -124,6 +122,10 @@ impl TableLog {
         id
     }
 
+    pub(super) fn stage_setting(&mut self, setting: Setting) {
+        self.stage(EntryKind::SessionSetting(setting.into()), false);
+    }
+
     /// An entry behind the newest one that is not staged yet, to be completed.
     pub(super) fn draft(&self, kind: EntryKind) -> Entry {
         self.follow(kind).with_content_id()
@@ -171,12 +173,11 @@ impl TableLog {
             EntryKind::Turn(turn) if turn.prompt_recipe.is_some() => {
                 self.prompted.push(place);
             }
-            EntryKind::Custom(_) => {
-                if let Some(folder) = table_folder(&entry) {
-                    (self.folder, self.folder_place) = (Some(folder), place);
+            kind => {
+                if let Some(Setting::Folder { path }) = kind.setting() {
+                    (self.folder, self.folder_place) = (Some(path.clone()), place);
                 }
             }
-            _ => {}
         }
         self.index.push(place, &entry);
         self.entries.push(entry);

@@ -10,13 +10,16 @@ use tertulia_agent::{
 };
 use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnOutput};
 use tertulia_session::json::Json;
-use tertulia_session::{EntryId, Fields, Message, Routing, Speaker, SpeakerType, Usage, Usd};
+use tertulia_session::{
+    EntryId, EntryKind, Fields, Message, Routing, Speaker, SpeakerType, TurnActivity, TurnEvent,
+    Usage, Usd,
+};
 
 use super::event::{EventSink, PermissionNumber, SessionEvent};
 use super::inbox::Inbox;
 use super::log::TableLog;
 use super::prompts::Start;
-use super::record::{TurnNote, What};
+use super::record::{activity_of, failure, permission_answered, permission_asked, warning};
 use super::{LAST_WORDS, turn};
 use crate::team::{Answers, Team};
 
@@ -82,7 +85,7 @@ pub(super) enum Followup {
     /// Its answer.
     Answer { message: Message, text: String },
     /// It could not answer; `partial` is what there is of the answer.
-    Failure { class: Box<str>, partial: Option<Message>, notes: Vec<TurnNote> },
+    Failure { class: Box<str>, partial: Option<Message>, events: Vec<TurnEvent> },
 }
 
 impl Runner {
@@ -180,16 +183,16 @@ impl Runner {
         }
         running.has_worked |= matches!(event, StreamEvent::ToolStarted { .. });
         running.stage_thought(log);
-        if let Some(what) = What::of(&event) {
-            running.stage_note(what, log);
+        if let Some(activity) = activity_of(&event) {
+            running.stage_activity(activity, log);
         }
         true
     }
 
-    /// Stages a note of the turn that runs.
-    pub(super) fn stage_note(&mut self, what: What, log: &mut TableLog) {
+    /// Stages what happened during the turn that runs.
+    pub(super) fn stage_activity(&mut self, activity: TurnActivity, log: &mut TableLog) {
         if let Some(running) = &mut self.running {
-            running.stage_note(what, log);
+            running.stage_activity(activity, log);
         }
     }
 
@@ -208,7 +211,7 @@ impl Runner {
         }
         self.permissions += 1;
         let number = PermissionNumber(self.permissions);
-        running.stage_note(What::permission_asked(&request), log);
+        running.stage_activity(permission_asked(&request), log);
         running.asks = Some(Asks { number, request, answer });
         Some(number)
     }
@@ -230,7 +233,7 @@ impl Runner {
     ) -> Option<SyncSender<PermissionAnswer>> {
         let running = self.running.as_mut()?;
         let asks = running.asks.take_if(|asks| asks.number == number)?;
-        running.stage_note(What::permission_answered(&asks.request, answer), log);
+        running.stage_activity(permission_answered(&asks.request, answer), log);
         Some(asks.answer)
     }
 
@@ -303,25 +306,26 @@ impl Running {
     fn stage_thought(&mut self, log: &mut TableLog) {
         let thought = std::mem::take(&mut self.thought);
         if !thought.trim().is_empty() {
-            self.stage_note(What::Thought { text: thought.into() }, log);
+            self.stage_activity(TurnActivity::Thought { text: thought.into() }, log);
         }
     }
 
     fn warn(&mut self, message: &str, log: &mut TableLog) {
-        self.stage_note(What::Warned { class: None, message: message.into() }, log);
+        self.stage_activity(warning(message), log);
     }
 
-    fn stage_note(&mut self, what: What, log: &mut TableLog) {
+    fn stage_activity(&mut self, activity: TurnActivity, log: &mut TableLog) {
         self.notes += 1;
-        let what = match self.notes.cmp(&NOTES_MAX) {
-            std::cmp::Ordering::Less => what,
-            std::cmp::Ordering::Equal => {
-                let message = "more was noted in this turn than is kept".into();
-                What::Warned { class: None, message }
-            }
+        let activity = match self.notes.cmp(&NOTES_MAX) {
+            std::cmp::Ordering::Less => activity,
+            std::cmp::Ordering::Equal => warning("more was noted in this turn than is kept"),
             std::cmp::Ordering::Greater => return,
         };
-        log.stage(TurnNote::new(&self.turn, &self.member, what).to_kind(), false);
+        log.stage(EntryKind::TurnEvent(self.event(activity)), false);
+    }
+
+    fn event(&self, activity: TurnActivity) -> TurnEvent {
+        TurnEvent::new(self.turn.clone(), self.member.clone(), activity)
     }
 
     /// Half of what was sent, where that is less; a short prompt is not what was too long.
@@ -336,17 +340,16 @@ impl Running {
             .map_or((ErrorClass::Empty, "it ended without an answer"), |error| {
                 (error.class, &*error.message)
             });
-        let note = |what| TurnNote::new(&self.turn, &self.member, what);
         let partial = output.partial_text.filter(|text| !text.trim().is_empty());
         let (partial, cut) = partial.map(kept_of).unzip();
         Followup::Failure {
             class: class.as_str().into(),
             partial: partial.map(|text| answer_to(&self.answers, speaker, &text)),
-            notes: cut
+            events: cut
                 .flatten()
                 .into_iter()
-                .chain([What::failure(class, message)])
-                .map(note)
+                .chain([failure(class, message)])
+                .map(|activity| self.event(activity))
                 .collect(),
         }
     }
@@ -383,13 +386,11 @@ pub(super) fn usage_of(member: &str, output: &TurnOutput) -> Option<Usage> {
 }
 
 /// What is kept of an answer that did not come to its end, and what is said of the rest.
-fn kept_of(mut text: String) -> (String, Option<What>) {
+fn kept_of(mut text: String) -> (String, Option<TurnActivity>) {
     let written = text.len();
     text.truncate(text.floor_char_boundary(PARTIAL_BYTES_MAX));
     let cut = (text.len() < written).then(|| {
-        let message =
-            format!("of {written} bytes that it wrote, the first {} are kept", text.len());
-        What::Warned { class: None, message: message.into() }
+        warning(format!("of {written} bytes that it wrote, the first {} are kept", text.len()))
     });
     (text, cut)
 }

@@ -1,13 +1,13 @@
 //! What an agent was sent at a turn, made again from the log and checked against the hash that was stored
 //! when it was sent. Pure; for whoever asks what a member saw.
 
-use serde_json::{Value, json};
 use tertulia_session::json::Json;
-use tertulia_session::{Entry, EntryId, EntryKind, Turn, TurnState};
+use tertulia_session::{
+    Cause, Entry, EntryId, EntryKind, Turn, TurnActivity, TurnEvent, TurnState,
+};
 
 use super::prompt::hash_of;
 use super::recipe::{Recipe, RecipeError, RecipeHistory};
-use crate::cause::Cause;
 
 /// What an agent was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,17 +88,19 @@ pub fn sent_prompt(entries: &[Entry], asked: &EntryId) -> Result<SentPrompt, Pro
     let turn = turn_of(entries, asked).ok_or_else(|| PromptLost::NoTurn(asked.clone()))?;
     let started = entries.iter().enumerate().rev().find_map(|(place, entry)| {
         let started = as_turn(entry).filter(|turn| turn.state == TurnState::Started)?;
-        (named_turn(entry, started) == turn).then_some((place, entry, started))
+        (entry.turn_id() == Some(&turn)).then_some((place, entry, started))
     });
     let (place, start, started) = started.ok_or_else(|| PromptLost::NotStarted(turn.clone()))?;
     let member = started.member.clone();
     let broken = |error| PromptLost::Broken { turn: turn.clone(), error };
     let later = entries.get(place..).unwrap_or_default();
-    let again = later.iter().find_map(|entry| SentAgain::of(entry).filter(|one| one.turn == turn));
+    let again = later.iter().find_map(|entry| resent(entry, &turn));
     let is_second = again.is_some() && start.id != *asked;
     let mut has_gap = false;
     let (recipe, hash) = match (again.filter(|_| is_second), &started.prompt_recipe) {
-        (Some(again), _) => (Recipe::read(&again.recipe, &[]).map_err(broken)?, Some(again.hash)),
+        (Some((hash, recipe)), _) => {
+            (Recipe::read(recipe, &[]).map_err(broken)?, Some(hash.clone()))
+        }
         (None, Some(_)) => {
             let until = entries.get(..=place).unwrap_or_default();
             let places = recorded(until);
@@ -127,38 +129,6 @@ pub fn sent_prompt(entries: &[Entry], asked: &EntryId) -> Result<SentPrompt, Pro
     Ok(SentPrompt { member, turn, system, text, hash, is_second, redacted })
 }
 
-/// The record of the second prompt of a turn, whose first one was too large. A `custom` entry, as everything
-/// that happens during a turn.
-pub(super) struct SentAgain {
-    pub(super) turn: EntryId,
-    pub(super) hash: Box<str>,
-    /// Refers to no other recipe.
-    pub(super) recipe: Json,
-}
-
-impl SentAgain {
-    const NAME: &str = "sent_again";
-
-    /// The entry's payload.
-    pub(super) fn to_kind(&self, member: &str) -> EntryKind {
-        let recipe: Value = serde_json::from_str(self.recipe.as_str()).unwrap_or_default();
-        let fields = json!({
-            "agent": Self::NAME, "turn": self.turn.as_str(), "member": member,
-            "promptHash": self.hash, "promptRecipe": recipe,
-        });
-        EntryKind::Custom(Json::parse(&fields.to_string()).ok())
-    }
-
-    fn of(entry: &Entry) -> Option<Self> {
-        let EntryKind::Custom(Some(payload)) = &entry.kind else { return None };
-        let fields: Value = serde_json::from_str(payload.as_str()).ok()?;
-        let text = |name: &str| fields.get(name)?.as_str();
-        (text("agent")? == Self::NAME).then_some(())?;
-        let recipe = Json::parse(&fields.get("promptRecipe")?.to_string()).ok()?;
-        Some(Self { turn: EntryId::from(text("turn")?), hash: text("promptHash")?.into(), recipe })
-    }
-}
-
 /// The places of started turns whose prompt is recorded.
 fn recorded(entries: &[Entry]) -> Vec<usize> {
     let is_recorded = |entry| as_turn(entry).is_some_and(|turn| turn.prompt_recipe.is_some());
@@ -181,24 +151,27 @@ fn is_turn_redacted(entries: &[Entry], places: &[usize]) -> bool {
 /// The turn that is meant: a turn's own entries, or the answer that ended it.
 fn turn_of(entries: &[Entry], asked: &EntryId) -> Option<EntryId> {
     let entry = entries.iter().find(|entry| entry.id == *asked)?;
-    if let Some(turn) = as_turn(entry) {
-        return Some(named_turn(entry, turn));
+    if as_turn(entry).is_some() {
+        return entry.turn_id().cloned();
     }
-    entries.iter().find_map(|one| match Cause::parse(&as_turn(one)?.cause)? {
-        Cause::Answered { turn, entry } | Cause::CutOff { turn, entry } => {
-            (entry == *asked).then_some(turn)
+    entries.iter().find_map(|one| match &as_turn(one)?.cause {
+        Cause::Answered { entry } | Cause::CutOff { entry } if entry == asked => {
+            one.turn_id().cloned()
         }
         _ => None,
     })
 }
 
-/// The turn that an entry of it belongs to.
-fn named_turn(entry: &Entry, turn: &Turn) -> EntryId {
-    let named = match Cause::parse(&turn.cause) {
-        Some(cause) if turn.state != TurnState::Queued => cause.turn().cloned(),
+/// The hash and the recipe of the second prompt of a turn whose first one was too large.
+fn resent<'e>(entry: &'e Entry, turn: &EntryId) -> Option<(&'e Box<str>, &'e Json)> {
+    match &entry.kind {
+        EntryKind::TurnEvent(TurnEvent {
+            turn_id,
+            activity: TurnActivity::Resent { prompt_hash, prompt_recipe },
+            ..
+        }) if turn_id == turn => Some((prompt_hash, prompt_recipe)),
         _ => None,
-    };
-    named.unwrap_or_else(|| entry.id.clone())
+    }
 }
 
 fn as_turn(entry: &Entry) -> Option<&Turn> {

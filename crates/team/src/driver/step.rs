@@ -9,8 +9,8 @@ use tertulia_agent::{Ended, PermissionAnswer, PermissionRequest, TurnReport};
 use tertulia_context::PromptStatus;
 use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError, TurnOutput};
 use tertulia_session::{
-    Entry, EntryId, EntryKind, Fields, Message, Routing, Speaker, SpeakerType, TeamTask, TurnState,
-    Usage,
+    Entry, EntryId, EntryKind, Fields, Message, Routing, Speaker, SpeakerType, TeamTask,
+    TurnActivity, TurnEvent, TurnState, Usage,
 };
 use tertulia_store::sources_meta;
 
@@ -20,9 +20,8 @@ use super::event::{EventSink, PermissionNumber, SessionEvent};
 use super::inbox::Input;
 use super::log::TableLog;
 use super::prompts::{Start, right_recipe};
-use super::record::What;
+use super::record::warning;
 use super::runner::{Followup, usage_of};
-use super::sent::SentAgain;
 use super::{Compacted, Driver, minutes};
 use crate::effect::Effect;
 use crate::event::Event;
@@ -310,8 +309,7 @@ impl Driver {
         }
         if is_cut {
             let message = format!("the message is cut: it is larger than {budget} bytes");
-            let what = What::Warned { class: None, message: message.into() };
-            self.runner.stage_note(what, &mut self.log);
+            self.runner.stage_activity(warning(message), &mut self.log);
         }
     }
 
@@ -431,14 +429,14 @@ impl Driver {
                 };
                 self.message(&message, sink, said).map(|_| ())
             }
-            Some(Followup::Failure { class, partial, notes }) => {
+            Some(Followup::Failure { class, partial, events }) => {
                 self.stage_usage(usage);
                 self.runner.finish();
                 let failed = |log: &mut TableLog| {
                     let partial = partial.clone().map(EntryKind::Message);
                     let entry = partial.map(|message| log.stage(message, true));
-                    for note in &notes {
-                        log.stage(note.to_kind(), false);
+                    for event in &events {
+                        log.stage(EntryKind::TurnEvent(event.clone()), false);
                     }
                     let (turn, class) = (turn.clone(), class.clone());
                     ((), None, Event::AgentFailed { turn, class, entry })
@@ -467,13 +465,14 @@ impl Driver {
         budget: u64,
         sink: &mut dyn EventSink,
     ) -> Result<(), DriveError> {
-        self.runner.stage_note(What::Retried { budget }, &mut self.log);
+        self.runner.stage_activity(TurnActivity::Retried { budget }, &mut self.log);
         let of = (&self.team, self.log.branch());
         let start = self.prompts.prepare(of, turn, member, answers, Some(budget));
         let recipe = right_recipe(&start, &self.team, &self.log);
-        if let Some(recipe) = recipe.and_then(|recipe| recipe.to_json(None)) {
-            let again = SentAgain { turn: turn.clone(), hash: start.hash(), recipe };
-            self.log.stage(again.to_kind(member), false);
+        if let Some(prompt_recipe) = recipe.and_then(|recipe| recipe.to_json(None)) {
+            let activity = TurnActivity::Resent { prompt_hash: start.hash(), prompt_recipe };
+            let event = TurnEvent::new(turn.clone(), member, activity);
+            self.log.stage(EntryKind::TurnEvent(event), false);
         }
         self.store_staged(sink)?;
         self.runner.finish();

@@ -1,9 +1,8 @@
 //! The end of every step: the next turn starts, or a person is asked first, or there is nothing to do.
 
-use tertulia_session::TurnState;
+use tertulia_session::{Cause, QueueRule, TurnState};
 
 use super::Step;
-use crate::cause::{Cause, Rule};
 use crate::effect::{Effect, Why};
 use crate::queue::Item;
 use crate::state::{Slot, State};
@@ -11,7 +10,7 @@ use crate::table::Table;
 
 /// What can be done when nothing runs.
 pub(super) enum Next<'s> {
-    Start(&'s Item, Rule),
+    Start(&'s Item, QueueRule),
     Pause(Why),
     Nothing,
 }
@@ -43,9 +42,8 @@ impl Step<'_> {
         }
     }
 
-    fn start(&mut self, item: Item, rule: Rule) {
-        let cause = Cause::Chosen { turn: item.turn.clone(), rule };
-        self.record(&item.turn, item.seat, TurnState::Started, cause);
+    fn start(&mut self, item: Item, rule: QueueRule) {
+        self.record(&item.turn, item.seat, TurnState::Started, Cause::Chosen { rule });
         if self.table.is_human(item.seat) {
             return self.ask_for_answer(item);
         }

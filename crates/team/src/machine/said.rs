@@ -1,9 +1,8 @@
 //! A message arrives: whose it is, what it asks for, who is queued for it and who is not.
 
-use tertulia_session::{EntryId, TurnState};
+use tertulia_session::{Cause, EntryId, RouteSource, TurnState};
 
 use super::Step;
-use crate::cause::{Cause, How};
 use crate::effect::{Effect, Why};
 use crate::message::{self, Directives, Reply, Sender, Stranger, Wish, excerpt};
 use crate::note::Note;
@@ -49,7 +48,7 @@ impl Step<'_> {
         // A command is no answer: whoever asked still waits for one.
         let answered = awaited.filter(|item| Some(item.seat) == by && !wishes.is_command());
         if let Some(turn) = &answered {
-            let cause = Cause::Answered { turn: turn.turn.clone(), entry: entry.clone() };
+            let cause = Cause::Answered { entry: entry.clone() };
             self.record(&turn.turn, turn.seat, TurnState::Done, cause);
         }
         if let Some(task) = &wishes.team_task {
@@ -91,8 +90,7 @@ impl Step<'_> {
                 let turns: Vec<Item> = self.state.queue.iter().cloned().collect();
                 self.note(Note::Declined { entry: said.entry.clone(), turns: turns.len() });
                 for Item { turn, seat, .. } in turns {
-                    let (entry, by) = (said.entry.clone(), by.clone());
-                    let cause = Cause::Declined { turn: turn.clone(), entry, by };
+                    let cause = Cause::Declined { entry: said.entry.clone(), by: by.clone() };
                     self.record(&turn, seat, TurnState::Cancelled, cause);
                 }
             }
@@ -116,11 +114,11 @@ impl Step<'_> {
         }
         let (turn, entry, seat) = (turn.clone(), entry.clone(), item.seat);
         let Some(text) = text else {
-            let cause = Cause::CutOff { turn: turn.clone(), entry: entry.clone() };
+            let cause = Cause::CutOff { entry: entry.clone() };
             self.record(&turn, seat, TurnState::Interrupted, cause);
             return self.note(Note::Partial { turn, entry });
         };
-        let cause = Cause::Answered { turn: turn.clone(), entry: entry.clone() };
+        let cause = Cause::Answered { entry: entry.clone() };
         self.record(&turn, seat, TurnState::Done, cause);
         let wishes = message::read(text, self.table, Sender::Agent);
         if let Some(name) = &wishes.from {
@@ -162,7 +160,7 @@ impl Step<'_> {
             let turns: Vec<(EntryId, Seat)> = meant.map(|i| (i.turn.clone(), i.seat)).collect();
             for (turn, seat) in turns {
                 let by = said.by.map(|by| self.table.name(by).into());
-                let cause = Cause::Dropped { turn: turn.clone(), entry: said.entry.clone(), by };
+                let cause = Cause::Dropped { entry: said.entry.clone(), by };
                 self.record(&turn, seat, TurnState::Cancelled, cause);
             }
         }
@@ -184,17 +182,18 @@ impl Step<'_> {
 
     /// A message that addresses nobody goes to the agent whose question it answers, else to the default.
     fn queue_unaddressed(&mut self, said: Said<'_>, asker: Option<Seat>) {
-        let asker = asker.filter(|seat| !self.table.is_human(*seat)).map(|seat| (seat, How::Reply));
+        let asker =
+            asker.filter(|seat| !self.table.is_human(*seat)).map(|seat| (seat, RouteSource::Reply));
         let default = || {
             let (seat, named) = self.table.default_seat()?;
-            Some((seat, if named { How::Default } else { How::FirstAgent }))
+            Some((seat, if named { RouteSource::Default } else { RouteSource::FirstAgent }))
         };
-        let Some((seat, how)) = asker.or_else(default) else {
+        let Some((seat, route)) = asker.or_else(default) else {
             let why = Why::NobodyToAnswer { entry: said.entry.clone() };
             return self.ask(said.by, why);
         };
         let name = self.table.name(seat).to_owned();
-        self.queue(said, seat, &Wish { name, intent: Default::default(), how });
+        self.queue(said, seat, &Wish { name, intent: Default::default(), route });
     }
 
     /// The member of this name, or the nearest name; a note tells what is wrong with it.
@@ -230,8 +229,8 @@ impl Step<'_> {
             Admission::Adjacent(turn) => return self.note(Note::Adjacent { entry, member, turn }),
         };
         let by = said.by.map(|by| self.table.name(by).into());
-        let cause = Cause::Asked { entry: entry.clone(), by, how: wish.how, intent };
-        let turn = self.entry_id(&member, TurnState::Queued, &cause, &entry);
+        let cause = Cause::Asked { entry: entry.clone(), by, route: wish.route, intent };
+        let turn = self.turn_id(&member, &cause, &entry);
         if self.state.turn(&turn).is_some() {
             // The same message came twice, and the turn may have ended already.
             return self.note(Note::Duplicate { entry, member, turn });

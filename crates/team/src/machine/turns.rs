@@ -1,17 +1,15 @@
 //! What else becomes of turns: failures, cancelling, going on, opening again, repeating; and costs.
 
-use tertulia_session::{EntryId, TurnState};
+use tertulia_session::{Cause, EntryId, EntryKind, Setting, TurnState};
 
 use super::Step;
 use super::advance::{Next, next};
-use crate::cause::Cause;
 use crate::effect::{Effect, Why};
 use crate::event::Cancel;
 use crate::money::Dollars;
 use crate::note::Note;
 use crate::queue::Item;
 use crate::state::Slot;
-use crate::table_note::TableNote;
 
 impl Step<'_> {
     pub(super) fn turn_started(&mut self, turn: EntryId) {
@@ -30,7 +28,7 @@ impl Step<'_> {
         }
         let seat = item.seat;
         let (turn, class) = (turn.clone(), Box::<str>::from(class));
-        let cause = Cause::Failed { turn: turn.clone(), class: class.clone() };
+        let cause = Cause::Failed { class: class.clone() };
         self.record(&turn, seat, TurnState::Failed, cause);
         if let Some(entry) = entry {
             self.note(Note::Partial { turn: turn.clone(), entry });
@@ -69,8 +67,7 @@ impl Step<'_> {
             self.note(Note::NothingToCancel { turn });
         }
         for item in turns {
-            let cause = Cause::Cancelled { turn: item.turn.clone(), all };
-            self.record(&item.turn, item.seat, TurnState::Cancelled, cause);
+            self.record(&item.turn, item.seat, TurnState::Cancelled, Cause::Cancelled { all });
             if matches!(&self.state.slot, Slot::Stopping(turn) if *turn == item.turn) {
                 let member = self.table.name(item.seat).into();
                 self.effects.push(Effect::CancelTurn { turn: item.turn, member });
@@ -81,13 +78,10 @@ impl Step<'_> {
     /// An answer that is waited for is given up, whatever holds the table is let go, and whoever has
     /// spent all may spend as much again.
     pub(super) fn go_on(&mut self) {
-        let kind = TableNote::Continue { count: self.state.times_gone_on + 1 }.to_kind();
-        let id = self.state.content_id(kind.clone(), self.state.last_said.as_ref());
-        self.effects.push(Effect::Append { id, kind });
+        self.note_setting(Setting::Continued { count: self.state.times_gone_on + 1 });
         self.state.go_on();
         if let Some(item) = self.state.awaited().cloned() {
-            let cause = Cause::PassedOver { turn: item.turn.clone() };
-            self.record(&item.turn, item.seat, TurnState::Cancelled, cause);
+            self.record(&item.turn, item.seat, TurnState::Cancelled, Cause::PassedOver);
         }
     }
 
@@ -95,8 +89,7 @@ impl Step<'_> {
     pub(super) fn resume(&mut self) {
         match self.state.slot.clone() {
             Slot::Running(item) => {
-                let cause = Cause::TableStopped { turn: item.turn.clone() };
-                self.record(&item.turn, item.seat, TurnState::Interrupted, cause);
+                self.record(&item.turn, item.seat, TurnState::Interrupted, Cause::ProgramStopped);
                 if self.state.queue.is_empty() {
                     let interrupted = Some(item.turn);
                     self.ask(None, Why::Resumed { interrupted, waiting: 0 });
@@ -116,11 +109,15 @@ impl Step<'_> {
     /// process ended with the table.
     fn hold_reopened(&mut self) {
         if matches!(next(self.table, self.state), Next::Start(..)) {
-            let kind = TableNote::Reopened { count: self.state.times_reopened + 1 }.to_kind();
-            let id = self.state.content_id(kind.clone(), self.state.last_said.as_ref());
-            self.effects.push(Effect::Append { id, kind });
+            self.note_setting(Setting::Reopened { count: self.state.times_reopened + 1 });
             self.state.reopened();
         }
+    }
+
+    fn note_setting(&mut self, setting: Setting) {
+        let kind = EntryKind::SessionSetting(setting.into());
+        let id = self.state.content_id(kind.clone(), self.state.last_said.as_ref());
+        self.effects.push(Effect::Append { id, kind });
     }
 
     pub(super) fn repeat(&mut self, turn: &EntryId) {
@@ -141,7 +138,7 @@ impl Step<'_> {
         let Item { seat, parent, intent, by, .. } = past.item;
         let by = by.map(|by| self.table.name(by).into());
         let cause = Cause::Repeated { turn: turn.clone(), entry: parent, by, intent };
-        let again = self.entry_id(self.table.name(seat), TurnState::Queued, &cause, turn);
+        let again = self.turn_id(self.table.name(seat), &cause, turn);
         self.state.hold = None;
         self.record(&again, seat, TurnState::Queued, cause);
     }

@@ -8,7 +8,8 @@
 
 use std::ops::Range;
 
-use tertulia_context::{Intent, Words, whose_words};
+use tertulia_context::{Words, whose_words};
+use tertulia_session::Intent;
 
 use super::Sender;
 use super::address::{self, Spot};

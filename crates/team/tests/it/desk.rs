@@ -1,7 +1,9 @@
 //! A driver for tests: performs effects on a log in memory and shows them in a few words.
 
+use tertulia_session::json::{self, Json};
+use tertulia_session::record::{EntryRecord, read_entry};
 use tertulia_session::{
-    Entry, EntryId, EntryKind, Message, NewEntry, Speaker, SpeakerType, Usage, Usd,
+    Entry, EntryId, EntryKind, Message, NewEntry, Setting, Speaker, SpeakerType, Usage, Usd,
 };
 use tertulia_team::{Cancel, Effect, Event, Limits, Machine, Member, PersonMessage, Table};
 
@@ -134,14 +136,44 @@ impl Desk {
         started.collect()
     }
 
-    /// The log gives the same decisions again.
+    /// The log gives the same decisions again, also as version 1 of the record has it.
     #[track_caller]
     pub(crate) fn replays(&self) {
-        let replay = Machine::replay(self.machine.table().clone(), &self.log);
-        assert_eq!(replay.differences, []);
-        assert_eq!(replay.unfinished, []);
-        assert!(replay.machine.waiting().eq(self.machine.waiting()));
+        let stored = |entry: &Entry| read(&EntryRecord::new(entry).to_json());
+        for log in
+            [self.log.iter().map(stored).collect(), self.log.iter().map(as_version_1).collect()]
+        {
+            let log: Vec<Entry> = log;
+            let replay = Machine::replay(self.machine.table().clone(), &log);
+            assert_eq!(replay.differences, []);
+            assert_eq!(replay.unfinished, []);
+            assert!(replay.machine.waiting().eq(self.machine.waiting()));
+        }
     }
+}
+
+fn read(record: &str) -> Entry {
+    read_entry(json::parse(record).unwrap()).unwrap()
+}
+
+/// The entry as version 1 wrote it.
+fn as_version_1(entry: &Entry) -> Entry {
+    let mut entry = entry.clone();
+    entry.kind = match entry.kind {
+        EntryKind::Turn(turn) => EntryKind::Turn(Box::new(turn.with_cause_of_version_1())),
+        EntryKind::SessionSetting(setting) => {
+            let note = match setting.setting {
+                Setting::Continued { count } => {
+                    format!(r#"{{"table":"continue","count":{count}}}"#)
+                }
+                Setting::Reopened { count } => format!(r#"{{"table":"reopened","count":{count}}}"#),
+                other => panic!("{other:?}"),
+            };
+            EntryKind::Custom(Json::parse(&note).ok())
+        }
+        kind => kind,
+    };
+    read(&EntryRecord::new(&entry).to_json())
 }
 
 /// An effect in a few words.

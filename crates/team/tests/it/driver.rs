@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use tertulia_agent::{AgentKind, AgentSpec, CommandOutput, Permissions, ScriptLine, Timeouts};
 use tertulia_dialect::stream::Limits as StreamLimits;
-use tertulia_session::{Entry, EntryKind, TurnState};
+use tertulia_session::{Entry, EntryKind, TurnActivity, TurnState};
 use tertulia_store::{Range, SessionStore};
 use tertulia_team::{
     Command, Driver, EventSink, Limits, Machine, Pause, Preamble, SessionEvent, Team, TeamMember,
-    TurnNote, What, Why, is_partial,
+    Why, is_partial,
 };
 
 /// Hears everything; keeps it as short lines.
@@ -97,8 +97,12 @@ pub(crate) fn texts(entries: &[Entry]) -> Vec<String> {
     entries.iter().filter_map(text).collect()
 }
 
-pub(crate) fn notes(entries: &[Entry]) -> Vec<What> {
-    entries.iter().filter_map(TurnNote::of).map(|note| note.what).collect()
+pub(crate) fn notes(entries: &[Entry]) -> Vec<TurnActivity> {
+    let events = entries.iter().filter_map(|entry| match &entry.kind {
+        EntryKind::TurnEvent(event) => Some(event.activity.clone()),
+        _ => None,
+    });
+    events.collect()
 }
 
 /// Everything in memory is in the store, in the same order.
@@ -197,7 +201,7 @@ fn a_failure_is_an_entry_with_class_and_cure_and_the_queue_goes_on() {
     driver.say(None, "Both: [NEXT: max, eva]", &mut heard).unwrap();
     driver.run(&mut heard).unwrap();
     let failed = notes(driver.entries());
-    let [What::Failed { class, cure, .. }] = &failed[..] else { panic!("{failed:?}") };
+    let [TurnActivity::Failed { class, cure, .. }] = &failed[..] else { panic!("{failed:?}") };
     assert_eq!(&**class, "quota");
     assert!(!cure.is_empty());
     assert_eq!(
@@ -249,7 +253,14 @@ fn a_prompt_that_is_too_large_is_tried_once_more_at_half_the_budget() {
     driver.run(&mut heard).unwrap();
     let notes = notes(driver.entries());
     assert!(
-        matches!(notes[..], [What::Retried { budget: ..=2_000 }, What::Failed { .. }]),
+        matches!(
+            notes[..],
+            [
+                TurnActivity::Retried { budget: ..=2_000 },
+                TurnActivity::Resent { .. },
+                TurnActivity::Failed { .. }
+            ]
+        ),
         "{notes:?}"
     );
     let sizes = std::fs::read_to_string(sizes).unwrap();
@@ -271,7 +282,7 @@ fn a_message_that_is_cut_is_told_and_one_that_does_not_fit_fails() {
     driver.run(&mut heard).unwrap();
     let told = notes(driver.entries());
     assert!(
-        matches!(&told[..], [What::Warned { message, .. }] if message.contains("is cut")),
+        matches!(&told[..], [TurnActivity::Warned { message, .. }] if message.contains("is cut")),
         "{told:?}"
     );
     let mut max = shell("max", CommandOutput::Text, "cat >/dev/null; echo read");
@@ -282,7 +293,7 @@ fn a_message_that_is_cut_is_told_and_one_that_does_not_fit_fails() {
     driver.say(None, "Do nothing.", &mut heard).unwrap();
     driver.run(&mut heard).unwrap();
     let told = notes(driver.entries());
-    let [What::Failed { message, .. }] = &told[..] else { panic!("{told:?}") };
+    let [TurnActivity::Failed { message, .. }] = &told[..] else { panic!("{told:?}") };
     assert!(message.contains("raise budget_bytes"), "{message}");
 }
 
@@ -302,13 +313,13 @@ fn tools_and_thinking_are_entries_before_they_are_shown() {
     driver.run(&mut heard).unwrap();
     let notes = notes(driver.entries());
     assert!(
-        matches!(&notes[0], What::Thought { text } if &**text == "Hm, let me see."),
+        matches!(&notes[0], TurnActivity::Thought { text } if &**text == "Hm, let me see."),
         "{notes:?}"
     );
-    assert!(matches!(&notes[1], What::ToolStarted { name, input, .. }
-        if &**name == "Bash" && &**input == r#"{"command":"ls"}"#));
+    assert!(matches!(&notes[1], TurnActivity::ToolStarted { name, input, .. }
+        if &**name == "Bash" && input.as_str() == r#"{"command":"ls"}"#));
     assert!(
-        matches!(&notes[2], What::ToolFinished { output: Some(output), .. } if &**output == "a b")
+        matches!(&notes[2], TurnActivity::ToolFinished { output: Some(output), .. } if &**output == "a b")
     );
     assert_eq!(texts(driver.entries())[1], "max: Two files.");
 }

@@ -1,9 +1,9 @@
 //! What members get for their turns, and what the house members say.
 
 use tertulia_agent::CommandOutput;
-use tertulia_session::{EntryKind, TurnState};
+use tertulia_session::{EntryKind, TurnActivity, TurnState};
 use tertulia_store::{Range, SessionId, SessionStore, StoredEntry};
-use tertulia_team::{Compacted, Driver, EventSink, Pause, SessionEvent, TeamMember, What, Why};
+use tertulia_team::{Compacted, Driver, EventSink, Pause, SessionEvent, TeamMember, Why};
 
 use crate::driver::{Heard, assert_stored, begin, notes, scripted, shell, team, texts};
 
@@ -328,7 +328,7 @@ fn a_program_that_is_not_there_is_told_with_its_cure() {
     let pause = driver.run(&mut heard).unwrap();
     assert!(matches!(&pause, Pause::Asked(question) if matches!(question.why, Why::Failed { .. })));
     let notes = notes(driver.entries());
-    let [What::Failed { class, message, .. }] = &notes[..] else { panic!("{notes:?}") };
+    let [TurnActivity::Failed { class, message, .. }] = &notes[..] else { panic!("{notes:?}") };
     assert_eq!(&**class, "setup");
     assert!(message.contains("no-such-program-anywhere"), "{message}");
 }

@@ -6,9 +6,9 @@
 use std::time::Duration;
 
 use tertulia_agent::CommandOutput;
-use tertulia_session::EntryKind;
+use tertulia_session::{EntryKind, TurnActivity};
 use tertulia_store::{SessionStore, StoreUrl};
-use tertulia_team::{Command, Door, Driver, EventSink, SessionEvent, What};
+use tertulia_team::{Command, Door, Driver, EventSink, SessionEvent};
 
 use crate::driver::{Heard, begin, notes, shell, team, texts};
 
@@ -31,7 +31,8 @@ fn a_turn_whose_tools_ran_is_not_repeated_because_its_prompt_grew_too_long() {
     driver.run(&mut heard).unwrap();
     assert_eq!(std::fs::read_to_string(starts).unwrap(), "start\n");
     let notes = notes(driver.entries());
-    let [.., What::Warned { message, .. }, What::Failed { class, .. }] = &notes[..] else {
+    let [.., TurnActivity::Warned { message, .. }, TurnActivity::Failed { class, .. }] = &notes[..]
+    else {
         panic!("{notes:?}")
     };
     assert_eq!(&**class, "overflow");
@@ -47,7 +48,7 @@ fn the_agents_own_session_is_noted_when_it_begins() {
     let mut heard = Heard::default();
     driver.say(None, "Hi.", &mut heard).unwrap();
     driver.run(&mut heard).unwrap();
-    let began = What::Began { session: "native-7".into(), model: Some("m-1".into()) };
+    let began = TurnActivity::Began { session: "native-7".into(), model: Some("m-1".into()) };
     assert_eq!(notes(driver.entries()), [began]);
 }
 
@@ -76,7 +77,7 @@ fn processes_that_a_good_turn_leaves_behind_are_ended_and_told() {
     driver.run(&mut heard).unwrap();
     let notes = notes(driver.entries());
     assert!(
-        matches!(&notes[..], [What::Warned { message, .. }] if message.contains("was still there")),
+        matches!(&notes[..], [TurnActivity::Warned { message, .. }] if message.contains("was still there")),
         "{notes:?}"
     );
     assert_eq!(texts(driver.entries())[1].trim_end(), "max: Served.");
@@ -97,8 +98,10 @@ fn tool_names_and_refusals_of_megabytes_are_not_stored_whole() {
     assert_eq!(notes.len(), 40, "{notes:?}");
     for note in &notes {
         let (name, others) = match note {
-            What::ToolStarted { id, name, .. } => (name, id.len()),
-            What::ToolDenied { name, reason } => (name, reason.as_deref().map_or(0, str::len)),
+            TurnActivity::ToolStarted { id, name, .. } => (name, id.len()),
+            TurnActivity::ToolDenied { name, reason } => {
+                (name, reason.as_deref().map_or(0, str::len))
+            }
             other => panic!("{other:?}"),
         };
         assert!(name.starts_with("xxx") && name.ends_with(" bytes more)"), "{name}");
@@ -115,7 +118,7 @@ struct Stops {
 impl EventSink for Stops {
     fn on_event(&mut self, event: SessionEvent) {
         let SessionEvent::Stored(entry) = event else { return };
-        if matches!(&entry.kind, EntryKind::Custom(_)) {
+        if matches!(&entry.kind, EntryKind::TurnEvent(_)) {
             self.tools += 1;
             if let Some(door) = self.door.take() {
                 assert!(door.send(Command::CancelRunning));

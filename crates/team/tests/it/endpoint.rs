@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use tertulia_agent::{AgentKind, AgentSpec, Endpoint, Permissions, Timeouts};
 use tertulia_fake_models::{Asked, FakeModels, Script, Step};
-use tertulia_session::{EntryKind, TurnState};
+use tertulia_session::{EntryKind, TurnActivity, TurnState};
 use tertulia_store::SessionStore;
-use tertulia_team::{Driver, Limits, SentPrompt, Team, TeamMember, TurnNote, What, sent_prompt};
+use tertulia_team::{Driver, Limits, SentPrompt, Team, TeamMember, sent_prompt};
 
-use crate::driver::{Heard, scripted};
+use crate::driver::{Heard, notes, scripted};
 
 fn endpoint(models: &FakeModels) -> TeamMember {
     let base_url = format!("{}/v1", models.url()).into();
@@ -72,9 +72,9 @@ fn an_overflow_of_an_endpoint_is_tried_once_more_with_less() {
     assert_eq!(asked.len(), 2);
     assert!(asked[1].bytes < asked[0].bytes, "{} and {}", asked[0].bytes, asked[1].bytes);
     assert_eq!(asked[1].user, "ann -> max: @max what do you think?");
-    let notes: Vec<What> =
-        driver.entries().iter().filter_map(TurnNote::of).map(|note| note.what).collect();
-    assert!(matches!(notes[..], [What::Retried { .. }]), "{notes:?}");
+    let notes = notes(driver.entries());
+    let is_told = matches!(notes[..], [TurnActivity::Retried { .. }, TurnActivity::Resent { .. }]);
+    assert!(is_told, "{notes:?}");
     assert!(heard.lines.iter().any(|line| line.contains("Now it fits.")));
 }
 

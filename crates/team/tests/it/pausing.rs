@@ -258,7 +258,8 @@ fn a_log_of_the_time_when_a_message_resumed_all_is_believed() {
     let (eva, leo) = (queued("eva"), queued("leo"));
     let mut old = started.clone();
     if let tertulia_session::EntryKind::Turn(turn) = &mut old.kind {
-        turn.cause = turn.cause.replace(leo.as_str(), eva.as_str()).into();
+        assert_eq!(turn.turn_id, Some(leo));
+        turn.turn_id = Some(eva.clone());
         turn.member = "eva".into();
     }
     desk.log.push(old);

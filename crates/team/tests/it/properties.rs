@@ -3,8 +3,8 @@
 
 use crate::desk::Desk;
 use proptest::prelude::*;
-use tertulia_session::EntryKind;
-use tertulia_team::{Cause, Effect};
+use tertulia_session::{Cause, EntryKind};
+use tertulia_team::Effect;
 
 /// Texts of the pieces that matter, and of anything.
 fn any_text() -> impl Strategy<Value = String> {
@@ -89,7 +89,7 @@ proptest! {
             let sets_task = matches!(effect, Effect::SetTeamTask { .. });
             prop_assert!(!sets_task);
             if let Effect::Append { kind: EntryKind::Turn(turn), .. } = effect
-                && let Some(Cause::Asked { by, .. } | Cause::Dropped { by, .. }) = Cause::parse(&turn.cause)
+                && let Cause::Asked { by, .. } | Cause::Dropped { by, .. } = &turn.cause
             {
                 prop_assert_eq!(by.as_deref(), Some("max"));
             }

@@ -1,7 +1,10 @@
 //! A log is read again: the same decisions, or the difference by its name.
 
 use crate::desk::{Desk, members, show};
-use tertulia_session::{EntryId, EntryKind, NewEntry, Redaction, Routing, SpeakerType, Turn};
+use tertulia_session::json::Json;
+use tertulia_session::{
+    Cause, EntryId, EntryKind, NewEntry, Redaction, Routing, SpeakerType, Turn,
+};
 use tertulia_team::{Difference, Event, Limits, Machine, Member, Table};
 
 fn conversation() -> Desk {
@@ -145,7 +148,7 @@ fn a_fork_at_a_request_says_whom_it_asks_for() {
 #[test]
 fn a_cause_of_another_program_and_a_member_who_left_are_named() {
     let mut desk = conversation();
-    turn(&mut desk, 0).cause = "because".into();
+    turn(&mut desk, 0).cause = Cause::Other(Json::text("because"));
     let again = replay(&desk);
     assert!(
         matches!(&again.differences[0], Difference::Unreadable { cause, .. } if &**cause == "because")
@@ -197,12 +200,13 @@ fn a_message_of_a_person_that_was_purged_is_no_difference() {
 }
 
 #[test]
-fn a_wording_of_another_version_is_no_difference() {
+fn a_wording_of_version_1_is_no_difference() {
     let mut desk = conversation();
     for place in 0..6 {
         let turn = turn(&mut desk, place);
-        let head = turn.cause.split(": ").next().unwrap().to_owned();
-        turn.cause = format!("{head}: put better").into();
+        *turn = turn.clone().with_cause_of_version_1();
+        let head = turn.cause_source.as_ref().unwrap().as_str().trim_matches('"');
+        turn.cause_source = Some(Json::text(&format!("{head}: put better")));
     }
     desk.replays();
 }

@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use tertulia_agent::CommandOutput;
-use tertulia_session::{EntryId, EntryKind, TurnState};
+use tertulia_session::{EntryId, EntryKind, Setting, TurnActivity, TurnState};
 use tertulia_store::{SessionId, SessionStore, StoreUrl};
-use tertulia_team::{
-    Cancel, Command, DriveError, Driver, Machine, Pause, Team, What, Why, table_folder,
-};
+use tertulia_team::{Cancel, Command, DriveError, Driver, Machine, Pause, Team, Why};
 
 use crate::driver::{Heard, assert_stored, begin, notes, scripted, shell, team, texts};
 
@@ -162,6 +160,15 @@ fn the_same_decision_on_another_branch_is_another_entry() {
     assert_eq!(store.verify(driver.session()).unwrap().damage, None);
 }
 
+fn folders(driver: &Driver) -> Vec<&str> {
+    let settings = driver.entries().iter().filter_map(|entry| entry.kind.setting());
+    let folders = settings.filter_map(|setting| match setting {
+        Setting::Folder { path } => Some(&**path),
+        _ => None,
+    });
+    folders.collect()
+}
+
 #[test]
 fn the_log_tells_how_many_turns_were_allowed() {
     let members = || team(vec![scripted("max", &["@eva"; 9]), scripted("eva", &["@max"; 9])]);
@@ -173,8 +180,7 @@ fn the_log_tells_how_many_turns_were_allowed() {
     let Pause::Asked(question) = &pause else { panic!("{pause:?}") };
     assert_eq!(question.why, Why::LoopGuard { turns: 2 });
     assert_stored(&store, &driver);
-    let folder = driver.entries().iter().find_map(table_folder);
-    assert_eq!(folder.as_deref(), Some("/projects/shop"));
+    assert_eq!(folders(&driver), ["/projects/shop"]);
     // The next time nothing is said of it: the team's own limit counts again.
     let mut again = reopen(&store, driver.session(), members());
     assert_eq!(again.machine().turns_max(), Some(2));
@@ -185,7 +191,7 @@ fn the_log_tells_how_many_turns_were_allowed() {
         matches!(&pause, Pause::Asked(question) if !matches!(question.why, Why::LoopGuard { turns: 2 })),
         "{pause:?}"
     );
-    assert_eq!(again.entries().iter().filter_map(table_folder).count(), 1);
+    assert_eq!(folders(&again).len(), 1);
     let replay = Machine::replay(again.team().table().clone(), again.entries());
     assert_eq!(replay.differences, []);
 }
@@ -208,7 +214,7 @@ fn a_failure_is_told_once_though_somebody_wrote_meanwhile() {
     one.say(None, "Go.", &mut Heard::default()).unwrap();
     store.redact(one.session(), &one.entries()[0].id.clone(), None).unwrap();
     one.run(&mut Heard::default()).unwrap();
-    let failed = |what: &What| matches!(what, What::Failed { .. });
+    let failed = |what: &TurnActivity| matches!(what, TurnActivity::Failed { .. });
     assert_eq!(notes(one.entries()).iter().filter(|what| failed(what)).count(), 1);
     assert_eq!(texts(one.entries()), ["ann: Go.", "max: half\n"]);
     assert_stored(&store, &one);

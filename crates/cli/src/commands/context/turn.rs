@@ -4,12 +4,10 @@
 use std::collections::HashSet;
 
 use serde::Serialize;
-use tertulia_operations::names::{
-    Latest, find_session_or_latest, find_stored_entry, is_latest, turn_of,
-};
+use tertulia_operations::names::{Latest, find_session_or_latest, find_stored_entry, is_latest};
 use tertulia_session::{Entry, EntryId, EntryKind};
 use tertulia_store::{Range, SessionId, SessionStore, StoredEntry};
-use tertulia_team::{Cause, PromptLost, SentPrompt, sent_prompt};
+use tertulia_team::{PromptLost, SentPrompt, sent_prompt};
 
 use crate::Streams;
 use crate::args::ContextArgs;
@@ -103,10 +101,10 @@ fn branch(
 /// The end of the branch on which the turn of an entry went on. Others may begin at the same entry.
 fn end_behind(log: &[StoredEntry], asked: &EntryId) -> Option<EntryId> {
     let asked = log.iter().find(|stored| stored.entry.id == *asked)?;
-    let about = turn_of(&asked.entry).unwrap_or_else(|| asked.entry.id.clone());
+    let about = asked.entry.turn_id().unwrap_or(&asked.entry.id);
     let is_of_turn = |stored: &&StoredEntry| match &stored.entry.kind {
         EntryKind::Turn(turn) => {
-            Cause::parse(&turn.cause).is_some_and(|cause| cause.ids().contains(&&about))
+            turn.turn_id.as_ref() == Some(about) || turn.cause.ids().contains(&about)
         }
         _ => false,
     };

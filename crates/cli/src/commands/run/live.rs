@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tertulia_chat::Shown;
 use tertulia_chat::terminal::duration;
 use tertulia_chat::{Line, Look, PENDING_ROWS, Teller, narrate};
-use tertulia_operations::names::{short, turn_of};
+use tertulia_operations::names::short;
 use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
 use tertulia_team::file::TeamFile;
 use tertulia_team::{DriveError, Driver, Note, Pause, SessionEvent, Team};
@@ -122,7 +122,7 @@ impl<'a, 's> Live<'a, 's> {
                 message.speaker.as_deref().is_some_and(|speaker| !speaker.is_ai())
             }
             EntryKind::Turn(turn) => {
-                let Some(id) = turn_of(entry) else { return false };
+                let Some(id) = entry.turn_id().cloned() else { return false };
                 self.queue.retain(|(waiting, _)| *waiting != id);
                 match turn.state {
                     TurnState::Queued => self.queue.push((id, turn.member.clone())),

@@ -7,9 +7,11 @@ use std::time::Instant;
 
 use tertulia_chat::terminal::{excerpt, visible};
 use tertulia_chat::{Figures, Shown, narrate};
-use tertulia_operations::names::{short, turn_of};
-use tertulia_session::{Entry, EntryId, EntryKind, Message, Turn, TurnState};
-use tertulia_team::{Cause, Note, Question, SessionEvent, Team, TurnNote, What, is_partial};
+use tertulia_operations::names::short;
+use tertulia_session::{
+    Entry, EntryId, EntryKind, Message, Turn, TurnActivity, TurnEvent, TurnState,
+};
+use tertulia_team::{Note, Question, SessionEvent, Team, is_partial};
 
 use super::asking::Asking;
 use crate::Streams;
@@ -99,11 +101,7 @@ impl<'a, 's> Talk<'a, 's> {
             EntryKind::Message(message) => self.message(entry, message),
             EntryKind::Turn(turn) => self.turn(entry, turn),
             EntryKind::Usage(usage) => self.figures.add(usage),
-            EntryKind::Custom(_) => {
-                if let Some(note) = TurnNote::of(entry) {
-                    self.turn_note(&note);
-                }
-            }
+            EntryKind::TurnEvent(event) => self.turn_event(event),
             EntryKind::CompactionSummary(minutes) => {
                 self.say(&narrate::summarised(minutes.covered_count));
             }
@@ -152,7 +150,7 @@ impl<'a, 's> Talk<'a, 's> {
             // Its note has said so, with the reason.
             TurnState::Failed => {}
             TurnState::Cancelled => {
-                self.cancelled.extend(turn_of(entry));
+                self.cancelled.extend(entry.turn_id().cloned());
                 self.say(&format!("{name}'s turn is cancelled{}", why(turn, name)));
             }
             TurnState::Interrupted => {
@@ -162,30 +160,30 @@ impl<'a, 's> Talk<'a, 's> {
         }
     }
 
-    fn turn_note(&mut self, note: &TurnNote) {
+    fn turn_event(&mut self, note: &TurnEvent) {
         let member = self.shown.name(&note.member);
-        let told = narrate::note(member, &note.what);
-        let line = match &note.what {
+        let told = narrate::note(member, &note.activity);
+        let line = match &note.activity {
             // That it asks was told already.
-            What::PermissionAsked { .. } => {
-                self.begging.insert(note.turn.clone());
+            TurnActivity::PermissionAsked { .. } => {
+                self.begging.insert(note.turn_id.clone());
                 return;
             }
             // That it is over was told, and nothing of the agent's is wrong.
-            What::Failed { .. } if self.cancelled.contains(&note.turn) => return,
-            What::Failed { class, message, cure } => {
+            TurnActivity::Failed { .. } if self.cancelled.contains(&note.turn_id) => return,
+            TurnActivity::Failed { class, message, cure } => {
                 let message = excerpt(message, TROUBLE_COLUMNS);
                 let failed = narrate::failure(member, class, &message, Some(self.began.elapsed()));
                 // Whoever asked to be allowed something is told what to do by the end.
-                let is_begging = &**class == "refused" && self.begging.contains(&note.turn);
+                let is_begging = &**class == "refused" && self.begging.contains(&note.turn_id);
                 match self.shown.hint(&note.member, class, &message, cure) {
                     Some(hint) if !is_begging => format!("{failed}; {hint}"),
                     _ => failed,
                 }
             }
-            What::Thought { .. } => return,
+            TurnActivity::Thought { .. } => return,
             _ if !narrate::is_live(note) => return,
-            What::Warned { .. } => excerpt(&told, TROUBLE_COLUMNS),
+            TurnActivity::Warned { .. } => excerpt(&told, TROUBLE_COLUMNS),
             _ => excerpt(&told, LINE_COLUMNS),
         };
         self.say(&line);
@@ -199,6 +197,5 @@ impl<'a, 's> Talk<'a, 's> {
 
 /// Why a turn of somebody who is shown by this name is over, as the log says it.
 fn why(turn: &Turn, name: &str) -> String {
-    let cause = Cause::parse(&turn.cause).map(|cause| cause.sentence(name));
-    cause.map(|sentence| format!(": {sentence}")).unwrap_or_default()
+    format!(": {}", turn.cause.sentence(name))
 }

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use tertulia_operations::names::{Latest, elsewhere, find_session_or_latest, find_stored_entry};
 use tertulia_session::record::EntryRecord;
-use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
-use tertulia_store::{Range, Seq, SessionId, SessionStore, StoredEntry, title_of_entry};
-use tertulia_team::{TurnNote, What};
+use tertulia_session::{Entry, EntryId, EntryKind, Setting, TurnActivity, TurnState};
+use tertulia_store::{Range, Seq, SessionId, SessionStore, StoredEntry};
 
 use super::transcript::Transcript;
 use super::{tell, write_json};
@@ -110,10 +109,12 @@ fn is_bookkeeping(entry: &Entry) -> bool {
         EntryKind::Turn(turn) => {
             matches!(turn.state, TurnState::Queued | TurnState::Started | TurnState::Done)
         }
-        EntryKind::Custom(_) => match TurnNote::of(entry) {
-            Some(note) => matches!(note.what, What::Began { .. } | What::Thought { .. }),
-            None => title_of_entry(entry).is_none(),
-        },
+        EntryKind::TurnEvent(event) => matches!(
+            event.activity,
+            TurnActivity::Began { .. } | TurnActivity::Thought { .. } | TurnActivity::Resent { .. }
+        ),
+        EntryKind::SessionSetting(setting) => !matches!(setting.setting, Setting::Title { .. }),
+        EntryKind::Custom(_) => true,
         _ => false,
     }
 }

@@ -7,9 +7,11 @@ use tertulia_chat::terminal::{excerpt, visible};
 use tertulia_chat::{Figures, narrate};
 use tertulia_operations::names::short;
 use tertulia_operations::spoken::name_of;
-use tertulia_session::{Entry, EntryKind, Message, Part, PartKind, Timestamp, Usage, json};
-use tertulia_store::{StoredEntry, title_of_entry};
-use tertulia_team::{TurnNote, What, is_partial, table_words};
+use tertulia_session::{
+    Entry, EntryKind, Message, Part, PartKind, Timestamp, TurnActivity, Usage, json,
+};
+use tertulia_store::StoredEntry;
+use tertulia_team::is_partial;
 
 use crate::clock::LocalTime;
 use crate::commands::drawing::Paint;
@@ -93,22 +95,15 @@ impl Transcript {
                 line(format!("· turn of {}: {}", turn.member, turn.state.as_str()))
             }
             EntryKind::Usage(usage) => line(usage_in_words(usage)),
-            kind => match TurnNote::of(entry) {
+            EntryKind::TurnEvent(event) => line(match &event.activity {
                 // That is no failure of the agent's.
-                Some(TurnNote { member, what: What::Failed { class, .. }, .. })
-                    if *class == *"cancelled" =>
-                {
-                    line(format!("· {member}: ended, since its turn was cancelled"))
+                TurnActivity::Failed { class, .. } if **class == *"cancelled" => {
+                    format!("· {}: ended, since its turn was cancelled", event.member)
                 }
-                Some(note) => line(format!("· {}", narrate::note(&note.member, &note.what))),
-                None => line(match title_of_entry(entry) {
-                    Some(title) if title.is_empty() => "· title removed".to_owned(),
-                    Some(title) => format!("· title: {title}"),
-                    None => {
-                        format!("· {}", table_words(entry).as_deref().unwrap_or(kind.type_name()))
-                    }
-                }),
-            },
+                activity => format!("· {}", narrate::note(&event.member, activity)),
+            }),
+            EntryKind::SessionSetting(setting) => line(format!("· {}", setting.setting)),
+            kind => line(format!("· {}", kind.type_name())),
         }
     }
 }

@@ -112,7 +112,7 @@ fn entries_are_named_by_their_place_and_id() {
     check(&log(json!(7)), "sessionEntries[1]: Entry the value must be an object; got a number");
     check(
         &log(json!({"id": "h", "type": "session_header", "payload": {"version": 9}})),
-        "sessionEntries[1]: Entry h: payload.version is 9, and this program reads version 1; take one \
+        "sessionEntries[1]: Entry h: payload.version is 9, and this program reads versions 1 to 2; take one \
          that reads version 9",
     );
     check(&with("sessionEntries", json!({})), "sessionEntries must be a list; got an object");

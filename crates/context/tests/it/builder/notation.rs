@@ -123,6 +123,7 @@ fn summary(log: &[Entry], line: &str) -> CompactionSummary {
         kept_ids,
         refused: None,
         scale_permille: None,
+        reason: None,
         unknown: Fields::NONE,
     }
 }

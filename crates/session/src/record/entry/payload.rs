@@ -1,24 +1,31 @@
 //! The payloads of entries: one reader per type. A field that is there must be of its kind; `null` in
 //! an optional field counts as not there.
 
+use std::str::FromStr;
+
 use serde_json::value::RawValue;
 
 use super::message::read_entry_message;
+use super::turn::{read_session_setting, read_turn, read_turn_event};
+use super::version_1::read_custom;
 use crate::json::{FieldError, Json, Kind, Object, Problem, elements, text, whole_number};
+use crate::record::read::lenient;
 use crate::{
-    BranchSummary, CompactionSummary, ContextCut, CutStrategy, EntryId, EntryKind, ModelChange,
+    BranchSummary, CompactionSummary, ContextCut, EntryId, EntryKind, Fields, ModelChange,
     OtherEntry, Purged, RecordHash, Redaction, RuntimeInit, SessionHeader, SystemPromptOverride,
-    TeamTask, ThinkingLevelChange, Turn, TurnState, Usage, Usd,
+    TeamTask, ThinkingLevelChange, UnknownWord, Usage, Usd,
 };
 
-const CUTS: &str = "elide or drop";
 const HASH: &str = "64 hex digits, in lower case";
-const TURN_STATES: &str = "queued, started, done, failed, cancelled or interrupted";
 
 type Reader = fn(&RawValue) -> Result<EntryKind, FieldError>;
 
 /// Takes `payload` out and reads it as this type asks; an unknown type takes anything.
-pub(super) fn read_kind(object: &mut Object<'_>, type_name: &str) -> Result<EntryKind, FieldError> {
+pub(super) fn read_kind(
+    object: &mut Object<'_>,
+    type_name: &str,
+    id: &EntryId,
+) -> Result<EntryKind, FieldError> {
     let read: Reader = match type_name {
         "session_header" => read_session_header,
         "message" => |raw| read_entry_message(raw).map(EntryKind::Message),
@@ -33,8 +40,10 @@ pub(super) fn read_kind(object: &mut Object<'_>, type_name: &str) -> Result<Entr
         "redaction" => read_redaction,
         "purged" => read_purged,
         "turn" => read_turn,
+        "turn_event" => read_turn_event,
+        "session_setting" => read_session_setting,
         "usage" => read_usage,
-        "custom" => return Ok(EntryKind::Custom(object.take("payload").map(Json::of))),
+        "custom" => return Ok(read_custom(id, object.take("payload"))),
         _ => return Ok(read_other(object, type_name)),
     };
     let payload = object.need("payload", "an object")?;
@@ -49,7 +58,7 @@ fn read_other(object: &mut Object<'_>, type_name: &str) -> EntryKind {
 fn read_session_header(raw: &RawValue) -> Result<EntryKind, FieldError> {
     let mut object = Object::of(raw)?;
     // The first form had no other before it that a missing version could stand for.
-    let version = object.take_with("version", whole_number)?.unwrap_or(SessionHeader::VERSION);
+    let version = object.take_with("version", whole_number)?.unwrap_or(1);
     Ok(EntryKind::SessionHeader(SessionHeader { version, unknown: object.rest() }))
 }
 
@@ -94,7 +103,8 @@ fn read_team_task(raw: &RawValue) -> Result<EntryKind, FieldError> {
 
 fn read_compaction_summary(raw: &RawValue) -> Result<EntryKind, FieldError> {
     let mut object = Object::of(raw)?;
-    let summary = CompactionSummary {
+    let mut kept = Fields::NONE;
+    let mut summary = CompactionSummary {
         summary: object.need_text("summary")?.into(),
         first_kept_entry_id: object.need_text("firstKeptEntryId")?.into(),
         covered_from_id: take_id(&mut object, "coveredFromId")?,
@@ -108,15 +118,18 @@ fn read_compaction_summary(raw: &RawValue) -> Result<EntryKind, FieldError> {
         kept_ids: object.take_with("keptIds", read_ids)?,
         refused: take_boxed(&mut object, "refused")?,
         scale_permille: object.take_with("scalePermille", whole_number)?,
+        // Version 1 did not define it.
+        reason: lenient(&mut object, &mut kept, "reason", |raw| Some(text(raw).ok()?.into())),
         unknown: object.rest(),
     };
+    summary.unknown.extend(kept);
     Ok(EntryKind::CompactionSummary(Box::new(summary)))
 }
 
 fn read_context_cut(raw: &RawValue) -> Result<EntryKind, FieldError> {
     let mut object = Object::of(raw)?;
     Ok(EntryKind::ContextCut(ContextCut {
-        strategy: need_word(&mut object, "strategy", CUTS, CutStrategy::parse)?,
+        strategy: need_word(&mut object, "strategy")?,
         first_kept_entry_id: take_id(&mut object, "firstKeptEntryId")?,
         elided_ids: object.take_with("elidedIds", read_ids)?,
         tokens_before: need_count(&mut object, "tokensBefore")?,
@@ -149,24 +162,13 @@ fn read_redaction(raw: &RawValue) -> Result<EntryKind, FieldError> {
 
 fn read_purged(raw: &RawValue) -> Result<EntryKind, FieldError> {
     let mut object = Object::of(raw)?;
+    let type_name = object.need_text("type")?.into();
+    let hash = object.need_text("hash")?;
+    let wrong = |got| FieldError::new(Problem::NotOneOf { allowed: HASH, got }).within("hash");
     Ok(EntryKind::Purged(Purged {
-        type_name: object.need_text("type")?.into(),
-        hash: need_word(&mut object, "hash", HASH, |text| text.parse::<RecordHash>().ok())?,
+        type_name,
+        hash: hash.parse::<RecordHash>().map_err(|_| wrong(hash))?,
         by: object.need_text("by")?.into(),
-        unknown: object.rest(),
-    }))
-}
-
-fn read_turn(raw: &RawValue) -> Result<EntryKind, FieldError> {
-    let mut object = Object::of(raw)?;
-    Ok(EntryKind::Turn(Turn {
-        member: object.need_text("member")?.into(),
-        state: need_word(&mut object, "state", TURN_STATES, TurnState::parse)?,
-        cause: object.need_text("cause")?.into(),
-        error_class: take_boxed(&mut object, "errorClass")?,
-        prompt_hash: take_boxed(&mut object, "promptHash")?,
-        prompt_recipe: object.take_some("promptRecipe").map(Json::of),
-        native_session_id: take_boxed(&mut object, "nativeSessionId")?,
         unknown: object.rest(),
     }))
 }
@@ -196,26 +198,28 @@ fn read_ids(raw: &RawValue) -> Result<Vec<EntryId>, FieldError> {
     elements(raw)?.into_iter().enumerate().map(read).collect()
 }
 
-fn take_id(object: &mut Object<'_>, name: &str) -> Result<Option<EntryId>, FieldError> {
+pub(super) fn take_id(object: &mut Object<'_>, name: &str) -> Result<Option<EntryId>, FieldError> {
     Ok(object.take_text(name)?.map(EntryId::from))
 }
 
-fn take_boxed(object: &mut Object<'_>, name: &str) -> Result<Option<Box<str>>, FieldError> {
+pub(super) fn take_boxed(
+    object: &mut Object<'_>,
+    name: &str,
+) -> Result<Option<Box<str>>, FieldError> {
     Ok(object.take_text(name)?.map(Into::into))
 }
 
-fn need_count(object: &mut Object<'_>, name: &str) -> Result<u64, FieldError> {
+pub(super) fn need_count(object: &mut Object<'_>, name: &str) -> Result<u64, FieldError> {
     let raw = object.need(name, "a whole number of 0 or more")?;
     whole_number(raw).map_err(|error| error.within(name))
 }
 
-fn need_word<T>(
+pub(super) fn need_word<T: FromStr<Err = UnknownWord>>(
     object: &mut Object<'_>,
     name: &str,
-    allowed: &'static str,
-    parse: fn(&str) -> Option<T>,
 ) -> Result<T, FieldError> {
     let got = object.need_text(name)?;
-    let known = parse(&got);
-    known.ok_or_else(|| FieldError::new(Problem::NotOneOf { allowed, got }).within(name))
+    got.parse().map_err(|UnknownWord { allowed, .. }| {
+        FieldError::new(Problem::NotOneOf { allowed, got }).within(name)
+    })
 }

@@ -4,11 +4,12 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::message::EntryMessageRecord;
+use super::turn::{write_session_setting, write_turn, write_turn_event};
 use crate::record::parts::{write_kept, write_some, write_unknown};
 use crate::record::write::TimestampRecord;
 use crate::{
     BranchSummary, CompactionSummary, ContextCut, Entry, EntryId, EntryKind, Fields, Purged,
-    Redaction, Turn, Usage, Usd,
+    Redaction, SessionSetting, TurnEvent, Usage, Usd,
 };
 
 /// An entry as JSON.
@@ -87,7 +88,11 @@ impl Serialize for EntryRecord<'_> {
 fn write_payload<M: SerializeMap>(map: &mut M, kind: &EntryKind) -> Result<(), M::Error> {
     match kind {
         EntryKind::Message(message) => map.serialize_entry("payload", &EntryMessageRecord(message)),
-        EntryKind::Custom(payload) => write_some(map, "payload", payload.as_ref()),
+        EntryKind::Custom(payload)
+        | EntryKind::TurnEvent(TurnEvent { source: payload @ Some(_), .. })
+        | EntryKind::SessionSetting(SessionSetting { source: payload @ Some(_), .. }) => {
+            write_some(map, "payload", payload.as_ref())
+        }
         EntryKind::Other(other) => write_some(map, "payload", other.payload.as_ref()),
         _ => map.serialize_entry("payload", &PayloadRecord(kind)),
     }
@@ -130,6 +135,8 @@ impl Serialize for PayloadRecord<'_> {
             EntryKind::Redaction(redaction) => write_redaction(&mut map, redaction)?,
             EntryKind::Purged(purged) => write_purged(&mut map, purged)?,
             EntryKind::Turn(turn) => write_turn(&mut map, turn)?,
+            EntryKind::TurnEvent(event) => write_turn_event(&mut map, event)?,
+            EntryKind::SessionSetting(setting) => write_session_setting(&mut map, setting)?,
             EntryKind::Usage(usage) => write_usage(&mut map, usage)?,
             EntryKind::Message(_) | EntryKind::Custom(_) | EntryKind::Other(_) => &Fields::NONE,
         };
@@ -155,6 +162,7 @@ fn write_compaction_summary<'a, M: SerializeMap>(
     write_ids(map, "keptIds", summary.kept_ids.as_deref())?;
     write_some(map, "refused", summary.refused.as_ref())?;
     write_some(map, "scalePermille", summary.scale_permille.as_ref())?;
+    write_some(map, "reason", summary.reason.as_ref())?;
     Ok(&summary.unknown)
 }
 
@@ -202,17 +210,6 @@ fn write_purged<'a, M: SerializeMap>(
     Ok(&purged.unknown)
 }
 
-fn write_turn<'a, M: SerializeMap>(map: &mut M, turn: &'a Turn) -> Result<&'a Fields, M::Error> {
-    map.serialize_entry("member", &turn.member)?;
-    map.serialize_entry("state", turn.state.as_str())?;
-    map.serialize_entry("cause", &turn.cause)?;
-    write_some(map, "errorClass", turn.error_class.as_ref())?;
-    write_some(map, "promptHash", turn.prompt_hash.as_ref())?;
-    write_some(map, "promptRecipe", turn.prompt_recipe.as_ref())?;
-    write_some(map, "nativeSessionId", turn.native_session_id.as_ref())?;
-    Ok(&turn.unknown)
-}
-
 fn write_usage<'a, M: SerializeMap>(map: &mut M, usage: &'a Usage) -> Result<&'a Fields, M::Error> {
     map.serialize_entry("member", &usage.member)?;
     write_some(map, "model", usage.model.as_ref())?;
@@ -223,7 +220,7 @@ fn write_usage<'a, M: SerializeMap>(map: &mut M, usage: &'a Usage) -> Result<&'a
     Ok(&usage.unknown)
 }
 
-fn write_id<M: SerializeMap>(
+pub(super) fn write_id<M: SerializeMap>(
     map: &mut M,
     name: &str,
     id: Option<&EntryId>,

@@ -6,16 +6,17 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use tertulia_session::json::Json;
 use tertulia_session::{
-    BranchSummary, CompactionSummary, ContextCut, CutStrategy, Entry, EntryId, EntryKind, Message,
-    ModelChange, NewEntry, OtherEntry, Purged, RecordHash, Redaction, Role, RuntimeInit, Salt,
-    SessionHeader, SystemPromptOverride, TeamTask, ThinkingLevelChange, Turn, TurnState, Usage,
-    Usd,
+    BranchSummary, Cause, CompactionSummary, ContextCut, CutStrategy, Entry, EntryId, EntryKind,
+    Intent, Message, ModelChange, NewEntry, OtherEntry, Purged, QueueRule, RecordHash, Redaction,
+    Role, RouteSource, RuntimeInit, Salt, SessionHeader, SessionSetting, Setting,
+    SystemPromptOverride, TeamTask, ThinkingLevelChange, Turn, TurnActivity, TurnEvent, TurnState,
+    Usage, Usd,
 };
 
 use super::{any_json, boxed, fields, json, json_string, message, object, text, timestamp};
 
 /// The types with a payload of their own, and two without.
-const TYPES: [&str; 16] = [
+const TYPES: [&str; 18] = [
     "session_header",
     "purged",
     "message",
@@ -29,6 +30,8 @@ const TYPES: [&str; 16] = [
     "branch_summary",
     "redaction",
     "turn",
+    "turn_event",
+    "session_setting",
     "usage",
     "custom",
     "surprise",
@@ -38,7 +41,8 @@ const TYPES: [&str; 16] = [
 const NAMES: &str = "version role parts content speaker routing model level data systemPrompt task \
      summary firstKeptEntryId coveredFromId coveredToId coveredCount tokensBefore tokensAfter \
      strategy elidedIds keptIds refused scalePermille reason sourceSessionId sourceEntryId targetId member state cause \
-     inputTokens outputTokens costUsd timestamp runId meta parentId x";
+     inputTokens outputTokens costUsd timestamp runId meta parentId x kind turnId agent table turn \
+     toolCallId toolName arguments text message count path title turns";
 
 fn id() -> impl Strategy<Value = EntryId> {
     text().prop_map(EntryId::from)
@@ -80,13 +84,13 @@ fn changes() -> impl Strategy<Value = EntryKind> {
 fn compaction_summary() -> impl Strategy<Value = EntryKind> {
     let ids = (id(), option::of(id()), option::of(id()));
     let counts = [(); 4].map(|()| option::of(any::<u64>()));
-    let texts = [(); 4].map(|()| option::of(boxed()));
+    let texts = [(); 5].map(|()| option::of(boxed()));
     let kept = option::of(vec(id(), 0..3));
     (boxed(), (ids, kept), counts, texts, fields()).prop_map(
         |(summary, ids, counts, texts, unknown)| {
             let (ids, kept_ids) = ids;
             let [covered_count, tokens_before, tokens_after, scale_permille] = counts;
-            let [covered_hash, strategy, author, refused] = texts;
+            let [covered_hash, strategy, author, refused, reason] = texts;
             EntryKind::CompactionSummary(Box::new(CompactionSummary {
                 summary,
                 first_kept_entry_id: ids.0,
@@ -101,6 +105,7 @@ fn compaction_summary() -> impl Strategy<Value = EntryKind> {
                 kept_ids,
                 refused,
                 scale_permille,
+                reason,
                 unknown,
             }))
         },
@@ -145,25 +150,112 @@ fn views() -> impl Strategy<Value = EntryKind> {
     prop_oneof![compaction_summary(), context_cut(), branch, redaction]
 }
 
-fn turn() -> impl Strategy<Value = EntryKind> {
-    let state = select(TurnState::ALL.to_vec());
+/// Any cause that this version knows.
+fn cause() -> impl Strategy<Value = Cause> {
+    let by = || option::of(boxed());
+    let intent = || select(Intent::ALL);
+    prop_oneof![
+        (id(), by(), select(RouteSource::ALL), intent())
+            .prop_map(|(entry, by, route, intent)| Cause::Asked { entry, by, route, intent }),
+        (id(), id(), by(), intent()).prop_map(|(turn, entry, by, intent)| Cause::Repeated {
+            turn,
+            entry,
+            by,
+            intent
+        }),
+        select(QueueRule::ALL).prop_map(|rule| Cause::Chosen { rule }),
+        id().prop_map(|entry| Cause::Answered { entry }),
+        boxed().prop_map(|class| Cause::Failed { class }),
+        any::<bool>().prop_map(|all| Cause::Cancelled { all }),
+        (id(), by()).prop_map(|(entry, by)| Cause::Dropped { entry, by }),
+        (id(), by()).prop_map(|(entry, by)| Cause::Declined { entry, by }),
+        Just(Cause::PassedOver),
+        id().prop_map(|entry| Cause::CutOff { entry }),
+        Just(Cause::ProgramStopped),
+    ]
+}
+
+/// Any turn in the form of version 2.
+pub(crate) fn turn() -> impl Strategy<Value = Turn> {
+    let state = select(TurnState::ALL);
     let texts = [(); 3].map(|()| option::of(boxed()));
     let recipe = option::of(boxed().prop_map(|text| Json::text(&text)));
-    (boxed(), state, boxed(), texts, recipe, fields()).prop_map(
-        |(member, state, cause, texts, prompt_recipe, unknown)| {
+    let other = json_string().prop_map(|value| {
+        let source = format!(r#"{{"kind":"y","a":{value}}}"#);
+        Cause::Other(Json::parse(&source).unwrap())
+    });
+    let cause = (option::of(id()), prop_oneof![8 => cause(), 1 => other]);
+    (boxed(), state, cause, texts, recipe, fields()).prop_map(
+        |(member, state, (turn_id, cause), texts, prompt_recipe, unknown)| {
             let [error_class, prompt_hash, native_session_id] = texts;
-            EntryKind::Turn(Turn {
+            Turn {
                 member,
                 state,
+                turn_id,
                 cause,
+                cause_source: None,
                 error_class,
                 prompt_hash,
                 prompt_recipe,
                 native_session_id,
                 unknown,
-            })
+            }
         },
     )
+}
+
+fn activity() -> impl Strategy<Value = TurnActivity> {
+    let some = || option::of(boxed());
+    prop_oneof![
+        (boxed(), some()).prop_map(|(session, model)| TurnActivity::Began { session, model }),
+        (boxed(), boxed(), any_json()).prop_map(|(id, name, input)| TurnActivity::ToolStarted {
+            id,
+            name,
+            input
+        }),
+        (boxed(), some(), some(), any::<bool>()).prop_map(|(id, name, output, is_error)| {
+            TurnActivity::ToolFinished { id, name, output, is_error }
+        }),
+        (boxed(), some()).prop_map(|(name, reason)| TurnActivity::ToolDenied { name, reason }),
+        boxed().prop_map(|title| TurnActivity::PermissionAsked { title }),
+        (boxed(), some())
+            .prop_map(|(title, choice)| TurnActivity::PermissionAnswered { title, choice }),
+        boxed().prop_map(|text| TurnActivity::Thought { text }),
+        (some(), boxed()).prop_map(|(class, message)| TurnActivity::Warned { class, message }),
+        (boxed(), boxed(), boxed()).prop_map(|(class, message, cure)| TurnActivity::Failed {
+            class,
+            message,
+            cure
+        }),
+        any::<u64>().prop_map(|budget| TurnActivity::Retried { budget }),
+        (boxed(), any_json()).prop_map(|(prompt_hash, prompt_recipe)| TurnActivity::Resent {
+            prompt_hash,
+            prompt_recipe
+        }),
+        "y[a-z]{0,4}".prop_map(|kind| TurnActivity::Other { kind: kind.into() }),
+    ]
+}
+
+fn setting() -> impl Strategy<Value = Setting> {
+    prop_oneof![
+        any::<u64>().prop_map(|count| Setting::Continued { count }),
+        any::<u64>().prop_map(|count| Setting::Reopened { count }),
+        boxed().prop_map(|path| Setting::Folder { path }),
+        any::<Option<u32>>().prop_map(|turns| Setting::TurnsMax { turns }),
+        boxed().prop_map(|title| Setting::Title { title }),
+        "y[a-z]{0,4}".prop_map(|kind| Setting::Other { kind: kind.into() }),
+    ]
+}
+
+fn turns() -> impl Strategy<Value = EntryKind> {
+    let event =
+        (id(), boxed(), activity(), fields()).prop_map(|(turn_id, member, activity, unknown)| {
+            EntryKind::TurnEvent(TurnEvent { turn_id, member, activity, source: None, unknown })
+        });
+    let setting = (setting(), fields()).prop_map(|(setting, unknown)| {
+        EntryKind::SessionSetting(SessionSetting { setting, source: None, unknown })
+    });
+    prop_oneof![turn().prop_map(|turn| EntryKind::Turn(Box::new(turn))), event, setting]
 }
 
 fn usage() -> impl Strategy<Value = EntryKind> {
@@ -201,7 +293,7 @@ fn kind() -> impl Strategy<Value = EntryKind> {
         4 => entry_message().prop_map(EntryKind::Message),
         6 => changes(),
         4 => views(),
-        1 => turn(),
+        3 => turns(),
         1 => usage(),
         1 => option::of(any_json()).prop_map(EntryKind::Custom),
         1 => other,
@@ -234,6 +326,33 @@ pub(crate) fn tree() -> impl Strategy<Value = (Vec<Entry>, Vec<Option<usize>>)> 
         });
         (entries.collect(), places)
     })
+}
+
+/// Payloads of `custom` entries as version 1 of a team wrote them, or nearly so.
+pub(crate) fn custom_of_version_1() -> impl Strategy<Value = String> {
+    const EVENTS: &str = "began tool_started tool_finished tool_denied permission_asked \
+         permission_answered thought warned failed retried sent_again other";
+    const SETTINGS: &str = "continue reopened folder turns_max other";
+    const FIELDS: &str = "turn member session model id name input output isError reason title \
+         choice text class message cure budget promptHash promptRecipe count path turns x";
+    let words = |key: &'static str, words: &'static str| {
+        let words = select(words.split_whitespace().collect::<Vec<_>>());
+        words.prop_map(move |word| (format!("{key:?}"), format!("{word:?}")))
+    };
+    let first = prop_oneof![words("agent", EVENTS), words("table", SETTINGS)];
+    // Most fields are what they should be, so that many entries are read.
+    let fields = FIELDS.split_whitespace().map(|name| {
+        let right = match name {
+            "isError" => "true",
+            "budget" | "count" | "turns" => "7",
+            _ => "\"x\"",
+        };
+        let value = prop_oneof![60 => Just(right.to_owned()), 4 => json_string(), 1 => json()];
+        let field = option::weighted(0.98, value);
+        field.prop_map(move |value| Some((format!("{name:?}"), value?)))
+    });
+    (first, fields.collect::<Vec<_>>())
+        .prop_map(|(first, fields)| object([first].into_iter().chain(fields.into_iter().flatten())))
 }
 
 /// JSON that is nearly an entry: a known type with payload fields as they come.

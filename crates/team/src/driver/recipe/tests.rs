@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tertulia_session::json::Json;
-use tertulia_session::{Fields, Message, NewEntry, Speaker, SpeakerType, Turn, TurnState};
+use tertulia_session::{Cause, Fields, Message, NewEntry, Speaker, SpeakerType, Turn, TurnState};
 
 use super::*;
 
@@ -177,14 +177,16 @@ fn started(member: &str, recipe: Json) -> Entry {
     let turn = Turn {
         member: member.into(),
         state: TurnState::Started,
-        cause: "".into(),
+        turn_id: None,
+        cause: Cause::PassedOver,
+        cause_source: None,
         error_class: None,
         prompt_hash: None,
         prompt_recipe: Some(recipe),
         native_session_id: None,
         unknown: Fields::NONE,
     };
-    NewEntry::new(EntryKind::Turn(turn)).with_content_id()
+    NewEntry::new(EntryKind::Turn(Box::new(turn))).with_content_id()
 }
 
 fn is_alone(entry: &Entry) -> bool {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tertulia_context::parse_markers;
-use tertulia_session::{EntryId, EntryKind, Turn, TurnState};
-use tertulia_team::{Cause, Effect, Event, Limits, Machine, MemberKind, Note, Status, Table};
+use tertulia_session::{Cause, EntryId, EntryKind, Setting, Turn, TurnState};
+use tertulia_team::{Effect, Event, Limits, Machine, MemberKind, Note, Status, Table};
 
 use crate::desk::Desk;
 
@@ -120,8 +120,8 @@ impl Checks {
         for entry in new {
             match &entry.kind {
                 EntryKind::Turn(turn) => self.turn(&entry.id, turn),
-                EntryKind::Custom(Some(note)) if note.as_str().contains(r#""continue""#) => {
-                    self.continued();
+                kind if matches!(kind.setting(), Some(Setting::Continued { .. })) => {
+                    self.continued()
                 }
                 _ => {}
             }
@@ -148,8 +148,7 @@ impl Checks {
     }
 
     fn turn(&mut self, entry: &EntryId, turn: &Turn) {
-        let cause = Cause::parse(&turn.cause).expect("a cause that can be read");
-        match (turn.state, &cause) {
+        match (turn.state, &turn.cause) {
             (
                 TurnState::Queued,
                 Cause::Asked { by, intent, .. } | Cause::Repeated { by, intent, .. },
@@ -163,13 +162,15 @@ impl Checks {
                 let bound = (!urgent).then_some(self.starts + (before + 1) * (local + 1));
                 self.waiting.insert(entry.clone(), bound);
                 self.turns.insert(entry.clone(), (turn.member.clone(), by.clone()));
-                if let Cause::Repeated { turn, .. } = &cause {
+                if let Cause::Repeated { turn, .. } = &turn.cause {
                     self.ended.remove(turn);
                 }
             }
-            (TurnState::Started, Cause::Chosen { turn: id, .. }) => self.started(id, turn),
-            (_, cause) => {
-                let id = cause.turn().expect("a turn that ends").clone();
+            (TurnState::Started, Cause::Chosen { .. }) => {
+                self.started(turn.turn_id.as_ref().expect("a turn that was queued"), turn);
+            }
+            _ => {
+                let id = turn.turn_id.clone().expect("a turn that ends");
                 let ran = self.running.as_ref() == Some(&id);
                 if ran {
                     self.running = None;
@@ -220,10 +221,9 @@ impl Checks {
         for effect in &desk.effects {
             match effect {
                 Effect::Append { kind: EntryKind::Turn(turn), .. } => {
-                    let cause = Cause::parse(&turn.cause);
-                    answers += usize::from(
-                        matches!(cause, Some(Cause::Asked { entry: e, .. }) if e == *entry),
-                    );
+                    let is_asked =
+                        matches!(&turn.cause, Cause::Asked { entry: e, .. } if e == entry);
+                    answers += usize::from(is_asked);
                 }
                 Effect::Note(
                     Note::Duplicate { entry: e, .. }

@@ -1,0 +1,204 @@
+//! Why a turn is in its state. Made by whoever decides about turns; written into the log as fields.
+
+use crate::EntryId;
+use crate::json::{Json, Kind, parse, text};
+use crate::word::words;
+
+/// Why a turn is in its state, and the entries that this rests on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Queued: a message asks for the member.
+    Asked {
+        /// The message.
+        entry: EntryId,
+        /// Who said it; `None` for a person from outside.
+        by: Option<Box<str>>,
+        /// How the member was found.
+        route: RouteSource,
+        /// How urgent it is.
+        intent: Intent,
+    },
+    /// Queued: the person wants an earlier turn again.
+    Repeated {
+        /// The turn that is repeated.
+        turn: EntryId,
+        /// The message to be answered.
+        entry: EntryId,
+        /// Who said it.
+        by: Option<Box<str>>,
+        /// How urgent it is.
+        intent: Intent,
+    },
+    /// Started: of all that wait, this one is next.
+    Chosen {
+        /// By which rule.
+        rule: QueueRule,
+    },
+    /// Done: the member said something.
+    Answered {
+        /// The message.
+        entry: EntryId,
+    },
+    /// Failed.
+    Failed {
+        /// The class of the failure.
+        class: Box<str>,
+    },
+    /// Cancelled by the person.
+    Cancelled {
+        /// Whether all turns were.
+        all: bool,
+    },
+    /// Cancelled: a message says `[DROP: …]`.
+    Dropped {
+        /// The message.
+        entry: EntryId,
+        /// Who said it.
+        by: Option<Box<str>>,
+    },
+    /// Cancelled: the person answered no when asked whether it shall continue.
+    Declined {
+        /// The message.
+        entry: EntryId,
+        /// Who said it.
+        by: Option<Box<str>>,
+    },
+    /// Cancelled: the person continued while the session waited for this answer.
+    PassedOver,
+    /// Interrupted: the answer was cut off.
+    CutOff {
+        /// What there is of the answer.
+        entry: EntryId,
+    },
+    /// Interrupted: the program ended while the turn ran.
+    ProgramStopped,
+    /// A cause that this version does not know: an object, or the text of another program.
+    Other(Json),
+}
+
+/// How a member was found for a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RouteSource {
+    /// `[NEXT: name]`.
+    Next,
+    /// `@name`.
+    Mention,
+    /// Nobody was addressed: the default member.
+    Default,
+    /// Nobody was addressed, and there is no default member: the first agent.
+    FirstAgent,
+    /// Nobody was addressed: the agent whose question the message answers.
+    Reply,
+}
+
+words!(RouteSource, "next, mention, default, first_agent or reply", {
+    Next = "next",
+    Mention = "mention",
+    Default = "default",
+    FirstAgent = "first_agent",
+    Reply = "reply",
+});
+
+/// By which rule a turn was chosen among those that wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueRule {
+    /// P1 goes first, oldest first.
+    Urgent,
+    /// Answers to the last message go before others, P2 before P3, oldest first.
+    Local,
+    /// P2 before P3, oldest first.
+    InTurn,
+    /// Others went before it as often as is allowed.
+    LongestWait,
+}
+
+words!(QueueRule, "urgent, local, in_turn or longest_wait", {
+    Urgent = "urgent",
+    Local = "local",
+    InTurn = "in_turn",
+    LongestWait = "longest_wait",
+});
+
+/// How urgent a turn is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Intent {
+    /// `!P1`: before everything else.
+    Interrupt,
+    /// `!P2`, and what is meant when nothing is said.
+    #[default]
+    Reply,
+    /// `!P3`: when there is time.
+    Extend,
+}
+
+words!(Intent, "P1, P2 or P3", { Interrupt = "P1", Reply = "P2", Extend = "P3" });
+
+impl Cause {
+    /// The entries that the cause rests on, besides the turn itself.
+    pub fn ids(&self) -> Vec<&EntryId> {
+        match self {
+            Self::Asked { entry, .. }
+            | Self::Answered { entry }
+            | Self::Dropped { entry, .. }
+            | Self::Declined { entry, .. }
+            | Self::CutOff { entry } => vec![entry],
+            Self::Repeated { turn, entry, .. } => vec![turn, entry],
+            Self::Chosen { .. }
+            | Self::Failed { .. }
+            | Self::Cancelled { .. }
+            | Self::PassedOver
+            | Self::ProgramStopped
+            | Self::Other(_) => Vec::new(),
+        }
+    }
+
+    /// The cause as one sentence for people; `member` is whose turn it is.
+    ///
+    /// ```
+    /// use tertulia_session::{Cause, QueueRule};
+    ///
+    /// let cause = Cause::Chosen { rule: QueueRule::Urgent };
+    /// assert_eq!(cause.sentence("max"), "P1 goes first");
+    /// ```
+    pub fn sentence(&self, member: &str) -> String {
+        let who = |by: &Option<Box<str>>| by.as_deref().unwrap_or("the person").to_owned();
+        match self {
+            Self::Asked { entry, by, route, .. } => match route {
+                RouteSource::Next => format!("{} asked for {member} in {entry}", who(by)),
+                RouteSource::Mention => format!("{} wrote @{member} in {entry}", who(by)),
+                RouteSource::Default => {
+                    format!("{entry} addresses nobody, and {member} is the default")
+                }
+                RouteSource::FirstAgent => {
+                    format!("{entry} addresses nobody, and {member} is the first agent")
+                }
+                RouteSource::Reply => {
+                    format!("{entry} addresses nobody, and {member} had asked {}", who(by))
+                }
+            },
+            Self::Repeated { turn, .. } => format!("the person wants turn {turn} again"),
+            Self::Chosen { rule } => match rule {
+                QueueRule::Urgent => "P1 goes first".to_owned(),
+                QueueRule::Local => "answers to the last message go before others".to_owned(),
+                QueueRule::InTurn => "it waited longest at its priority".to_owned(),
+                QueueRule::LongestWait => "too many others had gone before it".to_owned(),
+            },
+            Self::Answered { entry } => format!("{member} said {entry}"),
+            Self::Failed { class } => format!("{member} could not answer ({class})"),
+            Self::Cancelled { all: false } => "the person cancelled it".to_owned(),
+            Self::Cancelled { all: true } => "the person cancelled all turns".to_owned(),
+            Self::Dropped { entry, by } => format!("{} dropped it in {entry}", who(by)),
+            Self::Declined { entry, by } => format!("{} said no in {entry}", who(by)),
+            Self::PassedOver => format!("the person continued without an answer from {member}"),
+            Self::CutOff { entry } => format!("the answer {entry} was cut off"),
+            Self::ProgramStopped => {
+                "the program ended while it ran; it is retried only when asked for".to_owned()
+            }
+            Self::Other(source) => match source.kind() {
+                Kind::String => parse(source.as_str()).ok().and_then(|raw| text(raw).ok()),
+                _ => None,
+            }
+            .unwrap_or_else(|| source.as_str().to_owned()),
+        }
+    }
+}
