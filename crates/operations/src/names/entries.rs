@@ -8,6 +8,8 @@ use super::{MATCHES_SHOWN, NameError, listed};
 
 /// How ids that follow from content begin.
 const HEAD: &str = "e-";
+/// So long a prefix of an id is compared with others to find what may have been meant.
+const PREFIX_MIN: usize = 6;
 /// How many of the newest ids are compared to find one that may have been meant.
 const COMPARED_MAX: usize = 1000;
 
@@ -60,11 +62,11 @@ fn find(ids: &[&EntryId], given: &str) -> Result<usize, NameError> {
         }
         (None, _) => {
             let newest = ids.iter().rev().take(COMPARED_MAX);
-            // Mostly a prefix is given.
-            let length = given.len();
+            // Mostly a prefix is given. A short one is near to too many.
+            let length = Some(given.len()).filter(|length| *length >= PREFIX_MIN);
             let names = newest.flat_map(|id| {
-                let prefix = id.as_str().get(..length).unwrap_or_default();
-                [(id.as_str(), id), (prefix, id)]
+                let prefix = length.and_then(|length| id.as_str().get(..length));
+                [(id.as_str(), id), (prefix.unwrap_or_default(), id)]
             });
             Err(unknown(given, nearest_name(given, names).map(ToString::to_string)))
         }
