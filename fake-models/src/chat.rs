@@ -17,8 +17,9 @@ pub(crate) fn read(body: &Value) -> Reading {
         model: word(&body["model"]),
         system: system.join("\n"),
         user: without_date(
-            said_by(&["user"]).rev().find(|text| !text.is_empty()).unwrap_or_default(),
-        ),
+            &said_by(&["user"]).rev().find(|text| !text.is_empty()).unwrap_or_default(),
+        )
+        .to_owned(),
         tools: items(&body["tools"]).map(|tool| word(&tool["function"]["name"])).collect(),
         is_main: true,
         is_streamed: body["stream"] == true,
@@ -26,11 +27,11 @@ pub(crate) fn read(body: &Value) -> Reading {
 }
 
 /// A user's text without the date that Copilot CLI puts in front of it.
-fn without_date(text: String) -> String {
+fn without_date(text: &str) -> &str {
     let rest = text
         .strip_prefix("<current_datetime>")
         .and_then(|rest| rest.split_once("</current_datetime>\n\n"));
-    rest.map_or_else(|| text.clone(), |(_, user)| user.to_owned())
+    rest.map_or(text, |(_, user)| user)
 }
 
 /// Says one answer.

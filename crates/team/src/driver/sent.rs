@@ -99,7 +99,7 @@ pub fn sent_prompt(entries: &[Entry], asked: &EntryId) -> Result<SentPrompt, Pro
     let mut has_gap = false;
     let (recipe, hash) = match (again.filter(|_| is_second), &started.prompt_recipe) {
         (Some((hash, recipe)), _) => {
-            (Recipe::read(recipe, &[]).map_err(broken)?, Some(hash.clone()))
+            (Recipe::read(recipe, &[]).map_err(broken)?, Some(hash.into()))
         }
         (None, Some(_)) => {
             let until = entries.get(..=place).unwrap_or_default();
@@ -163,7 +163,7 @@ fn turn_of(entries: &[Entry], asked: &EntryId) -> Option<EntryId> {
 }
 
 /// The hash and the recipe of the second prompt of a turn whose first one was too large.
-fn resent<'e>(entry: &'e Entry, turn: &EntryId) -> Option<(&'e Box<str>, &'e Json)> {
+fn resent<'e>(entry: &'e Entry, turn: &EntryId) -> Option<(&'e str, &'e Json)> {
     match &entry.kind {
         EntryKind::TurnEvent(TurnEvent {
             turn_id,
