@@ -69,7 +69,6 @@ pub use message_ref::MessageRef;
 pub use repair::{Item, Mended, Repair, RepairKind, Repaired, repair};
 pub use request::{AcceptedSummary, SummaryRequest};
 pub use units::{Unit, units};
-pub use verdict::{DropReason, HideReason, State, Verdict};
 
 /// Builds contexts for one model.
 #[derive(Clone, Debug)]

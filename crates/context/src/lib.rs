@@ -73,6 +73,7 @@ pub mod record;
 mod team_task;
 pub mod tokens;
 mod truncate;
+mod verdict;
 pub mod view;
 mod whitespace;
 mod window;
@@ -87,8 +88,8 @@ pub use escape::{
 pub use log::{LogLevel, LogSink};
 pub use manager::{
     AddMessageError, ArchiveHook, ContextManager, ContextManagerOptions, ContextRequest,
-    ContextSnapshot, DEFAULT_CONTEXT_WINDOW_SIZE, DEFAULT_MAX_BYTES, Explanation, Fate, MessageCap,
-    MessageHook, Section, SnapshotError, SnapshotProblem, TeamTaskHook, Verdict,
+    ContextSnapshot, DEFAULT_CONTEXT_WINDOW_SIZE, DEFAULT_MAX_BYTES, Explanation, MessageCap,
+    MessageHook, SnapshotError, SnapshotProblem, TeamTaskHook,
 };
 pub use markers::{
     Markers, Next, Strip, Stripped, TaskBlock, Words, kept_ranges_where, parse_markers,
@@ -100,5 +101,6 @@ pub use prompt::{
 };
 pub use team_task::TEAM_TASK_BYTES_MAX;
 pub use truncate::truncate_to_bytes;
+pub use verdict::{DropReason, Fate, HideReason, Section, Verdict};
 pub use whitespace::{is_whitespace, trim};
 pub use window::{EVERYBODY, format_addressees};

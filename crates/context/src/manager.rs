@@ -19,7 +19,7 @@ use crate::log::Log;
 use crate::prompt::{AssemblerInput, AssemblerOutput, Prompt};
 use crate::team_task::limit;
 
-pub use explain::{Explanation, Fate, Section, Verdict};
+pub use explain::Explanation;
 pub use options::{
     ArchiveHook, ContextManagerOptions, ContextRequest, DEFAULT_CONTEXT_WINDOW_SIZE,
     DEFAULT_MAX_BYTES, MessageCap, MessageHook, TeamTaskHook,

@@ -4,8 +4,9 @@ use tertulia_session::json::Json;
 use tertulia_session::{Entry, EntryId, Message};
 
 use super::message_ref::MessageRef;
-use super::{Repair, SummaryRequest, Verdict};
+use super::{Repair, SummaryRequest};
 use crate::tokens::ToolSpec;
+use crate::verdict::Verdict;
 use crate::view::Perspective;
 
 /// What a context is built from.

@@ -1,4 +1,4 @@
-//! What became of every entry: exactly one state each, in the order of the log. Asked for by whoever
+//! What became of every entry: exactly one fate each, in the order of the log. Asked for by whoever
 //! wants to know why a model did not see something.
 
 use std::collections::{HashMap, HashSet};
@@ -12,101 +12,7 @@ use super::elide::has_outputs;
 use super::index::Sign;
 use super::recalled::Recalled;
 use super::repair::{Item, Mended, RepairKind};
-
-/// What became of an entry.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// The entry.
-    pub entry: EntryId,
-    /// What became of it.
-    pub state: State,
-    /// Whether passages of it came back at the end.
-    pub recalled: bool,
-}
-
-/// The state of an entry in a context.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
-    /// It is sent.
-    Kept,
-    /// It is sent with stubs for its tool outputs.
-    Elided,
-    /// This summary stands for it.
-    Summarized {
-        /// The entry of the summary.
-        by: EntryId,
-    },
-    /// It is left out.
-    Dropped {
-        /// Why.
-        reason: DropReason,
-    },
-    /// It is nothing that a model is sent.
-    Hidden {
-        /// Why.
-        reason: HideReason,
-    },
-}
-
-/// Why a message is left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DropReason {
-    /// It is before a cut that has no summary.
-    Cut,
-    /// There is nothing in it.
-    Empty,
-    /// It is a result without its call.
-    Orphan,
-}
-
-/// Why an entry is nothing that a model is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HideReason {
-    /// A redaction hides it, or it is a summary of something that one hides.
-    Redacted,
-    /// It is on another branch.
-    OtherBranch,
-    /// It is no message.
-    NoMessage,
-    /// A newer one of its kind holds.
-    Superseded,
-}
-
-impl State {
-    /// The word in JSON.
-    pub fn as_str(&self) -> &'static str {
-        match self {
-            Self::Kept => "kept",
-            Self::Elided => "elided",
-            Self::Summarized { .. } => "summarized",
-            Self::Dropped { .. } => "dropped",
-            Self::Hidden { .. } => "hidden",
-        }
-    }
-}
-
-impl DropReason {
-    /// The word in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Cut => "cut",
-            Self::Empty => "empty",
-            Self::Orphan => "orphan",
-        }
-    }
-}
-
-impl HideReason {
-    /// The word in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Redacted => "redacted",
-            Self::OtherBranch => "other_branch",
-            Self::NoMessage => "no_message",
-            Self::Superseded => "superseded",
-        }
-    }
-}
+use crate::verdict::{DropReason, Fate, HideReason, Verdict};
 
 /// The verdicts on the entries of the log and on those that arrived.
 pub(super) fn verdicts(
@@ -124,7 +30,7 @@ pub(super) fn verdicts(
     });
     let judged = own.map(|(place, entry)| Verdict {
         entry: entry.id.clone(),
-        state: court.state(place),
+        fate: court.fate(place),
         recalled: recalled.contains(&place),
     });
     Ok(judged.collect())
@@ -172,8 +78,8 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
         Ok(Self { build, sent, branch: branch(build)?, summary, mended, in_force })
     }
 
-    fn state(&self, place: usize) -> State {
-        let hidden = |reason| State::Hidden { reason };
+    fn fate(&self, place: usize) -> Fate {
+        let hidden = |reason| Fate::Hidden { reason };
         let Some(is_covered) = self.branch.get(&place).copied() else {
             return hidden(HideReason::OtherBranch);
         };
@@ -185,12 +91,12 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
             match &entry.kind {
                 EntryKind::Message(_) | EntryKind::BranchSummary(_) => {}
                 EntryKind::CompactionSummary(_) if self.summary.as_ref() == Some(&entry.id) => {
-                    return State::Kept;
+                    return Fate::Kept;
                 }
                 EntryKind::CompactionSummary(_) => return self.covered(),
                 EntryKind::SystemPromptOverride(_) | EntryKind::RuntimeInit(_) => {
                     return match self.in_force.contains(&place) {
-                        true => State::Kept,
+                        true => Fate::Kept,
                         false => hidden(HideReason::Superseded),
                     };
                 }
@@ -198,20 +104,20 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
             }
         }
         match self.sent.get(&place) {
-            Some(true) => State::Elided,
-            Some(false) => State::Kept,
+            Some(true) => Fate::Elided,
+            Some(false) => Fate::Kept,
             None if is_covered => self.covered(),
             None => {
-                let reason = self.mended.get(&place).copied().unwrap_or(DropReason::Cut);
-                State::Dropped { reason }
+                let reason = self.mended.get(&place).cloned().unwrap_or(DropReason::Cut);
+                Fate::Dropped { reason }
             }
         }
     }
 
-    fn covered(&self) -> State {
+    fn covered(&self) -> Fate {
         match &self.summary {
-            Some(by) => State::Summarized { by: by.clone() },
-            None => State::Dropped { reason: DropReason::Cut },
+            Some(by) => Fate::Summarized { by: by.clone() },
+            None => Fate::Dropped { reason: DropReason::Cut },
         }
     }
 }

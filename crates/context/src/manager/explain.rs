@@ -3,72 +3,19 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tertulia_session::{ConversationMessage, MessageId};
+use tertulia_session::ConversationMessage;
 
 use super::select::{Repetition, Selection};
 use super::{ContextManager, ContextRequest};
 use crate::assemblers::Assembler;
 use crate::prompt::{AssemblerInput, Prompt};
+use crate::verdict::{DropReason, Fate, Section, Verdict};
 
 /// Why an agent's prompt is as it is.
 pub struct Explanation<'a> {
     manager: &'a ContextManager,
     assembler: Assembler,
     selection: Selection<'a>,
-}
-
-/// What became of one message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict<'a> {
-    /// The message.
-    pub message: &'a Arc<ConversationMessage>,
-    /// What became of it.
-    pub fate: Fate<'a>,
-}
-
-/// What became of a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate<'a> {
-    /// It is in the prompt as a whole.
-    InPrompt {
-        /// Where.
-        section: Section,
-        /// What it takes there.
-        bytes: usize,
-    },
-    /// It is the current message, and only its beginning fits.
-    Truncated {
-        /// What is in the prompt.
-        kept_bytes: usize,
-        /// What it has.
-        bytes: usize,
-    },
-    /// It lies before the window.
-    OutsideWindow {
-        /// By how many messages; 1 is the first that a larger window would bring in.
-        behind: usize,
-    },
-    /// It repeats the current message.
-    Duplicate {
-        /// The current message.
-        of: &'a MessageId,
-    },
-    /// It is in the window, but not within the budget.
-    OverBudget {
-        /// What it would take.
-        bytes: usize,
-    },
-    /// It is the current message, and nothing of it is left without markers.
-    Empty,
-}
-
-/// The section that holds a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Section {
-    /// Among the messages before the current one.
-    Context,
-    /// As the current message.
-    Message,
 }
 
 impl ContextManager {
@@ -113,30 +60,31 @@ impl<'a> Explanation<'a> {
     }
 
     /// What became of every message, oldest first.
-    pub fn verdicts(&'a self) -> impl Iterator<Item = Verdict<'a>> {
+    pub fn verdicts(&self) -> impl Iterator<Item = Verdict<&'a Arc<ConversationMessage>>> {
         let prompt = self.prompt();
         let messages = self.manager.conversation.iter().enumerate();
         messages.map(move |(place, message)| {
             let fate = self.fate(place, &prompt);
-            Verdict { message, fate }
+            Verdict { entry: message, fate, recalled: false }
         })
     }
 
-    fn fate(&'a self, place: usize, prompt: &Prompt<'_>) -> Fate<'a> {
+    fn fate(&self, place: usize, prompt: &Prompt<'_>) -> Fate {
+        let dropped = |reason| Fate::Dropped { reason };
         let Range { start, end } = self.selection.window;
         if place < start {
-            return Fate::OutsideWindow { behind: start - place };
+            return dropped(DropReason::OutsideWindow { behind: start - place });
         }
         if place >= end {
             return current_fate(prompt);
         }
         if let Some(Repetition { of, .. }) = self.repetition_at(place) {
-            return Fate::Duplicate { of };
+            return dropped(DropReason::Duplicate { of: (*of).clone() });
         }
         let index = place - start;
         let bytes = prompt.line_bytes(index).unwrap_or_default();
         if index < prompt.dropped_context() {
-            return Fate::OverBudget { bytes };
+            return dropped(DropReason::OverBudget { bytes });
         }
         Fate::InPrompt { section: Section::Context, bytes }
     }
@@ -146,10 +94,11 @@ impl<'a> Explanation<'a> {
     }
 }
 
-fn current_fate(prompt: &Prompt<'_>) -> Fate<'static> {
+fn current_fate(prompt: &Prompt<'_>) -> Fate {
+    let dropped = |reason| Fate::Dropped { reason };
     match prompt.message_bytes() {
-        (0, 0) => Fate::Empty,
-        (0, bytes) => Fate::OverBudget { bytes },
+        (0, 0) => dropped(DropReason::Empty),
+        (0, bytes) => dropped(DropReason::OverBudget { bytes }),
         (kept_bytes, bytes) if kept_bytes < bytes => Fate::Truncated { kept_bytes, bytes },
         (_, bytes) => Fate::InPrompt { section: Section::Message, bytes },
     }

@@ -1,8 +1,8 @@
 //! Verdicts: one for every message, with the right numbers, and in agreement with the prompt.
 
 use tertulia_context::{
-    Assembler, ContextManager, ContextManagerOptions, ContextRequest, Explanation, Fate,
-    PromptStatus, Section,
+    Assembler, ContextManager, ContextManagerOptions, ContextRequest, DropReason, Explanation,
+    Fate, PromptStatus, Section,
 };
 use tertulia_session::Message;
 
@@ -24,7 +24,7 @@ fn explain(table: &ContextManager) -> Explanation<'_> {
 fn verdicts(table: &ContextManager) -> Vec<String> {
     let explanation = explain(table);
     let lines = explanation.verdicts().map(|verdict| {
-        let message = verdict.message;
+        let message = verdict.entry;
         let name = &message.message.speaker.as_deref().unwrap().role_name;
         let fate = match verdict.fate {
             Fate::InPrompt { section: Section::Context, bytes } => {
@@ -34,10 +34,13 @@ fn verdicts(table: &ContextManager) -> Vec<String> {
                 format!("message, {bytes} bytes")
             }
             Fate::Truncated { kept_bytes, bytes } => format!("{kept_bytes} of {bytes} bytes"),
-            Fate::OutsideWindow { behind } => format!("outside the window by {behind}"),
-            Fate::Duplicate { of } => format!("repeats {of}"),
-            Fate::OverBudget { bytes } => format!("over budget, {bytes} bytes"),
-            Fate::Empty => "empty".to_owned(),
+            Fate::Dropped { reason } => match reason {
+                DropReason::OutsideWindow { behind } => format!("outside the window by {behind}"),
+                DropReason::Duplicate { of } => format!("repeats {of}"),
+                DropReason::OverBudget { bytes } => format!("over budget, {bytes} bytes"),
+                other => other.as_str().to_owned(),
+            },
+            other => panic!("{other:?}"),
         };
         format!("{} {name}: {fate}", message.id)
     });
@@ -147,7 +150,7 @@ fn every_message_has_exactly_one_verdict_in_order() {
         let text = "x".repeat(n % 40);
         table.add_message(Message::said(if n % 3 == 0 { ann() } else { ivo() }, text)).unwrap();
         let explanation = explain(&table);
-        let judged: Vec<_> = explanation.verdicts().map(|verdict| &verdict.message.id).collect();
+        let judged: Vec<_> = explanation.verdicts().map(|verdict| &verdict.entry.id).collect();
         let all: Vec<_> = table.messages().map(|message| &message.id).collect();
         assert_eq!(judged, all);
     }
@@ -169,10 +172,7 @@ fn the_verdicts_add_up_to_the_sections_of_the_prompt() {
                 Fate::InPrompt { section: Section::Context, bytes } => lines.push(bytes),
                 Fate::InPrompt { section: Section::Message, bytes: kept }
                 | Fate::Truncated { kept_bytes: kept, .. } => message = kept,
-                Fate::OutsideWindow { .. }
-                | Fate::Duplicate { .. }
-                | Fate::OverBudget { .. }
-                | Fate::Empty => {}
+                _ => {}
             }
         }
         let prompt = explanation.prompt();

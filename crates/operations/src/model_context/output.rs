@@ -6,8 +6,9 @@ use std::collections::HashSet;
 use serde::ser::{Serialize, Serializer};
 use tertulia_context::builder::{
     ContextBuildResult, ContextIndex, ContextStats, ContextUpdateResult, MessageRef, ModelMessage,
-    Repair, Source, State, Verdict,
+    Repair, Source,
 };
+use tertulia_context::{Fate, Verdict};
 use tertulia_dialect::Fragment;
 use tertulia_session::json::Json;
 use tertulia_session::record::{EntryRecord, MessageRecord};
@@ -221,13 +222,13 @@ struct VerdictRecord<'a> {
 
 impl<'a> VerdictRecord<'a> {
     fn of(verdict: &'a Verdict) -> Self {
-        let (by, reason) = match &verdict.state {
-            State::Kept | State::Elided => (None, None),
-            State::Summarized { by } => (Some(by.as_str()), None),
-            State::Dropped { reason } => (None, Some(reason.as_str())),
-            State::Hidden { reason } => (None, Some(reason.as_str())),
+        let (by, reason) = match &verdict.fate {
+            Fate::Summarized { by } => (Some(by.as_str()), None),
+            Fate::Dropped { reason } => (None, Some(reason.as_str())),
+            Fate::Hidden { reason } => (None, Some(reason.as_str())),
+            _ => (None, None),
         };
-        let (entry, state) = (verdict.entry.as_str(), verdict.state.as_str());
+        let (entry, state) = (verdict.entry.as_str(), verdict.fate.as_str());
         Self { entry, state, by, reason, recalled: verdict.recalled }
     }
 }

@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use tertulia_chat::terminal::{excerpt, grouped};
-use tertulia_context::builder::{
-    ContextBuildResult, ContextIndex, ModelMessage, Source, State, Verdict,
-};
+use tertulia_context::builder::{ContextBuildResult, ContextIndex, ModelMessage, Source};
+use tertulia_context::{Fate, Verdict};
 use tertulia_operations::model_context::BuildInput;
 use tertulia_operations::names::short;
 use tertulia_session::{Entry, EntryId, EntryKind, Part, PartKind, json};
@@ -137,7 +136,7 @@ fn role(entry: &Entry) -> &str {
 
 /// The beginning of what an entry says. What is hidden is hidden here too.
 fn begins(entry: &Entry, verdict: &Verdict) -> String {
-    if matches!(verdict.state, State::Hidden { .. }) {
+    if matches!(verdict.fate, Fate::Hidden { .. }) {
         return String::new();
     }
     match &entry.kind {
@@ -166,13 +165,14 @@ fn words(part: &Part) -> Cow<'_, str> {
 }
 
 fn became(verdict: &Verdict, paint: &Paint) -> String {
-    let state = verdict.state.as_str();
-    let mut text = match &verdict.state {
-        State::Kept => paint.good(state),
+    let state = verdict.fate.as_str();
+    let mut text = match &verdict.fate {
+        Fate::Kept => paint.good(state),
         // The summary that is sent stands for all of these.
-        State::Elided | State::Summarized { .. } => paint.warning(state),
-        State::Dropped { reason } => paint.bad(&format!("{state}: {}", reason.as_str())),
-        State::Hidden { reason } => paint.faint(&format!("{state}: {}", reason.as_str())),
+        Fate::Elided | Fate::Summarized { .. } => paint.warning(state),
+        Fate::Dropped { reason } => paint.bad(&format!("{state}: {}", reason.as_str())),
+        Fate::Hidden { reason } => paint.faint(&format!("{state}: {}", reason.as_str())),
+        _ => state.to_owned(),
     };
     if verdict.recalled {
         text.push_str(", recalled");

@@ -1,8 +1,11 @@
 //! A prompt and its verdicts as JSON, for programs that ask why.
 
+use std::sync::Arc;
+
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use tertulia_context::record::{Detail, PromptRecord};
-use tertulia_context::{Explanation, Fate, Prompt, Section, Verdict};
+use tertulia_context::{DropReason, Explanation, Fate, Prompt, Section, Verdict};
+use tertulia_session::ConversationMessage;
 
 /// The answer of `tertulia context --json`.
 pub(super) struct ContextRecord<'a> {
@@ -11,7 +14,7 @@ pub(super) struct ContextRecord<'a> {
 }
 
 struct VerdictsRecord<'a>(&'a Explanation<'a>);
-struct VerdictRecord<'a>(Verdict<'a>);
+struct VerdictRecord<'a>(Verdict<&'a Arc<ConversationMessage>>);
 
 impl Serialize for ContextRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -38,10 +41,16 @@ impl Serialize for VerdictsRecord<'_> {
 impl Serialize for VerdictRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("id", &self.0.message.id.to_string())?;
-        match &self.0.fate {
+        map.serialize_entry("id", &self.0.entry.id.to_string())?;
+        let fate = &self.0.fate;
+        // What is left out is told by its reason.
+        let word = match fate {
+            Fate::Dropped { reason } => reason.as_str(),
+            fate => fate.as_str(),
+        };
+        map.serialize_entry("verdict", word)?;
+        match fate {
             Fate::InPrompt { section, bytes } => {
-                map.serialize_entry("verdict", "in_prompt")?;
                 let section = match section {
                     Section::Context => "context",
                     Section::Message => "message",
@@ -50,23 +59,19 @@ impl Serialize for VerdictRecord<'_> {
                 map.serialize_entry("bytes", bytes)?;
             }
             Fate::Truncated { kept_bytes, bytes } => {
-                map.serialize_entry("verdict", "truncated")?;
                 map.serialize_entry("keptBytes", kept_bytes)?;
                 map.serialize_entry("bytes", bytes)?;
             }
-            Fate::OutsideWindow { behind } => {
-                map.serialize_entry("verdict", "outside_window")?;
+            Fate::Dropped { reason: DropReason::OutsideWindow { behind } } => {
                 map.serialize_entry("behind", behind)?;
             }
-            Fate::Duplicate { of } => {
-                map.serialize_entry("verdict", "duplicate")?;
+            Fate::Dropped { reason: DropReason::Duplicate { of } } => {
                 map.serialize_entry("of", &of.to_string())?;
             }
-            Fate::OverBudget { bytes } => {
-                map.serialize_entry("verdict", "over_budget")?;
+            Fate::Dropped { reason: DropReason::OverBudget { bytes } } => {
                 map.serialize_entry("bytes", bytes)?;
             }
-            Fate::Empty => map.serialize_entry("verdict", "empty")?,
+            _ => {}
         }
         map.end()
     }

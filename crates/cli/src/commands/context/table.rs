@@ -3,12 +3,18 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use tertulia_chat::terminal::{excerpt, grouped};
-use tertulia_context::{AgentType, Explanation, Fate, Prompt, PromptStatus, Section, Verdict};
+use tertulia_context::{
+    AgentType, DropReason, Explanation, Fate, Prompt, PromptStatus, Section, Verdict,
+};
 use tertulia_operations::names::short;
+use tertulia_session::ConversationMessage;
 
 use crate::commands::drawing::{Paint, bar, padded, share};
+
+type MessageVerdict<'m> = Verdict<&'m Arc<ConversationMessage>>;
 
 const NAME_COLUMNS: usize = 16;
 const EXCERPT_COLUMNS: usize = 36;
@@ -83,7 +89,7 @@ fn write_messages(
     writeln!(out, "{}", paint.faint(&titles))?;
     while let Some(verdict) = verdicts.next() {
         // A conversation may be long: what lies before the window is one line.
-        if let Fate::OutsideWindow { behind } = verdict.fate {
+        if let Fate::Dropped { reason: DropReason::OutsideWindow { behind } } = verdict.fate {
             let mut last = &verdict;
             let next;
             if behind > 1 {
@@ -100,15 +106,15 @@ fn write_messages(
 
 fn write_outside(
     out: &mut dyn Write,
-    first: &Verdict<'_>,
-    last: &Verdict<'_>,
+    first: &MessageVerdict<'_>,
+    last: &MessageVerdict<'_>,
     count: usize,
     paint: &Paint,
 ) -> io::Result<()> {
     let ids = if count == 1 {
-        shown_id(&first.message.id, 24)
+        shown_id(&first.entry.id, 24)
     } else {
-        let [first, last] = [first, last].map(|one| shown_id(&one.message.id, 24));
+        let [first, last] = [first, last].map(|one| shown_id(&one.entry.id, 24));
         format!("{first} … {last}")
     };
     let noun = if count == 1 { "message" } else { "messages" };
@@ -116,8 +122,8 @@ fn write_outside(
     writeln!(out, "{}", paint.faint(&line))
 }
 
-fn write_row(out: &mut dyn Write, verdict: &Verdict<'_>, paint: &Paint) -> io::Result<()> {
-    let message = &verdict.message.message;
+fn write_row(out: &mut dyn Write, verdict: &MessageVerdict<'_>, paint: &Paint) -> io::Result<()> {
+    let message = &verdict.entry.message;
     let from = message.speaker.as_deref().map_or("", |speaker| &speaker.role_name);
     let (bytes, became) = match &verdict.fate {
         Fate::InPrompt { section: Section::Context, bytes } => {
@@ -130,17 +136,21 @@ fn write_row(out: &mut dyn Write, verdict: &Verdict<'_>, paint: &Paint) -> io::R
             let left_out = grouped((bytes - kept_bytes) as u64);
             (Some(*kept_bytes), paint.bad(&format!("cut: {left_out} bytes over the budget")))
         }
-        Fate::OverBudget { bytes } => (Some(*bytes), paint.warning("left out: over the budget")),
-        Fate::Duplicate { of } => {
+        Fate::Dropped { reason: DropReason::OverBudget { bytes } } => {
+            (Some(*bytes), paint.warning("left out: over the budget"))
+        }
+        Fate::Dropped { reason: DropReason::Duplicate { of } } => {
             (None, paint.warning(&format!("left out: same as {}", shown_id(of, 24))))
         }
-        Fate::Empty => (None, paint.warning("left out: empty without markers")),
-        Fate::OutsideWindow { .. } => (None, paint.faint("before the window")),
+        Fate::Dropped { reason: DropReason::Empty } => {
+            (None, paint.warning("left out: empty without markers"))
+        }
+        fate => (None, paint.faint(fate.as_str())),
     };
     writeln!(
         out,
         "{} {} {} {:>12}  {became}",
-        padded(&shown_id(&verdict.message.id, 10), 10),
+        padded(&shown_id(&verdict.entry.id, 10), 10),
         padded(&excerpt(from, NAME_COLUMNS), NAME_COLUMNS),
         padded(&excerpt(&message.text(), EXCERPT_COLUMNS), EXCERPT_COLUMNS),
         bytes.map_or_else(|| "–".to_owned(), |bytes| grouped(bytes as u64)),

@@ -2,10 +2,11 @@
 
 use tertulia_context::builder::{
     ContextBuildInput, ContextBuildResult, ContextBuilder, ContextConfig, ContextError,
-    ModelMessage, Source, State, Verdict,
+    ModelMessage, Source,
 };
 use tertulia_context::compact::Compactor;
 use tertulia_context::tokens::{MessageCounter, Tokenizer};
+use tertulia_context::{Fate, Verdict};
 use tertulia_session::{CutStrategy, Entry, EntryId, EntryKind};
 
 use super::notation::shown;
@@ -107,12 +108,10 @@ pub(super) fn judged(verdicts: &[Verdict]) -> String {
 
 fn judged_word(verdict: &Verdict) -> String {
     let recalled = if verdict.recalled { "+recalled" } else { "" };
-    match &verdict.state {
-        State::Kept | State::Elided | State::Summarized { .. } => {
-            format!("{}{recalled}", verdict.state.as_str())
-        }
-        State::Dropped { reason } => format!("{}{recalled}", reason.as_str()),
-        State::Hidden { reason } => format!("{}{recalled}", reason.as_str()),
+    match &verdict.fate {
+        Fate::Dropped { reason } => format!("{}{recalled}", reason.as_str()),
+        Fate::Hidden { reason } => format!("{}{recalled}", reason.as_str()),
+        fate => format!("{}{recalled}", fate.as_str()),
     }
 }
 

@@ -2,7 +2,8 @@
 //! order never changes, and a model that refuses again and again is answered in the end.
 
 use proptest::prelude::*;
-use tertulia_context::builder::{ContextConfig, ContextError, ContextIndex, Source, State};
+use tertulia_context::Fate;
+use tertulia_context::builder::{ContextConfig, ContextError, ContextIndex, Source};
 use tertulia_session::{Entry, EntryId, EntryKind, Message};
 
 use super::arbitrary::{Setting, Story, setting, story};
@@ -32,8 +33,8 @@ fn nothing_between_is_lost(turn: &Turn<'_>) -> Checked {
     let kept_from = after.first_kept();
     for verdict in &result.verdicts {
         let at = after.position(&verdict.entry);
-        match (&verdict.state, at) {
-            (State::Summarized { by }, Some(at)) => {
+        match (&verdict.fate, at) {
+            (Fate::Summarized { by }, Some(at)) => {
                 prop_assert_eq!(Some(by), after.newest_summary().map(|(entry, _)| &entry.id));
                 let is_summary = matches!(
                     after.entries[at].1.map(|entry| &entry.kind),
@@ -41,7 +42,7 @@ fn nothing_between_is_lost(turn: &Turn<'_>) -> Checked {
                 );
                 prop_assert!(at < summarised || is_summary);
             }
-            (State::Dropped { reason }, Some(at)) => {
+            (Fate::Dropped { reason }, Some(at)) => {
                 let is_cut = reason.as_str() == "cut";
                 prop_assert!(!is_cut || (summarised..kept_from).contains(&at), "{:?}", verdict);
             }

@@ -4,8 +4,9 @@
 use std::collections::HashSet;
 
 use proptest::prelude::*;
+use tertulia_context::Fate;
 use tertulia_context::builder::MessageRef;
-use tertulia_context::builder::{ContextError, ContextIndex, Item, Source, State, repair};
+use tertulia_context::builder::{ContextError, ContextIndex, Item, Source, repair};
 use tertulia_context::tokens::{MessageCounter, Tokenizer};
 use tertulia_session::{EntryKind, Message};
 
@@ -40,7 +41,7 @@ fn every_entry_is_in_one_state(turn: &Turn<'_>) -> Checked {
         let kind = turn.log.iter().find(|entry| entry.id == verdict.entry).map(|entry| &entry.kind);
         let is_told =
             !matches!(kind, Some(EntryKind::SystemPromptOverride(_) | EntryKind::RuntimeInit(_)));
-        let is_sent = matches!(verdict.state, State::Kept | State::Elided);
+        let is_sent = matches!(verdict.fate, Fate::Kept | Fate::Elided);
         let is_stale_summary = matches!(kind, Some(EntryKind::CompactionSummary(_)))
             && result.compaction_summary_entry.is_some();
         if is_told && !is_stale_summary {

@@ -1,0 +1,143 @@
+//! What became of a message on its way into a prompt or a model's context: the one vocabulary of every explanation.
+
+use tertulia_session::{EntryId, MessageId};
+
+/// What became of an entry, or of a message that is named in another way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict<E = EntryId> {
+    /// The entry.
+    pub entry: E,
+    /// What became of it.
+    pub fate: Fate,
+    /// Whether passages of it came back at the end.
+    pub recalled: bool,
+}
+
+/// What became of an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fate {
+    /// It is sent to a model as it is.
+    Kept,
+    /// It is in a prompt as a whole.
+    InPrompt {
+        /// Where.
+        section: Section,
+        /// What it takes there.
+        bytes: usize,
+    },
+    /// It is the current message of a prompt, and only its beginning fits.
+    Truncated {
+        /// What is in the prompt.
+        kept_bytes: usize,
+        /// What it has.
+        bytes: usize,
+    },
+    /// It is sent with stubs for its tool outputs.
+    Elided,
+    /// This summary stands for it.
+    Summarized {
+        /// The entry of the summary.
+        by: EntryId,
+    },
+    /// It is left out.
+    Dropped {
+        /// Why.
+        reason: DropReason,
+    },
+    /// It is nothing that a model is sent.
+    Hidden {
+        /// Why.
+        reason: HideReason,
+    },
+}
+
+/// Why a message is left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DropReason {
+    /// It is before a cut that has no summary.
+    Cut,
+    /// There is nothing in it, at least without markers.
+    Empty,
+    /// It is a result without its call.
+    Orphan,
+    /// It lies before the window.
+    OutsideWindow {
+        /// By how many messages; 1 is the first that a larger window would bring in.
+        behind: usize,
+    },
+    /// It repeats the current message.
+    Duplicate {
+        /// The current message.
+        of: MessageId,
+    },
+    /// It is in the window, but not within the budget.
+    OverBudget {
+        /// What it would take.
+        bytes: usize,
+    },
+}
+
+/// Why an entry is nothing that a model is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HideReason {
+    /// A redaction hides it, or it is a summary of something that one hides.
+    Redacted,
+    /// It is on another branch.
+    OtherBranch,
+    /// It is no message.
+    NoMessage,
+    /// A newer one of its kind holds.
+    Superseded,
+}
+
+/// The section of a prompt that holds a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// Among the messages before the current one.
+    Context,
+    /// As the current message.
+    Message,
+}
+
+impl Fate {
+    /// Returns the word in JSON.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::InPrompt { .. } => "in_prompt",
+            Self::Truncated { .. } => "truncated",
+            Self::Elided => "elided",
+            Self::Summarized { .. } => "summarized",
+            Self::Dropped { .. } => "dropped",
+            Self::Hidden { .. } => "hidden",
+        }
+    }
+}
+
+impl DropReason {
+    /// Returns the word in JSON.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Cut => "cut",
+            Self::Empty => "empty",
+            Self::Orphan => "orphan",
+            Self::OutsideWindow { .. } => "outside_window",
+            Self::Duplicate { .. } => "duplicate",
+            Self::OverBudget { .. } => "over_budget",
+        }
+    }
+}
+
+impl HideReason {
+    /// Returns the word in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Redacted => "redacted",
+            Self::OtherBranch => "other_branch",
+            Self::NoMessage => "no_message",
+            Self::Superseded => "superseded",
+        }
+    }
+}
