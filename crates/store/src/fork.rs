@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 
 use tertulia_session::{Entry, EntryId, EntryKind, NewEntry, Purged, Redaction, Timestamp};
 
+use crate::clock::now_millis;
 use crate::row::Encoding;
-use crate::store::now_millis;
 use crate::{Entries, SessionId, SessionStore, StoreError};
 
 /// The redactions that a new session needs.

@@ -12,7 +12,7 @@ use crate::model::{NewRecord, NewSession, SessionInfo};
 use crate::plan::Batch;
 use crate::row::Prepared;
 use crate::salting::SaltKey;
-use crate::store::{chance, now_millis};
+use crate::clock::{chance, now_millis};
 use crate::{SessionId, SessionStore, StoreError};
 
 /// How many entries are stored at once.

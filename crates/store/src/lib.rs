@@ -37,6 +37,7 @@
 )]
 
 mod backend;
+mod clock;
 #[cfg(feature = "sqlite")]
 mod copy;
 mod entries;

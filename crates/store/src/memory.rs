@@ -8,13 +8,13 @@ use std::time::Duration;
 use tertulia_session::{ChainLink, EntryId};
 
 use crate::backend::{Backend, Candidates, Head, Indexed, Landmark, State, newest_first};
+use crate::clock::now_millis;
 use crate::import::LeftBehind;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::{Batch, Known, Tail, plan, what_is_left};
 use crate::redacting::Remains;
 use crate::row::{Encoding, Row};
 use crate::search::{CANDIDATES_MAX, Candidate, Question, index_terms, text_of};
-use crate::store::now_millis;
 use crate::{SessionId, StoreError};
 
 /// Sessions in memory.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use crate::store::chance;
+use crate::clock::chance;
 
 /// How temporary names end. The process that writes one keeps it locked.
 const ENDING: &str = ".tertulia-part";

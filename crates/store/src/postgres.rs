@@ -39,13 +39,13 @@ use std::time::Duration;
 use tertulia_session::EntryId;
 
 use crate::backend::{Backend, Candidates, Head, Indexed, Landmark, State};
+use crate::clock::chance;
 use crate::import::LeftBehind;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::Batch;
 use crate::redacting::Remains;
 use crate::row::Row;
 use crate::search::Question;
-use crate::store::chance;
 use crate::{SessionId, StoreError};
 
 use address::Address;

@@ -11,11 +11,11 @@ use tertulia_session::{
     Cause, Entry, EntryId, EntryKind, Message, NewEntry, Redaction, Timestamp, TurnActivity,
 };
 
+use crate::clock::now_millis;
 use crate::model::{Append, Appended, StoredEntry};
 use crate::new_file::sync_folder;
 use crate::salting::fresh_salt;
 use crate::search::json_values;
-use crate::store::now_millis;
 use crate::{ListFilter, SessionId, SessionStore, StoreError};
 
 const PAGE: usize = 512;

@@ -4,13 +4,13 @@
 #[cfg(feature = "sqlite")]
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use tertulia_session::{
     BranchSummary, EntryId, EntryKind, Fields, NewEntry, SessionHeader, Timestamp,
 };
 
 use crate::backend::{Backend, Head, State};
+use crate::clock::{chance, now_millis};
 use crate::fork::Redactions;
 use crate::model::{
     Append, Appended, ListFilter, NewSession, Range, SearchQuery, SearchResult, Seq, SessionInfo,
@@ -492,19 +492,4 @@ fn branch_entry(session: &SessionId, source: EntryId) -> NewEntry {
     };
     let now = Timestamp::from_millis(now_millis());
     NewEntry::new(EntryKind::BranchSummary(summary)).at(now).salted(fresh_salt())
-}
-
-/// The clock of this machine. Time is data: nothing is ordered by it but lists that people read.
-pub(crate) fn now_millis() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// Bits that no other call on any machine gets, as far as chance goes.
-pub(crate) fn chance() -> u64 {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    let mut hasher = RandomState::new().build_hasher();
-    hasher.write_i64(now_millis());
-    hasher.write_u32(std::process::id());
-    hasher.finish()
 }

@@ -9,9 +9,9 @@ use super::purge;
 use super::read::signed;
 use super::trouble::Trouble;
 use crate::SessionId;
+use crate::clock::now_millis;
 use crate::model::Appended;
 use crate::plan::{Batch, Plan};
-use crate::store::now_millis;
 
 const TAIL: &str = "UPDATE tertulia.session SET tail_seq = $2, tail_id = $3, tail_link = $4, \
     names_parents = $5, updated_at = $6 WHERE key = $1";

@@ -17,8 +17,8 @@ use super::heads::all_heads;
 use super::schema::{self, Found, MANIFEST};
 use super::sweep::{self, StepSize};
 use crate::backend::State;
+use crate::clock::chance;
 use crate::model::{ProjectScope, Seq};
-use crate::store::chance;
 use crate::verify::Sealed;
 use crate::{Problem, SessionId, StoreError};
 

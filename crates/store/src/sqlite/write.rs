@@ -8,10 +8,10 @@ use super::desk::Open;
 use super::read::{self, SessionRow, id_hash, place};
 use super::words;
 use crate::backend::State;
+use crate::clock::now_millis;
 use crate::model::TokenCount;
 use crate::plan::{Batch, Placed, Plan, what_is_left};
 use crate::row::{Encoding, Prepared, Record, Row, over_compressed};
-use crate::store::now_millis;
 
 /// Inserts what a plan adds to a session, and says in the file what changed with it.
 pub(super) fn write(
