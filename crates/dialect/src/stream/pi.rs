@@ -83,7 +83,7 @@ impl Pi {
             Some("toolUse") => Stop::Tool,
             _ => {
                 let said = text(error).unwrap_or_else(|| "it stopped without a message".to_owned());
-                Stop::Failed(TurnError::said(said))
+                Stop::Failed(failure(said))
             }
         };
         if matches!(stop, Stop::Failed(_)) {
@@ -129,6 +129,15 @@ impl Pi {
             }
             Some(Stop::Tool) | None => turn.fail_as_warned("it ended before it answered", out),
         }
+    }
+}
+
+/// What went wrong. A message may begin with the HTTP status: `401: {…}`.
+fn failure(said: String) -> TurnError {
+    let status = said.split_once(':').and_then(|(status, _)| status.parse().ok());
+    match status.and_then(ErrorClass::of_status) {
+        Some(class) => TurnError::new(class, said),
+        None => TurnError::said(said),
     }
 }
 

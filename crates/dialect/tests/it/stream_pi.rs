@@ -109,3 +109,23 @@ usage 1421 0 0 17 0 of the turn
 "#,
     );
 }
+
+#[test]
+fn a_status_at_the_start_of_a_message_names_the_class() {
+    use tertulia_dialect::stream::{AgentStream, ErrorClass, Exit, StreamParser};
+    for (status, class) in
+        [(401, ErrorClass::Auth), (429, ErrorClass::Quota), (503, ErrorClass::Network)]
+    {
+        let stream = format!(
+            r#"{{"type":"session","id":"s"}}
+{{"type":"message_end","message":{{"role":"assistant","content":[],"stopReason":"error","errorMessage":"{status}: no"}}}}
+{{"type":"agent_settled"}}
+"#
+        );
+        let mut parser = StreamParser::new(AgentStream::Pi);
+        let mut events = Vec::new();
+        parser.push(stream.as_bytes(), &mut events);
+        let output = parser.finish(Exit::Code(0), "", &mut events);
+        assert_eq!(output.error.map(|error| error.class), Some(class), "{status}");
+    }
+}
