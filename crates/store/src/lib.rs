@@ -31,6 +31,14 @@
 //! Only this crate knows SQL. It uses `session` and none of the others; whoever counts tokens or builds
 //! contexts hands the counts in.
 
+#![cfg_attr(
+    not(feature = "sqlite"),
+    expect(dead_code, reason = "some of what all databases share is used by SQLite alone")
+)]
+#![cfg_attr(
+    not(any(feature = "sqlite", feature = "postgres")),
+    expect(unused_imports, reason = "the memory has no index of words")
+)]
 #![expect(
     clippy::disallowed_methods,
     reason = "a room that does IO: files and the clock are its business"
