@@ -1,4 +1,4 @@
-//! The part of `disk-full` that is about the reserve: on a file system of 24 MB that is full to the last
+//! The part of `disk-full` that is about the reserve: on a file system of 32 MB that is full to the last
 //! byte a search answers, and a redaction and a deletion work.
 
 use std::fs::OpenOptions;
@@ -17,7 +17,7 @@ use crate::scratch::{Scratch, database, open};
 use crate::tools;
 
 /// Mounts a file system for this process alone, and does the rest there.
-const IN_SMALL: &str = "mount -t tmpfs -o size=24m,mode=700 none \"$1\" && shift && exec \"$@\"";
+const IN_SMALL: &str = "mount -t tmpfs -o size=32m,mode=700 none \"$1\" && shift && exec \"$@\"";
 
 /// Runs the inside on a file system of its own; only root can.
 pub(super) fn run(seed: u64) -> Result<bool, FaultsError> {

@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// How much is kept.
-const BYTES: usize = 1 << 20;
+/// How much is kept: what the journal may hold that is not in the file yet, and a little to work with.
+const BYTES: usize = 6 << 20;
 /// Only where so much is free: on a small disk the room is worth more to everybody else.
 const FREE_MIN: u64 = 16 << 20;
 

@@ -94,7 +94,7 @@ fn a_reserve_for_a_full_disk_lies_beside_a_store_that_is_written_to() {
     let store = open(&file).unwrap();
     filled(&store, "talk", chain(3));
     let reserve = file.with_file_name("sessions.db-reserve");
-    assert_eq!((fs::metadata(&reserve).unwrap().len(), mode(&reserve)), (1 << 20, 0o600));
+    assert_eq!((fs::metadata(&reserve).unwrap().len(), mode(&reserve)), (6 << 20, 0o600));
 }
 
 #[test]
