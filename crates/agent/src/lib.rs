@@ -6,7 +6,7 @@
 
 //!
 //! [`run`] is one turn: an [`AgentSpec`] says who, a [`TurnRequest`] what it is given, a [`Listener`] hears it work, a
-//! [`CancelToken`] ends it early, and the [`TurnReport`] says what became of it. [`probe`] looks whether an agent is
+//! [`CancelToken`] ends it early, and the [`TurnReport`] says what became of it. [`probe()`] looks whether an agent is
 //! there and signed in.
 //!
 //! ```

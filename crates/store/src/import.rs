@@ -8,11 +8,11 @@ use std::sync::Arc;
 use tertulia_session::Entry;
 
 use crate::backend::State;
+use crate::clock::{chance, now_millis};
 use crate::model::{NewRecord, NewSession, SessionInfo};
 use crate::plan::Batch;
 use crate::row::Prepared;
 use crate::salting::SaltKey;
-use crate::clock::{chance, now_millis};
 use crate::{SessionId, SessionStore, StoreError};
 
 /// How many entries are stored at once.

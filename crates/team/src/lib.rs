@@ -5,7 +5,7 @@
 //!   [`Cause`](tertulia_session::Cause). docs/routing.md has the rules.
 //! - [`Driver`] performs the effects: it stores every step, gives agents their prompts, starts and ends them, and
 //!   tells what happens. It has threads and a clock.
-//! - [`Team`] says who the members are and how they answer; [`file`] reads it from a team file.
+//! - [`Team`] says who the members are and how they answer; [`mod@file`] reads it from a team file.
 //!
 //! A session of a person and two agents, whose answers are written down here:
 //!

@@ -1,7 +1,7 @@
 //! Makes a prompt inert. Claude Code and Gemini CLI replace `@path` in a prompt by what is in the file, and
 //! run a prompt that begins with `/` as one of their own commands; so do agents of the Agent Client
-//! Protocol. What members say to each other must do neither. Pure; called by [`super::claude`],
-//! [`super::gemini`] and `acp`, and by the driver, which stores what was sent.
+//! Protocol. What members say to each other must do neither. Pure; called by the definitions of the
+//! agents and by the driver, which stores what was sent.
 //!
 //! A backslash in front stops both: `@notes.md` becomes `\@notes.md`, `/compact` becomes `\/compact`. What a
 //! path may begin with differs between the programs, so nothing is guessed: an `@` stays only where none
