@@ -47,7 +47,7 @@ pub struct AgentDefinition {
     pub word: &'static str,
     /// Its words in team files of the earlier form.
     pub earlier_words: &'static [&'static str],
-    /// What other members and the person are told that it is.
+    /// The description shown to other members and to the person.
     pub title: &'static str,
     /// The fields of a team file that it takes, besides those that every member has.
     pub fields: &'static [&'static str],

@@ -18,13 +18,13 @@ pub fn opened(session: &SessionId, is_new: bool) -> String {
     if is_new { format!("session {session}") } else { format!("resuming session {session}") }
 }
 
-/// That so many recorded decisions are not the ones that the team file leads to now.
+/// Says how many recorded decisions differ from those of the current team file.
 pub fn differences(count: usize) -> String {
     let decisions = counted(count as u64, "past decision", "past decisions");
     format!("{decisions} would differ with the current team file")
 }
 
-/// That a summary covers so many messages from now on.
+/// Says how many messages a new summary covers.
 pub fn summarised(messages: Option<u64>) -> String {
     format!("summarised {}", counted(messages.unwrap_or_default(), "message", "messages"))
 }

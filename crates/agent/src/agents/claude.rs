@@ -88,7 +88,7 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
     Ok(Prepared { command, prompt, files })
 }
 
-/// It runs as root only where it is told that the machine is a sandbox.
+/// The error for a member with full permissions that would run as root outside a sandbox.
 const ROOT_REFUSED: &str = "Claude Code does not take `permissions = \"full\"` as root; run as another \
                             user, or set IS_SANDBOX = \"1\" in the member's `env` if this machine is \
                             one, or choose `permissions = \"edit\"`";

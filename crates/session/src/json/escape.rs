@@ -37,7 +37,7 @@ impl Escape {
     }
 }
 
-/// The number in the `\uXXXX` at this place.
+/// Returns the code unit of the `\uXXXX` escape at this index.
 fn code_unit(text: &str, at: usize) -> Option<u16> {
     let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
     u16::from_str_radix(digits, 16).ok()
