@@ -11,7 +11,7 @@ use super::hints::hints_message;
 use super::index::ContextIndex;
 use super::marks::Marks;
 use super::message_ref::MessageRef;
-use super::plan::{NoPlan, Plan, plan};
+use super::plan::{Limits, NoPlan, Plan, plan};
 use super::scale::Scale;
 use super::window::{Window, made_message};
 use super::{ContextBuildInput, ContextBuildResult, ContextBuilder, ContextError, Strategy};
@@ -94,7 +94,8 @@ impl<'a, 'b> Build<'a, 'b> {
         build.summary = build.marks.summary.map(|(place, summary)| {
             (log[place].id.clone(), build.summary_message(&summary.summary))
         });
-        build.count();
+        build.count_sums();
+        build.count_window();
         build.scale = Scale::of(&build);
         Ok(build)
     }
@@ -102,7 +103,7 @@ impl<'a, 'b> Build<'a, 'b> {
     /// Cuts what is too large and puts the rest together.
     pub(super) fn finish(mut self) -> Result<ContextBuildResult<'a>, ContextError> {
         let before = self.total();
-        let mut plan = self.plan(self.summarizes())?;
+        let mut plan = self.plan(self.summarizes(), self.input.overflow_hint)?;
         let mut summary = Err(None);
         if plan.cut.is_some() && plan.summary_cap > 0 {
             summary = cover::summarize(&mut self, &plan, before)?.map_err(Some);
@@ -113,16 +114,25 @@ impl<'a, 'b> Build<'a, 'b> {
                 return Err(ContextError::failed(problem));
             }
             // What is dropped is planned anew: a summary that is there stays as large as it is.
-            plan = self.plan(false)?;
+            plan = self.plan(false, self.input.overflow_hint)?;
         }
-        if plan.cut.is_some() || !plan.elide.is_empty() {
+        if !plan.is_idle() {
             self.marks.refused_tokens = self.input.overflow_hint.then_some(before);
         }
-        let cut = self.apply(&plan, summary, before)?;
+        let mut cut = self.apply(&plan, summary, before, Cut::default())?;
+        // Where a call and a late result were parted, what is left is mended otherwise and may be larger than planned.
+        while cut.is_new && self.is_over() {
+            let (before, plan) = (self.total(), self.plan(false, false)?);
+            if plan.is_idle() {
+                break;
+            }
+            cut = self.apply(&plan, Err(None), before, cut)?;
+        }
         self.assemble(cut)
     }
 
-    fn count(&mut self) {
+    /// Counts what is sent besides the history.
+    fn count_sums(&mut self) {
         let counter = &self.builder.counter;
         let mut exact = true;
         let mut take = |count: TokenCount| {
@@ -154,6 +164,11 @@ impl<'a, 'b> Build<'a, 'b> {
                 _ => 0,
             },
         };
+        self.is_exact = exact;
+    }
+
+    /// Counts the history; what was elided becomes stubs.
+    pub(super) fn count_window(&mut self) {
         // Whoever elided it: what is pinned is sent as it is.
         if !self.marks.elided.is_empty() {
             for unit in self.window.units.iter().filter(|unit| unit.is_pinned) {
@@ -165,14 +180,13 @@ impl<'a, 'b> Build<'a, 'b> {
         self.tokens = Vec::with_capacity(self.window.items.len());
         for place in 0..self.window.items.len() {
             let count = self.count_item(place);
-            exact &= count.is_exact();
+            self.is_exact &= count.is_exact();
             self.tokens.push(count.tokens);
         }
-        self.is_exact = exact;
     }
 
-    /// What a message of the window costs; one whose outputs were elided before becomes its stub.
-    fn count_item(&mut self, place: usize) -> TokenCount {
+    /// What a message of the window costs; one whose outputs were elided becomes its stub.
+    pub(super) fn count_item(&mut self, place: usize) -> TokenCount {
         let counter = &self.builder.counter;
         let item = &mut self.window.items[place];
         let id = id_at(self.log, &self.arrivals, item.place);
@@ -196,11 +210,16 @@ impl<'a, 'b> Build<'a, 'b> {
         self.scale.of_tokens(self.sums.fixed() + self.sums.summary + history)
     }
 
-    fn plan(&mut self, summarizes: bool) -> Result<Plan, ContextError> {
+    /// Whether more would be sent than may be.
+    fn is_over(&self) -> bool {
         let config = &self.builder.config;
         let count = self.tokens.len() as u64;
         let is_long = config.max_history_messages.is_some_and(|max| count > max);
-        if self.total() <= config.trigger() && !is_long && !self.input.overflow_hint {
+        self.total() > config.trigger() || is_long
+    }
+
+    fn plan(&mut self, summarizes: bool, overflow_hint: bool) -> Result<Plan, ContextError> {
+        if !self.is_over() && !overflow_hint {
             return Ok(Plan::default());
         }
         if self.marks.is_stuck {
@@ -208,7 +227,8 @@ impl<'a, 'b> Build<'a, 'b> {
                           maxInputTokens or shorten what is pinned";
             return Err(ContextError::failed(reason));
         }
-        let (limits, sizes) = (self.limits(summarizes), self.sizes());
+        let limits = Limits { overflow_hint, ..self.limits(summarizes) };
+        let sizes = self.sizes();
         let (units, before) = (&self.window.units, self.window.kept_before);
         match plan(&sizes, units, before, &limits) {
             Ok(plan) if plan.cut.is_some() && plan.summary_cap == 0 && !self.may_drop() => {
@@ -217,7 +237,7 @@ impl<'a, 'b> Build<'a, 'b> {
             }
             Ok(plan) => Ok(plan),
             // The summary that is there may be smaller than a new one.
-            Err(NoPlan::Stuck) if summarizes && self.may_drop() => self.plan(false),
+            Err(NoPlan::Stuck) if summarizes && self.may_drop() => self.plan(false, overflow_hint),
             Err(NoPlan::Stuck) => Err(self.overflow(self.total(), &limits, &sizes)),
             Err(NoPlan::Floor { floor }) => Err(self.overflow(floor, &limits, &sizes)),
         }
@@ -242,8 +262,9 @@ impl<'a, 'b> Build<'a, 'b> {
         plan: &Plan,
         summary: Result<Summary, Option<String>>,
         tokens_before: u64,
+        cut: Cut,
     ) -> Result<Cut, ContextError> {
-        let mut maker = Maker::new(self, tokens_before);
+        let mut maker = Maker::new(self, tokens_before, cut);
         if !plan.elide.is_empty() {
             maker.elide(&plan.elide);
         }

@@ -1,12 +1,11 @@
 //! Making a cut: stubs, a summary or a drop, each as an entry that later builds apply. Decides nothing
 //! about sizes; that was planned.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use tertulia_session::{ContextCut, CutStrategy, Entry, EntryId, EntryKind, Fields, NewEntry};
 
 use super::build::{Build, entry_at, id_at};
-use super::elide::elided;
 use super::marks::TOO_LARGE;
 use super::message_ref::MessageRef;
 use super::plan::Plan;
@@ -42,8 +41,9 @@ pub(super) struct Covering<'a> {
 }
 
 impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
-    pub(super) fn new(build: &'m mut Build<'a, 'b>, tokens_before: u64) -> Self {
-        Self { build, tokens_before, cut: Cut::default() }
+    /// Adds to a cut.
+    pub(super) fn new(build: &'m mut Build<'a, 'b>, tokens_before: u64, cut: Cut) -> Self {
+        Self { build, tokens_before, cut }
     }
 
     pub(super) fn done(self) -> Cut {
@@ -53,16 +53,15 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
     /// These messages become stubs.
     pub(super) fn elide(&mut self, items: &[usize]) {
         let build = &mut *self.build;
-        let mut ids = Vec::with_capacity(items.len());
-        for place in items {
-            let item = &mut build.window.items[*place];
-            let id = id_at(build.log, &build.arrivals, item.place).clone();
-            item.message = MessageRef::made(elided(&item.message, &id));
-            let (counter, message) = (&build.builder.counter, &item.message);
-            let count = || counter.count_message(message).count;
-            build.tokens[*place] = build.index.stub_tokens(item.place, &id, count).tokens;
-            build.marks.elided.insert(item.place);
-            ids.push(id);
+        let places: BTreeSet<usize> =
+            items.iter().map(|item| build.window.items[*item].place).collect();
+        let ids = places.iter().map(|place| id_at(build.log, &build.arrivals, *place).clone());
+        let ids = ids.collect();
+        build.marks.elided.extend(&places);
+        for item in 0..build.window.items.len() {
+            if places.contains(&build.window.items[item].place) {
+                build.tokens[item] = build.count_item(item).tokens;
+            }
         }
         let kind = EntryKind::ContextCut(ContextCut {
             strategy: CutStrategy::Elide,
@@ -86,42 +85,33 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
         summary: Result<Summary, Option<String>>,
         summary_cap: u64,
     ) -> Result<(), ContextError> {
-        let Some(start) = Start::of(self.build, unit) else { return Ok(()) };
+        let Some(first_kept) = first_kept(self.build, unit) else { return Ok(()) };
         let kept = kept_before(self.build, unit);
         match summary {
             Ok(summary) => {
-                let covering = gather(self.build, start.place, &kept)?;
-                self.keep_from(unit, &start);
+                let covering = gather(self.build, first_kept, &kept)?;
+                self.keep_from(first_kept, &kept);
                 let cap = text_cap(self.build, summary_cap);
-                self.append_summary(summary, &covering, (start.place, &kept), cap);
+                self.append_summary(summary, &covering, (first_kept, &kept), cap);
             }
             Err(refused) => {
                 let mut reason = self.reason();
                 if let Some(refused) = refused {
                     reason = format!("{reason}; no summary: {refused}");
                 }
-                self.keep_from(unit, &start);
-                self.append_drop(reason, start.place, &kept);
+                self.keep_from(first_kept, &kept);
+                self.append_drop(reason, first_kept, &kept);
             }
         }
         Ok(())
     }
 
-    fn keep_from(&mut self, unit: usize, start: &Start) {
-        let window = &mut self.build.window;
-        let mut stays = vec![true; window.items.len()];
-        stays[..start.item].fill(false);
-        for must in window.units[..unit].iter().filter(|unit| unit.is_must()) {
-            stays[must.items.clone()].fill(true);
-        }
-        let mut flags = stays.iter();
-        window.items.retain(|_| flags.next().copied().unwrap_or(true));
-        // What was mended and is not sent was not mended.
-        let sent: HashSet<usize> = window.items.iter().map(|item| item.place).collect();
-        window.mended.retain(|one| one.place >= start.place || sent.contains(&one.place));
-        let mut flags = stays.iter();
-        self.build.tokens.retain(|_| flags.next().copied().unwrap_or(true));
-        self.build.marks.first_kept = Some(start.place);
+    fn keep_from(&mut self, first_kept: usize, kept: &[usize]) {
+        let build = &mut *self.build;
+        let known = (build.log, &build.arrivals);
+        build.window = build.window.cut(first_kept, kept, |place| said_at(build, place), known);
+        build.marks.first_kept = Some(first_kept);
+        build.count_window();
     }
 
     fn append_summary(
@@ -207,23 +197,20 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
     }
 }
 
-/// Where what stays begins.
-struct Start {
-    /// Its first message in the window.
-    item: usize,
-    /// The entry of that message.
-    place: usize,
+/// A message as its entry says it.
+fn said_at<'a>(build: &Build<'a, '_>, place: usize) -> Option<MessageRef<'a>> {
+    match place.checked_sub(build.log.len()) {
+        Some(arrived) => build.arrivals.messages.get(arrived).map(MessageRef::Said),
+        None => message_of(build.index.entries.see(build.log, place)?, build.input.perspective),
+    }
 }
 
-impl Start {
-    fn of(build: &Build<'_, '_>, unit: usize) -> Option<Self> {
-        let window = &build.window;
-        let start = window.units.get(unit).map(|unit| unit.items.start);
-        let item = start.unwrap_or(window.items.len());
-        let place = window.items.get(item).map(|item| item.place);
-        // Where all that stays is from before the last cut, that one stays where it is.
-        Some(Self { item, place: place.or(build.marks.first_kept)? })
-    }
+/// The place where what stays begins.
+fn first_kept(build: &Build<'_, '_>, unit: usize) -> Option<usize> {
+    let window = &build.window;
+    let place = window.units.get(unit).map(|unit| window.items[unit.items.start].place);
+    // Where all that stays is from before the last cut, that one stays where it is.
+    place.or(build.marks.first_kept)
 }
 
 /// The places of what stays from before the cut, in order. A result that was moved up to a call stays where it is.
@@ -245,11 +232,11 @@ pub(super) fn summarize(
     plan: &Plan,
     tokens_before: u64,
 ) -> Result<Result<Summary, String>, ContextError> {
-    let start = plan.cut.and_then(|unit| Some((unit, Start::of(build, unit)?)));
-    let (Some((unit, start)), Some(compactor)) = (start, &build.builder.compactor) else {
+    let start = plan.cut.and_then(|unit| Some((unit, first_kept(build, unit)?)));
+    let (Some((unit, first_kept)), Some(compactor)) = (start, &build.builder.compactor) else {
         return Ok(Err("there is no compactor".to_owned()));
     };
-    let covering = gather(build, start.place, &kept_before(build, unit))?;
+    let covering = gather(build, first_kept, &kept_before(build, unit))?;
     let mut tokens = build.sums.summary;
     for covered in &covering.messages {
         tokens += covered_tokens(build, covered);

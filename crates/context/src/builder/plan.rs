@@ -57,6 +57,13 @@ pub(super) struct Plan {
     pub(super) left: u64,
 }
 
+impl Plan {
+    /// Whether nothing is done.
+    pub(super) fn is_idle(&self) -> bool {
+        self.cut.is_none() && self.elide.is_empty()
+    }
+}
+
 /// Why nothing can be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoPlan {

@@ -1,7 +1,7 @@
 //! The part of the branch that is sent: what the newest cut kept, from its oldest message to the newest
 //! one that arrived. Costs what it holds; a log whose cuts do not say what they kept is read as a whole.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use tertulia_session::json::Json;
 use tertulia_session::{BranchSummary, Entry, EntryId, EntryKind, Message, Part, Role, ViewEntry};
@@ -10,7 +10,7 @@ use super::arrivals::Arrivals;
 use super::index::{ContextIndex, Sign, is_pinned, is_request};
 use super::marks::{FIRST_KEPT, Marks};
 use super::message_ref::MessageRef;
-use super::repair::{Item, Mended, repair};
+use super::repair::{Item, Mended, Repaired, repair};
 use super::units::{Unit, units};
 use super::{ContextBuildInput, ContextError};
 use crate::view::Perspective;
@@ -24,6 +24,8 @@ pub(super) struct Window<'a> {
     /// How many of the units stay from before the cut.
     pub(super) kept_before: usize,
     pub(super) mended: Vec<Mended>,
+    /// The place of the newest request.
+    request: Option<usize>,
 }
 
 impl<'a> Window<'a> {
@@ -54,12 +56,41 @@ impl<'a> Window<'a> {
         items.extend(branch.since);
         let arrived = arrivals.messages.iter().zip(log.len()..);
         items.extend(arrived.map(|(message, place)| Item::new(place, MessageRef::Said(message))));
-        let repaired = repair(items);
-        let mut units = units(&repaired.items);
-        mark_musts(&mut units, &repaired.items, log, arrivals, request);
-        let is_before = |unit: &Unit| repaired.items[unit.items.start].is_before;
+        Ok(Self::mended(items, log, arrivals, request))
+    }
+
+    fn mended(
+        items: Vec<Item<'a>>,
+        log: &[Entry],
+        arrivals: &Arrivals<'_>,
+        request: Option<usize>,
+    ) -> Self {
+        let Repaired { items, mended } = repair(items);
+        let mut units = units(&items);
+        mark_musts(&mut units, &items, log, arrivals, request);
+        let is_before = |unit: &Unit| items[unit.items.start].is_before;
         let kept_before = units.iter().take_while(|unit| is_before(unit)).count();
-        Ok(Self { items: repaired.items, units, kept_before, mended: repaired.mended })
+        Self { items, units, kept_before, mended, request }
+    }
+
+    /// What is left of it from this place on, and these entries from before: the window that a later build reads from
+    /// the log. A cut can separate a result from its call, or take away what stood between them, so all is mended anew.
+    pub(super) fn cut(
+        &self,
+        first_kept: usize,
+        kept: &[usize],
+        source: impl Fn(usize) -> Option<MessageRef<'a>>,
+        (log, arrivals): (&[Entry], &Arrivals<'_>),
+    ) -> Self {
+        let mended = self.mended.iter().map(|one| one.place);
+        let places = self.items.iter().map(|item| item.place).chain(mended);
+        let mut places: BTreeSet<usize> = places.filter(|place| *place >= first_kept).collect();
+        places.extend(kept);
+        let items = places.into_iter().filter_map(|place| {
+            let is_before = place < first_kept;
+            Some(Item { is_before, ..Item::new(place, source(place)?) })
+        });
+        Self::mended(items.collect(), log, arrivals, self.request)
     }
 }
 
@@ -231,8 +262,21 @@ fn mark_musts(
             unit.is_pinned |= log.get(place).or_else(arrived).is_some_and(is_pinned);
         }
     }
+    keep_whole(units, items);
     if let Some(newest) = units.last_mut() {
         newest.is_newest = true;
+    }
+}
+
+/// A message whose result was moved up to a call stands in two units. Cuts name entries: if the call has to be sent,
+/// so has the rest of that message.
+fn keep_whole(units: &mut [Unit], items: &[Item<'_>]) {
+    let mut split = HashSet::new();
+    for unit in units {
+        unit.is_pinned |= split.contains(&items[unit.items.start].place);
+        if unit.is_must() {
+            split.extend(unit.items.clone().skip(1).map(|item| items[item].place));
+        }
     }
 }
 

@@ -70,6 +70,22 @@ fn sound_turn() -> impl Strategy<Value = Vec<String>> {
     prop_oneof![4 => ask, 4 => answer, 4 => call, 2 => parallel, 1 => pinned, 1 => pinned_call]
 }
 
+/// A result that comes late, alone or beside other words, in a message of any role.
+fn late_result() -> impl Strategy<Value = Vec<String>> {
+    let caller = prop::sample::select(vec!["a +1", "!a +1", "a q$q +1 +2"]);
+    let between = prop_oneof![Just(Vec::new()), sound_turn()];
+    let result = prop::sample::select(vec![
+        "t =1", "t =1*300", "!t =1", "a =1 img", "a =1 q$q", "u =1", "u =1 q$q", "s =1",
+    ]);
+    (caller, between, result).prop_map(|(caller, between, result)| {
+        let ids = |line: String| line.replace("+1", "+5").replace("=1", "=5");
+        let lines = [vec![caller.to_owned()], between.into_iter().map(ids).collect()];
+        let mut lines = lines.concat();
+        lines.push(result.to_owned());
+        lines
+    })
+}
+
 /// Anything that somebody could have written.
 fn odd_line() -> impl Strategy<Value = Vec<String>> {
     let part = prop::sample::select(vec![
@@ -105,7 +121,7 @@ fn turning() -> impl Strategy<Value = Vec<String>> {
 }
 
 fn lines() -> impl Strategy<Value = Vec<String>> {
-    let some = prop_oneof![8 => sound_turn(), 3 => odd_line(), 1 => turning()];
+    let some = prop_oneof![8 => sound_turn(), 3 => odd_line(), 1 => late_result(), 1 => turning()];
     prop::collection::vec(some, 1..5).prop_map(|turns| turns.concat())
 }
 

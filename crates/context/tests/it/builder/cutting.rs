@@ -174,3 +174,29 @@ fn where_all_that_stays_is_from_before_a_cut_the_cut_stays_where_it_is() {
     assert_eq!(sent(&result.model_messages), ["u c*900"]);
     assert_eq!(appended(&result.entries_to_append), ["drop first=e4 kept=e2"]);
 }
+
+/// A late result belongs to its call: if a cut takes the call, the result is an orphan, now and in every later build.
+#[test]
+fn a_late_result_goes_with_the_call_that_is_cut() {
+    let log = log(&["a go*900 +1", "a two*900", "a three*400", "t =1", "u last*100"]);
+    let builder = dropping(ContextConfig::new(500));
+    let result = build(&builder, &of_log(&log));
+    assert_eq!(appended(&result.entries_to_append), ["drop first=e2 kept="]);
+    assert_eq!(judged(&result.verdicts), "cut cut kept orphan kept");
+    let log = with_entries(&log, &result.entries_to_append);
+    let again = build(&builder, &of_log(&log));
+    assert_eq!(sent(&again.model_messages), sent(&result.model_messages));
+    assert_eq!(again.repairs, result.repairs);
+}
+
+/// A cut names entries, so the rest of a message stays if its result is needed by a pinned call.
+#[test]
+fn a_message_whose_result_was_moved_stays_whole() {
+    let log = log(&["!a +1", "u two*900", "a =1 rest", "a three*1600", "u last*900"]);
+    let builder = dropping(ContextConfig::new(700));
+    let result = build(&builder, &of_log(&log));
+    assert_eq!(appended(&result.entries_to_append), ["drop first=e4 kept=e0,e2"]);
+    assert_eq!(sent(&result.model_messages), ["a +1", "t =1", "a rest", "u last*900"]);
+    let log = with_entries(&log, &result.entries_to_append);
+    assert_eq!(sent(&build(&builder, &of_log(&log)).model_messages), sent(&result.model_messages));
+}

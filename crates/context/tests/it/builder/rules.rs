@@ -86,15 +86,19 @@ pub(super) fn least_history(turn: &Turn<'_>) -> u64 {
     let items = repair(items).items;
     let units = units(&items);
     let mut least = 0;
+    // The rest of a message whose result was moved up to a call that must be sent must be sent too.
+    let mut split = HashSet::new();
     for (number, unit) in units.iter().enumerate() {
         let of_unit = &items[unit.items.clone()];
         let is_pinned = of_unit
             .iter()
             .any(|item| item.place < branch.entries.len() && branch.is_pinned(item.place));
+        let is_pinned = is_pinned || split.contains(&of_unit[0].place);
         let is_request = of_unit.iter().any(|item| Some(item.place) == request);
         if !(is_pinned || is_request || number + 1 == units.len() || is_never) {
             continue;
         }
+        split.extend(of_unit[1..].iter().map(|item| item.place));
         for item in of_unit {
             let whole = counter.count_message(&item.message).count.tokens;
             let can =

@@ -1,9 +1,12 @@
 //! Plays a story: appends its lines, builds with one index that is kept, appends what comes back, and
 //! shows every build to whoever checks a property.
 
+use std::collections::HashSet;
+
 use proptest::test_runner::TestCaseError;
 use tertulia_context::builder::{
-    ContextBuildInput, ContextBuildResult, ContextBuilder, ContextError, ContextIndex, Source,
+    ContextBuildInput, ContextBuildResult, ContextBuilder, ContextError, ContextIndex, RepairKind,
+    Source,
 };
 use tertulia_session::{
     BranchView, CutStrategy, Entry, EntryId, EntryKind, Message, PartKind, Role,
@@ -19,8 +22,8 @@ pub(super) struct Turn<'t> {
     pub(super) log: &'t [Entry],
     pub(super) input: ContextBuildInput<'t>,
     pub(super) result: &'t Result<ContextBuildResult<'t>, ContextError>,
-    /// What the last build sent but for its volatile tail, if since then the log only grew at its end
-    /// and nothing turned it.
+    /// What the last build sent but for its volatile tail, if since then the log only grew at its end,
+    /// nothing turned it, and no result came for a call that was sent without one.
     pub(super) before: Option<&'t [(Source, Message)]>,
 }
 
@@ -30,7 +33,7 @@ pub(super) type Checked = Result<(), TestCaseError>;
 pub(super) fn play(story: &Story, mut check: impl FnMut(&Turn<'_>) -> Checked) -> Checked {
     let builder = story.setting.builder();
     let (mut log, mut index) = (Vec::new(), ContextIndex::new());
-    let mut before: Option<Vec<(Source, Message)>> = None;
+    let mut before: Option<(Vec<(Source, Message)>, HashSet<EntryId>)> = None;
     for step in &story.steps {
         let (input, overflow_hint) = match step {
             Step::Append(lines) => {
@@ -56,21 +59,30 @@ pub(super) fn play(story: &Story, mut check: impl FnMut(&Turn<'_>) -> Checked) -
             ..ContextBuildInput::default()
         };
         let result = builder.build_with(&mut index, &input);
+        let moved = result.as_ref().map(moved_results).unwrap_or_default();
+        before = before.filter(|(_, known)| moved.is_subset(known));
         let turn = Turn {
             story,
             builder: &builder,
             log: &given,
             input,
             result: &result,
-            before: before.as_deref(),
+            before: before.as_ref().map(|(sent, _)| &**sent),
         };
         check(&turn)?;
         if let Ok(result) = &result {
             log.extend(result.entries_to_append.iter().cloned());
-            before = Some(lasting(result));
+            before = Some((lasting(result), moved));
         }
     }
     Ok(())
+}
+
+/// The entries whose results were put behind calls that stand further up.
+fn moved_results(result: &ContextBuildResult<'_>) -> HashSet<EntryId> {
+    let is_moved = |kind: &RepairKind| matches!(kind, RepairKind::MovedResult { .. });
+    let moved = result.repairs.iter().filter(|repair| is_moved(&repair.kind));
+    moved.map(|repair| repair.entry.clone()).collect()
 }
 
 /// What is sent but for the volatile tail.
