@@ -27,13 +27,16 @@ pub(super) struct Turn<'t> {
     pub(super) before: Option<&'t [(Source, Message)]>,
 }
 
+/// What was sent, and of what.
+type Sent = Vec<(Source, Message)>;
+
 pub(super) type Checked = Result<(), TestCaseError>;
 
 /// Plays a story; every build is checked.
 pub(super) fn play(story: &Story, mut check: impl FnMut(&Turn<'_>) -> Checked) -> Checked {
     let builder = story.setting.builder();
     let (mut log, mut index) = (Vec::new(), ContextIndex::new());
-    let mut before: Option<(Vec<(Source, Message)>, HashSet<EntryId>)> = None;
+    let mut before: Option<(Sent, HashSet<EntryId>)> = None;
     for step in &story.steps {
         let (input, overflow_hint) = match step {
             Step::Append(lines) => {
@@ -86,7 +89,7 @@ fn moved_results(result: &ContextBuildResult<'_>) -> HashSet<EntryId> {
 }
 
 /// What is sent but for the volatile tail.
-pub(super) fn lasting(result: &ContextBuildResult<'_>) -> Vec<(Source, Message)> {
+pub(super) fn lasting(result: &ContextBuildResult<'_>) -> Sent {
     let sent = result.model_messages.iter();
     let lasting = sent.filter(|one| !matches!(one.source, Source::Recall | Source::RuntimeHints));
     lasting.map(|one| (one.source.clone(), one.message.clone().into_owned())).collect()
