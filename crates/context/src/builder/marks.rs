@@ -8,6 +8,7 @@ use tertulia_session::{CompactionSummary, ContextCut, CutStrategy, Entry, EntryI
 
 use super::ContextError;
 use super::index::{ContextIndex, Sign};
+use super::scale::Scale;
 
 /// The state in which the newest cut left the history. Numbers are places in the log.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +25,7 @@ pub(super) struct Marks<'a> {
     pub(super) kept: Option<&'a [EntryId]>,
     /// The entries whose tool outputs are stubs.
     pub(super) elided: HashSet<usize>,
-    /// What a counted token weighed when the history was cut.
+    /// What a counted token weighed when the history was cut last.
     pub(super) scale_permille: Option<u64>,
     /// The newest cut of any kind.
     pub(super) newest: Option<usize>,
@@ -100,7 +101,7 @@ impl<'a> Marks<'a> {
         let first_kept = place_of(index, entry, FIRST_KEPT, &summary.first_kept_entry_id)?;
         self.summary = Some((place, summary));
         self.summary_first_kept = Some(first_kept);
-        self.scale_permille = self.scale_permille.or(summary.scale_permille);
+        self.scale_permille.get_or_insert(summary.scale_permille.unwrap_or(Scale::ONE.permille()));
         if self.by.is_none() {
             self.by = Some(place);
             self.first_kept = Some(first_kept);
@@ -116,7 +117,7 @@ impl<'a> Marks<'a> {
         place: usize,
         cut: &'a ContextCut,
     ) -> Result<(), ContextError> {
-        self.scale_permille = self.scale_permille.or(cut.scale_permille);
+        self.scale_permille.get_or_insert(cut.scale_permille.unwrap_or(Scale::ONE.permille()));
         for id in cut.elided_ids.iter().flatten() {
             self.elided.insert(place_of(index, entry, "payload.elidedIds", id)?);
         }

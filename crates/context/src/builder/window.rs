@@ -39,16 +39,16 @@ impl<'a> Window<'a> {
         let answered = input.answers.and_then(|id| index.entries.place(id));
         let request = answered.or_else(|| newest_request(index, log, arrivals));
         let branch = Branch::read(index, log, marks, perspective)?;
+        // What was asked last when it was cut, so that a newer request changes nothing here.
+        let asked = index.seen_sign(log, marks.by, Sign::Request);
         let mut items = match marks.kept {
             Some(kept) => kept_items(index, log, marks, kept, perspective)?,
-            // What was asked last when it was cut, so that a newer request changes nothing here.
-            None => {
-                let asked = index.seen_sign(log, marks.by, Sign::Request);
-                musts(log, branch.before, &branch.since, asked)
-            }
+            None => musts(log, branch.before, &branch.since, asked),
         };
-        if let Some(request) = request.filter(|_| marks.first_kept.is_some()) {
-            bring_back(index, log, request, &mut items, &branch.since, perspective);
+        if marks.first_kept.is_some() {
+            for request in [asked, request].into_iter().flatten() {
+                bring_back(index, log, request, &mut items, &branch.since, perspective);
+            }
         }
         for item in &mut items {
             item.is_before = true;
@@ -178,7 +178,7 @@ fn newest_request(index: &ContextIndex, log: &[Entry], arrivals: &Arrivals<'_>) 
     index.seen_sign(log, index.entries.newest_place(), Sign::Request)
 }
 
-/// The newest request may have been cut, if a newer one was redacted since.
+/// A request may have been cut, if a newer one was redacted since.
 fn bring_back<'a>(
     index: &ContextIndex,
     log: &'a [Entry],

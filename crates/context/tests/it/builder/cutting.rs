@@ -200,3 +200,21 @@ fn a_message_whose_result_was_moved_stays_whole() {
     let log = with_entries(&log, &result.entries_to_append);
     assert_eq!(sent(&build(&builder, &of_log(&log)).model_messages), sent(&result.model_messages));
 }
+
+/// The newest request was redacted after a cut, so the one before it is sent again; a newer request does not send it
+/// away.
+#[test]
+fn a_request_that_came_back_stays() {
+    let lines = ["u old*300", "u new*300", "a one*900", "a two*900", "u last*100"];
+    let mut log = log(&lines);
+    let builder = dropping(ContextConfig::new(500));
+    let cut = build(&builder, &of_log(&log)).entries_to_append;
+    log.extend(cut);
+    append(&mut log, "redact 4");
+    append(&mut log, "a ok");
+    let before = sent(&build(&builder, &of_log(&log)).model_messages);
+    assert_eq!(before, ["u new*300", "a two*900", "a ok"]);
+    append(&mut log, "u next");
+    let after = sent(&build(&builder, &of_log(&log)).model_messages);
+    assert_eq!(after, [&before[..], &["u next".to_owned()]].concat());
+}
