@@ -10,6 +10,7 @@ use tertulia_session::Addressee;
 use crate::assemblers::{Assembler, Header, LabelPiece, SystemPlace};
 use crate::budget::{Fit, OverBudget, PromptStatus, PromptWarning, SectionBytes, Sizes, fit};
 use crate::escape::Body;
+use crate::verdict::{DropReason, Fate, Section};
 use crate::whitespace::trim;
 
 /// The longest text that Linux passes as one argument of a command, in bytes.
@@ -226,6 +227,26 @@ impl<'a> Prompt<'a> {
     /// How many bytes of the current message are in it, and how many it has, without indents.
     pub fn message_bytes(&self) -> (usize, usize) {
         (self.fit.message_bytes, self.message.len())
+    }
+
+    /// What became of a message of the context.
+    pub fn line_fate(&self, index: usize) -> Fate {
+        let bytes = self.line_bytes(index).unwrap_or_default();
+        match index < self.dropped_context() {
+            true => Fate::Dropped { reason: DropReason::OverBudget { bytes } },
+            false => Fate::InPrompt { section: Section::Context, bytes },
+        }
+    }
+
+    /// What became of the current message.
+    pub fn message_fate(&self) -> Fate {
+        let dropped = |reason| Fate::Dropped { reason };
+        match self.message_bytes() {
+            (0, 0) => dropped(DropReason::Empty),
+            (0, bytes) => dropped(DropReason::OverBudget { bytes }),
+            (kept_bytes, bytes) if kept_bytes < bytes => Fate::Truncated { kept_bytes, bytes },
+            (_, bytes) => Fate::InPrompt { section: Section::Message, bytes },
+        }
     }
 
     /// What should be told: a message that is not whole, a system text that is too long for a flag.

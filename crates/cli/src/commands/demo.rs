@@ -86,7 +86,9 @@ fn show(
     writeln!(out, "\n{} {request}\n", paint.strong("you:"))?;
     writeln!(out, "{}\n{}\n", paint.strong(&format!("{member}:")), visible(answer.trim_end()))?;
     match prompt {
-        Some(prompt) => explain(out, &format!("what {member} received"), None, prompt, paint),
+        Some(prompt) => {
+            explain(out, &format!("what {member} received"), None, (prompt, None), paint)
+        }
         None => Ok(()),
     }
 }

@@ -144,6 +144,21 @@ fn a_person_gets_no_prompt_and_an_own_message_is_told() {
 }
 
 #[test]
+fn every_message_of_a_members_window_has_a_verdict() {
+    let room = talked();
+    let table = room.exits(0, &["context", "--member", "eva", "--explain"]).stdout;
+    let rows = |word: &str| table.lines().filter(|line| line.ends_with(word)).count();
+    assert_eq!((rows("in the context"), rows("the message to answer")), (1, 1), "{table}");
+    let record = room.exits(0, &["context", "--member", "eva", "--json"]).stdout;
+    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+    let verdicts = record["verdicts"].as_array().unwrap();
+    let words: Vec<_> = verdicts.iter().map(|one| one["section"].as_str().unwrap()).collect();
+    assert_eq!(words, ["context", "message"], "{record}");
+    let bytes: u64 = verdicts.iter().map(|one| one["bytes"].as_u64().unwrap()).sum();
+    assert!(bytes < record["bytes"]["total"].as_u64().unwrap(), "{record}");
+}
+
+#[test]
 fn a_type_has_the_budget_that_a_member_of_it_has() {
     let room = talked();
     let table = |arguments: &[&str]| {

@@ -9,7 +9,7 @@ use super::select::{Repetition, Selection};
 use super::{ContextManager, ContextRequest};
 use crate::assemblers::Assembler;
 use crate::prompt::{AssemblerInput, Prompt};
-use crate::verdict::{DropReason, Fate, Section, Verdict};
+use crate::verdict::{DropReason, Fate, Verdict};
 
 /// Why an agent's prompt is as it is.
 pub struct Explanation<'a> {
@@ -76,30 +76,15 @@ impl<'a> Explanation<'a> {
             return dropped(DropReason::OutsideWindow { behind: start - place });
         }
         if place >= end {
-            return current_fate(prompt);
+            return prompt.message_fate();
         }
         if let Some(Repetition { of, .. }) = self.repetition_at(place) {
             return dropped(DropReason::Duplicate { of: (*of).clone() });
         }
-        let index = place - start;
-        let bytes = prompt.line_bytes(index).unwrap_or_default();
-        if index < prompt.dropped_context() {
-            return dropped(DropReason::OverBudget { bytes });
-        }
-        Fate::InPrompt { section: Section::Context, bytes }
+        prompt.line_fate(place - start)
     }
 
     fn repetition_at(&self, place: usize) -> Option<&Repetition<'a>> {
         self.selection.repetition.as_ref().filter(|repetition| repetition.place == place)
-    }
-}
-
-fn current_fate(prompt: &Prompt<'_>) -> Fate {
-    let dropped = |reason| Fate::Dropped { reason };
-    match prompt.message_bytes() {
-        (0, 0) => dropped(DropReason::Empty),
-        (0, bytes) => dropped(DropReason::OverBudget { bytes }),
-        (kept_bytes, bytes) if kept_bytes < bytes => Fate::Truncated { kept_bytes, bytes },
-        (_, bytes) => Fate::InPrompt { section: Section::Message, bytes },
     }
 }

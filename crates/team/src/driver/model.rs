@@ -10,7 +10,9 @@ use tertulia_context::builder::{
 use tertulia_context::compact::Compactor;
 use tertulia_context::recall::usual_tokens;
 use tertulia_context::view::{Branch, Perspective, RECALL_HEAD, RECALL_LINE, ViewItem};
-use tertulia_context::{INDENT, LabelPiece, LineStart, indented, indents, truncate_to_bytes};
+use tertulia_context::{
+    Fate, INDENT, LabelPiece, LineStart, Verdict, indented, indents, truncate_to_bytes,
+};
 use tertulia_dialect::{Dialect, ModelContext};
 use tertulia_session::json::Json;
 use tertulia_session::{EntryId, Message, Part, PartKind, Role};
@@ -36,6 +38,8 @@ pub(super) struct Body {
     pub(super) covered: usize,
     /// The entries of which passages were recalled.
     pub(super) recalled: Vec<EntryId>,
+    /// What became of the messages in it, oldest first.
+    pub(super) verdicts: Vec<Verdict>,
 }
 
 /// Builds the request of a member that answers this message. After an overflow the context is cut further than
@@ -74,15 +78,21 @@ pub(super) fn body(
     let json = Dialect::OpenAiChat.render(&context).fragment.to_json();
     let sources = Sources { branch, perspective, built: &built, system: system_steps, closing };
     let recipe = sources.recipe(&json);
-    let is_other =
-        |one: &&ModelMessage<'_>| matches!(&one.source, Source::Entry(entry) if entry != answers);
+    let sent = built.model_messages.iter().filter_map(|one| match &one.source {
+        Source::Entry(entry) => {
+            Some(Verdict { entry: entry.clone(), fate: Fate::Kept, recalled: false })
+        }
+        _ => None,
+    });
+    let verdicts: Vec<Verdict> = sent.collect();
     let mut recalled: Vec<EntryId> = built.recalled.iter().map(|one| one.entry.clone()).collect();
     recalled.dedup();
     Ok(Body {
         recipe,
-        kept: built.model_messages.iter().filter(is_other).count(),
+        kept: verdicts.iter().filter(|one| one.entry != *answers).count(),
         covered: usize::try_from(built.stats.summarized_messages_count).unwrap_or(usize::MAX),
         recalled,
+        verdicts,
         json,
     })
 }

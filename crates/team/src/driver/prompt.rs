@@ -8,7 +8,9 @@ use tertulia_agent::{AgentKind, Mentions, PromptText, apply, prompt_edits};
 use tertulia_context::builder::ContextIndex;
 use tertulia_context::recall::usual_tokens;
 use tertulia_context::view::{Branch, Perspective, Pieces, Recall, View, ViewSettings};
-use tertulia_context::{AssemblerInput, ContextKind, PromptStatus, SectionBytes, SpokenBy};
+use tertulia_context::{
+    AssemblerInput, ContextKind, PromptStatus, SectionBytes, SpokenBy, Verdict,
+};
 use tertulia_session::{EntryId, Message, Role, Salt};
 
 use super::model::{self, Body};
@@ -41,6 +43,8 @@ pub struct TurnPrompt {
     pub covered: usize,
     /// The entries of which passages were recalled.
     pub recalled: Vec<EntryId>,
+    /// What became of the messages of the window, oldest first, and last of the one to be answered.
+    pub verdicts: Vec<Verdict>,
     /// The prompt before it was made inert, where that changed it.
     pub(super) assembled: Option<String>,
     /// Which of its `@` signs are no risk.
@@ -119,10 +123,11 @@ pub(super) fn for_turn(
     let recall_tokens = usual_tokens(budget / TOKEN_BYTES);
     let settings = ViewSettings { window: member.window, answers, recall_tokens };
     let view = View::new(branch, &mut views.recall, &of.perspective(), &settings);
-    let mut prompt = assemble(view, branch.team_task(), &of, budget);
+    let mut prompt = assemble(view, branch, &of, budget);
     if let Some(body) = &body {
         (prompt.kept, prompt.dropped, prompt.covered) = (body.kept, 0, body.covered);
         prompt.recalled.clone_from(&body.recalled);
+        prompt.verdicts.clone_from(&body.verdicts);
     }
     let recipe = body.as_ref().map_or(prompt.recipe.as_ref(), |body| body.recipe.as_ref());
     prompt.salts = Recipe::salts(recipe, branch.entries());
@@ -130,12 +135,8 @@ pub(super) fn for_turn(
 }
 
 /// Assembles the prompt in the member's format.
-fn assemble(
-    view: View<'_>,
-    team_task: Option<(usize, &str)>,
-    of: &Member<'_>,
-    budget: u64,
-) -> TurnPrompt {
+fn assemble(view: View<'_>, branch: Branch<'_>, of: &Member<'_>, budget: u64) -> TurnPrompt {
+    let team_task = branch.team_task();
     // Summary and recall come first and are no messages; of what does not fit the oldest goes first.
     let messages = view.items.len() - view.extras();
     let View { items, current, covered, recalled } = view;
@@ -144,6 +145,7 @@ fn assemble(
         .into_iter()
         .map(|one| (one.line, Source { place: one.index, steps: source(one.pieces) }))
         .unzip();
+    let current_index = current.as_ref().map(|current| current.index);
     let nothing = || (Cow::Borrowed(""), Some(Vec::new()));
     let is_from_person = current.as_ref().is_some_and(|current| current.is_from_person);
     let sender = current.as_ref().and_then(|current| match current.line.kind {
@@ -167,6 +169,15 @@ fn assemble(
         None => assembler,
     };
     let prompt = assembler.plan(&input);
+    let extras = sources.len() - messages;
+    let lines = sources.iter().enumerate().skip(extras);
+    let judged = lines.map(|(line, source)| (source.place, prompt.line_fate(line)));
+    let judged = judged.chain(current_index.map(|index| (index, prompt.message_fate())));
+    let verdicts = judged.filter_map(|(index, fate)| {
+        let entry = branch.entries().get(index)?.id.clone();
+        Some(Verdict { recalled: recalled.contains(&entry), entry, fate })
+    });
+    let verdicts = verdicts.collect();
     let task_place = team_task.map(|(place, _)| place);
     let recipe = recipe_of(&prompt, &input, &sources, current_steps.as_ref(), task_place);
     let text = prompt.to_text();
@@ -180,6 +191,7 @@ fn assemble(
         dropped: messages.saturating_sub(prompt.kept_context()),
         covered,
         recalled,
+        verdicts,
         assembled: None,
         mentions: Mentions::NONE,
         recipe: None,

@@ -6,13 +6,16 @@ use std::io::{self, Write};
 use serde::Serialize;
 use tertulia_chat::of_house;
 use tertulia_chat::terminal::grouped;
-use tertulia_context::{PromptStatus, SectionBytes};
+use tertulia_context::{SectionBytes, Verdict};
 use tertulia_operations::names::{Latest, find_session_or_latest, own_newest_message};
+use tertulia_session::{Entry, EntryKind};
 use tertulia_team::{Driver, TurnPrompt};
 
+use super::record::VerdictRecord;
+use super::table;
 use crate::Streams;
 use crate::args::ContextArgs;
-use crate::commands::drawing::{Paint, bar, share};
+use crate::commands::drawing::Paint;
 use crate::commands::sessions::{tell, write_json};
 use crate::error::CliError;
 use crate::store_place::StorePlace;
@@ -59,36 +62,25 @@ pub(super) fn run(
     if args.explain {
         let paint = Paint::new(streams.stdout_has_colour);
         let title = format!("{name} in session {session}");
-        return explain(streams.stdout, &title, Some(member.budget_bytes), &prompt, &paint)
+        let of = (&prompt, Some(driver.entries()));
+        return explain(streams.stdout, &title, Some(member.budget_bytes), of, &paint)
             .map_err(CliError::output);
     }
     super::write_sent(args, prompt.system.as_deref(), &prompt.text, streams)
 }
 
-/// How large the parts are, and what stands for the rest. Also for the demo.
+/// How large the parts are, what became of the messages if their entries are given, and what stands for the rest.
 pub(in crate::commands) fn explain(
     out: &mut dyn Write,
     title: &str,
     budget: Option<u64>,
-    prompt: &TurnPrompt,
+    (prompt, entries): (&TurnPrompt, Option<&[Entry]>),
     paint: &Paint,
 ) -> io::Result<()> {
-    let SectionBytes { system, team_task, context, message, separators } = prompt.bytes;
-    let total = prompt.bytes.total();
-    let of = budget.map(|budget| format!(" of {}", grouped(budget))).unwrap_or_default();
-    let used = grouped(total as u64);
-    writeln!(out, "{}  {used}{of} bytes  {}\n", paint.strong(title), status(prompt, paint))?;
-    writeln!(out, "{}", paint.faint(&format!("{:<14} {:>12}", "section", "bytes")))?;
-    let rows = [
-        (if prompt.system.is_some() { "system (apart)" } else { "system" }, system),
-        ("team task", team_task),
-        ("context", context),
-        ("message", message),
-        ("blank lines", separators),
-    ];
-    for (name, size) in rows {
-        let bar = bar(size, total);
-        writeln!(out, "{name:<14} {:>12}  {:>5}  {bar}", grouped(size as u64), share(size, total))?;
+    table::write_head(out, title, budget, prompt.status, prompt.bytes.total(), paint)?;
+    table::write_sections(out, prompt.bytes, prompt.system.is_some(), paint)?;
+    if let Some(entries) = entries {
+        write_messages(out, &prompt.verdicts, entries, paint)?;
     }
     let lines = [
         (prompt.kept, ["message", "messages"], "word for word, the newest one aside"),
@@ -96,8 +88,24 @@ pub(in crate::commands) fn explain(
         (prompt.covered, ["message", "messages"], "covered by the summary"),
         (prompt.recalled.len(), ["earlier passage", "earlier passages"], "recalled"),
     ];
-    writeln!(out)?;
     write_counts(out, &lines)
+}
+
+/// What became of the messages of the window.
+fn write_messages(
+    out: &mut dyn Write,
+    verdicts: &[Verdict],
+    entries: &[Entry],
+    paint: &Paint,
+) -> io::Result<()> {
+    table::write_titles(out, paint)?;
+    for verdict in verdicts {
+        let entry = entries.iter().rev().find(|entry| entry.id == verdict.entry);
+        if let Some(EntryKind::Message(message)) = entry.map(|entry| &entry.kind) {
+            table::write_row(out, (&verdict.entry, message), &verdict.fate, paint)?;
+        }
+    }
+    writeln!(out)
 }
 
 /// Counts with what they count, right-aligned however large they are.
@@ -109,18 +117,6 @@ fn write_counts(out: &mut dyn Write, lines: &[(usize, [&str; 2], &str)]) -> io::
         writeln!(out, "{:>columns$}  {noun} {what}", grouped(*count as u64))?;
     }
     Ok(())
-}
-
-fn status(prompt: &TurnPrompt, paint: &Paint) -> String {
-    match prompt.status {
-        PromptStatus::Fits => paint.good("everything fits"),
-        PromptStatus::ContextTrimmed => paint.warning("older messages left out"),
-        PromptStatus::MessageTruncated => paint.bad("the newest message is cut"),
-        PromptStatus::MessageDropped => paint.bad("the newest message does not fit"),
-        PromptStatus::OverBudget => {
-            paint.bad("system text and team task alone are over the budget")
-        }
-    }
 }
 
 #[derive(Serialize)]
@@ -137,6 +133,7 @@ struct MemberRecord<'a> {
     dropped_context: usize,
     covered_by_minutes: usize,
     recalled: Vec<&'a str>,
+    verdicts: Vec<VerdictRecord<'a>>,
 }
 
 #[derive(Serialize)]
@@ -169,6 +166,11 @@ fn record<'a>(
         dropped_context: prompt.dropped,
         covered_by_minutes: prompt.covered,
         recalled: prompt.recalled.iter().map(|id| id.as_str()).collect(),
+        verdicts: prompt
+            .verdicts
+            .iter()
+            .map(|one| VerdictRecord { id: &one.entry, fate: &one.fate })
+            .collect(),
     }
 }
 

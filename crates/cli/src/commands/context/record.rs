@@ -1,11 +1,10 @@
 //! A prompt and its verdicts as JSON, for programs that ask why.
 
-use std::sync::Arc;
+use std::fmt::Display;
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use tertulia_context::record::{Detail, PromptRecord};
-use tertulia_context::{DropReason, Explanation, Fate, Prompt, Section, Verdict};
-use tertulia_session::ConversationMessage;
+use tertulia_context::{DropReason, Explanation, Fate, Prompt, Section};
 
 /// The answer of `tertulia context --json`.
 pub(super) struct ContextRecord<'a> {
@@ -14,7 +13,12 @@ pub(super) struct ContextRecord<'a> {
 }
 
 struct VerdictsRecord<'a>(&'a Explanation<'a>);
-struct VerdictRecord<'a>(Verdict<&'a Arc<ConversationMessage>>);
+
+/// What became of a message.
+pub(super) struct VerdictRecord<'a> {
+    pub(super) id: &'a dyn Display,
+    pub(super) fate: &'a Fate,
+}
 
 impl Serialize for ContextRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -31,9 +35,10 @@ impl Serialize for ContextRecord<'_> {
 impl Serialize for VerdictsRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(None)?;
-        self.0
-            .verdicts()
-            .try_for_each(|verdict| list.serialize_element(&VerdictRecord(verdict)))?;
+        self.0.verdicts().try_for_each(|verdict| {
+            let (id, fate) = (&verdict.entry.id, &verdict.fate);
+            list.serialize_element(&VerdictRecord { id, fate })
+        })?;
         list.end()
     }
 }
@@ -41,8 +46,8 @@ impl Serialize for VerdictsRecord<'_> {
 impl Serialize for VerdictRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("id", &self.0.entry.id.to_string())?;
-        let fate = &self.0.fate;
+        map.serialize_entry("id", &self.id.to_string())?;
+        let fate = self.fate;
         // What is left out is told by its reason.
         let word = match fate {
             Fate::Dropped { reason } => reason.as_str(),

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use tertulia_chat::terminal::{excerpt, grouped};
 use tertulia_context::{
-    AgentType, DropReason, Explanation, Fate, Prompt, PromptStatus, Section, Verdict,
+    AgentType, DropReason, Explanation, Fate, Prompt, PromptStatus, Section, SectionBytes, Verdict,
 };
 use tertulia_operations::names::short;
-use tertulia_session::ConversationMessage;
+use tertulia_session::{ConversationMessage, Message};
 
 use crate::commands::drawing::{Paint, bar, padded, share};
 
@@ -32,15 +32,21 @@ pub(super) fn write(
         AgentType::Other(_) => "plain text",
         known => known.as_str(),
     };
-    let used = grouped(prompt.bytes().total() as u64);
-    let of = grouped(budget);
-    writeln!(out, "{}  {used} of {of} bytes  {}\n", paint.strong(agent), status(prompt, &paint))?;
-    write_sections(out, prompt, &paint)?;
+    write_head(out, agent, Some(budget), prompt.status(), prompt.bytes().total(), &paint)?;
+    write_sections(out, prompt.bytes(), prompt.flag_bytes() > 0, &paint)?;
     write_messages(out, explanation, &paint)
 }
 
-fn status(prompt: &Prompt<'_>, paint: &Paint) -> String {
-    match prompt.status() {
+/// Writes whose prompt it is, how large it is and what that means.
+pub(super) fn write_head(
+    out: &mut dyn Write,
+    title: &str,
+    budget: Option<u64>,
+    status: PromptStatus,
+    total: usize,
+    paint: &Paint,
+) -> io::Result<()> {
+    let status = match status {
         PromptStatus::Fits => paint.good("everything fits"),
         PromptStatus::ContextTrimmed => paint.warning("older messages left out"),
         PromptStatus::MessageTruncated => paint.bad("the newest message is cut"),
@@ -48,15 +54,21 @@ fn status(prompt: &Prompt<'_>, paint: &Paint) -> String {
         PromptStatus::OverBudget => {
             paint.bad("system text and team task alone are over the budget")
         }
-    }
+    };
+    let of = budget.map(|budget| format!(" of {}", grouped(budget))).unwrap_or_default();
+    writeln!(out, "{}  {}{of} bytes  {status}\n", paint.strong(title), grouped(total as u64))
 }
 
-fn write_sections(out: &mut dyn Write, prompt: &Prompt<'_>, paint: &Paint) -> io::Result<()> {
-    let bytes = prompt.bytes();
-    let apart = prompt.flag_bytes() > 0;
+/// Writes how large each section is. `is_apart`: the system text is no part of the prompt.
+pub(super) fn write_sections(
+    out: &mut dyn Write,
+    bytes: SectionBytes,
+    is_apart: bool,
+    paint: &Paint,
+) -> io::Result<()> {
     let total = bytes.total();
     let rows = [
-        (if apart { "system (apart)" } else { "system" }, bytes.system),
+        (if is_apart { "system (apart)" } else { "system" }, bytes.system),
         ("team task", bytes.team_task),
         ("context", bytes.context),
         ("message", bytes.message),
@@ -79,14 +91,7 @@ fn write_messages(
     if verdicts.peek().is_none() {
         return writeln!(out, "No messages in this conversation.");
     }
-    let titles = format!(
-        "{:<10} {} {} {:>12}  became",
-        "message",
-        padded("from", NAME_COLUMNS),
-        padded("begins", EXCERPT_COLUMNS),
-        "bytes"
-    );
-    writeln!(out, "{}", paint.faint(&titles))?;
+    write_titles(out, paint)?;
     while let Some(verdict) = verdicts.next() {
         // A conversation may be long: what lies before the window is one line.
         if let Fate::Dropped { reason: DropReason::OutsideWindow { behind } } = verdict.fate {
@@ -98,10 +103,22 @@ fn write_messages(
             }
             write_outside(out, &verdict, last, behind, paint)?;
         } else {
-            write_row(out, &verdict, paint)?;
+            write_row(out, (&verdict.entry.id, &verdict.entry.message), &verdict.fate, paint)?;
         }
     }
     Ok(())
+}
+
+/// Writes what the columns of messages are.
+pub(super) fn write_titles(out: &mut dyn Write, paint: &Paint) -> io::Result<()> {
+    let titles = format!(
+        "{:<10} {} {} {:>12}  became",
+        "message",
+        padded("from", NAME_COLUMNS),
+        padded("begins", EXCERPT_COLUMNS),
+        "bytes"
+    );
+    writeln!(out, "{}", paint.faint(&titles))
 }
 
 fn write_outside(
@@ -122,10 +139,16 @@ fn write_outside(
     writeln!(out, "{}", paint.faint(&line))
 }
 
-fn write_row(out: &mut dyn Write, verdict: &MessageVerdict<'_>, paint: &Paint) -> io::Result<()> {
-    let message = &verdict.entry.message;
+/// Writes what became of a message.
+pub(super) fn write_row(
+    out: &mut dyn Write,
+    (id, message): (&dyn Display, &Message),
+    fate: &Fate,
+    paint: &Paint,
+) -> io::Result<()> {
     let from = message.speaker.as_deref().map_or("", |speaker| &speaker.role_name);
-    let (bytes, became) = match &verdict.fate {
+    let (bytes, became) = match fate {
+        Fate::Kept => (None, paint.good("sent as it is")),
         Fate::InPrompt { section: Section::Context, bytes } => {
             (Some(*bytes), paint.good("in the context"))
         }
@@ -150,7 +173,7 @@ fn write_row(out: &mut dyn Write, verdict: &MessageVerdict<'_>, paint: &Paint) -
     writeln!(
         out,
         "{} {} {} {:>12}  {became}",
-        padded(&shown_id(&verdict.entry.id, 10), 10),
+        padded(&shown_id(id, 10), 10),
         padded(&excerpt(from, NAME_COLUMNS), NAME_COLUMNS),
         padded(&excerpt(&message.text(), EXCERPT_COLUMNS), EXCERPT_COLUMNS),
         bytes.map_or_else(|| "–".to_owned(), |bytes| grouped(bytes as u64)),
@@ -158,6 +181,6 @@ fn write_row(out: &mut dyn Write, verdict: &MessageVerdict<'_>, paint: &Paint) -
 }
 
 /// An id in the short form that can be typed back; of one that others made, the beginning.
-fn shown_id(id: &impl Display, columns: usize) -> String {
+fn shown_id(id: &dyn Display, columns: usize) -> String {
     excerpt(&short(&id.to_string()), columns)
 }
