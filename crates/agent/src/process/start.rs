@@ -74,11 +74,19 @@ pub(crate) enum StartError {
     #[error("{message}")]
     NotAllowed { message: Box<str> },
     #[error("{what}: {error}; check the free space and permissions of the temporary folder")]
-    Files { what: &'static str, error: std::io::Error },
+    Files {
+        what: &'static str,
+        #[source]
+        error: std::io::Error,
+    },
     #[error("everything is being ended, and nothing is started any more; ask again in a new run")]
     Ending,
     #[error("{} could not be started: {error}; run it manually to see why", program.display())]
-    Spawn { program: PathBuf, error: std::io::Error },
+    Spawn {
+        program: PathBuf,
+        #[source]
+        error: std::io::Error,
+    },
 }
 
 impl StartError {

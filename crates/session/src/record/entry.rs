@@ -24,13 +24,14 @@ pub use write::{EntryRecord, EnvelopeRecord};
 pub enum EntryReadError {
     /// There is no id to name it by.
     #[error("Entry {0}")]
-    Nameless(FieldError),
+    Nameless(#[source] FieldError),
     /// A field cannot be read.
     #[error("Entry {entry}: {cause}")]
     Field {
         /// The entry.
         entry: EntryId,
         /// The field, and what is wrong with it.
+        #[source]
         cause: FieldError,
     },
     /// The header of a log that another version wrote.

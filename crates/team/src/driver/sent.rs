@@ -57,6 +57,7 @@ pub enum PromptLost {
         /// The turn.
         turn: EntryId,
         /// What is wrong with it.
+        #[source]
         error: RecipeError,
     },
     /// The record refers to that of a turn that was redacted.
