@@ -2,7 +2,7 @@
 //! and pairs of characters where a script writes no blanks. One pass, no copies: a term is a hash.
 //! Called for what is taken in and for what is asked; must not know of passages or scores.
 
-use tertulia_session::script::is_dense;
+use tertulia_session::script::{Run, Runs, fold, is_word, pairs};
 
 /// What a term is; the question weighs them differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,39 +20,23 @@ const WORD_BYTES_MAX: usize = 64;
 /// Longer chains of words are not looked up as a whole.
 const CHAIN_BYTES_MAX: usize = 256;
 
-/// Hands over every term of a text, in order, repeats included.
+/// Hands over every term of a text, in order, repeats included. Of a dense run these are the pairs, or the one
+/// character that stands alone.
 pub(super) fn terms(text: &str, take: &mut impl FnMut(u64, TermKind)) {
-    let mut rest = text;
-    while let Some(at) = rest.find(char::is_alphanumeric) {
-        rest = rest.get(at..).unwrap_or_default();
-        let dense = rest.chars().next().is_some_and(is_dense);
-        let end = if dense { dense_run(rest, take) } else { chain(rest, take) };
-        rest = rest.get(end..).unwrap_or_default();
-    }
-}
-
-/// The pairs of a run of dense characters, or the one that stands alone. Says where the run ends.
-fn dense_run(text: &str, take: &mut impl FnMut(u64, TermKind)) -> usize {
-    let mut last: Option<char> = None;
-    let mut length = 0_usize;
-    for (at, one) in text.char_indices() {
-        if !is_dense(one) {
-            finish_run(last, length, take);
-            return at;
+    let mut runs = Runs::new(text);
+    while let Some(run) = runs.next_run() {
+        match run {
+            Run::Spaced(rest) => runs.skip(chain(rest, take)),
+            Run::Dense(run) => {
+                for (place, (first, second)) in pairs(run).enumerate() {
+                    match second {
+                        Some(second) => take(hash([first, second]), TermKind::Word),
+                        None if place == 0 => take(hash([first]), TermKind::Word),
+                        None => {}
+                    }
+                }
+            }
         }
-        if let Some(last) = last {
-            take(hash([last, one]), TermKind::Word);
-        }
-        last = Some(one);
-        length += 1;
-    }
-    finish_run(last, length, take);
-    text.len()
-}
-
-fn finish_run(last: Option<char>, length: usize, take: &mut impl FnMut(u64, TermKind)) {
-    if let (Some(one), 1) = (last, length) {
-        take(hash([one]), TermKind::Word);
     }
 }
 
@@ -94,7 +78,7 @@ fn chain(text: &str, take: &mut impl FnMut(u64, TermKind)) -> usize {
 }
 
 fn is_word_character(one: char) -> bool {
-    one == '_' || (one.is_alphanumeric() && !is_dense(one))
+    one == '_' || is_word(one)
 }
 
 /// A word, and its pieces if it has humps or underscores. Those around it do not count.
@@ -138,13 +122,8 @@ fn hash(characters: impl IntoIterator<Item = char>) -> u64 {
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;
     let mut hash = BASIS;
-    let mut add = |one: char| hash = (hash ^ u64::from(u32::from(one))).wrapping_mul(PRIME);
     for one in characters {
-        if one.is_ascii() {
-            add(one.to_ascii_lowercase());
-        } else {
-            one.to_lowercase().for_each(&mut add);
-        }
+        hash = (hash ^ u64::from(u32::from(fold(one)))).wrapping_mul(PRIME);
     }
     hash ^= hash >> 32;
     hash.wrapping_mul(0x9e37_79b9_7f4a_7c15)

@@ -1,24 +1,7 @@
 //! A text made flat for comparing: one line, single blanks, and beside it the same in lower case, with
 //! as many characters. Called for texts and for questions, so that both are folded alike.
 
-use tertulia_session::script::is_dense;
-
-/// The lower case of a character, as one character.
-pub(super) fn fold(one: char) -> char {
-    if one.is_ascii() {
-        return one.to_ascii_lowercase();
-    }
-    match one.to_lowercase().next().unwrap_or(one) {
-        // At the end of a word Greek writes another letter for the same sound.
-        'ς' => 'σ',
-        lower => lower,
-    }
-}
-
-/// Whether a character is part of a word that blanks or marks end.
-pub(super) fn is_word(one: char) -> bool {
-    one.is_alphanumeric() && !is_dense(one)
-}
+use tertulia_session::script::fold;
 
 /// The text in lower case, every run of blanks as one blank, none at the ends.
 pub(super) fn folded(text: &str) -> String {

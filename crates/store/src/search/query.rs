@@ -1,9 +1,9 @@
 //! What a question asks for: the terms that an index is asked with, and the exact words that a text
 //! must then have. `two words` must both be there, `"a phrase"` as it stands, `pre*` as a beginning.
 
-use tertulia_session::script::is_dense;
+use tertulia_session::script::{is_dense, is_word};
 
-use super::flat::{folded, is_word};
+use super::flat::folded;
 use super::snippet;
 use super::terms::each_term;
 use crate::model::Snippet;

@@ -4,9 +4,7 @@
 
 use std::collections::HashSet;
 
-use tertulia_session::script::is_dense;
-
-use super::flat::{fold, is_word};
+use tertulia_session::script::{Run, Runs, fold, is_word, pairs};
 
 /// Longer words are indexed by their beginning.
 const WORD_CHARACTERS_MAX: usize = 64;
@@ -28,51 +26,28 @@ pub(crate) fn index_terms(text: &str) -> Vec<String> {
     terms
 }
 
-/// Hands over every term of a text, in order, repeats included.
+/// Hands over every term of a text, in order, repeats included. The last character of a dense run is a term too: so a
+/// single character is the beginning of some term wherever it stands.
 pub(super) fn each_term(text: &str, take: &mut impl FnMut(&str)) {
     let mut term = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(char::is_alphanumeric) {
-        rest = rest.get(at..).unwrap_or_default();
-        let dense = rest.chars().next().is_some_and(is_dense);
-        let end =
-            if dense { dense_run(rest, &mut term, take) } else { word(rest, &mut term, take) };
-        rest = rest.get(end..).unwrap_or_default();
-    }
-}
-
-fn word(text: &str, term: &mut String, take: &mut impl FnMut(&str)) -> usize {
-    let end = text.find(|one| !is_word(one)).unwrap_or(text.len());
-    term.clear();
-    let word = text.get(..end).unwrap_or_default();
-    term.extend(word.chars().take(WORD_CHARACTERS_MAX).map(fold));
-    take(term);
-    end
-}
-
-/// The pairs of a run, and its last character alone: so a single character is the beginning of some
-/// term wherever it stands.
-fn dense_run(text: &str, term: &mut String, take: &mut impl FnMut(&str)) -> usize {
-    let mut last: Option<char> = None;
-    let mut end = text.len();
-    for (at, one) in text.char_indices() {
-        if !is_dense(one) || !one.is_alphanumeric() {
-            end = at;
-            break;
+    let mut runs = Runs::new(text);
+    while let Some(run) = runs.next_run() {
+        match run {
+            Run::Spaced(rest) => {
+                let end = rest.find(|one| !is_word(one)).unwrap_or(rest.len());
+                let word = rest.get(..end).unwrap_or_default();
+                term.clear();
+                term.extend(word.chars().take(WORD_CHARACTERS_MAX).map(fold));
+                take(&term);
+                runs.skip(end);
+            }
+            Run::Dense(run) => pairs(run).for_each(|(first, second)| {
+                term.clear();
+                term.extend([Some(first), second].into_iter().flatten().map(fold));
+                take(&term);
+            }),
         }
-        if let Some(last) = last {
-            term.clear();
-            term.extend([fold(last), fold(one)]);
-            take(term);
-        }
-        last = Some(one);
     }
-    if let Some(last) = last {
-        term.clear();
-        term.push(fold(last));
-        take(term);
-    }
-    end
 }
 
 #[cfg(test)]
