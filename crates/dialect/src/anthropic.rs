@@ -50,7 +50,7 @@ pub fn render_anthropic<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
 }
 
 fn write_turns<'a>(script: &Script<'a>, notes: &mut Vec<Note>) -> Turns<Block<'a>> {
-    let mut turns = Turns::new();
+    let mut turns = Turns::with_capacity(script.turns.len());
     for turn in &script.turns {
         match turn {
             Turn::System(said) => {
@@ -63,7 +63,7 @@ fn write_turns<'a>(script: &Script<'a>, notes: &mut Vec<Note>) -> Turns<Block<'a
             Turn::Assistant(answer) => push_answer(&mut turns, answer, notes),
         }
     }
-    let mut turns = turns.map(|_, blocks| with_thinking_in_place(blocks, notes));
+    turns.update(|blocks| put_thinking_in_place(blocks, notes));
     for said in &script.volatile {
         turns.append(Side::User, text_blocks(said, notes));
     }
@@ -74,7 +74,7 @@ fn write_turns<'a>(script: &Script<'a>, notes: &mut Vec<Note>) -> Turns<Block<'a
     };
     if let Some(why) = missing {
         notes.push(Note::whole(NoteKind::UserTurnAdded { why }));
-        turns.insert_first(Side::User, Block::text(usize::MAX, why.words()));
+        turns.insert_first(Side::User, Block::text(usize::MAX, Node::text(why.words())));
     }
     trim_end(&mut turns, notes);
     turns
@@ -102,13 +102,14 @@ fn push_answer<'a>(turns: &mut Turns<Block<'a>>, answer: &Answer<'a>, notes: &mu
         let blocks = answer_blocks(said, &mut calls, notes);
         push(turns, Side::Assistant, blocks, notes);
     }
-    for call in &answer.calls {
-        turns.append(Side::User, vec![result_block(call, notes)]);
-    }
+    // The next request joins the results.
+    let mut results = Vec::with_capacity(answer.calls.len() + 1);
+    results.extend(answer.calls.iter().map(|call| result_block(call, notes)));
+    turns.append(Side::User, results);
 }
 
 /// A turn neither ends with thinking nor, if it has any, begins without.
-fn with_thinking_in_place<'a>(mut blocks: Vec<Block<'a>>, notes: &mut Vec<Note>) -> Vec<Block<'a>> {
+fn put_thinking_in_place(blocks: &mut Vec<Block<'_>>, notes: &mut Vec<Note>) {
     let is_thinking = |block: &Block<'_>| block.kind == BlockKind::Thinking;
     while let Some(last) = blocks.pop_if(|last| is_thinking(last)) {
         let why = "nothing follows it in its turn";
@@ -121,7 +122,6 @@ fn with_thinking_in_place<'a>(mut blocks: Vec<Block<'a>>, notes: &mut Vec<Note>)
         notes.push(Note::on(moved.index, NoteKind::ThinkingMoved));
         blocks.insert(0, moved);
     }
-    blocks
 }
 
 /// The last text of a request that ends with the assistant may not end with blanks.
@@ -155,8 +155,8 @@ fn answer_blocks<'a, 'c>(
 where
     'a: 'c,
 {
-    let mut all = Vec::new();
-    for part in &said.parts {
+    let mut all = Vec::with_capacity(said.parts.len());
+    for part in said.parts {
         match &part.kind {
             PartKind::ToolCall(_) => {
                 all.extend(calls.next().map(|call| use_block(call, notes)));

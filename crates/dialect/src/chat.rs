@@ -11,7 +11,7 @@ use crate::arguments::as_text;
 use crate::context::text_field;
 use crate::fragment::{Fragment, Map, Node, Rendering};
 use crate::note::sorted;
-use crate::pairs::{Answer, Call, Said, Script, Spellings, Turn};
+use crate::pairs::{Answer, Call, Said, Script, Spellings, Turn, is_call};
 use crate::picture::{Picture, TEXT_ONLY, common_picture};
 use crate::reading::own_payload;
 use crate::result_content::{Content, ERROR_MARK, Piece};
@@ -33,7 +33,7 @@ pub(crate) const ROLE_FIELD: &str = "openaiRole";
 pub fn render_openai_chat<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     let mut notes = Vec::new();
     let script = Script::of(context, SPELLINGS, &mut notes);
-    let mut messages = Vec::new();
+    let mut messages = Vec::with_capacity(context.messages.len());
     for said in &script.system {
         push(&mut messages, system_role(said.message), said, &mut notes);
     }
@@ -50,9 +50,9 @@ pub fn render_openai_chat<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     if messages.is_empty() {
         let why = Placeholder::Empty;
         notes.push(Note::whole(NoteKind::UserTurnAdded { why }));
-        messages.push(message("user", Node::text(why.words())));
+        messages.push(Node::Map(message("user", Node::text(why.words()))));
     }
-    let mut fields = vec![("messages", Node::List(messages.into_iter().map(Node::Map).collect()))];
+    let mut fields = vec![("messages", Node::List(messages))];
     let tools = write_tools(context, &mut notes);
     if !tools.is_empty() {
         fields.push(("tools", Node::List(tools)));
@@ -73,21 +73,23 @@ fn message<'a>(role: &'static str, content: Node<'a>) -> Map<'a> {
 }
 
 fn push<'a>(
-    messages: &mut Vec<Map<'a>>,
+    messages: &mut Vec<Node<'a>>,
     role: &'static str,
     said: &Said<'a>,
     notes: &mut Vec<Note>,
 ) {
     match content(role, std::slice::from_ref(said), notes) {
-        Some(content) => messages.push(named(message(role, content), said.message)),
+        Some(content) => {
+            messages.push(Node::Map(named(message(role, content), said.message)));
+        }
         None => notes.push(Note::on(said.index, NoteKind::EmptyLeftOut)),
     }
 }
 
 /// The messages of an answer up to the first that calls; from there on they are one message, since
 /// nothing may stand between a call and its result.
-fn push_answer<'a>(messages: &mut Vec<Map<'a>>, answer: &Answer<'a>, notes: &mut Vec<Note>) {
-    let has_call = |said: &Said<'_>| said.parts.iter().any(|part| is_call(part));
+fn push_answer<'a>(messages: &mut Vec<Node<'a>>, answer: &Answer<'a>, notes: &mut Vec<Note>) {
+    let has_call = |said: &Said<'_>| said.parts.iter().any(is_call);
     let first = answer.said.iter().position(has_call).unwrap_or(answer.said.len());
     let (before, calling) = answer.said.split_at(first);
     for said in before {
@@ -99,13 +101,10 @@ fn push_answer<'a>(messages: &mut Vec<Map<'a>>, answer: &Answer<'a>, notes: &mut
     notes.extend(merged.iter().map(|said| Note::on(said.index, NoteKind::Merged)));
     let content = content("assistant", calling, notes).unwrap_or(Node::Null);
     let mut message = named(message("assistant", content), caller.message);
+    message.reserve_exact(1);
     message.push(("tool_calls", Node::List(answer.calls.iter().map(call_node).collect())));
-    messages.push(message);
+    messages.push(Node::Map(message));
     messages.extend(answer.calls.iter().map(|call| result_message(call, notes)));
-}
-
-fn is_call(part: &Part) -> bool {
-    matches!(part.kind, PartKind::ToolCall(_))
 }
 
 /// The name of the speaker, where the message brought one that may be sent.
@@ -118,49 +117,46 @@ fn named<'a>(mut message: Map<'a>, source: &Message) -> Map<'a> {
 
 /// One text as a text, more as a list; `None` if nothing is left.
 fn content<'a>(role: &str, said: &[Said<'a>], notes: &mut Vec<Note>) -> Option<Node<'a>> {
-    let mut parts = Vec::new();
-    let mut only_text = None;
-    for said in said {
-        for part in &said.parts {
-            let Some((node, text)) = content_part(role, said.index, part, notes) else {
-                continue;
-            };
-            only_text = text.filter(|_| parts.is_empty());
-            parts.push(node);
+    let parts = said.iter().flat_map(|said| said.parts.iter().map(|part| (said.index, part)));
+    let mut nodes = parts.filter_map(|(index, part)| content_part(role, index, part, notes));
+    let listed = |node| match node {
+        text @ Node::Text(_) => text_node(text),
+        other => other,
+    };
+    match (nodes.next()?, nodes.next()) {
+        (text @ Node::Text(_), None) => Some(text),
+        (first, second) => {
+            Some(Node::List([first].into_iter().chain(second).chain(nodes).map(listed).collect()))
         }
-    }
-    match only_text {
-        Some(text) => Some(text),
-        None => (!parts.is_empty()).then_some(Node::List(parts)),
     }
 }
 
-/// The part in a list, and alone if it is a text.
+fn text_node(text: Node<'_>) -> Node<'_> {
+    Node::Map(vec![("type", Node::text("text")), ("text", text)])
+}
+
+/// The part in a list; a text as it would stand alone.
 fn content_part<'a>(
     role: &str,
     index: usize,
     part: &'a Part,
     notes: &mut Vec<Note>,
-) -> Option<(Node<'a>, Option<Node<'a>>)> {
-    let text = |text: Node<'a>| {
-        let fields = vec![("type", Node::text("text")), ("text", text.clone())];
-        Some((Node::Map(fields), Some(text)))
-    };
+) -> Option<Node<'a>> {
     let note = match &part.kind {
         PartKind::Text(empty) if empty.is_empty() => NoteKind::EmptyLeftOut,
-        PartKind::Text(words) => return text(Node::text(words.as_str())),
+        PartKind::Text(words) => return Some(Node::text(words.as_str())),
         PartKind::Thinking(_) => NoteKind::ThinkingLeftOut { why: "Chat Completions takes none" },
         PartKind::Image(_) if role != "user" => NoteKind::ImageLeftOut { why: TEXT_ONLY },
         PartKind::Image(image) => match common_picture(image) {
-            Ok(picture) => return Some((image_node(part, picture), None)),
+            Ok(picture) => return Some(image_node(part, picture)),
             Err(why) => NoteKind::ImageLeftOut { why },
         },
         PartKind::FileRef(file) => {
             notes.push(Note::on(index, NoteKind::FileAsText { path: file.path.clone() }));
-            return text(Node::text(format!("[file: {}]", file.path)));
+            return Some(Node::text(format!("[file: {}]", file.path)));
         }
         PartKind::Other(other) => match own_payload(Dialect::OpenAiChat, other) {
-            Some(payload) => return Some((Node::Raw(mended(payload)), None)),
+            Some(payload) => return Some(Node::Raw(mended(payload))),
             None => {
                 let why = "Chat Completions has no such part";
                 NoteKind::PartLeftOut { kind: other.kind.clone(), why }
@@ -189,12 +185,12 @@ fn call_node<'a>(call: &Call<'a>) -> Node<'a> {
     ])
 }
 
-fn result_message<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Map<'a> {
-    vec![
+fn result_message<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
+    Node::Map(vec![
         ("role", Node::text("tool")),
         ("tool_call_id", Node::text(call.id.clone())),
         ("content", result_node(call, notes)),
-    ]
+    ])
 }
 
 /// A list of texts stays a list; anything else is one text.
@@ -203,20 +199,18 @@ fn result_node<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
         return Node::text(format!("{ERROR_MARK}{}", ToolResult::NOT_RECORDED));
     };
     let content = Content::of(result);
-    let (text, images) = content.plain_text();
+    let images = content.images();
     notes.extend((0..images).map(|_| Note::on(index, NoteKind::ImageLeftOut { why: TEXT_ONLY })));
     if result.is_error {
         let id = call.call.tool_call_id.clone();
         notes.push(Note::on(index, NoteKind::ErrorAsText { id }));
-        return Node::text(format!("{ERROR_MARK}{text}"));
+        return content.into_text().into_error_node();
     }
     if images > 0 || !content.is_list {
-        return Node::text(text);
+        return content.into_text().into_node();
     }
     let texts = content.pieces.into_iter().filter_map(|piece| match piece {
-        Piece::Text(text) => {
-            Some(Node::Map(vec![("type", Node::text("text")), ("text", Node::text(text))]))
-        }
+        Piece::Text(text) => Some(text_node(text.into_node())),
         Piece::Image(_) => None,
     });
     Node::List(texts.collect())

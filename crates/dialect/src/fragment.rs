@@ -4,9 +4,10 @@
 use std::borrow::Cow;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use tertulia_session::json::{Json, RawValue};
+use tertulia_session::json::{Json, RawValue, Unescaped};
 
 use crate::Note;
+use crate::result_content::ERROR_MARK;
 
 /// The fragment of a request, and what had to be changed or left out to make it.
 #[derive(Clone, Debug)]
@@ -27,6 +28,12 @@ pub(crate) enum Node<'a> {
     Null,
     Bool(bool),
     Text(Cow<'a, str>),
+    /// The words of a tool's result, decoded while they are written.
+    Words {
+        /// Whether they say that the tool failed.
+        is_error: bool,
+        words: Unescaped<'a>,
+    },
     Raw(Cow<'a, Json>),
     List(Vec<Self>),
     Map(Map<'a>),
@@ -75,6 +82,10 @@ impl Serialize for Node<'_> {
             Self::Null => serializer.serialize_unit(),
             Self::Bool(value) => serializer.serialize_bool(*value),
             Self::Text(text) => serializer.serialize_str(text),
+            Self::Words { is_error: true, words } => {
+                serializer.collect_str(&format_args!("{ERROR_MARK}{words}"))
+            }
+            Self::Words { is_error: false, words } => serializer.collect_str(words),
             Self::Raw(json) => json.serialize(serializer),
             Self::List(nodes) => serializer.collect_seq(nodes),
             Self::Map(fields) => {

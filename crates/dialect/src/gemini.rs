@@ -56,7 +56,7 @@ pub fn render_gemini<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
 }
 
 fn write_turns<'a>(script: &Script<'a>, notes: &mut Vec<Note>) -> Turns<Piece<'a>> {
-    let mut turns = Turns::new();
+    let mut turns = Turns::with_capacity(script.turns.len());
     for turn in &script.turns {
         match turn {
             Turn::System(said) => {
@@ -104,8 +104,8 @@ fn push<'a>(
 fn push_answer<'a>(turns: &mut Turns<Piece<'a>>, answer: &Answer<'a>, notes: &mut Vec<Note>) {
     let mut calls = answer.calls.iter();
     for said in &answer.said {
-        let mut pieces = Vec::new();
-        for part in &said.parts {
+        let mut pieces = Vec::with_capacity(said.parts.len());
+        for part in said.parts {
             match &part.kind {
                 PartKind::ToolCall(_) => {
                     pieces.extend(calls.next().map(|call| call_part(call, notes)));
@@ -118,8 +118,9 @@ fn push_answer<'a>(turns: &mut Turns<Piece<'a>>, answer: &Answer<'a>, notes: &mu
         }
         push(turns, Side::Assistant, pieces, notes);
     }
-    // Pictures of a result stand behind all responses, so that these are in a row.
-    let (mut responses, mut pictures) = (Vec::new(), Vec::new());
+    // Pictures of a result stand behind all responses, so that these are in a row; then the next request.
+    let mut responses = Vec::with_capacity(answer.calls.len() + 1);
+    let mut pictures = Vec::new();
     for call in &answer.calls {
         let (response, images) = response_parts(call, notes);
         responses.push(response);

@@ -42,7 +42,8 @@ pub(crate) enum Turn<'a> {
 pub(crate) struct Said<'a> {
     pub(crate) index: usize,
     pub(crate) message: &'a Message,
-    pub(crate) parts: Vec<&'a Part>,
+    /// What it says. Calls count for an assistant alone, results for nobody: they stand in the answers.
+    pub(crate) parts: &'a [Part],
 }
 
 /// Assistant messages without anything between them.
@@ -60,9 +61,9 @@ pub(crate) struct Call<'a> {
     pub(crate) part: &'a Part,
     pub(crate) call: &'a ToolCall,
     /// The id in the request.
-    pub(crate) id: String,
+    pub(crate) id: Cow<'a, str>,
     /// The name in the request.
-    pub(crate) name: String,
+    pub(crate) name: Cow<'a, str>,
     /// The result and the message that holds it.
     pub(crate) result: Option<(usize, &'a ToolResult)>,
 }
@@ -81,12 +82,16 @@ impl<'a> Script<'a> {
         spellings: Spellings,
         notes: &mut Vec<Note>,
     ) -> Self {
+        let is_turn = |message: &&&Message| message.effective_role() != Role::Tool;
+        let turns = Vec::with_capacity(context.messages.iter().filter(is_turn).count());
+        let parts = context.messages.iter().flat_map(|message| &message.parts);
+        let taken = HashMap::with_capacity(parts.filter(|part| is_call(part)).count());
         let mut pass = Pass {
-            script: Self::default(),
+            script: Self { turns, ..Self::default() },
             spellings,
             notes,
             in_answer: false,
-            taken: HashMap::new(),
+            taken,
             waiting: OpenCalls::default(),
             answered: (0, 0),
             volatile_moved: 0,
@@ -96,6 +101,10 @@ impl<'a> Script<'a> {
         }
         pass.finish()
     }
+}
+
+pub(crate) fn is_call(part: &Part) -> bool {
+    matches!(part.kind, PartKind::ToolCall(_))
 }
 
 impl Call<'_> {
@@ -112,7 +121,7 @@ struct Pass<'a, 'n> {
     /// Whether the next assistant message goes on with the last answer.
     in_answer: bool,
     /// The ids of the request that are taken, and how often each was asked for.
-    taken: HashMap<String, usize>,
+    taken: HashMap<Cow<'a, str>, usize>,
     /// The calls that wait for a result, by the id in the list: their turn and their place in it.
     waiting: OpenCalls<&'a str, (usize, usize)>,
     /// The last call that got its result.
@@ -124,7 +133,7 @@ struct Pass<'a, 'n> {
 impl<'a> Pass<'a, '_> {
     fn take(&mut self, index: usize, message: &'a Message) {
         if is_volatile(message) {
-            let parts = message.parts.iter().collect();
+            let parts = message.parts.as_slice();
             self.script.volatile.push(Said { index, message, parts });
             return;
         }
@@ -134,11 +143,12 @@ impl<'a> Pass<'a, '_> {
             return self.assistant(index, message);
         }
         self.in_answer = false;
-        let parts = message.parts.iter().filter(|part| self.keeps(index, part)).collect();
-        let said = Said { index, message, parts };
-        if said.parts.is_empty() && !message.parts.is_empty() {
+        let parts = message.parts.as_slice();
+        let kept = parts.iter().filter(|part| self.keeps(index, part)).count();
+        if kept == 0 && !parts.is_empty() {
             return;
         }
+        let said = Said { index, message, parts };
         match role {
             Role::System if self.script.turns.is_empty() => self.script.system.push(said),
             Role::System => self.script.turns.push(Turn::System(said)),
@@ -183,7 +193,7 @@ impl<'a> Pass<'a, '_> {
         let parts = message.parts.as_slice();
         for run in parts.chunk_by(|one, next| is_result(one) == is_result(next)) {
             if !is_result(&run[0]) {
-                self.say(Said { index, message, parts: run.iter().collect() });
+                self.say(Said { index, message, parts: run });
                 continue;
             }
             self.in_answer = false;
@@ -192,54 +202,58 @@ impl<'a> Pass<'a, '_> {
             }
         }
         if parts.is_empty() {
-            self.say(Said { index, message, parts: Vec::new() });
+            self.say(Said { index, message, parts });
         }
     }
 
     fn say(&mut self, said: Said<'a>) {
         if !self.in_answer {
-            self.script.turns.push(Turn::Assistant(Answer::default()));
+            // Most answers are one message: room for it, and not more.
+            let calls = said.parts.iter().filter(|part| is_call(part)).count();
+            let calls = Vec::with_capacity(calls);
+            let answer = Answer { said: Vec::with_capacity(1), calls };
+            self.script.turns.push(Turn::Assistant(answer));
             self.waiting.begin_answer();
             self.in_answer = true;
         }
         let turn = self.script.turns.len() - 1;
-        let calls: Vec<_> = said.parts.iter().filter_map(|part| self.call(&said, part)).collect();
-        let Some(Turn::Assistant(answer)) = self.script.turns.last_mut() else {
+        let Some(Turn::Assistant(mut answer)) = self.script.turns.pop() else {
             return;
         };
-        for call in calls {
+        for part in said.parts {
+            let Some(call) = self.call(said.index, part) else { continue };
             self.waiting.call(&call.call.tool_call_id, (turn, answer.calls.len()));
             answer.calls.push(call);
         }
         answer.said.push(said);
+        self.script.turns.push(Turn::Assistant(answer));
     }
 
-    fn call(&mut self, said: &Said<'a>, part: &'a Part) -> Option<Call<'a>> {
+    fn call(&mut self, index: usize, part: &'a Part) -> Option<Call<'a>> {
         let PartKind::ToolCall(call) = &part.kind else {
             return None;
         };
-        self.note_mended(said.index, &call.arguments);
-        let spelled = self.spellings.ids.of(&call.tool_call_id);
-        let id = self.free_id(&spelled);
+        self.note_mended(index, &call.arguments);
+        let id = self.free_id(&self.spellings.ids.of(&call.tool_call_id));
         if *id != *call.tool_call_id {
-            let (from, to) = (call.tool_call_id.clone(), id.as_str().into());
-            self.notes.push(Note::on(said.index, NoteKind::IdRewritten { from, to }));
+            let (from, to) = (call.tool_call_id.clone(), (*id).into());
+            self.notes.push(Note::on(index, NoteKind::IdRewritten { from, to }));
         }
-        let name = self.spellings.names.of(&call.tool_name).into_owned();
+        let name = self.spellings.names.of(&call.tool_name);
         if *name != *call.tool_name {
-            let (from, to) = (call.tool_name.clone(), name.as_str().into());
-            self.notes.push(Note::on(said.index, NoteKind::ToolRenamed { from, to }));
+            let (from, to) = (call.tool_name.clone(), (*name).into());
+            self.notes.push(Note::on(index, NoteKind::ToolRenamed { from, to }));
         }
-        Some(Call { index: said.index, part, call, id, name, result: None })
+        Some(Call { index, part, call, id, name, result: None })
     }
 
     /// The id itself, or the first of its numbers that is free.
-    fn free_id(&mut self, spelled: &str) -> String {
-        let mut id = spelled.to_owned();
+    fn free_id(&mut self, spelled: &Cow<'a, str>) -> Cow<'a, str> {
+        let mut id = spelled.clone();
         while self.taken.contains_key(&id) {
-            let uses = self.taken.entry(spelled.to_owned()).or_insert(1);
+            let uses = self.taken.entry(spelled.clone()).or_insert(1);
             *uses += 1;
-            id = self.spellings.ids.numbered(spelled, *uses);
+            id = Cow::Owned(self.spellings.ids.numbered(spelled, *uses));
         }
         self.taken.insert(id.clone(), 1);
         id
@@ -297,7 +311,7 @@ mod tests {
             Turn::Assistant(answer) => answer.calls,
             Turn::System(_) | Turn::User(_) => Vec::new(),
         });
-        calls.map(|call| call.id).collect()
+        calls.map(|call| call.id.into_owned()).collect()
     }
 
     #[test]

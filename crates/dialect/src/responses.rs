@@ -30,7 +30,7 @@ pub fn render_openai_responses<'a>(context: &ModelContext<'a>) -> Rendering<'a> 
     let mut notes = Vec::new();
     let script = Script::of(context, SPELLINGS, &mut notes);
     let instructions = instructions(&script.system, &mut notes);
-    let mut items = Items::default();
+    let mut items = Items::with_capacity(context.messages.len());
     for turn in &script.turns {
         match turn {
             Turn::System(said) => items.say(system_role(said.message), said, &mut notes),
@@ -60,7 +60,7 @@ pub fn render_openai_responses<'a>(context: &ModelContext<'a>) -> Rendering<'a> 
 fn instructions<'a>(system: &[Said<'a>], notes: &mut Vec<Note>) -> Option<Cow<'a, str>> {
     let mut all: Option<Cow<'a, str>> = None;
     for said in system {
-        for part in &said.parts {
+        for part in said.parts {
             let Some(text) = system_text(said.index, part, notes) else {
                 continue;
             };
@@ -100,7 +100,7 @@ fn push_answer<'a>(items: &mut Items<'a>, answer: &Answer<'a>, notes: &mut Vec<N
     let mut calls = answer.calls.iter();
     for said in &answer.said {
         let before = items.len();
-        for part in &said.parts {
+        for part in said.parts {
             match &part.kind {
                 PartKind::ToolCall(_) => items.add_all(calls.next().map(call_item)),
                 _ => items.add_part("assistant", said.index, part, notes),

@@ -2,17 +2,63 @@
 //! the whole content its JSON text, so that nothing of it is lost.
 
 use std::borrow::Cow;
+use std::fmt;
 
-use tertulia_session::json::{self, Json, Kind};
+use tertulia_session::json::{self, Json, Kind, Unescaped};
 use tertulia_session::{Image, ResultPiece, ToolResult};
 
+use crate::fragment::Node;
 use crate::surrogates::mended_text;
 
 /// A piece of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
-    Text(Cow<'a, str>),
+    Text(Text<'a>),
     Image(Image),
+}
+
+/// A text of a result: as it stands, or as a JSON string, which is decoded while it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Text<'a> {
+    Plain(Cow<'a, str>),
+    Escaped(Unescaped<'a>),
+}
+
+impl<'a> Text<'a> {
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Plain(text) => text.is_empty(),
+            Self::Escaped(Unescaped(raw)) => raw.is_empty(),
+        }
+    }
+
+    pub(crate) fn is_blank(&self) -> bool {
+        self.to_string().trim().is_empty()
+    }
+
+    pub(crate) fn into_node(self) -> Node<'a> {
+        match self {
+            Self::Plain(text) => Node::Text(text),
+            Self::Escaped(words) => Node::Words { is_error: false, words },
+        }
+    }
+
+    /// The text, marked as that of a failed result.
+    pub(crate) fn into_error_node(self) -> Node<'a> {
+        match self {
+            Self::Plain(text) => Node::text(format!("{ERROR_MARK}{text}")),
+            Self::Escaped(words) => Node::Words { is_error: true, words },
+        }
+    }
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain(text) => f.write_str(text),
+            Self::Escaped(words) => words.fmt(f),
+        }
+    }
 }
 
 /// What a failed result begins with where there is no field for it. Readers know it.
@@ -35,21 +81,31 @@ impl<'a> Content<'a> {
         match pieces.filter(|pieces| !pieces.is_empty()) {
             Some(pieces) => Self { pieces, is_list },
             None if is_null => Self { pieces: Vec::new(), is_list: false },
-            None => Self { pieces: vec![Piece::Text(mended_text(content))], is_list: false },
+            None => {
+                let pieces = vec![Piece::Text(Text::Plain(mended_text(content)))];
+                Self { pieces, is_list: false }
+            }
         }
     }
 
-    /// The texts in one, for places that take no pictures, and how many pictures there were.
-    pub(crate) fn plain_text(&self) -> (Cow<'a, str>, usize) {
-        let is_image = |piece: &&Piece<'_>| matches!(piece, Piece::Image(_));
-        let words = |piece: &Piece<'a>| match piece {
-            Piece::Text(text) => text.clone(),
-            Piece::Image(image) => format!("[image: {}]", image.mime_type).into(),
+    /// How many pictures there are.
+    pub(crate) fn images(&self) -> usize {
+        self.pieces.iter().filter(|piece| matches!(piece, Piece::Image(_))).count()
+    }
+
+    /// The texts in one, for places that take no pictures.
+    pub(crate) fn into_text(mut self) -> Text<'a> {
+        let words = |piece: Piece<'a>| match piece {
+            Piece::Text(text) => text,
+            Piece::Image(image) => Text::Plain(format!("[image: {}]", image.mime_type).into()),
         };
-        let images = self.pieces.iter().filter(is_image).count();
-        match self.pieces.as_slice() {
-            [piece] => (words(piece), images),
-            pieces => (pieces.iter().map(words).collect::<Vec<_>>().join("\n").into(), images),
+        match self.pieces.pop() {
+            Some(piece) if self.pieces.is_empty() => words(piece),
+            last => {
+                let pieces = self.pieces.into_iter().chain(last);
+                let texts: Vec<_> = pieces.map(|piece| words(piece).to_string()).collect();
+                Text::Plain(texts.join("\n").into())
+            }
         }
     }
 }
@@ -65,9 +121,7 @@ pub(crate) fn marked_result(tool_call_id: Box<str>, content: Json) -> ToolResult
 
 fn known_piece(piece: ResultPiece<'_>) -> Option<Piece<'_>> {
     match piece {
-        ResultPiece::Text(raw) if Kind::of(raw) == Kind::String => {
-            Some(Piece::Text(json::words(raw)))
-        }
+        ResultPiece::Text(raw) => Some(Piece::Text(Text::Escaped(Unescaped(json::inner(raw)?)))),
         ResultPiece::Image(image) if image.is_complete() => Some(Piece::Image(image)),
         _ => None,
     }
@@ -81,7 +135,7 @@ mod tests {
         let content = Json::parse(content).unwrap();
         let result = ToolResult { tool_call_id: "1".into(), is_error: false, content };
         let content = Content::of(&result);
-        assert_eq!(content.plain_text().0, expected);
+        assert_eq!(content.into_text().to_string(), expected);
     }
 
     #[test]

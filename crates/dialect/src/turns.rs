@@ -13,8 +13,9 @@ pub(crate) enum Side {
 pub(crate) struct Turns<T>(Vec<(Side, Vec<T>)>);
 
 impl<T> Turns<T> {
-    pub(crate) fn new() -> Self {
-        Self(Vec::new())
+    /// No turns yet, with room for so many.
+    pub(crate) fn with_capacity(turns: usize) -> Self {
+        Self(Vec::with_capacity(turns))
     }
 
     /// Adds blocks to the last turn if it is of this side, else as a turn.
@@ -55,13 +56,14 @@ impl<T> Turns<T> {
         self.0.iter_mut().flat_map(|(_, blocks)| blocks)
     }
 
-    /// The same turns, each through this function; a turn without blocks is none.
-    pub(crate) fn map(self, mut each: impl FnMut(Side, Vec<T>) -> Vec<T>) -> Self {
-        let mut turns = Self::new();
-        for (side, blocks) in self.0 {
-            turns.append(side, each(side, blocks));
+    /// Changes the blocks of every turn; a turn without blocks is none.
+    pub(crate) fn update(&mut self, mut each: impl FnMut(&mut Vec<T>)) {
+        self.0.iter_mut().for_each(|(_, blocks)| each(blocks));
+        if self.0.iter().any(|(_, blocks)| blocks.is_empty()) {
+            for (side, blocks) in std::mem::take(&mut self.0) {
+                self.append(side, blocks);
+            }
         }
-        turns
     }
 
     pub(crate) fn into_iter(self) -> impl Iterator<Item = (Side, Vec<T>)> {

@@ -14,7 +14,7 @@ use serde::{Serialize, Serializer};
 pub use serde_json::value::RawValue;
 
 pub use error::{FieldError, Problem, SyntaxError};
-pub use escape::{Escape, unescape, words};
+pub use escape::{Escape, Unescaped, inner, unescape, words};
 pub use object::{Object, elements};
 
 /// A JSON value as its text, without blanks between tokens, so that it always fits on one line.

@@ -3,7 +3,8 @@
 //! answer uses again gets none any more.
 
 use std::borrow::Borrow;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+use std::collections::hash_map::{Entry, HashMap};
 use std::hash::Hash;
 
 use crate::ToolResult;
@@ -20,7 +21,7 @@ pub struct OpenCalls<K, T> {
 #[derive(Clone, Debug)]
 struct Waiting<T> {
     answer: usize,
-    first: Option<T>,
+    first: T,
     others: VecDeque<T>,
 }
 
@@ -39,23 +40,23 @@ impl<K: Borrow<str> + Eq + Hash, T> OpenCalls<K, T> {
     /// Adds a call of the newest answer.
     pub fn call(&mut self, id: K, call: T) {
         let answer = self.answer;
-        let new = || Waiting { answer, first: None, others: VecDeque::new() };
-        let waiting = self.open.entry(id).or_insert_with(new);
-        if waiting.answer != answer {
-            *waiting = new();
-        }
-        match waiting.first {
-            None => waiting.first = Some(call),
-            Some(_) => waiting.others.push_back(call),
+        match self.open.entry(id) {
+            Entry::Occupied(mut waiting) if waiting.get().answer == answer => {
+                waiting.get_mut().others.push_back(call);
+            }
+            entry => {
+                entry.insert_entry(Waiting { answer, first: call, others: VecDeque::new() });
+            }
         }
     }
 
     /// Takes the call that a result of this id answers; `None` if there is none.
     pub fn answer(&mut self, id: &str) -> Option<T> {
         let waiting = self.open.get_mut(id)?;
-        let call = waiting.first.take();
-        waiting.first = waiting.others.pop_front();
-        call
+        match waiting.others.pop_front() {
+            Some(next) => Some(std::mem::replace(&mut waiting.first, next)),
+            None => self.open.remove(id).map(|waiting| waiting.first),
+        }
     }
 }
 

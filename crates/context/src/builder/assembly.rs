@@ -73,8 +73,8 @@ impl<'a> Build<'a, '_> {
         let items = &self.window.items;
         // A result that was made up stands right behind those of its call, under the same place.
         let is_own = |item: &Item<'_>| self.is_message(item.place);
-        let mut sent: Vec<usize> =
-            items.iter().filter(|item| is_own(item)).map(|item| item.place).collect();
+        let mut sent = Vec::with_capacity(items.len());
+        sent.extend(items.iter().filter(|item| is_own(item)).map(|item| item.place));
         sent.sort_unstable();
         sent.dedup();
         let is_stub = |item: &&Item<'_>| {

@@ -87,8 +87,8 @@ impl<'a> Block<'a> {
         Self { index, kind, body: Body::Fields(fields), is_breakpoint: false }
     }
 
-    pub(super) fn text(index: usize, text: impl Into<Cow<'a, str>>) -> Self {
-        let fields = vec![("type", Node::text("text")), ("text", Node::text(text))];
+    pub(super) fn text(index: usize, text: Node<'a>) -> Self {
+        let fields = vec![("type", Node::text("text")), ("text", text)];
         Self::new(index, BlockKind::Text, fields)
     }
 
@@ -124,7 +124,7 @@ impl<'a> Block<'a> {
 /// The blocks of a message that takes text alone: a system message.
 pub(super) fn text_blocks<'a>(said: &Said<'a>, notes: &mut Vec<Note>) -> Vec<Block<'a>> {
     let mut blocks = Vec::new();
-    for part in &said.parts {
+    for part in said.parts {
         match &part.kind {
             PartKind::Image(_) => {
                 let why = TEXT_ONLY;
@@ -147,8 +147,9 @@ pub(super) fn content_blocks<'a>(
     side: Side,
     notes: &mut Vec<Note>,
 ) -> Vec<Block<'a>> {
-    let block = |part: &&'a Part| content_block(said.index, part, side, notes);
-    let blocks: Vec<_> = said.parts.iter().filter_map(block).collect();
+    let mut blocks = Vec::with_capacity(said.parts.len());
+    blocks
+        .extend(said.parts.iter().filter_map(|part| content_block(said.index, part, side, notes)));
     note_if_empty(said, &blocks, notes);
     blocks
 }
@@ -168,7 +169,7 @@ pub(super) fn content_block<'a>(
 ) -> Option<Block<'a>> {
     let note = match &part.kind {
         PartKind::Text(text) if text.trim().is_empty() => NoteKind::EmptyLeftOut,
-        PartKind::Text(text) => return Some(Block::text(index, text.as_str())),
+        PartKind::Text(text) => return Some(Block::text(index, Node::text(text.as_str()))),
         PartKind::Thinking(text) => match thinking(index, part, text, side) {
             Ok(block) => return Some(block),
             Err(why) => NoteKind::ThinkingLeftOut { why },
@@ -179,7 +180,7 @@ pub(super) fn content_block<'a>(
         },
         PartKind::FileRef(file) => {
             notes.push(Note::on(index, NoteKind::FileAsText { path: file.path.clone() }));
-            return Some(Block::text(index, format!("[file: {}]", file.path)));
+            return Some(Block::text(index, Node::text(format!("[file: {}]", file.path))));
         }
         PartKind::Other(other) if side == Side::User && is_redacted_thinking(&other.kind) => {
             NoteKind::ThinkingLeftOut { why: "only an assistant thinks" }

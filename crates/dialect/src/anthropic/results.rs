@@ -18,9 +18,10 @@ use crate::{Note, NoteKind};
 /// The result of a call, or an error where there is none.
 pub(super) fn result_block<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Block<'a> {
     let index = call.result_index();
-    let mut fields =
-        vec![("type", Node::text("tool_result")), ("tool_use_id", Node::text(call.id.clone()))];
     let is_error = call.result.is_none_or(|(_, result)| result.is_error);
+    let mut fields = Vec::with_capacity(3 + usize::from(is_error));
+    fields.push(("type", Node::text("tool_result")));
+    fields.push(("tool_use_id", Node::text(call.id.clone())));
     let content = match call.result {
         Some((_, result)) => result_content(index, result, notes),
         None => Some(Node::text(ToolResult::NOT_RECORDED)),
@@ -41,15 +42,15 @@ fn result_content<'a>(
     if result.content.kind() == Kind::Array && are_blocks(&result.content) {
         return Some(Node::Raw(mended(&result.content)));
     }
-    let mut pieces = Content::of(result).pieces;
-    if let [Piece::Text(text)] = pieces.as_mut_slice() {
-        return (!text.is_empty()).then(|| Node::Text(std::mem::take(text)));
+    let content = Content::of(result);
+    if let [Piece::Text(text)] = content.pieces.as_slice() {
+        return (!text.is_empty()).then(|| content.into_text().into_node());
     }
     let mut nodes = Vec::new();
-    for piece in pieces {
+    for piece in content.pieces {
         match piece {
-            Piece::Text(text) if text.trim().is_empty() => {}
-            Piece::Text(text) => nodes.push(Block::text(index, text).into_node()),
+            Piece::Text(text) if text.is_blank() => {}
+            Piece::Text(text) => nodes.push(Block::text(index, text.into_node()).into_node()),
             Piece::Image(image) => match image_node(&image, Side::User) {
                 Ok(fields) => nodes.push(owned(&Node::Map(fields))),
                 Err(why) => notes.push(Note::on(index, NoteKind::ImageLeftOut { why })),

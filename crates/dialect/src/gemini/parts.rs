@@ -42,7 +42,7 @@ impl<'a> Piece<'a> {
 /// The parts of a message that takes text alone: a system message.
 pub(super) fn text_parts<'a>(said: &Said<'a>, notes: &mut Vec<Note>) -> Vec<Piece<'a>> {
     let mut pieces = Vec::new();
-    for part in &said.parts {
+    for part in said.parts {
         match &part.kind {
             PartKind::Image(_) => {
                 notes.push(Note::on(said.index, NoteKind::ImageLeftOut { why: TEXT_ONLY }));
@@ -64,8 +64,8 @@ pub(super) fn content_parts<'a>(
     side: Side,
     notes: &mut Vec<Note>,
 ) -> Vec<Piece<'a>> {
-    let piece = |part: &&'a Part| content_part(said.index, part, side, notes);
-    let pieces: Vec<_> = said.parts.iter().filter_map(piece).collect();
+    let mut pieces = Vec::with_capacity(said.parts.len());
+    pieces.extend(said.parts.iter().filter_map(|part| content_part(said.index, part, side, notes)));
     note_if_empty(said, &pieces, notes);
     pieces
 }
@@ -171,7 +171,7 @@ pub(super) fn response_parts<'a>(
         Some((_, result)) => {
             let content = Content::of(result);
             pictures = picture_parts(index, &content, notes);
-            response_node(&result.content, &content, result.is_error)
+            response_node(&result.content, content, result.is_error)
         }
     };
     let function = vec![
@@ -184,12 +184,10 @@ pub(super) fn response_parts<'a>(
 }
 
 /// `output` or `error`, as Gemini suggests; an object that cannot be taken for one of them stays as it is.
-fn response_node<'a>(json: &'a Json, content: &Content<'a>, is_error: bool) -> Node<'a> {
+fn response_node<'a>(json: &'a Json, content: Content<'a>, is_error: bool) -> Node<'a> {
     let name = if is_error { "error" } else { "output" };
-    let has_image =
-        content.pieces.iter().any(|piece| matches!(piece, result_content::Piece::Image(_)));
-    if has_image {
-        return Node::Map(vec![(name, Node::text(content.plain_text().0))]);
+    if content.images() > 0 {
+        return Node::Map(vec![(name, content.into_text().into_node())]);
     }
     match json.kind() {
         Kind::Null => Node::Map(vec![(name, Node::text(""))]),

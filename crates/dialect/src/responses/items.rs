@@ -32,6 +32,11 @@ pub(super) fn is_content(kind: &str) -> bool {
 }
 
 impl<'a> Items<'a> {
+    /// No items yet, with room for those of so many messages.
+    pub(super) fn with_capacity(messages: usize) -> Self {
+        Self { items: Vec::with_capacity(messages), ..Self::default() }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
@@ -44,16 +49,24 @@ impl<'a> Items<'a> {
         Node::List(self.items)
     }
 
+    /// Adds to the content, which is one text most of the time.
+    fn add_content(&mut self, node: Node<'a>) {
+        if self.content.is_empty() {
+            self.content.reserve_exact(1);
+        }
+        self.content.push(node);
+    }
+
     /// Adds a user message that nobody said.
     pub(super) fn add_user(&mut self, words: &'static str) {
-        self.content.push(text_node("input_text", Node::text(words)));
+        self.add_content(text_node("input_text", Node::text(words)));
         self.flush("user");
     }
 
     /// Adds a message of a user or of the system.
     pub(super) fn say(&mut self, role: &'static str, said: &Said<'a>, notes: &mut Vec<Note>) {
         let before = self.items.len();
-        for part in &said.parts {
+        for part in said.parts {
             self.add_part(role, said.index, part, notes);
         }
         self.flush(role);
@@ -106,7 +119,7 @@ impl<'a> Items<'a> {
         let note = match &part.kind {
             PartKind::Text(text) if text.is_empty() => NoteKind::EmptyLeftOut,
             PartKind::Text(text) => {
-                return self.content.push(text_node(text_type, Node::text(text.as_str())));
+                return self.add_content(text_node(text_type, Node::text(text.as_str())));
             }
             PartKind::Thinking(text) if role == "assistant" => match reasoning_item(part, text) {
                 Some(item) => return self.add_reasoning(index, item),
@@ -116,13 +129,13 @@ impl<'a> Items<'a> {
             PartKind::Image(_) if role != "user" => NoteKind::ImageLeftOut { why: TEXT_ONLY },
             PartKind::Image(image) => match common_picture(image) {
                 Ok(picture) => {
-                    return self.content.push(image_node(part, Node::Text(picture.url())));
+                    return self.add_content(image_node(part, Node::Text(picture.url())));
                 }
                 Err(why) => NoteKind::ImageLeftOut { why },
             },
             PartKind::FileRef(file) => {
                 let text = format!("[file: {}]", file.path);
-                self.content.push(text_node(text_type, Node::text(text)));
+                self.add_content(text_node(text_type, Node::text(text)));
                 NoteKind::FileAsText { path: file.path.clone() }
             }
             PartKind::Other(other) if role != "assistant" && other.kind.ends_with("/reasoning") => {
@@ -150,7 +163,7 @@ impl<'a> Items<'a> {
         let node = Node::Raw(mended(payload));
         let kind = kind.rsplit('/').next().unwrap_or(kind);
         if is_content(kind) {
-            return self.content.push(node);
+            return self.add_content(node);
         }
         if kind == "reasoning" {
             return self.add_reasoning(index, node);
@@ -216,13 +229,9 @@ fn output_node<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
         let id = call.call.tool_call_id.clone();
         notes.push(Note::on(index, NoteKind::ErrorAsText { id }));
     }
-    let has_image = content.pieces.iter().any(|piece| matches!(piece, Piece::Image(_)));
-    if !content.is_list || (result.is_error && !has_image) {
-        let (text, _) = content.plain_text();
-        return match result.is_error {
-            true => Node::text(format!("{ERROR_MARK}{text}")),
-            false => Node::Text(text),
-        };
+    if !content.is_list || (result.is_error && content.images() == 0) {
+        let text = content.into_text();
+        return if result.is_error { text.into_error_node() } else { text.into_node() };
     }
     let mut nodes = Vec::new();
     if result.is_error {
@@ -230,7 +239,7 @@ fn output_node<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
     }
     for piece in content.pieces {
         match piece {
-            Piece::Text(text) => nodes.push(text_node("input_text", Node::text(text))),
+            Piece::Text(text) => nodes.push(text_node("input_text", text.into_node())),
             Piece::Image(image) => match common_picture(&image) {
                 Ok(picture) => {
                     let url = Node::text(picture.url().into_owned());

@@ -2,8 +2,9 @@
 //! character, becomes U+FFFD.
 
 use std::borrow::Cow;
+use std::fmt;
 
-use super::{Kind, RawValue};
+use super::RawValue;
 
 /// An escape: a backslash and what follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,32 +44,51 @@ fn code_unit(text: &str, at: usize) -> Option<u16> {
     u16::from_str_radix(digits, 16).ok()
 }
 
+/// A slice of a JSON string. It is displayed as what it says, without a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unescaped<'a>(pub &'a str);
+
+impl Unescaped<'_> {
+    fn write_to(self, into: &mut impl fmt::Write) -> fmt::Result {
+        let mut rest = self.0;
+        while let Some((plain, _)) = rest.split_once('\\') {
+            let (plain, escaped) = rest.split_at(plain.len());
+            let escape = Escape::first(escaped);
+            into.write_str(plain)?;
+            into.write_char(escape.character.unwrap_or(char::REPLACEMENT_CHARACTER))?;
+            rest = &escaped[escape.bytes..];
+        }
+        into.write_str(rest)
+    }
+}
+
+impl fmt::Display for Unescaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_to(f)
+    }
+}
+
 /// Appends what a slice of a JSON string says.
 pub fn unescape(raw: &str, into: &mut String) {
-    let mut rest = raw;
-    while let Some((plain, _)) = rest.split_once('\\') {
-        let (plain, escaped) = rest.split_at(plain.len());
-        let escape = Escape::first(escaped);
-        into.push_str(plain);
-        into.push(escape.character.unwrap_or(char::REPLACEMENT_CHARACTER));
-        rest = &escaped[escape.bytes..];
-    }
-    into.push_str(rest);
+    // A string takes everything that is written to it.
+    let _ = Unescaped(raw).write_to(into);
+}
+
+/// What stands between the quotes of a JSON string; `None` for any other value.
+pub fn inner(raw: &RawValue) -> Option<&str> {
+    raw.get().strip_prefix('"')?.strip_suffix('"')
 }
 
 /// What a string says, and any other value as its JSON text. Borrowed where nothing is escaped.
 pub fn words(raw: &RawValue) -> Cow<'_, str> {
-    let json = raw.get();
-    match json.strip_prefix('"').and_then(|json| json.strip_suffix('"')) {
-        Some(inner) if Kind::of(raw) == Kind::String => match inner.contains('\\') {
-            true => {
-                let mut text = String::with_capacity(inner.len());
-                unescape(inner, &mut text);
-                Cow::Owned(text)
-            }
-            false => Cow::Borrowed(inner),
-        },
-        _ => Cow::Borrowed(json),
+    match inner(raw) {
+        Some(inner) if inner.contains('\\') => {
+            let mut text = String::with_capacity(inner.len());
+            unescape(inner, &mut text);
+            Cow::Owned(text)
+        }
+        Some(inner) => Cow::Borrowed(inner),
+        None => Cow::Borrowed(raw.get()),
     }
 }
 
@@ -116,7 +136,9 @@ mod tests {
         #[test]
         fn words_are_what_serde_reads(text: String) {
             let json = serde_json::to_string(&text).unwrap();
-            prop_assert_eq!(words(json::parse(&json).unwrap()), text);
+            let raw = json::parse(&json).unwrap();
+            prop_assert_eq!(Unescaped(inner(raw).unwrap()).to_string(), text.as_str());
+            prop_assert_eq!(words(raw), text);
         }
 
         #[test]
