@@ -169,7 +169,7 @@ fn copy_sessions(
         import.set_project(from.project(id)?);
         for stored in from.entries(id, &Range::All)? {
             let stored = stored?;
-            import.push_new(NewRecord { entry: stored.entry, count: stored.count })?;
+            import.push_new(&NewRecord { entry: stored.entry, count: stored.count })?;
         }
         import.flush()?;
         imports.push((import, id.clone()));

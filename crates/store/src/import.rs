@@ -113,11 +113,11 @@ impl Import {
     /// Takes the next entry. One with text and without a salt gets one.
     pub fn push(&mut self, mut entry: Entry) -> Result<(), StoreError> {
         self.salts.salt(&mut entry);
-        self.push_new(entry.into())
+        self.push_new(&entry.into())
     }
 
     /// Takes the next entry as it is, with what is known of it.
-    pub fn push_new(&mut self, new: NewRecord) -> Result<(), StoreError> {
+    pub fn push_new(&mut self, new: &NewRecord) -> Result<(), StoreError> {
         // Made ready at once: what waits is then as small as it will be on disk, and its size known.
         let prepared = Prepared::new(&self.session, new).map_err(StoreError::unnamed)?;
         self.waiting_bytes += prepared.record.body.len();

@@ -62,11 +62,10 @@ impl Tail {
 }
 
 impl Batch {
-    pub(crate) fn prepare(session: &SessionId, append: Append) -> Result<Self, StoreError> {
-        let Append { entries, expected_tail } = append;
+    pub(crate) fn prepare(session: &SessionId, append: &Append) -> Result<Self, StoreError> {
         let prepare = |new| Prepared::new(session, new);
-        let records = entries.into_iter().map(prepare).collect::<Result<_, _>>()?;
-        Ok(Self { records, expected_tail })
+        let records = append.entries.iter().map(prepare).collect::<Result<_, _>>()?;
+        Ok(Self { records, expected_tail: append.expected_tail.clone() })
     }
 
     /// Whether it hides something.

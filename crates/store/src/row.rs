@@ -96,10 +96,10 @@ impl Encoding {
 
 impl Prepared {
     /// Serialises, hashes and compresses an entry, on the thread of whoever appends it.
-    pub(crate) fn new(session: &SessionId, new: NewRecord) -> Result<Self, StoreError> {
+    pub(crate) fn new(session: &SessionId, new: &NewRecord) -> Result<Self, StoreError> {
         let NewRecord { entry, count } = new;
-        let json = EntryRecord::new(&entry).to_json();
-        check_size(&entry, &json).map_err(|problem| StoreError::not_stored(session, problem))?;
+        let json = EntryRecord::new(entry).to_json();
+        check_size(entry, &json).map_err(|problem| StoreError::not_stored(session, problem))?;
         let (encoding, hash) = match &entry.kind {
             EntryKind::Purged(purged) => (Encoding::Purged, purged.hash),
             _ => (Encoding::Plain, RecordHash::of_bytes(json.as_bytes())),
@@ -108,7 +108,7 @@ impl Prepared {
             EntryKind::Redaction(redaction) => Some(redaction.target_id.clone()),
             _ => None,
         };
-        let digest = EntryDigest::with_record(&entry, hash);
+        let digest = EntryDigest::with_record(entry, hash);
         let bytes = json.len() as u64;
         let (encoding, body) = match encoding {
             Encoding::Plain => compressed(json.into_bytes()),
@@ -117,15 +117,15 @@ impl Prepared {
         let record = Record {
             type_name: entry.kind.shown_type_name().into(),
             time: entry.timestamp.as_ref().map(Timestamp::millis),
-            speaker: speaker(&entry),
-            id: entry.id,
+            speaker: speaker(entry),
+            id: entry.id.clone(),
             bytes,
-            count,
+            count: count.clone(),
             encoding,
             body,
             hash,
         };
-        Ok(Self { record, parent_id: entry.parent_id, digest, redacts })
+        Ok(Self { record, parent_id: entry.parent_id.clone(), digest, redacts })
     }
 }
 

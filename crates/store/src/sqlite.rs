@@ -9,6 +9,7 @@ mod desk;
 mod failure;
 mod heads;
 mod idle;
+mod ids;
 mod journal;
 mod migration_copy;
 mod place;
@@ -324,8 +325,8 @@ impl Backend for SqliteStore {
 
     fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>, StoreError> {
         self.read(|connection| {
-            let key = self.session(connection, id)?.key;
-            let known = read::known(connection, key, entry);
+            let session = self.session(connection, id)?;
+            let known = ids::find(connection, &session, entry);
             let known = known.map_err(|error| connection::unreadable(&self.path, id, &error))?;
             Ok(known.map(|known| known.seq))
         })
@@ -429,9 +430,9 @@ impl Backend for SqliteStore {
         id: &SessionId,
         counts: &[(EntryId, TokenCount)],
     ) -> Result<(), StoreError> {
-        let key = self.read(|connection| self.session(connection, id))?.key;
+        let session = self.read(|connection| self.session(connection, id))?;
         let counts = counts.to_vec();
-        self.change(Some(id), move |connection| write::set_counts(connection, key, &counts))
+        self.change(Some(id), move |connection| write::set_counts(connection, &session, &counts))
     }
 
     fn index_some(&self, limit: usize) -> Result<Indexed, StoreError> {

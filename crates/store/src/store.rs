@@ -99,7 +99,7 @@ impl SessionStore {
         let id = new.id.clone().unwrap_or_else(|| SessionId::made(now, chance()));
         let header = NewEntry::new(EntryKind::SessionHeader(SessionHeader::new()));
         let header = header.at(Timestamp::from_millis(now)).salted(fresh_salt()).with_content_id();
-        let first = Batch::prepare(&id, Append::of([header]))?;
+        let first = Batch::prepare(&id, &Append::of([header]))?;
         self.backend.create(&id, now, State::Open, project, first)?;
         self.info(&id)
     }
@@ -123,7 +123,7 @@ impl SessionStore {
     pub fn append(&self, id: &SessionId, mut append: Append) -> Result<Appended, StoreError> {
         let key = SaltKey::fresh();
         append.entries.iter_mut().for_each(|new| key.salt(&mut new.entry));
-        let batch = Batch::prepare(id, append.clone())?;
+        let batch = Batch::prepare(id, &append)?;
         match self.backend.append(id, batch) {
             // It may be there with another salt.
             Err(StoreError::SessionWriteFailed {
@@ -133,7 +133,7 @@ impl SessionStore {
                 if !self.take_stored_salts(id, &mut append)? {
                     return Err(StoreError::not_stored(id, refused));
                 }
-                self.backend.append(id, Batch::prepare(id, append)?)
+                self.backend.append(id, Batch::prepare(id, &append)?)
             }
             appended => appended,
         }
@@ -235,7 +235,7 @@ impl SessionStore {
         for stored in branch {
             let stored = stored?;
             let entry = redactions.rename(stored.entry);
-            import.push_new(crate::NewRecord { entry, count: stored.count })?;
+            import.push_new(&crate::NewRecord { entry, count: stored.count })?;
         }
         let last = redactions.entries.last().map_or(from, |redaction| &redaction.id).clone();
         redactions.entries.into_iter().try_for_each(|redaction| import.push(redaction))?;

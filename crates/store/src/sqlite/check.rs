@@ -1,12 +1,12 @@
 //! Whether a file is whole: SQLite's own check, and what it cannot know: entries that belong to no
-//! session, and sessions that end before the entry they are known to have had. Changes nothing.
+//! session, sessions that end before the entry they are known to have had, and the index of ids. Changes nothing.
 
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::connection;
 use super::read::{self, place};
+use super::{connection, ids};
 use crate::{Problem, StoreError};
 
 /// How many lines of each kind are given.
@@ -18,7 +18,7 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<Vec<String>,
         Ok(lines) => lines,
         Err(error) => return damage(path, &error).map(|line| vec![line]),
     };
-    for find in [lost_entries, cut_sessions] {
+    for find in [lost_entries, cut_sessions, ids::check] {
         match find(connection) {
             Ok(found) => lines.extend(found),
             Err(error) => lines.push(damage(path, &error)?),

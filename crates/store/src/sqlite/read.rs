@@ -4,13 +4,13 @@
 use std::cmp::Ordering;
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension};
 use tertulia_session::{ChainLink, EntryId, RecordHash};
 
 use crate::SessionId;
 use crate::backend::{Landmark, State};
 use crate::model::{Seq, TokenCount};
-use crate::plan::{Known, Tail};
+use crate::plan::Tail;
 use crate::row::{Encoding, Record, Row, Speaker};
 
 /// How many bits of a place are the number of an entry.
@@ -30,6 +30,8 @@ pub(super) struct SessionRow {
     pub(super) state: State,
     pub(super) created_at: i64,
     pub(super) names_parents: bool,
+    /// The index of ids has the entries up to this one.
+    pub(super) ids_until: Seq,
     pub(super) project: Option<String>,
 }
 
@@ -68,7 +70,8 @@ pub(super) fn state_at(row: &rusqlite::Row<'_>, column: usize) -> State {
 }
 
 pub(super) fn session(connection: &Connection, id: &SessionId) -> Result<Option<SessionRow>> {
-    let sql = "SELECT key, state, created_at, names_parents, project FROM session WHERE id = ?1";
+    let sql = "SELECT key, state, created_at, names_parents, project, ids_until \
+               FROM session WHERE id = ?1";
     let mut statement = connection.prepare_cached(sql)?;
     let read = |row: &rusqlite::Row<'_>| {
         Ok(SessionRow {
@@ -77,6 +80,7 @@ pub(super) fn session(connection: &Connection, id: &SessionId) -> Result<Option<
             created_at: row.get(2)?,
             names_parents: row.get(3)?,
             project: optional_text(row, 4)?,
+            ids_until: row.get_ref(5)?.as_i64().unwrap_or(0).unsigned_abs(),
         })
     };
     let found = statement.query_row([id.as_str()], read).optional()?;
@@ -120,30 +124,12 @@ pub(super) fn tail(connection: &Connection, session: &SessionRow) -> Result<Tail
 }
 
 fn bounds(key: i64) -> (i64, i64) {
-    (place(key, 0), place(key, Seq::from(u32::MAX)))
+    (place(key, 0), last_place(key))
 }
 
-/// Eight bytes stand for an id, to keep the index small: the key of the session and a hash, so that the
-/// ids of a session lie together and an append touches pages that were touched before. Different ids
-/// may have the same; whoever looks one up compares the text.
-pub(super) fn id_hash(key: i64, id: &EntryId) -> i64 {
-    const BASIS: u32 = 0x811c_9dc5;
-    const PRIME: u32 = 0x0100_0193;
-    let bytes = id.as_str().bytes();
-    let hash = bytes.fold(BASIS, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(PRIME));
-    (key << SEQ_BITS) | i64::from(hash)
-}
-
-pub(super) fn known(connection: &Connection, key: i64, id: &EntryId) -> Result<Option<Known>> {
-    let sql = "SELECT place, hash FROM entry \
-               WHERE id_hash = ?1 AND id = ?2 AND place > ?3 AND place <= ?4";
-    let mut statement = connection.prepare_cached(sql)?;
-    let (low, high) = bounds(key);
-    let read = |row: &rusqlite::Row<'_>| {
-        let hash = RecordHash::from_bytes(bytes(row, 1)?);
-        Ok(Known { seq: seq_of(row.get(0)?), hash })
-    };
-    statement.query_row(params![id_hash(key, id), id.as_str(), low, high], read).optional()
+/// No entry of a session has a place behind this one.
+pub(super) fn last_place(key: i64) -> i64 {
+    place(key, Seq::from(u32::MAX))
 }
 
 /// The entries after a number, oldest first.
@@ -151,8 +137,8 @@ pub(super) fn rows(connection: &Connection, key: i64, after: Seq, limit: usize) 
     let sql = format!(
         "SELECT {COLUMNS} FROM entry WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3"
     );
-    let last = place(key, Seq::from(u32::MAX));
-    page(connection, &sql, (place(key, after), last, signed(limit)), Ordering::Less)
+    let bounds = (place(key, after), last_place(key), signed(limit));
+    page(connection, &sql, bounds, Ordering::Less)
 }
 
 /// The entries up to a number, newest first.
@@ -285,7 +271,7 @@ pub(super) fn optional_text(row: &rusqlite::Row<'_>, column: usize) -> Result<Op
 }
 
 /// 32 bytes; zeros where they are not: no hash is all zeros.
-fn bytes(row: &rusqlite::Row<'_>, column: usize) -> Result<[u8; 32]> {
+pub(super) fn bytes(row: &rusqlite::Row<'_>, column: usize) -> Result<[u8; 32]> {
     Ok(match row.get_ref(column)? {
         ValueRef::Blob(bytes) => bytes.try_into().unwrap_or([0; 32]),
         _ => [0; 32],

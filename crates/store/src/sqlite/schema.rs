@@ -20,7 +20,7 @@ use crate::StoreError;
 const APPLICATION_ID: i32 = 0x5465_7274;
 
 /// One step per version. A step that was published is never changed.
-pub(super) const STEPS: [&str; 6] = [
+pub(super) const STEPS: [&str; 7] = [
     // A place is the key of the session, shifted, and the number of the entry: one tree holds all
     // entries, those of a session side by side. Ids are looked up by a hash, which keeps that tree
     // small; texts are compared after. Keys are never used again, for the search index names places.
@@ -68,6 +68,17 @@ pub(super) const STEPS: [&str; 6] = [
     // The last entry that a session is known to have had, so that a cut end is noticed.
     "ALTER TABLE session ADD COLUMN anchor_seq INTEGER NOT NULL DEFAULT 0;
      ALTER TABLE session ADD COLUMN anchor_link BLOB;",
+    // The index of ids lacks the newest entries of a session, so that most appends do not touch it.
+    "CREATE TABLE entry_id (
+        hash INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        PRIMARY KEY (hash, seq)
+     ) STRICT, WITHOUT ROWID;
+     INSERT INTO entry_id SELECT id_hash, place & 4294967295 FROM entry ORDER BY id_hash, place;
+     DROP INDEX entry_by_id;
+     ALTER TABLE session ADD COLUMN ids_until INTEGER NOT NULL DEFAULT 0;
+     UPDATE session SET ids_until = coalesce((SELECT max(place) FROM entry
+        WHERE place > key << 32 AND place < (key + 1) << 32), 0) & 4294967295;",
 ];
 
 /// The tables that only a backup has.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::read::{self, place, state_code};
-use super::words;
+use super::{ids, words};
 use crate::SessionId;
 use crate::backend::State;
 use crate::hold;
@@ -64,6 +64,7 @@ pub(super) fn forget_hidden(connection: &Connection, id: &SessionId) -> Result<(
 /// Forgets a hidden session if it has no entries left.
 pub(super) fn forget(connection: &Connection, key: i64) -> Result<()> {
     if first_seq(connection, key)?.is_none() {
+        ids::remove_all(connection, key)?;
         connection.execute("DELETE FROM unindexed WHERE session = ?1", [key])?;
         connection.execute("DELETE FROM session WHERE key = ?1", [key])?;
     }
@@ -90,6 +91,7 @@ pub(super) fn delete_some(connection: &Connection, key: i64, size: StepSize) -> 
         last_of_step(connection, key, size)?
     };
     if let Some(last) = last {
+        ids::remove(connection, key, last)?;
         let sql = "DELETE FROM entry WHERE place > ?1 AND place <= ?2";
         connection.execute(sql, [place(key, 0), last])?;
         return Ok(true);
@@ -143,7 +145,7 @@ fn last_of_step(connection: &Connection, key: i64, size: StepSize) -> Result<Opt
 }
 
 fn bounds(key: i64) -> (i64, i64) {
-    (place(key, 0), place(key, u64::from(u32::MAX)))
+    (place(key, 0), read::last_place(key))
 }
 
 /// The keys of all sessions that nobody sees.

@@ -1,11 +1,12 @@
 //! The statements that write entries: new ones, what a redaction leaves of old ones, and counts. Called by the
 //! desk and the store inside a transaction.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, ErrorCode, params};
 use tertulia_session::EntryId;
 
 use super::desk::Open;
-use super::read::{self, SessionRow, id_hash, place};
+use super::ids::{self, id_hash};
+use super::read::{self, SessionRow, place};
 use super::words;
 use crate::backend::State;
 use crate::clock::now_millis;
@@ -27,9 +28,12 @@ pub(super) fn write(
     let now = now_millis();
     for placed in &plan.new {
         if let Some(prepared) = batch.records.get(placed.index) {
-            insert(connection, key, placed, prepared, now)?;
+            let hash = id_hash(key, &prepared.record.id);
+            insert(connection, INSERT, (key, hash), placed, prepared, now)?;
+            open.recent.push(placed.seq, hash);
         }
     }
+    open.recent.index_if_many(connection, &mut open.session)?;
     if plan.tail.names_parents && !open.tail.names_parents {
         let sql = "UPDATE session SET names_parents = 1 WHERE key = ?1";
         connection.prepare_cached(sql)?.execute([key])?;
@@ -42,21 +46,63 @@ pub(super) fn write(
     Ok(())
 }
 
+/// Inserts the only entry of a plan in a transaction of its own, if the place is free, the session can be
+/// seen and is marked for the search index, and no id of the index may be the same. Says whether it did.
+pub(super) fn write_alone(
+    connection: &Connection,
+    open: &mut Open,
+    placed: &Placed,
+    prepared: &Prepared,
+) -> rusqlite::Result<bool> {
+    let key = open.session.key;
+    let hash = id_hash(key, &prepared.record.id);
+    match insert(connection, INSERT_ALONE, (key, hash), placed, prepared, now_millis()) {
+        Ok(0) => Ok(false),
+        Ok(_) => {
+            open.recent.push(placed.seq, hash);
+            Ok(true)
+        }
+        // Another process appended to the session.
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+macro_rules! insert_into_entry {
+    ($values:literal) => {
+        concat!(
+            "INSERT INTO entry (place, id, id_hash, parent, type, time, speaker, speaker_name, bytes, ",
+            "tokenizer, tokens, stored_at, encoding, record, hash, link) ",
+            $values
+        )
+    };
+}
+const INSERT: &str = insert_into_entry!(
+    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"
+);
+/// The key of the session is in the place; the state 0 is that of a session that can be seen.
+const INSERT_ALONE: &str = insert_into_entry!(
+    "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16 FROM session \
+     WHERE key = ?1 >> 32 AND state = 0 \
+     AND EXISTS (SELECT 1 FROM unindexed WHERE session = ?1 >> 32) \
+     AND NOT EXISTS (SELECT 1 FROM entry_id WHERE entry_id.hash = ?3)"
+);
+
 fn insert(
     connection: &Connection,
-    key: i64,
+    sql: &str,
+    (key, hash): (i64, i64),
     placed: &Placed,
     prepared: &Prepared,
     now: i64,
-) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO entry (place, id, id_hash, parent, type, time, speaker, speaker_name, \
-               bytes, tokenizer, tokens, stored_at, encoding, record, hash, link) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
+) -> rusqlite::Result<usize> {
     let record = &prepared.record;
     connection.prepare_cached(sql)?.execute(params![
         place(key, placed.seq),
         record.id.as_str(),
-        id_hash(key, &record.id),
+        hash,
         placed.parent.map(u64::cast_signed),
         &*record.type_name,
         record.time,
@@ -70,8 +116,7 @@ fn insert(
         record.body,
         record.hash.as_bytes(),
         placed.link.as_bytes(),
-    ])?;
-    Ok(())
+    ])
 }
 
 /// Takes the bytes of all that is hidden out of the file and out of the search index. Says whether
@@ -123,15 +168,15 @@ fn overwrite(connection: &Connection, place: i64, left: &Record) -> rusqlite::Re
 /// Notes how many tokens entries have; those that are not there, or purged, are passed over.
 pub(super) fn set_counts(
     connection: &Connection,
-    key: i64,
+    session: &SessionRow,
     counts: &[(EntryId, TokenCount)],
 ) -> rusqlite::Result<()> {
     let sql = "UPDATE entry SET tokenizer = ?2, tokens = ?3 WHERE place = ?1 AND encoding <> 2";
     let mut statement = connection.prepare_cached(sql)?;
     for (entry, count) in counts {
-        if let Some(known) = read::known(connection, key, entry)? {
+        if let Some(known) = ids::find(connection, session, entry)? {
             let tokens = count.tokens.min(u64::from(u32::MAX)).cast_signed();
-            statement.execute(params![place(key, known.seq), &*count.tokenizer, tokens])?;
+            statement.execute(params![place(session.key, known.seq), &*count.tokenizer, tokens])?;
         }
     }
     Ok(())

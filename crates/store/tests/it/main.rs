@@ -22,4 +22,5 @@ mod same_everywhere;
 mod sqlite_copies;
 mod sqlite_files;
 mod sqlite_hostile;
+mod sqlite_ids;
 mod sqlite_left_behind;

@@ -106,7 +106,7 @@ fn a_backup_that_lost_a_session_is_refused() {
     let whole = fs::read(&file).unwrap();
     for change in [
         "DELETE FROM session WHERE id = 'b'; DELETE FROM entry WHERE place >> 32 = 2;",
-        "DELETE FROM entry WHERE id = 'e300'",
+        "DELETE FROM entry WHERE id = 'e300'; DELETE FROM entry_id WHERE seq = 300",
         "DELETE FROM backup_session WHERE id = 'b'",
         "UPDATE backup SET sessions = 1",
         "DELETE FROM backup",

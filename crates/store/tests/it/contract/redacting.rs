@@ -168,7 +168,7 @@ fn an_entry_without_a_salt_is_named_when_it_is_redacted(place: &Place) {
     // As older programs stored entries: copied without a change.
     let mut old = tertulia_store::Import::begin(&place.store).unwrap();
     for entry in [unsalted(link(1, "hello")), unsalted(link(2, "the secret"))] {
-        old.push_new(entry.into()).unwrap();
+        old.push_new(&entry.into()).unwrap();
     }
     old.finish(&tertulia_store::NewSession { id: Some(id("old")) }).unwrap();
     let redacted = place.store.redact_all(&[at("old", "e2")], None).unwrap();

@@ -1,0 +1,168 @@
+//! Which entry of a session has an id. Ids are random, so each one that goes into an index changes another
+//! page of it. The newest entries of a session therefore are in no index: the writer remembers them, others
+//! look through them. They go into the index together, in the transaction of an append.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use tertulia_session::{EntryId, RecordHash};
+
+use super::read::{self, SEQ_BITS, SessionRow, place};
+use crate::model::Seq;
+use crate::plan::Known;
+
+type Result<T> = rusqlite::Result<T>;
+
+/// The index takes the newest entries of a session in when there are so many that it does not have.
+const RECENT_MAX: usize = 256;
+
+/// Eight bytes stand for an id, to keep the index small: the key of the session and a hash, so that the
+/// ids of a session lie together. Different ids may have the same; whoever looks one up compares the text.
+pub(super) fn id_hash(key: i64, id: &EntryId) -> i64 {
+    const BASIS: u32 = 0x811c_9dc5;
+    const PRIME: u32 = 0x0100_0193;
+    let bytes = id.as_str().bytes();
+    let hash = bytes.fold(BASIS, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(PRIME));
+    (key << SEQ_BITS) | i64::from(hash)
+}
+
+/// The entry with this id. The row of the session may be older than what is looked through: then more
+/// entries than necessary are.
+pub(super) fn find(
+    connection: &Connection,
+    session: &SessionRow,
+    id: &EntryId,
+) -> Result<Option<Known>> {
+    if let Some(known) = indexed(connection, session.key, id)? {
+        return Ok(Some(known));
+    }
+    let sql = "SELECT place, hash FROM entry WHERE place > ?1 AND place <= ?2 AND id = ?3 LIMIT 1";
+    let (from, to) = (place(session.key, session.ids_until), read::last_place(session.key));
+    let mut statement = connection.prepare_cached(sql)?;
+    statement.query_row(params![from, to, id.as_str()], known).optional()
+}
+
+fn indexed(connection: &Connection, key: i64, id: &EntryId) -> Result<Option<Known>> {
+    let sql = "SELECT e.place, e.hash FROM entry_id i CROSS JOIN entry e ON e.place = ?2 | i.seq \
+               WHERE i.hash = ?1 AND i.seq > 0 AND i.seq <= 4294967295 AND e.id = ?3";
+    let mut statement = connection.prepare_cached(sql)?;
+    statement.query_row(params![id_hash(key, id), place(key, 0), id.as_str()], known).optional()
+}
+
+fn known(row: &rusqlite::Row<'_>) -> Result<Known> {
+    let hash = RecordHash::from_bytes(read::bytes(row, 1)?);
+    Ok(Known { seq: read::seq_of(row.get(0)?), hash })
+}
+
+/// The hashes of the newest entries, which the index does not have, as the writer remembers them.
+pub(super) struct Recent(Vec<(Seq, i64)>);
+
+impl Recent {
+    pub(super) fn load(connection: &Connection, session: &SessionRow) -> Result<Self> {
+        let sql =
+            "SELECT place, id_hash FROM entry WHERE place > ?1 AND place <= ?2 ORDER BY place";
+        let mut statement = connection.prepare_cached(sql)?;
+        let bounds = (place(session.key, session.ids_until), read::last_place(session.key));
+        let rows = statement.query_map(bounds, |row| {
+            // What is no number is damage, and no id has it.
+            Ok((read::seq_of(row.get(0)?), row.get_ref(1)?.as_i64().unwrap_or(0)))
+        })?;
+        rows.collect::<Result<_>>().map(Self)
+    }
+
+    pub(super) fn push(&mut self, seq: Seq, hash: i64) {
+        self.0.push((seq, hash));
+    }
+
+    /// Whether one more entry can be remembered, and none of these can have its id.
+    pub(super) fn has_room_for(&self, key: i64, id: &EntryId) -> bool {
+        let hash = id_hash(key, id);
+        self.0.len() + 1 < RECENT_MAX && self.0.iter().all(|(_, recent)| *recent != hash)
+    }
+
+    /// The entry with this id: one of these, or one that is in the index.
+    pub(super) fn find(
+        &self,
+        connection: &Connection,
+        key: i64,
+        id: &EntryId,
+    ) -> Result<Option<Known>> {
+        let hash = id_hash(key, id);
+        let sql = "SELECT place, hash FROM entry WHERE place = ?1 AND id = ?2";
+        for (seq, _) in self.0.iter().filter(|(_, recent)| *recent == hash) {
+            let values = params![place(key, *seq), id.as_str()];
+            let found = connection.prepare_cached(sql)?.query_row(values, known).optional()?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        indexed(connection, key, id)
+    }
+
+    /// Puts them into the index once there are many.
+    pub(super) fn index_if_many(
+        &mut self,
+        connection: &Connection,
+        session: &mut SessionRow,
+    ) -> Result<()> {
+        let Some((last, _)) = self.0.last().copied().filter(|_| self.0.len() >= RECENT_MAX) else {
+            return Ok(());
+        };
+        // In the order of the index. Where a damaged row says that fewer are in it, some are there.
+        self.0.sort_unstable_by_key(|(_, hash)| *hash);
+        let sql = "INSERT OR IGNORE INTO entry_id (hash, seq) VALUES (?1, ?2)";
+        let mut statement = connection.prepare_cached(sql)?;
+        for (seq, hash) in self.0.drain(..) {
+            statement.execute(params![hash, seq.cast_signed()])?;
+        }
+        let sql = "UPDATE session SET ids_until = ?2 WHERE key = ?1";
+        connection.prepare_cached(sql)?.execute(params![session.key, last.cast_signed()])?;
+        session.ids_until = last;
+        Ok(())
+    }
+}
+
+/// Takes the ids of the entries up to a place out of the index.
+pub(super) fn remove(connection: &Connection, key: i64, last: i64) -> Result<()> {
+    let sql = "DELETE FROM entry_id WHERE (hash, seq) IN (SELECT id_hash, place & 4294967295 \
+               FROM entry WHERE place > ?1 AND place <= ?2)";
+    connection.prepare_cached(sql)?.execute([place(key, 0), last])?;
+    Ok(())
+}
+
+/// Takes all that is left of a session out of the index.
+pub(super) fn remove_all(connection: &Connection, key: i64) -> Result<()> {
+    let sql = "DELETE FROM entry_id WHERE hash >= ?1 AND hash <= ?2";
+    connection.execute(sql, [place(key, 0), read::last_place(key)])?;
+    Ok(())
+}
+
+/// What is wrong with the index: entries that cannot be looked up, and ids of entries that are not there.
+pub(super) fn check(connection: &Connection) -> Result<Vec<String>> {
+    let sql = "SELECT e.place, e.id, e.id_hash, s.ids_until, EXISTS (SELECT 1 FROM entry_id i \
+               WHERE i.hash = e.id_hash AND i.seq = e.place & 4294967295) \
+               FROM entry e LEFT JOIN session s ON s.key = e.place >> 32";
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    let (mut lost, mut first, mut there) = (0_u64, None, 0_i64);
+    while let Some(row) = rows.next()? {
+        let place: i64 = row.get(0)?;
+        let id = EntryId::from(read::optional_text(row, 1)?.unwrap_or_default());
+        let is_indexed: bool = row.get(4)?;
+        there += i64::from(is_indexed);
+        let until = row.get_ref(3)?.as_i64().unwrap_or(0).unsigned_abs();
+        let is_hash = row.get_ref(2)?.as_i64() == Ok(id_hash(place >> SEQ_BITS, &id));
+        if !is_hash || (!is_indexed && read::seq_of(place) <= until) {
+            lost += 1;
+            first = first.or(Some(id));
+        }
+    }
+    let mut lines = Vec::new();
+    if let Some(first) = first {
+        lines.push(format!("{lost} entries cannot be found by their ids; the first is {first}"));
+    }
+    let all: i64 = connection.query_row("SELECT count(*) FROM entry_id", [], |row| row.get(0))?;
+    if all != there {
+        let more = all - there;
+        lines.push(format!("the index of ids has {more} ids of entries that are not there"));
+    }
+    Ok(lines)
+}
