@@ -128,7 +128,10 @@ pub(crate) fn plan(
         end.seq += 1;
         end.link = end.link.next(&prepared.digest);
         end.id = Some(id.clone());
-        in_batch.insert(id, Known { seq: end.seq, hash });
+        // Nobody asks for the last one.
+        if index + 1 < batch.records.len() {
+            in_batch.insert(id, Known { seq: end.seq, hash });
+        }
         new.push(Placed { index, seq: end.seq, parent, link: end.link });
     }
     if batch.records.is_empty() {

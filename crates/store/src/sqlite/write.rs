@@ -57,12 +57,10 @@ pub(super) fn write_alone(
     let key = open.session.key;
     let hash = id_hash(key, &prepared.record.id);
     match insert(connection, INSERT_ALONE, (key, hash), placed, prepared, now_millis()) {
-        Ok(0) => Ok(false),
-        Ok(_) => {
+        Ok(()) => {
             open.recent.push(placed.seq, hash);
             Ok(true)
         }
-        // Another process appended to the session.
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
             Ok(false)
         }
@@ -70,24 +68,24 @@ pub(super) fn write_alone(
     }
 }
 
-macro_rules! insert_into_entry {
-    ($values:literal) => {
+macro_rules! insert_entry {
+    ($link:literal) => {
         concat!(
             "INSERT INTO entry (place, id, id_hash, parent, type, time, speaker, speaker_name, bytes, ",
-            "tokenizer, tokens, stored_at, encoding, record, hash, link) ",
-            $values
+            "tokenizer, tokens, stored_at, encoding, record, hash, link) VALUES (?1, ?2, ?3, ?4, ?5, ",
+            "?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ",
+            $link,
+            ")"
         )
     };
 }
-const INSERT: &str = insert_into_entry!(
-    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"
-);
-/// The key of the session is in the place; the state 0 is that of a session that can be seen.
-const INSERT_ALONE: &str = insert_into_entry!(
-    "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16 FROM session \
-     WHERE key = ?1 >> 32 AND state = 0 \
+const INSERT: &str = insert_entry!("?16");
+/// Without a link, which no entry may be, unless all holds. The key of the session is in the place; the
+/// state 0 is that of a session that can be seen.
+const INSERT_ALONE: &str = insert_entry!(
+    "(SELECT ?16 FROM session WHERE key = ?1 >> 32 AND state = 0 \
      AND EXISTS (SELECT 1 FROM unindexed WHERE session = ?1 >> 32) \
-     AND NOT EXISTS (SELECT 1 FROM entry_id WHERE entry_id.hash = ?3)"
+     AND NOT EXISTS (SELECT 1 FROM entry_id WHERE entry_id.hash = ?3))"
 );
 
 fn insert(
@@ -97,9 +95,9 @@ fn insert(
     placed: &Placed,
     prepared: &Prepared,
     now: i64,
-) -> rusqlite::Result<usize> {
+) -> rusqlite::Result<()> {
     let record = &prepared.record;
-    connection.prepare_cached(sql)?.execute(params![
+    let inserted = connection.prepare_cached(sql)?.execute(params![
         place(key, placed.seq),
         record.id.as_str(),
         hash,
@@ -116,7 +114,8 @@ fn insert(
         record.body,
         record.hash.as_bytes(),
         placed.link.as_bytes(),
-    ])
+    ]);
+    inserted.map(drop)
 }
 
 /// Takes the bytes of all that is hidden out of the file and out of the search index. Says whether

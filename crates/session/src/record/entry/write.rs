@@ -31,8 +31,7 @@ impl<'a> EntryRecord<'a> {
 
     /// The JSON text, on one line.
     pub fn to_json(&self) -> String {
-        // Writing texts under text names into memory cannot fail, so the fallback is never needed.
-        serde_json::to_string(self).unwrap_or_default()
+        to_json(self, 512)
     }
 }
 
@@ -42,8 +41,18 @@ pub struct EnvelopeRecord<'a>(pub &'a Entry);
 impl EnvelopeRecord<'_> {
     /// The JSON text, on one line.
     pub fn to_json(&self) -> String {
-        // As above: never needed.
-        serde_json::to_string(self).unwrap_or_default()
+        to_json(self, 256)
+    }
+}
+
+/// Writes into room that suffices for most records, so that few grow.
+fn to_json(record: &impl Serialize, room: usize) -> String {
+    let mut json = Vec::with_capacity(room);
+    // Writing texts under text names into memory cannot fail, and JSON is UTF-8: the fallbacks are never
+    // needed.
+    match serde_json::to_writer(&mut json, record) {
+        Ok(()) => String::from_utf8(json).unwrap_or_default(),
+        Err(_) => String::new(),
     }
 }
 
