@@ -13,7 +13,7 @@ use crate::plan::Batch;
 use crate::redacting::Remains;
 use crate::row::Row;
 use crate::search::{CANDIDATES_MAX, Candidate, Question};
-use crate::{SessionId, StoreError};
+use crate::{Result, SessionId};
 
 /// Whether a session can be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,14 @@ pub(crate) enum State {
     Importing,
     /// It is being taken away; nobody sees it any more.
     Deleting,
+}
+
+/// What a new session is besides its entries.
+#[derive(Clone, Debug)]
+pub(crate) struct Begun {
+    pub(crate) created_at: i64,
+    pub(crate) state: State,
+    pub(crate) project: Option<String>,
 }
 
 /// Where a session stands.
@@ -95,88 +103,89 @@ pub(crate) struct Indexed {
 }
 
 /// A database that keeps sessions. Sessions that are being imported are found by their id here;
-/// [`heads`](Self::heads) and [`candidates`](Self::candidates) show only open ones.
+/// [`heads`](Self::heads) and [`candidates`](Self::candidates) show only open ones. The methods with a body do
+/// what suffices for sessions that are gone with the process.
 pub(crate) trait Backend: Send + Sync {
     /// Where the sessions are, for people; never with a password.
     fn place(&self) -> String;
 
-    /// Begins a session with its first entries, in one transaction; [`StoreError::SessionExists`] if
+    /// Begins a session with its first entries, in one transaction; `StoreError::SessionExists` if
     /// the id is taken.
-    fn create(
-        &self,
-        id: &SessionId,
-        created_at: i64,
-        state: State,
-        project: Option<&str>,
-        first: Batch,
-    ) -> Result<(), StoreError>;
+    fn create(&self, id: &SessionId, begun: Begun, first: Batch) -> Result<()>;
 
     /// Says which project a session belongs to.
-    fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<(), StoreError>;
+    fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<()>;
 
     /// Appends as [`plan`](crate::plan::plan) says, in one transaction, and purges what redactions
     /// hide. Returns once it is on disk.
-    fn append(&self, id: &SessionId, batch: Batch) -> Result<Appended, StoreError>;
+    fn append(&self, id: &SessionId, batch: Batch) -> Result<Appended>;
 
-    /// Where a session stands; [`StoreError::SessionNotFound`] if there is none.
-    fn head(&self, id: &SessionId) -> Result<Head, StoreError>;
+    /// Where a session stands; `StoreError::SessionNotFound` if there is none.
+    fn head(&self, id: &SessionId) -> Result<Head>;
 
     /// The entries after a number, oldest first, at most so many.
-    fn rows(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Row>, StoreError>;
+    fn rows(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Row>>;
 
     /// The entries up to a number and that one, newest first, at most so many.
-    fn rows_back(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Row>, StoreError>;
+    fn rows_back(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Row>>;
 
     /// The landmarks up to a number and that one, newest first, at most so many. Found by an index: the
     /// cost does not follow the session.
-    fn landmarks(
-        &self,
-        id: &SessionId,
-        from: Seq,
-        limit: usize,
-    ) -> Result<Vec<Landmark>, StoreError>;
+    fn landmarks(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Landmark>>;
 
     /// The number of an entry.
-    fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>, StoreError>;
+    fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>>;
 
     /// The open sessions that a filter asks for, most recently changed first.
-    fn heads(&self, filter: &ListFilter) -> Result<Vec<Head>, StoreError>;
+    fn heads(&self, filter: &ListFilter) -> Result<Vec<Head>>;
 
-    /// Shows imported sessions under their ids, all or none; [`StoreError::SessionExists`] names an id
+    /// Shows imported sessions under their ids, all or none; `StoreError::SessionExists` names an id
     /// that is taken.
-    fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<(), StoreError>;
+    fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<()>;
 
     /// Holds a number for as long as this process imports; `false` if another one holds it.
-    fn hold_imports(&self, number: u64) -> Result<bool, StoreError>;
+    fn hold_imports(&self, _number: u64) -> Result<bool> {
+        Ok(true)
+    }
 
     /// Lets go of a number.
-    fn release_imports(&self, number: u64);
+    fn release_imports(&self, _number: u64) {}
 
     /// What killed imports and deletions left.
-    fn left_behind(&self) -> Result<LeftBehind, StoreError>;
+    fn left_behind(&self) -> Result<LeftBehind> {
+        Ok(LeftBehind::default())
+    }
 
     /// Deletes what killed imports and deletions left, in small steps that let others write.
-    fn delete_left_behind(&self) -> Result<(), StoreError>;
+    fn delete_left_behind(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// How many entries a session must have at least and the link of the last of them, where the store
     /// notes that apart from the entries.
-    fn anchor(&self, _id: &SessionId) -> Result<Option<(Seq, ChainLink)>, StoreError> {
+    fn anchor(&self, _id: &SessionId) -> Result<Option<(Seq, ChainLink)>> {
         Ok(None)
     }
 
     /// Hides a session and deletes its entries and their terms in the search index. One that an interrupted
     /// deletion hid under this id goes with it. The hidden session stays until [`forget_deleted`](Self::forget_deleted).
-    fn delete(&self, id: &SessionId) -> Result<(), StoreError>;
+    fn delete(&self, id: &SessionId) -> Result<()>;
 
     /// Whether an interrupted deletion hid a session of this id.
-    fn is_half_deleted(&self, id: &SessionId) -> Result<bool, StoreError>;
+    fn is_half_deleted(&self, _id: &SessionId) -> Result<bool> {
+        Ok(false)
+    }
 
     /// Ends a deletion: nothing is left of the session then, not even its id.
-    fn forget_deleted(&self, id: &SessionId) -> Result<(), StoreError>;
+    fn forget_deleted(&self, _id: &SessionId) -> Result<()> {
+        Ok(())
+    }
 
     /// Makes sure that bytes which were purged or deleted are in no file of the database any more; what may
     /// still hold them.
-    fn scrub(&self) -> Result<Vec<Remains>, StoreError>;
+    fn scrub(&self) -> Result<Vec<Remains>> {
+        Ok(Vec::new())
+    }
 
     /// Copies of the database that a migration left beside it.
     fn old_copies(&self) -> Vec<PathBuf> {
@@ -184,40 +193,40 @@ pub(crate) trait Backend: Send + Sync {
     }
 
     /// Notes how many tokens entries have. Entries that are not there, or purged, are passed over.
-    fn know_counts(
-        &self,
-        id: &SessionId,
-        counts: &[(EntryId, TokenCount)],
-    ) -> Result<(), StoreError>;
+    fn know_counts(&self, id: &SessionId, counts: &[(EntryId, TokenCount)]) -> Result<()>;
 
     /// Takes entries into the search index, at most about so many.
-    fn index_some(&self, limit: usize) -> Result<Indexed, StoreError>;
+    fn index_some(&self, _limit: usize) -> Result<Indexed> {
+        Ok(Indexed::default())
+    }
 
     /// The newest entries that have all terms and pass the filters of the query.
-    fn candidates(
-        &self,
-        question: &Question,
-        query: &SearchQuery,
-    ) -> Result<Candidates, StoreError>;
+    fn candidates(&self, question: &Question, query: &SearchQuery) -> Result<Candidates>;
 
     /// Waits until the session may have entries after this number, at most so long.
-    fn wait(&self, id: &SessionId, after: Seq, timeout: Duration) -> Result<(), StoreError>;
+    fn wait(&self, id: &SessionId, after: Seq, timeout: Duration) -> Result<()>;
 
     /// Checks the database as a whole; what is wrong, one line each.
-    fn check(&self) -> Result<Vec<String>, StoreError>;
+    fn check(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
 
     /// After an error of the disk: opens the database anew, checks it, and takes entries again.
-    fn reopen(&self) -> Result<(), StoreError>;
+    fn reopen(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Holds a session for this program; `None` if another one holds it. A place that cannot tell lets
     /// everybody hold it.
-    fn hold(&self, _id: &SessionId) -> Result<Option<Hold>, StoreError> {
+    fn hold(&self, _id: &SessionId) -> Result<Option<Hold>> {
         Ok(Some(Hold::unknown()))
     }
 
     /// Copies the database into an empty file while others go on writing; `false` if it has no way of
     /// its own.
-    fn copy_to(&self, file: &Path) -> Result<bool, StoreError>;
+    fn copy_to(&self, _file: &Path) -> Result<bool> {
+        Ok(false)
+    }
 }
 
 /// The sessions that a filter asks for, most recently changed first; of those that were changed

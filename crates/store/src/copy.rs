@@ -12,11 +12,12 @@ use crate::sqlite::SqliteStore;
 use crate::sqlite::backup;
 use crate::verify::{Sealed, check_all};
 use crate::{
-    Import, NewFile, NewFileError, Outcome, Problem, Readers, SessionId, SessionStore, StoreError,
+    Import, NewFile, NewFileError, Outcome, Problem, Readers, Result, SessionId, SessionStore,
+    StoreError,
 };
 
 /// Copies all sessions into a new file. Says how many.
-pub(crate) fn backup(store: &SessionStore, file: &Path) -> Result<u64, StoreError> {
+pub(crate) fn backup(store: &SessionStore, file: &Path) -> Result<u64> {
     let real = in_real_folder(file)?;
     let new = NewFile::begin(&real, Readers::Owner).map_err(not_written)?;
     let manifest = fill(store, new.part()).map_err(|error| about_new_file(error, file))?;
@@ -25,7 +26,7 @@ pub(crate) fn backup(store: &SessionStore, file: &Path) -> Result<u64, StoreErro
 }
 
 /// Writes a backup under its temporary name and checks it.
-fn fill(store: &SessionStore, part: &Path) -> Result<Vec<Sealed>, StoreError> {
+fn fill(store: &SessionStore, part: &Path) -> Result<Vec<Sealed>> {
     if !store.backend.copy_to(part)? {
         let copy = SessionStore::of(SqliteStore::open_part(part)?);
         let imports = copy_sessions(store, &sessions_of(store)?, &copy)?;
@@ -52,7 +53,7 @@ fn about_new_file(error: StoreError, file: &Path) -> StoreError {
 }
 
 /// SQLite wants the path of a file without links in it.
-fn in_real_folder(file: &Path) -> Result<PathBuf, StoreError> {
+fn in_real_folder(file: &Path) -> Result<PathBuf> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder
         .unwrap_or(Path::new("."))
@@ -80,7 +81,7 @@ pub(crate) fn not_written(error: NewFileError) -> StoreError {
 }
 
 /// Copies the sessions of a backup into a store: all of them, or none. Says how many.
-pub(crate) fn restore(store: &SessionStore, file: &Path) -> Result<u64, StoreError> {
+pub(crate) fn restore(store: &SessionStore, file: &Path) -> Result<u64> {
     if !file.is_file() {
         return Err(of_file(
             file,
@@ -131,7 +132,7 @@ fn about_backup(error: StoreError, file: &Path) -> StoreError {
 }
 
 /// Checks the database, every session in it, and that these are the ones of the manifest.
-fn check(store: &SessionStore, manifest: &[Sealed], file: &Path) -> Result<(), StoreError> {
+fn check(store: &SessionStore, manifest: &[Sealed], file: &Path) -> Result<()> {
     let mut found = check_all(store)?;
     found.sort_by(|one, other| one.id.cmp(&other.id));
     if found == manifest { Ok(()) } else { Err(not_the_same(file)) }
@@ -150,7 +151,7 @@ fn of_file(file: &Path, reason: &str) -> StoreError {
 }
 
 /// The one that was changed last at the end, so that lists show the same order.
-fn sessions_of(store: &SessionStore) -> Result<Vec<SessionId>, StoreError> {
+fn sessions_of(store: &SessionStore) -> Result<Vec<SessionId>> {
     let heads = store.backend.heads(&ListFilter::default())?;
     Ok(heads.into_iter().rev().map(|head| head.id).collect())
 }
@@ -161,7 +162,7 @@ fn copy_sessions(
     from: &SessionStore,
     sessions: &[SessionId],
     to: &SessionStore,
-) -> Result<Vec<(Import, SessionId)>, StoreError> {
+) -> Result<Vec<(Import, SessionId)>> {
     let hold: Arc<ImportHold> = ImportHold::take(to)?;
     let mut imports = Vec::with_capacity(sessions.len());
     for id in sessions {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use crate::model::{Range, Seq, StoredEntry};
 use crate::row::Row;
-use crate::{Problem, SessionId, SessionStore, StoreError};
+use crate::{Problem, Result, SessionId, SessionStore, StoreError};
 
 /// How many entries are read at once, at most; fewer where they are large would cost more calls.
 const PAGE: usize = 256;
@@ -30,7 +30,7 @@ impl<'s> Entries<'s> {
         store: &'s SessionStore,
         session: &SessionId,
         range: &Range,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self> {
         let head = store.backend.head(session)?;
         let (page, after) = match range {
             Range::All => (VecDeque::new(), 0),
@@ -55,7 +55,7 @@ impl<'s> Entries<'s> {
         self.page.iter()
     }
 
-    fn next_page(&mut self) -> Result<(), StoreError> {
+    fn next_page(&mut self) -> Result<()> {
         if self.after >= self.last {
             return Ok(());
         }
@@ -84,7 +84,7 @@ impl<'s> Entries<'s> {
 }
 
 impl Iterator for Entries<'_> {
-    type Item = Result<StoredEntry, StoreError>;
+    type Item = Result<StoredEntry>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.page.is_empty()
@@ -108,7 +108,7 @@ fn walk(
     session: &SessionId,
     from: Seq,
     limit: usize,
-) -> Result<VecDeque<Row>, StoreError> {
+) -> Result<VecDeque<Row>> {
     let mut branch = VecDeque::new();
     let mut next = Some(from).filter(|seq| *seq > 0);
     while let Some(from) = next.filter(|_| branch.len() < limit) {
@@ -135,7 +135,7 @@ pub(crate) fn task_before(
     store: &SessionStore,
     session: &SessionId,
     from: Seq,
-) -> Result<Option<Seq>, StoreError> {
+) -> Result<Option<Seq>> {
     let mut next = from;
     loop {
         let marks = store.backend.landmarks(session, next, LANDMARKS)?;

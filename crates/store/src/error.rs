@@ -7,6 +7,9 @@ use tertulia_session::EntryId;
 
 use crate::{InvalidSessionId, InvalidTitle, SessionId};
 
+/// What calls of the store return.
+pub(crate) type Result<T, E = StoreError> = std::result::Result<T, E>;
+
 /// Why a store did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

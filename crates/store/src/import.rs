@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use tertulia_session::Entry;
 
-use crate::backend::State;
+use crate::backend::{Begun, State};
 use crate::clock::{chance, now_millis};
 use crate::model::{NewRecord, NewSession, SessionInfo};
 use crate::plan::Batch;
 use crate::row::Prepared;
 use crate::salting::SaltKey;
-use crate::{SessionId, SessionStore, StoreError};
+use crate::{Result, SessionId, SessionStore, StoreError};
 
 /// How many entries are stored at once.
 const BATCH_ENTRIES: usize = 1000;
@@ -43,7 +43,7 @@ pub(crate) struct ImportHold {
 
 impl ImportHold {
     /// Holds a new number, after what others left behind was deleted.
-    pub(crate) fn take(store: &SessionStore) -> Result<Arc<Self>, StoreError> {
+    pub(crate) fn take(store: &SessionStore) -> Result<Arc<Self>> {
         store.backend.delete_left_behind()?;
         let number = loop {
             let number = chance();
@@ -87,7 +87,7 @@ pub struct Import {
 
 impl Import {
     /// Begins an import.
-    pub fn begin(store: &SessionStore) -> Result<Self, StoreError> {
+    pub fn begin(store: &SessionStore) -> Result<Self> {
         Self::under(&ImportHold::take(store)?)
     }
 
@@ -97,12 +97,13 @@ impl Import {
     }
 
     /// Begins one of several imports of this process.
-    pub(crate) fn under(hold: &Arc<ImportHold>) -> Result<Self, StoreError> {
+    pub(crate) fn under(hold: &Arc<ImportHold>) -> Result<Self> {
         let store = hold.store.clone();
         let session =
             format!("{PREFIX}{:016x}:{:016x}", hold.number, chance()).parse::<SessionId>()?;
         let nothing = Batch { records: Vec::new(), expected_tail: None };
-        let created = store.backend.create(&session, now_millis(), State::Importing, None, nothing);
+        let begun = Begun { created_at: now_millis(), state: State::Importing, project: None };
+        let created = store.backend.create(&session, begun, nothing);
         created.map_err(StoreError::unnamed)?;
         let (waiting, waiting_bytes) = (Vec::new(), 0);
         let (_hold, salts, project) = (Arc::clone(hold), SaltKey::fresh(), None);
@@ -111,13 +112,13 @@ impl Import {
     }
 
     /// Takes the next entry. One with text and without a salt gets one.
-    pub fn push(&mut self, mut entry: Entry) -> Result<(), StoreError> {
+    pub fn push(&mut self, mut entry: Entry) -> Result<()> {
         self.salts.salt(&mut entry);
         self.push_new(&entry.into())
     }
 
     /// Takes the next entry as it is, with what is known of it.
-    pub fn push_new(&mut self, new: &NewRecord) -> Result<(), StoreError> {
+    pub fn push_new(&mut self, new: &NewRecord) -> Result<()> {
         // Made ready at once: what waits is then as small as it will be on disk, and its size known.
         let prepared = Prepared::new(&self.session, new).map_err(StoreError::unnamed)?;
         self.waiting_bytes += prepared.record.body.len();
@@ -129,7 +130,7 @@ impl Import {
     }
 
     /// Stores what waits.
-    pub(crate) fn flush(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn flush(&mut self) -> Result<()> {
         self.waiting_bytes = 0;
         let records = std::mem::take(&mut self.waiting);
         if records.is_empty() {
@@ -146,7 +147,7 @@ impl Import {
     }
 
     /// Shows the session under its id, or under one that is made.
-    pub fn finish(self, new: &NewSession) -> Result<SessionInfo, StoreError> {
+    pub fn finish(self, new: &NewSession) -> Result<SessionInfo> {
         let made = || SessionId::made(now_millis(), chance());
         let id = new.id.clone().unwrap_or_else(made);
         let store = self.store.clone();
@@ -155,7 +156,7 @@ impl Import {
     }
 
     /// Shows several sessions at once, each under its id: all or none.
-    pub(crate) fn finish_all(mut imports: Vec<(Self, SessionId)>) -> Result<(), StoreError> {
+    pub(crate) fn finish_all(mut imports: Vec<(Self, SessionId)>) -> Result<()> {
         for (import, _) in &mut imports {
             import.flush()?;
             if import.project.is_some() {

@@ -73,6 +73,7 @@ mod url;
 mod verify;
 
 pub use entries::Entries;
+pub(crate) use error::Result;
 pub use error::{Outcome, Problem, StoreError};
 pub use follow::Follow;
 pub use hold::Hold;

@@ -1,21 +1,18 @@
 //! Sessions in memory: for tests, for embedding, and as the plainest picture of what a store does.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tertulia_session::{ChainLink, EntryId};
 
-use crate::backend::{Backend, Candidates, Head, Indexed, Landmark, State, newest_first};
+use crate::backend::{Backend, Begun, Candidates, Head, Landmark, State, newest_first};
 use crate::clock::now_millis;
-use crate::import::LeftBehind;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::{Batch, Known, Tail, plan, what_is_left};
-use crate::redacting::Remains;
 use crate::row::{Encoding, Row};
 use crate::search::{CANDIDATES_MAX, Candidate, Question, index_terms, text_of};
-use crate::{SessionId, StoreError};
+use crate::{Result, SessionId, StoreError};
 
 /// Sessions in memory.
 #[derive(Default)]
@@ -48,12 +45,12 @@ impl MemoryStore {
 }
 
 impl Kept {
-    fn get(&self, id: &SessionId) -> Result<&Session, StoreError> {
+    fn get(&self, id: &SessionId) -> Result<&Session> {
         let session = self.sessions.get(id);
         session.ok_or_else(|| StoreError::SessionNotFound(id.clone()))
     }
 
-    fn get_mut(&mut self, id: &SessionId) -> Result<&mut Session, StoreError> {
+    fn get_mut(&mut self, id: &SessionId) -> Result<&mut Session> {
         let session = self.sessions.get_mut(id);
         session.ok_or_else(|| StoreError::SessionNotFound(id.clone()))
     }
@@ -90,7 +87,7 @@ impl Session {
         Some(Known { seq: row.seq, hash: row.record.hash })
     }
 
-    fn append(&mut self, id: &SessionId, batch: Batch) -> Result<Appended, StoreError> {
+    fn append(&mut self, id: &SessionId, batch: Batch) -> Result<Appended> {
         let plan = plan(id, &self.tail(), &batch, |entry| Ok(self.known(entry)))?;
         let mut records: Vec<_> = batch.records.into_iter().map(|one| Some(one.record)).collect();
         for placed in &plan.new {
@@ -128,14 +125,8 @@ impl Backend for MemoryStore {
         "memory".to_owned()
     }
 
-    fn create(
-        &self,
-        id: &SessionId,
-        created_at: i64,
-        state: State,
-        project: Option<&str>,
-        first: Batch,
-    ) -> Result<(), StoreError> {
+    fn create(&self, id: &SessionId, begun: Begun, first: Batch) -> Result<()> {
+        let Begun { created_at, state, project } = begun;
         let mut kept = self.kept();
         if kept.sessions.contains_key(id) {
             return Err(StoreError::SessionExists(id.clone()));
@@ -146,7 +137,7 @@ impl Backend for MemoryStore {
             state,
             created_at,
             names_parents: false,
-            project: project.map(str::to_owned),
+            project,
             rows: Vec::new(),
             places: HashMap::new(),
         };
@@ -155,12 +146,12 @@ impl Backend for MemoryStore {
         Ok(())
     }
 
-    fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<(), StoreError> {
+    fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<()> {
         self.kept().get_mut(id)?.project = project.map(str::to_owned);
         Ok(())
     }
 
-    fn append(&self, id: &SessionId, batch: Batch) -> Result<Appended, StoreError> {
+    fn append(&self, id: &SessionId, batch: Batch) -> Result<Appended> {
         let mut kept = self.kept();
         let appended = kept.get_mut(id)?.append(id, batch)?;
         drop(kept);
@@ -168,30 +159,25 @@ impl Backend for MemoryStore {
         Ok(appended)
     }
 
-    fn head(&self, id: &SessionId) -> Result<Head, StoreError> {
+    fn head(&self, id: &SessionId) -> Result<Head> {
         let kept = self.kept();
         kept.get(id).map(|session| session.head(id))
     }
 
-    fn rows(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Row>, StoreError> {
+    fn rows(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Row>> {
         let kept = self.kept();
         let skipped = usize::try_from(after).unwrap_or(usize::MAX);
         Ok(kept.get(id)?.rows.iter().skip(skipped).take(limit).cloned().collect())
     }
 
-    fn rows_back(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Row>, StoreError> {
+    fn rows_back(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Row>> {
         let kept = self.kept();
         let wanted = usize::try_from(from).unwrap_or(usize::MAX);
         let rows = &kept.get(id)?.rows;
         Ok(rows.iter().take(wanted).rev().take(limit).cloned().collect())
     }
 
-    fn landmarks(
-        &self,
-        id: &SessionId,
-        from: Seq,
-        limit: usize,
-    ) -> Result<Vec<Landmark>, StoreError> {
+    fn landmarks(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Landmark>> {
         let kept = self.kept();
         let wanted = usize::try_from(from).unwrap_or(usize::MAX);
         let marks = kept.get(id)?.rows.iter().take(wanted).rev().filter_map(|row| {
@@ -202,18 +188,18 @@ impl Backend for MemoryStore {
         Ok(marks.take(limit).collect())
     }
 
-    fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>, StoreError> {
+    fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>> {
         Ok(self.kept().get(id)?.known(entry).map(|known| known.seq))
     }
 
-    fn heads(&self, filter: &ListFilter) -> Result<Vec<Head>, StoreError> {
+    fn heads(&self, filter: &ListFilter) -> Result<Vec<Head>> {
         let kept = self.kept();
         let open = kept.sessions.iter().filter(|(_, session)| session.state == State::Open);
         let heads = open.map(|(id, session)| (session.head(id), session.key));
         Ok(newest_first(heads, filter))
     }
 
-    fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<(), StoreError> {
+    fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<()> {
         let mut kept = self.kept();
         let taken = sessions.iter().find(|(_, id)| kept.sessions.contains_key(id));
         if let Some((_, id)) = taken {
@@ -228,44 +214,13 @@ impl Backend for MemoryStore {
         Ok(())
     }
 
-    fn hold_imports(&self, _number: u64) -> Result<bool, StoreError> {
-        Ok(true)
-    }
-
-    fn release_imports(&self, _number: u64) {}
-
-    /// What is in memory is gone with its process.
-    fn left_behind(&self) -> Result<LeftBehind, StoreError> {
-        Ok(LeftBehind::default())
-    }
-
-    fn delete_left_behind(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
+    fn delete(&self, id: &SessionId) -> Result<()> {
         let removed = self.kept().sessions.remove(id);
         self.changed.notify_all();
         removed.map(|_| ()).ok_or_else(|| StoreError::SessionNotFound(id.clone()))
     }
 
-    fn is_half_deleted(&self, _id: &SessionId) -> Result<bool, StoreError> {
-        Ok(false)
-    }
-
-    fn forget_deleted(&self, _id: &SessionId) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn scrub(&self) -> Result<Vec<Remains>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    fn know_counts(
-        &self,
-        id: &SessionId,
-        counts: &[(EntryId, TokenCount)],
-    ) -> Result<(), StoreError> {
+    fn know_counts(&self, id: &SessionId, counts: &[(EntryId, TokenCount)]) -> Result<()> {
         let mut kept = self.kept();
         let session = kept.get_mut(id)?;
         for (entry, count) in counts {
@@ -279,15 +234,7 @@ impl Backend for MemoryStore {
         Ok(())
     }
 
-    fn index_some(&self, _limit: usize) -> Result<Indexed, StoreError> {
-        Ok(Indexed::default())
-    }
-
-    fn candidates(
-        &self,
-        question: &Question,
-        query: &SearchQuery,
-    ) -> Result<Candidates, StoreError> {
+    fn candidates(&self, question: &Question, query: &SearchQuery) -> Result<Candidates> {
         let kept = self.kept();
         let mut sessions: Vec<_> =
             kept.sessions.iter().filter(|(_, session)| session.state == State::Open).collect();
@@ -310,7 +257,7 @@ impl Backend for MemoryStore {
         Ok(Candidates { found, more: false })
     }
 
-    fn wait(&self, id: &SessionId, after: Seq, timeout: Duration) -> Result<(), StoreError> {
+    fn wait(&self, id: &SessionId, after: Seq, timeout: Duration) -> Result<()> {
         let kept = self.kept();
         let nothing_new = |kept: &mut Kept| match kept.sessions.get(id) {
             Some(session) => session.rows.len() as u64 <= after,
@@ -319,17 +266,5 @@ impl Backend for MemoryStore {
         let waited = self.changed.wait_timeout_while(kept, timeout, nothing_new);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
         Ok(())
-    }
-
-    fn check(&self) -> Result<Vec<String>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    fn reopen(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn copy_to(&self, _file: &Path) -> Result<bool, StoreError> {
-        Ok(false)
     }
 }

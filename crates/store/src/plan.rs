@@ -8,7 +8,7 @@ use tertulia_session::{ChainLink, EntryId, EntryIndex, EntryKind, Fields, Record
 
 use crate::model::{Append, Appended, Seq, StoredEntry};
 use crate::row::{Prepared, Record, Row};
-use crate::{Problem, SessionId, StoreError};
+use crate::{Problem, Result, SessionId, StoreError};
 
 /// Where a session ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Tail {
 }
 
 impl Batch {
-    pub(crate) fn prepare(session: &SessionId, append: &Append) -> Result<Self, StoreError> {
+    pub(crate) fn prepare(session: &SessionId, append: &Append) -> Result<Self> {
         let prepare = |new| Prepared::new(session, new);
         let records = append.entries.iter().map(prepare).collect::<Result<_, _>>()?;
         Ok(Self { records, expected_tail: append.expected_tail.clone() })
@@ -84,8 +84,8 @@ pub(crate) fn plan(
     session: &SessionId,
     tail: &Tail,
     batch: &Batch,
-    mut find: impl FnMut(&EntryId) -> Result<Option<Known>, StoreError>,
-) -> Result<Plan, StoreError> {
+    mut find: impl FnMut(&EntryId) -> Result<Option<Known>>,
+) -> Result<Plan> {
     let refused = |problem| StoreError::not_stored(session, problem);
     let mut new = Vec::with_capacity(batch.records.len());
     let mut in_batch: HashMap<&EntryId, Known> = HashMap::new();
@@ -142,7 +142,7 @@ pub(crate) fn plan(
     Ok(Plan { new, tail: end, redacts, appended })
 }
 
-fn check_tail(session: &SessionId, tail: &Tail, batch: &Batch) -> Result<(), StoreError> {
+fn check_tail(session: &SessionId, tail: &Tail, batch: &Batch) -> Result<()> {
     let Some(expected) = batch.expected_tail.as_ref().filter(|one| tail.id.as_ref() != Some(one))
     else {
         return Ok(());

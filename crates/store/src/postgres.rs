@@ -31,14 +31,13 @@ mod trouble;
 mod words;
 mod write;
 
-use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tertulia_session::EntryId;
 
-use crate::backend::{Backend, Candidates, Head, Indexed, Landmark, State};
+use crate::backend::{Backend, Begun, Candidates, Head, Indexed, Landmark, State};
 use crate::clock::chance;
 use crate::import::LeftBehind;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
@@ -46,7 +45,7 @@ use crate::plan::Batch;
 use crate::redacting::Remains;
 use crate::row::Row;
 use crate::search::Question;
-use crate::{SessionId, StoreError};
+use crate::{Result, SessionId, StoreError};
 
 use address::Address;
 use bells::Bells;
@@ -66,7 +65,7 @@ pub(crate) struct PostgresStore {
 
 impl PostgresStore {
     /// Connects, and makes the tables if they are not there.
-    pub(crate) fn open(url: &str) -> Result<Self, StoreError> {
+    pub(crate) fn open(url: &str) -> Result<Self> {
         let address = Address::read(url)?;
         let (place, bells) = (address.place.clone(), Arc::<Bells>::default());
         let thread = Thread::start(address, Arc::clone(&bells))?;
@@ -75,7 +74,7 @@ impl PostgresStore {
         Ok(store)
     }
 
-    fn prepare(&self) -> Result<(), StoreError> {
+    fn prepare(&self) -> Result<()> {
         self.thread.run(async |hub: Rc<Hub>| {
             let place = hub.place();
             let done = hub.once(async |link: &mut Link| schema::prepare(link, place).await).await;
@@ -88,7 +87,7 @@ impl PostgresStore {
         &self,
         session: Option<&SessionId>,
         ask: impl AsyncFnMut(&mut Link) -> Result<T, Trouble> + Send + 'static,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         let session = session.cloned();
         self.thread.run(async move |hub: Rc<Hub>| {
             let asked = hub.work(ask).await;
@@ -101,7 +100,7 @@ impl PostgresStore {
         &self,
         session: Option<&SessionId>,
         change: impl AsyncFnMut(&mut Link) -> Result<T, Trouble> + Send + 'static,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         let session = session.cloned();
         self.thread.run(async move |hub: Rc<Hub>| {
             let changed = hub.work(change).await;
@@ -109,13 +108,7 @@ impl PostgresStore {
         })
     }
 
-    fn page(
-        &self,
-        id: &SessionId,
-        way: Way,
-        from: Seq,
-        limit: usize,
-    ) -> Result<Vec<Row>, StoreError> {
+    fn page(&self, id: &SessionId, way: Way, from: Seq, limit: usize) -> Result<Vec<Row>> {
         let name = id.clone();
         self.read(Some(id), async move |link: &mut Link| {
             read::rows(link, &name, way, from, limit).await
@@ -123,7 +116,7 @@ impl PostgresStore {
     }
 
     /// The keys of sessions of this id that a deletion hid.
-    fn hidden(&self, id: &SessionId) -> Result<Vec<i64>, StoreError> {
+    fn hidden(&self, id: &SessionId) -> Result<Vec<i64>> {
         let name = id.clone();
         self.read(Some(id), async move |link: &mut Link| change::hidden(link, &name).await)
     }
@@ -134,69 +127,56 @@ impl Backend for PostgresStore {
         self.place.clone()
     }
 
-    fn create(
-        &self,
-        id: &SessionId,
-        created_at: i64,
-        state: State,
-        project: Option<&str>,
-        first: Batch,
-    ) -> Result<(), StoreError> {
+    fn create(&self, id: &SessionId, begun: Begun, first: Batch) -> Result<()> {
         let (name, made_by) = (id.clone(), chance().cast_signed());
-        let born = change::Born { created_at, state, project: project.map(str::to_owned) };
         self.change(Some(id), async move |link: &mut Link| {
-            change::create(link, &name, made_by, &born, &first).await
+            change::create(link, &name, made_by, &begun, &first).await
         })
     }
 
-    fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<(), StoreError> {
+    fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<()> {
         let (name, project) = (id.clone(), project.map(str::to_owned));
         self.change(Some(id), async move |link: &mut Link| {
             change::set_project(link, &name, project.as_deref()).await
         })
     }
 
-    fn append(&self, id: &SessionId, batch: Batch) -> Result<Appended, StoreError> {
+    fn append(&self, id: &SessionId, batch: Batch) -> Result<Appended> {
         let id = id.clone();
         self.thread.run(async move |hub: Rc<Hub>| append::append(&hub, &id, &batch).await)
     }
 
-    fn head(&self, id: &SessionId) -> Result<Head, StoreError> {
+    fn head(&self, id: &SessionId) -> Result<Head> {
         let name = id.clone();
         self.read(Some(id), async move |link: &mut Link| read::head(link, &name).await)
     }
 
-    fn rows(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Row>, StoreError> {
+    fn rows(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Row>> {
         self.page(id, Way::Forth, after, limit)
     }
 
-    fn rows_back(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Row>, StoreError> {
+    fn rows_back(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Row>> {
         self.page(id, Way::Back, from, limit)
     }
 
-    fn landmarks(
-        &self,
-        id: &SessionId,
-        from: Seq,
-        limit: usize,
-    ) -> Result<Vec<Landmark>, StoreError> {
+    fn landmarks(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Landmark>> {
         let name = id.clone();
         self.read(Some(id), async move |link: &mut Link| {
             read::landmarks(link, &name, from, limit).await
         })
     }
 
-    fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>, StoreError> {
+    fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>> {
         let (name, entry) = (id.clone(), entry.clone());
         self.read(Some(id), async move |link: &mut Link| read::find(link, &name, &entry).await)
     }
 
-    fn heads(&self, filter: &ListFilter) -> Result<Vec<Head>, StoreError> {
+    fn heads(&self, filter: &ListFilter) -> Result<Vec<Head>> {
         let filter = filter.clone();
         self.read(None, async move |link: &mut Link| read::heads(link, State::Open, &filter).await)
     }
 
-    fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<(), StoreError> {
+    fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<()> {
         let names: Vec<SessionId> = sessions.iter().map(|(imported, _)| imported.clone()).collect();
         let keys = self.read(None, async move |link: &mut Link| {
             let mut keys = Vec::with_capacity(names.len());
@@ -218,7 +198,7 @@ impl Backend for PostgresStore {
         })
     }
 
-    fn hold_imports(&self, number: u64) -> Result<bool, StoreError> {
+    fn hold_imports(&self, number: u64) -> Result<bool> {
         self.thread.run(async move |hub: Rc<Hub>| {
             let held = sweep::hold(&hub, number).await;
             held.map_err(|trouble| trouble.changing(hub.place(), None))
@@ -233,15 +213,15 @@ impl Backend for PostgresStore {
         });
     }
 
-    fn left_behind(&self) -> Result<LeftBehind, StoreError> {
+    fn left_behind(&self) -> Result<LeftBehind> {
         self.read(None, async |link: &mut Link| sweep::measure(link).await)
     }
 
-    fn delete_left_behind(&self) -> Result<(), StoreError> {
+    fn delete_left_behind(&self) -> Result<()> {
         self.change(None, async |link: &mut Link| sweep::sweep(link).await)
     }
 
-    fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
+    fn delete(&self, id: &SessionId) -> Result<()> {
         let name = id.clone();
         let key = self.read(Some(id), async move |link: &mut Link| change::key(link, &name).await);
         match key {
@@ -261,45 +241,37 @@ impl Backend for PostgresStore {
         Ok(())
     }
 
-    fn is_half_deleted(&self, id: &SessionId) -> Result<bool, StoreError> {
+    fn is_half_deleted(&self, id: &SessionId) -> Result<bool> {
         Ok(!self.hidden(id)?.is_empty())
     }
 
-    fn forget_deleted(&self, id: &SessionId) -> Result<(), StoreError> {
+    fn forget_deleted(&self, id: &SessionId) -> Result<()> {
         self.hidden(id)?.into_iter().try_for_each(|key| {
             self.change(Some(id), async move |link: &mut Link| change::forget(link, key).await)
         })
     }
 
-    fn scrub(&self) -> Result<Vec<Remains>, StoreError> {
+    fn scrub(&self) -> Result<Vec<Remains>> {
         self.thread.run(async |hub: Rc<Hub>| {
             let cleaned = chores::clean(&hub).await;
             cleaned.map_err(|trouble| trouble.reading(hub.place(), None))
         })
     }
 
-    fn know_counts(
-        &self,
-        id: &SessionId,
-        counts: &[(EntryId, TokenCount)],
-    ) -> Result<(), StoreError> {
+    fn know_counts(&self, id: &SessionId, counts: &[(EntryId, TokenCount)]) -> Result<()> {
         let (name, counts) = (id.clone(), counts.to_vec());
         self.change(Some(id), async move |link: &mut Link| {
             change::know_counts(link, &name, &counts).await
         })
     }
 
-    fn index_some(&self, limit: usize) -> Result<Indexed, StoreError> {
+    fn index_some(&self, limit: usize) -> Result<Indexed> {
         self.change(None, async move |link: &mut Link| {
             words::index_some(link, limit, Turn::Wait).await
         })
     }
 
-    fn candidates(
-        &self,
-        question: &Question,
-        query: &SearchQuery,
-    ) -> Result<Candidates, StoreError> {
+    fn candidates(&self, question: &Question, query: &SearchQuery) -> Result<Candidates> {
         let (question, query) = (question.clone(), query.clone());
         let found = self.read(None, async move |link: &mut Link| {
             words::candidates(link, &question, &query).await
@@ -307,7 +279,7 @@ impl Backend for PostgresStore {
         Ok(Candidates::of(found))
     }
 
-    fn wait(&self, id: &SessionId, after: Seq, timeout: Duration) -> Result<(), StoreError> {
+    fn wait(&self, id: &SessionId, after: Seq, timeout: Duration) -> Result<()> {
         let watch = self.bells.watch(id);
         let name = id.clone();
         let newest = self.thread.run(async move |hub: Rc<Hub>| {
@@ -324,20 +296,15 @@ impl Backend for PostgresStore {
         Ok(())
     }
 
-    fn check(&self) -> Result<Vec<String>, StoreError> {
+    fn check(&self) -> Result<Vec<String>> {
         self.read(None, async |link: &mut Link| check::check(link).await)
     }
 
-    fn reopen(&self) -> Result<(), StoreError> {
+    fn reopen(&self) -> Result<()> {
         self.thread.run(async |hub: Rc<Hub>| {
             hub.forget();
             Ok(())
         })?;
         self.prepare()
-    }
-
-    fn copy_to(&self, _file: &Path) -> Result<bool, StoreError> {
-        // The sessions are read one by one, as from any store.
-        Ok(false)
     }
 }

@@ -16,7 +16,7 @@ use crate::model::{Append, Appended, StoredEntry};
 use crate::new_file::sync_folder;
 use crate::salting::fresh_salt;
 use crate::search::json_values;
-use crate::{ListFilter, SessionId, SessionStore, StoreError};
+use crate::{ListFilter, Result, SessionId, SessionStore, StoreError};
 
 const PAGE: usize = 512;
 /// Where a message names the entries that it was made from.
@@ -248,7 +248,7 @@ impl SessionStore {
         &self,
         text: &str,
         session: Option<&SessionId>,
-    ) -> Result<Vec<(SessionId, StoredEntry)>, StoreError> {
+    ) -> Result<Vec<(SessionId, StoredEntry)>> {
         let mut found = Vec::new();
         self.scan(session, |session, stored| {
             if holds_text(&stored.entry, text) {
@@ -260,7 +260,7 @@ impl SessionStore {
 
     /// The answers of built-in members that were made from these entries, or from each other, in all
     /// sessions.
-    pub fn derived_from(&self, targets: &[EntryPlace]) -> Result<Vec<EntryPlace>, StoreError> {
+    pub fn derived_from(&self, targets: &[EntryPlace]) -> Result<Vec<EntryPlace>> {
         let mut answers: Vec<(EntryPlace, Origin)> = Vec::new();
         self.scan(None, |session, stored| {
             if let Some(origin) = Origin::of(session, &stored.entry) {
@@ -286,7 +286,7 @@ impl SessionStore {
         &self,
         session: Option<&SessionId>,
         mut look: impl FnMut(&SessionId, StoredEntry),
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let sessions = match session {
             Some(session) => vec![session.clone()],
             None => self
@@ -316,11 +316,7 @@ impl SessionStore {
 
     /// Hides entries and the answers that were made from them for every reader, and purges their bytes and
     /// those of summaries that may hold their text, also from the files of the database.
-    pub fn redact_all(
-        &self,
-        targets: &[EntryPlace],
-        reason: Option<&str>,
-    ) -> Result<Redacted, StoreError> {
+    pub fn redact_all(&self, targets: &[EntryPlace], reason: Option<&str>) -> Result<Redacted> {
         let derived = self.derived_from(targets)?;
         let mut sessions: Vec<&SessionId> = Vec::new();
         for place in targets.iter().chain(&derived) {
@@ -363,7 +359,7 @@ impl SessionStore {
         id: &SessionId,
         target: &EntryId,
         reason: Option<&str>,
-    ) -> Result<Appended, StoreError> {
+    ) -> Result<Appended> {
         let place = EntryPlace { session: id.clone(), entry: target.clone() };
         Ok(self.redact_all(&[place], reason)?.appended)
     }
@@ -374,7 +370,7 @@ impl SessionStore {
         id: &SessionId,
         targets: &[&EntryId],
         reason: Option<&str>,
-    ) -> Result<Appended, StoreError> {
+    ) -> Result<Appended> {
         let (mut new, mut before) = (Vec::new(), None);
         for target in targets {
             let stored = self.entry_or_damaged(id, target)?;
@@ -404,7 +400,7 @@ impl SessionStore {
 
     /// Removes the copies that migrations left beside the store, once all of the store was checked: they
     /// hold what was redacted and deleted since. Gives those that are gone, and those that are not.
-    pub fn remove_old_copies(&self) -> Result<OldCopies, StoreError> {
+    pub fn remove_old_copies(&self) -> Result<OldCopies> {
         let mut found = OldCopies::default();
         let copies = self.backend.old_copies();
         if copies.is_empty() {
@@ -422,7 +418,7 @@ impl SessionStore {
     }
 
     /// The entries of a session that have their bytes still, and whether a hash confirms a guess of them.
-    fn readable(&self, session: &SessionId) -> Result<Vec<(EntryId, bool)>, StoreError> {
+    fn readable(&self, session: &SessionId) -> Result<Vec<(EntryId, bool)>> {
         let mut readable = Vec::new();
         self.scan(Some(session), |_, stored| {
             if !stored.entry.is_purged() {

@@ -31,7 +31,7 @@ use std::time::Duration;
 use rusqlite::{Connection, params};
 use tertulia_session::{ChainLink, EntryId};
 
-use crate::backend::{Backend, Candidates, Head, Indexed, Landmark, State, newest_first};
+use crate::backend::{Backend, Begun, Candidates, Head, Indexed, Landmark, State, newest_first};
 use crate::hold::Hold;
 use crate::import::LeftBehind;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
@@ -39,7 +39,7 @@ use crate::plan::Batch;
 use crate::redacting::Remains;
 use crate::row::Row;
 use crate::search::Question;
-use crate::{Outcome, Problem, SessionId, StoreError};
+use crate::{Outcome, Problem, Result, SessionId, StoreError};
 
 use connection::Purpose;
 use desk::{Desk, Request};
@@ -69,7 +69,7 @@ pub(crate) struct SqliteStore {
 }
 
 impl SqliteStore {
-    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         let path = place::prepare(path)?;
         let (registered, is_stamped) = Registered::look_at(&path);
         // Read before it is written to, so that a file of another program is never touched.
@@ -86,7 +86,7 @@ impl SqliteStore {
     }
 
     /// Opens the new file of a backup, whose folder need not be fit for a store.
-    pub(crate) fn open_part(path: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn open_part(path: &Path) -> Result<Self> {
         let (registered, _) = Registered::look_at(path);
         let mut writing = connection::open(path, Purpose::Writing)?;
         schema::prepare(&mut writing, path)?;
@@ -96,7 +96,7 @@ impl SqliteStore {
     }
 
     /// Opens a file that nobody writes to. It is only read, and nothing is created beside it.
-    pub(crate) fn open_frozen(path: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn open_frozen(path: &Path) -> Result<Self> {
         let (registered, _) = Registered::look_at(path);
         let connection = connection::open_frozen(path)?;
         schema::check(&connection, path)?;
@@ -115,14 +115,14 @@ impl SqliteStore {
         }
     }
 
-    fn reader(&self) -> Result<Connection, StoreError> {
+    fn reader(&self) -> Result<Connection> {
         match self.role {
             Role::Frozen => connection::open_frozen(&self.path),
             Role::Store | Role::Part => connection::open(&self.path, Purpose::Reading),
         }
     }
 
-    fn writer(&self) -> Result<Arc<Writer>, StoreError> {
+    fn writer(&self) -> Result<Arc<Writer>> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(writer) = &*writer {
             return Ok(Arc::clone(writer));
@@ -146,10 +146,7 @@ impl SqliteStore {
     }
 
     /// Asks with a connection that nobody else uses meanwhile.
-    fn read<T>(
-        &self,
-        ask: impl FnOnce(&Connection) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    fn read<T>(&self, ask: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let idle = self.idle_readers().pop();
         let connection = match idle {
             Some(connection) => connection,
@@ -163,18 +160,35 @@ impl SqliteStore {
         answer
     }
 
+    /// The same for a question about the file as a whole.
+    fn ask<T>(&self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        self.read(|connection| ask(connection).map_err(|error| self.failed(&error)))
+    }
+
+    /// The same for a question about a session.
+    fn ask_of<T>(
+        &self,
+        id: &SessionId,
+        ask: impl FnOnce(&Connection, SessionRow) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        self.read(|connection| {
+            let answer = ask(connection, self.session(connection, id)?);
+            answer.map_err(|error| connection::unreadable(&self.path, id, &error))
+        })
+    }
+
     fn failed(&self, error: &rusqlite::Error) -> StoreError {
         connection::cannot_open(&self.path, error)
     }
 
-    fn session(&self, connection: &Connection, id: &SessionId) -> Result<SessionRow, StoreError> {
+    fn session(&self, connection: &Connection, id: &SessionId) -> Result<SessionRow> {
         let found = read::session(connection, id);
         let found = found.map_err(|error| connection::unreadable(&self.path, id, &error))?;
         found.ok_or_else(|| StoreError::SessionNotFound(id.clone()))
     }
 
     /// A page of rows: an error counts only if nothing came before it.
-    fn page(&self, id: &SessionId, after: Seq, page: read::Page) -> Result<Vec<Row>, StoreError> {
+    fn page(&self, id: &SessionId, after: Seq, page: read::Page) -> Result<Vec<Row>> {
         match page.error {
             Some(error) if page.rows.is_empty() => match connection::problem(&self.path, &error) {
                 Problem::NotAStore { reason, .. } => {
@@ -193,15 +207,14 @@ impl SqliteStore {
         &self,
         session: Option<&SessionId>,
         change: impl Fn(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         let once = |desk: &mut Desk| desk.transaction(|desk| change(desk.connection()));
         self.change_by(session, once)
     }
 
-    /// The same, also on a full disk.
     /// Deletes the entries of a hidden session. On a full disk the steps are so small that the reserve suffices,
     /// and the journal is emptied after each.
-    fn delete_entries(&self, id: &SessionId, key: i64) -> Result<(), StoreError> {
+    fn delete_entries(&self, id: &SessionId, key: i64) -> Result<()> {
         let mut size = StepSize::USUAL;
         loop {
             let step = |connection: &Connection| sweep::delete_some(connection, key, size);
@@ -220,11 +233,12 @@ impl SqliteStore {
         }
     }
 
+    /// The same as [`change`](Self::change), also on a full disk.
     fn change_with_reserve<T>(
         &self,
         session: Option<&SessionId>,
         change: impl Fn(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         let once = |desk: &mut Desk| desk.transaction(|desk| change(desk.connection()));
         self.change_by(session, |desk| desk.with_reserve(once))
     }
@@ -233,7 +247,7 @@ impl SqliteStore {
         &self,
         session: Option<&SessionId>,
         change: impl FnOnce(&mut Desk) -> Result<T, Failure>,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         let session = session.cloned();
         self.writer()?.run(|desk: &mut Desk| {
             let changed = change(desk);
@@ -251,19 +265,12 @@ impl Backend for SqliteStore {
         format!("sqlite:{}", self.path.display())
     }
 
-    fn create(
-        &self,
-        id: &SessionId,
-        created_at: i64,
-        state: State,
-        project: Option<&str>,
-        first: Batch,
-    ) -> Result<(), StoreError> {
+    fn create(&self, id: &SessionId, begun: Begun, first: Batch) -> Result<()> {
         let request = Request { session: id.clone(), batch: first };
-        self.writer()?.run(|desk: &mut Desk| desk.create(&request, created_at, state, project))
+        self.writer()?.run(|desk: &mut Desk| desk.create(&request, &begun))
     }
 
-    fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<(), StoreError> {
+    fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<()> {
         let (name, project) = (id.clone(), project.map(str::to_owned));
         let changed = self.change(Some(id), move |connection| {
             let sql = "UPDATE session SET project = ?2 WHERE id = ?1 AND state <> ?3";
@@ -273,16 +280,14 @@ impl Backend for SqliteStore {
         if changed == 1 { Ok(()) } else { Err(StoreError::SessionNotFound(id.clone())) }
     }
 
-    fn append(&self, id: &SessionId, batch: Batch) -> Result<Appended, StoreError> {
+    fn append(&self, id: &SessionId, batch: Batch) -> Result<Appended> {
         let request = Request { session: id.clone(), batch };
         self.writer()?.append(request)
     }
 
-    fn head(&self, id: &SessionId) -> Result<Head, StoreError> {
-        self.read(|connection| {
-            let session = self.session(connection, id)?;
-            let newest = read::newest(connection, session.key);
-            let newest = newest.map_err(|error| connection::unreadable(&self.path, id, &error))?;
+    fn head(&self, id: &SessionId) -> Result<Head> {
+        self.ask_of(id, |connection, session| {
+            let newest = read::newest(connection, session.key)?;
             Ok(Head {
                 id: id.clone(),
                 created_at: session.created_at,
@@ -295,14 +300,14 @@ impl Backend for SqliteStore {
         })
     }
 
-    fn rows(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Row>, StoreError> {
+    fn rows(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Row>> {
         self.read(|connection| {
             let key = self.session(connection, id)?.key;
             self.page(id, after, read::rows(connection, key, after, limit))
         })
     }
 
-    fn rows_back(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Row>, StoreError> {
+    fn rows_back(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Row>> {
         self.read(|connection| {
             let key = self.session(connection, id)?.key;
             let before = from.saturating_sub(1);
@@ -310,37 +315,22 @@ impl Backend for SqliteStore {
         })
     }
 
-    fn landmarks(
-        &self,
-        id: &SessionId,
-        from: Seq,
-        limit: usize,
-    ) -> Result<Vec<Landmark>, StoreError> {
-        self.read(|connection| {
-            let key = self.session(connection, id)?.key;
-            let found = read::landmarks(connection, key, from, limit);
-            found.map_err(|error| connection::unreadable(&self.path, id, &error))
-        })
+    fn landmarks(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Landmark>> {
+        self.ask_of(id, |connection, session| read::landmarks(connection, session.key, from, limit))
     }
 
-    fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>, StoreError> {
-        self.read(|connection| {
-            let session = self.session(connection, id)?;
-            let known = ids::find(connection, &session, entry);
-            let known = known.map_err(|error| connection::unreadable(&self.path, id, &error))?;
-            Ok(known.map(|known| known.seq))
-        })
+    fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>> {
+        let known =
+            self.ask_of(id, |connection, session| ids::find(connection, &session, entry))?;
+        Ok(known.map(|known| known.seq))
     }
 
-    fn heads(&self, filter: &ListFilter) -> Result<Vec<Head>, StoreError> {
-        let heads = self.read(|connection| {
-            let heads = all_heads(connection, State::Open, &filter.project);
-            heads.map_err(|error| self.failed(&error))
-        })?;
+    fn heads(&self, filter: &ListFilter) -> Result<Vec<Head>> {
+        let heads = self.ask(|connection| all_heads(connection, State::Open, &filter.project))?;
         Ok(newest_first(heads.into_iter(), filter))
     }
 
-    fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<(), StoreError> {
+    fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<()> {
         let published = self.change(None, |connection| sweep::publish(connection, sessions))?;
         published.map_err(|unpublished| match unpublished {
             Unpublished::Taken(id) => StoreError::SessionExists(id),
@@ -348,7 +338,7 @@ impl Backend for SqliteStore {
         })
     }
 
-    fn hold_imports(&self, number: u64) -> Result<bool, StoreError> {
+    fn hold_imports(&self, number: u64) -> Result<bool> {
         let held = Hold::of_file(&sweep::hold_path(&self.path, number));
         let held = held
             .map_err(|error| connection::not_a_store(&self.path, error.to_string()))
@@ -364,18 +354,15 @@ impl Backend for SqliteStore {
         lock(&self.imports).remove(&number);
     }
 
-    fn left_behind(&self) -> Result<LeftBehind, StoreError> {
-        self.read(|connection| {
-            let keys = sweep::left_keys(connection, &self.path);
-            let left = keys.and_then(|keys| sweep::measure(connection, &keys));
-            left.map_err(|error| self.failed(&error))
+    fn left_behind(&self) -> Result<LeftBehind> {
+        self.ask(|connection| {
+            let keys = sweep::left_keys(connection, &self.path)?;
+            sweep::measure(connection, &keys)
         })
     }
 
-    fn delete_left_behind(&self) -> Result<(), StoreError> {
-        let keys = self.read(|connection| {
-            sweep::left_keys(connection, &self.path).map_err(|error| self.failed(&error))
-        })?;
+    fn delete_left_behind(&self) -> Result<()> {
+        let keys = self.ask(|connection| sweep::left_keys(connection, &self.path))?;
         for key in keys {
             if self.change(None, |connection| sweep::hide_left(connection, key))? {
                 while self.change(None, |connection| {
@@ -387,15 +374,11 @@ impl Backend for SqliteStore {
         Ok(())
     }
 
-    fn anchor(&self, id: &SessionId) -> Result<Option<(Seq, ChainLink)>, StoreError> {
-        self.read(|connection| {
-            let key = self.session(connection, id)?.key;
-            let anchor = read::anchor(connection, key);
-            anchor.map_err(|error| connection::unreadable(&self.path, id, &error))
-        })
+    fn anchor(&self, id: &SessionId) -> Result<Option<(Seq, ChainLink)>> {
+        self.ask_of(id, |connection, session| read::anchor(connection, session.key))
     }
 
-    fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
+    fn delete(&self, id: &SessionId) -> Result<()> {
         let name = id.clone();
         // From here on nobody sees it; its name is free at once.
         let keys =
@@ -406,17 +389,17 @@ impl Backend for SqliteStore {
         keys.into_iter().try_for_each(|key| self.delete_entries(id, key))
     }
 
-    fn is_half_deleted(&self, id: &SessionId) -> Result<bool, StoreError> {
-        self.read(|connection| sweep::is_hidden(connection, id).map_err(|e| self.failed(&e)))
+    fn is_half_deleted(&self, id: &SessionId) -> Result<bool> {
+        self.ask(|connection| sweep::is_hidden(connection, id))
     }
 
-    fn forget_deleted(&self, id: &SessionId) -> Result<(), StoreError> {
+    fn forget_deleted(&self, id: &SessionId) -> Result<()> {
         self.change_with_reserve(Some(id), |connection| sweep::forget_hidden(connection, id))?;
         // The journal holds its name.
         self.scrub().map(drop)
     }
 
-    fn scrub(&self) -> Result<Vec<Remains>, StoreError> {
+    fn scrub(&self) -> Result<Vec<Remains>> {
         let is_clean = self.writer()?.run(|desk: &mut Desk| Ok(desk.empty_journal()))?;
         Ok(if is_clean { Vec::new() } else { vec![Remains::Journal] })
     }
@@ -425,30 +408,20 @@ impl Backend for SqliteStore {
         migration_copy::old_copies(&self.path)
     }
 
-    fn know_counts(
-        &self,
-        id: &SessionId,
-        counts: &[(EntryId, TokenCount)],
-    ) -> Result<(), StoreError> {
+    fn know_counts(&self, id: &SessionId, counts: &[(EntryId, TokenCount)]) -> Result<()> {
         let session = self.read(|connection| self.session(connection, id))?;
         let counts = counts.to_vec();
         self.change(Some(id), move |connection| write::set_counts(connection, &session, &counts))
     }
 
-    fn index_some(&self, limit: usize) -> Result<Indexed, StoreError> {
-        let is_behind =
-            self.read(|connection| words::is_behind(connection).map_err(|e| self.failed(&e)))?;
-        if !is_behind {
+    fn index_some(&self, limit: usize) -> Result<Indexed> {
+        if !self.ask(words::is_behind)? {
             return Ok(Indexed::default());
         }
         self.change(None, move |connection| words::index_some(connection, limit))
     }
 
-    fn candidates(
-        &self,
-        question: &Question,
-        query: &SearchQuery,
-    ) -> Result<Candidates, StoreError> {
+    fn candidates(&self, question: &Question, query: &SearchQuery) -> Result<Candidates> {
         let found = self.read(|connection| {
             let key = match &query.session {
                 Some(id) => Some(self.session(connection, id)?.key),
@@ -460,23 +433,23 @@ impl Backend for SqliteStore {
         Ok(Candidates::of(found))
     }
 
-    fn wait(&self, _id: &SessionId, _after: Seq, timeout: Duration) -> Result<(), StoreError> {
+    fn wait(&self, _id: &SessionId, _after: Seq, timeout: Duration) -> Result<()> {
         self.signal.wait(timeout);
         Ok(())
     }
 
-    fn check(&self) -> Result<Vec<String>, StoreError> {
+    fn check(&self) -> Result<Vec<String>> {
         // A connection of its own: SQLite's check of the search index goes by what its connection
         // remembers of it, and takes what others changed since for damage.
         check::check(&self.reader()?, &self.path)
     }
 
-    fn reopen(&self) -> Result<(), StoreError> {
+    fn reopen(&self) -> Result<()> {
         self.idle_readers().clear();
         self.writer()?.run(Desk::reopen)
     }
 
-    fn hold(&self, id: &SessionId) -> Result<Option<Hold>, StoreError> {
+    fn hold(&self, id: &SessionId) -> Result<Option<Hold>> {
         let key = self.read(|connection| Ok(self.session(connection, id)?.key))?;
         // Keys are never used again.
         let mut name = self.path.as_os_str().to_owned();
@@ -485,7 +458,7 @@ impl Backend for SqliteStore {
         held.map_err(|error| connection::not_a_store(&self.path, error.to_string()))
     }
 
-    fn copy_to(&self, file: &Path) -> Result<bool, StoreError> {
+    fn copy_to(&self, file: &Path) -> Result<bool> {
         if self.role == Role::Frozen {
             return Ok(false);
         }

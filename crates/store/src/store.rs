@@ -9,7 +9,7 @@ use tertulia_session::{
     BranchSummary, EntryId, EntryKind, Fields, NewEntry, SessionHeader, Timestamp,
 };
 
-use crate::backend::{Backend, Head, State};
+use crate::backend::{Backend, Begun, Head, State};
 use crate::clock::{chance, now_millis};
 use crate::fork::Redactions;
 use crate::model::{
@@ -21,8 +21,8 @@ use crate::redacting::Remains;
 use crate::salting::{SaltKey, fresh_salt, is_repeated};
 use crate::search::{self, Question, text_of};
 use crate::{
-    Entries, Follow, Hold, Import, LeftBehind, Problem, SessionId, StoreError, StoreUrl, entries,
-    title, verify,
+    Entries, Follow, Hold, Import, LeftBehind, Problem, Result, SessionId, StoreError, StoreUrl,
+    entries, title, verify,
 };
 
 /// How many entries are indexed at once while somebody waits for a search.
@@ -54,7 +54,7 @@ pub struct SessionStore {
 
 impl SessionStore {
     /// Opens a store; a SQLite file is made if it is not there.
-    pub fn open(url: &StoreUrl) -> Result<Self, StoreError> {
+    pub fn open(url: &StoreUrl) -> Result<Self> {
         Ok(match url {
             #[cfg(feature = "sqlite")]
             StoreUrl::Sqlite(path) => Self::of(crate::sqlite::SqliteStore::open(path)?),
@@ -85,32 +85,30 @@ impl SessionStore {
     }
 
     /// Begins a session of no project; its first entry is its header.
-    pub fn create(&self, new: &NewSession) -> Result<SessionInfo, StoreError> {
+    pub fn create(&self, new: &NewSession) -> Result<SessionInfo> {
         self.create_in(new, None)
     }
 
     /// Begins a session that belongs to a project: the folder of the project.
-    pub fn create_in(
-        &self,
-        new: &NewSession,
-        project: Option<&str>,
-    ) -> Result<SessionInfo, StoreError> {
+    pub fn create_in(&self, new: &NewSession, project: Option<&str>) -> Result<SessionInfo> {
         let now = now_millis();
         let id = new.id.clone().unwrap_or_else(|| SessionId::made(now, chance()));
         let header = NewEntry::new(EntryKind::SessionHeader(SessionHeader::new()));
         let header = header.at(Timestamp::from_millis(now)).salted(fresh_salt()).with_content_id();
         let first = Batch::prepare(&id, &Append::of([header]))?;
-        self.backend.create(&id, now, State::Open, project, first)?;
+        let project = project.map(str::to_owned);
+        let begun = Begun { created_at: now, state: State::Open, project };
+        self.backend.create(&id, begun, first)?;
         self.info(&id)
     }
 
     /// The project that a session belongs to.
-    pub fn project(&self, id: &SessionId) -> Result<Option<String>, StoreError> {
+    pub fn project(&self, id: &SessionId) -> Result<Option<String>> {
         Ok(self.backend.head(id)?.project)
     }
 
     /// Says which project a session belongs to. Nothing of the log changes.
-    pub fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<(), StoreError> {
+    pub fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<()> {
         self.backend.set_project(id, project)
     }
 
@@ -120,7 +118,7 @@ impl SessionStore {
     /// other content is an error. An error's [`outcome`](StoreError::outcome) says whether something
     /// may have been stored nevertheless; trying again with the same entries stores them once. An entry
     /// with text and without a salt gets one.
-    pub fn append(&self, id: &SessionId, mut append: Append) -> Result<Appended, StoreError> {
+    pub fn append(&self, id: &SessionId, mut append: Append) -> Result<Appended> {
         let key = SaltKey::fresh();
         append.entries.iter_mut().for_each(|new| key.salt(&mut new.entry));
         let batch = Batch::prepare(id, &append)?;
@@ -141,7 +139,7 @@ impl SessionStore {
 
     /// Replaces what is stored already, with another salt or purged, by what is stored. Says whether there
     /// was any.
-    fn take_stored_salts(&self, id: &SessionId, append: &mut Append) -> Result<bool, StoreError> {
+    fn take_stored_salts(&self, id: &SessionId, append: &mut Append) -> Result<bool> {
         let mut has_any = false;
         for at in 0..append.entries.len() {
             let (earlier, rest) = append.entries.split_at_mut(at);
@@ -164,18 +162,18 @@ impl SessionStore {
     }
 
     /// The entries of a range, oldest first.
-    pub fn load(&self, id: &SessionId, range: &Range) -> Result<Vec<StoredEntry>, StoreError> {
+    pub fn load(&self, id: &SessionId, range: &Range) -> Result<Vec<StoredEntry>> {
         self.entries(id, range)?.collect()
     }
 
     /// The entries of a range, oldest first, read as they are taken: constant memory, but for
     /// branches, whose entries are collected first.
-    pub fn entries(&self, id: &SessionId, range: &Range) -> Result<Entries<'_>, StoreError> {
+    pub fn entries(&self, id: &SessionId, range: &Range) -> Result<Entries<'_>> {
         Entries::open(self, id, range)
     }
 
     /// The entry of this id.
-    pub fn entry(&self, id: &SessionId, entry: &EntryId) -> Result<StoredEntry, StoreError> {
+    pub fn entry(&self, id: &SessionId, entry: &EntryId) -> Result<StoredEntry> {
         let seq = self.place_of(id, entry)?;
         let row = self.backend.rows(id, seq - 1, 1)?.into_iter().next();
         let missing = || StoreError::EntryNotFound { session: id.clone(), entry: entry.clone() };
@@ -183,7 +181,7 @@ impl SessionStore {
     }
 
     /// The entry that says what the team's task is on the branch that ends in the newest entry.
-    pub fn team_task(&self, id: &SessionId) -> Result<Option<StoredEntry>, StoreError> {
+    pub fn team_task(&self, id: &SessionId) -> Result<Option<StoredEntry>> {
         let mut from = Some(self.backend.head(id)?.seq);
         while let Some(end) = from {
             let Some(seq) = entries::task_before(self, id, end)? else { break };
@@ -200,18 +198,18 @@ impl SessionStore {
 
     /// Holds a session for as long as a program works with it; `None` if another one does. A file knows;
     /// a server and the memory do not, and let everybody hold it.
-    pub fn hold(&self, id: &SessionId) -> Result<Option<Hold>, StoreError> {
+    pub fn hold(&self, id: &SessionId) -> Result<Option<Hold>> {
         self.backend.hold(id)
     }
 
-    pub(crate) fn place_of(&self, id: &SessionId, entry: &EntryId) -> Result<Seq, StoreError> {
+    pub(crate) fn place_of(&self, id: &SessionId, entry: &EntryId) -> Result<Seq> {
         let missing = || StoreError::EntryNotFound { session: id.clone(), entry: entry.clone() };
         self.backend.find(id, entry)?.ok_or_else(missing)
     }
 
     /// Goes on from an earlier entry: what is appended next follows it. The entry that says so also
     /// names the end of the branch that was left.
-    pub fn branch(&self, id: &SessionId, from: &EntryId) -> Result<Appended, StoreError> {
+    pub fn branch(&self, id: &SessionId, from: &EntryId) -> Result<Appended> {
         self.place_of(id, from)?;
         let left = self.backend.head(id)?.tail.unwrap_or_else(|| from.clone());
         let entry = branch_entry(id, left).with_parent(from.clone());
@@ -220,12 +218,7 @@ impl SessionStore {
 
     /// Begins a session with a copy of the branch that ends in an entry; the last entry of the copy
     /// says where it came from.
-    pub fn fork(
-        &self,
-        id: &SessionId,
-        from: &EntryId,
-        new: &NewSession,
-    ) -> Result<SessionInfo, StoreError> {
+    pub fn fork(&self, id: &SessionId, from: &EntryId, new: &NewSession) -> Result<SessionInfo> {
         self.place_of(id, from)?;
         let range = Range::Branch { tail: Some(from.clone()), limit: None };
         let branch = self.entries(id, &range)?;
@@ -250,7 +243,7 @@ impl SessionStore {
         &self,
         id: &SessionId,
         make: impl Fn(Option<&EntryId>) -> Append,
-    ) -> Result<Appended, StoreError> {
+    ) -> Result<Appended> {
         loop {
             let tail = self.backend.head(id)?.tail;
             let append = Append { expected_tail: tail.clone(), ..make(tail.as_ref()) };
@@ -267,7 +260,7 @@ impl SessionStore {
         &self,
         id: &SessionId,
         entry: &EntryId,
-    ) -> Result<Option<StoredEntry>, StoreError> {
+    ) -> Result<Option<StoredEntry>> {
         match self.entry(id, entry) {
             Err(StoreError::SessionReadFailed { problem: Problem::Damaged { .. }, .. }) => Ok(None),
             found => found.map(Some),
@@ -275,23 +268,23 @@ impl SessionStore {
     }
 
     /// What is known of a session.
-    pub fn info(&self, id: &SessionId) -> Result<SessionInfo, StoreError> {
+    pub fn info(&self, id: &SessionId) -> Result<SessionInfo> {
         let head = self.backend.head(id)?;
         self.describe(head)
     }
 
     /// The sessions that a filter asks for, most recently changed first.
-    pub fn list(&self, filter: &ListFilter) -> Result<Vec<SessionInfo>, StoreError> {
+    pub fn list(&self, filter: &ListFilter) -> Result<Vec<SessionInfo>> {
         let heads = self.backend.heads(filter)?;
         heads.into_iter().map(|head| self.describe(head)).collect()
     }
 
     /// How many sessions a filter asks for. No title is read.
-    pub fn count(&self, filter: &ListFilter) -> Result<u64, StoreError> {
+    pub fn count(&self, filter: &ListFilter) -> Result<u64> {
         Ok(self.backend.heads(filter)?.len() as u64)
     }
 
-    fn describe(&self, head: Head) -> Result<SessionInfo, StoreError> {
+    fn describe(&self, head: Head) -> Result<SessionInfo> {
         let own = self.own_title(&head.id)?;
         let has_own_title = own.is_some();
         let title = match own {
@@ -313,7 +306,7 @@ impl SessionStore {
 
     /// The beginning of the first message that can be seen. A damaged entry takes nothing but the title
     /// away: the list must still be shown.
-    fn first_words(&self, id: &SessionId) -> Result<Option<String>, StoreError> {
+    fn first_words(&self, id: &SessionId) -> Result<Option<String>> {
         let first = self.backend.rows(id, 0, TITLE_ENTRIES)?;
         let messages = first.into_iter().filter(|row| &*row.record.type_name == "message");
         let texts = messages.filter_map(|row| Some(text_of(&row.decode().ok()?.entry)));
@@ -321,13 +314,13 @@ impl SessionStore {
     }
 
     /// The title that a person gave a session.
-    pub fn own_title(&self, id: &SessionId) -> Result<Option<String>, StoreError> {
+    pub fn own_title(&self, id: &SessionId) -> Result<Option<String>> {
         let (title, _) = title::newest(&*self.backend, id)?;
         Ok(title.filter(|title| !title.is_empty()))
     }
 
     /// Gives a session a title, for people; an empty one takes it back. The title is an entry of the log.
-    pub fn rename(&self, id: &SessionId, title: &str) -> Result<(), StoreError> {
+    pub fn rename(&self, id: &SessionId, title: &str) -> Result<()> {
         let title = title::checked(title)?;
         let now = Timestamp::from_millis(now_millis());
         loop {
@@ -349,13 +342,13 @@ impl SessionStore {
     }
 
     /// The ids of all sessions, the most recently changed first.
-    pub fn ids(&self) -> Result<Vec<SessionId>, StoreError> {
+    pub fn ids(&self) -> Result<Vec<SessionId>> {
         let heads = self.backend.heads(&ListFilter::default())?;
         Ok(heads.into_iter().map(|head| head.id).collect())
     }
 
     /// The ids of all entries of a session, oldest first, also of those that cannot be read any more.
-    pub fn entry_ids(&self, id: &SessionId) -> Result<Vec<EntryId>, StoreError> {
+    pub fn entry_ids(&self, id: &SessionId) -> Result<Vec<EntryId>> {
         let last = self.backend.head(id)?.seq;
         let (mut ids, mut after) = (Vec::new(), 0);
         while after < last {
@@ -369,7 +362,7 @@ impl SessionStore {
 
     /// Takes a session away for good, also from the files of the database. Says what may still hold it. After an
     /// interruption the same call finishes what is left, though nobody sees the session any more.
-    pub fn delete(&self, id: &SessionId) -> Result<Vec<Remains>, StoreError> {
+    pub fn delete(&self, id: &SessionId) -> Result<Vec<Remains>> {
         let is_half_deleted = self.is_half_deleted(id)?;
         match self.backend.delete(id) {
             // Another process, or our own thread that works when it is quiet, was faster.
@@ -382,33 +375,33 @@ impl SessionStore {
     }
 
     /// Deletes what killed imports and interrupted deletions left, which no reader sees.
-    pub fn delete_left_behind(&self) -> Result<(), StoreError> {
+    pub fn delete_left_behind(&self) -> Result<()> {
         self.backend.delete_left_behind()
     }
 
     /// Whether a deletion of this session was interrupted and may be finished.
-    pub fn is_half_deleted(&self, id: &SessionId) -> Result<bool, StoreError> {
+    pub fn is_half_deleted(&self, id: &SessionId) -> Result<bool> {
         self.backend.is_half_deleted(id)
     }
 
     /// Checks every entry of a session against its hashes and the chain.
-    pub fn verify(&self, id: &SessionId) -> Result<Verified, StoreError> {
+    pub fn verify(&self, id: &SessionId) -> Result<Verified> {
         verify::verify(self, id)
     }
 
     /// Checks the database as a whole; what is wrong, one line each.
-    pub fn check(&self) -> Result<Vec<String>, StoreError> {
+    pub fn check(&self) -> Result<Vec<String>> {
         self.backend.check()
     }
 
     /// New entries of a session as they land, those after this number first.
-    pub fn follow(&self, id: &SessionId, after: Seq) -> Result<Follow, StoreError> {
+    pub fn follow(&self, id: &SessionId, after: Seq) -> Result<Follow> {
         self.backend.head(id)?;
         Ok(Follow::new(self.clone(), id.clone(), after))
     }
 
     /// Finds entries in all sessions, or in one. The index is caught up first.
-    pub fn search(&self, query: &SearchQuery) -> Result<SearchResult, StoreError> {
+    pub fn search(&self, query: &SearchQuery) -> Result<SearchResult> {
         if let Some(session) = &query.session {
             self.backend.head(session)?;
         }
@@ -429,7 +422,7 @@ impl SessionStore {
 
     /// Takes everything that was appended into the search index; `progress` hears how many entries
     /// each step took in.
-    pub fn catch_up(&self, mut progress: impl FnMut(u64)) -> Result<(), StoreError> {
+    pub fn catch_up(&self, mut progress: impl FnMut(u64)) -> Result<()> {
         loop {
             let indexed = self.backend.index_some(INDEX_CHUNK)?;
             if indexed.entries > 0 {
@@ -442,39 +435,35 @@ impl SessionStore {
     }
 
     /// Notes how many tokens entries have, for whoever asks next.
-    pub fn know_counts(
-        &self,
-        id: &SessionId,
-        counts: &[(EntryId, TokenCount)],
-    ) -> Result<(), StoreError> {
+    pub fn know_counts(&self, id: &SessionId, counts: &[(EntryId, TokenCount)]) -> Result<()> {
         self.backend.know_counts(id, counts)
     }
 
     /// After an error of the disk: opens the database anew, checks it, and takes entries again.
-    pub fn reopen(&self) -> Result<(), StoreError> {
+    pub fn reopen(&self) -> Result<()> {
         self.backend.reopen()
     }
 
     /// What killed imports and deletions left in the store. The next writer deletes it.
-    pub fn left_behind(&self) -> Result<LeftBehind, StoreError> {
+    pub fn left_behind(&self) -> Result<LeftBehind> {
         self.backend.left_behind()
     }
 
     /// Copies everything into a new SQLite file while others go on writing, and checks the copy.
     #[cfg(feature = "sqlite")]
-    pub fn backup(&self, file: &Path) -> Result<u64, StoreError> {
+    pub fn backup(&self, file: &Path) -> Result<u64> {
         crate::copy::backup(self, file)
     }
 
     /// Copies all sessions of a backup into this store, after checking it. A session that is there
     /// already is an error, and nothing is copied.
     #[cfg(feature = "sqlite")]
-    pub fn restore(&self, file: &Path) -> Result<u64, StoreError> {
+    pub fn restore(&self, file: &Path) -> Result<u64> {
         crate::copy::restore(self, file)
     }
 
     /// Whether a session is there.
-    pub fn has(&self, id: &SessionId) -> Result<bool, StoreError> {
+    pub fn has(&self, id: &SessionId) -> Result<bool> {
         match self.backend.head(id) {
             Ok(_) => Ok(true),
             Err(StoreError::SessionNotFound(_)) => Ok(false),

@@ -5,7 +5,7 @@ use tertulia_session::{ChainLink, EntryDigest, EntryId, EntryKind};
 
 use crate::model::{Damage, Seq, StoredEntry, Verified};
 use crate::row::Row;
-use crate::{Problem, SessionId, SessionStore, StoreError};
+use crate::{Problem, Result, SessionId, SessionStore, StoreError};
 
 const PAGE: usize = 1000;
 
@@ -18,7 +18,7 @@ pub(crate) struct Sealed {
 }
 
 /// Checks the database and every session in it. Gives the sessions.
-pub(crate) fn check_all(store: &SessionStore) -> Result<Vec<Sealed>, StoreError> {
+pub(crate) fn check_all(store: &SessionStore) -> Result<Vec<Sealed>> {
     if let Some(reason) = store.check()?.into_iter().next() {
         let problem = Problem::NotAStore { place: store.place(), reason };
         return Err(StoreError::SessionReadFailed { session: None, problem });
@@ -35,7 +35,7 @@ pub(crate) fn check_all(store: &SessionStore) -> Result<Vec<Sealed>, StoreError>
 }
 
 /// Checks a session from its first entry on, up to the first thing that does not fit.
-pub(crate) fn verify(store: &SessionStore, session: &SessionId) -> Result<Verified, StoreError> {
+pub(crate) fn verify(store: &SessionStore, session: &SessionId) -> Result<Verified> {
     let last = store.backend.head(session)?.seq;
     let anchor = store.backend.anchor(session)?;
     let last = anchor.map_or(last, |(seq, _)| last.max(seq));
@@ -83,7 +83,7 @@ fn damaged(found: &Verified, damage: Damage) -> Verified {
 }
 
 /// A page of the database that cannot be read is a finding, not a failure of the check.
-fn as_damage(error: StoreError) -> Result<Damage, StoreError> {
+fn as_damage(error: StoreError) -> Result<Damage> {
     match error {
         StoreError::SessionReadFailed {
             problem: Problem::Damaged { place, entry, reason },
@@ -101,11 +101,7 @@ struct Check<'s> {
 }
 
 impl Check<'_> {
-    fn next(
-        &mut self,
-        row: Row,
-        before: &Verified,
-    ) -> Result<Result<StoredEntry, Damage>, StoreError> {
+    fn next(&mut self, row: Row, before: &Verified) -> Result<Result<StoredEntry, Damage>> {
         let expected = before.entries + 1;
         if row.seq != expected {
             let reason = format!("the entry is missing; the next one that is there is {}", row.seq);
@@ -133,7 +129,7 @@ impl Check<'_> {
         Ok(Ok(stored))
     }
 
-    fn parent_fits(&mut self, stored: &StoredEntry) -> Result<bool, StoreError> {
+    fn parent_fits(&mut self, stored: &StoredEntry) -> Result<bool> {
         self.names_parents |= stored.entry.parent_id.is_some();
         let Some(parent_id) = &stored.entry.parent_id else {
             let before: Option<Seq> = Some(stored.seq - 1).filter(|seq| *seq > 0);

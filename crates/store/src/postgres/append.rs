@@ -13,7 +13,7 @@ use tokio_postgres::Row as Answer;
 use super::hub::Hub;
 use super::link::{Link, both, timed};
 use super::read::{self, fixed};
-use super::trouble::Trouble;
+use super::trouble::{Result, Trouble};
 use super::write::{New, Writing};
 use crate::model::Appended;
 use crate::plan::{Batch, Known, Tail, plan};
@@ -59,7 +59,7 @@ struct Locked {
 }
 
 impl Attempt<'_> {
-    async fn run(&mut self) -> Result<Appended, Trouble> {
+    async fn run(&mut self) -> Result<Appended> {
         let writing = Writing::prepare(self.link).await?;
         let Some(locked) = self.lock().await? else {
             self.link.run("ROLLBACK").await?;
@@ -92,7 +92,7 @@ impl Attempt<'_> {
     }
 
     /// The first trip. What is known is asked for after the lock was given, in the same breath.
-    async fn lock(&mut self) -> Result<Option<Locked>, Trouble> {
+    async fn lock(&mut self) -> Result<Option<Locked>> {
         let (lock, known) = (self.link.prepared(LOCK).await?, self.link.prepared(KNOWN).await?);
         let id = self.id.as_str();
         let wanted = wanted(self.batch);
@@ -121,7 +121,7 @@ impl Attempt<'_> {
     }
 }
 
-fn known_of(row: &Answer) -> Result<Known, Trouble> {
+fn known_of(row: &Answer) -> Result<Known> {
     let hash = RecordHash::from_bytes(fixed(row.try_get(2)?));
     Ok(Known { seq: row.try_get::<_, i64>(1)?.unsigned_abs(), hash })
 }

@@ -8,9 +8,9 @@ use tokio_postgres::error::SqlState;
 
 use super::link::{Link, Values};
 use super::read::{missing, signed, state_code};
-use super::trouble::Trouble;
+use super::trouble::Result;
 use super::write::{New, Writing};
-use crate::backend::State;
+use crate::backend::Begun;
 use crate::model::TokenCount;
 use crate::plan::{Batch, Tail, plan};
 use crate::{SessionId, StoreError};
@@ -39,24 +39,17 @@ const COUNTS: &str = "UPDATE tertulia.entry e SET tokenizer = n.tokenizer, token
     FROM unnest($2::bytea[], $3::bytea[], $4::bigint[]) AS n(id, tokenizer, tokens) \
     WHERE e.session = $1 AND e.id = n.id AND e.encoding <> 2";
 
-/// What a new session is besides its entries.
-pub(super) struct Born {
-    pub(super) created_at: i64,
-    pub(super) state: State,
-    pub(super) project: Option<String>,
-}
-
 /// Begins a session with its first entries. `made_by` is a number that chance made: it tells our
 /// session from another of the same id.
 pub(super) async fn create(
     link: &mut Link,
     id: &SessionId,
     made_by: i64,
-    born: &Born,
+    begun: &Begun,
     first: &Batch,
-) -> Result<(), Trouble> {
+) -> Result<()> {
     let writing = Writing::prepare(link).await?;
-    let Born { created_at, state, project } = born;
+    let Begun { created_at, state, project } = begun;
     let project = project.as_deref().map(str::as_bytes);
     link.run("BEGIN").await?;
     let values: Values<'_> = &[&id.as_str(), &made_by, &state_code(*state), created_at, &project];
@@ -79,7 +72,7 @@ pub(super) async fn create(
 }
 
 /// Whether the session that is there is the one that an earlier attempt began.
-async fn is_ours(link: &mut Link, id: &SessionId, made_by: i64) -> Result<(), Trouble> {
+async fn is_ours(link: &mut Link, id: &SessionId, made_by: i64) -> Result<()> {
     let found = link.query_opt(MADE_BY, &[&id.as_str()]).await?;
     match found.map(|row| row.try_get::<_, i64>(0)).transpose()? {
         Some(found) if found == made_by => Ok(()),
@@ -88,7 +81,7 @@ async fn is_ours(link: &mut Link, id: &SessionId, made_by: i64) -> Result<(), Tr
 }
 
 /// The key of a session, whatever its state.
-pub(super) async fn key(link: &mut Link, id: &SessionId) -> Result<i64, Trouble> {
+pub(super) async fn key(link: &mut Link, id: &SessionId) -> Result<i64> {
     let found = link.query_opt(KEY, &[&id.as_str()]).await?;
     Ok(found.ok_or_else(|| missing(id))?.try_get(0)?)
 }
@@ -98,7 +91,7 @@ pub(super) async fn set_project(
     link: &mut Link,
     id: &SessionId,
     project: Option<&str>,
-) -> Result<(), Trouble> {
+) -> Result<()> {
     let project = project.map(str::as_bytes);
     match link.execute(SET_PROJECT, &[&id.as_str(), &project]).await? {
         0 => Err(missing(id)),
@@ -112,7 +105,7 @@ pub(super) async fn publish(
     key: i64,
     imported: &SessionId,
     id: &SessionId,
-) -> Result<(), Trouble> {
+) -> Result<()> {
     match link.execute(PUBLISH, &[&key, &id.as_str()]).await {
         Ok(1) => return Ok(()),
         Ok(_) => {}
@@ -129,7 +122,7 @@ pub(super) async fn publish(
 }
 
 /// Hides a session that is to be deleted; its name is free at once.
-pub(super) async fn hide(link: &mut Link, key: i64, id: &SessionId) -> Result<(), Trouble> {
+pub(super) async fn hide(link: &mut Link, key: i64, id: &SessionId) -> Result<()> {
     link.transaction(async |link: &mut Link| {
         link.execute(HIDE, &[&key]).await?;
         link.execute(UNMARK, &[&key]).await?;
@@ -139,13 +132,13 @@ pub(super) async fn hide(link: &mut Link, key: i64, id: &SessionId) -> Result<()
 }
 
 /// The keys of hidden sessions that were called so.
-pub(super) async fn hidden(link: &mut Link, id: &SessionId) -> Result<Vec<i64>, Trouble> {
+pub(super) async fn hidden(link: &mut Link, id: &SessionId) -> Result<Vec<i64>> {
     let rows = link.query(HIDDEN, &[&id.as_str()]).await?;
     rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 
 /// Forgets a hidden session whose entries are gone.
-pub(super) async fn forget(link: &mut Link, key: i64) -> Result<(), Trouble> {
+pub(super) async fn forget(link: &mut Link, key: i64) -> Result<()> {
     link.transaction(async |link: &mut Link| {
         link.execute(UNMARK, &[&key]).await?;
         link.execute(DELETE_SESSION, &[&key]).await.map(drop)
@@ -154,7 +147,7 @@ pub(super) async fn forget(link: &mut Link, key: i64) -> Result<(), Trouble> {
 }
 
 /// Takes some entries of a hidden session away. Says whether some are left.
-pub(super) async fn delete_some(link: &mut Link, key: i64) -> Result<bool, Trouble> {
+pub(super) async fn delete_some(link: &mut Link, key: i64) -> Result<bool> {
     link.transaction(async |link: &mut Link| {
         // Whoever fills the search index must not be at it.
         link.query(LOCK, &[&key]).await?;
@@ -172,7 +165,7 @@ pub(super) async fn know_counts(
     link: &mut Link,
     id: &SessionId,
     counts: &[(EntryId, TokenCount)],
-) -> Result<(), Trouble> {
+) -> Result<()> {
     let key = key(link, id).await?;
     let last: BTreeMap<&str, &TokenCount> =
         counts.iter().map(|(entry, count)| (entry.as_str(), count)).collect();

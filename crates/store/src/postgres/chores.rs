@@ -10,7 +10,7 @@ use tokio_postgres::error::SqlState;
 use super::hub::Hub;
 use super::link::Link;
 use super::sweep;
-use super::trouble::Trouble;
+use super::trouble::Result;
 use super::words::{self, Turn};
 use crate::redacting::Remains;
 
@@ -61,7 +61,7 @@ pub(super) async fn go_on(hub: Rc<Hub>) {
     }
 }
 
-async fn fill(hub: &Hub) -> Result<(), Trouble> {
+async fn fill(hub: &Hub) -> Result<()> {
     loop {
         let index = async |link: &mut Link| words::index_some(link, CHUNK, Turn::Pass).await;
         if !hub.once(index).await?.is_behind {
@@ -71,7 +71,7 @@ async fn fill(hub: &Hub) -> Result<(), Trouble> {
 }
 
 /// Has the server clean its files of rows that were purged or deleted. Says what may still hold them.
-pub(super) async fn clean(hub: &Hub) -> Result<Vec<Remains>, Trouble> {
+pub(super) async fn clean(hub: &Hub) -> Result<Vec<Remains>> {
     hub.once(async |link: &mut Link| {
         let may_clean = link.query_opt(MAY_CLEAN, &[]).await?;
         if !may_clean.map_or(Ok(false), |row| row.try_get(0))? {
@@ -101,7 +101,7 @@ pub(super) async fn clean(hub: &Hub) -> Result<Vec<Remains>, Trouble> {
 }
 
 /// Writes the tables anew if they are not large and nobody holds them; says whether it did.
-async fn rewrite(link: &mut Link) -> Result<bool, Trouble> {
+async fn rewrite(link: &mut Link) -> Result<bool> {
     let size = link.query_opt(SIZE, &[]).await?;
     if size.map_or(Ok(0), |row| row.try_get::<_, i64>(0))? > REWRITE_BYTES_MAX {
         return Ok(false);
@@ -116,7 +116,7 @@ async fn rewrite(link: &mut Link) -> Result<bool, Trouble> {
 
 /// Whether the server did it. What it cannot do now is no error of the redaction, which is stored: somebody holds
 /// the table, or the disk has no room for another one.
-fn done(result: Result<(), tokio_postgres::Error>) -> Result<bool, Trouble> {
+fn done(result: Result<(), tokio_postgres::Error>) -> Result<bool> {
     const NOT_NOW: [SqlState; 3] =
         [SqlState::LOCK_NOT_AVAILABLE, SqlState::DISK_FULL, SqlState::T_R_DEADLOCK_DETECTED];
     match result {
@@ -126,7 +126,7 @@ fn done(result: Result<(), tokio_postgres::Error>) -> Result<bool, Trouble> {
 }
 
 /// Says whether no old row is left. A transaction that began before may still see some for a moment.
-async fn clean_rows(link: &mut Link) -> Result<bool, Trouble> {
+async fn clean_rows(link: &mut Link) -> Result<bool> {
     for _ in 0..CLEAN_TIMES {
         for step in CLEAN {
             // Longer than any other answer: a large table takes its time.

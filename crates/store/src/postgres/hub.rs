@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use super::address::Address;
 use super::bells::Bells;
 use super::link::Link;
-use super::trouble::Trouble;
+use super::trouble::{Result, Trouble};
 
 /// How many connections there are at once, but for the one that listens.
 const CONNECTIONS_MAX: usize = 8;
@@ -64,8 +64,8 @@ impl Hub {
     /// Does a piece of work; on another connection if the first is lost.
     pub(super) async fn work<T>(
         &self,
-        mut work: impl AsyncFnMut(&mut Link) -> Result<T, Trouble>,
-    ) -> Result<T, Trouble> {
+        mut work: impl AsyncFnMut(&mut Link) -> Result<T>,
+    ) -> Result<T> {
         let begun = Instant::now();
         let mut pause = PAUSE;
         loop {
@@ -83,8 +83,8 @@ impl Hub {
     /// Does a piece of work without a second attempt.
     pub(super) async fn once<T>(
         &self,
-        mut work: impl AsyncFnMut(&mut Link) -> Result<T, Trouble>,
-    ) -> Result<T, Trouble> {
+        mut work: impl AsyncFnMut(&mut Link) -> Result<T>,
+    ) -> Result<T> {
         let turn = tokio::time::timeout(TURN, self.turns.acquire()).await;
         let Ok(Ok(_turn)) = turn else {
             return Err(Trouble::Lost("all connections are busy".to_owned()));
@@ -98,7 +98,7 @@ impl Hub {
         done
     }
 
-    async fn link(&self) -> Result<Link, Trouble> {
+    async fn link(&self) -> Result<Link> {
         loop {
             let idle = self.idle.borrow_mut().pop();
             match idle {
@@ -110,7 +110,7 @@ impl Hub {
     }
 
     /// A connection for somebody who keeps it.
-    pub(super) async fn new_link(&self) -> Result<Link, Trouble> {
+    pub(super) async fn new_link(&self) -> Result<Link> {
         Link::open(&self.address, None, Rc::clone(&self.alive)).await
     }
 

@@ -17,7 +17,7 @@ use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row, Socket, State
 
 use super::address::{Address, socket_folder};
 use super::bells::Bells;
-use super::trouble::Trouble;
+use super::trouble::{Result, Trouble};
 
 /// How long the server waits for a lock that somebody else holds.
 pub(super) const LOCK_SECONDS: u64 = 10;
@@ -51,7 +51,7 @@ impl Link {
         address: &Address,
         bells: Option<Arc<Bells>>,
         alive: Rc<()>,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self> {
         let failed = |error: tokio_postgres::Error| match Trouble::connecting(&error) {
             Trouble::Lost(reason) => match socket_folder(&address.config) {
                 Some(folder) => Trouble::Lost(format!("{reason} (in {})", folder.display())),
@@ -86,7 +86,7 @@ impl Link {
     }
 
     /// The statement, prepared once per connection.
-    pub(super) async fn prepared(&mut self, sql: &'static str) -> Result<Statement, Trouble> {
+    pub(super) async fn prepared(&mut self, sql: &'static str) -> Result<Statement> {
         if let Some(statement) = self.statements.get(sql) {
             return Ok(statement.clone());
         }
@@ -99,7 +99,7 @@ impl Link {
         &mut self,
         sql: &'static str,
         values: Values<'_>,
-    ) -> Result<Vec<Row>, Trouble> {
+    ) -> Result<Vec<Row>> {
         let statement = self.prepared(sql).await?;
         Ok(timed(self.client.query(&statement, values)).await??)
     }
@@ -108,21 +108,17 @@ impl Link {
         &mut self,
         sql: &'static str,
         values: Values<'_>,
-    ) -> Result<Option<Row>, Trouble> {
+    ) -> Result<Option<Row>> {
         let statement = self.prepared(sql).await?;
         Ok(timed(self.client.query_opt(&statement, values)).await??)
     }
 
-    pub(super) async fn execute(
-        &mut self,
-        sql: &'static str,
-        values: Values<'_>,
-    ) -> Result<u64, Trouble> {
+    pub(super) async fn execute(&mut self, sql: &'static str, values: Values<'_>) -> Result<u64> {
         let statement = self.prepared(sql).await?;
         Ok(timed(self.client.execute(&statement, values)).await??)
     }
 
-    pub(super) async fn run(&mut self, sql: &'static str) -> Result<(), Trouble> {
+    pub(super) async fn run(&mut self, sql: &'static str) -> Result<()> {
         Ok(timed(self.client.batch_execute(sql)).await??)
     }
 
@@ -130,8 +126,8 @@ impl Link {
     /// is thrown away, and the transaction with it.
     pub(super) async fn transaction<T>(
         &mut self,
-        work: impl AsyncFnOnce(&mut Self) -> Result<T, Trouble>,
-    ) -> Result<T, Trouble> {
+        work: impl AsyncFnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         self.run("BEGIN").await?;
         let done = work(self).await;
         match &done {
@@ -167,7 +163,7 @@ where
 }
 
 /// Waits for an answer, but not for ever.
-pub(super) async fn timed<T>(answer: impl Future<Output = T>) -> Result<T, Trouble> {
+pub(super) async fn timed<T>(answer: impl Future<Output = T>) -> Result<T> {
     let waited = tokio::time::timeout(ANSWER, answer).await;
     waited.map_err(|_| Trouble::Lost(format!("no answer for {} seconds", ANSWER.as_secs())))
 }

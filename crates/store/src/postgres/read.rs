@@ -4,7 +4,7 @@ use tertulia_session::{ChainLink, EntryId, RecordHash};
 use tokio_postgres::Row as Answer;
 
 use super::link::{Link, Values};
-use super::trouble::Trouble;
+use super::trouble::{Result, Trouble};
 use crate::backend::{Head, Landmark, State};
 use crate::model::{ListFilter, ProjectScope, Seq, TokenCount};
 use crate::row::{Encoding, Record, Row, Speaker};
@@ -71,17 +71,13 @@ pub(super) fn missing(id: &SessionId) -> Trouble {
 }
 
 /// Where a session stands.
-pub(super) async fn head(link: &mut Link, id: &SessionId) -> Result<Head, Trouble> {
+pub(super) async fn head(link: &mut Link, id: &SessionId) -> Result<Head> {
     let row = link.query_opt(HEAD, &[&id.as_str()]).await?;
     head_of(&row.ok_or_else(|| missing(id))?, id.clone())
 }
 
 /// The sessions of a state that a filter asks for, most recently changed first.
-pub(super) async fn heads(
-    link: &mut Link,
-    state: State,
-    filter: &ListFilter,
-) -> Result<Vec<Head>, Trouble> {
+pub(super) async fn heads(link: &mut Link, state: State, filter: &ListFilter) -> Result<Vec<Head>> {
     // The server's texts have no NUL; neither has an id.
     if filter.id_prefix.as_ref().is_some_and(|prefix| prefix.contains('\0')) {
         return Ok(Vec::new());
@@ -103,7 +99,7 @@ pub(super) async fn heads(
     Ok(heads)
 }
 
-fn head_of(row: &Answer, id: SessionId) -> Result<Head, Trouble> {
+fn head_of(row: &Answer, id: SessionId) -> Result<Head> {
     let link: Option<&[u8]> = row.try_get(5)?;
     Ok(Head {
         id,
@@ -132,7 +128,7 @@ pub(super) async fn rows(
     way: Way,
     from: Seq,
     limit: usize,
-) -> Result<Vec<Row>, Trouble> {
+) -> Result<Vec<Row>> {
     let sql = match way {
         Way::Forth => ROWS,
         Way::Back => ROWS_BACK,
@@ -151,7 +147,7 @@ pub(super) async fn landmarks(
     id: &SessionId,
     from: Seq,
     limit: usize,
-) -> Result<Vec<Landmark>, Trouble> {
+) -> Result<Vec<Landmark>> {
     let found =
         link.query(LANDMARKS, &[&id.as_str(), &signed(from), &signed(limit as u64)]).await?;
     let mut marks = Vec::with_capacity(found.len());
@@ -166,11 +162,7 @@ pub(super) async fn landmarks(
 }
 
 /// The number of an entry.
-pub(super) async fn find(
-    link: &mut Link,
-    id: &SessionId,
-    entry: &EntryId,
-) -> Result<Option<Seq>, Trouble> {
+pub(super) async fn find(link: &mut Link, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>> {
     let found = link.query_opt(FIND, &[&id.as_str(), &entry.as_str().as_bytes()]).await?;
     match found {
         Some(row) => Ok(Some(row.try_get::<_, i64>(0)?.unsigned_abs())),
@@ -179,7 +171,7 @@ pub(super) async fn find(
 }
 
 /// An entry, from the column on that is its first.
-pub(super) fn row(from: &Answer, first: usize) -> Result<Row, Trouble> {
+pub(super) fn row(from: &Answer, first: usize) -> Result<Row> {
     let tokenizer = optional_text(from, first + 8)?;
     let tokens: Option<i64> = from.try_get(first + 9)?;
     let count = tokenizer.zip(tokens).map(|(tokenizer, tokens)| TokenCount {
@@ -211,11 +203,11 @@ pub(super) fn row(from: &Answer, first: usize) -> Result<Row, Trouble> {
 }
 
 /// A text, with marks where bytes are no characters: it will not be the one in the record.
-fn text(row: &Answer, column: usize) -> Result<String, Trouble> {
+fn text(row: &Answer, column: usize) -> Result<String> {
     Ok(optional_text(row, column)?.unwrap_or_default())
 }
 
-pub(super) fn optional_text(row: &Answer, column: usize) -> Result<Option<String>, Trouble> {
+pub(super) fn optional_text(row: &Answer, column: usize) -> Result<Option<String>> {
     let bytes: Option<&[u8]> = row.try_get(column)?;
     Ok(bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned()))
 }

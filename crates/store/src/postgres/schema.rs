@@ -4,7 +4,7 @@
 //! to read and change rows is needed.
 
 use super::link::Link;
-use super::trouble::Trouble;
+use super::trouble::{Result, Trouble};
 use crate::{Problem, StoreError};
 
 /// One step per version. A step that was published is never changed.
@@ -76,7 +76,7 @@ const HAS_SCHEMA: &str =
     "SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = 'tertulia')";
 
 /// Makes the tables in a database that has none, or brings an earlier version to this one.
-pub(super) async fn prepare(link: &mut Link, place: &str) -> Result<(), Trouble> {
+pub(super) async fn prepare(link: &mut Link, place: &str) -> Result<()> {
     let encoding = link.query_opt("SELECT current_setting('server_encoding')", &[]).await?;
     let encoding: String = encoding.map_or(Ok(String::new()), |row| row.try_get(0))?;
     if encoding != "UTF8" {
@@ -101,7 +101,7 @@ pub(super) async fn prepare(link: &mut Link, place: &str) -> Result<(), Trouble>
 }
 
 /// The version of the tables; 0 if there are none. A later one than ours is an error.
-async fn version(link: &mut Link, place: &str) -> Result<usize, Trouble> {
+async fn version(link: &mut Link, place: &str) -> Result<usize> {
     let there = link.query_opt(HAS_VERSION, &[]).await?;
     if !there.map_or(Ok(false), |row| row.try_get(0))? {
         return Ok(0);
@@ -122,7 +122,7 @@ async fn version(link: &mut Link, place: &str) -> Result<usize, Trouble> {
     }
 }
 
-async fn migrate(link: &mut Link, place: &str) -> Result<(), Trouble> {
+async fn migrate(link: &mut Link, place: &str) -> Result<()> {
     loop {
         let done = link
             .transaction(async |link: &mut Link| {
@@ -147,7 +147,7 @@ async fn migrate(link: &mut Link, place: &str) -> Result<(), Trouble> {
 }
 
 /// The schema may be there: who may make tables in it may not make schemas.
-async fn begin(link: &mut Link) -> Result<(), Trouble> {
+async fn begin(link: &mut Link) -> Result<()> {
     let there = link.query_opt(HAS_SCHEMA, &[]).await?;
     if !there.map_or(Ok(false), |row| row.try_get(0))? {
         link.run("CREATE SCHEMA tertulia").await?;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::change::{delete_some, forget};
 use super::hub::Hub;
 use super::link::Link;
-use super::trouble::Trouble;
+use super::trouble::Result;
 use crate::import::{LeftBehind, is_silent, number_of};
 
 const HOLD: &str = "SELECT pg_try_advisory_lock($1)";
@@ -19,7 +19,7 @@ const SIZE: &str = "SELECT count(*), coalesce(sum(octet_length(record)), 0)::big
 const HIDE: &str = "UPDATE tertulia.session SET state = 2 WHERE key = $1 AND state <> 0";
 
 /// Holds a number; `false` if somebody else does.
-pub(super) async fn hold(hub: &Rc<Hub>, number: u64) -> Result<bool, Trouble> {
+pub(super) async fn hold(hub: &Rc<Hub>, number: u64) -> Result<bool> {
     let mut link = hub.new_link().await?;
     let is_held = try_lock(&mut link, number).await?;
     if is_held {
@@ -28,13 +28,13 @@ pub(super) async fn hold(hub: &Rc<Hub>, number: u64) -> Result<bool, Trouble> {
     Ok(is_held)
 }
 
-async fn try_lock(link: &mut Link, number: u64) -> Result<bool, Trouble> {
+async fn try_lock(link: &mut Link, number: u64) -> Result<bool> {
     let row = link.query_opt(HOLD, &[&number.cast_signed()]).await?;
     Ok(row.map_or(Ok(false), |row| row.try_get(0))?)
 }
 
 /// The keys of what was left behind.
-async fn left_keys(link: &mut Link) -> Result<Vec<i64>, Trouble> {
+async fn left_keys(link: &mut Link) -> Result<Vec<i64>> {
     let mut keys = Vec::new();
     for row in link.query(HIDDEN, &[]).await? {
         let (id, state): (String, i16) = (row.try_get(1)?, row.try_get(2)?);
@@ -57,7 +57,7 @@ async fn left_keys(link: &mut Link) -> Result<Vec<i64>, Trouble> {
 }
 
 /// How much was left behind.
-pub(super) async fn measure(link: &mut Link) -> Result<LeftBehind, Trouble> {
+pub(super) async fn measure(link: &mut Link) -> Result<LeftBehind> {
     let keys = left_keys(link).await?;
     let mut sum = LeftBehind { sessions: keys.len() as u64, ..LeftBehind::default() };
     for key in keys {
@@ -70,7 +70,7 @@ pub(super) async fn measure(link: &mut Link) -> Result<LeftBehind, Trouble> {
 }
 
 /// Deletes what was left behind.
-pub(super) async fn sweep(link: &mut Link) -> Result<(), Trouble> {
+pub(super) async fn sweep(link: &mut Link) -> Result<()> {
     for key in left_keys(link).await? {
         if link.execute(HIDE, &[&key]).await? > 0 {
             while delete_some(link, key).await? {}

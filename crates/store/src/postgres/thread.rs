@@ -15,7 +15,7 @@ use super::address::Address;
 use super::bells::Bells;
 use super::chores;
 use super::hub::Hub;
-use crate::{Outcome, Problem, StoreError};
+use crate::{Outcome, Problem, Result, StoreError};
 
 /// Work for the thread.
 type Job = Box<dyn FnOnce(Rc<Hub>) -> Pin<Box<dyn Future<Output = ()>>> + Send>;
@@ -27,7 +27,7 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    pub(super) fn start(address: Address, bells: Arc<Bells>) -> Result<Self, StoreError> {
+    pub(super) fn start(address: Address, bells: Arc<Bells>) -> Result<Self> {
         let runtime = runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| gone(&error.to_string()))?;
         let (jobs, work) = unbounded_channel();
@@ -42,8 +42,8 @@ impl Thread {
     /// Does something on the thread and waits for it.
     pub(super) fn run<T: Send + 'static>(
         &self,
-        work: impl AsyncFnOnce(Rc<Hub>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        work: impl AsyncFnOnce(Rc<Hub>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let (answer, wait) = sync_channel(1);
         let job: Job = Box::new(move |hub| {
             Box::pin(async move {

@@ -9,6 +9,9 @@ use tokio_postgres::error::SqlState;
 use super::link::LOCK_SECONDS;
 use crate::{Outcome, Problem, SessionId, StoreError};
 
+/// What work for the server returns.
+pub(super) type Result<T, E = Trouble> = std::result::Result<T, E>;
+
 /// Why a piece of work did not come about.
 #[derive(Debug)]
 pub(super) enum Trouble {

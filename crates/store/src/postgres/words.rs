@@ -7,7 +7,7 @@ use tokio_postgres::types::Type;
 
 use super::link::{Link, timed};
 use super::read::{COLUMNS, columns, row, scope_values, signed};
-use super::trouble::Trouble;
+use super::trouble::Result;
 use crate::backend::Indexed;
 use crate::model::SearchQuery;
 use crate::row::{Encoding, Row};
@@ -71,11 +71,7 @@ pub(super) enum Turn {
 
 /// Takes entries into the index, at most so many. Whatever was appended before the call is taken in,
 /// unless it says that it is behind.
-pub(super) async fn index_some(
-    link: &mut Link,
-    limit: usize,
-    turn: Turn,
-) -> Result<Indexed, Trouble> {
+pub(super) async fn index_some(link: &mut Link, limit: usize, turn: Turn) -> Result<Indexed> {
     let behind = link.query_opt(IS_BEHIND, &[]).await?;
     if !behind.map_or(Ok(false), |row| row.try_get(0))? {
         return Ok(Indexed::default());
@@ -100,7 +96,7 @@ pub(super) async fn index_some(
     .await
 }
 
-async fn fill(link: &mut Link, limit: usize) -> Result<Indexed, Trouble> {
+async fn fill(link: &mut Link, limit: usize) -> Result<Indexed> {
     let mut behind = Vec::new();
     for row in link.query(BEHIND, &[&signed(SESSIONS as u64)]).await? {
         behind.push(Behind {
@@ -160,7 +156,7 @@ pub(super) async fn candidates(
     link: &mut Link,
     question: &Question,
     query: &SearchQuery,
-) -> Result<Vec<(String, Row)>, Trouble> {
+) -> Result<Vec<(String, Row)>> {
     let terms = match_text(question.terms());
     let session = query.session.as_ref().map(|id| id.as_str());
     let speaker = query.speaker.as_ref().map(|text| text.as_bytes());

@@ -20,7 +20,7 @@ use crate::backend::State;
 use crate::clock::chance;
 use crate::model::{ProjectScope, Seq};
 use crate::verify::Sealed;
-use crate::{Problem, SessionId, StoreError};
+use crate::{Problem, Result, SessionId, StoreError};
 
 /// The version of the manifest.
 const VERSION: i64 = 1;
@@ -42,7 +42,7 @@ impl Backup {
 
 /// Makes a backup of a copy that nobody else sees yet: deletes what no reader of the store sees, and
 /// writes the manifest.
-pub(crate) fn seal(path: &Path) -> Result<(), StoreError> {
+pub(crate) fn seal(path: &Path) -> Result<()> {
     write_manifest(path).map_err(|error| cannot_open(path, &error))
 }
 
@@ -91,7 +91,7 @@ fn digest(sealed: &[Sealed]) -> RecordHash {
 
 /// Opens a backup for reading; refuses everything that is no whole backup by what it says of itself.
 /// Whether its sessions are what the manifest says, the caller checks.
-pub(crate) fn open(path: &Path) -> Result<Backup, StoreError> {
+pub(crate) fn open(path: &Path) -> Result<Backup> {
     let path = path.canonicalize().map_err(|error| refused(path, &error.to_string()))?;
     if !connection::is_settled(&path) {
         let reason = "has a journal beside it: a program has it open, or was interrupted while it wrote \
@@ -116,11 +116,7 @@ pub(crate) fn open(path: &Path) -> Result<Backup, StoreError> {
 }
 
 /// Opens a backup of this version. `shown` is its name for people, where `path` is that of a copy.
-fn open_current(
-    path: &Path,
-    shown: &Path,
-    copy: Option<TemporaryFolder>,
-) -> Result<Backup, StoreError> {
+fn open_current(path: &Path, shown: &Path, copy: Option<TemporaryFolder>) -> Result<Backup> {
     let store = SqliteStore::open_frozen(path)?;
     let manifest = store
         .read(|connection| read_manifest(connection).map_err(|error| cannot_open(path, &error)))?;
@@ -175,7 +171,7 @@ fn read_manifest(connection: &Connection) -> rusqlite::Result<Manifest> {
 }
 
 /// A copy of a backup of an earlier version, brought to this one. The backup stays as it is.
-fn upgraded(path: &Path) -> Result<(TemporaryFolder, PathBuf), StoreError> {
+fn upgraded(path: &Path) -> Result<(TemporaryFolder, PathBuf)> {
     let failed = |error: io::Error| refused(path, &format!("cannot be copied: {error}"));
     let folder = TemporaryFolder::new().map_err(failed)?;
     let copy = folder.0.join("backup.db");

@@ -18,10 +18,10 @@ use super::ids::Recent;
 use super::read::{self, SessionRow};
 use super::write::{purge, write, write_alone};
 use super::{journal, reserve, schema};
-use crate::backend::State;
+use crate::backend::Begun;
 use crate::model::Appended;
 use crate::plan::{Batch, Tail, plan};
-use crate::{Outcome, Problem, SessionId, StoreError};
+use crate::{Outcome, Problem, Result, SessionId, StoreError};
 
 /// The journal is copied into the file when so many pages are in it, and again after as many more
 /// where a reader stood in the way.
@@ -69,10 +69,10 @@ pub(super) struct Request {
     pub(super) batch: Batch,
 }
 
-type Answer = Result<Appended, StoreError>;
+type Answer = Result<Appended>;
 
 impl Desk {
-    pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
+    pub(super) fn open(path: &Path) -> Result<Self> {
         let mut connection = connection::open(path, Purpose::Writing)?;
         if !schema::is_wal(&connection, path)? {
             return Err(connection::not_a_store(path, "it is not in WAL mode".to_owned()));
@@ -105,7 +105,7 @@ impl Desk {
     /// Writes the journal over with its own bytes and syncs it. After a sync that failed Linux takes
     /// pages for written that are not, and later syncs say all is well; a checkpoint from such a
     /// journal would be lost halfway with the power. Nobody appends to it meanwhile.
-    fn renew_journal(&mut self) -> Result<(), StoreError> {
+    fn renew_journal(&mut self) -> Result<()> {
         let renewed = self.transaction(|desk| Ok(journal::renew(&desk.journal())));
         let failed = |reason: String| {
             let problem = Problem::Disk { place: self.journal().display().to_string(), reason };
@@ -119,7 +119,7 @@ impl Desk {
     }
 
     /// Closes the file and opens it anew, after checking it.
-    pub(super) fn reopen(&mut self) -> Result<(), StoreError> {
+    pub(super) fn reopen(&mut self) -> Result<()> {
         let mut fresh = Self::open(&self.path)?;
         let found = super::check::check(&fresh.connection, &self.path)?;
         if let Some(reason) = found.into_iter().next() {
@@ -138,18 +138,12 @@ impl Desk {
     }
 
     /// Begins a session with its first entries.
-    pub(super) fn create(
-        &mut self,
-        first: &Request,
-        created_at: i64,
-        state: State,
-        project: Option<&str>,
-    ) -> Result<(), StoreError> {
-        let id = &first.session;
+    pub(super) fn create(&mut self, first: &Request, begun: &Begun) -> Result<()> {
+        let (id, Begun { created_at, state, project }) = (&first.session, begun);
         let created = self.transaction(|desk| {
             let sql = "INSERT OR IGNORE INTO session (id, state, created_at, project) \
                        VALUES (?1, ?2, ?3, ?4)";
-            let row = params![id.as_str(), read::state_code(state), created_at, project];
+            let row = params![id.as_str(), read::state_code(*state), created_at, project];
             if desk.connection.execute(sql, row)? == 0 {
                 return Ok(Err(StoreError::SessionExists(id.clone())));
             }

@@ -6,11 +6,11 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::{Problem, StoreError};
+use crate::{Problem, Result, StoreError};
 
 /// Makes the file and its folder if they are not there, and checks them. The path that comes back is
 /// the one that was checked: absolute, its folder without links.
-pub(super) fn prepare(path: &Path) -> Result<PathBuf, StoreError> {
+pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| bad(path, "names no file"))?;
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -28,13 +28,13 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf, StoreError> {
 }
 
 /// Makes an empty file for its owner alone, which must not be there.
-pub(super) fn make_new(path: &Path) -> Result<(), StoreError> {
+pub(super) fn make_new(path: &Path) -> Result<()> {
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     made.map_err(|error| failed(path, &error))?;
     path.parent().map_or(Ok(()), sync_folder)
 }
 
-fn make_folder(folder: &Path) -> Result<(), StoreError> {
+fn make_folder(folder: &Path) -> Result<()> {
     if folder.is_dir() {
         return Ok(());
     }
@@ -46,13 +46,13 @@ fn make_folder(folder: &Path) -> Result<(), StoreError> {
     above.iter().take(there + 1).try_for_each(|one| sync_folder(one))
 }
 
-fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+fn sync_folder(folder: &Path) -> Result<()> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let synced = File::open(folder).and_then(|opened| opened.sync_all());
     synced.map_err(|error| failed(folder, &error))
 }
 
-fn make_file(path: &Path) -> Result<(), StoreError> {
+fn make_file(path: &Path) -> Result<()> {
     // A link that leads nowhere must not be followed either, so no `exists`.
     match path.symlink_metadata() {
         Ok(_) => return Ok(()),
@@ -68,7 +68,7 @@ fn make_file(path: &Path) -> Result<(), StoreError> {
 
 /// Whoever can write to the folder can put another file in the place of ours, or a journal beside it;
 /// whoever can write to one above it can put another folder in its place, unless it is sticky.
-fn check_folder(folder: &Path) -> Result<(), StoreError> {
+fn check_folder(folder: &Path) -> Result<()> {
     for (level, one) in folder.ancestors().enumerate() {
         let about = fs::metadata(one).map_err(|error| failed(one, &error))?;
         let is_sticky = about.mode() & 0o1000 != 0;
@@ -97,7 +97,7 @@ fn check_folder(folder: &Path) -> Result<(), StoreError> {
 
 /// The journal and what readers share, where they lie beside the file already. Made by a reader of a
 /// file that was read-only then, they may be read-only too, and would keep it so.
-fn check_beside(path: &Path) -> Result<(), StoreError> {
+fn check_beside(path: &Path) -> Result<()> {
     let is_writable = |mode: u32| mode & 0o600 == 0o600;
     let about = path.symlink_metadata().map_err(|error| failed(path, &error))?;
     for ending in ["-wal", "-shm"] {
@@ -114,7 +114,7 @@ fn check_beside(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn check_file(path: &Path) -> Result<(), StoreError> {
+fn check_file(path: &Path) -> Result<()> {
     let about = path.symlink_metadata().map_err(|error| failed(path, &error))?;
     if about.file_type().is_symlink() {
         return Err(bad(path, "is a symbolic link; name the file that it leads to"));
@@ -131,7 +131,7 @@ fn check_file(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn check_file_system(folder: &Path) -> Result<(), StoreError> {
+fn check_file_system(folder: &Path) -> Result<()> {
     let about = rustix::fs::statfs(folder).map_err(|error| failed(folder, &error.into()))?;
     match network_file_system(about.f_type) {
         Some(name) => Err(bad(

@@ -14,7 +14,7 @@ use super::connection::{
     self, BUSY_SECONDS, cannot_open, is_busy, not_a_store, problem, run_pragma,
 };
 use super::{migration_copy, write};
-use crate::StoreError;
+use crate::{Result, StoreError};
 
 /// `Tert` in ASCII: tells our files from others.
 const APPLICATION_ID: i32 = 0x5465_7274;
@@ -103,14 +103,14 @@ pub(super) enum Found {
 }
 
 /// Whether a file can be used as it is.
-pub(super) fn is_current(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
+pub(super) fn is_current(connection: &Connection, path: &Path) -> Result<bool> {
     let is_current = matches!(look(connection, path)?, Found::Current);
     let is_readonly = connection.is_readonly("main").unwrap_or(false);
     Ok(is_current && (is_readonly || is_wal(connection, path)?))
 }
 
 /// Makes the tables in a new file, or brings an earlier version to this one.
-pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<()> {
     match look(connection, path)? {
         // A copy that was made by a backup is not in WAL mode yet.
         Found::Current if is_wal(connection, path)? => Ok(()),
@@ -149,7 +149,7 @@ pub(super) fn is_stamped(path: &Path) -> std::io::Result<bool> {
     Ok(is_wal && is_ours && number(60) == version)
 }
 
-pub(super) fn look(connection: &Connection, path: &Path) -> Result<Found, StoreError> {
+pub(super) fn look(connection: &Connection, path: &Path) -> Result<Found> {
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     // Of one moment: another process may make the tables between two questions.
     let marks = connection.unchecked_transaction().and_then(|moment| {
@@ -182,13 +182,13 @@ pub(super) fn version_of(connection: &Connection) -> rusqlite::Result<usize> {
     Ok(usize::try_from(version).unwrap_or(usize::MAX))
 }
 
-pub(super) fn is_wal(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
+pub(super) fn is_wal(connection: &Connection, path: &Path) -> Result<bool> {
     let mode = run_pragma(connection, "PRAGMA journal_mode");
     mode.map(|mode| mode == "wal").map_err(|error| cannot_open(path, &error))
 }
 
 /// Asks again what it has become: without the journal the promises of the store do not hold.
-fn set_wal(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+fn set_wal(connection: &Connection, path: &Path) -> Result<()> {
     // SQLite does not wait here while another process looks at the new file.
     let until = Instant::now() + Duration::from_secs(BUSY_SECONDS);
     loop {
@@ -207,11 +207,7 @@ fn set_wal(connection: &Connection, path: &Path) -> Result<(), StoreError> {
 }
 
 /// Runs the steps up to a version that are missing. Another process may have been faster.
-pub(super) fn migrate(
-    connection: &mut Connection,
-    path: &Path,
-    until: usize,
-) -> Result<(), StoreError> {
+pub(super) fn migrate(connection: &mut Connection, path: &Path, until: usize) -> Result<()> {
     let failed =
         |error: rusqlite::Error| migration_failed(path, &problem(path, &error).to_string());
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
@@ -234,7 +230,7 @@ pub(super) fn migrate(
 }
 
 /// Copies what the connection sees now into an empty file.
-pub(super) fn copy_into(connection: &Connection, copy: &Path) -> Result<(), StoreError> {
+pub(super) fn copy_into(connection: &Connection, copy: &Path) -> Result<()> {
     let name =
         copy.to_str().ok_or_else(|| not_a_store(copy, "its name is not UTF-8".to_owned()))?;
     connection.execute("VACUUM INTO ?1", [name]).map_err(|error| cannot_open(copy, &error))?;
@@ -243,16 +239,12 @@ pub(super) fn copy_into(connection: &Connection, copy: &Path) -> Result<(), Stor
 
 /// Whether the file has exactly our tables and indexes, of this version. A view or a trigger in the place
 /// of a table would run whatever somebody else wrote.
-pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+pub(super) fn check(connection: &Connection, path: &Path) -> Result<()> {
     check_version(connection, path, VERSION)
 }
 
 /// The same for a file of this or an earlier version.
-pub(super) fn check_version(
-    connection: &Connection,
-    path: &Path,
-    version: usize,
-) -> Result<(), StoreError> {
+pub(super) fn check_version(connection: &Connection, path: &Path, version: usize) -> Result<()> {
     static CURRENT: OnceLock<Schema> = OnceLock::new();
     let made = || {
         Connection::open_in_memory().and_then(|new| {

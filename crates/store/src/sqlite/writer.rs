@@ -11,7 +11,7 @@ use super::desk::{Desk, Request};
 use super::idle::Idle;
 use super::signal::Signal;
 use crate::model::Appended;
-use crate::{Outcome, Problem, StoreError};
+use crate::{Outcome, Problem, Result, StoreError};
 
 /// How many appends are stored together, at most.
 const GROUP_MAX: usize = 512;
@@ -20,7 +20,7 @@ const GROUP_BYTES: usize = 8 << 20;
 /// How long is waited for those who appended together the last time.
 const GATHER: Duration = Duration::from_micros(150);
 
-type Answer = Result<Appended, StoreError>;
+type Answer = Result<Appended>;
 
 /// The one connection that writes, and those who wait for it.
 pub(super) struct Writer {
@@ -54,7 +54,7 @@ enum Turn {
 }
 
 impl Writer {
-    pub(super) fn start(path: &Path, signal: Arc<Signal>) -> Result<Self, StoreError> {
+    pub(super) fn start(path: &Path, signal: Arc<Signal>) -> Result<Self> {
         let desk = Arc::new(Mutex::new(Desk::open(path)?));
         let idle = Idle::start(Arc::clone(&desk))?;
         Ok(Self { queue: Mutex::default(), desk, signal, idle })
@@ -76,10 +76,7 @@ impl Writer {
     }
 
     /// Runs something between two groups.
-    pub(super) fn run<T>(
-        &self,
-        job: impl FnOnce(&mut Desk) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    pub(super) fn run<T>(&self, job: impl FnOnce(&mut Desk) -> Result<T>) -> Result<T> {
         job(&mut lock(&self.desk))
     }
 
