@@ -192,10 +192,10 @@ impl StreamParser {
     /// Reads the next bytes of stdout and appends what they say.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) {
         let Self { lines, reader, turn, counts, .. } = self;
-        match reader {
-            Reader::Text(text) => text.push(bytes, turn, out),
-            _ => lines.push(bytes, |line| read_line(&line, reader, turn, counts, out)),
-        }
+        turn.telling(out, |turn| match reader {
+            Reader::Text(text) => text.push(bytes, turn),
+            _ => lines.push(bytes, |line| read_line(&line, reader, turn, counts)),
+        });
     }
 
     /// Whether the final event came.
@@ -218,27 +218,29 @@ impl StreamParser {
         out: &mut Vec<StreamEvent>,
     ) -> TurnOutput {
         let Self { lines, reader, turn, counts, .. } = &mut self;
-        lines.finish(|line| read_line(&line, reader, turn, counts, out));
-        match reader {
-            Reader::OpenCode(opencode) => opencode.finish(turn, out),
-            Reader::Chat(chat) => chat.finish(class::end(stderr_tail).trim(), turn, out),
-            Reader::Text(text) => {
-                text.finish(turn, out);
-                counts.unparsed = text.unparsed;
-                // Nothing but the exit code says that a text is whole.
-                if exit == Exit::Code(0) {
-                    turn.succeed_with_pieces(false, out);
+        turn.telling(out, |turn| {
+            lines.finish(|line| read_line(&line, reader, turn, counts));
+            match reader {
+                Reader::OpenCode(opencode) => opencode.finish(turn),
+                Reader::Chat(chat) => chat.finish(class::end(stderr_tail).trim(), turn),
+                Reader::Text(text) => {
+                    text.finish(turn);
+                    counts.unparsed = text.unparsed;
+                    // Nothing but the exit code says that a text is whole.
+                    if exit == Exit::Code(0) {
+                        turn.succeed_with_pieces(false);
+                    }
                 }
+                _ => {}
             }
-            _ => {}
-        }
+        });
         self.judge(exit, stderr_tail)
     }
 
     /// Judges a turn whose request an endpoint refused with this HTTP status and body.
     pub fn refused(mut self, status: u16, body: &[u8], out: &mut Vec<StreamEvent>) -> TurnOutput {
         let error = chat::of_reply(status, &String::from_utf8_lossy(body));
-        self.turn.fail(error, out);
+        self.turn.telling(out, |turn| turn.fail(error));
         self.judge(Exit::Code(0), "")
     }
 
@@ -263,13 +265,7 @@ impl StreamParser {
 }
 
 /// Reads one line, and says what became of it.
-fn read_line(
-    line: &Line<'_>,
-    reader: &mut Reader,
-    turn: &mut Turn,
-    counts: &mut LineCounts,
-    out: &mut Vec<StreamEvent>,
-) {
+fn read_line(line: &Line<'_>, reader: &mut Reader, turn: &mut Turn, counts: &mut LineCounts) {
     let bytes = match *line {
         Line::Whole(bytes) if bytes.trim_ascii().is_empty() => return,
         Line::Whole(bytes) => bytes,
@@ -280,22 +276,22 @@ fn read_line(
                 Reader::Acp(acp) => acp.miss(),
                 _ => {}
             }
-            out.push(StreamEvent::Oversize { length, head: head.into() });
+            turn.events.push(StreamEvent::Oversize { length, head: head.into() });
             return;
         }
     };
     let reading = match std::str::from_utf8(bytes) {
         Err(_) => Err(Unparsed::NotUtf8.into()),
         Ok(line) => match reader {
-            Reader::Claude(claude) => claude.read(line, turn, out),
-            Reader::Codex(codex) => codex.read(line, turn, out),
-            Reader::Gemini(gemini) => gemini.read(line, turn, out),
-            Reader::OpenCode(opencode) => opencode.read(line, turn, out),
-            Reader::Copilot => copilot::read(line, turn, out),
-            Reader::Pi(pi) => pi.read(line, turn, out),
-            Reader::Jsonl => jsonl::read(line, turn, out),
-            Reader::Chat(chat) => chat.read(line, turn, out),
-            Reader::Acp(acp) => acp.read(line, turn, out),
+            Reader::Claude(claude) => claude.read(line, turn),
+            Reader::Codex(codex) => codex.read(line, turn),
+            Reader::Gemini(gemini) => gemini.read(line, turn),
+            Reader::OpenCode(opencode) => opencode.read(line, turn),
+            Reader::Copilot => copilot::read(line, turn),
+            Reader::Pi(pi) => pi.read(line, turn),
+            Reader::Jsonl => jsonl::read(line, turn),
+            Reader::Chat(chat) => chat.read(line, turn),
+            Reader::Acp(acp) => acp.read(line, turn),
             // Plain text has no lines.
             Reader::Text(_) => Ok(Fate::Ignored),
         },
@@ -305,11 +301,11 @@ fn read_line(
         Ok(Fate::Ignored) => &mut counts.ignored,
         Ok(Fate::Echo) => &mut counts.echoes,
         Err(Refusal::Unparsed(reason)) => {
-            out.push(StreamEvent::Unparsed { reason, line: bytes.into() });
+            turn.events.push(StreamEvent::Unparsed { reason, line: bytes.into() });
             &mut counts.unparsed
         }
         Err(Refusal::Violation(kind)) => {
-            out.push(StreamEvent::Violation { kind, line: bytes.into() });
+            turn.events.push(StreamEvent::Violation { kind, line: bytes.into() });
             &mut counts.violations
         }
     };

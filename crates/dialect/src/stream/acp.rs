@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 pub use client::{AcpAsk, AcpChoice, AcpClient, AcpPermission, AcpPrompt};
 
 use super::class::{ErrorClass, TurnError};
-use super::event::{Cost, Scope, StreamEvent, Unparsed, ViolationKind};
+use super::event::{Cost, Scope, Unparsed, ViolationKind};
 use super::pick::{Refusal, amount, count, each, is, message, pick, pick_line, plain, text, word};
 use super::turn::Turn;
 use super::{Fate, Reading};
@@ -57,33 +57,28 @@ enum Phase {
 }
 
 impl Acp {
-    pub(super) fn read(
-        &mut self,
-        line: &str,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) -> Reading {
+    pub(super) fn read(&mut self, line: &str, turn: &mut Turn) -> Reading {
         if let Some(chunk) = Chunk::of(line) {
-            return self.read_chunk(&chunk, turn, out);
+            return self.read_chunk(&chunk, turn);
         }
         const NAMES: [&str; 5] = ["id", "method", "params", "result", "error"];
         let [id, method, params, result, error] = pick_line(line, &NAMES)?.values();
         match (text(method).as_deref(), id) {
             (Some("session/update"), None) => {
-                self.read_update(params.ok_or(Unparsed::WrongShape)?, turn, out)
+                self.read_update(params.ok_or(Unparsed::WrongShape)?, turn)
             }
             (Some(_), None) => Ok(Fate::Ignored),
             (Some("session/request_permission"), Some(id)) => {
-                self.read_permission(id, params, turn, out)
+                self.read_permission(id, params, turn)
             }
             (Some(_), Some(id)) => {
                 self.ask(AcpAsk::Send(lines::not_offered(id)));
                 Ok(Fate::Ignored)
             }
-            (None, Some(id)) => self.read_reply(id, result, error, turn, out),
+            (None, Some(id)) => self.read_reply(id, result, error, turn),
             // It could not read one of our lines.
             (None, None) if error.is_some() => {
-                turn.warn(message(error).unwrap_or_default(), out);
+                turn.warn(message(error).unwrap_or_default());
                 Ok(Fate::Known)
             }
             (None, None) => Err(Unparsed::WrongShape.into()),
@@ -112,7 +107,6 @@ impl Acp {
         result: Option<&RawValue>,
         error: Option<&RawValue>,
         turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
     ) -> Reading {
         turn.admit(None)?;
         let id = count(Some(id)).ok_or(Unparsed::WrongShape)?;
@@ -122,30 +116,25 @@ impl Acp {
             std::cmp::Ordering::Equal => {}
         }
         if let Some(error) = error {
-            self.end_badly(error, turn, out);
+            self.end_badly(error, turn);
             return Ok(Fate::Known);
         }
         let result = result.unwrap_or(RawValue::NULL);
         match self.phase {
-            Phase::Initialize => self.read_hello(result, turn, out)?,
-            Phase::NewSession => self.read_session(result, turn, out)?,
+            Phase::Initialize => self.read_hello(result, turn)?,
+            Phase::NewSession => self.read_session(result, turn)?,
             Phase::SetModel => self.send_prompt(turn),
-            Phase::Prompt => self.end(result, turn, out)?,
+            Phase::Prompt => self.end(result, turn)?,
         }
         Ok(Fate::Known)
     }
 
-    fn read_hello(
-        &mut self,
-        result: &RawValue,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), Refusal> {
+    fn read_hello(&mut self, result: &RawValue, turn: &mut Turn) -> Result<(), Refusal> {
         let [version, info] = pick(result, &["protocolVersion", "agentInfo"])?.values();
         if count(version) != Some(1) {
             let version = version.map_or("none", RawValue::get);
             let message = format!("the agent speaks version {version} of the protocol, not 1");
-            turn.fail(TurnError::new(ErrorClass::Setup, message), out);
+            turn.fail(TurnError::new(ErrorClass::Setup, message));
             return Ok(());
         }
         let name = info.and_then(|info| text(pick(info, &["name"]).ok()?.values()[0]));
@@ -155,24 +144,19 @@ impl Acp {
         Ok(())
     }
 
-    fn read_session(
-        &mut self,
-        result: &RawValue,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), Refusal> {
+    fn read_session(&mut self, result: &RawValue, turn: &mut Turn) -> Result<(), Refusal> {
         let [session, models, options] =
             pick(result, &["sessionId", "models", "configOptions"])?.values();
         let Some(session) = word(session) else {
             let message = "the agent opened a session and did not name it";
-            turn.fail(TurnError::new(ErrorClass::Setup, message), out);
+            turn.fail(TurnError::new(ErrorClass::Setup, message));
             return Ok(());
         };
         let current =
             models.and_then(|models| word(pick(models, &["currentModelId"]).ok()?.values()[0]));
         let wanted = self.model.take();
         let model = wanted.as_deref().map(Into::into).or_else(|| current.clone());
-        turn.start(Some(session.clone()), model, out)?;
+        turn.start(Some(session.clone()), model)?;
         match wanted {
             Some(wanted) if current.as_deref() != Some(&*wanted) => {
                 let id = Phase::SetModel as u64;
@@ -182,7 +166,7 @@ impl Acp {
                     lines::set_option(id, &session, &option, &wanted)
                 } else {
                     let message = "the agent lets no model be chosen; name it in its arguments";
-                    turn.fail(TurnError::new(ErrorClass::Setup, message), out);
+                    turn.fail(TurnError::new(ErrorClass::Setup, message));
                     return Ok(());
                 };
                 self.phase = Phase::SetModel;
@@ -200,12 +184,7 @@ impl Acp {
         self.ask(AcpAsk::Send(lines::prompt(self.phase as u64, session, &prompt)));
     }
 
-    fn read_update(
-        &mut self,
-        params: &RawValue,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) -> Reading {
+    fn read_update(&mut self, params: &RawValue, turn: &mut Turn) -> Reading {
         let [session, update] = pick(params, &["sessionId", "update"])?.values();
         let update = update.ok_or(Unparsed::WrongShape)?;
         let [kind] = pick(update, &["sessionUpdate"])?.values();
@@ -228,9 +207,9 @@ impl Acp {
         turn.admit(word(session).as_deref())?;
         match kind {
             "agent_message_chunk" | "agent_thought_chunk" => {
-                return self.read_chunk(&Chunk::of_update(update, kind, session)?, turn, out);
+                return self.read_chunk(&Chunk::of_update(update, kind, session)?, turn);
             }
-            "tool_call" | "tool_call_update" => self.tools.read(update, turn, out)?,
+            "tool_call" | "tool_call_update" => self.tools.read(update, turn)?,
             "user_message_chunk" => return Ok(Fate::Echo),
             "usage_update" => {
                 let [cost] = pick(update, &["cost"])?.values();
@@ -247,12 +226,7 @@ impl Acp {
     }
 
     /// A piece of a message or of a thought. Another message begins another text.
-    fn read_chunk(
-        &mut self,
-        chunk: &Chunk<'_>,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) -> Reading {
+    fn read_chunk(&mut self, chunk: &Chunk<'_>, turn: &mut Turn) -> Reading {
         if self.is_before_prompt() {
             // The first id that is named binds, and it is not the agent's to name one here.
             return Err(ViolationKind::BeforeStart.into());
@@ -264,7 +238,7 @@ impl Acp {
             false => String::new(),
         };
         if chunk.is_thought {
-            Turn::thinking(piece, out);
+            turn.thinking(piece);
             return Ok(Fate::Known);
         }
         if piece.is_empty() {
@@ -274,10 +248,10 @@ impl Acp {
         if message_id.is_some() {
             let before = std::mem::replace(&mut self.message_id, message_id);
             if before.is_some() && before != self.message_id {
-                turn.seal_text(out);
+                turn.seal_text();
             }
         }
-        turn.delta(piece, out);
+        turn.delta(piece);
         Ok(Fate::Known)
     }
 }

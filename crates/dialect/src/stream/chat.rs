@@ -43,25 +43,20 @@ pub(super) struct Chat {
 }
 
 impl Chat {
-    pub(super) fn read(
-        &mut self,
-        line: &str,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) -> Reading {
+    pub(super) fn read(&mut self, line: &str, turn: &mut Turn) -> Reading {
         let line = line.trim_end_matches('\r');
         let line = line.strip_prefix('\u{feff}').unwrap_or(line);
         if let Some(data) = line.strip_prefix("data:") {
-            self.begin_stream(out);
-            return self.read_data(data.trim_ascii(), turn, out);
+            self.begin_stream(turn);
+            return self.read_data(data.trim_ascii(), turn);
         }
         if let Some(name) = line.strip_prefix("event:") {
-            self.begin_stream(out);
+            self.begin_stream(turn);
             self.is_error_next = name.trim_ascii() == "error";
             return Ok(Fate::Ignored);
         }
         if [":", "id:", "retry:"].iter().any(|field| line.starts_with(field)) {
-            self.begin_stream(out);
+            self.begin_stream(turn);
             return Ok(Fate::Ignored);
         }
         if !self.is_stream {
@@ -69,7 +64,7 @@ impl Chat {
             return Ok(Fate::Ignored);
         }
         // A gateway in trouble writes its complaint as it is.
-        self.read_data(line.trim_ascii(), turn, out)
+        self.read_data(line.trim_ascii(), turn)
     }
 
     /// A line was too long to be read.
@@ -83,16 +78,16 @@ impl Chat {
     }
 
     /// Nothing more comes. `trouble` is what the connection complained of.
-    pub(super) fn finish(&mut self, trouble: &str, turn: &mut Turn, out: &mut Vec<StreamEvent>) {
+    pub(super) fn finish(&mut self, trouble: &str, turn: &mut Turn) {
         if turn.end.is_some() {
             return;
         }
         if !self.is_stream && !self.body.is_empty() {
-            self.read_body(turn, out);
+            self.read_body(turn);
         } else if self.finish.is_some() {
-            self.conclude(turn, out);
+            self.conclude(turn);
         } else {
-            self.tell_usage(turn, out);
+            self.tell_usage(turn);
             let mut message = match (self.is_stream, self.has_hole) {
                 (_, true) => "the answer ended, and a line of it was too long to be read",
                 (true, _) => "the stream broke off before its end",
@@ -108,12 +103,12 @@ impl Chat {
     }
 
     /// What stood before the first event was noise; it is said once.
-    fn begin_stream(&mut self, out: &mut Vec<StreamEvent>) {
+    fn begin_stream(&mut self, turn: &mut Turn) {
         self.is_stream = true;
         let noise = std::mem::take(&mut self.body);
         if !noise.is_empty() {
             let message = format!("before the stream: {}", complaint::beginning(&noise));
-            out.push(StreamEvent::Warning { class: None, message: message.into() });
+            turn.events.push(StreamEvent::Warning { class: None, message: message.into() });
         }
     }
 
@@ -126,37 +121,31 @@ impl Chat {
         self.body.push('\n');
     }
 
-    fn read_data(&mut self, data: &str, turn: &mut Turn, out: &mut Vec<StreamEvent>) -> Reading {
+    fn read_data(&mut self, data: &str, turn: &mut Turn) -> Reading {
         let is_error = std::mem::take(&mut self.is_error_next);
         if data == "[DONE]" {
             if turn.end.is_some() {
                 return Ok(Fate::Ignored);
             }
-            self.conclude(turn, out);
+            self.conclude(turn);
             return Ok(Fate::Known);
         }
         if data.is_empty() {
             return Ok(Fate::Ignored);
         }
         turn.admit(None)?;
-        self.read_object(data, is_error, turn, out)
+        self.read_object(data, is_error, turn)
     }
 
     /// Reads a chunk, a whole completion or a complaint.
-    fn read_object(
-        &mut self,
-        json: &str,
-        is_error: bool,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) -> Reading {
+    fn read_object(&mut self, json: &str, is_error: bool, turn: &mut Turn) -> Reading {
         let Chunk { object, model, usage, error, choices } = Chunk::of(json)?;
         let usage = usage.and_then(completion::usage);
         let is_counted = usage.is_some();
         self.usage = usage.or(self.usage);
         if is_error || error.is_some() || is(object, "error") {
-            self.tell_usage(turn, out);
-            turn.fail(complaint::of_json(json, None), out);
+            self.tell_usage(turn);
+            turn.fail(complaint::of_json(json, None));
             return Ok(Fate::Known);
         }
         // Filters and counts come in chunks without a choice.
@@ -166,12 +155,12 @@ impl Chat {
         if !self.is_started {
             self.is_started = true;
             let model = super::pick::word(model).filter(|model| !model.is_empty());
-            turn.start(None, model, out)?;
+            turn.start(None, model)?;
         }
         match choices {
-            Choices::One(choice) => choice.tell(self, turn, out)?,
+            Choices::One(choice) => choice.tell(self, turn)?,
             Choices::Raw(Some(list)) => {
-                each(list, |choice| Choice::of(choice)?.tell(self, turn, out))?;
+                each(list, |choice| Choice::of(choice)?.tell(self, turn))?;
             }
             Choices::Raw(None) => {}
         }
@@ -179,7 +168,7 @@ impl Chat {
     }
 
     /// Reads a body that came whole.
-    fn read_body(&mut self, turn: &mut Turn, out: &mut Vec<StreamEvent>) {
+    fn read_body(&mut self, turn: &mut Turn) {
         let body = std::mem::take(&mut self.body);
         let body = body.trim();
         if self.is_body_cut || self.has_hole {
@@ -187,40 +176,40 @@ impl Chat {
             return turn.give_up(TurnError::new(ErrorClass::Limit, message));
         }
         let reading = match body.starts_with(['{', '[']) {
-            true => self.read_object(complaint::first(body), false, turn, out),
+            true => self.read_object(complaint::first(body), false, turn),
             false => Err(Unparsed::NotJson.into()),
         };
         if turn.end.is_some() {
             return;
         }
         if reading == Ok(Fate::Known) && self.is_started {
-            self.conclude(turn, out);
+            self.conclude(turn);
         } else {
             turn.give_up(complaint::of_body(body));
         }
     }
 
     /// The endpoint says that it is done, by `[DONE]` or by the end of the stream.
-    fn conclude(&mut self, turn: &mut Turn, out: &mut Vec<StreamEvent>) {
-        turn.end_text(out);
-        self.tell_usage(turn, out);
+    fn conclude(&mut self, turn: &mut Turn) {
+        turn.end_text();
+        self.tell_usage(turn);
         if self.has_hole {
             let message = "a line of the answer was too long to be read";
             return turn.give_up(TurnError::new(ErrorClass::Limit, message));
         }
         match self.finish.take().unwrap_or(Finish::Stop) {
-            Finish::Failed(error) => turn.fail(error, out),
-            Finish::Stop if self.refusal.is_empty() => turn.succeed_with_pieces(false, out),
+            Finish::Failed(error) => turn.fail(error),
+            Finish::Stop if self.refusal.is_empty() => turn.succeed_with_pieces(false),
             Finish::Stop => {
                 let refusal = std::mem::take(&mut self.refusal);
-                turn.fail(TurnError::new(ErrorClass::Refused, refusal), out);
+                turn.fail(TurnError::new(ErrorClass::Refused, refusal));
             }
         }
     }
 
-    fn tell_usage(&mut self, turn: &mut Turn, out: &mut Vec<StreamEvent>) {
+    fn tell_usage(&mut self, turn: &mut Turn) {
         if let Some(usage) = self.usage.take() {
-            turn.usage(usage, out);
+            turn.usage(usage);
         }
     }
 }

@@ -4,11 +4,13 @@
 mod result;
 
 use serde_json::value::RawValue;
-use tertulia_session::json::{Json, Kind};
+use tertulia_session::json::Kind;
 
 use super::class::ErrorClass;
-use super::event::{DeniedTool, StreamEvent, Unparsed};
-use super::pick::{Refusal, count, each, is, is_true, pick, pick_line, plain, text, word};
+use super::event::{DeniedTool, Unparsed};
+use super::pick::{
+    count, each, is, is_true, needed, needed_text, needed_word, pick, pick_line, plain, text, word,
+};
 use super::turn::Turn;
 use super::{Fate, Reading};
 
@@ -32,12 +34,7 @@ const COMMON: [&str; 8] = [
 ];
 
 impl Claude {
-    pub(super) fn read(
-        &mut self,
-        line: &str,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) -> Reading {
+    pub(super) fn read(&mut self, line: &str, turn: &mut Turn) -> Reading {
         let [kind, subtype, session_id, parent, message, event, is_api_error, is_replay] =
             pick_line(line, &COMMON)?.values();
         let kind = plain(kind).ok_or(Unparsed::WrongShape)?;
@@ -45,10 +42,10 @@ impl Claude {
         match (kind, plain(subtype)) {
             ("system", Some("init")) => {
                 let [model] = pick_line(line, &["model"])?.values();
-                turn.start(session_id.map(Into::into), word(model), out)?;
+                turn.start(session_id.map(Into::into), word(model))?;
                 return Ok(Fate::Known);
             }
-            ("result", _) => return result::read(line, session_id, turn, out),
+            ("result", _) => return result::read(line, session_id, turn),
             _ => turn.admit(session_id)?,
         }
         match (kind, plain(subtype)) {
@@ -58,40 +55,35 @@ impl Claude {
                 if parent.is_some() {
                     return Ok(Fate::Ignored);
                 }
-                self.read_partial(needed(event)?, turn, out)
+                self.read_partial(needed(event)?, turn)
             }
             ("assistant", _) => {
                 turn.need_start()?;
                 let is_api_error = is_true(is_api_error);
-                self.read_blocks(needed(message)?, parent, is_api_error, turn, out)
+                self.read_blocks(needed(message)?, parent, is_api_error, turn)
             }
             ("user", _) => {
                 turn.need_start()?;
-                read_results(needed(message)?, is_true(is_replay), turn, out)
+                read_results(needed(message)?, is_true(is_replay), turn)
             }
-            ("system", Some("api_retry")) => read_retry(line, turn, out),
-            ("system", Some("permission_denied")) => read_denial(line, turn, out),
+            ("system", Some("api_retry")) => read_retry(line, turn),
+            ("system", Some("permission_denied")) => read_denial(line, turn),
             _ => Ok(Fate::Ignored),
         }
     }
 
     /// An event of the API's own stream, as it arrives.
-    fn read_partial(
-        &mut self,
-        event: &RawValue,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) -> Reading {
+    fn read_partial(&mut self, event: &RawValue, turn: &mut Turn) -> Reading {
         let [kind, delta] = pick(event, &["type", "delta"])?.values();
         match plain(kind) {
             Some("content_block_delta") => {
                 let [kind, words, thinking] =
                     pick(needed(delta)?, &["type", "text", "thinking"])?.values();
                 match plain(kind) {
-                    Some("text_delta") => turn.delta(text(words).ok_or(Unparsed::WrongShape)?, out),
+                    Some("text_delta") => turn.delta(needed_text(words)?),
                     Some("thinking_delta") => {
                         self.is_thinking_told = true;
-                        Turn::thinking(text(thinking).ok_or(Unparsed::WrongShape)?, out);
+                        turn.thinking(needed_text(thinking)?);
                     }
                     _ => return Ok(Fate::Ignored),
                 }
@@ -100,7 +92,7 @@ impl Claude {
             // A message that ends or begins while pieces wait for their whole block: the attempt failed.
             Some("message_start" | "message_stop") => {
                 self.is_thinking_told = false;
-                turn.withdraw(out);
+                turn.withdraw();
                 Ok(Fate::Known)
             }
             _ => Ok(Fate::Ignored),
@@ -114,7 +106,6 @@ impl Claude {
         parent: Option<&RawValue>,
         is_api_error: bool,
         turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
     ) -> Reading {
         let [content] = pick(message, &["content"])?.values();
         each(needed(content)?, |block| {
@@ -122,19 +113,18 @@ impl Claude {
                 pick(block, &["type", "text", "thinking", "id", "name", "input"])?.values();
             match plain(kind) {
                 Some("text") if is_api_error => {
-                    turn.withdraw(out);
-                    turn.warn(text(words).unwrap_or_default(), out);
+                    turn.withdraw();
+                    turn.warn(text(words).unwrap_or_default());
                 }
-                Some("tool_use") => {
-                    let (id, name) = (needed_word(id)?, needed_word(name)?);
-                    let input = Json::of(input.unwrap_or(RawValue::NULL));
-                    turn.tool_started(id, name, input, word(parent), out);
-                }
+                Some("tool_use") => turn.tool_called([id, name, input, parent])?,
                 Some("text") if parent.is_none() => {
-                    turn.whole_text(text(words).ok_or(Unparsed::WrongShape)?, out);
+                    turn.whole_text(needed_text(words)?);
                 }
                 Some("thinking") if parent.is_none() => {
-                    self.tell_thinking(text(thinking).unwrap_or_default(), out);
+                    // Unless its pieces were told.
+                    if !std::mem::take(&mut self.is_thinking_told) {
+                        turn.thinking(text(thinking).unwrap_or_default());
+                    }
                 }
                 _ => {}
             }
@@ -142,23 +132,11 @@ impl Claude {
         })?;
         Ok(Fate::Known)
     }
-
-    /// A whole block of thinking, unless its pieces were told.
-    fn tell_thinking(&mut self, text: String, out: &mut Vec<StreamEvent>) {
-        if !std::mem::take(&mut self.is_thinking_told) {
-            Turn::thinking(text, out);
-        }
-    }
 }
 
 /// The results of tools. Everything else in the user's name is an echo, or the agent's own words to the
 /// model.
-fn read_results(
-    message: &RawValue,
-    is_replay: bool,
-    turn: &mut Turn,
-    out: &mut Vec<StreamEvent>,
-) -> Reading {
+fn read_results(message: &RawValue, is_replay: bool, turn: &mut Turn) -> Reading {
     let [content] = pick(message, &["content"])?.values();
     let mut fate = if is_replay { Fate::Echo } else { Fate::Ignored };
     let content = needed(content)?;
@@ -170,7 +148,7 @@ fn read_results(
             pick(block, &["type", "tool_use_id", "content", "is_error"])?.values();
         if is(kind, "tool_result") {
             let output = content.map(output_text);
-            turn.tool_finished(needed_word(id)?, output, is_true(is_error), out);
+            turn.tool_finished(needed_word(id)?, output, is_true(is_error));
             fate = Fate::Known;
         }
         Ok(())
@@ -193,7 +171,7 @@ fn output_text(content: &RawValue) -> String {
 }
 
 /// The agent will ask again. What it had written of the answer is void.
-fn read_retry(line: &str, turn: &mut Turn, out: &mut Vec<StreamEvent>) -> Reading {
+fn read_retry(line: &str, turn: &mut Turn) -> Reading {
     const NAMES: [&str; 4] = ["error_status", "error", "attempt", "max_retries"];
     let [status, error, attempt, attempts_max] = pick_line(line, &NAMES)?.values();
     let (status, error) = (count(status), text(error).unwrap_or_default());
@@ -201,22 +179,14 @@ fn read_retry(line: &str, turn: &mut Turn, out: &mut Vec<StreamEvent>) -> Readin
     let number = |raw| count(raw).map_or_else(|| "?".to_owned(), |number| number.to_string());
     let status = status.map(|status| format!(" (status {status})")).unwrap_or_default();
     let (attempt, attempts_max) = (number(attempt), number(attempts_max));
-    turn.withdraw(out);
-    turn.warn_as(Some(class), format!("retry {attempt}/{attempts_max}: {error}{status}"), out);
+    turn.withdraw();
+    turn.warn_as(Some(class), format!("retry {attempt}/{attempts_max}: {error}{status}"));
     Ok(Fate::Known)
 }
 
-fn read_denial(line: &str, turn: &mut Turn, out: &mut Vec<StreamEvent>) -> Reading {
+fn read_denial(line: &str, turn: &mut Turn) -> Reading {
     let [id, name, reason] = pick_line(line, &["tool_use_id", "tool_name", "message"])?.values();
     let (id, name) = (needed_word(id)?, needed_word(name)?);
-    turn.tool_denied(DeniedTool { id, name, reason: word(reason) }, out);
+    turn.tool_denied(DeniedTool { id, name, reason: word(reason) });
     Ok(Fate::Known)
-}
-
-fn needed(raw: Option<&RawValue>) -> Result<&RawValue, Refusal> {
-    raw.ok_or_else(|| Unparsed::WrongShape.into())
-}
-
-fn needed_word(raw: Option<&RawValue>) -> Result<Box<str>, Refusal> {
-    word(raw).ok_or_else(|| Unparsed::WrongShape.into())
 }

@@ -7,7 +7,7 @@ use item::Item;
 use serde_json::value::RawValue;
 
 use super::class::TurnError;
-use super::event::{Scope, StreamEvent, Unparsed, Usage, ViolationKind};
+use super::event::{Scope, Unparsed, Usage, ViolationKind};
 use super::pick::{count, message as message_of, pick, pick_line, plain, text, word};
 use super::turn::Turn;
 use super::{Fate, Reading};
@@ -19,22 +19,17 @@ pub(super) struct Codex {
 }
 
 impl Codex {
-    pub(super) fn read(
-        &mut self,
-        line: &str,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) -> Reading {
+    pub(super) fn read(&mut self, line: &str, turn: &mut Turn) -> Reading {
         if let Some((item, is_completed)) = Item::of_line(line) {
             turn.admit(None)?;
             turn.need_start()?;
-            return item.tell(is_completed, turn, out);
+            return item.tell(is_completed, turn);
         }
         const NAMES: [&str; 6] = ["type", "thread_id", "item", "message", "error", "usage"];
         let [kind, thread_id, item, message, error, usage] = pick_line(line, &NAMES)?.values();
         let kind = plain(kind).ok_or(Unparsed::WrongShape)?;
         if kind == "thread.started" {
-            turn.start(word(thread_id), None, out)?;
+            turn.start(word(thread_id), None)?;
             return Ok(Fate::Known);
         }
         turn.admit(None)?;
@@ -48,22 +43,22 @@ impl Codex {
             "item.started" | "item.completed" => {
                 turn.need_start()?;
                 let item = item.ok_or(Unparsed::WrongShape)?;
-                return Item::of(item)?.tell(kind == "item.completed", turn, out);
+                return Item::of(item)?.tell(kind == "item.completed", turn);
             }
             "turn.completed" => {
                 turn.need_start()?;
-                tell_usage(usage, turn, out);
-                turn.succeed_with_last_text(out);
+                tell_usage(usage, turn);
+                turn.succeed_with_last_text();
             }
             "turn.failed" => {
                 turn.need_start()?;
                 match message_of(error) {
-                    Some(message) => turn.fail(TurnError::said(message), out),
-                    None => turn.fail_as_warned("turn.failed without a message", out),
+                    Some(message) => turn.fail(TurnError::said(message)),
+                    None => turn.fail_as_warned("turn.failed without a message"),
                 }
             }
             // Reconnecting, or what `turn.failed` will say again.
-            "error" => turn.warn(text(message).unwrap_or_default(), out),
+            "error" => turn.warn(text(message).unwrap_or_default()),
             _ => return Ok(Fate::Ignored),
         }
         Ok(Fate::Known)
@@ -71,7 +66,7 @@ impl Codex {
 }
 
 /// The whole thread's. What was read from a cache is part of what was read.
-fn tell_usage(usage: Option<&RawValue>, turn: &mut Turn, out: &mut Vec<StreamEvent>) {
+fn tell_usage(usage: Option<&RawValue>, turn: &mut Turn) {
     const NAMES: [&str; 5] = [
         "input_tokens",
         "cached_input_tokens",
@@ -90,5 +85,5 @@ fn tell_usage(usage: Option<&RawValue>, turn: &mut Turn, out: &mut Vec<StreamEve
         thinking: count(thinking),
         scope: Scope::Session,
     };
-    turn.usage(usage, out);
+    turn.usage(usage);
 }

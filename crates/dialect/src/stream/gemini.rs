@@ -2,11 +2,13 @@
 //! states no final text, and repeats a text after a retry without a word.
 
 use serde_json::value::RawValue;
-use tertulia_session::json::Json;
 
 use super::class::TurnError;
-use super::event::{DeniedTool, Scope, StreamEvent, Unparsed, Usage};
-use super::pick::{Refusal, count, is, is_true, message, pick, pick_line, plain, text, word};
+use super::event::{DeniedTool, Scope, Unparsed, Usage};
+use super::pick::{
+    Refusal, count, is, is_true, message, needed_text, needed_word, pick, pick_line, plain, text,
+    word,
+};
 use super::turn::Turn;
 use super::{Fate, Reading};
 
@@ -18,17 +20,12 @@ pub(super) struct Gemini {
 }
 
 impl Gemini {
-    pub(super) fn read(
-        &mut self,
-        line: &str,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) -> Reading {
+    pub(super) fn read(&mut self, line: &str, turn: &mut Turn) -> Reading {
         const NAMES: [&str; 6] = ["type", "session_id", "model", "role", "content", "message"];
         let [kind, session_id, model, role, content, words] = pick_line(line, &NAMES)?.values();
         let kind = plain(kind).ok_or(Unparsed::WrongShape)?;
         if kind == "init" {
-            turn.start(word(session_id), word(model), out)?;
+            turn.start(word(session_id), word(model))?;
             return Ok(Fate::Known);
         }
         // Only the first line of an honest run names its session.
@@ -38,7 +35,7 @@ impl Gemini {
                 turn.need_start()?;
                 match plain(role) {
                     Some("assistant") => {
-                        turn.delta(text(content).ok_or(Unparsed::WrongShape)?, out);
+                        turn.delta(needed_text(content)?);
                     }
                     Some("user") => {
                         self.echo_bytes += content.map_or(0, |content| content.get().len() as u64);
@@ -49,50 +46,39 @@ impl Gemini {
             }
             "tool_use" => {
                 turn.need_start()?;
-                read_call(line, turn, out)?;
+                let [id, name, input] =
+                    pick_line(line, &["tool_id", "tool_name", "parameters"])?.values();
+                turn.tool_called([id, name, input, None])?;
             }
             "tool_result" => {
                 turn.need_start()?;
-                read_tool_result(line, turn, out)?;
+                read_tool_result(line, turn)?;
             }
-            "error" => turn.warn(text(words).unwrap_or_default(), out),
-            "result" => read_result(line, turn, out)?,
+            "error" => turn.warn(text(words).unwrap_or_default()),
+            "result" => read_result(line, turn)?,
             _ => return Ok(Fate::Ignored),
         }
         Ok(Fate::Known)
     }
 }
 
-fn read_call(line: &str, turn: &mut Turn, out: &mut Vec<StreamEvent>) -> Result<(), Refusal> {
-    let [id, name, input] = pick_line(line, &["tool_id", "tool_name", "parameters"])?.values();
-    let (Some(id), Some(name)) = (word(id), word(name)) else {
-        return Err(Unparsed::WrongShape.into());
-    };
-    turn.tool_started(id, name, Json::of(input.unwrap_or(RawValue::NULL)), None, out);
-    Ok(())
-}
-
-fn read_tool_result(
-    line: &str,
-    turn: &mut Turn,
-    out: &mut Vec<StreamEvent>,
-) -> Result<(), Refusal> {
+fn read_tool_result(line: &str, turn: &mut Turn) -> Result<(), Refusal> {
     let [id, status, output, error] =
         pick_line(line, &["tool_id", "status", "output", "error"])?.values();
-    let id = word(id).ok_or(Unparsed::WrongShape)?;
+    let id = needed_word(id)?;
     if let Some(Ok(picked)) = error.map(|error| pick(error, &["type", "message"])) {
         let [kind, reason] = picked.values();
         // Tools that a mode does not allow are not registered in it.
         if is(kind, "tool_not_registered") {
             let name = turn.tool_name(&id).unwrap_or_default();
-            turn.tool_denied(DeniedTool { id: id.clone(), name, reason: word(reason) }, out);
+            turn.tool_denied(DeniedTool { id: id.clone(), name, reason: word(reason) });
         }
     }
-    turn.tool_finished(id, text(output), !is(status, "success"), out);
+    turn.tool_finished(id, text(output), !is(status, "success"));
     Ok(())
 }
 
-fn read_result(line: &str, turn: &mut Turn, out: &mut Vec<StreamEvent>) -> Result<(), Refusal> {
+fn read_result(line: &str, turn: &mut Turn) -> Result<(), Refusal> {
     let [status, success, error, stats] =
         pick_line(line, &["status", "success", "error", "stats"])?.values();
     // Older versions say `success: true`.
@@ -102,22 +88,22 @@ fn read_result(line: &str, turn: &mut Turn, out: &mut Vec<StreamEvent>) -> Resul
     };
     if is_success {
         turn.need_start()?;
-        turn.end_text(out);
+        turn.end_text();
     }
-    tell_usage(stats, turn, out);
+    tell_usage(stats, turn);
     if is_success {
-        turn.succeed_with_pieces(true, out);
+        turn.succeed_with_pieces(true);
         return Ok(());
     }
     match message(error) {
-        Some(message) => turn.fail(TurnError::said(message), out),
-        None => turn.fail_as_warned("result with an error and without a message", out),
+        Some(message) => turn.fail(TurnError::said(message)),
+        None => turn.fail_as_warned("result with an error and without a message"),
     }
     Ok(())
 }
 
 /// This run's. `input` is what `input_tokens` has beyond the cache.
-fn tell_usage(stats: Option<&RawValue>, turn: &mut Turn, out: &mut Vec<StreamEvent>) {
+fn tell_usage(stats: Option<&RawValue>, turn: &mut Turn) {
     const NAMES: [&str; 3] = ["input", "cached", "output_tokens"];
     let Some(Ok(picked)) = stats.map(|stats| pick(stats, &NAMES)) else { return };
     let [input, cached, output] = picked.values();
@@ -128,5 +114,5 @@ fn tell_usage(stats: Option<&RawValue>, turn: &mut Turn, out: &mut Vec<StreamEve
         scope: Scope::Turn,
         ..Usage::default()
     };
-    turn.usage(usage, out);
+    turn.usage(usage);
 }

@@ -6,8 +6,10 @@ use serde_json::value::RawValue;
 use tertulia_session::json::Json;
 
 use super::class::{ErrorClass, TurnError};
-use super::event::{Cost, DeniedTool, Scope, StreamEvent, Unparsed, Usage};
-use super::pick::{Refusal, amount, count, is, pick, pick_line, plain, text, word};
+use super::event::{Cost, DeniedTool, Scope, Unparsed, Usage};
+use super::pick::{
+    Refusal, amount, count, is, needed_text, needed_word, pick, pick_line, plain, text, word,
+};
 use super::turn::Turn;
 use super::{Fate, Reading};
 
@@ -27,40 +29,35 @@ enum Stop {
 }
 
 impl OpenCode {
-    pub(super) fn read(
-        &mut self,
-        line: &str,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) -> Reading {
+    pub(super) fn read(&mut self, line: &str, turn: &mut Turn) -> Reading {
         let [kind, session_id, part, error] =
             pick_line(line, &["type", "sessionID", "part", "error"])?.values();
         let kind = plain(kind).ok_or(Unparsed::WrongShape)?;
-        let session_id = word(session_id).ok_or(Unparsed::WrongShape)?;
+        let session_id = needed_word(session_id)?;
         turn.admit(Some(&session_id))?;
         if turn.need_start().is_err() {
-            turn.start(Some(session_id), None, out)?;
+            turn.start(Some(session_id), None)?;
         }
         let part = || part.ok_or(Unparsed::WrongShape);
         match kind {
             "step_start" => {
                 self.last = None;
-                turn.seal_text(out);
+                turn.seal_text();
             }
             "text" => {
                 let [words] = pick(part()?, &["text"])?.values();
-                turn.delta(text(words).ok_or(Unparsed::WrongShape)?, out);
-                turn.end_text(out);
+                turn.delta(needed_text(words)?);
+                turn.end_text();
             }
             "reasoning" => {
                 let [words] = pick(part()?, &["text"])?.values();
-                Turn::thinking(text(words).unwrap_or_default(), out);
+                turn.thinking(text(words).unwrap_or_default());
             }
-            "tool_use" => read_tool(part()?, turn, out)?,
+            "tool_use" => read_tool(part()?, turn)?,
             "step_finish" => self.finish_step(part()?)?,
             "error" => {
                 let error = read_error(error);
-                turn.warn_as(Some(error.class), error.message.clone().into(), out);
+                turn.warn_as(Some(error.class), error.message.clone().into());
                 self.last = Some(Stop::Failed(error));
             }
             _ => return Ok(Fate::Ignored),
@@ -105,19 +102,19 @@ impl OpenCode {
     }
 
     /// Ends the turn, as its last step ended.
-    pub(super) fn finish(&mut self, turn: &mut Turn, out: &mut Vec<StreamEvent>) {
+    pub(super) fn finish(&mut self, turn: &mut Turn) {
         if turn.need_start().is_err() || turn.end.is_some() {
             return;
         }
         if self.usage != Usage::default() {
-            turn.usage(self.usage, out);
+            turn.usage(self.usage);
         }
         if self.cost_usd > 0.0 {
-            turn.cost(Cost { usd: self.cost_usd, scope: Scope::Turn }, out);
+            turn.cost(Cost { usd: self.cost_usd, scope: Scope::Turn });
         }
         match self.last.take() {
-            Some(Stop::Whole) => turn.succeed_with_pieces(false, out),
-            Some(Stop::Failed(error)) => turn.fail(error, out),
+            Some(Stop::Whole) => turn.succeed_with_pieces(false),
+            Some(Stop::Failed(error)) => turn.fail(error),
             // Killed, or ended in the middle: the exit says how.
             None => {}
         }
@@ -125,7 +122,7 @@ impl OpenCode {
 }
 
 /// A tool is told when it is done, with its input and what came of it.
-fn read_tool(part: &RawValue, turn: &mut Turn, out: &mut Vec<StreamEvent>) -> Result<(), Refusal> {
+fn read_tool(part: &RawValue, turn: &mut Turn) -> Result<(), Refusal> {
     let [id, name, state] = pick(part, &["callID", "tool", "state"])?.values();
     let (Some(id), Some(name), Some(state)) = (word(id), word(name), state) else {
         return Err(Unparsed::WrongShape.into());
@@ -133,12 +130,12 @@ fn read_tool(part: &RawValue, turn: &mut Turn, out: &mut Vec<StreamEvent>) -> Re
     let [status, input, output, error] =
         pick(state, &["status", "input", "output", "error"])?.values();
     let input = Json::of(input.unwrap_or(RawValue::NULL));
-    turn.tool_started(id.clone(), name.clone(), input, None, out);
+    turn.tool_started(id.clone(), name.clone(), input, None);
     if let Some(reason) = word(error).filter(|reason| is_denial(reason)) {
-        turn.tool_denied(DeniedTool { id: id.clone(), name, reason: Some(reason) }, out);
+        turn.tool_denied(DeniedTool { id: id.clone(), name, reason: Some(reason) });
     }
     let is_error = !is(status, "completed");
-    turn.tool_finished(id, text(output).or_else(|| text(error)), is_error, out);
+    turn.tool_finished(id, text(output).or_else(|| text(error)), is_error);
     Ok(())
 }
 

@@ -2,11 +2,13 @@
 //! exit code is 0 after a failure too, and `agent_settled` is the last line of a run that ended by itself.
 
 use serde_json::value::RawValue;
-use tertulia_session::json::Json;
 
 use super::class::{ErrorClass, TurnError};
-use super::event::{Cost, DeniedTool, Scope, StreamEvent, Unparsed, Usage};
-use super::pick::{Refusal, amount, count, each, is, is_true, pick, pick_line, plain, text, word};
+use super::event::{Cost, DeniedTool, Scope, Unparsed, Usage};
+use super::pick::{
+    Refusal, amount, count, each, is, is_true, needed_text, needed_word, pick, pick_line, plain,
+    text, word,
+};
 use super::turn::Turn;
 use super::{Fate, Reading};
 
@@ -31,41 +33,35 @@ enum Stop {
 }
 
 impl Pi {
-    pub(super) fn read(
-        &mut self,
-        line: &str,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) -> Reading {
+    pub(super) fn read(&mut self, line: &str, turn: &mut Turn) -> Reading {
         const NAMES: [&str; 5] = ["type", "id", "message", "assistantMessageEvent", "errorMessage"];
         let [kind, id, message, update, error] = pick_line(line, &NAMES)?.values();
         let kind = plain(kind).ok_or(Unparsed::WrongShape)?;
         if kind == "session" {
-            turn.start(word(id), None, out)?;
+            turn.start(word(id), None)?;
             return Ok(Fate::Known);
         }
         turn.admit(None)?;
         turn.need_start()?;
         match kind {
-            "message_start" => return read_start(message, turn, out),
-            "message_update" => return read_update(update, turn, out),
-            "message_end" => return self.read_message(message, turn, out),
-            "tool_execution_start" => read_call(line, turn, out)?,
-            "tool_execution_end" => read_tool_result(line, turn, out)?,
-            "auto_retry_start" => turn.warn(text(error).unwrap_or_default(), out),
-            "agent_settled" => self.settle(turn, out),
+            "message_start" => return read_start(message, turn),
+            "message_update" => return read_update(update, turn),
+            "message_end" => return self.read_message(message, turn),
+            "tool_execution_start" => {
+                let [id, name, input] =
+                    pick_line(line, &["toolCallId", "toolName", "args"])?.values();
+                turn.tool_called([id, name, input, None])?;
+            }
+            "tool_execution_end" => read_tool_result(line, turn)?,
+            "auto_retry_start" => turn.warn(text(error).unwrap_or_default()),
+            "agent_settled" => self.settle(turn),
             _ => return Ok(Fate::Ignored),
         }
         Ok(Fate::Known)
     }
 
     /// A message that is whole. Of one that failed, the text so far does not count: it is asked for again.
-    fn read_message(
-        &mut self,
-        message: Option<&RawValue>,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) -> Reading {
+    fn read_message(&mut self, message: Option<&RawValue>, turn: &mut Turn) -> Reading {
         const NAMES: [&str; 6] =
             ["role", "content", "model", "usage", "stopReason", "errorMessage"];
         let message = message.ok_or(Unparsed::WrongShape)?;
@@ -87,9 +83,9 @@ impl Pi {
             }
         };
         if matches!(stop, Stop::Failed(_)) {
-            turn.withdraw(out);
+            turn.withdraw();
         } else {
-            turn.whole_text(text_of(content)?, out);
+            turn.whole_text(text_of(content)?);
         }
         self.last = Some(stop);
         Ok(Fate::Known)
@@ -114,20 +110,20 @@ impl Pi {
     }
 
     /// Nothing more is done.
-    fn settle(&mut self, turn: &mut Turn, out: &mut Vec<StreamEvent>) {
-        turn.end_text(out);
-        turn.usage(self.usage, out);
+    fn settle(&mut self, turn: &mut Turn) {
+        turn.end_text();
+        turn.usage(self.usage);
         if self.cost_usd > 0.0 {
-            turn.cost(Cost { usd: self.cost_usd, scope: Scope::Turn }, out);
+            turn.cost(Cost { usd: self.cost_usd, scope: Scope::Turn });
         }
         match self.last.take() {
-            Some(Stop::Whole) => turn.succeed_with_pieces(false, out),
-            Some(Stop::Failed(error)) => turn.fail(error, out),
+            Some(Stop::Whole) => turn.succeed_with_pieces(false),
+            Some(Stop::Failed(error)) => turn.fail(error),
             Some(Stop::Cut) => {
                 let message = "the model stopped at max_output_tokens";
-                turn.fail(TurnError::new(ErrorClass::Limit, message), out);
+                turn.fail(TurnError::new(ErrorClass::Limit, message));
             }
-            Some(Stop::Tool) | None => turn.fail_as_warned("it ended before it answered", out),
+            Some(Stop::Tool) | None => turn.fail_as_warned("it ended before it answered"),
         }
     }
 }
@@ -142,51 +138,38 @@ fn failure(said: String) -> TurnError {
 }
 
 /// A new message of the model stands for itself.
-fn read_start(message: Option<&RawValue>, turn: &mut Turn, out: &mut Vec<StreamEvent>) -> Reading {
+fn read_start(message: Option<&RawValue>, turn: &mut Turn) -> Reading {
     let [role] = pick(message.ok_or(Unparsed::WrongShape)?, &["role"])?.values();
     match plain(role) {
-        Some("assistant") => turn.seal_text(out),
+        Some("assistant") => turn.seal_text(),
         Some("user") => return Ok(Fate::Echo),
         _ => return Ok(Fate::Ignored),
     }
     Ok(Fate::Known)
 }
 
-fn read_update(update: Option<&RawValue>, turn: &mut Turn, out: &mut Vec<StreamEvent>) -> Reading {
+fn read_update(update: Option<&RawValue>, turn: &mut Turn) -> Reading {
     let [kind, delta] = pick(update.ok_or(Unparsed::WrongShape)?, &["type", "delta"])?.values();
     match plain(kind) {
-        Some("text_delta") => turn.delta(text(delta).ok_or(Unparsed::WrongShape)?, out),
-        Some("thinking_delta") => Turn::thinking(text(delta).unwrap_or_default(), out),
+        Some("text_delta") => turn.delta(needed_text(delta)?),
+        Some("thinking_delta") => turn.thinking(text(delta).unwrap_or_default()),
         _ => return Ok(Fate::Ignored),
     }
     Ok(Fate::Known)
 }
 
-fn read_call(line: &str, turn: &mut Turn, out: &mut Vec<StreamEvent>) -> Result<(), Refusal> {
-    let [id, name, input] = pick_line(line, &["toolCallId", "toolName", "args"])?.values();
-    let (Some(id), Some(name)) = (word(id), word(name)) else {
-        return Err(Unparsed::WrongShape.into());
-    };
-    turn.tool_started(id, name, Json::of(input.unwrap_or(RawValue::NULL)), None, out);
-    Ok(())
-}
-
-fn read_tool_result(
-    line: &str,
-    turn: &mut Turn,
-    out: &mut Vec<StreamEvent>,
-) -> Result<(), Refusal> {
+fn read_tool_result(line: &str, turn: &mut Turn) -> Result<(), Refusal> {
     let [id, result, is_error] = pick_line(line, &["toolCallId", "result", "isError"])?.values();
-    let id = word(id).ok_or(Unparsed::WrongShape)?;
+    let id = needed_word(id)?;
     let content = result.and_then(|result| pick(result, &["content"]).ok());
     let output = content.and_then(|content| text_of(content.values()[0]).ok());
     // Tools that it was not given are not found.
     let name = turn.tool_name(&id).unwrap_or_default();
     if is_true(is_error) && output.as_deref() == Some(&format!("Tool {name} not found")) {
         let reason = output.as_deref().map(Into::into);
-        turn.tool_denied(DeniedTool { id: id.clone(), name, reason }, out);
+        turn.tool_denied(DeniedTool { id: id.clone(), name, reason });
     }
-    turn.tool_finished(id, output, is_true(is_error), out);
+    turn.tool_finished(id, output, is_true(is_error));
     Ok(())
 }
 

@@ -79,6 +79,21 @@ pub(super) fn word(raw: Option<&RawValue>) -> Option<Box<str>> {
     text(raw).map(Into::into)
 }
 
+/// A field that has to be there.
+pub(super) fn needed(raw: Option<&RawValue>) -> Result<&RawValue, Refusal> {
+    raw.ok_or_else(|| Unparsed::WrongShape.into())
+}
+
+/// A text that has to be there.
+pub(super) fn needed_text(raw: Option<&RawValue>) -> Result<String, Refusal> {
+    text(raw).ok_or_else(|| Unparsed::WrongShape.into())
+}
+
+/// A short text that has to be there.
+pub(super) fn needed_word(raw: Option<&RawValue>) -> Result<Box<str>, Refusal> {
+    needed_text(raw).map(Into::into)
+}
+
 /// Whether it is this string, spelled without escapes. For the words that events are told apart by.
 pub(super) fn is(raw: Option<&RawValue>, word: &str) -> bool {
     plain(raw) == Some(word)

@@ -13,29 +13,29 @@ pub(super) struct PlainText {
 }
 
 impl PlainText {
-    pub(super) fn push(&mut self, mut bytes: &[u8], turn: &mut Turn, out: &mut Vec<StreamEvent>) {
+    pub(super) fn push(&mut self, mut bytes: &[u8], turn: &mut Turn) {
         while !self.open.is_empty() {
             let Some((&first, rest)) = bytes.split_first() else { return };
             self.open.push(first);
             bytes = rest;
             let open = std::mem::take(&mut self.open);
-            self.take(&open, turn, out);
+            self.take(&open, turn);
         }
-        self.take(bytes, turn, out);
+        self.take(bytes, turn);
     }
 
     /// What is still open will not be completed.
-    pub(super) fn finish(&mut self, turn: &mut Turn, out: &mut Vec<StreamEvent>) {
+    pub(super) fn finish(&mut self, turn: &mut Turn) {
         let open = std::mem::take(&mut self.open);
         if !open.is_empty() {
             let mut text = String::new();
-            self.replace(&open, &mut text, turn, out);
-            turn.delta(text, out);
+            self.replace(&open, &mut text, turn);
+            turn.delta(text);
         }
     }
 
     /// Takes whole characters, and keeps the beginning of one for later.
-    fn take(&mut self, mut bytes: &[u8], turn: &mut Turn, out: &mut Vec<StreamEvent>) {
+    fn take(&mut self, mut bytes: &[u8], turn: &mut Turn) {
         let mut text = String::new();
         loop {
             let error = match std::str::from_utf8(bytes) {
@@ -52,26 +52,20 @@ impl PlainText {
                 break;
             };
             let (bad, rest) = rest.split_at(length);
-            self.replace(bad, &mut text, turn, out);
+            self.replace(bad, &mut text, turn);
             bytes = rest;
         }
-        turn.delta(text, out);
+        turn.delta(text);
     }
 
     /// U+FFFD marks every place; the first one is also told, the others are counted: a binary file would
     /// be a flood of events.
-    fn replace(
-        &mut self,
-        bad: &[u8],
-        text: &mut String,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) {
+    fn replace(&mut self, bad: &[u8], text: &mut String, turn: &mut Turn) {
         self.unparsed += 1;
         if self.unparsed == 1 {
             // What came before is told before.
-            turn.delta(std::mem::take(text), out);
-            out.push(StreamEvent::Unparsed { reason: Unparsed::NotUtf8, line: bad.into() });
+            turn.delta(std::mem::take(text));
+            turn.events.push(StreamEvent::Unparsed { reason: Unparsed::NotUtf8, line: bad.into() });
         }
         text.push(char::REPLACEMENT_CHARACTER);
     }

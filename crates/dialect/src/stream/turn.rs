@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use tertulia_session::json::Json;
+use tertulia_session::json::{Json, RawValue};
 
 use super::Limits;
 use super::class::{ErrorClass, TurnError};
 use super::event::{Cost, DeniedTool, StreamEvent, TextOrigin, Usage, ViolationKind};
+use super::pick::{Refusal, needed_word, word};
 
 /// How many tools are remembered, open or denied. A stream that opens more is no honest one; its later
 /// calls are still told, without their names at the end.
@@ -44,6 +45,8 @@ pub(super) struct Turn {
     /// The last warning since anything went well: why a turn that was given up was given up.
     pub(super) trouble: Option<TurnError>,
     pub(super) end: Option<End>,
+    /// What is told: the caller's list, see [`Self::telling`].
+    pub(super) events: Vec<StreamEvent>,
 }
 
 /// How the agent says that its turn ended.
@@ -58,11 +61,16 @@ pub(super) enum End {
     Failure(TurnError),
 }
 
-type Out<'a> = &'a mut Vec<StreamEvent>;
-
 impl Turn {
     pub(super) fn new(limits: Limits) -> Self {
         Self { limits, ..Self::default() }
+    }
+
+    /// Does something whose events go to the caller's list.
+    pub(super) fn telling(&mut self, out: &mut Vec<StreamEvent>, tell: impl FnOnce(&mut Self)) {
+        std::mem::swap(&mut self.events, out);
+        tell(self);
+        std::mem::swap(&mut self.events, out);
     }
 
     /// Asks whether a line of this session may be believed now. The first id that is named binds.
@@ -90,7 +98,6 @@ impl Turn {
         &mut self,
         session_id: Option<Box<str>>,
         model: Option<Box<str>>,
-        out: Out<'_>,
     ) -> Result<(), ViolationKind> {
         // Asked before the id, which may be another one: that it is a second start says more.
         if self.is_started && self.end.is_none() {
@@ -99,12 +106,12 @@ impl Turn {
         self.admit(session_id.as_deref())?;
         self.is_started = true;
         self.model.clone_from(&model);
-        out.push(StreamEvent::Started { session_id, model });
+        self.events.push(StreamEvent::Started { session_id, model });
         Ok(())
     }
 
     /// The next piece of the answer.
-    pub(super) fn delta(&mut self, text: String, out: Out<'_>) {
+    pub(super) fn delta(&mut self, text: String) {
         if text.is_empty() {
             return;
         }
@@ -125,44 +132,54 @@ impl Turn {
             self.text.push_str(text.get(..text.floor_char_boundary(room)).unwrap_or_default());
         }
         self.is_text_open = true;
-        out.push(StreamEvent::TextDelta { text });
+        self.events.push(StreamEvent::TextDelta { text });
     }
 
     /// The pieces are one whole text.
-    pub(super) fn end_text(&mut self, out: Out<'_>) {
+    pub(super) fn end_text(&mut self) {
         if std::mem::take(&mut self.is_text_open) {
             self.open_from = self.text.len();
-            out.push(StreamEvent::TextEnd);
+            self.events.push(StreamEvent::TextEnd);
         }
     }
 
     /// The text is whole and stands for itself: the next piece begins another one.
-    pub(super) fn seal_text(&mut self, out: Out<'_>) {
-        self.end_text(out);
+    pub(super) fn seal_text(&mut self) {
+        self.end_text();
         self.is_text_stale = true;
     }
 
     /// A text stated as a whole, of which pieces may have come before.
-    pub(super) fn whole_text(&mut self, text: String, out: Out<'_>) {
+    pub(super) fn whole_text(&mut self, text: String) {
         if !self.is_text_open || self.text.get(self.open_from..) != Some(text.as_str()) {
-            self.withdraw(out);
-            self.delta(text, out);
+            self.withdraw();
+            self.delta(text);
         }
-        self.end_text(out);
+        self.end_text();
     }
 
     /// The open pieces are void.
-    pub(super) fn withdraw(&mut self, out: Out<'_>) {
+    pub(super) fn withdraw(&mut self) {
         if std::mem::take(&mut self.is_text_open) {
             self.text.truncate(self.open_from);
-            out.push(StreamEvent::TextWithdrawn);
+            self.events.push(StreamEvent::TextWithdrawn);
         }
     }
 
-    pub(super) fn thinking(text: String, out: Out<'_>) {
+    pub(super) fn thinking(&mut self, text: String) {
         if !text.is_empty() {
-            out.push(StreamEvent::Thinking { text });
+            self.events.push(StreamEvent::Thinking { text });
         }
+    }
+
+    /// A tool is called, with the id, the name, the input and the parent of a line.
+    pub(super) fn tool_called(
+        &mut self,
+        [id, name, input, parent]: [Option<&RawValue>; 4],
+    ) -> Result<(), Refusal> {
+        let (id, name) = (needed_word(id)?, needed_word(name)?);
+        self.tool_started(id, name, Json::of(input.unwrap_or(RawValue::NULL)), word(parent));
+        Ok(())
     }
 
     /// A tool is called; by a sub-agent if there is a parent.
@@ -172,16 +189,15 @@ impl Turn {
         name: Box<str>,
         input: Json,
         parent: Option<Box<str>>,
-        out: Out<'_>,
     ) {
         if parent.is_none() {
-            self.seal_text(out);
+            self.seal_text();
         }
         self.trouble = None;
         if self.tool_names.len() < TOOLS_MAX && id.len() + name.len() <= ID_BYTES_MAX {
             self.tool_names.insert(id.clone(), name.clone());
         }
-        out.push(StreamEvent::ToolStarted { id, name, input, parent });
+        self.events.push(StreamEvent::ToolStarted { id, name, input, parent });
     }
 
     /// Whether a call of this id waits for its end.
@@ -189,15 +205,9 @@ impl Turn {
         self.tool_names.contains_key(id)
     }
 
-    pub(super) fn tool_finished(
-        &mut self,
-        id: Box<str>,
-        output: Option<String>,
-        is_error: bool,
-        out: Out<'_>,
-    ) {
+    pub(super) fn tool_finished(&mut self, id: Box<str>, output: Option<String>, is_error: bool) {
         let name = self.tool_names.remove(&id);
-        out.push(StreamEvent::ToolFinished { id, name, output, is_error });
+        self.events.push(StreamEvent::ToolFinished { id, name, output, is_error });
     }
 
     /// The name of a call that waits for its end.
@@ -206,7 +216,7 @@ impl Turn {
     }
 
     /// A tool was not allowed; told once for a call.
-    pub(super) fn tool_denied(&mut self, denied: DeniedTool, out: Out<'_>) {
+    pub(super) fn tool_denied(&mut self, denied: DeniedTool) {
         let denied = DeniedTool {
             id: cut(denied.id, ID_BYTES_MAX),
             name: cut(denied.name, ID_BYTES_MAX),
@@ -215,85 +225,85 @@ impl Turn {
         let is_known = self.denied_tools.iter().any(|known| known.id == denied.id);
         if !is_known && self.denied_tools.len() < TOOLS_MAX {
             self.denied_tools.push(denied.clone());
-            out.push(StreamEvent::ToolDenied(denied));
+            self.events.push(StreamEvent::ToolDenied(denied));
         }
     }
 
-    pub(super) fn usage(&mut self, usage: Usage, out: Out<'_>) {
+    pub(super) fn usage(&mut self, usage: Usage) {
         self.usage = Some(usage);
-        out.push(StreamEvent::Usage(usage));
+        self.events.push(StreamEvent::Usage(usage));
     }
 
-    pub(super) fn cost(&mut self, cost: Cost, out: Out<'_>) {
+    pub(super) fn cost(&mut self, cost: Cost) {
         self.cost = Some(cost);
-        out.push(StreamEvent::Cost(cost));
+        self.events.push(StreamEvent::Cost(cost));
     }
 
     /// A warning in words that say themselves what they are about.
-    pub(super) fn warn(&mut self, message: String, out: Out<'_>) {
-        self.warn_as(ErrorClass::of_message(&message), message, out);
+    pub(super) fn warn(&mut self, message: String) {
+        self.warn_as(ErrorClass::of_message(&message), message);
     }
 
-    pub(super) fn warn_as(&mut self, class: Option<ErrorClass>, message: String, out: Out<'_>) {
+    pub(super) fn warn_as(&mut self, class: Option<ErrorClass>, message: String) {
         let message: Box<str> = message.into();
         let trouble = TurnError::new(class.unwrap_or(ErrorClass::Crash), message.clone());
         self.trouble = Some(trouble);
-        out.push(StreamEvent::Warning { class, message });
+        self.events.push(StreamEvent::Warning { class, message });
     }
 
     /// The agent says that it succeeded, and with which text.
-    pub(super) fn succeed(&mut self, text: String, out: Out<'_>) {
-        self.end_text(out);
-        self.end_with(End::Success { text, origin: TextOrigin::Stated, is_cut: false }, out);
+    pub(super) fn succeed(&mut self, text: String) {
+        self.end_text();
+        self.end_with(End::Success { text, origin: TextOrigin::Stated, is_cut: false });
     }
 
     /// The agent says that it succeeded; its last text is the answer, whatever came after it.
-    pub(super) fn succeed_with_last_text(&mut self, out: Out<'_>) {
-        self.end_text(out);
+    pub(super) fn succeed_with_last_text(&mut self) {
+        self.end_text();
         let (text, is_cut) = (self.text.clone(), self.is_overlong);
-        self.end_with(End::Success { text, origin: TextOrigin::Stated, is_cut }, out);
+        self.end_with(End::Success { text, origin: TextOrigin::Stated, is_cut });
     }
 
     /// The agent says that it succeeded; what came after the last tool is the answer.
-    pub(super) fn succeed_with_pieces(&mut self, may_repeat: bool, out: Out<'_>) {
-        self.end_text(out);
+    pub(super) fn succeed_with_pieces(&mut self, may_repeat: bool) {
+        self.end_text();
         let text = if self.is_text_stale { String::new() } else { self.text.clone() };
-        self.succeed_as_pieced(text, self.is_overlong, may_repeat, out);
+        self.succeed_as_pieced(text, self.is_overlong, may_repeat);
     }
 
     /// The agent says that it succeeded; its last text that has words is the answer, also where tools came
     /// after it.
-    pub(super) fn succeed_with_last_words(&mut self, may_repeat: bool, out: Out<'_>) {
-        self.end_text(out);
+    pub(super) fn succeed_with_last_words(&mut self, may_repeat: bool) {
+        self.end_text();
         let (text, is_cut) = match has_words(&self.text) {
             true => (self.text.clone(), self.is_overlong),
             false => std::mem::take(&mut self.earlier),
         };
-        self.succeed_as_pieced(text, is_cut, may_repeat, out);
+        self.succeed_as_pieced(text, is_cut, may_repeat);
     }
 
-    fn succeed_as_pieced(&mut self, text: String, is_cut: bool, may_repeat: bool, out: Out<'_>) {
+    fn succeed_as_pieced(&mut self, text: String, is_cut: bool, may_repeat: bool) {
         let origin = match may_repeat {
             true if begins_again(&text) => TextOrigin::Repeated,
             true => TextOrigin::Pieced,
             false => TextOrigin::Stated,
         };
-        self.end_with(End::Success { text, origin, is_cut }, out);
+        self.end_with(End::Success { text, origin, is_cut });
     }
 
-    fn end_with(&mut self, end: End, out: Out<'_>) {
+    fn end_with(&mut self, end: End) {
         if let End::Success { text, origin, .. } = &end
             && !text.is_empty()
         {
-            out.push(StreamEvent::FinalText { text: text.clone(), origin: *origin });
+            self.events.push(StreamEvent::FinalText { text: text.clone(), origin: *origin });
         }
         self.end = Some(end);
     }
 
     /// The agent says that it failed.
-    pub(super) fn fail(&mut self, error: TurnError, out: Out<'_>) {
+    pub(super) fn fail(&mut self, error: TurnError) {
         self.end = Some(End::Failure(error.clone()));
-        out.push(StreamEvent::Failed(error));
+        self.events.push(StreamEvent::Failed(error));
     }
 
     /// The turn failed, and the agent did not say so.
@@ -302,9 +312,9 @@ impl Turn {
     }
 
     /// Fails with the last warning, where the end itself does not say why.
-    pub(super) fn fail_as_warned(&mut self, otherwise: &str, out: Out<'_>) {
+    pub(super) fn fail_as_warned(&mut self, otherwise: &str) {
         let trouble = self.trouble.take();
-        self.fail(trouble.unwrap_or_else(|| TurnError::new(ErrorClass::Crash, otherwise)), out);
+        self.fail(trouble.unwrap_or_else(|| TurnError::new(ErrorClass::Crash, otherwise)));
     }
 
     /// The pieces that are neither whole nor withdrawn.

@@ -9,7 +9,7 @@ use super::{Acp, lines};
 use crate::stream::class::TurnError;
 use crate::stream::event::{DeniedTool, StreamEvent, Unparsed, ViolationKind};
 use crate::stream::outcome::{Exit, TurnOutput};
-use crate::stream::pick::{Refusal, each, pick, plain, text, word};
+use crate::stream::pick::{Refusal, each, needed_word, pick, plain, text, word};
 use crate::stream::turn::Turn;
 use crate::stream::{AgentStream, Fate, Limits, Reader, Reading, StreamParser};
 
@@ -124,7 +124,7 @@ impl AcpClient {
             name: permission.tool.clone().unwrap_or_else(|| permission.title.clone()),
             reason: Some("not permitted".into()),
         };
-        self.parser.turn.tool_denied(denied, out);
+        self.parser.turn.telling(out, |turn| turn.tool_denied(denied));
     }
 
     /// Whether the prompt is on its way, so that what comes is output.
@@ -163,9 +163,8 @@ impl Acp {
         id: &RawValue,
         params: Option<&RawValue>,
         turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
     ) -> Reading {
-        match self.permission(id, params, turn, out) {
+        match self.permission(id, params, turn) {
             Ok(permission) => {
                 self.ask(AcpAsk::Permit(permission));
                 Ok(Fate::Known)
@@ -185,7 +184,6 @@ impl Acp {
         id: &RawValue,
         params: Option<&RawValue>,
         turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
     ) -> Result<AcpPermission, Refusal> {
         if self.is_before_prompt() {
             return Err(ViolationKind::BeforeStart.into());
@@ -198,7 +196,7 @@ impl Acp {
         let mut choices = Vec::new();
         each(options.ok_or(Unparsed::WrongShape)?, |option| {
             let [id, name, kind] = pick(option, &["optionId", "name", "kind"])?.values();
-            let id = word(id).ok_or(Unparsed::WrongShape)?;
+            let id = needed_word(id)?;
             let kind = plain(kind);
             let allows = kind.is_some_and(|kind| kind.starts_with("allow"));
             let is_lasting = kind.is_some_and(|kind| kind.ends_with("_always"));
@@ -206,7 +204,7 @@ impl Acp {
             choices.push(AcpChoice { id, name, allows, is_lasting });
             Ok(())
         })?;
-        self.tools.start(&call, turn, out);
+        self.tools.start(&call, turn);
         Ok(AcpPermission {
             id: one_line(id),
             title: call.title.clone().or_else(|| call.name.clone()).unwrap_or_default(),

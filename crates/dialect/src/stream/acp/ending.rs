@@ -4,41 +4,36 @@ use serde_json::value::RawValue;
 
 use super::Acp;
 use crate::stream::class::{ErrorClass, TurnError};
-use crate::stream::event::{Scope, StreamEvent, Unparsed, Usage};
+use crate::stream::event::{Scope, Unparsed, Usage};
 use crate::stream::pick::{Refusal, count, pick, plain, text};
 use crate::stream::turn::Turn;
 
 impl Acp {
     /// Reads the answer to our prompt.
-    pub(super) fn end(
-        &mut self,
-        result: &RawValue,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), Refusal> {
+    pub(super) fn end(&mut self, result: &RawValue, turn: &mut Turn) -> Result<(), Refusal> {
         let [reason, usage, meta] = pick(result, &["stopReason", "usage", "_meta"])?.values();
         let reason = plain(reason).ok_or(Unparsed::WrongShape)?;
-        self.tools.flush(turn, out);
+        self.tools.flush(turn);
         let usage = usage.and_then(usage_of).or_else(|| usage_of_meta(meta?));
         if reason == "end_turn" && self.is_system_error && usage.is_none() {
             // Codex's adapter puts its complaint into the answer and says that all is well.
             let complaint = turn.open_text().trim().to_owned();
-            turn.withdraw(out);
-            turn.fail(TurnError::said(complaint), out);
+            turn.withdraw();
+            turn.fail(TurnError::said(complaint));
             return Ok(());
         }
-        turn.end_text(out);
+        turn.end_text();
         if let Some(usage) = usage {
-            turn.usage(usage, out);
+            turn.usage(usage);
         }
-        self.tell_cost(turn, out);
+        self.tell_cost(turn);
         let (class, message) = match reason {
             "end_turn" if self.has_hole => {
                 (ErrorClass::Limit, "a line of the agent was too long to be read")
             }
             "end_turn" => {
                 // Many say what they have done and then do the last of it without a word.
-                turn.succeed_with_last_words(self.may_repeat, out);
+                turn.succeed_with_last_words(self.may_repeat);
                 return Ok(());
             }
             "cancelled" => (ErrorClass::Crash, "the agent says that the turn was cancelled"),
@@ -49,17 +44,12 @@ impl Acp {
             "refusal" => (ErrorClass::Refused, "the agent refused to go on"),
             _ => (ErrorClass::Crash, "the turn ended for a reason that is not known"),
         };
-        turn.fail(TurnError::new(class, format!("{message} ({reason})")), out);
+        turn.fail(TurnError::new(class, format!("{message} ({reason})")));
         Ok(())
     }
 
     /// Reads the error that one of our requests was answered with.
-    pub(super) fn end_badly(
-        &mut self,
-        error: &RawValue,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) {
+    pub(super) fn end_badly(&mut self, error: &RawValue, turn: &mut Turn) {
         let mut error = error_of(error);
         if error.class == ErrorClass::Crash && self.is_before_prompt() {
             error.class = ErrorClass::Setup;
@@ -67,15 +57,15 @@ impl Acp {
         // Claude's adapter says its complaint in the answer first.
         let said = turn.open_text().trim();
         if !said.is_empty() && error.message.contains(said) {
-            turn.withdraw(out);
+            turn.withdraw();
         }
-        self.tell_cost(turn, out);
-        turn.fail(error, out);
+        self.tell_cost(turn);
+        turn.fail(error);
     }
 
-    fn tell_cost(&mut self, turn: &mut Turn, out: &mut Vec<StreamEvent>) {
+    fn tell_cost(&mut self, turn: &mut Turn) {
         if let Some(cost) = self.cost.take() {
-            turn.cost(cost, out);
+            turn.cost(cost);
         }
     }
 }

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 use tertulia_session::json::Json;
 
-use crate::stream::event::{StreamEvent, Unparsed};
-use crate::stream::pick::{Refusal, each, is, pick, text, word};
+use crate::stream::pick::{Refusal, each, is, needed_word, pick, text, word};
 use crate::stream::turn::Turn;
 
 /// How many calls wait, and how many outputs are gathered, at one time.
@@ -52,7 +51,7 @@ impl<'a> Call<'a> {
         ];
         let [id, name, kind, title, input, status, content, output, meta] =
             pick(raw, &NAMES)?.values();
-        let id = word(id).ok_or(Unparsed::WrongShape)?;
+        let id = needed_word(id)?;
         let claude = meta.and_then(|meta| at(meta, &["claudeCode", "toolName"]));
         let title = word(title);
         let name = word(claude).or_else(|| word(name)).or_else(|| word(kind));
@@ -67,17 +66,12 @@ impl<'a> Call<'a> {
 
 impl Tools {
     /// Reads `tool_call` and `tool_call_update`.
-    pub(super) fn read(
-        &mut self,
-        update: &RawValue,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), Refusal> {
+    pub(super) fn read(&mut self, update: &RawValue, turn: &mut Turn) -> Result<(), Refusal> {
         let call = Call::of(update)?;
         let is_open = turn.is_tool_open(&call.id);
         let is_told = call.input.is_some() || call.is_over() || is(call.status, "in_progress");
-        if !is_open && (is_told || !self.wait(&call, turn, out)) {
-            self.start(&call, turn, out);
+        if !is_open && (is_told || !self.wait(&call, turn)) {
+            self.start(&call, turn);
         }
         self.gather(&call);
         if call.is_over() {
@@ -88,13 +82,13 @@ impl Tools {
                 .or(printed)
                 .or_else(|| text_of(call.content))
                 .or_else(|| call.output.map(|output| output.get().to_owned()));
-            turn.tool_finished(call.id, output, is_error, out);
+            turn.tool_finished(call.id, output, is_error);
         }
         Ok(())
     }
 
     /// The call starts, as far as it is known.
-    pub(super) fn start(&mut self, call: &Call<'_>, turn: &mut Turn, out: &mut Vec<StreamEvent>) {
+    pub(super) fn start(&mut self, call: &Call<'_>, turn: &mut Turn) {
         if turn.is_tool_open(&call.id) {
             return;
         }
@@ -106,22 +100,22 @@ impl Tools {
             (None, Some(title)) => Json::text(title),
             (None, None) => Json::of(RawValue::NULL),
         };
-        turn.tool_started(call.id.clone(), name.unwrap_or_default(), input, None, out);
+        turn.tool_started(call.id.clone(), name.unwrap_or_default(), input, None);
     }
 
     /// Calls that never got an input are told as they are.
-    pub(super) fn flush(&mut self, turn: &mut Turn, out: &mut Vec<StreamEvent>) {
+    pub(super) fn flush(&mut self, turn: &mut Turn) {
         for (id, name) in std::mem::take(&mut self.waiting) {
-            turn.tool_started(id, name, Json::of(RawValue::NULL), None, out);
+            turn.tool_started(id, name, Json::of(RawValue::NULL), None);
         }
     }
 
     /// Lets a call wait for its input; not where too many do. Text that follows is another one.
-    fn wait(&mut self, call: &Call<'_>, turn: &mut Turn, out: &mut Vec<StreamEvent>) -> bool {
+    fn wait(&mut self, call: &Call<'_>, turn: &mut Turn) -> bool {
         if self.waiting.contains_key(&call.id) {
             return true;
         }
-        turn.seal_text(out);
+        turn.seal_text();
         if self.waiting.len() >= WAITING_MAX {
             return false;
         }

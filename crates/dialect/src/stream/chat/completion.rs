@@ -4,7 +4,7 @@
 use serde_json::value::RawValue;
 
 use crate::stream::class::{ErrorClass, TurnError};
-use crate::stream::event::{DeniedTool, Scope, StreamEvent, Usage, ViolationKind};
+use crate::stream::event::{DeniedTool, Scope, Usage, ViolationKind};
 use crate::stream::pick::{Refusal, count, each, pick, pick_line, plain, text, word};
 use crate::stream::shape::{Field, shaped};
 use crate::stream::turn::Turn;
@@ -110,17 +110,12 @@ impl<'a> Choice<'a> {
     }
 
     /// Tells what the choice says. One answer was asked for; others are not read.
-    pub(super) fn tell(
-        self,
-        chat: &mut Chat,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), Refusal> {
+    pub(super) fn tell(self, chat: &mut Chat, turn: &mut Turn) -> Result<(), Refusal> {
         if is_other(self.index) {
             return Ok(());
         }
         if let Some(said) = self.said {
-            said.tell(chat, turn, out)?;
+            said.tell(chat, turn)?;
         }
         let reason = plain(self.finish_reason).filter(|reason| !reason.is_empty());
         if let (Some(reason), None) = (reason, &chat.finish) {
@@ -152,17 +147,12 @@ impl<'a> Said<'a> {
         Ok(Self { content, reasoning_content, reasoning, refusal, calls })
     }
 
-    fn tell(
-        self,
-        chat: &mut Chat,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), Refusal> {
+    fn tell(self, chat: &mut Chat, turn: &mut Turn) -> Result<(), Refusal> {
         if let Some(thinking) = text(self.reasoning_content).or_else(|| text(self.reasoning)) {
-            Turn::thinking(thinking, out);
+            turn.thinking(thinking);
         }
         if let Some(content) = self.content {
-            read_content(content, chat, turn, out)?;
+            read_content(content, chat, turn)?;
         }
         if let Some(refusal) = text(self.refusal) {
             let room = REFUSAL_BYTES_MAX.saturating_sub(chat.refusal.len());
@@ -170,34 +160,29 @@ impl<'a> Said<'a> {
             chat.refusal.push_str(kept);
         }
         match self.calls {
-            Some(calls) => each(calls, |call| deny(call, turn, out)),
+            Some(calls) => each(calls, |call| deny(call, turn)),
             None => Ok(()),
         }
     }
 }
 
 /// A text, or a list of parts.
-fn read_content(
-    content: &RawValue,
-    chat: &Chat,
-    turn: &mut Turn,
-    out: &mut Vec<StreamEvent>,
-) -> Result<(), Refusal> {
+fn read_content(content: &RawValue, chat: &Chat, turn: &mut Turn) -> Result<(), Refusal> {
     if let Some(piece) = text(Some(content)) {
-        return tell_piece(piece, chat, turn, out);
+        return tell_piece(piece, chat, turn);
     }
     each(content, |part| {
         let [kind, words, thinking] = pick(part, &["type", "text", "thinking"])?.values();
         match plain(kind) {
-            Some("text") => tell_piece(text(words).unwrap_or_default(), chat, turn, out),
+            Some("text") => tell_piece(text(words).unwrap_or_default(), chat, turn),
             Some("thinking") => match thinking {
                 Some(list) if text(thinking).is_none() => each(list, |piece| {
                     let [words] = pick(piece, &["text"])?.values();
-                    Turn::thinking(text(words).unwrap_or_default(), out);
+                    turn.thinking(text(words).unwrap_or_default());
                     Ok(())
                 }),
                 _ => {
-                    Turn::thinking(text(thinking).unwrap_or_default(), out);
+                    turn.thinking(text(thinking).unwrap_or_default());
                     Ok(())
                 }
             },
@@ -206,26 +191,21 @@ fn read_content(
     })
 }
 
-fn tell_piece(
-    piece: String,
-    chat: &Chat,
-    turn: &mut Turn,
-    out: &mut Vec<StreamEvent>,
-) -> Result<(), Refusal> {
+fn tell_piece(piece: String, chat: &Chat, turn: &mut Turn) -> Result<(), Refusal> {
     if !piece.is_empty() && chat.finish.is_some() {
         return Err(ViolationKind::AfterEnd.into());
     }
-    turn.delta(piece, out);
+    turn.delta(piece);
     Ok(())
 }
 
 /// Nobody is there to run a tool. Only the first piece of a call names it.
-fn deny(call: &RawValue, turn: &mut Turn, out: &mut Vec<StreamEvent>) -> Result<(), Refusal> {
+fn deny(call: &RawValue, turn: &mut Turn) -> Result<(), Refusal> {
     let [id, function] = pick(call, &["id", "function"])?.values();
     let (Some(id), Some(function)) = (word(id), function) else { return Ok(()) };
     let [name] = pick(function, &["name"])?.values();
     let reason = Some("no tools are offered to an endpoint".into());
-    turn.tool_denied(DeniedTool { id, name: word(name).unwrap_or_default(), reason }, out);
+    turn.tool_denied(DeniedTool { id, name: word(name).unwrap_or_default(), reason });
     Ok(())
 }
 

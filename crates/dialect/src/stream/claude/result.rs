@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::super::class::{ErrorClass, TurnError};
-use super::super::event::{Cost, DeniedTool, Scope, StreamEvent, Usage};
+use super::super::event::{Cost, DeniedTool, Scope, Usage};
 use super::super::pick::{amount, count, each, pick, pick_line, plain, text, word};
 use super::super::turn::Turn;
 use super::super::{Fate, Reading};
@@ -22,12 +22,7 @@ const NAMES: [&str; 11] = [
     "permission_denials",
 ];
 
-pub(super) fn read(
-    line: &str,
-    session_id: Option<&str>,
-    turn: &mut Turn,
-    out: &mut Vec<StreamEvent>,
-) -> Reading {
+pub(super) fn read(line: &str, session_id: Option<&str>, turn: &mut Turn) -> Reading {
     let [is_error, subtype, result, errors, reason, status, api_error, stop, usage, cost, denials] =
         pick_line(line, &NAMES)?.values();
     let is_success = is_error.is_some_and(|raw| raw.get() == "false");
@@ -37,14 +32,14 @@ pub(super) fn read(
     if is_success {
         turn.need_start()?;
     }
-    tell_figures(usage, cost, turn, out);
-    tell_denials(denials, turn, out);
+    tell_figures(usage, cost, turn);
+    tell_denials(denials, turn);
     let said = text(result);
     if is_success {
-        turn.succeed(said.unwrap_or_default(), out);
+        turn.succeed(said.unwrap_or_default());
         return Ok(Fate::Known);
     }
-    turn.withdraw(out);
+    turn.withdraw();
     let said = said.or_else(|| first_text(errors)).unwrap_or_default();
     let message = match plain(reason).or(plain(subtype)) {
         Some(reason) if said.is_empty() || reason.starts_with("aborted") => reason.to_owned(),
@@ -58,7 +53,7 @@ pub(super) fn read(
         stop: plain(stop),
     };
     let class = hints.class().or_else(|| ErrorClass::of_message(&message));
-    turn.fail(TurnError::new(class.unwrap_or(ErrorClass::Crash), message), out);
+    turn.fail(TurnError::new(class.unwrap_or(ErrorClass::Crash), message));
     Ok(Fate::Known)
 }
 
@@ -89,12 +84,7 @@ impl Hints<'_> {
 }
 
 /// The usage is this run's; the cost is the whole session's.
-fn tell_figures(
-    usage: Option<&RawValue>,
-    cost: Option<&RawValue>,
-    turn: &mut Turn,
-    out: &mut Vec<StreamEvent>,
-) {
+fn tell_figures(usage: Option<&RawValue>, cost: Option<&RawValue>, turn: &mut Turn) {
     const NAMES: [&str; 5] = [
         "input_tokens",
         "cache_read_input_tokens",
@@ -113,20 +103,20 @@ fn tell_figures(
             thinking: count(details.and_then(|details| details.values()[0])),
             scope: Scope::Turn,
         };
-        turn.usage(usage, out);
+        turn.usage(usage);
     }
     if let Some(usd) = amount(cost) {
-        turn.cost(Cost { usd, scope: Scope::Session }, out);
+        turn.cost(Cost { usd, scope: Scope::Session });
     }
 }
 
 /// Most of them were told when they happened. A list that cannot be read takes nothing from the result.
-fn tell_denials(denials: Option<&RawValue>, turn: &mut Turn, out: &mut Vec<StreamEvent>) {
+fn tell_denials(denials: Option<&RawValue>, turn: &mut Turn) {
     let Some(denials) = denials else { return };
     let _ = each(denials, |denial| {
         let [id, name] = pick(denial, &["tool_use_id", "tool_name"])?.values();
         if let (Some(id), Some(name)) = (word(id), word(name)) {
-            turn.tool_denied(DeniedTool { id, name, reason: None }, out);
+            turn.tool_denied(DeniedTool { id, name, reason: None });
         }
         Ok(())
     });

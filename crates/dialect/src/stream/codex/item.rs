@@ -4,8 +4,8 @@
 use serde_json::value::RawValue;
 use tertulia_session::json::Json;
 
-use crate::stream::event::{DeniedTool, StreamEvent, Unparsed};
-use crate::stream::pick::{Refusal, is, pick, plain, text, word};
+use crate::stream::event::{DeniedTool, Unparsed};
+use crate::stream::pick::{Refusal, is, needed_text, needed_word, pick, plain, text};
 use crate::stream::shape::{Field, shaped};
 use crate::stream::turn::Turn;
 use crate::stream::{Fate, Reading};
@@ -79,36 +79,26 @@ impl<'a> Item<'a> {
     }
 
     /// Tells what it says.
-    pub(super) fn tell(
-        &self,
-        is_completed: bool,
-        turn: &mut Turn,
-        out: &mut Vec<StreamEvent>,
-    ) -> Reading {
+    pub(super) fn tell(&self, is_completed: bool, turn: &mut Turn) -> Reading {
         match self.kind {
             kind if is_said(kind) && !is_completed => return Ok(Fate::Ignored),
             "agent_message" => {
-                turn.whole_text(text(self.text).ok_or(Unparsed::WrongShape)?, out);
-                turn.seal_text(out);
+                turn.whole_text(needed_text(self.text)?);
+                turn.seal_text();
             }
-            "reasoning" => Turn::thinking(text(self.text).ok_or(Unparsed::WrongShape)?, out),
-            "error" => turn.warn(text(self.message).unwrap_or_default(), out),
-            _ => self.tell_tool(turn, is_completed, out)?,
+            "reasoning" => turn.thinking(needed_text(self.text)?),
+            "error" => turn.warn(text(self.message).unwrap_or_default()),
+            _ => self.tell_tool(turn, is_completed)?,
         }
         Ok(Fate::Known)
     }
 
     /// Any item that is no text is a tool at work. One that is told only when it is done is told as both.
-    fn tell_tool(
-        &self,
-        turn: &mut Turn,
-        is_completed: bool,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), Refusal> {
-        let id = word(self.id).ok_or(Unparsed::WrongShape)?;
+    fn tell_tool(&self, turn: &mut Turn, is_completed: bool) -> Result<(), Refusal> {
+        let id = needed_word(self.id)?;
         if !turn.is_tool_open(&id) {
             let input = self.input.ok_or(Unparsed::WrongShape)?;
-            turn.tool_started(id.clone(), self.kind.into(), Json::of(input), None, out);
+            turn.tool_started(id.clone(), self.kind.into(), Json::of(input), None);
         }
         if !is_completed {
             return Ok(());
@@ -116,11 +106,11 @@ impl<'a> Item<'a> {
         let is_declined = is(self.status, "declined");
         if is_declined {
             let name = self.kind.into();
-            turn.tool_denied(DeniedTool { id: id.clone(), name, reason: None }, out);
+            turn.tool_denied(DeniedTool { id: id.clone(), name, reason: None });
         }
         let is_bad_exit = self.exit_code.is_some_and(|code| code.get() != "0");
         let is_error = is_bad_exit || is_declined || is(self.status, "failed");
-        turn.tool_finished(id, text(self.output), is_error, out);
+        turn.tool_finished(id, text(self.output), is_error);
         Ok(())
     }
 }
