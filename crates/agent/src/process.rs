@@ -32,7 +32,7 @@ pub(crate) use live::end_all_now;
 pub use mentions::{Mentions, PromptText};
 pub use neutral::{Edit, apply};
 pub(crate) use prepare::headed;
-pub(crate) use start::{ARGUMENT_BYTES_MAX, CommandLine, Running, StartError, start};
+pub(crate) use start::{CommandLine, Running, StartError, start};
 pub(crate) use strays::{end_strays, is_held};
 
 use tertulia_dialect::stream::{ErrorClass, TurnError};

@@ -1,7 +1,4 @@
-//! The clock of the process, for the commands that need the time of day, and moments as people read them:
-//! in their own time zone. Programs get UTC or milliseconds instead.
-
-use std::time::{SystemTime, UNIX_EPOCH};
+//! Moments as people read them: in their own time zone. Programs get UTC or milliseconds instead.
 
 use jiff::tz::TimeZone;
 use tertulia_session::Timestamp;
@@ -13,12 +10,6 @@ pub enum Zone {
     Local,
     /// UTC.
     Utc,
-}
-
-/// Milliseconds since the start of 1970, UTC.
-pub(crate) fn now_millis() -> i64 {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Moments as people of one zone read them.

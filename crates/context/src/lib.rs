@@ -96,8 +96,7 @@ pub use markers::{
     parse_markers_where, strip_all_markers, strip_markers, whose_words,
 };
 pub use prompt::{
-    ARGUMENT_BYTES_MAX, AssemblerInput, AssemblerOutput, ContextKind, ContextMessage, Prompt,
-    PromptPiece, SpokenBy,
+    AssemblerInput, AssemblerOutput, ContextKind, ContextMessage, Prompt, PromptPiece, SpokenBy,
 };
 pub use team_task::TEAM_TASK_BYTES_MAX;
 pub use truncate::truncate_to_bytes;

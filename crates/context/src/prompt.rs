@@ -5,16 +5,13 @@ use std::borrow::Cow;
 use std::convert::Infallible;
 use std::io;
 
-use tertulia_session::Addressee;
+use tertulia_session::{ARGUMENT_BYTES_MAX, Addressee};
 
 use crate::assemblers::{Assembler, Header, LabelPiece, SystemPlace};
 use crate::budget::{Fit, OverBudget, PromptStatus, PromptWarning, SectionBytes, Sizes, fit};
 use crate::escape::Body;
 use crate::verdict::{DropReason, Fate, Section};
 use crate::whitespace::trim;
-
-/// The longest text that Linux passes as one argument of a command, in bytes.
-pub const ARGUMENT_BYTES_MAX: usize = 131_071;
 
 /// One message of the context, markers already taken out.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -70,3 +70,7 @@ pub use speaker::{Speaker, SpeakerType};
 pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use tool_content::ResultPiece;
 pub use word::UnknownWord;
+
+/// The longest text that Linux passes as one argument of a command or one variable, in bytes; its closing zero is not
+/// counted.
+pub const ARGUMENT_BYTES_MAX: usize = 131_071;

@@ -3,8 +3,9 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The clock of this machine. Time is data: nothing is ordered by it but lists that people read.
-pub(crate) fn now_millis() -> i64 {
+/// Returns the milliseconds since the start of 1970, UTC, by the clock of this machine. Time is data: nothing is ordered
+/// by it but lists that people read.
+pub fn now_millis() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

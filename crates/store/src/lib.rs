@@ -72,6 +72,7 @@ mod title;
 mod url;
 mod verify;
 
+pub use clock::now_millis;
 pub use entries::Entries;
 pub(crate) use error::Result;
 pub use error::{Outcome, Problem, StoreError};

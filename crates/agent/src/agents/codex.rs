@@ -10,11 +10,12 @@ use std::path::PathBuf;
 
 use tempfile::NamedTempFile;
 use tertulia_dialect::stream::AgentStream;
+use tertulia_session::ARGUMENT_BYTES_MAX;
 
 use super::{AgentDefinition, CLI_FIELDS, Cli, GENERIC, HomeFile, ProjectSettings, SignInSources};
 use crate::process::neutral::Reader;
 use crate::process::prepare::{Files, Prepared, command_line, headed};
-use crate::process::{ARGUMENT_BYTES_MAX, CommandLine, StartError};
+use crate::process::{CommandLine, StartError};
 use crate::{AgentSpec, Permissions, TurnRequest};
 
 /// Codex.

@@ -20,6 +20,7 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitSta
 use std::time::{Duration, Instant};
 
 use tertulia_dialect::stream::{ErrorClass, Exit, TurnError};
+use tertulia_session::ARGUMENT_BYTES_MAX;
 
 use super::environment::Environment;
 use super::holder::Holder;
@@ -31,8 +32,6 @@ use crate::{Containment, Overuse, ResourceLimits};
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1 << 20;
 
-/// The kernel takes no argument, and no variable, that is longer; its closing zero is not counted.
-pub(crate) const ARGUMENT_BYTES_MAX: usize = 131_071;
 /// How soon, and how seldom, a process that should end is looked at.
 const POLL_FIRST: Duration = Duration::from_millis(2);
 const POLL_LAST: Duration = Duration::from_millis(50);

@@ -7,7 +7,6 @@ use tertulia_operations::rpc::RpcServer;
 
 use crate::Streams;
 use crate::args::RpcArgs;
-use crate::clock::now_millis;
 use crate::error::CliError;
 use crate::store_place::StorePlace;
 use crate::team_place::project_here;
@@ -17,7 +16,8 @@ pub(crate) fn run(args: &RpcArgs, streams: &mut Streams<'_>) -> Result<(), CliEr
         Err(error @ CliError::NoHome) => Err(error.to_string()),
         place => Ok(place?.into_url()),
     };
-    let mut server = RpcServer::with_place(now_millis, store).in_project(|| Some(project_here()));
+    let mut server = RpcServer::with_place(tertulia_store::now_millis, store)
+        .in_project(|| Some(project_here()));
     let mut lines = Lines::new(streams.stdin, args.limits.max_line_bytes);
     while let Some(line) = lines.next_line().map_err(CliError::Input)? {
         let answered = match line.text {

@@ -120,11 +120,11 @@ impl Claude {
                 Some("text") if parent.is_none() => {
                     turn.whole_text(needed_text(words)?);
                 }
-                Some("thinking") if parent.is_none() => {
-                    // Unless its pieces were told.
-                    if !std::mem::take(&mut self.is_thinking_told) {
-                        turn.thinking(text(thinking).unwrap_or_default());
-                    }
+                // A whole block of thinking, unless its pieces were told.
+                Some("thinking")
+                    if parent.is_none() && !std::mem::take(&mut self.is_thinking_told) =>
+                {
+                    turn.thinking(text(thinking).unwrap_or_default());
                 }
                 _ => {}
             }

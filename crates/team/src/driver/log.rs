@@ -192,6 +192,5 @@ fn run_id() -> Box<str> {
 
 /// The time, as data.
 pub(super) fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    Timestamp::from_millis(tertulia_store::now_millis())
 }

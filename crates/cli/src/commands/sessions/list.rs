@@ -6,12 +6,12 @@ use tertulia_chat::terminal::{excerpt, grouped, visible};
 use tertulia_operations::names::short_session;
 use tertulia_operations::session_record::SessionRecord;
 use tertulia_session::Timestamp;
-use tertulia_store::{ListFilter, ProjectScope, SessionInfo, SessionStore};
+use tertulia_store::{ListFilter, ProjectScope, SessionInfo, SessionStore, now_millis};
 
 use super::{open_or_tell, tell, write_json};
 use crate::Streams;
 use crate::args::ListArgs;
-use crate::clock::{LocalTime, now_millis};
+use crate::clock::LocalTime;
 use crate::commands::drawing::{Paint, padded};
 use crate::error::CliError;
 use crate::store_place::StorePlace;

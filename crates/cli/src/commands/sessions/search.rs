@@ -5,13 +5,13 @@ use std::io::{self, Write};
 use tertulia_chat::terminal::{excerpt, visible};
 use tertulia_operations::names::{Latest, find_session, short, short_session};
 use tertulia_operations::session_record::HitRecord;
-use tertulia_store::{Hit, ProjectScope, SearchQuery, SessionStore, Snippet};
+use tertulia_store::{Hit, ProjectScope, SearchQuery, SessionStore, Snippet, now_millis};
 
 use super::list::scope;
 use super::{open_or_tell, tell, write_json};
 use crate::Streams;
 use crate::args::SearchArgs;
-use crate::clock::{LocalTime, now_millis};
+use crate::clock::LocalTime;
 use crate::commands::drawing::Paint;
 use crate::error::CliError;
 use crate::progress::Progress;
