@@ -11,7 +11,7 @@ use crate::import::LeftBehind;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::Batch;
 use crate::redacting::Remains;
-use crate::row::Row;
+use crate::row::{Record, Row};
 use crate::search::{CANDIDATES_MAX, Candidate, Question};
 use crate::{Result, SessionId};
 
@@ -93,6 +93,22 @@ impl Landmark {
     pub(crate) const TASK: &str = "team_task";
 }
 
+/// What the columns tell of an entry, without its record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Brief {
+    pub(crate) seq: Seq,
+    pub(crate) parent: Option<Seq>,
+    pub(crate) id: EntryId,
+    pub(crate) type_name: Box<str>,
+}
+
+impl From<Row> for Brief {
+    fn from(row: Row) -> Self {
+        let Record { id, type_name, .. } = row.record;
+        Self { seq: row.seq, parent: row.parent, id, type_name }
+    }
+}
+
 /// How far the search index has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Indexed {
@@ -128,6 +144,11 @@ pub(crate) trait Backend: Send + Sync {
 
     /// The entries up to a number and that one, newest first, at most so many.
     fn rows_back(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Row>>;
+
+    /// The same as [`rows`](Self::rows) without records. There may be fewer than asked for, and more behind them.
+    fn briefs(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Brief>> {
+        Ok(self.rows(id, after, limit)?.into_iter().map(Brief::from).collect())
+    }
 
     /// The landmarks up to a number and that one, newest first, at most so many. Found by an index: the
     /// cost does not follow the session.

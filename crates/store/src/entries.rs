@@ -46,6 +46,7 @@ impl<'s> Entries<'s> {
                 };
                 (walk(store, session, from, limit.unwrap_or(usize::MAX))?, head.seq)
             }
+            Range::Numbers(numbers) => (pick(store, session, numbers)?, head.seq),
         };
         Ok(Self { store, session: session.clone(), page, after, last: head.seq })
     }
@@ -130,6 +131,24 @@ fn walk(
     Ok(branch)
 }
 
+/// The entries with these numbers, which ascend: those that stand side by side are read together.
+fn pick(store: &SessionStore, session: &SessionId, numbers: &[Seq]) -> Result<VecDeque<Row>> {
+    let mut picked = VecDeque::new();
+    for run in numbers.chunk_by(|a, b| a + 1 == *b) {
+        let (mut left, mut next) = (run.len(), run.first().copied().unwrap_or_default());
+        while left > 0 {
+            let page = store.backend.rows(session, next.saturating_sub(1), left.min(PAGE))?;
+            if page.first().is_none_or(|row| row.seq != next) {
+                return Err(missing(session, next));
+            }
+            left -= page.len();
+            next += page.len() as Seq;
+            picked.extend(page);
+        }
+    }
+    Ok(picked)
+}
+
 /// The number of the newest task of the team on the branch that ends here.
 pub(crate) fn task_before(
     store: &SessionStore,
@@ -159,7 +178,7 @@ pub(crate) fn task_before(
     }
 }
 
-fn missing(session: &SessionId, place: Seq) -> StoreError {
+pub(crate) fn missing(session: &SessionId, place: Seq) -> StoreError {
     let reason = "it is not there".to_owned();
     StoreError::unreadable(session, Problem::Damaged { place, entry: None, reason })
 }

@@ -57,6 +57,7 @@ mod import;
 mod memory;
 mod model;
 mod new_file;
+mod outline;
 mod plan;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -84,6 +85,7 @@ pub use model::{
     SearchQuery, SearchResult, Seq, SessionInfo, Snippet, StoredEntry, TokenCount, Verified,
 };
 pub use new_file::{NewFile, NewFileError, Readers};
+pub use outline::{Outline, OutlineEntry};
 pub use redacting::{EntryPlace, OldCopies, Redacted, Remains, has_sources, sources_meta};
 pub use salting::fresh_salt;
 pub use session_id::{InvalidSessionId, SessionId};

@@ -101,6 +101,8 @@ pub enum Range {
         /// At most so many, the newest ones.
         limit: Option<usize>,
     },
+    /// Those with these numbers, which ascend, as an [`Outline`](crate::Outline) names them.
+    Numbers(Vec<Seq>),
 }
 
 /// What is known of a session.

@@ -31,7 +31,9 @@ use std::time::Duration;
 use rusqlite::{Connection, params};
 use tertulia_session::{ChainLink, EntryId};
 
-use crate::backend::{Backend, Begun, Candidates, Head, Indexed, Landmark, State, newest_first};
+use crate::backend::{
+    Backend, Begun, Brief, Candidates, Head, Indexed, Landmark, State, newest_first,
+};
 use crate::hold::Hold;
 use crate::import::LeftBehind;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
@@ -313,6 +315,10 @@ impl Backend for SqliteStore {
             let before = from.saturating_sub(1);
             self.page(id, before, read::rows_back(connection, key, from, limit))
         })
+    }
+
+    fn briefs(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Brief>> {
+        self.ask_of(id, |connection, session| read::briefs(connection, session.key, after, limit))
     }
 
     fn landmarks(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Landmark>> {

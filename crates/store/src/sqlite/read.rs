@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension};
 use tertulia_session::{ChainLink, EntryId, RecordHash};
 
 use crate::SessionId;
-use crate::backend::{Landmark, State};
+use crate::backend::{Brief, Landmark, State};
 use crate::model::{Seq, TokenCount};
 use crate::plan::Tail;
 use crate::row::{Encoding, Record, Row, Speaker};
@@ -148,6 +148,28 @@ pub(super) fn rows_back(connection: &Connection, key: i64, from: Seq, limit: usi
          ORDER BY place DESC LIMIT ?3"
     );
     page(connection, &sql, (place(key, 0), place(key, from), signed(limit)), Ordering::Greater)
+}
+
+/// The columns of entries after a number, oldest first.
+pub(super) fn briefs(
+    connection: &Connection,
+    key: i64,
+    after: Seq,
+    limit: usize,
+) -> Result<Vec<Brief>> {
+    let sql = "SELECT place, id, parent, type FROM entry WHERE place > ?1 AND place <= ?2 \
+               ORDER BY place LIMIT ?3";
+    let mut statement = connection.prepare_cached(sql)?;
+    let read = |row: &rusqlite::Row<'_>| {
+        Ok(Brief {
+            seq: seq_of(row.get(0)?),
+            id: EntryId::from(text(row, 1)?),
+            parent: row.get::<_, Option<i64>>(2)?.map(i64::unsigned_abs),
+            type_name: text(row, 3)?.into(),
+        })
+    };
+    let last = place(key, Seq::from(u32::MAX));
+    statement.query_map((place(key, after), last, signed(limit)), read)?.collect()
 }
 
 /// The condition is that of the index, word for word: else the whole session would be read.

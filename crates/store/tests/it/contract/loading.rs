@@ -1,6 +1,6 @@
 //! Loading: whole, the tail, from an entry, one branch.
 
-use tertulia_store::{Append, Range, SessionStore, StoreError, StoredEntry};
+use tertulia_store::{Append, Outline, OutlineEntry, Range, SessionStore, StoreError, StoredEntry};
 
 use crate::notation::{append, chain, filled, id, ids, link, said};
 use crate::places::Place;
@@ -11,6 +11,7 @@ super::promises! {
     a_session_is_loaded_from_an_entry_on
     a_branch_is_walked_back_to_its_root
     a_branch_is_cut_to_its_newest_entries
+    an_outline_names_the_entries_of_a_branch_and_each_is_loaded_by_its_number
     an_entry_that_is_not_there_is_said_so
     logs_without_parents_are_one_chain
     what_lands_while_reading_is_not_part_of_it
@@ -66,6 +67,28 @@ fn a_branch_is_cut_to_its_newest_entries(place: &Place) {
     assert_eq!(load(&store, &branch(None, Some(2))), "e2 s1");
     assert_eq!(load(&store, &branch(Some("e600"), Some(3))), "e598 e599 e600");
     assert_eq!(load(&store, &branch(None, Some(0))), "");
+}
+
+fn an_outline_names_the_entries_of_a_branch_and_each_is_loaded_by_its_number(place: &Place) {
+    let session = filled(&place.store, "talk", chain(700));
+    place.store.branch(&session, &"e300".into()).unwrap();
+    let store = place.again();
+    let outline = Outline::read(&store, &session).unwrap().entries;
+    let whole = store.load(&session, &branch(None, None)).unwrap();
+    let named = |stored: &StoredEntry| OutlineEntry {
+        number: stored.seq,
+        id: stored.entry.id.clone(),
+        type_name: stored.entry.kind.shown_type_name().into(),
+    };
+    assert_eq!(outline, whole.iter().map(named).collect::<Vec<_>>());
+    assert_eq!(outline.len(), 301);
+    let some = |index: &usize| matches!(index, 0 | 7..=290 | 300);
+    let numbers = (0..outline.len()).filter(some).map(|index| outline[index].number).collect();
+    let picked = store.load(&session, &Range::Numbers(numbers)).unwrap();
+    let wanted: Vec<_> = (0..whole.len()).filter(some).map(|index| whole[index].clone()).collect();
+    assert_eq!(picked, wanted);
+    let missing = store.load(&session, &Range::Numbers(vec![9_999]));
+    assert!(matches!(missing, Err(StoreError::SessionReadFailed { .. })), "{missing:?}");
 }
 
 fn an_entry_that_is_not_there_is_said_so(place: &Place) {
