@@ -83,8 +83,14 @@ fn turn_lines(driver: &Driver, does: &str, turn: &EntryId) -> Vec<Line> {
 }
 
 /// Why an entry led where it did; without one, the newest message.
-pub(crate) fn why(driver: &Driver, given: &str) -> Vec<Line> {
-    let entries = driver.entries();
+pub(crate) fn why(driver: &mut Driver, given: &str) -> Vec<Line> {
+    // Whoever names an entry may mean one of long ago.
+    if !given.is_empty()
+        && let Err(error) = driver.read_all()
+    {
+        return Line::all_of(&error.to_string(), Look::Alarm);
+    }
+    let (driver, entries) = (&*driver, driver.entries());
     let entry = if given.is_empty() {
         newest_message(entries)
     } else {

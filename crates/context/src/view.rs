@@ -80,14 +80,15 @@ impl<'l> View<'l> {
         // What a person had summarised does not come back, neither word for word nor by recall at once.
         let first = before.max(branch.compacted());
         let mut view = Self::default();
-        if let Some((index, summary, covered)) = summary.filter(|_| first > 0 && until > 0) {
+        let covered = branch.covered();
+        if let Some((index, summary, _)) = summary.filter(|_| first > 0 && covered > 0) {
             view.covered = covered;
             view.items.push(ViewItem::summary(index, &summary.summary, covered));
         }
         let request = answered.and_then(|number| branch.said(number));
         if let Some((.., request)) = request.filter(|_| before > 0) {
             for found in recall.passages(branch, before, request, settings.recall_tokens) {
-                let Some((index, entry, _)) = branch.said(found.place) else { continue };
+                let Some((index, entry, _)) = branch.message(found.place) else { continue };
                 view.items.extend(perspective.passage(index, entry, &found.text));
                 view.recalled.push(entry.id.clone());
             }

@@ -45,7 +45,7 @@ use crate::replay::{Difference, Undecided};
 use crate::team::Team;
 use crate::{Machine, Question, Status};
 use inbox::{Inbox, Input};
-use log::TableLog;
+use log::{Reading, TableLog};
 use prompts::Prompts;
 use runner::Runner;
 
@@ -110,7 +110,7 @@ impl Driver {
     ) -> Result<Self, DriveError> {
         let session = store.create_in(&NewSession { id }, team.project.as_deref())?;
         let hold = store.hold(&session.id)?.ok_or(DriveError::SomebodyElse)?;
-        let mut log = TableLog::open(store, &session.id)?;
+        let mut log = TableLog::open(store, &session.id, Reading::All)?;
         if let Some(task) = &team.task {
             log.stage(EntryKind::TeamTask(TeamTask::set(task.as_str())), false);
             log.commit().map_err(DriveError::of)?;
@@ -131,8 +131,8 @@ impl Driver {
         sink: &mut dyn EventSink,
     ) -> Result<Opened, DriveError> {
         let hold = store.hold(session)?.ok_or(DriveError::SomebodyElse)?;
-        let log = TableLog::open(store, session)?;
-        let mut replay = Machine::replay(team.table.clone(), log.entries());
+        let mut log = TableLog::open(store, session, Reading::for_team(&team))?;
+        let mut replay = log.replay(&team.table)?;
         let differences = std::mem::take(&mut replay.differences);
         let undecided = replay.undecided.take();
         // The steps of this log are stored whole: nothing is half decided.
@@ -181,8 +181,8 @@ impl Driver {
         session: &SessionId,
         team: Team,
     ) -> Result<Opened, DriveError> {
-        let log = TableLog::open(store, session)?;
-        let mut replay = Machine::replay(team.table.clone(), log.entries());
+        let mut log = TableLog::open(store, session, Reading::for_team(&team))?;
+        let mut replay = log.replay(&team.table)?;
         let differences = std::mem::take(&mut replay.differences);
         let undecided = replay.undecided.take();
         let mut driver = Self::new(team, replay.into_recorded(), log, None, false);
@@ -244,7 +244,19 @@ impl Driver {
         &self.machine
     }
 
-    /// The stored entries of the current branch.
+    /// Reads what of a long session was not read when it was opened, so that [`Self::entries`] are whole and
+    /// [`Self::machine`] knows why everything was decided.
+    pub fn read_all(&mut self) -> Result<(), DriveError> {
+        if self.log.first_read() > 0 {
+            self.log.read_all()?;
+            let replay = Machine::replay(self.team.table.clone(), self.log.entries());
+            self.machine.ledger = replay.machine.ledger;
+        }
+        Ok(())
+    }
+
+    /// The stored entries of the current branch. Of a long session, messages, summaries and what happened during
+    /// turns are read only as far as prompts need them: of those before, the entries have an id and nothing else.
     pub fn entries(&self) -> &[Entry] {
         self.log.stored()
     }

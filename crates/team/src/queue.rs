@@ -54,6 +54,11 @@ impl Queue {
         self.items.is_empty()
     }
 
+    /// Whether nothing waits, and nothing that waited before matters to what comes.
+    pub(crate) fn is_idle(&self) -> bool {
+        *self == Self::default()
+    }
+
     pub(crate) fn push(&mut self, item: Item) {
         self.items.push(item);
     }

@@ -16,6 +16,7 @@ use crate::effect::{Effect, Why};
 use crate::event::{Cancel, Event};
 use crate::machine::Machine;
 use crate::money::Dollars;
+use crate::speaker::speaker;
 use crate::state::{Slot, State, TurnChange};
 use crate::table::Table;
 use crate::{PersonMessage, is_partial, reached_nobody};
@@ -93,14 +94,39 @@ struct Replayer<'a> {
     purged: HashSet<EntryId>,
     /// A turn was redacted, so nothing behind it can be checked.
     has_lost_turn: bool,
+    /// What people said so far is not all there.
+    is_incomplete: bool,
 }
 
 impl Machine {
     /// Reads a log in its order, such as the entries of a [`tertulia_session::BranchView`].
     pub fn replay<'a>(table: Table, entries: impl IntoIterator<Item = &'a Entry>) -> Replay {
+        let mut replayer = Replayer::new(table);
+        entries.into_iter().for_each(|entry| replayer.read(entry));
+        replayer.finish()
+    }
+
+    /// Reads a log whose messages are only there from the index `first` on. The decisions before are believed.
+    /// `None` if what follows depends on messages that are not there.
+    pub(crate) fn replay_newest(table: Table, entries: &[Entry], first: usize) -> Option<Replay> {
+        let mut replayer = Replayer::new(table);
+        replayer.is_incomplete = first > 0;
+        for (index, entry) in entries.iter().enumerate() {
+            if replayer.is_incomplete && index >= first && replayer.starts_anew(entry) {
+                replayer.is_incomplete = false;
+                replayer.follow_log();
+            }
+            replayer.read(entry);
+        }
+        (!replayer.is_incomplete).then(|| replayer.finish())
+    }
+}
+
+impl<'a> Replayer<'a> {
+    fn new(table: Table) -> Self {
         let recorded = State::new(&table);
-        let mut replayer = Replayer {
-            machine: Self::new(table),
+        Self {
+            machine: Machine::new(table),
             recorded,
             expected: VecDeque::new(),
             step_taken: None,
@@ -113,15 +139,19 @@ impl Machine {
             unchecked: Vec::new(),
             purged: HashSet::new(),
             has_lost_turn: false,
-        };
-        for entry in entries {
-            replayer.read(entry);
+            is_incomplete: false,
         }
-        replayer.finish()
     }
-}
 
-impl<'a> Replayer<'a> {
+    /// Whether what follows does not depend on what people said before: one speaks, and nothing runs or waits.
+    fn starts_anew(&self, entry: &Entry) -> bool {
+        let EntryKind::Message(message) = &entry.kind else { return false };
+        let name = message.speaker.as_deref().map(|speaker| &*speaker.role_id);
+        let is_heard = || name.is_some() && speaker(&self.machine.table, None, name).is_ok();
+        let is_at_rest = self.recorded.slot == Slot::Free && self.recorded.queue.is_idle();
+        is_at_rest && is_of_person(message) && is_heard()
+    }
+
     fn read(&mut self, entry: &'a Entry) {
         match &entry.kind {
             EntryKind::Message(_) => (self.newest, self.undecided) = (Some(entry), None),
@@ -152,7 +182,7 @@ impl<'a> Replayer<'a> {
     /// Whether the log is only followed. Comparing on would cost a copy of the whole state for each
     /// difference, and tell nothing new.
     fn only_follows(&self) -> bool {
-        self.has_lost_turn || self.differences.len() >= DIFFERENCES_MAX
+        self.is_incomplete || self.has_lost_turn || self.differences.len() >= DIFFERENCES_MAX
     }
 
     /// A turn was redacted: what the log says of it from then on follows from nothing. It may be the end of
@@ -417,10 +447,8 @@ impl<'a> Replayer<'a> {
     }
 
     fn finish(mut self) -> Replay {
-        let unfinished: Vec<Effect> = match self.has_decision() {
-            true => std::mem::take(&mut self.expected).into(),
-            false => Vec::new(),
-        };
+        let has_decision = self.has_decision();
+        let unfinished: Vec<Effect> = self.expected.drain(..).filter(|_| has_decision).collect();
         let next = unfinished.iter().find_map(as_turn).map(described);
         let ending = self.step_taken.zip(next);
         let ending = ending.map(|(after, expected)| Difference::Ending { after, expected });

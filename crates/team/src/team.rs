@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use tertulia_agent::AgentSpec;
 use tertulia_agent::agents::AgentDefinition;
+use tertulia_agent::{AgentKind, AgentSpec};
 use tertulia_context::{AgentType, Assembler, DEFAULT_MAX_BYTES};
 
 use crate::Preamble;
@@ -276,6 +276,16 @@ impl TeamMember {
     /// Whether it is a person.
     pub fn is_person(&self) -> bool {
         self.member.kind == MemberKind::Human
+    }
+
+    /// Whether it answers from the whole session.
+    pub(crate) fn is_scribe(&self) -> bool {
+        matches!(self.answers, Answers::Scribe)
+    }
+
+    /// Whether it is a model that takes messages.
+    pub(crate) fn is_endpoint(&self) -> bool {
+        matches!(&self.answers, Answers::Agent(spec) if matches!(spec.kind, AgentKind::OpenAi(_)))
     }
 
     /// The name that is shown.

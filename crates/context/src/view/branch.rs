@@ -1,5 +1,6 @@
 //! The current branch of a log, and what is known of it: messages with words, the summary, the team's task.
-//! Messages are numbered from 0 in the order of the branch; those without words have no number.
+//! Of a long branch only the newest messages are read. Those of them that have words are numbered from 0; all
+//! messages, read or not, have an ordinal, which is the same however much is read.
 
 use std::collections::HashMap;
 
@@ -12,7 +13,9 @@ pub const REQUESTED: &str = "compact";
 #[derive(Clone, Debug, Default)]
 pub struct BranchIndex {
     indexes: HashMap<EntryId, usize>,
-    /// The indexes of messages with words.
+    /// The indexes of all messages, by their ordinals.
+    messages: Vec<usize>,
+    /// The indexes of messages with words, as far as they are read.
     said: Vec<usize>,
     team_task: Option<usize>,
     summary: Option<usize>,
@@ -31,8 +34,14 @@ impl BranchIndex {
     /// Takes in the entry that comes next.
     pub fn push(&mut self, index: usize, entry: &Entry) {
         match &entry.kind {
-            EntryKind::Message(message) if !message.text().trim().is_empty() => {
-                self.said.push(index);
+            EntryKind::Message(message) => {
+                self.messages.push(index);
+                if !message.text().trim().is_empty() {
+                    self.said.push(index);
+                }
+            }
+            EntryKind::Purged(purged) if &*purged.type_name == "message" => {
+                self.messages.push(index);
             }
             EntryKind::TeamTask(_) => self.team_task = Some(index),
             EntryKind::CompactionSummary(summary) => {
@@ -46,7 +55,12 @@ impl BranchIndex {
         self.indexes.insert(entry.id.clone(), index);
     }
 
-    /// Returns the index of an entry.
+    /// Takes in a message that is not read: it comes before all that are.
+    pub fn push_unread(&mut self, index: usize) {
+        self.messages.push(index);
+    }
+
+    /// Returns the index of an entry that is read.
     pub fn index_of(&self, id: &EntryId) -> Option<usize> {
         self.indexes.get(id).copied()
     }
@@ -63,19 +77,14 @@ impl<'l> Branch<'l> {
         self.entries
     }
 
-    /// Returns the number of messages with words.
+    /// Returns the number of messages with words that are read.
     pub fn said_count(self) -> usize {
         self.index.said.len()
     }
 
     /// Returns the message of this number, with its entry and the index of that.
     pub fn said(self, number: usize) -> Option<(usize, &'l Entry, &'l Message)> {
-        let index = *self.index.said.get(number)?;
-        let entry = self.entries.get(index)?;
-        match &entry.kind {
-            EntryKind::Message(message) => Some((index, entry, message)),
-            _ => None,
-        }
+        self.message_at(*self.index.said.get(number)?)
     }
 
     /// Returns the number of a message with words.
@@ -83,9 +92,45 @@ impl<'l> Branch<'l> {
         self.index.said.binary_search(self.index.indexes.get(id)?).ok()
     }
 
-    /// Returns the newest summary, its index, and the number of messages that it covers.
+    /// Returns the number of all messages, read or not.
+    pub fn message_count(self) -> usize {
+        self.index.messages.len()
+    }
+
+    /// Returns the number of messages before an index.
+    pub fn messages_before(self, index: usize) -> usize {
+        self.index.messages.partition_point(|message| *message < index)
+    }
+
+    /// Returns the index of the message of this ordinal.
+    pub fn index_of_message(self, ordinal: usize) -> Option<usize> {
+        self.index.messages.get(ordinal).copied()
+    }
+
+    /// Returns the message of this ordinal, if it is read.
+    pub(super) fn message(self, ordinal: usize) -> Option<(usize, &'l Entry, &'l Message)> {
+        self.message_at(self.index_of_message(ordinal)?)
+    }
+
+    /// Returns the number of the first message with words that is not before this ordinal.
+    pub fn said_from(self, ordinal: usize) -> usize {
+        let from = self.index_of_message(ordinal).unwrap_or(usize::MAX);
+        self.index.said.partition_point(|index| *index < from)
+    }
+
+    /// Returns the newest summary, its index, and the number of the first message that it does not cover.
     pub fn summary(self) -> Option<(usize, &'l CompactionSummary, usize)> {
         self.summary_at(self.index.summary?)
+    }
+
+    /// Returns the number of messages, read or not, that the newest summary stands for.
+    pub fn covered(self) -> usize {
+        let summary = self.index.summary.and_then(|index| self.entries.get(index));
+        let Some(EntryKind::CompactionSummary(summary)) = summary.map(|entry| &entry.kind) else {
+            return 0;
+        };
+        let kept = self.index.index_of(&summary.first_kept_entry_id);
+        kept.map_or(0, |index| self.messages_before(index))
     }
 
     /// Returns the number of messages that go into no prompt word for word, because a person had them
@@ -100,6 +145,14 @@ impl<'l> Branch<'l> {
         let index = self.index.team_task?;
         match &self.entries.get(index)?.kind {
             EntryKind::TeamTask(task) => Some((index, task.task.as_deref()?)),
+            _ => None,
+        }
+    }
+
+    fn message_at(self, index: usize) -> Option<(usize, &'l Entry, &'l Message)> {
+        let entry = self.entries.get(index)?;
+        match &entry.kind {
+            EntryKind::Message(message) => Some((index, entry, message)),
             _ => None,
         }
     }

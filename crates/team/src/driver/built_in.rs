@@ -53,7 +53,7 @@ impl BuiltIn<'_> {
         let is_scribe = |message: &Message| {
             let speaker = message.speaker.as_deref();
             let member = speaker.and_then(|speaker| self.team.member(&speaker.role_id));
-            member.is_some_and(|one| matches!(one.answers, Answers::Scribe))
+            member.is_some_and(TeamMember::is_scribe)
         };
         // A summary of summaries tells nothing new.
         let branch = self.log.branch();

@@ -8,8 +8,9 @@ use tertulia_session::{EntryKind, Setting};
 use super::Driver;
 use super::error::DriveError;
 use super::event::{EventSink, SessionEvent};
+use super::log::Reading;
+use crate::Status;
 use crate::event::Event;
-use crate::{Machine, Status};
 
 impl Driver {
     /// Takes in what others wrote, if they did.
@@ -27,9 +28,8 @@ impl Driver {
         staged_before: usize,
         sink: &mut dyn EventSink,
     ) -> Result<(), DriveError> {
-        let (staged, first_new) = self.log.reload()?;
-        let replay = Machine::replay(self.team.table.clone(), self.log.entries());
-        self.machine = replay.into_recorded();
+        let (staged, first_new) = self.log.reload(Reading::for_team(&self.team))?;
+        self.machine = self.log.replay(&self.team.table)?.into_recorded();
         self.prompts.reread(self.log.entries());
         for entry in self.log.entries().get(first_new..).unwrap_or_default() {
             sink.on_event(SessionEvent::Stored(Arc::new(entry.clone())));

@@ -1,20 +1,64 @@
 //! The session's log as the driver holds it: what is stored, and what is about to be, in memory. Entries
 //! of one step are staged, then stored together; whoever else wrote to the session meanwhile is noticed.
+//!
+//! Of a long session the newest messages are read, and before them only what the machine goes by: a prompt takes
+//! no more. The rest is read when somebody asks for it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tertulia_context::view::{Branch, BranchIndex};
+use tertulia_context::view::{Branch, BranchIndex, Recall};
 use tertulia_session::{Entry, EntryId, EntryKind, NewEntry, Setting, Timestamp};
-use tertulia_store::{Append, Range, SessionId, SessionStore, StoreError, fresh_salt};
+use tertulia_store::{
+    Append, Outline, OutlineEntry, Range, SessionId, SessionStore, StoreError, StoredEntry,
+    fresh_salt,
+};
+
+use super::minutes;
+use crate::replay::Replay;
+use crate::table::Table;
+use crate::{Machine, Team, TeamMember};
 
 /// Who looks for a table reads about twice as many entries of its end.
 const FOLDER_FAR: usize = 128;
+
+/// The types of which only the newest entries are read. They make up nearly all of a session.
+const UNREAD: [&str; 3] = [MESSAGE, "turn_event", SUMMARY];
+const MESSAGE: &str = "message";
+/// So many messages besides its window a prompt is made of, at most.
+const VIEWED_MAX: usize = 512;
+const SUMMARY: &str = "compaction_summary";
+
+/// The decisions of so many newest messages are compared when a long session is opened.
+const COMPARED_MAX: usize = 2_048;
+
+/// How much of a long session is read when it is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    All,
+    /// What prompts are made of whose window is not larger than this.
+    Newest {
+        window: usize,
+    },
+}
+
+impl Reading {
+    /// What the members of a team need.
+    pub(super) fn for_team(team: &Team) -> Self {
+        // What an endpoint gets is chosen from the whole log.
+        match team.members.iter().any(TeamMember::is_endpoint) {
+            true => Self::All,
+            false => Self::Newest { window: team.window_max() },
+        }
+    }
+}
 
 /// The current branch of a session.
 pub(super) struct TableLog {
     store: SessionStore,
     session: SessionId,
     entries: Vec<Entry>,
+    /// The index of the first one from which on all are read; of those before, some have only an id.
+    first_read: usize,
     /// How many of them are in the store.
     stored: usize,
     /// The last entry of the store that counts.
@@ -31,13 +75,29 @@ pub(super) struct TableLog {
 }
 
 impl TableLog {
-    pub(super) fn open(store: &SessionStore, session: &SessionId) -> Result<Self, StoreError> {
-        let range = Range::Branch { tail: None, limit: None };
-        let tail = store.info(session)?.tail;
-        let mut log = Self {
+    pub(super) fn open(
+        store: &SessionStore,
+        session: &SessionId,
+        reading: Reading,
+    ) -> Result<Self, StoreError> {
+        let info = store.info(session)?;
+        let mut log = Self::empty(store, session, info.tail);
+        let entries = usize::try_from(info.entries).unwrap_or(usize::MAX);
+        match reading {
+            Reading::Newest { window } if first_needed(entries, window) > 0 => {
+                log.read_newest(window)?;
+            }
+            _ => log.read_branch()?,
+        }
+        Ok(log)
+    }
+
+    fn empty(store: &SessionStore, session: &SessionId, tail: Option<EntryId>) -> Self {
+        Self {
             store: store.clone(),
             session: session.clone(),
             entries: Vec::new(),
+            first_read: 0,
             stored: 0,
             tail,
             index: BranchIndex::default(),
@@ -45,12 +105,119 @@ impl TableLog {
             folder: None,
             folder_place: 0,
             run: run_id(),
-        };
-        for stored in store.load(session, &range)? {
-            log.take(stored.entry);
         }
-        log.stored = log.entries.len();
-        Ok(log)
+    }
+
+    /// Reads the whole branch.
+    fn read_branch(&mut self) -> Result<(), StoreError> {
+        let range = Range::Branch { tail: self.tail.clone(), limit: None };
+        for stored in self.store.clone().entries(&self.session, &range)? {
+            self.take(stored?.entry);
+        }
+        self.stored = self.entries.len();
+        Ok(())
+    }
+
+    /// Reads what was not read yet.
+    pub(super) fn read_all(&mut self) -> Result<(), StoreError> {
+        if self.first_read == 0 {
+            return Ok(());
+        }
+        let mut whole = Self::empty(&self.store, &self.session, self.tail.clone());
+        whole.read_branch()?;
+        whole.run.clone_from(&self.run);
+        self.entries.drain(self.stored..).for_each(|staged| whole.take(staged));
+        *self = whole;
+        Ok(())
+    }
+
+    /// Reads the newest messages, and of what is before them only what the machine goes by.
+    fn read_newest(&mut self, window: usize) -> Result<(), StoreError> {
+        let outline = Outline::read(&self.store, &self.session)?.entries;
+        let is_of = |entry: &OutlineEntry, type_name: &str| &*entry.type_name == type_name;
+        let messages = outline.iter().filter(|entry| is_of(entry, MESSAGE)).count();
+        let mut places = (0..outline.len())
+            .filter(|index| outline.get(*index).is_some_and(|entry| is_of(entry, MESSAGE)));
+        self.first_read = places.nth(first_needed(messages, window)).unwrap_or_default();
+        let was_summarised = outline.iter().any(|entry| is_of(entry, SUMMARY));
+        let range = Range::Numbers(self.numbers_to_read(&outline));
+        self.entries.reserve(outline.len());
+        let mut read = self.store.load(&self.session, &range)?.into_iter().peekable();
+        for (index, outlined) in outline.into_iter().enumerate() {
+            let is_message = is_of(&outlined, MESSAGE);
+            match read.next_if(|stored: &StoredEntry| stored.seq == outlined.number) {
+                Some(stored) if index >= self.first_read || !is_message => self.take(stored.entry),
+                found => {
+                    if is_message {
+                        self.index.push_unread(index);
+                    }
+                    let unread = || NewEntry::new(EntryKind::Custom(None)).with_id(outlined.id);
+                    self.entries.push(found.map_or_else(unread, |stored| stored.entry));
+                }
+            }
+        }
+        self.stored = self.entries.len();
+        let has_summary = self.branch().summary().is_some() || !was_summarised;
+        match has_summary && self.is_enough(window) {
+            true => Ok(()),
+            false => self.read_all(),
+        }
+    }
+
+    /// The numbers of the entries that are read. Where a branch begins, so is the message that it was begun at:
+    /// whether its turn had ended shows there.
+    fn numbers_to_read(&self, outline: &[OutlineEntry]) -> Vec<u64> {
+        let (mut numbers, mut newest_message) = (Vec::new(), None);
+        for (index, entry) in outline.iter().enumerate() {
+            if index >= self.first_read || !UNREAD.contains(&&*entry.type_name) {
+                let is_branch = &*entry.type_name == "branch_summary";
+                numbers.extend(newest_message.take().filter(|_| is_branch));
+                numbers.push(entry.number);
+            } else if &*entry.type_name == MESSAGE {
+                newest_message = Some(entry.number);
+            }
+        }
+        numbers
+    }
+
+    /// Whether a prompt with this window, and the next summary, need nothing of what is not read: messages
+    /// without words do not count.
+    fn is_enough(&self, window: usize) -> bool {
+        let branch = self.branch();
+        let first = branch.messages_before(self.first_read);
+        let is_in_view = branch.said_count() > VIEWED_MAX.saturating_add(window);
+        is_in_view && minutes::first_needed(branch, window) >= first
+    }
+
+    /// The index of the first entry from which on all are read.
+    pub(super) fn first_read(&self) -> usize {
+        self.first_read
+    }
+
+    /// Whether the words of an entry are here.
+    pub(super) fn is_read(&self, entry: &EntryId) -> bool {
+        self.index.index_of(entry).is_some_and(|index| index >= self.first_read)
+    }
+
+    /// The index of the first entry whose decisions are compared with the machine's.
+    fn first_compared(&self) -> usize {
+        let branch = self.branch();
+        let first = branch.message_count().saturating_sub(COMPARED_MAX);
+        match self.first_read {
+            0 => 0,
+            read => branch.index_of_message(first).map_or(read, |index| index.max(read)),
+        }
+    }
+
+    /// The machine as the log tells. Reads all where the newest messages do not tell it.
+    pub(super) fn replay(&mut self, table: &Table) -> Result<Replay, StoreError> {
+        let first = self.first_compared();
+        let newest = Machine::replay_newest(table.clone(), &self.entries, first);
+        if let Some(replay) = newest {
+            return Ok(replay);
+        }
+        self.read_all()?;
+        Ok(Machine::replay(table.clone(), &self.entries))
     }
 
     pub(super) fn session(&self) -> &SessionId {
@@ -86,12 +253,15 @@ impl TableLog {
 
     /// Reads the session again, because somebody else has written to it. Gives back what was staged, and
     /// the number of the first entry that is new here.
-    pub(super) fn reload(&mut self) -> Result<(Vec<Entry>, usize), StoreError> {
-        let read = Self::open(&self.store, &self.session)?;
+    pub(super) fn reload(&mut self, reading: Reading) -> Result<(Vec<Entry>, usize), StoreError> {
+        let read = Self::open(&self.store, &self.session, reading)?;
         let mut before = std::mem::replace(self, read);
         let staged = before.entries.split_off(before.stored);
         let same = before.entries.iter().zip(&self.entries).take_while(|(a, b)| a.id == b.id);
         let first_new = same.count();
+        if first_new < self.first_read {
+            self.read_all()?;
+        }
         Ok((staged, first_new))
     }
 
@@ -182,6 +352,12 @@ impl TableLog {
         self.index.push(place, &entry);
         self.entries.push(entry);
     }
+}
+
+/// The ordinal of the first message that is read of a session with this many, for prompts with this window.
+fn first_needed(messages: usize, window: usize) -> usize {
+    let summarised = minutes::SUMMARISED_MAX.saturating_add(VIEWED_MAX).saturating_add(window);
+    Recall::first_searched(messages).min(messages.saturating_sub(summarised))
 }
 
 /// A name for this program's time at the table.

@@ -13,6 +13,9 @@ use crate::house::without_markers;
 
 /// So many messages beyond the window are gathered before they are covered.
 const GATHERED: usize = 16;
+/// The number of newest messages before the window that one summary is made of, at most. Only the first summary of
+/// an imported session has more before it.
+pub(super) const SUMMARISED_MAX: usize = 2_048;
 /// How long the minutes may be.
 const MINUTES_TOKENS: u64 = 1_500;
 /// A summary takes no more than so many hundredths of what it covers: one as long as the talk helps nobody.
@@ -49,16 +52,28 @@ pub enum Compacted {
 /// New minutes, if it is time: they cover all but the newest messages that a window holds.
 pub(super) fn due(branch: Branch<'_>, window: usize) -> Option<EntryKind> {
     let covered = branch.summary().map_or(0, |(.., covered)| covered);
-    let until = branch.said_count().saturating_sub(window.saturating_add(1));
+    let until = until(branch, window);
     let summary = (until >= covered + GATHERED).then(|| write(branch, until, AUTHOR)).flatten()?;
     Some(EntryKind::CompactionSummary(Box::new(summary)))
 }
 
+/// The number of the first message that new minutes do not cover.
+fn until(branch: Branch<'_>, window: usize) -> usize {
+    branch.said_count().saturating_sub(window.saturating_add(1))
+}
+
+/// The ordinal of the first message that minutes with this window are made of, if nothing is covered yet.
+pub(super) fn first_needed(branch: Branch<'_>, window: usize) -> usize {
+    let until = branch.said(until(branch, window));
+    let ordinal = until.map_or(0, |(index, ..)| branch.messages_before(index));
+    ordinal.saturating_sub(SUMMARISED_MAX)
+}
+
 /// A summary of all but the newest messages that a person asked for, if it makes prompts shorter.
 pub(super) fn requested(branch: Branch<'_>) -> (Compacted, Option<EntryKind>) {
-    let (previous, from) =
-        branch.summary().map_or((0, 0), |(_, last, covered)| (last.summary.len(), covered));
+    let previous = branch.summary().map_or(0, |(_, last, _)| last.summary.len());
     let until = branch.said_count().saturating_sub(COMPACT_KEEPS);
+    let from = first_summarised(branch, until);
     let messages = until.saturating_sub(from);
     if messages == 0 {
         return (Compacted::TooFew { keeps: COMPACT_KEEPS }, None);
@@ -75,11 +90,18 @@ pub(super) fn requested(branch: Branch<'_>) -> (Compacted, Option<EntryKind>) {
     }
 }
 
+/// The number of the first message that a summary of those before `until` is made of: what the last one covers
+/// is carried over from there.
+fn first_summarised(branch: Branch<'_>, until: usize) -> usize {
+    let covered = branch.summary().map_or(0, |(.., covered)| covered);
+    let Some((index, ..)) = branch.said(until) else { return covered };
+    let oldest = branch.messages_before(index).saturating_sub(SUMMARISED_MAX);
+    covered.max(branch.said_from(oldest))
+}
+
 fn write(branch: Branch<'_>, until: usize, author: &str) -> Option<CompactionSummary> {
-    let (previous, from) = match branch.summary() {
-        Some((_, last, covered)) => (Some(&*last.summary), covered),
-        None => (None, 0),
-    };
+    let previous = branch.summary().map(|(_, last, _)| &*last.summary);
+    let from = first_summarised(branch, until);
     // Markers were for the router; as an open point or a decision they would only puzzle.
     let said: Vec<(&Entry, Cow<'_, Message>)> = (from..until)
         .filter_map(|number| branch.said(number))
@@ -112,13 +134,13 @@ mod tests {
     use tertulia_session::{Speaker, SpeakerType};
     use tertulia_store::{NewSession, SessionStore};
 
-    use super::super::log::TableLog;
+    use super::super::log::{Reading, TableLog};
     use super::*;
 
     fn log() -> TableLog {
         let store = SessionStore::memory();
         let session = store.create(&NewSession::default()).unwrap().id;
-        TableLog::open(&store, &session).unwrap()
+        TableLog::open(&store, &session, Reading::All).unwrap()
     }
 
     /// Its range, count and hash are those of the messages between the last summary and what it keeps.

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use tertulia_agent::{AgentKind, Mentions, PromptText, apply, prompt_edits};
+use tertulia_agent::{Mentions, PromptText, apply, prompt_edits};
 use tertulia_context::builder::ContextIndex;
 use tertulia_context::recall::usual_tokens;
 use tertulia_context::view::{Branch, Perspective, Pieces, Recall, View, ViewSettings};
@@ -113,13 +113,12 @@ pub(super) fn for_turn(
     let budget = second_budget.unwrap_or(member.budget_bytes);
     let spoken_by = |message: &Message| spoken_by(team, message);
     let of = Member { team, member, spoken_by: &spoken_by };
-    let body = match &member.answers {
-        // Where it does not fit, the endpoint is sent the prompt and says so itself.
-        Answers::Agent(spec) if matches!(spec.kind, AgentKind::OpenAi(_)) => {
-            model::body(branch, &mut views.index, &of, answers, second_budget.is_some()).ok()
-        }
-        _ => None,
-    };
+    // Where it does not fit, the endpoint is sent the prompt and says so itself.
+    let is_second = second_budget.is_some();
+    let body = member
+        .is_endpoint()
+        .then(|| model::body(branch, &mut views.index, &of, answers, is_second).ok());
+    let body = body.flatten();
     let recall_tokens = usual_tokens(budget / TOKEN_BYTES);
     let settings = ViewSettings { window: member.window, answers, recall_tokens };
     let view = View::new(branch, &mut views.recall, &of.perspective(), &settings);

@@ -26,7 +26,7 @@ use super::{Compacted, Driver, minutes};
 use crate::effect::Effect;
 use crate::event::Event;
 use crate::file::SettingsGuard;
-use crate::team::Answers;
+use crate::team::{Answers, TeamMember};
 use crate::{Note, PersonMessage, Question, house};
 
 /// So often something is tried again. Somebody who writes all the time will not be overtaken.
@@ -173,6 +173,11 @@ impl Driver {
                 self.log.stage(EntryKind::TeamTask(task), false);
             }
             if let Effect::StartTurn { turn, member, parent, .. } = effect {
+                let known = self.team.member(member);
+                // The scribe summarises the whole session.
+                if known.is_some_and(TeamMember::is_scribe) || !self.log.is_read(parent) {
+                    self.log.read_all()?;
+                }
                 let of = (&self.team, self.log.branch());
                 start = Some(self.prompts.prepare(of, turn, member, parent, None));
             }

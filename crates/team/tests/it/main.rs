@@ -15,6 +15,7 @@ mod endpoint;
 mod file;
 mod guards;
 mod injection;
+mod long_sessions;
 mod pausing;
 mod people;
 mod preambles;

@@ -1,0 +1,126 @@
+//! Long sessions: only their end is read when they are opened, and nobody can tell from what is sent.
+
+use tertulia_session::{
+    Cause, Entry, EntryId, EntryKind, Fields, Intent, Message, NewEntry, QueueRule, RouteSource,
+    Setting, Speaker, SpeakerType, Turn, TurnState,
+};
+use tertulia_store::{Import, NewSession, Range, SessionId, SessionStore};
+use tertulia_team::{Driver, Event, Machine, PersonMessage, Team};
+
+use crate::driver::{Heard, scripted, team};
+
+/// A session of so many messages, of two people's words, some without any; `decided` ones led to turns.
+fn stored(store: &SessionStore, messages: usize, decided: impl Fn(usize) -> bool) -> SessionId {
+    let mut import = Import::begin(store).unwrap();
+    let mut last: Option<EntryId> = None;
+    let mut push = |kind: EntryKind| {
+        let mut entry = NewEntry::new(kind);
+        entry.parent_id = last.clone();
+        let entry = entry.with_content_id();
+        last = Some(entry.id.clone());
+        let id = entry.id.clone();
+        import.push(entry).unwrap();
+        id
+    };
+    for number in 0..messages {
+        let (name, kind) =
+            [("ann", SpeakerType::Human), ("max", SpeakerType::Ai)][number % 2].clone();
+        let speaker = Speaker::new(name, name, kind);
+        let said = match number % 7 {
+            5 => Message { speaker: Some(speaker.into()), ..Message::default() },
+            _ => Message::said(speaker, format!("We decided: gateway_{number} has port {number}.")),
+        };
+        let entry = push(EntryKind::Message(said));
+        if decided(number) {
+            let (by, route, intent) = (Some("ann".into()), RouteSource::Next, Intent::Reply);
+            let id = push(turn(TurnState::Queued, Cause::Asked { entry, by, route, intent }, None));
+            let started = Cause::Chosen { rule: QueueRule::InTurn };
+            push(turn(TurnState::Started, started, Some(id.clone())));
+            let failed = Cause::Failed { class: "crash".into() };
+            push(turn(TurnState::Failed, failed, Some(id)));
+            push(EntryKind::SessionSetting(Setting::TurnsMax { turns: Some(9) }.into()));
+        }
+    }
+    import.finish(&NewSession::default()).unwrap().id
+}
+
+fn turn(state: TurnState, cause: Cause, turn_id: Option<EntryId>) -> EntryKind {
+    EntryKind::Turn(Box::new(Turn {
+        member: "eva".into(),
+        state,
+        turn_id,
+        cause,
+        cause_source: None,
+        error_class: None,
+        prompt_hash: None,
+        prompt_recipe: None,
+        native_session_id: None,
+        unknown: Fields::NONE,
+    }))
+}
+
+fn members() -> Team {
+    let (mut max, mut eva) = (scripted("max", &["Understood."]), scripted("eva", &["Yes."]));
+    (max.window, eva.window) = (4, 20);
+    team(vec![max, eva])
+}
+
+fn whole(store: &SessionStore, session: &SessionId) -> Vec<Entry> {
+    let range = Range::Branch { tail: None, limit: None };
+    store.load(session, &range).unwrap().into_iter().map(|stored| stored.entry).collect()
+}
+
+#[test]
+fn what_is_sent_does_not_depend_on_how_long_the_session_is_open() {
+    let store = SessionStore::memory();
+    // The recall forgets its oldest messages in between.
+    let session = stored(&store, 10_230, |_| false);
+    let mut heard = Heard::default();
+    let mut old = Driver::reopen(&store, &session, members(), false, &mut heard).unwrap().driver;
+    let (mut were_skipped, mut recalled) = (false, 0);
+    for number in 0..8 {
+        let name = ["max", "eva"][number % 2];
+        let text = format!("@{name} which port has gateway_{}?", 9_001 + number);
+        old.say(None, &text, &mut heard).unwrap();
+        old.run(&mut heard).unwrap();
+        let mut new = Driver::peek(&store, &session, members()).unwrap().driver;
+        for member in ["max", "eva"] {
+            let prompt = new.prompt_for(member).unwrap();
+            assert!(prompt.covered > 10_000, "{}", prompt.text);
+            recalled += prompt.recalled.len();
+            assert_eq!(old.prompt_for(member), Some(prompt));
+        }
+        were_skipped |= new.entries()[0] != whole(&store, &session)[0];
+        new.read_all().unwrap();
+        assert_eq!(new.entries(), whole(&store, &session));
+        assert_eq!(old.prompt_for("max"), new.prompt_for("max"));
+    }
+    assert!(were_skipped && recalled > 0, "{recalled}");
+}
+
+/// What a machine does next, whatever it was.
+fn next_steps(mut machine: Machine) -> String {
+    let status = (machine.status(), machine.turns_max());
+    let mut said = |text: &str| {
+        let message = Box::new(PersonMessage::new(text, machine.table()));
+        let (entry, member) = (EntryId::from(text), Some("ann".into()));
+        machine.step(Event::PersonSaid { entry, member, message })
+    };
+    format!("{status:?} {:?} {:?}", said("@max @eva both of you"), said("and @eva again"))
+}
+
+#[test]
+fn the_machine_of_a_session_of_which_only_the_end_is_read_is_the_same() {
+    // With turns all along, with turns long ago, and with none.
+    let cases: [fn(usize) -> bool; 3] =
+        [|number| number % 50 == 0, |number| number % 50 == 0 && number < 900, |_| false];
+    for decided in cases {
+        let store = SessionStore::memory();
+        let session = stored(&store, 11_000, decided);
+        let opened = Driver::peek(&store, &session, members()).unwrap();
+        let entries = whole(&store, &session);
+        assert!(opened.driver.entries() != entries, "it was read whole");
+        let replay = Machine::replay(members().table().clone(), &entries);
+        assert_eq!(next_steps(opened.driver.machine().clone()), next_steps(replay.into_recorded()));
+    }
+}
