@@ -119,17 +119,29 @@ impl<'a> Body<'a> {
         });
     }
 
+    #[inline]
     pub(crate) fn try_for_each<E>(
         self,
         mut write: impl FnMut(&str) -> Result<(), E>,
     ) -> Result<(), E> {
+        match self.indent {
+            None => write(self.text),
+            Some(start) => self.indented(start, write),
+        }
+    }
+
+    // Apart, so that what needs no indent is small enough to be inlined.
+    #[inline(never)]
+    fn indented<E>(
+        self,
+        start: LineStart,
+        mut write: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut from = 0;
-        if let Some(start) = self.indent {
-            for at in indents(self.text, start) {
-                write(&self.text[from..at])?;
-                write(INDENT)?;
-                from = at;
-            }
+        for at in indents(self.text, start) {
+            write(&self.text[from..at])?;
+            write(INDENT)?;
+            from = at;
         }
         write(&self.text[from..])
     }
