@@ -32,7 +32,7 @@ pub(crate) fn measure() -> Result<Theme, Box<dyn Error>> {
             let built = builder.build_with(&mut index, &input)?;
             let context = ModelContext {
                 cache_breakpoints: &built.cache_breakpoints,
-                ..ModelContext::of(built.model_messages.iter().map(|sent| &*sent.message))
+                ..ModelContext::new(built.model_messages.iter().map(|sent| &*sent.message))
             };
             Ok(serde_json::to_writer(&mut printed, &dialect.render(&context).fragment)?)
         });

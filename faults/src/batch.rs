@@ -75,7 +75,7 @@ impl Batch {
         let mut chance = Chance::of(id.as_str());
         let millis = i64::try_from(chance.below(4_000_000_000_000)).unwrap_or(0);
         let kind = match self.before().filter(|_| self.redacts()) {
-            Some(before) => EntryKind::Redaction(Redaction::of(&before.id(0))),
+            Some(before) => EntryKind::Redaction(Redaction::new(&before.id(0))),
             None => {
                 let speaker = Speaker::new("ann", "Ann", SpeakerType::Human);
                 EntryKind::Message(Message::said(speaker, text(&mut chance)))

@@ -162,7 +162,7 @@ mod tests {
         let id = "s0".parse::<SessionId>().unwrap();
         store.create(&NewSession { id: Some(id.clone()) }).unwrap();
         for batch in batches {
-            store.append(&id, Append::of(batch.entries())).unwrap();
+            store.append(&id, Append::new(batch.entries())).unwrap();
         }
         store
     }
@@ -198,7 +198,7 @@ mod tests {
         let large = (0..).map(|n| Batch::new("w", n)).find(|batch| batch.size() > 1).unwrap();
         let store = store_with(&[]);
         let id = "s0".parse::<SessionId>().unwrap();
-        store.append(&id, Append::of([large.entry(0)])).unwrap();
+        store.append(&id, Append::new([large.entry(0)])).unwrap();
         let verdict = judge(&store, &Ledger::default()).unwrap();
         assert_eq!((verdict.half, verdict.unknown, verdict.lost), (1, 1, 0));
     }
@@ -217,7 +217,7 @@ mod tests {
         let id = "s0".parse::<SessionId>().unwrap();
         let mut entry = Batch::new("w", 0).entry(0);
         entry.timestamp = None;
-        store.append(&id, Append::of([entry])).unwrap();
+        store.append(&id, Append::new([entry])).unwrap();
         let verdict = judge(&store, &Ledger::default()).unwrap();
         assert!(verdict.wrong.iter().any(|line| line.contains("was changed")), "{verdict:?}");
     }

@@ -155,7 +155,7 @@ fn append(
         let batch = Batch::new(thread, number);
         let session = session_name(batch.session(sessions));
         let id = session.parse::<SessionId>().map_err(StoreError::from)?;
-        match store.append(&id, Append::of(batch.entries())) {
+        match store.append(&id, Append::new(batch.entries())) {
             Ok(_) => say(&Line::Stored { session, batch })?,
             Err(error) => {
                 let failed = Failed::of("append", &error);

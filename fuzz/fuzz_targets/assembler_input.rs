@@ -12,7 +12,7 @@ fuzz_target!(|case: (u16, &str)| {
     for max_bytes in [input.max_bytes, u64::from(budget)] {
         input.max_bytes = max_bytes;
         for agent in ["claude", "codex", "gemini", "other"] {
-            let assembler = Assembler::of(&AgentType::named(agent));
+            let assembler = Assembler::from(&AgentType::named(agent));
             let output = assembler.assemble(&input);
             let flag = output.system_flag.as_deref().unwrap_or_default();
             let size = output.prompt.len() + flag.len();

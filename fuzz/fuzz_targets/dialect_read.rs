@@ -18,7 +18,7 @@ fuzz_target!(|text: &str| {
         let context = ModelContext {
             tool_specs: &reading.tool_specs,
             cache_breakpoints: &reading.cache_breakpoints,
-            ..ModelContext::of(&reading.messages)
+            ..ModelContext::new(&reading.messages)
         };
         for to in Dialect::ALL {
             let rendered = to.render(&context).fragment.to_json();

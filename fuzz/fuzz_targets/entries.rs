@@ -22,7 +22,7 @@ fuzz_target!(|text: &str| {
         let raw = json::parse(&written).expect("a record is JSON");
         assert_eq!(read_entry(raw).as_ref(), Ok(entry), "a round trip loses nothing");
     }
-    let whole = BranchView::of(&log);
+    let whole = BranchView::new(&log);
     let mut index = EntryIndex::new();
     for end in 0..=log.len() {
         if index.catch_up(&log[..end]).is_err() {

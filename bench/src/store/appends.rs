@@ -179,7 +179,7 @@ fn one(
         // With many writers the one before it may not be there yet.
         entry.parent_id = Some(super::id(0));
     }
-    let appended = store.append(session, Append::of([entry]));
+    let appended = store.append(session, Append::new([entry]));
     appended.map(|_| ()).map_err(|error| error.to_string())
 }
 
@@ -194,6 +194,6 @@ fn append(
         entry.parent_id = (number > 0).then(|| super::id(0));
         entry
     });
-    store.append(session, Append::of(entries))?;
+    store.append(session, Append::new(entries))?;
     Ok(())
 }

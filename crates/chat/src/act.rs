@@ -74,7 +74,7 @@ pub(crate) fn act(slash: Slash, given: &str, place: &Place<'_>) -> Act {
         Slash::Queue => look(report::queue),
         Slash::Cost => look(report::cost),
         Slash::Help => {
-            Act::Tell(commands::help().iter().map(|line| Line::of(line, Look::Plain)).collect())
+            Act::Tell(commands::help().iter().map(|line| Line::new(line, Look::Plain)).collect())
         }
         Slash::Quit => Act::Leave,
     }

@@ -31,7 +31,7 @@ pub struct History {
 impl History {
     /// The history of a project in this folder; without a folder, none is kept.
     pub fn in_folder(folder: Option<PathBuf>, project: &str) -> Self {
-        let hash = ContentHash::of(project.as_bytes()).to_string();
+        let hash = ContentHash::new(project.as_bytes()).to_string();
         let tag = format!("\\p{} ", hash.get(..TAG_DIGITS).unwrap_or_default());
         Self { path: folder.map(|folder| folder.join(FILE)), tag }
     }

@@ -444,7 +444,7 @@ impl TerminalChat<'_> {
                 (None, None) => return None,
             },
         };
-        Some(Line::of(&text, Look::Dim))
+        Some(Line::new(&text, Look::Dim))
     }
 
     fn offered(&self) -> Line {
@@ -453,7 +453,7 @@ impl TerminalChat<'_> {
         let more = if all.len() > shown.len() { " …" } else { "" };
         let columns = self.screen.size().1.saturating_sub(1);
         let text = excerpt(&format!("{}{more}", shown.join("  ")), columns);
-        Line::of(&text, Look::Dim)
+        Line::new(&text, Look::Dim)
     }
 }
 
@@ -462,5 +462,5 @@ fn not_said(words: &str, meant: &str) -> Line {
     let text = format!(
         "'{words}' was not said; did you mean {meant}? To say it, address somebody: @name {words}"
     );
-    Line::of(&text, Look::Alarm)
+    Line::new(&text, Look::Alarm)
 }

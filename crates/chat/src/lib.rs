@@ -170,7 +170,7 @@ impl Room {
         let Opened { driver, undecided, .. } =
             Driver::reopen(&self.store, session, team, attended, &mut voice)?;
         let text = format!("Forked. You are now in session {}.", short_session(session));
-        let mut lines = vec![Line::of(&text, Look::Dim)];
+        let mut lines = vec![Line::new(&text, Look::Dim)];
         lines.extend(undecided.as_ref().map(not_asked));
         Ok((Table::start(driver, &voice).map_err(ChatError::Input)?, lines))
     }
@@ -275,10 +275,10 @@ impl Room {
         };
         let session = short_session(driver.session());
         let text = format!("session {session} · {names}{you} · /help");
-        let mut lines = teller.fitted(&[Line::of(&text, Look::Dim)]);
+        let mut lines = teller.fitted(&[Line::new(&text, Look::Dim)]);
         if let Some(other) = driver.project().filter(|_| driver.is_elsewhere()) {
             let text = format!("This session belongs to another project: {other}");
-            lines.extend(teller.fitted(&[Line::of(&text, Look::Dim)]));
+            lines.extend(teller.fitted(&[Line::new(&text, Look::Dim)]));
         }
         if !is_new {
             lines.extend(teller.recap(driver.entries(), RECAP));
@@ -290,7 +290,7 @@ impl Room {
         }
         if !differences.is_empty() {
             let text = narrate::differences(differences.len());
-            lines.extend(teller.fitted(&[Line::of(&text, Look::Dim)]));
+            lines.extend(teller.fitted(&[Line::new(&text, Look::Dim)]));
         }
         if let Some(undecided) = undecided {
             lines.extend(teller.fitted(&[not_asked(undecided)]));
@@ -305,7 +305,7 @@ fn not_asked(undecided: &Undecided) -> Line {
     let text = format!(
         "The last message is for {names}. Nobody was asked in this session yet; /next {names} asks."
     );
-    Line::of(&text, Look::Dim)
+    Line::new(&text, Look::Dim)
 }
 
 /// What is said of a command that nobody knows.
@@ -315,5 +315,5 @@ fn unknown(name: &str, nearest: Option<&str>) -> Line {
         Some(nearest) => format!("did you mean /{nearest}?"),
         None => "/help shows all".to_owned(),
     };
-    Line::of(&format!("there is no command /{name}; {hint}"), Look::Alarm)
+    Line::new(&format!("there is no command /{name}; {hint}"), Look::Alarm)
 }

@@ -67,7 +67,7 @@ impl Markdown {
         }
         let look = if self.fence.is_some() { Look::Code } else { Look::Plain };
         // Code too: this is not what stays on the screen.
-        let rows = wrap(&Line::of(&text, look), "", columns);
+        let rows = wrap(&Line::new(&text, look), "", columns);
         let skipped = rows.len().saturating_sub(rows_max);
         rows.into_iter().skip(skipped).collect()
     }
@@ -95,13 +95,13 @@ impl Markdown {
         if let Some(fence) = self.fence {
             if fence.is_closed_by(text) {
                 self.fence = None;
-                lines.push(Line::of(text, Look::Dim));
+                lines.push(Line::new(text, Look::Dim));
             } else {
-                lines.push(Line::of(text, Look::Code));
+                lines.push(Line::new(text, Look::Code));
             }
         } else if let Some(fence) = Fence::opened_by(text) {
             self.fence = Some(fence);
-            lines.push(Line::of(text, Look::Dim));
+            lines.push(Line::new(text, Look::Dim));
         } else {
             lines.extend(prose(text, columns, 0));
         }
@@ -137,7 +137,7 @@ fn prose(text: &str, columns: usize, depth: usize) -> Vec<Line> {
         return vec![Line::default()];
     }
     if body.starts_with('|') || is_rule(body) {
-        return vec![Line::of(text, Look::Plain)];
+        return vec![Line::new(text, Look::Plain)];
     }
     if let Some(heading) = heading(body) {
         return wrap(&inline::styled(heading, Look::Strong), "", columns);
@@ -145,7 +145,7 @@ fn prose(text: &str, columns: usize, depth: usize) -> Vec<Line> {
     if let Some(quoted) = body.strip_prefix('>').filter(|_| depth < QUOTES_MAX) {
         let quoted = quoted.strip_prefix(' ').unwrap_or(quoted);
         let rows = prose(quoted, columns.saturating_sub(2), depth + 1);
-        let quote = |row: Line| Line::of("│ ", Look::Dim).with(&row.text(), Look::Dim);
+        let quote = |row: Line| Line::new("│ ", Look::Dim).with(&row.text(), Look::Dim);
         return rows.into_iter().map(quote).collect();
     }
     let mark = list_mark(body).unwrap_or_default();
@@ -153,7 +153,7 @@ fn prose(text: &str, columns: usize, depth: usize) -> Vec<Line> {
     let indent = indent.replace('\t', "    ");
     let hanging = " ".repeat((indent.len() + mark.len()).min(columns / 2));
     let shown = mark.strip_prefix(['-', '*', '+']).map(|after| format!("•{after}"));
-    let mut line = Line::of(&indent, Look::Plain);
+    let mut line = Line::new(&indent, Look::Plain);
     line.push(shown.as_deref().unwrap_or(mark), Look::Plain);
     inline::add(&mut line, rest, Look::Plain);
     wrap(&line, &hanging, columns)

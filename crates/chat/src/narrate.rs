@@ -127,10 +127,10 @@ fn tool(name: &str) -> String {
 fn given(input: &Json) -> Cow<'_, str> {
     let all = Cow::Borrowed(input.as_str());
     let Ok(raw) = parse(input.as_str()) else { return all };
-    match Kind::of(raw) {
+    match Kind::from(raw) {
         Kind::Null => Cow::Borrowed(""),
         Kind::Object => {
-            let mut values = Object::of(raw).into_iter().flat_map(Object::into_fields);
+            let mut values = Object::try_from(raw).into_iter().flat_map(Object::into_fields);
             match (values.next(), values.next()) {
                 (Some((_, only)), None) => text(only).map_or(all, Cow::Owned),
                 (None, _) => Cow::Borrowed(""),

@@ -189,7 +189,7 @@ impl PlainChat<'_> {
             self.refused = Some(format!(
                 "{wish}; run `tertulia chat` on a terminal and type /resume {member}"
             ));
-            let lines = self.teller.interrupts(&[Line::of(&line, Look::Alarm)]);
+            let lines = self.teller.interrupts(&[Line::new(&line, Look::Alarm)]);
             return self.print(&lines);
         }
         let heard = match heard {
@@ -222,5 +222,5 @@ fn unreadable(error: &LineError) -> Line {
             format!("line {number} is longer than {} bytes", grouped(*bytes_max))
         }
     };
-    Line::of(&format!("{what}; it was not said"), Look::Alarm)
+    Line::new(&format!("{what}; it was not said"), Look::Alarm)
 }

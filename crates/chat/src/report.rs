@@ -24,7 +24,7 @@ pub(crate) use members::members;
 const EXCERPT_COLUMNS: usize = 50;
 
 fn plain(text: &str) -> Line {
-    Line::of(&short(text), Look::Plain)
+    Line::new(&short(text), Look::Plain)
 }
 
 /// What `/compact` did, or why it could not.
@@ -103,7 +103,7 @@ pub(crate) fn why(driver: &mut Driver, given: &str) -> Vec<Line> {
     let mut lines = Vec::new();
     if let EntryKind::Message(message) = &entry.kind {
         let text = excerpt(&message.text(), EXCERPT_COLUMNS);
-        lines.push(Line::of(&format!("{}  {text}", short(entry.id.as_str())), Look::Dim));
+        lines.push(Line::new(&format!("{}  {text}", short(entry.id.as_str())), Look::Dim));
     }
     let machine = driver.machine();
     let decisions = story(&entry.id, |about| machine.why(about.as_str()));

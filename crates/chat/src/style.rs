@@ -113,7 +113,7 @@ impl Look {
 
 impl Line {
     /// A line of one look.
-    pub fn of(text: &str, look: Look) -> Self {
+    pub fn new(text: &str, look: Look) -> Self {
         let mut line = Self::default();
         line.push(text, look);
         line
@@ -121,7 +121,7 @@ impl Line {
 
     /// Lines of one look, one for each of the text.
     pub fn all_of(text: &str, look: Look) -> Vec<Self> {
-        text.lines().map(|line| Self::of(line, look)).collect()
+        text.lines().map(|line| Self::new(line, look)).collect()
     }
 
     /// Adds text, made harmless. A line break in it becomes visible too: this is one line.
@@ -191,14 +191,14 @@ mod tests {
 
     #[test]
     fn no_control_character_gets_into_a_line() {
-        let line = Line::of("a\x1b]52;c;x\x07b\r\nc\u{9b}2J\u{202e}", Look::Strong);
+        let line = Line::new("a\x1b]52;c;x\x07b\r\nc\u{9b}2J\u{202e}", Look::Strong);
         assert_eq!(line.text(), "a␛]52;c;x␇b␍␊c�2J�");
         assert_eq!(line.painted(true).matches('\x1b').count(), 2, "ours, and no others");
     }
 
     #[test]
     fn without_colour_there_are_no_codes() {
-        let line = Line::of("max", Look::Name(Hue::of(0, None))).with(" speaks", Look::Dim);
+        let line = Line::new("max", Look::Name(Hue::of(0, None))).with(" speaks", Look::Dim);
         assert_eq!(line.painted(false), "max speaks");
         assert_eq!(line.painted(true), "\x1b[1m\x1b[36mmax\x1b[0m\x1b[2m speaks\x1b[0m");
     }

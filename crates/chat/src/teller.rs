@@ -273,11 +273,11 @@ impl Teller {
             }
             EntryKind::CompactionSummary(summary) => {
                 let text = narrate::summarised(summary.covered_count);
-                self.aside(&[Line::of(&text, Look::Dim)])
+                self.aside(&[Line::new(&text, Look::Dim)])
             }
             EntryKind::TeamTask(task) => {
                 let text = narrate::team_task(task.task.as_deref());
-                self.aside(&[Line::of(&text, Look::Dim)])
+                self.aside(&[Line::new(&text, Look::Dim)])
             }
             EntryKind::TurnEvent(event) => self.turn_event(event, now),
             _ => Vec::new(),
@@ -379,7 +379,7 @@ impl Teller {
         let time = now.saturating_duration_since(speaking.since);
         let state = if speaking.is_stopping { "cancelled · " } else { "" };
         let figures = format!("{state}{}", speaking.figures.sentence(time));
-        lines.extend(self.spoken(vec![Line::of(&figures, Look::Dim), Line::default()]));
+        lines.extend(self.spoken(vec![Line::new(&figures, Look::Dim), Line::default()]));
         (self.speaking, self.wish) = (None, None);
         lines
     }
@@ -407,7 +407,7 @@ impl Teller {
             && speaking.streamed.len() > speaking.ended_at
         {
             speaking.streamed.truncate(speaking.ended_at);
-            let taken_back = Line::of("(the agent took this back and begins again)", Look::Dim);
+            let taken_back = Line::new("(the agent took this back and begins again)", Look::Dim);
             lines.extend(self.spoken(vec![taken_back]));
         }
         lines
@@ -437,7 +437,7 @@ impl Teller {
             lines.extend(self.spoken(told));
         }
         if is_partial(entry) {
-            let cut_off = vec![Line::of("(cut off here)", Look::Dim)];
+            let cut_off = vec![Line::new("(cut off here)", Look::Dim)];
             lines.extend(self.spoken(cut_off));
         } else if self.running().is_some_and(|(_, is_stopping)| is_stopping) {
             // It was stopped too late and came to its end: no state follows.
@@ -475,8 +475,8 @@ impl Teller {
 
     fn name_of(&self, member: &str) -> Line {
         match self.members.iter().find(|seat| *seat.name == *member) {
-            Some(seat) => Line::of(&seat.shown, Look::Name(seat.hue)),
-            None => Line::of(member, Look::Strong),
+            Some(seat) => Line::new(&seat.shown, Look::Name(seat.hue)),
+            None => Line::new(member, Look::Strong),
         }
     }
 }

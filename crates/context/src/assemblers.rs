@@ -55,9 +55,9 @@ pub(crate) enum SystemPlace {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Header(Cow<'static, str>);
 
-impl Assembler {
+impl From<&AgentType> for Assembler {
     /// The format of this type of agent; plain text for one that has none of its own.
-    pub fn of(agent_type: &AgentType) -> Self {
+    fn from(agent_type: &AgentType) -> Self {
         match agent_type {
             AgentType::ClaudeCode => Self::claude(),
             AgentType::OpenAiCodex => Self::codex(),
@@ -65,7 +65,9 @@ impl Assembler {
             AgentType::Other(_) => Self::plain_text(),
         }
     }
+}
 
+impl Assembler {
     /// The same format with another line above the current message.
     #[must_use]
     pub fn with_message_header(mut self, header: impl Into<Cow<'static, str>>) -> Self {

@@ -102,4 +102,4 @@ pub use team_task::TEAM_TASK_BYTES_MAX;
 pub use truncate::truncate_to_bytes;
 pub use verdict::{DropReason, Fate, HideReason, Section, Verdict};
 pub use whitespace::{is_whitespace, trim};
-pub use window::{EVERYBODY, format_addressees};
+pub use window::{EVERYBODY, format_addressees, messages_of_window};

@@ -183,7 +183,7 @@ impl ContextManager {
                  \"{normalized}\"), using PlainTextAssembler"
             ));
         }
-        Assembler::of(&normalized)
+        Assembler::from(&normalized)
     }
 
     /// Forgets messages, task and ids. The archive hook is not called: this is meant.

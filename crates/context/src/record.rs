@@ -14,7 +14,7 @@ use crate::{AssemblerInput, ContextKind, ContextMessage, ContextSnapshot, Prompt
 
 /// Reads what an assembler takes. Fields that it does not know are passed over.
 pub fn read_assembler_input(raw: &RawValue) -> Result<AssemblerInput<'static>, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let context = object.need("contextMessages", "a list of {from, to?, content}, [] for none")?;
     let context_messages =
         read_context_messages(context).map_err(|error| error.within("contextMessages"))?;
@@ -34,7 +34,7 @@ fn read_context_messages(raw: &RawValue) -> Result<Vec<ContextMessage<'static>>,
 }
 
 fn read_context_message(raw: &RawValue) -> Result<ContextMessage<'static>, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     Ok(ContextMessage {
         from: Cow::Owned(object.need_text("from")?),
         to: object.take_text("to")?.map(Cow::Owned),

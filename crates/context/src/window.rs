@@ -26,6 +26,12 @@ pub(crate) fn first_of_window(count: usize, window: usize, answered: Option<usiz
     }
 }
 
+/// The number of newest messages that a window can hold: its own, and the one that is answered. What lies before
+/// them is in no prompt word for word.
+pub fn messages_of_window(window: usize) -> usize {
+    window.saturating_add(1)
+}
+
 /// How a list of addressees reads in a prompt: names joined with `, `, or `all`.
 pub fn format_addressees(addressees: Option<&[Addressee]>) -> Cow<'_, str> {
     match addressees {

@@ -46,12 +46,12 @@ pub(crate) fn of_text(text: &str) -> (Json, Option<Box<str>>) {
     match Json::parse(text) {
         Ok(json) if json.as_str() == text && json.kind() != Kind::Null => (json, None),
         Ok(json) => (json, Some(text.into())),
-        Err(_) => (Json::of(RawValue::NULL), Some(text.into())),
+        Err(_) => (Json::from(RawValue::NULL), Some(text.into())),
     }
 }
 
 fn parse_object(text: &str) -> Option<Json> {
-    let json = Json::of(json::parse(text).ok()?);
+    let json = Json::from(json::parse(text).ok()?);
     (json.kind() == Kind::Object).then(|| mended(&json).into_owned())
 }
 

@@ -16,7 +16,7 @@ pub struct ModelContext<'a> {
 
 impl<'a> ModelContext<'a> {
     /// These messages, without tools and breakpoints.
-    pub fn of(messages: impl IntoIterator<Item = &'a Message>) -> Self {
+    pub fn new(messages: impl IntoIterator<Item = &'a Message>) -> Self {
         Self { messages: messages.into_iter().collect(), tool_specs: &[], cache_breakpoints: &[] }
     }
 }
@@ -26,7 +26,8 @@ pub(crate) fn is_volatile(message: &Message) -> bool {
     let Some(meta) = &message.meta else {
         return false;
     };
-    let kind = Object::of(meta.raw()).ok().and_then(|mut meta| meta.take("kind")).map(json::words);
+    let kind =
+        Object::try_from(meta.raw()).ok().and_then(|mut meta| meta.take("kind")).map(json::words);
     matches!(kind.as_deref(), Some("runtime_hints" | "recall"))
 }
 

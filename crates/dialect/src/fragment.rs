@@ -72,7 +72,7 @@ impl<'a> Node<'a> {
 
     /// The value as kept JSON.
     pub(crate) fn to_json(&self) -> Json {
-        Json::parse(&self.to_text()).unwrap_or_else(|_| Json::of(RawValue::NULL))
+        Json::parse(&self.to_text()).unwrap_or_else(|_| Json::from(RawValue::NULL))
     }
 }
 

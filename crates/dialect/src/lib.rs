@@ -11,7 +11,7 @@
 //!
 //! let chat = json::parse(r#"[{"role":"user","content":"Shall we start?"}]"#).unwrap();
 //! let reading = Dialect::OpenAiChat.read(chat).unwrap();
-//! let rendering = Dialect::Gemini.render(&ModelContext::of(&reading.messages));
+//! let rendering = Dialect::Gemini.render(&ModelContext::new(&reading.messages));
 //! assert_eq!(
 //!     rendering.fragment.to_json(),
 //!     r#"{"contents":[{"role":"user","parts":[{"text":"Shall we start?"}]}]}"#

@@ -306,7 +306,7 @@ mod tests {
 
     fn ids(messages: &[Message]) -> Vec<String> {
         let spellings = Spellings { ids: Spelling::word(8), names: Spelling::word(8) };
-        let script = Script::of(&ModelContext::of(messages), spellings, &mut Vec::new());
+        let script = Script::of(&ModelContext::new(messages), spellings, &mut Vec::new());
         let calls = script.turns.into_iter().flat_map(|turn| match turn {
             Turn::Assistant(answer) => answer.calls,
             Turn::System(_) | Turn::User(_) => Vec::new(),

@@ -53,7 +53,7 @@ pub(crate) fn own_part(dialect: Dialect, kind: &str, payload: Json) -> Part {
 pub(crate) fn own_payload(dialect: Dialect, other: &OtherPart) -> Option<&Json> {
     let kind = other.kind.strip_prefix(dialect.as_str())?.strip_prefix('/')?;
     let payload = other.payload.as_ref().filter(|_| !is_paired_or_checked(kind))?;
-    let mut object = Object::of(payload.raw()).ok()?;
+    let mut object = Object::try_from(payload.raw()).ok()?;
     let names_it = match dialect {
         Dialect::Gemini => object.take(kind).is_some(),
         _ => object.take_text("type").ok()?.as_deref() == Some(kind),
@@ -98,5 +98,5 @@ pub(crate) fn each<'a, T>(
 
 /// Whether the value is a list.
 pub(crate) fn is_list(raw: &RawValue) -> bool {
-    Kind::of(raw) == Kind::Array
+    Kind::from(raw) == Kind::Array
 }

@@ -62,14 +62,14 @@ fn tool(
 ) -> Result<Tool, NoteKind> {
     let left_out = |name: &str, why| NoteKind::ToolLeftOut { name: name.into(), why };
     let spec = mended(spec);
-    let object = Object::of(spec.raw()).ok();
+    let object = Object::try_from(spec.raw()).ok();
     let mut object = object.ok_or_else(|| left_out("", "it is no object"))?;
     let name = object.take_text("name").ok().flatten();
     let name = name.ok_or_else(|| left_out("", "it has no name"))?;
     if let Ok(Some(vendor)) = object.take_text("vendor") {
         let own = object.take("tool").filter(|_| vendor == dialect.as_str());
         let own = own.ok_or_else(|| left_out(&name, "it belongs to another vendor"))?;
-        return Ok(Tool::Own(Json::of(own)));
+        return Ok(Tool::Own(Json::from(own)));
     }
     let spelled = names.of(&name).into_owned();
     if spelled != name {
@@ -77,8 +77,8 @@ fn tool(
         notes.push(Note::whole(NoteKind::ToolRenamed { from, to }));
     }
     let schema = object.take_some("parameterSchema");
-    let is_schema = |raw: &&RawValue| Kind::of(raw) == Kind::Object && says_object(raw);
-    let schema = schema.filter(is_schema).map(Json::of).unwrap_or_else(|| {
+    let is_schema = |raw: &&RawValue| Kind::from(*raw) == Kind::Object && says_object(raw);
+    let schema = schema.filter(is_schema).map(Json::from).unwrap_or_else(|| {
         let field = "parameterSchema";
         notes.push(Note::whole(NoteKind::ToolFieldChanged { name: name.as_str().into(), field }));
         no_parameters()
@@ -93,7 +93,7 @@ fn tool(
 
 /// Whether a schema is one of an object, as all vendors demand at the top.
 fn says_object(raw: &RawValue) -> bool {
-    let kind = Object::of(raw).and_then(|mut schema| schema.take_text("type"));
+    let kind = Object::try_from(raw).and_then(|mut schema| schema.take_text("type"));
     matches!(kind.ok().flatten().as_deref(), Some("object"))
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn read_function(
         fields.push(("description", Node::text(text)));
     }
     let schema = schema_names.iter().find_map(|name| object.take_some(name));
-    let schema = schema.map_or_else(no_parameters, Json::of);
+    let schema = schema.map_or_else(no_parameters, Json::from);
     fields.push(("parameterSchema", Node::Raw(Cow::Owned(schema))));
     if let Some(strict) = object.take_with("strict", json::boolean)? {
         fields.push(("strict", Node::Bool(strict)));
@@ -136,7 +136,7 @@ pub(crate) fn keep_own(raw: &RawValue, name: String, dialect: Dialect) -> Json {
     let fields = vec![
         ("name", Node::text(name)),
         ("vendor", Node::text(dialect.as_str())),
-        ("tool", Node::Raw(Cow::Owned(Json::of(raw)))),
+        ("tool", Node::Raw(Cow::Owned(Json::from(raw)))),
     ];
     Node::Map(fields).to_json()
 }

@@ -64,7 +64,7 @@ impl RpcServer {
     pub fn answer(&mut self, line: &str, out: &mut impl Write) -> io::Result<()> {
         let mut answer = String::new();
         match json::parse(line) {
-            Ok(raw) if Kind::of(raw) == Kind::Array => self.answer_batch(raw, &mut answer),
+            Ok(raw) if Kind::from(raw) == Kind::Array => self.answer_batch(raw, &mut answer),
             Ok(raw) => self.answer_one(raw, &mut answer),
             Err(syntax) => write_error(&mut answer, None, &RpcError::parse(&syntax)),
         }

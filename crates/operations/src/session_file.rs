@@ -67,7 +67,7 @@ impl Form {
     /// What a text looks like; `None` if it is not one JSON value. Of a log, one line is enough.
     pub fn of(text: &str) -> Option<Result<Self, DocumentError>> {
         let raw = json::parse(text).ok()?;
-        let Ok(object) = Object::of(raw) else { return Some(Err(DocumentError::Unknown)) };
+        let Ok(object) = Object::try_from(raw) else { return Some(Err(DocumentError::Unknown)) };
         let has = |name: &str| object.names().any(|one| one == name);
         Some(match (has("schemaVersion"), has("messages"), has("type") || has("id")) {
             (true, _, _) => Ok(Self::AgentChatter),

@@ -21,10 +21,10 @@ pub use walk::Walk;
 /// use tertulia_session::{BranchView, EntryKind, NewEntry, Redaction, TeamTask};
 ///
 /// let secret = NewEntry::new(EntryKind::TeamTask(TeamTask::set("the secret"))).with_content_id();
-/// let redaction = NewEntry::new(EntryKind::Redaction(Redaction::of(&secret.id))).after(&secret);
+/// let redaction = NewEntry::new(EntryKind::Redaction(Redaction::new(&secret.id))).after(&secret);
 /// let log = [secret, redaction.with_content_id()];
 ///
-/// let view = BranchView::of(&log)?;
+/// let view = BranchView::new(&log)?;
 /// let first = view.iter().next().unwrap();
 /// assert!(first.is_redacted() && first.entry().is_none());
 /// # Ok::<(), tertulia_session::EntryError>(())
@@ -55,13 +55,13 @@ enum Sight<'a> {
 impl<'a> BranchView<'a> {
     /// The branch that ends in the newest entry of a log in append order. Reads the whole log; keep
     /// an [`EntryIndex`] where it grows and is looked at again.
-    pub fn of(log: &'a [Entry]) -> Result<Self, EntryError> {
-        Self::collect(EntryIndex::of(log)?.walk(log)?)
+    pub fn new(log: &'a [Entry]) -> Result<Self, EntryError> {
+        Self::collect(EntryIndex::over(log)?.walk(log)?)
     }
 
     /// The branch that ends in this entry.
     pub fn ending_in(log: &'a [Entry], tail: &EntryId) -> Result<Self, EntryError> {
-        Self::collect(EntryIndex::of(log)?.walk_from(log, tail)?)
+        Self::collect(EntryIndex::over(log)?.walk_from(log, tail)?)
     }
 
     /// All that is left of a walk, down to the root.

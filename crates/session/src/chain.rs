@@ -24,18 +24,20 @@ pub struct EntryDigest {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ChainLink([u8; 32]);
 
-impl RecordHash {
-    /// The hash of these bytes, which are the record of an entry.
-    pub fn of_bytes(record: &[u8]) -> Self {
-        Self(*blake3::hash(record).as_bytes())
-    }
-
+impl From<&Entry> for RecordHash {
     /// The hash of the record of an entry; of what was purged, the hash of what was there.
-    pub fn of(entry: &Entry) -> Self {
+    fn from(entry: &Entry) -> Self {
         match &entry.kind {
             EntryKind::Purged(purged) => purged.hash,
             _ => Self::of_bytes(EntryRecord::new(entry).to_json().as_bytes()),
         }
+    }
+}
+
+impl RecordHash {
+    /// The hash of these bytes, which are the record of an entry.
+    pub fn of_bytes(record: &[u8]) -> Self {
+        Self(*blake3::hash(record).as_bytes())
     }
 
     /// A hash that was kept as bytes.
@@ -60,12 +62,14 @@ impl FromStr for RecordHash {
     }
 }
 
-impl EntryDigest {
+impl From<&Entry> for EntryDigest {
     /// The digest of an entry; of what was purged, the digest of what was there.
-    pub fn of(entry: &Entry) -> Self {
-        Self::with_record(entry, RecordHash::of(entry))
+    fn from(entry: &Entry) -> Self {
+        Self::with_record(entry, RecordHash::from(entry))
     }
+}
 
+impl EntryDigest {
     /// The digest of an entry whose record has this hash.
     pub fn with_record(entry: &Entry, record: RecordHash) -> Self {
         let envelope = blake3::hash(EnvelopeRecord(entry).to_json().as_bytes());
@@ -140,7 +144,7 @@ mod tests {
     fn purged(entry: &Entry) -> Entry {
         let kind = EntryKind::Purged(Purged {
             type_name: entry.kind.type_name().into(),
-            hash: RecordHash::of(entry),
+            hash: RecordHash::from(entry),
             by: EntryId::from("r-1"),
             unknown: Fields::NONE,
         });
@@ -148,7 +152,7 @@ mod tests {
     }
 
     fn link(entry: &Entry) -> ChainLink {
-        ChainLink::START.next(&EntryDigest::of(entry))
+        ChainLink::START.next(&EntryDigest::from(entry))
     }
 
     #[test]
@@ -170,7 +174,7 @@ mod tests {
             other(|entry| entry.timestamp = None),
             other(|entry| entry.run_id = None),
             other(|entry| entry.kind = EntryKind::TeamTask(TeamTask::set("the secreT"))),
-            link(&said()).next(&EntryDigest::of(&said())),
+            link(&said()).next(&EntryDigest::from(&said())),
         ];
         for (place, one) in links.iter().enumerate() {
             assert!(!links[..place].contains(one), "{place}");
@@ -186,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_hash_is_read_as_it_is_shown() {
-        let hash = RecordHash::of(&said());
+        let hash = RecordHash::from(&said());
         assert_eq!(hash.to_string().parse::<RecordHash>().ok(), Some(hash));
         let upper = hash.to_string().to_uppercase();
         for wrong in ["", "12", upper.as_str()] {

@@ -38,20 +38,22 @@ pub enum Kind {
     Object,
 }
 
-impl Json {
-    /// Reads one JSON value.
-    pub fn parse(text: &str) -> Result<Self, SyntaxError> {
-        parse(text).map(Self::of)
-    }
-
+impl From<&RawValue> for Json {
     /// Keeps a value that was read already.
-    pub fn of(raw: &RawValue) -> Self {
+    fn from(raw: &RawValue) -> Self {
         let compact = match without_blanks(raw.get()) {
             // Taking blanks out of valid JSON leaves valid JSON, so the fallback is never needed.
             Some(text) => RawValue::from_string(text).unwrap_or_else(|_| raw.to_owned()),
             None => raw.to_owned(),
         };
         Self(compact)
+    }
+}
+
+impl Json {
+    /// Reads one JSON value.
+    pub fn parse(text: &str) -> Result<Self, SyntaxError> {
+        parse(text).map(Self::from)
     }
 
     /// A text as a JSON string.
@@ -73,7 +75,7 @@ impl Json {
 
     /// What it is.
     pub fn kind(&self) -> Kind {
-        Kind::of(&self.0)
+        Kind::from(&*self.0)
     }
 }
 
@@ -97,9 +99,9 @@ impl Serialize for Json {
     }
 }
 
-impl Kind {
+impl From<&RawValue> for Kind {
     /// What this value is.
-    pub fn of(raw: &RawValue) -> Self {
+    fn from(raw: &RawValue) -> Self {
         match raw.get().as_bytes().first() {
             Some(b'n') | None => Self::Null,
             Some(b't' | b'f') => Self::Boolean,
@@ -131,7 +133,7 @@ pub fn parse(json: &str) -> Result<&RawValue, SyntaxError> {
 
 /// The text of a JSON string.
 pub fn text(raw: &RawValue) -> Result<String, FieldError> {
-    if Kind::of(raw) != Kind::String {
+    if Kind::from(raw) != Kind::String {
         return Err(FieldError::wrong_kind("a string", raw));
     }
     // The syntax was checked when the value was read; what is left is an escape that is no character.
@@ -149,7 +151,7 @@ pub fn boolean(raw: &RawValue) -> Result<bool, FieldError> {
 
 /// A whole number of 0 or more; `5.0` is one too. Numbers beyond 64 bits become the largest.
 pub fn whole_number(raw: &RawValue) -> Result<u64, FieldError> {
-    if Kind::of(raw) != Kind::Number {
+    if Kind::from(raw) != Kind::Number {
         return Err(FieldError::wrong_kind("a whole number of 0 or more", raw));
     }
     let digits = raw.get();

@@ -27,7 +27,7 @@
 //! assert_eq!(lines.read(&line)?, Some(question.clone()));
 //!
 //! let log = [question, answer];
-//! assert_eq!(BranchView::of(&log)?.len(), 2);
+//! assert_eq!(BranchView::new(&log)?.len(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

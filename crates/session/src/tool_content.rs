@@ -22,7 +22,7 @@ impl ToolResult {
     /// The pieces of the content: one for a string or another value, one for each element of a list.
     pub fn pieces(&self) -> impl Iterator<Item = ResultPiece<'_>> {
         let whole = self.content.raw();
-        let (single, blocks) = match Kind::of(whole) {
+        let (single, blocks) = match Kind::from(whole) {
             Kind::Array => (None, json::elements(whole).unwrap_or_default()),
             Kind::String => (Some(ResultPiece::Text(whole)), Vec::new()),
             _ => (Some(ResultPiece::Other(whole)), Vec::new()),
@@ -59,7 +59,7 @@ impl<'a> ResultPiece<'a> {
 
     /// A block as Anthropic, OpenAI and MCP write them.
     fn from_block(raw: &'a RawValue) -> Self {
-        let Ok(mut block) = Object::of(raw) else { return Self::Other(raw) };
+        let Ok(mut block) = Object::try_from(raw) else { return Self::Other(raw) };
         let kind = block.take("type").map(json::words).unwrap_or_default();
         match (&*kind, block.take("text")) {
             ("text" | "input_text" | "output_text", Some(text)) => Self::Text(text),
@@ -83,7 +83,7 @@ impl Image {
 
     /// A picture as Anthropic writes its `source`: data with their type, or an address.
     pub fn from_source(raw: &RawValue) -> Option<Self> {
-        let mut source = Object::of(raw).ok()?;
+        let mut source = Object::try_from(raw).ok()?;
         let mime_type = source.take("media_type").map(json::words);
         match (source.take("data"), source.take("url")) {
             (Some(data), _) => {
@@ -106,7 +106,7 @@ impl Image {
 
     /// `{source}`, `{data, mimeType}`, `{image_url: {url}}` or `{image_url}`.
     fn from_block(mut block: Object<'_>) -> Self {
-        let address = |raw| match Object::of(raw) {
+        let address = |raw| match Object::try_from(raw) {
             Ok(mut inner) => inner.take("url"),
             Err(_) => Some(raw),
         };

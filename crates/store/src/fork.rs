@@ -40,7 +40,7 @@ impl Redactions {
             // The reason stays, and so does the target where it is on the branch.
             let mut redaction = match store.entry(session, by).map(|stored| stored.entry.kind) {
                 Ok(EntryKind::Redaction(redaction)) => redaction,
-                _ => Redaction::of(&stored.entry.id),
+                _ => Redaction::new(&stored.entry.id),
             };
             if !on_branch.contains(&redaction.target_id) {
                 redaction.target_id = stored.entry.id.clone();

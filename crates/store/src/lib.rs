@@ -15,7 +15,7 @@
 //! let ann = Speaker::new("ann", "Ann", SpeakerType::Human);
 //! let message = Message::said(ann, "The import waits for the ledger lock.");
 //! let entry = NewEntry::new(EntryKind::Message(message)).with_content_id();
-//! store.append(&session, Append::of([entry.clone()]))?;
+//! store.append(&session, Append::new([entry.clone()]))?;
 //!
 //! let query = SearchQuery { text: "ledger".to_owned(), ..SearchQuery::default() };
 //! let found = store.search(&query)?;

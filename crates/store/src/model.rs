@@ -233,7 +233,7 @@ pub struct Snippet {
 
 impl Append {
     /// These entries, without counts and whatever the session ends in.
-    pub fn of(entries: impl IntoIterator<Item = Entry>) -> Self {
+    pub fn new(entries: impl IntoIterator<Item = Entry>) -> Self {
         let entries = entries.into_iter().map(NewRecord::from).collect();
         Self { entries, expected_tail: None }
     }

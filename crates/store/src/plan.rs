@@ -205,7 +205,7 @@ fn without_text(mut stored: StoredEntry) -> StoredEntry {
 /// the summaries that may hold text of them.
 fn to_purge(log: &[StoredEntry]) -> Vec<(Seq, EntryId)> {
     let entries: Vec<_> = log.iter().map(|stored| stored.entry.clone()).collect();
-    let Ok(index) = EntryIndex::of(&entries) else {
+    let Ok(index) = EntryIndex::over(&entries) else {
         return direct_targets(log);
     };
     let hidden = log.iter().enumerate().filter_map(|(place, stored)| {

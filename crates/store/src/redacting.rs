@@ -173,10 +173,10 @@ fn cites(text: &str, id: &str) -> bool {
 
 fn named_sources(session: &SessionId, message: &Message) -> Option<Vec<EntryPlace>> {
     let meta = message.meta.as_ref()?;
-    let mut fields = Object::of(meta.raw()).ok()?;
+    let mut fields = Object::try_from(meta.raw()).ok()?;
     let list = json::elements(fields.take(SOURCES)?).ok()?;
     let read = |raw| {
-        let mut source = Object::of(raw).ok()?;
+        let mut source = Object::try_from(raw).ok()?;
         let entry = EntryId::from(source.need_text("entryId").ok()?);
         let named = source.take_text("sessionId").ok()?;
         let session = match named {
@@ -378,7 +378,7 @@ impl SessionStore {
                 before = Some(purged.by);
                 continue;
             }
-            let redaction = Redaction { reason: reason.map(Into::into), ..Redaction::of(target) };
+            let redaction = Redaction { reason: reason.map(Into::into), ..Redaction::new(target) };
             let entry = NewEntry::new(EntryKind::Redaction(redaction)).salted(fresh_salt());
             new.push(entry.at(Timestamp::from_millis(now_millis())));
         }
@@ -394,7 +394,7 @@ impl SessionStore {
                 parent_id = Some(entry.id.clone());
                 entry
             });
-            Append::of(chained.collect::<Vec<_>>())
+            Append::new(chained.collect::<Vec<_>>())
         })
     }
 

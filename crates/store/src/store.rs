@@ -41,9 +41,9 @@ const TITLE_ENTRIES: usize = 16;
 /// let store = SessionStore::memory();
 /// let session = store.create(&NewSession::default())?;
 /// let task = NewEntry::new(EntryKind::TeamTask(TeamTask::set("Ship it"))).with_content_id();
-/// store.append(&session.id, Append::of([task.clone()]))?;
+/// store.append(&session.id, Append::new([task.clone()]))?;
 /// // Appending it again is harmless.
-/// assert_eq!(store.append(&session.id, Append::of([task]))?.appended_count, 0);
+/// assert_eq!(store.append(&session.id, Append::new([task]))?.appended_count, 0);
 /// assert_eq!(store.load(&session.id, &Range::All)?.len(), 2);
 /// # Ok::<(), tertulia_store::StoreError>(())
 /// ```
@@ -95,7 +95,7 @@ impl SessionStore {
         let id = new.id.clone().unwrap_or_else(|| SessionId::made(now, chance()));
         let header = NewEntry::new(EntryKind::SessionHeader(SessionHeader::new()));
         let header = header.at(Timestamp::from_millis(now)).salted(fresh_salt()).with_content_id();
-        let first = Batch::prepare(&id, &Append::of([header]))?;
+        let first = Batch::prepare(&id, &Append::new([header]))?;
         let project = project.map(str::to_owned);
         let begun = Begun { created_at: now, state: State::Open, project };
         self.backend.create(&id, begun, first)?;
@@ -213,7 +213,7 @@ impl SessionStore {
         self.place_of(id, from)?;
         let left = self.backend.head(id)?.tail.unwrap_or_else(|| from.clone());
         let entry = branch_entry(id, left).with_parent(from.clone());
-        self.append(id, Append::of([entry.with_content_id()]))
+        self.append(id, Append::new([entry.with_content_id()]))
     }
 
     /// Begins a session with a copy of the branch that ends in an entry; the last entry of the copy
@@ -329,7 +329,7 @@ impl SessionStore {
                 return Ok(());
             }
             let make = |tail: Option<&EntryId>| {
-                Append::of([title::entry(number, title, tail, now.clone())])
+                Append::new([title::entry(number, title, tail, now.clone())])
             };
             match self.append_to_tail(id, make) {
                 // Somebody else gave it a title meanwhile.

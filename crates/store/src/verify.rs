@@ -115,7 +115,7 @@ impl Check<'_> {
             let entry = Some(stored.entry.id.clone());
             Ok(Err(Damage { place: stored.seq, entry, reason: reason.to_owned() }))
         };
-        if before.head.next(&EntryDigest::of(&stored.entry)) != stored.link {
+        if before.head.next(&EntryDigest::from(&stored.entry)) != stored.link {
             return damaged("its link does not follow from the entry before it");
         }
         if let EntryKind::Purged(purged) = &stored.entry.kind

@@ -182,11 +182,11 @@ impl TeamFile {
             MemberFile::ai("scribe", SCRIBE),
             MemberFile::ai("librarian", LIBRARIAN),
         ];
-        Self { default: Some("scribe".into()), ..Self::of(members) }
+        Self { default: Some("scribe".into()), ..Self::new(members) }
     }
 
     /// A file with these members and nothing else.
-    pub fn of(members: Vec<MemberFile>) -> Self {
+    pub fn new(members: Vec<MemberFile>) -> Self {
         Self {
             task: None,
             default: None,

@@ -301,7 +301,7 @@ impl TeamMember {
         };
         match format {
             AgentType::Other(_) => Assembler::labelled_text().escaped(),
-            known => Assembler::of(&known).escaped(),
+            known => Assembler::from(&known).escaped(),
         }
     }
 }

@@ -90,7 +90,7 @@ fn append_in_batches(
 ) -> Result<(), FaultsError> {
     let id = name(session)?;
     for batch in entries.chunks(BATCH.min(entries.len().div_ceil(PIECES))) {
-        store.append(&id, Append::of(batch.to_vec()))?;
+        store.append(&id, Append::new(batch.to_vec()))?;
     }
     Ok(())
 }

@@ -79,7 +79,7 @@ fn fill(store: &SessionStore, session: &str, thread: &str) -> Result<(), FaultsE
     let id = name(session)?;
     store.create(&NewSession { id: Some(id.clone()) })?;
     for batch in 0..10 {
-        store.append(&id, Append::of(Batch::new(thread, batch).entries()))?;
+        store.append(&id, Append::new(Batch::new(thread, batch).entries()))?;
     }
     Ok(())
 }
@@ -95,7 +95,7 @@ fn fill_secret(job: Job, place: &Place) -> Result<(), FaultsError> {
         let is_secret = job == Job::Delete || entry == REDACTED;
         let text = if is_secret { texts::SECRET } else { "what everybody may read" };
         let text = if job == Job::Delete { format!("{text} {number}") } else { text.to_owned() };
-        store.append(&id, Append::of([said(&entry, &text)]))?;
+        store.append(&id, Append::new([said(&entry, &text)]))?;
     }
     store.catch_up(|_| {})?;
     drop(store);

@@ -139,7 +139,7 @@ fn make(closed: &Path, left: &Path, seed: u64) -> Result<(), FaultsError> {
         let letter = if number < BATCHES / 2 { 'r' } else { 'w' };
         let batch = Batch::new(&format!("{letter}{seed}"), number);
         let id = session_name(batch.session(SESSIONS)).parse::<SessionId>();
-        store.append(&id.map_err(StoreError::from)?, Append::of(batch.entries()))?;
+        store.append(&id.map_err(StoreError::from)?, Append::new(batch.entries()))?;
     }
     for (from, to) in [(&file, database(left)), (&journal_of(closed), journal_of(left))] {
         put(&to, &std::fs::read(from).map_err(FaultsError::at(from))?)?;

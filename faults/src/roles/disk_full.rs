@@ -170,7 +170,7 @@ impl Filling {
     /// The next batch; why it did not go in, if it did not. The same one is tried again then.
     fn append(&mut self) -> Result<Option<Failed>, FaultsError> {
         let batch = Batch::new(&self.thread, self.number);
-        match self.store.append(&self.session, Append::of(batch.entries())) {
+        match self.store.append(&self.session, Append::new(batch.entries())) {
             Ok(_) => {
                 self.number += 1;
                 self.ledger.add(&Line::Stored { session: self.session.to_string(), batch });

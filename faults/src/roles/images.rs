@@ -298,7 +298,7 @@ fn go_on(store: &SessionStore, ledger: &mut Ledger) -> Result<(), StoreError> {
     store.create(&NewSession { id: Some(id.clone()) })?;
     for number in 0..3 {
         let batch = Batch::new("next", number);
-        store.append(&id, Append::of(batch.entries()))?;
+        store.append(&id, Append::new(batch.entries()))?;
         ledger.sessions.entry(id.to_string()).or_default().insert(batch);
     }
     Ok(())

@@ -100,7 +100,7 @@ fn read_on(store: &SessionStore, report: &mut Report) -> Result<(), FaultsError>
 /// A second writer is told, in time, that nothing of its append is stored.
 fn be_told(store: &SessionStore, report: &mut Report) -> Result<(), FaultsError> {
     let started = Instant::now();
-    let answer = store.append(&session()?, Append::of(Batch::new("w2", 0).entries()));
+    let answer = store.append(&session()?, Append::new(Batch::new("w2", 0).entries()));
     let seconds = started.elapsed().as_secs();
     report.add("s until busy", seconds);
     report.claim(seconds < 30, format!("a writer was told after {seconds} s"));
@@ -119,7 +119,7 @@ fn be_told(store: &SessionStore, report: &mut Report) -> Result<(), FaultsError>
 fn get_in(file: &Path, ledger: &mut Ledger, report: &mut Report) -> Result<(), FaultsError> {
     let store = open(file)?;
     let batch = Batch::new("w2", 0);
-    store.append(&session()?, Append::of(batch.entries()))?;
+    store.append(&session()?, Append::new(batch.entries()))?;
     ledger.sessions.entry("s0".to_owned()).or_default().insert(batch);
     report.judged(&judge(&store, ledger)?, "afterwards");
     Ok(())

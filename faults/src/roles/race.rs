@@ -134,7 +134,7 @@ pub(crate) fn race(arguments: &[String]) -> Result<bool, FaultsError> {
         let (round, tail) = line.split_once(' ').ok_or_else(odd)?;
         let round = round.parse().map_err(|_| odd())?;
         let entry = entry(name, round, tail);
-        let append = Append::of([entry]).expecting(EntryId::from(tail));
+        let append = Append::new([entry]).expecting(EntryId::from(tail));
         let answer = match store.append(&session, append) {
             Ok(appended) if appended.appended_count == 1 => "won".to_owned(),
             Ok(appended) => format!("{appended:?}"),

@@ -153,7 +153,7 @@ pub(crate) fn inside(arguments: &[String]) -> Result<bool, FaultsError> {
         Ok(log) => println!("{} entries can be read", log.len()),
         Err(error) => println!("it cannot be read: {error}"),
     }
-    match store.append(&session.id, Append::of(Batch::new("w9", 0).entries())) {
+    match store.append(&session.id, Append::new(Batch::new("w9", 0).entries())) {
         Ok(_) => println!("an append went in"),
         Err(error) => {
             let failed = Failed::of("append", &error);

@@ -50,7 +50,7 @@ pub(crate) fn inside(arguments: &[String]) -> Result<bool, FaultsError> {
         // The one that is deleted is several times as large as the reserve.
         let batches = if id.as_str() == "delete" { 900 } else { 60 };
         for number in 0..batches {
-            store.append(&id, Append::of(Batch::new("w", number).entries()))?;
+            store.append(&id, Append::new(Batch::new("w", number).entries()))?;
         }
     }
     store.catch_up(|_| {})?;
@@ -61,7 +61,7 @@ pub(crate) fn inside(arguments: &[String]) -> Result<bool, FaultsError> {
     let mut full = 0;
     for number in 100..2000 {
         let batch = Batch::new("w", number);
-        if store.append(&keep, Append::of(batch.entries())).is_err() {
+        if store.append(&keep, Append::new(batch.entries())).is_err() {
             full += 1;
             break;
         }

@@ -42,7 +42,7 @@ fn code_is_never_wrapped_and_keeps_every_blank() {
     let text = format!("```rust\n{code}\n**no**\n````\nprose");
     check(&text, &["```rust", code, "**no**", "````", "prose"]);
     let lines = whole(&text, 20);
-    assert_eq!(lines[1], Line::of(code, Look::Code));
+    assert_eq!(lines[1], Line::new(code, Look::Code));
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn tables_and_rules_are_left_as_they_are() {
 #[test]
 fn marks_inside_a_line_become_looks() {
     let line = &whole("a **b** *c* `d*e*` _f_ snake_case_name", 80)[0];
-    let expected = Line::of("a ", Look::Plain)
+    let expected = Line::new("a ", Look::Plain)
         .with("b", Look::Strong)
         .with(" ", Look::Plain)
         .with("c", Look::Stressed)
@@ -85,8 +85,8 @@ fn control_characters_are_visible_in_prose_and_code_and_a_windows_line_end_is_no
 fn what_is_not_complete_yet_can_be_seen() {
     let mut markdown = Markdown::default();
     assert!(markdown.push("Hello, wor", 20).is_empty());
-    assert_eq!(markdown.pending(20, 3), [Line::of("Hello, wor", Look::Plain)]);
-    assert_eq!(markdown.push("ld\nand", 20), [Line::of("Hello, world", Look::Plain)]);
+    assert_eq!(markdown.pending(20, 3), [Line::new("Hello, wor", Look::Plain)]);
+    assert_eq!(markdown.push("ld\nand", 20), [Line::new("Hello, world", Look::Plain)]);
     let mut endless = Markdown::default();
     endless.push(&"word ".repeat(10_000), 20);
     assert!(endless.pending(20, 3).len() <= 3);

@@ -17,13 +17,13 @@ pub(super) fn lines(note: &TurnEvent, columns: usize, shown: &Shown) -> Vec<Line
     }
     let name = shown.name(&note.member);
     let line =
-        |text: &str, look| vec![Line::of(&excerpt(text, columns.saturating_sub(4).max(8)), look)];
+        |text: &str, look| vec![Line::new(&excerpt(text, columns.saturating_sub(4).max(8)), look)];
     match &note.activity {
         what @ TurnActivity::Failed { class, message, cure } => {
             let text = excerpt(&narrate::note(name, what), FAILURE_COLUMNS);
             let hint = shown.hint(&note.member, class, message, cure);
-            let hint = hint.map(|hint| Line::of(&hint, Look::Dim));
-            std::iter::once(Line::of(&text, Look::Alarm)).chain(hint).collect()
+            let hint = hint.map(|hint| Line::new(&hint, Look::Dim));
+            std::iter::once(Line::new(&text, Look::Alarm)).chain(hint).collect()
         }
         // It may come where the name does not stand above it.
         what @ TurnActivity::Warned { .. } => line(&narrate::note(name, what), Look::Dim),
@@ -44,7 +44,7 @@ mod tests {
         let note = TurnEvent::new("t".into(), "max", activity);
         let members = vec![tertulia_team::TeamMember::scribe("max")];
         let team = tertulia_team::Team::new(members, tertulia_team::Limits::default(), None);
-        let file = tertulia_team::file::TeamFile::of(Vec::new());
+        let file = tertulia_team::file::TeamFile::new(Vec::new());
         lines(&note, 40, &Shown::new(&team.unwrap(), &file)).iter().map(Line::text).collect()
     }
 

@@ -27,7 +27,7 @@ impl Teller {
         let mut lines = Vec::new();
         if earlier > 0 {
             let text = format!("(earlier messages that are not shown: {earlier})");
-            lines.push(Line::of(&text, Look::Dim));
+            lines.push(Line::new(&text, Look::Dim));
         }
         if let Some((entry, message)) = messages.last() {
             self.remember(entry, message);
@@ -38,10 +38,10 @@ impl Teller {
             if left_out > 0 {
                 let more = counted(left_out as u64, "more byte", "more bytes");
                 let text = format!("(… and {more}; /export FILE has all of it)");
-                lines.push(Line::of(&text, Look::Dim));
+                lines.push(Line::new(&text, Look::Dim));
             }
             if is_partial(entry) {
-                lines.push(Line::of("(cut off here)", Look::Dim));
+                lines.push(Line::new("(cut off here)", Look::Dim));
             }
             lines.push(Line::default());
         }
@@ -58,7 +58,7 @@ impl Teller {
         };
         let (name, member) = (self.shown.name(&turn.member), &turn.member);
         let text = format!("{name}'s last turn {state}; /resume {member} repeats it");
-        self.fitted(&[Line::of(&text, Look::Dim)])
+        self.fitted(&[Line::new(&text, Look::Dim)])
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
     fn recap(entries: &[Entry]) -> Vec<String> {
         let members = vec![TeamMember::person("ann"), TeamMember::scribe("max")];
         let team = Team::new(members, Limits::default(), None).unwrap();
-        let mut teller = Teller::new(&team, &TeamFile::of(Vec::new()), 80);
+        let mut teller = Teller::new(&team, &TeamFile::new(Vec::new()), 80);
         teller.recap(entries, 6).iter().map(Line::text).collect()
     }
 

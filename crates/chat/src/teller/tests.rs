@@ -18,7 +18,7 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
-        let file = TeamFile::of(vec![MemberFile::human("ann"), MemberFile::ai("max", SCRIBE)]);
+        let file = TeamFile::new(vec![MemberFile::human("ann"), MemberFile::ai("max", SCRIBE)]);
         let mut max = TeamMember::scribe("max");
         max.member = Member { display_name: Some("Max".into()), ..Member::ai("max") };
         let members = vec![TeamMember::person("ann"), max];
@@ -116,7 +116,7 @@ fn what_comes_between_stands_alone_and_the_answer_goes_on_under_its_name() {
     stage.says("ann", SpeakerType::Human, "hello");
     assert_eq!(stage.pending(), ["Max:", "the lon"]);
     stage.text(&["gest word\n"]);
-    stage.hear(ChatEvent::Lines(vec![Line::of("nobody waits", Look::Dim)]));
+    stage.hear(ChatEvent::Lines(vec![Line::new("nobody waits", Look::Dim)]));
     stage.hear(ChatEvent::Refused { text: "refused".to_owned(), error: None });
     stage.text(&["end"]);
     stage.turn("e-1", TurnState::Done, Cause::Answered { entry: "m2".into() });

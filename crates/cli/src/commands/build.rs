@@ -82,7 +82,7 @@ impl Stored {
         log.lend(input, |input, index| {
             let result = input.build(index)?;
             if args.append && !result.entries_to_append.is_empty() {
-                let append = Append::of(result.entries_to_append.iter().cloned());
+                let append = Append::new(result.entries_to_append.iter().cloned());
                 store.append(session, Append { expected_tail: tail, ..append })?;
             }
             write(args, &BuildOutput { input, index, result: &result }, streams)
@@ -105,7 +105,7 @@ fn read_input(
     let request = (args.from.is_some() && is_request(raw)).then_some(raw);
     let mut object = match request {
         Some(_) => Object::default(),
-        None => Object::of(raw).map_err(|error| error.within("the input"))?,
+        None => Object::try_from(raw).map_err(|error| error.within("the input"))?,
     };
     let requested = request.and_then(requested_model);
     let overrides = Overrides {
@@ -135,13 +135,13 @@ fn read_input(
 
 /// Whether this is what an SDK holds, rather than an input of ours.
 fn is_request(raw: &RawValue) -> bool {
-    let Ok(object) = Object::of(raw) else { return Kind::of(raw) == Kind::Array };
+    let Ok(object) = Object::try_from(raw) else { return Kind::from(raw) == Kind::Array };
     !object.names().any(|name| matches!(name, "config" | "inputMessages" | "sessionEntries"))
 }
 
 /// The model that a vendor's request names.
 fn requested_model(raw: &RawValue) -> Option<String> {
-    Object::of(raw).ok()?.take_text("model").ok()?
+    Object::try_from(raw).ok()?.take_text("model").ok()?
 }
 
 fn read_log(path: &Path, streams: &mut Streams<'_>) -> Result<Vec<Entry>, CliError> {

@@ -67,7 +67,7 @@ fn tell_trust(path: &Path, text: &str, streams: &mut Streams<'_>) {
             tell(streams, &line);
         }
         Ok(None) => {
-            if let Err(error) = team_place::trust(path, ContentHash::of(text.as_bytes())) {
+            if let Err(error) = team_place::trust(path, ContentHash::new(text.as_bytes())) {
                 tell(streams, &format!("it is not trusted yet: {error}"));
             }
         }

@@ -18,5 +18,5 @@ pub(super) fn choose_assembler(agent_type: &str, talk: &mut dyn Write) -> Assemb
             visible(agent_type)
         );
     }
-    Assembler::of(&normalized)
+    Assembler::from(&normalized)
 }

@@ -77,16 +77,16 @@ pub(super) fn key_lines(
     data: &Json,
     field: &'static str,
 ) -> Result<Vec<(String, String)>, ContextError> {
-    let object = Object::of(data.raw()).ok();
+    let object = Object::try_from(data.raw()).ok();
     let Some(object) = object else {
         return Err(ContextError::field(field, format!("must be an object; got {}", data.kind())));
     };
     let mut lines: Vec<(String, String)> = Vec::new();
     for (name, raw) in object.into_fields() {
-        let text = match Kind::of(raw) {
+        let text = match Kind::from(raw) {
             Kind::Null => continue,
             Kind::String => json::text(raw).unwrap_or_else(|_| raw.get().to_owned()),
-            _ => Json::of(raw).as_str().to_owned(),
+            _ => Json::from(raw).as_str().to_owned(),
         };
         lines.push((name.into_owned(), text));
     }

@@ -82,7 +82,7 @@ pub(super) fn hints_message(
 const FIELD: &str = "runtimeHints";
 
 fn check(hints: &Json) -> Result<(), ContextError> {
-    let Some(mut object) = Object::of(hints.raw()).ok() else {
+    let Some(mut object) = Object::try_from(hints.raw()).ok() else {
         // What is no object is told where its fields are read.
         return Ok(());
     };
@@ -90,7 +90,7 @@ fn check(hints: &Json) -> Result<(), ContextError> {
         if let Some(raw) = object.take_some(hint.name)
             && !hint.kind.fits(raw)
         {
-            let problem = format!("must be {}; got {}", hint.kind, json::Kind::of(raw));
+            let problem = format!("must be {}; got {}", hint.kind, json::Kind::from(raw));
             return Err(ContextError::field(format!("{FIELD}.{}", hint.name), problem));
         }
     }

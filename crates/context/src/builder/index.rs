@@ -380,7 +380,7 @@ pub(super) fn is_pinned(entry: &Entry) -> bool {
         _ => [None, None],
     };
     notes.into_iter().flatten().any(|meta| {
-        let pinned = || Object::of(meta.raw()).ok()?.take("pinned");
+        let pinned = || Object::try_from(meta.raw()).ok()?.take("pinned");
         meta.as_str().contains("\"pinned\"") && pinned().is_some_and(|raw| raw.get() == "true")
     })
 }
@@ -388,7 +388,7 @@ pub(super) fn is_pinned(entry: &Entry) -> bool {
 /// The tokens that the answer's request had, as its provider reported them in `meta.usage`.
 pub(super) fn reported_usage(message: &Message) -> Option<u64> {
     let meta = message.meta.as_ref().filter(|meta| meta.as_str().contains("\"usage\""))?;
-    let mut object = Object::of(meta.raw()).ok()?;
-    let mut usage = Object::of(object.take("usage")?).ok()?;
+    let mut object = Object::try_from(meta.raw()).ok()?;
+    let mut usage = Object::try_from(object.take("usage")?).ok()?;
     json::whole_number(usage.take("inputTokens")?).ok()
 }

@@ -115,9 +115,9 @@ fn take_apart<'a>(arguments: &'a Json, fields: &mut Vec<Field<'a>>) {
         vec![(0, 0, "".into(), arguments.raw())];
     while let Some((depth, object, name, raw)) = open.pop() {
         let inner = depth < DEPTH_MAX;
-        match Kind::of(raw) {
+        match Kind::from(raw) {
             Kind::Object if inner => {
-                let Ok(inside) = Object::of(raw) else { continue };
+                let Ok(inside) = Object::try_from(raw) else { continue };
                 objects += 1;
                 let from = open.len();
                 open.extend(

@@ -75,7 +75,7 @@ impl ContextSnapshot {
     }
 
     fn read_fields(raw: &RawValue) -> Result<Self, SnapshotProblem> {
-        let mut object = Object::of(raw).map_err(|error| error.within("the snapshot"))?;
+        let mut object = Object::try_from(raw).map_err(|error| error.within("the snapshot"))?;
         check_version(object.take("version"))?;
         let messages = object.need("messages", "a list of messages")?;
         let messages = elements(messages).map_err(|error| error.within("messages"))?;
@@ -87,7 +87,7 @@ impl ContextSnapshot {
         Ok(Self {
             messages,
             team_task: object.take_text("teamTask")?,
-            timestamp: object.take_some("timestamp").map(Json::of),
+            timestamp: object.take_some("timestamp").map(Json::from),
             unknown: object.rest(),
         })
     }
@@ -126,7 +126,7 @@ fn check_version(version: Option<&RawValue>) -> Result<(), SnapshotProblem> {
     let Some(raw) = version else {
         return Err(FieldError::missing("version", "the number 1").into());
     };
-    if Kind::of(raw) == Kind::Number && raw.get().parse() == Ok(1.0) {
+    if Kind::from(raw) == Kind::Number && raw.get().parse() == Ok(1.0) {
         return Ok(());
     }
     Err(SnapshotProblem::Version { got: raw.get().chars().take(40).collect() })

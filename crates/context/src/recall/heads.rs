@@ -115,7 +115,7 @@ impl Heads {
 /// The short arguments of a call, one on each line: paths, patterns, commands.
 fn subject(call: &ToolCall) -> String {
     let mut subject = String::new();
-    let object = Object::of(call.arguments.raw()).ok();
+    let object = Object::try_from(call.arguments.raw()).ok();
     for (_, value) in object.into_iter().flat_map(Object::into_fields) {
         if value.get().len() > ARGUMENT_BYTES_MAX {
             continue;

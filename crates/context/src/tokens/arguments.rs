@@ -17,7 +17,7 @@ pub(super) enum ArgumentStyle {
 /// The arguments as text, and how many there are.
 pub(super) fn text(arguments: &Json, style: ArgumentStyle) -> (Cow<'_, str>, u64) {
     let whole = || Cow::Borrowed(arguments.as_str());
-    let Ok(object) = Object::of(arguments.raw()) else { return (whole(), 0) };
+    let Ok(object) = Object::try_from(arguments.raw()) else { return (whole(), 0) };
     let count = object.names().count() as u64;
     match style {
         ArgumentStyle::Json => (whole(), count),

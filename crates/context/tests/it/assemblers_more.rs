@@ -19,7 +19,7 @@ fn an_agent_has_the_assembler_of_its_type() {
         ("gemini", "google-gemini"),
         ("llama", "unknown"),
     ] {
-        let assembler = Assembler::of(&AgentType::named(name));
+        let assembler = Assembler::from(&AgentType::named(name));
         assert_eq!(assembler.agent_type().as_str(), agent_type);
     }
 }

@@ -218,7 +218,7 @@ fn number(object: &Value, name: &str) -> Result<Option<u64>, String> {
         return Ok(None);
     }
     let raw = raw(object);
-    let mut object = Object::of(&raw).unwrap();
+    let mut object = Object::try_from(&*raw).unwrap();
     object.take_with(name, whole_number).map_err(|error: FieldError| error.to_string())
 }
 

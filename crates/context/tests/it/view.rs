@@ -86,7 +86,7 @@ fn what_is_redacted_is_not_sent() {
     say(&mut log, "ann", "The key is abc.");
     let target = log[0].id.clone();
     say(&mut log, "ann", "Forget it.");
-    append(&mut log, EntryKind::Redaction(Redaction::of(&target)));
+    append(&mut log, EntryKind::Redaction(Redaction::new(&target)));
     say(&mut log, "ann", "What now?");
     assert_eq!(lines(&log), ["user: ann -> all: Forget it.", "user: ann -> all: What now?"]);
 }

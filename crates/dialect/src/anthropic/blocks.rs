@@ -74,7 +74,7 @@ impl<'a> Body<'a> {
 
 /// The object without this field; `None` if it has none.
 pub(super) fn without(json: &Json, name: &str) -> Option<Json> {
-    let object = Object::of(json.raw()).ok()?;
+    let object = Object::try_from(json.raw()).ok()?;
     object.names().any(|other| other == name).then_some(())?;
     let kept = object.into_fields().filter(|(other, _)| other != name);
     let fields: Vec<String> =

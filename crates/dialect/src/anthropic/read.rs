@@ -17,7 +17,7 @@ pub fn read_anthropic(raw: &RawValue) -> Result<Reading, FieldError> {
         each(raw, |raw| read_message(raw, &mut reading))?;
         return Ok(reading);
     }
-    let mut request = Object::of(raw)?;
+    let mut request = Object::try_from(raw)?;
     let Some(messages) = request.take_some("messages") else {
         read_message(raw, &mut reading)?;
         return Ok(reading);
@@ -34,7 +34,7 @@ pub fn read_anthropic(raw: &RawValue) -> Result<Reading, FieldError> {
 }
 
 fn read_message(raw: &RawValue, reading: &mut Reading) -> Result<(), FieldError> {
-    let mut message = Object::of(raw)?;
+    let mut message = Object::try_from(raw)?;
     let role = message.need_text("role")?;
     let role = match role.as_str() {
         "user" => Role::User,
@@ -53,7 +53,7 @@ fn not_a_role(got: String) -> FieldError {
 
 /// Blocks up to the next result are one message.
 fn read_content(raw: &RawValue, role: Role, reading: &mut Reading) -> Result<(), FieldError> {
-    if Kind::of(raw) == Kind::String {
+    if Kind::from(raw) == Kind::String {
         reading.push(role, text_parts(raw)?, Fields::NONE);
         return Ok(());
     }
@@ -104,7 +104,7 @@ enum Read {
 }
 
 fn read_block(raw: &RawValue) -> Result<Block, FieldError> {
-    let mut block = Object::of(raw)?;
+    let mut block = Object::try_from(raw)?;
     let kind = block.need_text("type")?;
     let is_marked = block.take_some(MARK).is_some();
     let read = match kind.as_str() {
@@ -116,7 +116,7 @@ fn read_block(raw: &RawValue) -> Result<Block, FieldError> {
             let call = ToolCall {
                 tool_call_id: block.need_text("id")?.into(),
                 tool_name: block.need_text("name")?.into(),
-                arguments: Json::of(block.need("input", "an object")?),
+                arguments: Json::from(block.need("input", "an object")?),
                 raw_args_text: None,
             };
             Read::Part(part(PartKind::ToolCall(Box::new(call)), block.rest()))
@@ -125,7 +125,7 @@ fn read_block(raw: &RawValue) -> Result<Block, FieldError> {
             let result = ToolResult {
                 tool_call_id: block.need_text("tool_use_id")?.into(),
                 is_error: block.take_with("is_error", boolean)?.unwrap_or(false),
-                content: block.take_some("content").map_or_else(|| Json::text(""), Json::of),
+                content: block.take_some("content").map_or_else(|| Json::text(""), Json::from),
             };
             Read::Result(result, block.rest())
         }
@@ -141,7 +141,7 @@ fn read_block(raw: &RawValue) -> Result<Block, FieldError> {
 }
 
 fn keep(kind: &str, raw: &RawValue) -> Part {
-    let json = Json::of(raw);
+    let json = Json::from(raw);
     own_part(Dialect::Anthropic, kind, without(&json, MARK).unwrap_or(json))
 }
 
@@ -150,7 +150,7 @@ fn part(kind: PartKind, payload: Fields) -> Part {
 }
 
 fn read_tool(raw: &RawValue) -> Result<Json, FieldError> {
-    let mut tool = Object::of(raw)?;
+    let mut tool = Object::try_from(raw)?;
     let kind = tool.take_text("type")?;
     match kind.as_deref() {
         None | Some("custom") => read_function(tool, &["input_schema"]),

@@ -72,12 +72,12 @@ fn has_mark(block: &Object<'_>) -> bool {
 fn are_blocks(content: &Json) -> bool {
     let blocks = json::elements(content.raw()).ok();
     let is_block = |raw: &&json::RawValue| {
-        let Some(mut block) = Object::of(raw).ok().filter(|block| !has_mark(block)) else {
+        let Some(mut block) = Object::try_from(*raw).ok().filter(|block| !has_mark(block)) else {
             return false;
         };
         match &*block.take("type").map(json::words).unwrap_or_default() {
             "text" => block.take("text").is_some_and(|text| {
-                Kind::of(text) == Kind::String && !json::words(text).trim().is_empty()
+                Kind::from(text) == Kind::String && !json::words(text).trim().is_empty()
             }),
             "image" => {
                 let image = block.take("source").and_then(Image::from_source);

@@ -17,7 +17,7 @@ pub fn read_openai_chat(raw: &RawValue) -> Result<Reading, FieldError> {
         each(raw, |raw| read_message(raw, &mut reading))?;
         return Ok(reading);
     }
-    let mut request = Object::of(raw)?;
+    let mut request = Object::try_from(raw)?;
     if let Some(choices) = request.take_some("choices") {
         read_choice(choices, &mut reading).map_err(|error| error.within("choices"))?;
         return Ok(reading);
@@ -38,7 +38,8 @@ fn read_choice(raw: &RawValue, reading: &mut Reading) -> Result<(), FieldError> 
     let Some(first) = elements(raw)?.into_iter().next() else {
         return Ok(());
     };
-    let message = Object::of(first).and_then(|mut choice| choice.need("message", "a message"));
+    let message =
+        Object::try_from(first).and_then(|mut choice| choice.need("message", "a message"));
     let read = message.and_then(|message| {
         read_message(message, reading).map_err(|error| error.within("message"))
     });
@@ -46,7 +47,7 @@ fn read_choice(raw: &RawValue, reading: &mut Reading) -> Result<(), FieldError> 
 }
 
 fn read_message(raw: &RawValue, reading: &mut Reading) -> Result<(), FieldError> {
-    let mut message = Object::of(raw)?;
+    let mut message = Object::try_from(raw)?;
     let role = message.need_text("role")?;
     let mut unknown = Fields::NONE;
     let role = match role.as_str() {
@@ -85,13 +86,13 @@ fn read_message(raw: &RawValue, reading: &mut Reading) -> Result<(), FieldError>
 
 fn read_result(mut message: Object<'_>, reading: &mut Reading) -> Result<(), FieldError> {
     let id = message.need_text("tool_call_id")?.into();
-    let content = message.take_some("content").map_or_else(|| Json::text(""), Json::of);
+    let content = message.take_some("content").map_or_else(|| Json::text(""), Json::from);
     reading.push_result(marked_result(id, content), message.rest());
     Ok(())
 }
 
 fn read_content(raw: &RawValue) -> Result<Parts, FieldError> {
-    if Kind::of(raw) == Kind::String {
+    if Kind::from(raw) == Kind::String {
         let parts = text_parts(raw)?;
         // An answer that only calls often has an empty text beside.
         return Ok(parts.into_iter().filter(|part| part.as_text() != Some("")).collect());
@@ -100,7 +101,7 @@ fn read_content(raw: &RawValue) -> Result<Parts, FieldError> {
 }
 
 fn read_part(raw: &RawValue) -> Result<Part, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let kind = object.need_text("type")?;
     match kind.as_str() {
         "text" => {
@@ -108,18 +109,18 @@ fn read_part(raw: &RawValue) -> Result<Part, FieldError> {
             Ok(part.with_unknown(Fields::NONE, object.rest()))
         }
         "image_url" => {
-            let mut address = Object::of(object.need("image_url", "an object")?)
+            let mut address = Object::try_from(object.need("image_url", "an object")?)
                 .map_err(|error| error.within("image_url"))?;
             let url = address.need_text("url").map_err(|error| error.within("image_url"))?;
             let part = Part::new(PartKind::Image(Box::new(Image::from_address(&url))));
             Ok(part.with_unknown(Fields::NONE, address.rest()))
         }
-        _ => Ok(own_part(Dialect::OpenAiChat, &kind, Json::of(raw))),
+        _ => Ok(own_part(Dialect::OpenAiChat, &kind, Json::from(raw))),
     }
 }
 
 fn read_call(raw: &RawValue) -> Result<Part, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let tool_call_id = object.need_text("id")?.into();
     // A call of a custom tool has a free text where a function has its arguments.
     let (field, input) = match object.take_text("type")?.as_deref() {
@@ -135,17 +136,18 @@ fn read_call(raw: &RawValue) -> Result<Part, FieldError> {
 }
 
 fn read_function_call(raw: &RawValue, input: &str) -> Result<(Box<str>, String), FieldError> {
-    let mut function = Object::of(raw)?;
+    let mut function = Object::try_from(raw)?;
     let name = function.need_text("name")?.into();
     Ok((name, function.take_text(input)?.unwrap_or_default()))
 }
 
 fn read_tool(raw: &RawValue) -> Result<Json, FieldError> {
-    let mut tool = Object::of(raw)?;
+    let mut tool = Object::try_from(raw)?;
     match tool.take_text("type")?.as_deref() {
         None | Some("function") => {
             let function = tool.need("function", "an object")?;
-            let read = Object::of(function).and_then(|tool| read_function(tool, &["parameters"]));
+            let read =
+                Object::try_from(function).and_then(|tool| read_function(tool, &["parameters"]));
             read.map_err(|error| error.within("function"))
         }
         Some(kind) => Ok(keep_own(raw, kind.to_owned(), Dialect::OpenAiChat)),

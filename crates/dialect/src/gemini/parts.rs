@@ -197,7 +197,7 @@ fn response_node<'a>(json: &'a Json, content: Content<'a>, is_error: bool) -> No
 }
 
 fn is_wrapped(json: &Json) -> bool {
-    let object = Object::of(json.raw()).ok();
+    let object = Object::try_from(json.raw()).ok();
     let mut names = object.iter().flat_map(Object::names);
     matches!((names.next(), names.next()), (Some("output" | "error"), None))
 }

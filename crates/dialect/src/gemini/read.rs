@@ -23,7 +23,7 @@ pub fn read_gemini(raw: &RawValue) -> Result<Reading, FieldError> {
         each(raw, |raw| reader.content(raw, None))?;
         return Ok(reader.reading);
     }
-    let mut request = Object::of(raw)?;
+    let mut request = Object::try_from(raw)?;
     if let Some(candidates) = request.take_some("candidates") {
         reader.candidate(candidates).map_err(|error| error.within("candidates"))?;
         return Ok(reader.reading);
@@ -58,7 +58,8 @@ impl Reader {
         let Some(first) = elements(raw)?.into_iter().next() else {
             return Ok(());
         };
-        let content = Object::of(first).and_then(|mut first| first.need("content", "an object"));
+        let content =
+            Object::try_from(first).and_then(|mut first| first.need("content", "an object"));
         let read = content.and_then(|content| {
             self.content(content, None).map_err(|error| error.within("content"))
         });
@@ -66,18 +67,18 @@ impl Reader {
     }
 
     fn contents(&mut self, raw: &RawValue) -> Result<(), FieldError> {
-        match Kind::of(raw) {
+        match Kind::from(raw) {
             Kind::Array => each(raw, |raw| self.content(raw, None)).map(drop),
             _ => self.content(raw, None),
         }
     }
 
     fn content(&mut self, raw: &RawValue, role: Option<Role>) -> Result<(), FieldError> {
-        if Kind::of(raw) == Kind::String {
+        if Kind::from(raw) == Kind::String {
             self.reading.push(role.unwrap_or(Role::User), text_parts(raw)?, Fields::NONE);
             return Ok(());
         }
-        let mut content = Object::of(raw)?;
+        let mut content = Object::try_from(raw)?;
         let said = content.take_text("role")?;
         let role = match (role, said.as_deref()) {
             (Some(role), _) => role,
@@ -99,7 +100,7 @@ impl Reader {
         let raws = elements(raw)?;
         let is_empty = raws.is_empty();
         for (index, raw) in raws.into_iter().enumerate() {
-            let read = Object::of(raw).and_then(|mut object| {
+            let read = Object::try_from(raw).and_then(|mut object| {
                 match either(&mut object, "functionResponse", "function_response") {
                     Some(response) => {
                         if !parts.is_empty() {
@@ -122,7 +123,7 @@ impl Reader {
         let mut payload = Fields::NONE;
         let signature = either(&mut object, SIGNATURE, "thought_signature");
         if let Some(signature) = signature {
-            payload.push(SIGNATURE, Json::of(signature));
+            payload.push(SIGNATURE, Json::from(signature));
         }
         let is_thought = object.take_with("thought", boolean)?.unwrap_or(false);
         let kind = if let Some(text) = object.take_text("text")? {
@@ -132,30 +133,30 @@ impl Reader {
         } else if let Some(image) = read_image(&mut object)? {
             PartKind::Image(Box::new(image))
         } else {
-            let kept = Object::of(raw)?;
+            let kept = Object::try_from(raw)?;
             let is_kind = |name: &&str| !name.starts_with("thought");
             let name = kept.names().find(is_kind).unwrap_or("empty").to_owned();
-            return Ok(own_part(Dialect::Gemini, &name, Json::of(raw)));
+            return Ok(own_part(Dialect::Gemini, &name, Json::from(raw)));
         };
         payload.extend(object.rest());
         Ok(Part::new(kind).with_unknown(Fields::NONE, payload))
     }
 
     fn call(&mut self, raw: &RawValue) -> Result<PartKind, FieldError> {
-        let mut call = Object::of(raw)?;
+        let mut call = Object::try_from(raw)?;
         let tool_name: Box<str> = call.need_text("name")?.into();
         self.calls += 1;
         let id = call.take_text("id")?.filter(|id| !id.is_empty());
         let tool_call_id: Box<str> = id.unwrap_or_else(|| format!("call-{}", self.calls)).into();
         self.open.push((tool_name.clone(), tool_call_id.clone()));
-        let arguments = call.take_some("args").map(Json::of);
+        let arguments = call.take_some("args").map(Json::from);
         let arguments = arguments.unwrap_or_else(|| Node::Map(Vec::new()).to_json());
         let call = ToolCall { tool_call_id, tool_name, arguments, raw_args_text: None };
         Ok(PartKind::ToolCall(Box::new(call)))
     }
 
     fn response(&mut self, raw: &RawValue) -> Result<(), FieldError> {
-        let mut response = Object::of(raw)?;
+        let mut response = Object::try_from(raw)?;
         let name: Box<str> = response.need_text("name")?.into();
         let id = response.take_text("id")?.filter(|id| !id.is_empty()).map(Box::from);
         let fits = |open: &&(Box<str>, Box<str>)| match &id {
@@ -179,18 +180,18 @@ impl Reader {
 /// An object with nothing but `output` or `error` is what is in it.
 fn read_response(raw: &RawValue) -> (bool, Json) {
     let fields: Vec<_> =
-        Object::of(raw).map(|object| object.into_fields().collect()).unwrap_or_default();
+        Object::try_from(raw).map(|object| object.into_fields().collect()).unwrap_or_default();
     match fields.as_slice() {
-        [(name, value)] if name == "output" => (false, Json::of(value)),
-        [(name, value)] if name == "error" => (true, Json::of(value)),
-        _ => (false, Json::of(raw)),
+        [(name, value)] if name == "output" => (false, Json::from(*value)),
+        [(name, value)] if name == "error" => (true, Json::from(*value)),
+        _ => (false, Json::from(raw)),
     }
 }
 
 /// A picture; other files are Gemini's own parts.
 fn read_image(object: &mut Object<'_>) -> Result<Option<Image>, FieldError> {
     if let Some(raw) = either(object, "inlineData", "inline_data") {
-        let mut blob = Object::of(raw).map_err(|error| error.within("inlineData"))?;
+        let mut blob = Object::try_from(raw).map_err(|error| error.within("inlineData"))?;
         let mime_type = text_either(&mut blob, "mimeType", "mime_type").unwrap_or_default();
         let data = blob.need_text("data").map_err(|error| error.within("inlineData"))?;
         let is_image = mime_type.starts_with("image/");
@@ -200,7 +201,7 @@ fn read_image(object: &mut Object<'_>) -> Result<Option<Image>, FieldError> {
     let Some(raw) = either(object, "fileData", "file_data") else {
         return Ok(None);
     };
-    let mut file = Object::of(raw).map_err(|error| error.within("fileData"))?;
+    let mut file = Object::try_from(raw).map_err(|error| error.within("fileData"))?;
     let mime_type = text_either(&mut file, "mimeType", "mime_type");
     let mime_type = mime_type.unwrap_or_else(|| Image::ANY_TYPE.to_owned());
     let url = text_either(&mut file, "fileUri", "file_uri").filter(|url| url.starts_with("http"));
@@ -209,13 +210,13 @@ fn read_image(object: &mut Object<'_>) -> Result<Option<Image>, FieldError> {
 }
 
 fn read_tools(raw: &RawValue) -> Result<Vec<Json>, FieldError> {
-    let mut tool = Object::of(raw)?;
+    let mut tool = Object::try_from(raw)?;
     let Some(list) = either(&mut tool, "functionDeclarations", "function_declarations") else {
         let name = tool.names().next().unwrap_or("empty").to_owned();
         return Ok(vec![keep_own(raw, name, Dialect::Gemini)]);
     };
     let names = ["parametersJsonSchema", "parameters_json_schema", "parameters"];
-    let read = |raw| Object::of(raw).and_then(|function| read_function(function, &names));
+    let read = |raw| Object::try_from(raw).and_then(|function| read_function(function, &names));
     each(list, read).map_err(|error| error.within("functionDeclarations"))
 }
 

@@ -18,7 +18,7 @@ pub fn read_openai_responses(raw: &RawValue) -> Result<Reading, FieldError> {
         each(raw, |raw| reader.item(raw))?;
         return Ok(reader.finish());
     }
-    let mut request = Object::of(raw)?;
+    let mut request = Object::try_from(raw)?;
     if let Some(output) = request.take_some("output") {
         each(output, |raw| reader.item(raw)).map_err(|error| error.within("output"))?;
         return Ok(reader.finish());
@@ -56,7 +56,7 @@ impl Reader {
     }
 
     fn input(&mut self, raw: &RawValue) -> Result<(), FieldError> {
-        if Kind::of(raw) == Kind::String {
+        if Kind::from(raw) == Kind::String {
             self.reading.push(Role::User, text_parts(raw)?, Fields::NONE);
             return Ok(());
         }
@@ -64,7 +64,7 @@ impl Reader {
     }
 
     fn item(&mut self, raw: &RawValue) -> Result<(), FieldError> {
-        let mut item = Object::of(raw)?;
+        let mut item = Object::try_from(raw)?;
         let kind = item.take_text("type")?;
         match kind.as_deref() {
             None | Some("message") => self.message(item)?,
@@ -72,17 +72,17 @@ impl Reader {
             Some("function_call_output") => {
                 self.end_answer();
                 let id = item.need_text("call_id")?.into();
-                let output = Json::of(item.need("output", "a string or a list")?);
+                let output = Json::from(item.need("output", "a string or a list")?);
                 self.reading.push_result(marked_result(id, output), item.rest());
             }
             Some("reasoning") => self.answer.push(read_reasoning(raw, item)?),
             Some(kind) if kind.ends_with("_output") => {
                 self.end_answer();
-                let part = own_part(Dialect::OpenAiResponses, kind, Json::of(raw));
+                let part = own_part(Dialect::OpenAiResponses, kind, Json::from(raw));
                 self.reading.push(Role::User, Parts::from([part]), Fields::NONE);
             }
             Some(kind) => {
-                self.answer.push(own_part(Dialect::OpenAiResponses, kind, Json::of(raw)));
+                self.answer.push(own_part(Dialect::OpenAiResponses, kind, Json::from(raw)));
             }
         }
         Ok(())
@@ -91,7 +91,7 @@ impl Reader {
     fn message(&mut self, mut item: Object<'_>) -> Result<(), FieldError> {
         let role = item.need_text("role")?;
         let content = item.need("content", "a string or a list")?;
-        let parts = match Kind::of(content) {
+        let parts = match Kind::from(content) {
             Kind::String => text_parts(content),
             _ => each(content, read_part).map(Parts::from),
         };
@@ -122,15 +122,15 @@ impl Reader {
 }
 
 fn read_part(raw: &RawValue) -> Result<Part, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let kind = object.need_text("type")?;
     let part = match kind.as_str() {
         "input_text" | "output_text" | "text" => Part::text(object.need_text("text")?),
         "input_image" => match object.take_text("image_url")? {
             Some(url) => Part::new(PartKind::Image(Box::new(Image::from_address(&url)))),
-            None => return Ok(own_part(Dialect::OpenAiResponses, &kind, Json::of(raw))),
+            None => return Ok(own_part(Dialect::OpenAiResponses, &kind, Json::from(raw))),
         },
-        _ => return Ok(own_part(Dialect::OpenAiResponses, &kind, Json::of(raw))),
+        _ => return Ok(own_part(Dialect::OpenAiResponses, &kind, Json::from(raw))),
     };
     Ok(part.with_unknown(Fields::NONE, object.rest()))
 }
@@ -146,13 +146,13 @@ fn read_call(mut item: Object<'_>) -> Result<Part, FieldError> {
 
 /// Reasoning with encrypted content and at most one summary is thinking; other reasoning is kept.
 fn read_reasoning(raw: &RawValue, mut item: Object<'_>) -> Result<Part, FieldError> {
-    let own = || own_part(Dialect::OpenAiResponses, "reasoning", Json::of(raw));
+    let own = || own_part(Dialect::OpenAiResponses, "reasoning", Json::from(raw));
     let encrypted = item.take_text("encrypted_content")?;
     let summaries = item.take_some("summary").map(elements).transpose();
     let summaries = summaries.map_err(|error| error.within("summary"))?.unwrap_or_default();
     let words = match summaries.as_slice() {
         [] => Some(String::new()),
-        [summary] => Object::of(summary)?.take_text("text")?,
+        [summary] => Object::try_from(*summary)?.take_text("text")?,
         _ => None,
     };
     let (Some(encrypted), Some(words)) = (encrypted, words) else {
@@ -165,7 +165,7 @@ fn read_reasoning(raw: &RawValue, mut item: Object<'_>) -> Result<Part, FieldErr
 }
 
 fn read_tool(raw: &RawValue) -> Result<Json, FieldError> {
-    let mut tool = Object::of(raw)?;
+    let mut tool = Object::try_from(raw)?;
     match tool.take_text("type")?.as_deref() {
         None | Some("function") => read_function(tool, &["parameters"]),
         Some(kind) => Ok(keep_own(raw, kind.to_owned(), Dialect::OpenAiResponses)),

@@ -140,7 +140,7 @@ fn read_results(message: &RawValue, is_replay: bool, turn: &mut Turn) -> Reading
     let [content] = pick(message, &["content"])?.values();
     let mut fate = if is_replay { Fate::Echo } else { Fate::Ignored };
     let content = needed(content)?;
-    if Kind::of(content) != Kind::Array {
+    if Kind::from(content) != Kind::Array {
         return Ok(fate);
     }
     each(content, |block| {

@@ -129,7 +129,7 @@ fn read_tool(part: &RawValue, turn: &mut Turn) -> Result<(), Refusal> {
     };
     let [status, input, output, error] =
         pick(state, &["status", "input", "output", "error"])?.values();
-    let input = Json::of(input.unwrap_or(RawValue::NULL));
+    let input = Json::from(input.unwrap_or(RawValue::NULL));
     turn.tool_started(id.clone(), name.clone(), input, None);
     if let Some(reason) = word(error).filter(|reason| is_denial(reason)) {
         turn.tool_denied(DeniedTool { id: id.clone(), name, reason: Some(reason) });

@@ -70,7 +70,7 @@ impl<'a, const N: usize> Picked<'a, N> {
 
 /// The text of a string; `None` for other values. Half a surrogate pair is U+FFFD.
 pub(super) fn text(raw: Option<&RawValue>) -> Option<String> {
-    let raw = raw.filter(|raw| Kind::of(raw) == Kind::String)?;
+    let raw = raw.filter(|raw| Kind::from(*raw) == Kind::String)?;
     Some(json::words(raw).into_owned())
 }
 
@@ -195,7 +195,7 @@ impl<'de, const N: usize> Visitor<'de> for Names<'_, N> {
             let raw: &RawValue = map.next_value()?;
             picked.is_ambiguous |= *seen;
             *seen = true;
-            *value = Some(raw).filter(|raw| Kind::of(raw) != Kind::Null);
+            *value = Some(raw).filter(|raw| Kind::from(*raw) != Kind::Null);
         }
         Ok(picked)
     }

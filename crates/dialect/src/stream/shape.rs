@@ -75,7 +75,7 @@ impl<'de, const N: usize> Visitor<'de> for Object<'_, 'de, N> {
                 Field::Value(_, slot) => {
                     let raw: &RawValue = map.next_value()?;
                     if let Some(value) = self.slots.values.get_mut(slot) {
-                        *value = Some(raw).filter(|raw| Kind::of(raw) != Kind::Null);
+                        *value = Some(raw).filter(|raw| Kind::from(*raw) != Kind::Null);
                     }
                 }
                 Field::Object(_, shape) => {

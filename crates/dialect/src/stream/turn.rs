@@ -178,7 +178,7 @@ impl Turn {
         [id, name, input, parent]: [Option<&RawValue>; 4],
     ) -> Result<(), Refusal> {
         let (id, name) = (needed_word(id)?, needed_word(name)?);
-        self.tool_started(id, name, Json::of(input.unwrap_or(RawValue::NULL)), word(parent));
+        self.tool_started(id, name, Json::from(input.unwrap_or(RawValue::NULL)), word(parent));
         Ok(())
     }
 

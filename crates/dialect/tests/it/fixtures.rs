@@ -26,7 +26,7 @@ fn a_request_that_was_read_is_rendered_as_it_was() {
         let context = ModelContext {
             tool_specs: &reading.tool_specs,
             cache_breakpoints: &reading.cache_breakpoints,
-            ..ModelContext::of(&reading.messages)
+            ..ModelContext::new(&reading.messages)
         };
         let rendering = dialect.render(&context);
         assert_eq!(rendering.fragment.to_json(), request.as_str());
@@ -47,7 +47,7 @@ fn a_request_of_one_vendor_is_valid_for_every_other() {
             let context = ModelContext {
                 tool_specs: &reading.tool_specs,
                 cache_breakpoints: &reading.cache_breakpoints,
-                ..ModelContext::of(&reading.messages)
+                ..ModelContext::new(&reading.messages)
             };
             let rendering = to.render(&context);
             assert_valid(to, &rendering.fragment.to_json());
@@ -67,7 +67,7 @@ fn a_bare_list_of_messages_is_read_like_the_request_around_it() {
     ] {
         let request = fixture(dialect);
         let raw = json::parse(request.as_str()).unwrap();
-        let list = json::Object::of(raw).unwrap().take(name).unwrap();
+        let list = json::Object::try_from(raw).unwrap().take(name).unwrap();
         let whole = dialect.read(raw).unwrap().messages;
         let bare = dialect.read(list).unwrap().messages;
         assert!(whole.ends_with(&bare), "{dialect:?}");

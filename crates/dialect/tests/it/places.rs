@@ -100,7 +100,7 @@ fn four_breakpoints_go_to_tools_system_and_the_last_messages() {
     let context = ModelContext {
         tool_specs: &tools,
         cache_breakpoints: &[0, 1, 3, 5, 6, 99],
-        ..ModelContext::of(&messages)
+        ..ModelContext::new(&messages)
     };
     let rendering = Dialect::Anthropic.render(&context);
     let request = rendering.fragment.to_json();
@@ -127,7 +127,7 @@ fn four_breakpoints_go_to_tools_system_and_the_last_messages() {
 #[test]
 fn a_breakpoint_is_all_that_a_breakpoint_changes() {
     let messages = [system("s"), user("1"), assistant(vec![Part::text("a")]), user("3")];
-    let context = ModelContext { cache_breakpoints: &[0, 1, 3], ..ModelContext::of(&messages) };
+    let context = ModelContext { cache_breakpoints: &[0, 1, 3], ..ModelContext::new(&messages) };
     let marked = Dialect::Anthropic.render(&context).fragment.to_json();
     let bare = render(Dialect::Anthropic, &messages).fragment.to_json();
     assert_eq!(marked.replace(r#","cache_control":{"type":"ephemeral"}"#, ""), bare);
@@ -137,7 +137,7 @@ fn a_breakpoint_is_all_that_a_breakpoint_changes() {
 fn the_name_of_a_tool_is_rewritten_in_its_spec_and_its_calls() {
     let tools = [json(r#"{"name":"fs.read","parameterSchema":{"type":"object"}}"#)];
     let messages = [user("u"), assistant(vec![call("a", "fs.read")]), result("a", "r")];
-    let context = ModelContext { tool_specs: &tools, ..ModelContext::of(&messages) };
+    let context = ModelContext { tool_specs: &tools, ..ModelContext::new(&messages) };
     for dialect in Dialect::ALL {
         let rendering = dialect.render(&context);
         let [call, spec] = rendering.notes.as_slice() else { panic!("{:?}", rendering.notes) };

@@ -23,7 +23,7 @@ proptest! {
         let context = ModelContext {
             tool_specs: &tool_specs,
             cache_breakpoints: &cache_breakpoints,
-            ..ModelContext::of(&messages)
+            ..ModelContext::new(&messages)
         };
         for dialect in Dialect::ALL {
             let rendering = dialect.render(&context);

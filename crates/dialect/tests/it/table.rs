@@ -92,7 +92,7 @@ pub(crate) fn json(text: &str) -> Json {
 }
 
 pub(crate) fn render(dialect: Dialect, messages: &[Message]) -> Rendering<'_> {
-    dialect.render(&ModelContext::of(messages))
+    dialect.render(&ModelContext::new(messages))
 }
 
 /// The codes of the notes, in order.
@@ -107,7 +107,7 @@ pub(crate) fn turns(dialect: Dialect, request: &str) -> Vec<String> {
         Dialect::OpenAiResponses => "input",
         Dialect::Gemini => "contents",
     };
-    let mut object = json::Object::of(json::parse(request).unwrap()).unwrap();
+    let mut object = json::Object::try_from(json::parse(request).unwrap()).unwrap();
     let list = json::elements(object.take(name).unwrap()).unwrap();
     list.into_iter().map(|raw| raw.get().to_owned()).collect()
 }

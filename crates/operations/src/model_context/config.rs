@@ -42,7 +42,7 @@ impl Setup {
         unused: &mut Unused,
     ) -> Result<Self, BuildError> {
         let mut config = match input.take_some("config") {
-            Some(raw) => Object::of(raw).map_err(|error| error.within("config"))?,
+            Some(raw) => Object::try_from(raw).map_err(|error| error.within("config"))?,
             None => Object::default(),
         };
         let (name, model, counter) = read_model(input, overrides, unused)?;
@@ -102,7 +102,7 @@ fn read_model(
 
 fn read_compactor(input: &mut Object<'_>) -> Result<Option<Compactor>, FieldError> {
     let Some(raw) = input.take("compactor") else { return Ok(Some(Compactor::Extractive)) };
-    if Kind::of(raw) == Kind::Null {
+    if Kind::from(raw) == Kind::Null {
         return Ok(None);
     }
     match text(raw).map_err(|error| error.within("compactor"))?.as_str() {
@@ -173,7 +173,7 @@ fn read_permille(
     min: u64,
 ) -> Result<Option<u64>, BuildError> {
     let Some(raw) = object.take_some(name) else { return Ok(None) };
-    if Kind::of(raw) != Kind::Number {
+    if Kind::from(raw) != Kind::Number {
         let error = FieldError::wrong_kind("a number from 0 to 1, such as 0.6", raw);
         return Err(error.within(name).within("config").into());
     }

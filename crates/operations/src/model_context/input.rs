@@ -106,7 +106,7 @@ impl BuildInput {
             None => (new.system_prompt, new.messages),
         };
         let given_tools =
-            object.take_with("toolSpecs", |raw| each(raw, |raw| Ok(Json::of(raw))))?;
+            object.take_with("toolSpecs", |raw| each(raw, |raw| Ok(Json::from(raw))))?;
         let tools = given_tools.unwrap_or(new.tools);
         let given_entries = object.take_some("sessionEntries");
         let session_entries = match overrides.session_entries {
@@ -126,8 +126,8 @@ impl BuildInput {
             system_prompt,
             session_entries,
             input_messages,
-            runtime_init_data: object.take_some("runtimeInitData").map(Json::of),
-            runtime_hints: object.take_some("runtimeHints").map(Json::of),
+            runtime_init_data: object.take_some("runtimeInitData").map(Json::from),
+            runtime_hints: object.take_some("runtimeHints").map(Json::from),
             tool_specs: read_tools(&tools)?,
             tools,
             overflow_hint: flag(object, "overflowHint")?.unwrap_or_default(),
@@ -182,7 +182,7 @@ fn read_tools(tools: &[Json]) -> Result<Vec<ToolSpec>, FieldError> {
 }
 
 fn read_counts(raw: &RawValue) -> Result<Vec<(EntryId, u64)>, FieldError> {
-    let fields = Object::of(raw)?.into_fields();
+    let fields = Object::try_from(raw)?.into_fields();
     let read = fields.map(|(name, raw)| match whole_number(raw) {
         Ok(tokens) => Ok((EntryId::from(&*name), tokens)),
         Err(error) => Err(error.within(&name)),

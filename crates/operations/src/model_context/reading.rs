@@ -35,14 +35,14 @@ pub fn each<T>(
 /// A tool, as much of it as is counted. One that only its vendor knows has no schema; it is counted by
 /// what it is.
 pub fn read_tool_spec(raw: &RawValue) -> Result<ToolSpec, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let own = object.take_some("tool").filter(|_| object.take_some("vendor").is_some());
     Ok(ToolSpec {
         name: object.need_text("name")?.into(),
         description: object.take_text("description")?.map(Into::into),
         parameter_schema: match own {
-            Some(tool) => Json::of(tool),
-            None => Json::of(object.need("parameterSchema", "a JSON Schema")?),
+            Some(tool) => Json::from(tool),
+            None => Json::from(object.need("parameterSchema", "a JSON Schema")?),
         },
         strict: object.take_with("strict", boolean)?,
     })

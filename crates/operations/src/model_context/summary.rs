@@ -94,7 +94,7 @@ impl Serialize for SummaryRequestRecord<'_> {
 
 /// Reads a request that was given back. Its text was for the model and may be left out.
 fn read_request(raw: &RawValue, unused: &mut Unused) -> Result<SummaryRequest, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let id = |object: &mut Object<'_>, name| object.take_text(name).map(|id| id.map(EntryId::from));
     let number = "a whole number of 0 or more";
     let request = SummaryRequest {

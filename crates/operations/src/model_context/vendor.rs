@@ -57,7 +57,7 @@ pub fn render<'a>(
     dialect.render(&ModelContext {
         tool_specs: tools,
         cache_breakpoints: &result.cache_breakpoints,
-        ..ModelContext::of(result.model_messages.iter().map(|sent| &*sent.message))
+        ..ModelContext::new(result.model_messages.iter().map(|sent| &*sent.message))
     })
 }
 

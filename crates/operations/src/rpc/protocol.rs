@@ -23,7 +23,7 @@ impl<'a> Request<'a> {
     pub(super) fn read(raw: &'a RawValue) -> Result<Self, InvalidRequest<'a>> {
         let invalid =
             |id, reason: &str| InvalidRequest { id, error: RpcError::invalid_request(reason) };
-        let mut object = Object::of(raw)
+        let mut object = Object::try_from(raw)
             .map_err(|error| invalid(None, &error.within("the request").to_string()))?;
         let id = object.take("id");
         let known_id = id.filter(|raw| is_id(raw));
@@ -37,8 +37,8 @@ impl<'a> Request<'a> {
         let method = method.ok_or_else(|| invalid(id, "method must be a string"))?;
         let params = match object.take("params") {
             None => Ok(Object::default()),
-            Some(raw) if Kind::of(raw) == Kind::Object => {
-                Object::of(raw).map_err(|error| error.within("params").into())
+            Some(raw) if Kind::from(raw) == Kind::Object => {
+                Object::try_from(raw).map_err(|error| error.within("params").into())
             }
             Some(_) => Err(RpcError::invalid_params("params must be an object with named fields")),
         };
@@ -47,7 +47,7 @@ impl<'a> Request<'a> {
 }
 
 fn is_id(raw: &RawValue) -> bool {
-    match Kind::of(raw) {
+    match Kind::from(raw) {
         Kind::Null | Kind::Number | Kind::String => true,
         Kind::Boolean | Kind::Array | Kind::Object => false,
     }

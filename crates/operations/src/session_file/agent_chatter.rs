@@ -21,7 +21,7 @@ const SUMMARY_CHARACTERS: usize = 50;
 
 /// Reads a session file. All but its context is kept in the header of the session.
 pub(super) fn read(raw: &RawValue) -> Result<Document, DocumentError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let version = object.take("schemaVersion").map_or("nothing", RawValue::get);
     if version != format!("\"{VERSION}\"") {
         let got = version.chars().take(40).collect();
@@ -52,7 +52,7 @@ impl AgentChatterRecord {
         let source = branch.source.take();
         let named = |name: &str| {
             let object = json::parse(source.as_ref()?.as_str()).ok()?;
-            Object::of(object).ok()?.take_text(name).ok()?
+            Object::try_from(object).ok()?.take_text(name).ok()?
         };
         for message in &mut branch.messages {
             let message = &mut Arc::make_mut(message).message;

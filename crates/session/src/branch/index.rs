@@ -60,7 +60,7 @@ impl EntryIndex {
     }
 
     /// An index over this log.
-    pub fn of(log: &[Entry]) -> Result<Self, EntryError> {
+    pub fn over(log: &[Entry]) -> Result<Self, EntryError> {
         let mut index = Self::new();
         index.catch_up(log)?;
         Ok(index)

@@ -212,7 +212,7 @@ impl TeamTask {
 
 impl Redaction {
     /// This entry is to be seen no more.
-    pub fn of(target: &EntryId) -> Self {
+    pub fn new(target: &EntryId) -> Self {
         Self { target_id: target.clone(), reason: None, unknown: Fields::NONE }
     }
 }
@@ -227,11 +227,11 @@ impl Purged {
 impl Usd {
     /// This amount; `None` if it is negative, infinite or no number.
     pub fn new(amount: f64) -> Option<Self> {
-        Self::of(Json::parse(&amount.to_string()).ok()?)
+        Self::from_json(Json::parse(&amount.to_string()).ok()?)
     }
 
     /// The amount of a JSON number; `None` if it is negative or not a number.
-    pub fn of(number: Json) -> Option<Self> {
+    pub fn from_json(number: Json) -> Option<Self> {
         let amount = number.as_str().parse::<f64>();
         let counts = number.kind() == Kind::Number && amount.is_ok_and(|amount| amount >= 0.0);
         counts.then_some(Self(number))

@@ -80,7 +80,7 @@ impl FieldError {
 
     /// A value of the wrong kind.
     pub fn wrong_kind(expected: &'static str, raw: &RawValue) -> Self {
-        Self::new(Problem::WrongKind { expected, got: Kind::of(raw) })
+        Self::new(Problem::WrongKind { expected, got: Kind::from(raw) })
     }
 
     /// A field that is not there.

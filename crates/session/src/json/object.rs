@@ -15,16 +15,20 @@ pub struct Object<'a> {
     fields: Vec<(Cow<'a, str>, &'a RawValue)>,
 }
 
-impl<'a> Object<'a> {
+impl<'a> TryFrom<&'a RawValue> for Object<'a> {
+    type Error = FieldError;
+
     /// Takes a value apart that was read already.
-    pub fn of(raw: &'a RawValue) -> Result<Self, FieldError> {
-        if Kind::of(raw) != Kind::Object {
+    fn try_from(raw: &'a RawValue) -> Result<Self, FieldError> {
+        if Kind::from(raw) != Kind::Object {
             return Err(FieldError::wrong_kind("an object", raw));
         }
         // Only a name with half a surrogate pair can fail here: the syntax was checked before.
         serde_json::from_str(raw.get()).map_err(|_| FieldError::new(Problem::LoneSurrogateInName))
     }
+}
 
+impl<'a> Object<'a> {
     /// Takes a field out; the last one of that name counts, as in JavaScript.
     pub fn take(&mut self, name: &str) -> Option<&'a RawValue> {
         let mut taken = None;
@@ -40,7 +44,7 @@ impl<'a> Object<'a> {
 
     /// Takes a field out; one that is there but `null` counts as not there.
     pub fn take_some(&mut self, name: &str) -> Option<&'a RawValue> {
-        self.take(name).filter(|raw| Kind::of(raw) != Kind::Null)
+        self.take(name).filter(|raw| Kind::from(*raw) != Kind::Null)
     }
 
     /// Takes a field out that must be there; `null` is there.
@@ -81,7 +85,7 @@ impl<'a> Object<'a> {
     pub fn rest(self) -> Fields {
         let mut rest = Fields::NONE;
         for (name, value) in self.fields {
-            rest.push(name, Json::of(value));
+            rest.push(name, Json::from(value));
         }
         rest
     }
@@ -89,7 +93,7 @@ impl<'a> Object<'a> {
 
 /// The elements of a JSON list.
 pub fn elements(raw: &RawValue) -> Result<Vec<&RawValue>, FieldError> {
-    if Kind::of(raw) != Kind::Array {
+    if Kind::from(raw) != Kind::Array {
         return Err(FieldError::wrong_kind("a list", raw));
     }
     serde_json::from_str(raw.get()).map_err(|_| FieldError::wrong_kind("a list", raw))

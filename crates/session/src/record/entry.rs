@@ -50,7 +50,7 @@ pub enum EntryReadError {
 
 /// Reads an entry. `parentId` may be left out or `null`, which is the same.
 pub fn read_entry(raw: &RawValue) -> Result<Entry, EntryReadError> {
-    let mut object = Object::of(raw).map_err(EntryReadError::Nameless)?;
+    let mut object = Object::try_from(raw).map_err(EntryReadError::Nameless)?;
     let id = EntryId::from(object.need_text("id").map_err(EntryReadError::Nameless)?);
     match read_fields(object, id.clone()) {
         Ok(entry) => refuse_other_versions(entry),
@@ -66,7 +66,7 @@ fn read_fields(mut object: Object<'_>, id: EntryId) -> Result<Entry, FieldError>
     let timestamp = lenient(&mut object, &mut kept, "timestamp", read_timestamp);
     let run_id = lenient(&mut object, &mut kept, "runId", |raw| Some(text(raw).ok()?.into()));
     let meta = lenient(&mut object, &mut kept, "meta", |raw| {
-        (Kind::of(raw) == Kind::Object).then(|| Json::of(raw))
+        (Kind::from(raw) == Kind::Object).then(|| Json::from(raw))
     });
     let salt = lenient(&mut object, &mut kept, "salt", |raw| text(raw).ok()?.parse::<Salt>().ok());
     let mut unknown = object.rest();

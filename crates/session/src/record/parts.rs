@@ -15,10 +15,10 @@ pub(super) fn read_parts(raw: &RawValue) -> Result<Parts, FieldError> {
 }
 
 fn read_part(raw: &RawValue) -> Result<Part, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let kind = object.need_text("kind")?;
     if !is_known(&kind) {
-        let payload = object.take("payload").map(Json::of);
+        let payload = object.take("payload").map(Json::from);
         let other = OtherPart { kind: kind.into(), payload };
         let part = Part::new(PartKind::Other(Box::new(other)));
         return Ok(part.with_unknown(object.rest(), Fields::NONE));
@@ -34,7 +34,7 @@ fn is_known(kind: &str) -> bool {
 }
 
 fn read_payload(kind: &str, raw: &RawValue) -> Result<(PartKind, Fields), FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let kind = match kind {
         "text" => PartKind::Text(object.need_text("text")?),
         "thinking" => PartKind::Thinking(object.need_text("text")?),
@@ -50,7 +50,7 @@ fn read_tool_call(object: &mut Object<'_>) -> Result<ToolCall, FieldError> {
     Ok(ToolCall {
         tool_call_id: object.need_text("toolCallId")?.into(),
         tool_name: object.need_text("toolName")?.into(),
-        arguments: Json::of(object.need("arguments", "the arguments as JSON")?),
+        arguments: Json::from(object.need("arguments", "the arguments as JSON")?),
         raw_args_text: object.take_text("rawArgsText")?.map(Into::into),
     })
 }
@@ -59,7 +59,7 @@ fn read_tool_result(object: &mut Object<'_>) -> Result<ToolResult, FieldError> {
     Ok(ToolResult {
         tool_call_id: object.need_text("toolCallId")?.into(),
         is_error: object.take_with("isError", boolean)?.unwrap_or(false),
-        content: Json::of(object.need("content", "the tool's answer as JSON")?),
+        content: Json::from(object.need("content", "the tool's answer as JSON")?),
     })
 }
 

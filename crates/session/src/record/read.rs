@@ -38,10 +38,10 @@ fn open(raw: &RawValue) -> Result<Object<'_>, MessageError> {
         return Err(MessageError::Null);
     }
     // Anything else that is no object has no `content` either, which is what gets told.
-    if Kind::of(raw) != Kind::Object {
+    if Kind::from(raw) != Kind::Object {
         return Err(MessageError::ContentNotString);
     }
-    Ok(Object::of(raw)?)
+    Ok(Object::try_from(raw)?)
 }
 
 fn read_fields(mut object: Object<'_>) -> Result<Message, MessageError> {
@@ -50,7 +50,7 @@ fn read_fields(mut object: Object<'_>) -> Result<Message, MessageError> {
     let speaker = object.take("speaker").filter(|raw| !is_falsy(raw));
     let speaker = Arc::new(read_speaker(speaker.ok_or(MessageError::SpeakerMissing)?)?);
     let routing = match object.take("routing") {
-        Some(raw) if Kind::of(raw) != Kind::Null => {
+        Some(raw) if Kind::from(raw) != Kind::Null => {
             Some(Box::new(read_routing(raw).map_err(|error| error.within("routing"))?))
         }
         null => keep(null, "routing", &mut kept),
@@ -65,7 +65,7 @@ pub(super) fn read_rest(mut object: Object<'_>, mut kept: Fields, said: Message)
     let run_id = lenient(&mut object, &mut kept, "runId", |raw| Some(text(raw).ok()?.into()));
     let timestamp = lenient(&mut object, &mut kept, "timestamp", read_timestamp);
     let meta = lenient(&mut object, &mut kept, "meta", |raw| {
-        (Kind::of(raw) == Kind::Object).then(|| Json::of(raw))
+        (Kind::from(raw) == Kind::Object).then(|| Json::from(raw))
     });
     let mut unknown = object.rest();
     unknown.extend(kept);
@@ -77,8 +77,8 @@ pub(super) fn read_rest(mut object: Object<'_>, mut kept: Fields, said: Message)
 fn read_body(object: &mut Object<'_>, kept: &mut Fields) -> Result<Parts, MessageError> {
     let content = object.take("content");
     let parts = object.take("parts");
-    let Some(content) = content.filter(|raw| Kind::of(raw) == Kind::String) else {
-        let Some(parts) = parts.filter(|raw| content.is_none() && Kind::of(raw) == Kind::Array)
+    let Some(content) = content.filter(|raw| Kind::from(*raw) == Kind::String) else {
+        let Some(parts) = parts.filter(|raw| content.is_none() && Kind::from(*raw) == Kind::Array)
         else {
             return Err(MessageError::ContentNotString);
         };
@@ -88,18 +88,18 @@ fn read_body(object: &mut Object<'_>, kept: &mut Fields) -> Result<Parts, Messag
     if let Some(raw) = parts {
         match read_parts(raw) {
             Ok(parts) if Message::words(&parts) == content => return Ok(parts),
-            _ => kept.push("parts", Json::of(raw)),
+            _ => kept.push("parts", Json::from(raw)),
         }
     }
     Ok(SmallVec::from([Part::text(content)]))
 }
 
 pub(super) fn read_speaker(raw: &RawValue) -> Result<Speaker, MessageError> {
-    if Kind::of(raw) != Kind::Object {
+    if Kind::from(raw) != Kind::Object {
         return Err(MessageError::RoleIdMissing);
     }
     let within = |error: FieldError| MessageError::Field(error.within("speaker"));
-    let mut object = Object::of(raw).map_err(within)?;
+    let mut object = Object::try_from(raw).map_err(within)?;
     let role_id = object.take_some("roleId").map(|raw| ("roleId", raw));
     let role_id = role_id.or_else(|| object.take_some("id").map(|raw| ("id", raw)));
     let (name, raw) =
@@ -118,7 +118,7 @@ pub(super) fn read_speaker(raw: &RawValue) -> Result<Speaker, MessageError> {
 }
 
 pub(super) fn read_routing(raw: &RawValue) -> Result<Routing, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let resolved_addressees = object.take_with("resolvedAddressees", read_addressees)?;
     let mut kept = Fields::NONE;
     let word = |raw: &RawValue| Some(Box::from(text(raw).ok()?));
@@ -130,10 +130,10 @@ pub(super) fn read_routing(raw: &RawValue) -> Result<Routing, FieldError> {
 }
 
 fn read_addressee(raw: &RawValue) -> Result<Addressee, FieldError> {
-    match Kind::of(raw) {
+    match Kind::from(raw) {
         Kind::String => Ok(Addressee::named(text(raw)?)),
         Kind::Object => {
-            let mut object = Object::of(raw)?;
+            let mut object = Object::try_from(raw)?;
             let identifier = object.need_text("identifier")?.into();
             Ok(Addressee { identifier, unknown: object.rest() })
         }
@@ -142,7 +142,7 @@ fn read_addressee(raw: &RawValue) -> Result<Addressee, FieldError> {
 }
 
 pub(super) fn read_timestamp(raw: &RawValue) -> Option<Timestamp> {
-    match Kind::of(raw) {
+    match Kind::from(raw) {
         Kind::String => text(raw).ok()?.parse::<Timestamp>().ok(),
         // Only the plain spelling is written again as it was read.
         Kind::Number => {
@@ -174,14 +174,14 @@ pub(super) fn lenient<T>(
 
 pub(super) fn keep<T>(raw: Option<&RawValue>, name: &'static str, kept: &mut Fields) -> Option<T> {
     if let Some(raw) = raw {
-        kept.push(name, Json::of(raw));
+        kept.push(name, Json::from(raw));
     }
     None
 }
 
 /// What JavaScript takes for false: `null`, `false`, a zero, an empty text.
 fn is_falsy(raw: &RawValue) -> bool {
-    match Kind::of(raw) {
+    match Kind::from(raw) {
         Kind::Null => true,
         Kind::Boolean => raw.get() == "false",
         Kind::Number => raw.get().parse() == Ok(0.0),

@@ -6,13 +6,13 @@ use crate::entry_wire::{at, log, said, show};
 
 #[track_caller]
 fn check(notation: &str, shown: &str) {
-    assert_eq!(show(BranchView::of(&log(notation))), shown);
+    assert_eq!(show(BranchView::new(&log(notation))), shown);
 }
 
 #[test]
 fn an_empty_log_is_an_empty_view() {
     check("", "");
-    assert!(BranchView::of(&[]).unwrap().tail().is_none());
+    assert!(BranchView::new(&[]).unwrap().tail().is_none());
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn an_entry_that_is_repeated_is_taken_once() {
 #[test]
 fn one_id_for_two_contents_is_an_error() {
     let log = [at("a", said("x")), at("b", said("x")), at("a", said("y"))];
-    let error = BranchView::of(&log).unwrap_err();
+    let error = BranchView::new(&log).unwrap_err();
     assert_eq!((error.entry().unwrap().as_str(), error.field()), ("a", Some("id")));
     assert_eq!(
         error.to_string(),
@@ -97,7 +97,7 @@ fn parents_may_come_later_in_the_log() {
 #[test]
 fn a_walk_goes_only_as_far_as_it_is_asked_to() {
     let log = log("b<a c<b d<c e<d");
-    let index = EntryIndex::of(&log).unwrap();
+    let index = EntryIndex::over(&log).unwrap();
     let newest = |count| show(BranchView::newest(index.walk(&log).unwrap(), count));
     assert_eq!(newest(0), "");
     assert_eq!(newest(2), "d e");
@@ -108,7 +108,7 @@ fn a_walk_goes_only_as_far_as_it_is_asked_to() {
 #[test]
 fn a_walk_ends_after_its_error() {
     let log = log("b<a c<b");
-    let index = EntryIndex::of(&log).unwrap();
+    let index = EntryIndex::over(&log).unwrap();
     let mut walk = index.walk(&log).unwrap();
     assert!(walk.next().unwrap().is_ok() && walk.next().unwrap().is_ok());
     assert!(walk.next().unwrap().is_err());
@@ -119,12 +119,12 @@ fn a_walk_ends_after_its_error() {
 fn a_long_log_is_followed_to_its_root_and_costs_no_stack() {
     let words: Vec<String> = (0..100_000).map(|place| format!("e{place}")).collect();
     let chain = log(&words.join(" "));
-    let view = BranchView::of(&chain).unwrap();
+    let view = BranchView::new(&chain).unwrap();
     assert_eq!((view.len(), view.get(0).unwrap().id().as_str()), (100_000, "e0"));
     let backwards: Vec<_> = (0..100_000)
         .map(|place| at(&format!("e{place}<e{}", (place + 1) % 99_999), said("x")))
         .collect();
-    assert!(matches!(BranchView::of(&backwards), Err(EntryError::ParentCycle { .. })));
+    assert!(matches!(BranchView::new(&backwards), Err(EntryError::ParentCycle { .. })));
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn an_index_catches_up_with_its_log() {
     for end in 0..=log.len() {
         index.catch_up(&log[..end]).unwrap();
         let walk = index.walk(&log[..end]).unwrap();
-        assert_eq!(show(BranchView::collect(walk)), show(BranchView::of(&log[..end])));
+        assert_eq!(show(BranchView::collect(walk)), show(BranchView::new(&log[..end])));
     }
     assert_eq!(index.len(), 4);
     assert_eq!(index.place(&EntryId::from("c")), Some(2));
@@ -154,7 +154,7 @@ fn after_an_error_the_index_knows_what_came_before_it() {
 #[test]
 fn places_in_a_view_are_counted_from_the_oldest() {
     let log = log("a b<a c<b");
-    let view = BranchView::of(&log).unwrap();
+    let view = BranchView::new(&log).unwrap();
     assert_eq!(view.position(&EntryId::from("b")), Some(1));
     assert_eq!(view.position(&EntryId::from("z")), None);
     assert_eq!(view.get(1).unwrap().parent_id().unwrap().as_str(), "a");

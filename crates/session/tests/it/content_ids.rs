@@ -72,7 +72,7 @@ fn a_salt_makes_the_id_and_the_hash_independent_of_a_guess() {
     let plain = NewEntry::new(EntryKind::TeamTask(TeamTask::set("PIN 482913"))).with_content_id();
     assert_ne!(said(1).id, said(2).id);
     assert_ne!(said(1).id, plain.id);
-    assert_ne!(RecordHash::of(&said(1)), RecordHash::of(&said(2)));
+    assert_ne!(RecordHash::from(&said(1)), RecordHash::from(&said(2)));
 }
 
 #[test]
@@ -82,9 +82,9 @@ fn an_entry_that_comes_again_with_another_salt_is_a_repetition() {
     let other = salted.replace("000102", "ff0102");
     let log = [text, &salted, &other].map(|line| read(line).unwrap());
     assert_eq!(write(&log[1]), salted);
-    assert_eq!(BranchView::of(&log).unwrap().len(), 1);
+    assert_eq!(BranchView::new(&log).unwrap().len(), 1);
     let changed = read(&salted.replace(r#""task":"x""#, r#""task":"y""#)).unwrap();
-    assert!(BranchView::of(&[log[0].clone(), changed]).is_err());
+    assert!(BranchView::new(&[log[0].clone(), changed]).is_err());
 }
 
 #[test]

@@ -100,7 +100,7 @@ proptest! {
 
     #[test]
     fn the_view_from_any_entry_is_the_path_to_its_root((log, parents) in tree()) {
-        let index = EntryIndex::of(&log).unwrap();
+        let index = EntryIndex::over(&log).unwrap();
         for tail in 0..log.len() {
             let path = path_to(Some(tail), &parents);
             let walk = index.walk_from(&log, &log[tail].id).unwrap();
@@ -120,7 +120,7 @@ proptest! {
         }
         index.catch_up(&log).unwrap();
         let grown = show(BranchView::collect(index.walk(&log).unwrap()));
-        prop_assert_eq!(grown, show(BranchView::of(&log)));
+        prop_assert_eq!(grown, show(BranchView::new(&log)));
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub(crate) fn said(word: &str) -> EntryKind {
 }
 
 pub(crate) fn redaction(target: &str) -> EntryKind {
-    EntryKind::Redaction(Redaction::of(&EntryId::from(target)))
+    EntryKind::Redaction(Redaction::new(&EntryId::from(target)))
 }
 
 /// A summary with the range `from..to`, or without one if it is empty.

@@ -35,7 +35,7 @@ fn parse_word(word: &str) -> Entry {
 #[track_caller]
 fn check(notation: &str, shown: &str) {
     let log = parse(notation);
-    assert_eq!(show(BranchView::of(&log)), shown);
+    assert_eq!(show(BranchView::new(&log)), shown);
     let mut index = EntryIndex::new();
     for end in 1..=log.len() {
         index.catch_up(&log[..end]).unwrap();
@@ -64,7 +64,7 @@ fn a_redaction_may_come_before_its_target_or_hide_another_or_itself() {
 #[test]
 fn a_redaction_of_nothing_is_an_error() {
     let log = parse("a r!z b<a");
-    let error = BranchView::of(&log).unwrap_err();
+    let error = BranchView::new(&log).unwrap_err();
     assert_eq!((error.entry().unwrap().as_str(), error.field()), ("r", Some("payload.targetId")));
     assert_eq!(
         error.to_string(),
@@ -76,7 +76,7 @@ fn a_redaction_of_nothing_is_an_error() {
 fn nothing_that_is_hidden_can_be_reached() {
     let mut log = parse("a b c s=a..b|c r!b");
     log[1].meta = Some(tertulia_session::json::Json::parse(r#"{"copy":"secret of b"}"#).unwrap());
-    let view = BranchView::of(&log).unwrap();
+    let view = BranchView::new(&log).unwrap();
     for hidden in [view.get(1).unwrap(), view.get(3).unwrap()] {
         assert!(hidden.entry().is_none() && hidden.kind().is_none());
         assert_eq!(hidden.hidden_by().unwrap().as_str(), "r");
@@ -169,7 +169,7 @@ fn many_summaries_and_redactions_are_judged_in_no_more_than_a_moment() {
     log.extend(redactions.map(|place| at(&format!("r{place}"), redaction(&format!("e{place}")))));
     log.extend((0..30_000).map(|place| at(&format!("s{place}"), summary("", "nowhere"))));
     log.push(at("last", redaction("e0")));
-    let view = BranchView::of(&log).unwrap();
+    let view = BranchView::new(&log).unwrap();
     assert_eq!(view.iter().filter(|entry| entry.is_redacted()).count(), 30_000);
     assert_eq!(view.iter().filter(|entry| entry.is_void()).count(), 30_000);
 }
@@ -185,7 +185,7 @@ fn after_an_error_all_that_was_taken_in_is_hidden() {
 }
 
 fn check_target(notation: &str, target: &str) -> String {
-    show(BranchView::of(&parse(&format!("{notation} r!{target}"))))
+    show(BranchView::new(&parse(&format!("{notation} r!{target}"))))
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn what_was_purged_is_hidden_and_still_shows_what_it_was() {
     };
     let redaction = read(r#"{"id":"r","type":"redaction","payload":{"targetId":"a"}}"#).unwrap();
     let log = [purged("a", "message"), purged("s", "compaction_summary"), redaction];
-    let view = BranchView::of(&log).unwrap();
+    let view = BranchView::new(&log).unwrap();
     let [target, summary] = [view.get(0).unwrap(), view.get(1).unwrap()];
     assert!(target.is_redacted() && target.entry().is_none());
     assert_eq!(target.type_name(), "message");

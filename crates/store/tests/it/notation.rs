@@ -28,7 +28,7 @@ pub(crate) fn task(id: &str, parent: Option<&str>, text: &str) -> Entry {
 }
 
 pub(crate) fn redaction(id: &str, parent: Option<&str>, target: &str) -> Entry {
-    entry(id, parent, EntryKind::Redaction(Redaction::of(&EntryId::from(target))))
+    entry(id, parent, EntryKind::Redaction(Redaction::new(&EntryId::from(target))))
 }
 
 /// A summary of all up to an entry.
@@ -77,7 +77,7 @@ pub(crate) fn filled(store: &SessionStore, name: &str, entries: Vec<Entry>) -> S
 
 /// Appends without expectations.
 pub(crate) fn append(store: &SessionStore, session: &SessionId, entries: Vec<Entry>) {
-    store.append(session, Append::of(entries)).unwrap();
+    store.append(session, Append::new(entries)).unwrap();
 }
 
 /// The ids, with a blank between them.

@@ -110,7 +110,7 @@ fn append_on_and_on(
     let mut kept = Vec::new();
     for number in 0..40 {
         let ids = [format!("w{writer}-{number}-a"), format!("w{writer}-{number}-b")];
-        let batch = || Append::of(ids.iter().map(|id| said(id, Some("e1"), "text")));
+        let batch = || Append::new(ids.iter().map(|id| said(id, Some("e1"), "text")));
         match store.append(session, batch()) {
             Ok(appended) => {
                 acknowledged.fetch_add(1, Ordering::Relaxed);
@@ -143,7 +143,7 @@ fn a_commit_whose_answer_is_lost_is_found_to_be_stored() {
     let store = behind(&proxy, &database);
     let session = filled(&store, "talk", chain(2));
     proxy.next(Fault::LoseAnswer);
-    let append = Append::of([link(3, "three"), link(4, "four")]).expecting("e2".into());
+    let append = Append::new([link(3, "three"), link(4, "four")]).expecting("e2".into());
     let appended = store.append(&session, append).unwrap();
     assert_eq!(proxy.faults(), 1);
     assert_eq!((appended.appended_count, appended.newest), (2, 4));
@@ -159,7 +159,7 @@ fn a_commit_that_never_arrives_is_made_again() {
     let store = behind(&proxy, &database);
     let session = filled(&store, "talk", chain(2));
     proxy.next(Fault::LoseCommit);
-    let append = Append::of([link(3, "three")]).expecting("e2".into());
+    let append = Append::new([link(3, "three")]).expecting("e2".into());
     assert_eq!(store.append(&session, append).unwrap().appended_count, 1);
     assert_eq!(proxy.faults(), 1);
     assert_eq!(store.info(&session).unwrap().entries, 3);
@@ -176,11 +176,11 @@ fn a_commit_without_a_server_afterwards_is_unknown_and_may_be_tried_again() {
         let session = filled(&store, &name, chain(2));
         proxy.next(fault);
         proxy.refuse_from_now_on();
-        let error = store.append(&session, Append::of([link(3, "three")])).unwrap_err();
+        let error = store.append(&session, Append::new([link(3, "three")])).unwrap_err();
         assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
         assert!(is_lost(&error) && error.is_retryable(), "{error}");
         let direct = SessionStore::open(&database.url()).unwrap();
-        let again = direct.append(&session, Append::of([link(3, "three")])).unwrap();
+        let again = direct.append(&session, Append::new([link(3, "three")])).unwrap();
         assert_eq!((again.appended_count, again.newest), (stored, 3));
     }
 }
@@ -193,7 +193,7 @@ fn an_append_that_was_never_sent_is_not_stored() {
     let session = filled(&store, "talk", chain(2));
     proxy.refuse_from_now_on();
     database.ask(KILL);
-    let error = store.append(&session, Append::of([link(3, "three")])).unwrap_err();
+    let error = store.append(&session, Append::new([link(3, "three")])).unwrap_err();
     assert_eq!(error.outcome(), Outcome::NotStored, "{error}");
     assert!(is_lost(&error) && error.is_retryable(), "{error}");
 }
@@ -204,12 +204,12 @@ fn a_session_that_somebody_holds_is_busy() {
     let store = SessionStore::open(&database.url()).unwrap();
     let session = filled(&store, "talk", chain(1));
     let holder = database.hold("SELECT FROM tertulia.session WHERE id = 'talk' FOR UPDATE");
-    let error = store.append(&session, Append::of([link(2, "two")])).unwrap_err();
+    let error = store.append(&session, Append::new([link(2, "two")])).unwrap_err();
     assert_eq!(error.outcome(), Outcome::NotStored);
     let StoreError::SessionWriteFailed { problem, .. } = &error else { panic!("{error}") };
     assert_eq!(*problem, Problem::Busy { seconds: 10 });
     // Reading is not kept from anything.
     assert_eq!(store.load(&session, &Range::All).unwrap().len(), 1);
     drop(holder);
-    store.append(&session, Append::of([link(2, "two")])).unwrap();
+    store.append(&session, Append::new([link(2, "two")])).unwrap();
 }

@@ -188,7 +188,7 @@ fn a_batch_of_many_megabytes_is_stored_whole() {
         (0..400_000).map(|_| next()).collect()
     };
     let entries: Vec<_> = (1..=12).map(|number| link(number, &noise(number as u64))).collect();
-    assert_eq!(one.append(&session, Append::of(entries.clone())).unwrap().appended_count, 12);
+    assert_eq!(one.append(&session, Append::new(entries.clone())).unwrap().appended_count, 12);
     let loaded = other.load(&session, &Range::All).unwrap();
     assert!(loaded.iter().map(|stored| &stored.entry).eq(entries.iter()));
     // An entry has at most half a megabyte of terms; the server takes that.

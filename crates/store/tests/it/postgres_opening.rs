@@ -110,7 +110,7 @@ fn a_store_may_be_used_from_inside_a_runtime() {
     runtime.block_on(async {
         let store = open(database.address("tertulia", "")).unwrap();
         let session = filled(&store, "talk", chain(2));
-        store.append(&session, Append::of([link(3, "three")])).unwrap();
+        store.append(&session, Append::new([link(3, "three")])).unwrap();
         assert_eq!(store.info(&session).unwrap().entries, 3);
     });
 }

@@ -87,7 +87,7 @@ fn answer(store: &SessionStore, step: &Step) -> Result<String, StoreError> {
         }
         Step::Append { session, entries, expected } => {
             let expected_tail = expected.map(EntryId::from);
-            let append = Append { expected_tail, ..Append::of(entries.clone()) };
+            let append = Append { expected_tail, ..Append::new(entries.clone()) };
             let appended = store.append(&id(session), append)?;
             format!("{} of {}", appended.appended_count, appended.newest)
         }

@@ -361,7 +361,7 @@ fn the_file_survives_a_second_store_that_comes_and_goes() {
     for number in 2..40 {
         let other = open(&file).unwrap();
         let writer = if number % 2 == 0 { &store } else { &other };
-        writer.append(&session, Append::of([link(number, "text")])).unwrap();
+        writer.append(&session, Append::new([link(number, "text")])).unwrap();
     }
     assert_eq!(store.verify(&session).unwrap().entries, 39);
 }

@@ -31,7 +31,7 @@ fn count(file: &Path, sql: &str) -> i64 {
 
 fn is_refused_for_its_content(store: &SessionStore, session: &SessionId, number: usize) -> bool {
     let other = said(&format!("e{number}"), None, "something else");
-    let refused = store.append(session, Append::of([other]));
+    let refused = store.append(session, Append::new([other]));
     matches!(refused, Err(StoreError::SessionWriteFailed { problem: Problem::OtherContent(_), .. }))
 }
 
@@ -86,7 +86,7 @@ proptest! {
                 Step::Again(back) => {
                     let number = last.saturating_sub(back).max(1);
                     let text = if number == 1 { "text 1" } else { "word" };
-                    let again = Append::of([link(number, text)]);
+                    let again = Append::new([link(number, text)]);
                     prop_assert_eq!(store.append(&session, again).unwrap().appended_count, 0);
                     prop_assert!(is_refused_for_its_content(store, &session, number));
                 }
@@ -139,7 +139,7 @@ fn a_lone_writer_goes_on_behind_what_another_store_appended() {
     assert!(is_refused_for_its_content(&one, &session, 6));
     append(&other, &session, vec![said("e7", Some("e6"), "seven")]);
     let eight = said("e8", Some("e6"), "eight");
-    let expects = Append { expected_tail: Some("e6".into()), ..Append::of([eight]) };
+    let expects = Append { expected_tail: Some("e6".into()), ..Append::new([eight]) };
     let refused = one.append(&session, expects).unwrap_err();
     assert!(matches!(refused, StoreError::SessionConcurrentWrite { .. }), "{refused}");
     assert_eq!(one.verify(&session).unwrap().entries, 7);
@@ -152,7 +152,7 @@ fn a_lone_writer_is_told_when_another_store_deleted_the_session() {
     let session = filled(&one, "talk", chain(1));
     append(&one, &session, vec![link(2, "two")]);
     other.delete(&session).unwrap();
-    let refused = one.append(&session, Append::of([link(3, "three")])).unwrap_err();
+    let refused = one.append(&session, Append::new([link(3, "three")])).unwrap_err();
     assert!(matches!(refused, StoreError::SessionNotFound(_)), "{refused}");
     one.create(&NewSession { id: Some(session.clone()) }).unwrap();
     assert_eq!(one.info(&session).unwrap().entries, 1);

@@ -48,7 +48,7 @@ fn any_writer_deletes_what_a_killed_import_left() {
     let left = store.left_behind().unwrap();
     assert_eq!((left.sessions, left.entries), (1, 5000));
     assert!(left.bytes > 5000 * 50, "{left:?}");
-    store.append(&id("talk"), Append::of([link(3, "three")])).unwrap();
+    store.append(&id("talk"), Append::new([link(3, "three")])).unwrap();
     until(|| store.left_behind().unwrap() == LeftBehind::default());
     assert_eq!(store.ids().unwrap(), [id("talk")]);
     assert_eq!(store.check().unwrap(), Vec::<String>::new());
@@ -64,7 +64,7 @@ fn a_process_that_writes_once_and_ends_deletes_all_that_was_left() {
     filled(&open(&file), "talk", chain(2));
     abandon(&file, 8000);
     let store = open(&file);
-    store.append(&id("talk"), Append::of([link(3, "three")])).unwrap();
+    store.append(&id("talk"), Append::new([link(3, "three")])).unwrap();
     drop(store);
     assert_eq!(open(&file).left_behind().unwrap(), LeftBehind::default());
 }

@@ -325,7 +325,7 @@ impl TableLog {
         let first = self.stored;
         let staged = self.entries.get(first..).unwrap_or_default();
         if let Some(last) = staged.last() {
-            let mut append = Append::of(staged.iter().cloned());
+            let mut append = Append::new(staged.iter().cloned());
             append.expected_tail.clone_from(&self.tail);
             let tail = Some(last.id.clone());
             // What could not be stored stays staged: trying again with the same entries is safe.

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use tertulia_context::compact::{Compactor, Coverage, Covered, SummaryTask};
+use tertulia_context::messages_of_window;
 use tertulia_context::tokens::{MessageCounter, Tokenizer};
 use tertulia_context::view::{Branch, REQUESTED};
 use tertulia_session::{CompactionSummary, Entry, EntryKind, Message};
@@ -59,7 +60,7 @@ pub(super) fn due(branch: Branch<'_>, window: usize) -> Option<EntryKind> {
 
 /// The number of the first message that new minutes do not cover.
 fn until(branch: Branch<'_>, window: usize) -> usize {
-    branch.said_count().saturating_sub(window.saturating_add(1))
+    branch.said_count().saturating_sub(messages_of_window(window))
 }
 
 /// The ordinal of the first message that minutes with this window are made of, if nothing is covered yet.

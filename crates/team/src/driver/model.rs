@@ -74,7 +74,7 @@ pub(super) fn body(
             ..ContextBuildInput::default()
         },
     )?;
-    let context = ModelContext::of(built.model_messages.iter().map(|one| &*one.message));
+    let context = ModelContext::new(built.model_messages.iter().map(|one| &*one.message));
     let json = Dialect::OpenAiChat.render(&context).fragment.to_json();
     let sources = Sources { branch, perspective, built: &built, system: system_steps, closing };
     let recipe = sources.recipe(&json);

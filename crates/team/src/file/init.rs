@@ -89,7 +89,7 @@ pub fn write_new(found: &[FoundAgent], user: &str) -> String {
     let agents = members(found);
     let default = agents.first().map_or("scribe", |(member, _)| &*member.name);
     let mut page = HEAD.to_owned();
-    let top = TeamFile { default: Some(default.into()), ..TeamFile::of(Vec::new()) };
+    let top = TeamFile { default: Some(default.into()), ..TeamFile::new(Vec::new()) };
     page.push_str(&top.to_toml());
     page.push_str(LIMITS);
     page.push_str(PERSON);

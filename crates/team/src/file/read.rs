@@ -64,7 +64,7 @@ pub fn open(path: &Path) -> Result<Opened, FileErrors> {
         return Err(refuse("is a directory; pass a team file".to_owned()));
     }
     let bytes = bytes_of(path, FILE_BYTES_MAX).map_err(|what| refuse(what + cure_of(path)))?;
-    let hash = ContentHash::of(&bytes);
+    let hash = ContentHash::new(&bytes);
     let text = String::from_utf8(bytes).map_err(|error| {
         let line = 1 + error
             .as_bytes()
@@ -124,7 +124,7 @@ fn too_large(bytes_max: usize) -> String {
 
 impl ContentHash {
     /// The hash of these bytes.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn new(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
 }

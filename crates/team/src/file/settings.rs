@@ -147,7 +147,7 @@ impl Settings {
             // The hash stands for the content, so that it need not be copied.
             bytes.extend(blake3::hash(content).as_bytes());
         }
-        ContentHash::of(&bytes)
+        ContentHash::new(&bytes)
     }
 
     /// The files with their sizes, as they are listed for a person.

@@ -227,12 +227,12 @@ fn in_folder(base: &Path, program: &str) -> Box<str> {
 /// One line of a script file: a JSON string, or `{"text": …, "delayMs": …}`.
 fn script_line(line: &str) -> Result<ScriptLine, String> {
     let raw = json::parse(line).map_err(|error| error.to_string())?;
-    if Kind::of(raw) == Kind::String {
+    if Kind::from(raw) == Kind::String {
         let text = json::text(raw).map_err(|error| error.to_string())?.into();
         return Ok(ScriptLine { text, delay: Duration::ZERO });
     }
     let read = || {
-        let mut object = Object::of(raw)?;
+        let mut object = Object::try_from(raw)?;
         let text = object.need_text("text")?.into();
         let delay = object.take_with("delayMs", json::whole_number)?.unwrap_or(0);
         Ok((ScriptLine { text, delay: Duration::from_millis(delay) }, object))

@@ -133,7 +133,7 @@ fn json_node(text: &str, raw: &RawValue, depth: usize) -> Node {
     let written = raw.get();
     // The value borrows from the text, so its place follows from its address.
     let start = (written.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
-    let value = match Kind::of(raw) {
+    let value = match Kind::from(raw) {
         Kind::Null => Value::Null,
         Kind::Boolean => Value::Boolean(written == "true"),
         Kind::Number if written.contains(['.', 'e', 'E']) => {
@@ -152,7 +152,7 @@ fn json_node(text: &str, raw: &RawValue, depth: usize) -> Node {
 }
 
 fn json_table(text: &str, raw: &RawValue, depth: usize) -> Value {
-    let Ok(object) = Object::of(raw) else {
+    let Ok(object) = Object::try_from(raw) else {
         return HALF_A_CHARACTER;
     };
     let field = |(name, raw): (Cow<'_, str>, &RawValue)| {

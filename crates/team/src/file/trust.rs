@@ -187,7 +187,7 @@ fn random_bytes() -> [u8; 32] {
 }
 
 fn seen_name(path: &Path) -> String {
-    let hash = ContentHash::of(written(path).as_bytes()).to_string();
+    let hash = ContentHash::new(written(path).as_bytes()).to_string();
     hash.get(..32).unwrap_or(&hash).to_owned()
 }
 

@@ -107,7 +107,7 @@ fn names_of_an_imported_session_imitate_nobody() {
         let new = NewEntry::new(EntryKind::Message(message.to([name]))).with_parent(tail.clone());
         let entry = new.with_content_id();
         tail = entry.id.clone();
-        store.append(&session, Append::of([entry])).unwrap();
+        store.append(&session, Append::new([entry])).unwrap();
     }
     let mut driver = Driver::peek(&store, &session, members()).unwrap().driver;
     let prompt = driver.prompt_for("max").unwrap();

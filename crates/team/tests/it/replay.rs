@@ -188,7 +188,7 @@ fn a_message_of_a_person_that_was_purged_is_no_difference() {
     let place = desk.log.iter().position(|entry| entry.id.as_str() == "m4").unwrap();
     let purged = tertulia_session::Purged {
         type_name: "message".into(),
-        hash: tertulia_session::RecordHash::of(&desk.log[place]),
+        hash: tertulia_session::RecordHash::from(&desk.log[place]),
         by: "r1".into(),
         unknown: tertulia_session::Fields::NONE,
     };
@@ -214,7 +214,7 @@ fn a_wording_of_version_1_is_no_difference() {
 #[test]
 fn entries_of_others_change_nothing() {
     let mut desk = conversation();
-    let redaction = EntryKind::Redaction(Redaction::of(&EntryId::from("elsewhere")));
+    let redaction = EntryKind::Redaction(Redaction::new(&EntryId::from("elsewhere")));
     for place in (0..=desk.log.len()).rev() {
         let id = EntryId::from(format!("other{place}"));
         desk.log.insert(place, NewEntry::new(redaction.clone()).with_id(id));

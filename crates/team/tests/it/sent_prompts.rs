@@ -208,7 +208,7 @@ fn bytes_of(entries: &[Entry]) -> u64 {
     let store = SessionStore::open(&StoreUrl::Sqlite(path.clone())).unwrap();
     let session = store.create(&NewSession::default()).unwrap().id;
     for entry in entries {
-        store.append(&session, Append::of([entry.clone()])).unwrap();
+        store.append(&session, Append::new([entry.clone()])).unwrap();
     }
     store.catch_up(|_| {}).unwrap();
     drop(store);

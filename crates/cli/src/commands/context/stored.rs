@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tertulia_context::ContextSnapshot;
+use tertulia_context::{ContextSnapshot, messages_of_window};
 use tertulia_operations::spoken::Spoken;
 use tertulia_session::Fields;
 use tertulia_store::{Range, SessionId, SessionStore};
@@ -29,7 +29,7 @@ pub(super) fn read_ending(
     session: &SessionId,
     window: usize,
 ) -> Result<Ending, CliError> {
-    let wanted = window.saturating_add(1);
+    let wanted = messages_of_window(window);
     let mut limit = wanted.saturating_mul(2).max(ENTRIES_FIRST);
     loop {
         let range = Range::Branch { tail: None, limit: Some(limit) };

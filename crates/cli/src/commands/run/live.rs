@@ -161,7 +161,7 @@ impl<'a, 's> Live<'a, 's> {
             let more = if self.queue.len() > next.len() { " …" } else { "" };
             text.push_str(&format!(" · then {}{more}", next.join(", ")));
         }
-        let picture = Line::of(picture.unwrap_or(&""), Look::Dim).with(" ", Look::Plain);
+        let picture = Line::new(picture.unwrap_or(&""), Look::Dim).with(" ", Look::Plain);
         Some(picture.with(name, Look::Strong).with(&text, Look::Dim))
     }
 

@@ -74,7 +74,7 @@ fn kind(log: &[Entry], line: &str) -> EntryKind {
             summary: (!rest.is_empty()).then(|| text(rest).into()),
             unknown,
         }),
-        "redact" => EntryKind::Redaction(Redaction::of(&id(log, rest.parse().unwrap()))),
+        "redact" => EntryKind::Redaction(Redaction::new(&id(log, rest.parse().unwrap()))),
         "task" => EntryKind::TeamTask(TeamTask::set(rest)),
         "odd" => {
             EntryKind::Other(OtherEntry { type_name: "odd".into(), payload: Some(json("[1]")) })

@@ -147,7 +147,7 @@ pub(super) struct Branch<'a> {
 
 impl<'a> Branch<'a> {
     pub(super) fn of(log: &'a [Entry]) -> Self {
-        let view = BranchView::of(log).unwrap();
+        let view = BranchView::new(log).unwrap();
         Self { entries: view.iter().map(|view| (view.id(), view.entry())).collect() }
     }
 

@@ -209,7 +209,7 @@ impl Acp {
             id: one_line(id),
             title: call.title.clone().or_else(|| call.name.clone()).unwrap_or_default(),
             tool: turn.tool_name(&call.id).filter(|name| !name.is_empty()),
-            input: call.input.map(Json::of),
+            input: call.input.map(Json::from),
             call: call.id,
             choices,
         })

@@ -96,9 +96,9 @@ impl Tools {
         let name = call.name.clone().or(waiting).or_else(|| call.title.clone());
         // Where there is no input, the title says what is about to be done.
         let input = match (call.input, &call.title) {
-            (Some(input), _) => Json::of(input),
+            (Some(input), _) => Json::from(input),
             (None, Some(title)) => Json::text(title),
-            (None, None) => Json::of(RawValue::NULL),
+            (None, None) => Json::from(RawValue::NULL),
         };
         turn.tool_started(call.id.clone(), name.unwrap_or_default(), input, None);
     }
@@ -106,7 +106,7 @@ impl Tools {
     /// Calls that never got an input are told as they are.
     pub(super) fn flush(&mut self, turn: &mut Turn) {
         for (id, name) in std::mem::take(&mut self.waiting) {
-            turn.tool_started(id, name, Json::of(RawValue::NULL), None);
+            turn.tool_started(id, name, Json::from(RawValue::NULL), None);
         }
     }
 

@@ -51,7 +51,7 @@ pub fn chat_request(
     match body {
         Some(body) => {
             let parsed = json::parse(body).map_err(BodyError::Syntax)?;
-            for (name, value) in Object::of(parsed).map_err(BodyError::Shape)?.into_fields() {
+            for (name, value) in Object::try_from(parsed).map_err(BodyError::Shape)?.into_fields() {
                 let is_ours = OURS.contains(&&*name) || (name == "model" && model.is_some());
                 if !is_ours {
                     field(&name, value.get());

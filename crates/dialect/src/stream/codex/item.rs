@@ -98,7 +98,7 @@ impl<'a> Item<'a> {
         let id = needed_word(self.id)?;
         if !turn.is_tool_open(&id) {
             let input = self.input.ok_or(Unparsed::WrongShape)?;
-            turn.tool_started(id.clone(), self.kind.into(), Json::of(input), None);
+            turn.tool_started(id.clone(), self.kind.into(), Json::from(input), None);
         }
         if !is_completed {
             return Ok(());

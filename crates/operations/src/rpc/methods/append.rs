@@ -36,7 +36,7 @@ fn wrong_entry(index: usize, error: EntryReadError) -> RpcError {
 }
 
 fn read_draft(raw: &RawValue) -> Result<Draft, EntryReadError> {
-    let object = Object::of(raw).map_err(EntryReadError::Nameless)?;
+    let object = Object::try_from(raw).map_err(EntryReadError::Nameless)?;
     let fields: Vec<_> = object.into_fields().collect();
     let is_nameless =
         fields.iter().rev().find(|(name, _)| name == "id").is_none_or(|(_, id)| id.get() == "null");
@@ -52,7 +52,7 @@ fn read_draft(raw: &RawValue) -> Result<Draft, EntryReadError> {
     }
     text.push('}');
     // The pieces are JSON, so the whole is; the fallback is never needed.
-    let named = Json::parse(&text).unwrap_or_else(|_| Json::of(raw));
+    let named = Json::parse(&text).unwrap_or_else(|_| Json::from(raw));
     let raw = tertulia_session::json::parse(named.as_str()).unwrap_or(raw);
     Ok(Draft { entry: read_entry(raw)?, has_id: false })
 }

@@ -66,7 +66,7 @@ impl RpcServer {
     pub(super) fn set_team_task(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
         let manager = self.conversations.get(&params.conversation)?;
         let raw = params.object.need("task", "a string, or null for none")?;
-        if Kind::of(raw) == Kind::Null {
+        if Kind::from(raw) == Kind::Null {
             manager.clear_team_task();
         } else {
             manager.set_team_task(text(raw).map_err(|error| error.within("task"))?);
@@ -142,7 +142,7 @@ struct Options {
 }
 
 fn read_options(raw: &RawValue) -> Result<Options, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     Ok(Options {
         window_size: object.take_with("windowSizeOverride", window)?,
         system_instruction: object.take_text("systemInstruction")?,
@@ -160,7 +160,7 @@ fn member_windows(raw: &RawValue) -> Result<HashMap<String, usize>, FieldError> 
         Ok(size) => Ok((name.into_owned(), size)),
         Err(error) => Err(error.within(&name)),
     };
-    Object::of(raw)?.into_fields().map(read).collect()
+    Object::try_from(raw)?.into_fields().map(read).collect()
 }
 
 fn at_least_one(raw: &RawValue) -> Result<NonZeroUsize, FieldError> {

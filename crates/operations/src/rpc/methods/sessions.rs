@@ -58,7 +58,7 @@ impl RpcServer {
             let (entries, tail) = drafts.chained(&store, &session, expected_tail.as_ref())?;
             let is_callers = expected_tail.is_some();
             let expected_tail = expected_tail.clone().or(tail);
-            match store.append(&session, Append { expected_tail, ..Append::of(entries) }) {
+            match store.append(&session, Append { expected_tail, ..Append::new(entries) }) {
                 // Somebody was faster; the caller did not ask to hear of that.
                 Err(StoreError::SessionConcurrentWrite { .. }) if !is_callers => {}
                 appended => break appended?,
@@ -186,7 +186,7 @@ fn count(raw: &RawValue) -> Result<usize, FieldError> {
 
 fn moment(raw: &RawValue) -> Result<Timestamp, FieldError> {
     let expected = "milliseconds since 1970, or a date with its offset";
-    let read = match Kind::of(raw) {
+    let read = match Kind::from(raw) {
         Kind::Number => raw.get().parse().ok().map(Timestamp::from_millis),
         Kind::String => text(raw)?.parse::<Timestamp>().ok(),
         _ => None,

@@ -89,7 +89,7 @@ pub(super) fn read_strip(raw: &RawValue) -> Result<Strip, FieldError> {
 
 /// Any number is a limit here: nothing fits into a negative one, and a fraction of a byte is none.
 fn byte_limit(raw: &RawValue) -> Result<usize, FieldError> {
-    if Kind::of(raw) != Kind::Number {
+    if Kind::from(raw) != Kind::Number {
         return Err(FieldError::wrong_kind("a number of bytes", raw));
     }
     #[expect(

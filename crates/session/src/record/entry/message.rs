@@ -14,7 +14,7 @@ use crate::{Fields, Message, Part, Parts, Role, Speaker, UnknownWord};
 
 /// Reads a message of a session's log or of a request to a model.
 pub fn read_entry_message(raw: &RawValue) -> Result<Message, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let mut kept = Fields::NONE;
     let role = object.take_with("role", read_role)?;
     let parts = read_body(&mut object, &mut kept)?;
@@ -44,7 +44,7 @@ fn read_body(object: &mut Object<'_>, kept: &mut Fields) -> Result<Parts, FieldE
         if let Some(raw) = content
             && text(raw).ok().as_deref() != Some(&*Message::words(&parts))
         {
-            kept.push("content", Json::of(raw));
+            kept.push("content", Json::from(raw));
         }
         return Ok(parts);
     }
@@ -54,7 +54,7 @@ fn read_body(object: &mut Object<'_>, kept: &mut Fields) -> Result<Parts, FieldE
 }
 
 fn read_entry_speaker(raw: &RawValue) -> Result<Speaker, FieldError> {
-    if Kind::of(raw) != Kind::Object {
+    if Kind::from(raw) != Kind::Object {
         return Err(FieldError::wrong_kind("an object", raw).within("speaker"));
     }
     read_speaker(raw).map_err(|error| match error {

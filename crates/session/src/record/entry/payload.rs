@@ -51,50 +51,50 @@ pub(super) fn read_kind(
 }
 
 fn read_other(object: &mut Object<'_>, type_name: &str) -> EntryKind {
-    let payload = object.take("payload").map(Json::of);
+    let payload = object.take("payload").map(Json::from);
     EntryKind::Other(OtherEntry { type_name: type_name.into(), payload })
 }
 
 fn read_session_header(raw: &RawValue) -> Result<EntryKind, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     // The first form had no other before it that a missing version could stand for.
     let version = object.take_with("version", whole_number)?.unwrap_or(1);
     Ok(EntryKind::SessionHeader(SessionHeader { version, unknown: object.rest() }))
 }
 
 fn read_model_change(raw: &RawValue) -> Result<EntryKind, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let model = object.need_text("model")?.into();
     Ok(EntryKind::ModelChange(ModelChange { model, unknown: object.rest() }))
 }
 
 fn read_thinking_level_change(raw: &RawValue) -> Result<EntryKind, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let level = object.need_text("level")?.into();
     Ok(EntryKind::ThinkingLevelChange(ThinkingLevelChange { level, unknown: object.rest() }))
 }
 
 fn read_runtime_init(raw: &RawValue) -> Result<EntryKind, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let data = object.need("data", "an object")?;
-    if Kind::of(data) != Kind::Object {
+    if Kind::from(data) != Kind::Object {
         return Err(FieldError::wrong_kind("an object", data).within("data"));
     }
-    let data = Json::of(data);
+    let data = Json::from(data);
     Ok(EntryKind::RuntimeInit(RuntimeInit { data, unknown: object.rest() }))
 }
 
 fn read_system_prompt_override(raw: &RawValue) -> Result<EntryKind, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let system_prompt = object.need_text("systemPrompt")?.into();
     let unknown = object.rest();
     Ok(EntryKind::SystemPromptOverride(SystemPromptOverride { system_prompt, unknown }))
 }
 
 fn read_team_task(raw: &RawValue) -> Result<EntryKind, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let task = object.need("task", "a string, or null to take the task away")?;
-    let task = match Kind::of(task) {
+    let task = match Kind::from(task) {
         Kind::Null => None,
         _ => Some(text(task).map_err(|error| error.within("task"))?.into()),
     };
@@ -102,7 +102,7 @@ fn read_team_task(raw: &RawValue) -> Result<EntryKind, FieldError> {
 }
 
 fn read_compaction_summary(raw: &RawValue) -> Result<EntryKind, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let mut kept = Fields::NONE;
     let mut summary = CompactionSummary {
         summary: object.need_text("summary")?.into(),
@@ -127,7 +127,7 @@ fn read_compaction_summary(raw: &RawValue) -> Result<EntryKind, FieldError> {
 }
 
 fn read_context_cut(raw: &RawValue) -> Result<EntryKind, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     Ok(EntryKind::ContextCut(ContextCut {
         strategy: need_word(&mut object, "strategy")?,
         first_kept_entry_id: take_id(&mut object, "firstKeptEntryId")?,
@@ -142,7 +142,7 @@ fn read_context_cut(raw: &RawValue) -> Result<EntryKind, FieldError> {
 }
 
 fn read_branch_summary(raw: &RawValue) -> Result<EntryKind, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     Ok(EntryKind::BranchSummary(BranchSummary {
         source_session_id: object.need_text("sourceSessionId")?.into(),
         source_entry_id: object.need_text("sourceEntryId")?.into(),
@@ -152,7 +152,7 @@ fn read_branch_summary(raw: &RawValue) -> Result<EntryKind, FieldError> {
 }
 
 fn read_redaction(raw: &RawValue) -> Result<EntryKind, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     Ok(EntryKind::Redaction(Redaction {
         target_id: object.need_text("targetId")?.into(),
         reason: take_boxed(&mut object, "reason")?,
@@ -161,7 +161,7 @@ fn read_redaction(raw: &RawValue) -> Result<EntryKind, FieldError> {
 }
 
 fn read_purged(raw: &RawValue) -> Result<EntryKind, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let type_name = object.need_text("type")?.into();
     let hash = object.need_text("hash")?;
     let wrong = |got| FieldError::new(Problem::NotOneOf { allowed: HASH, got }).within("hash");
@@ -174,7 +174,7 @@ fn read_purged(raw: &RawValue) -> Result<EntryKind, FieldError> {
 }
 
 fn read_usage(raw: &RawValue) -> Result<EntryKind, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     Ok(EntryKind::Usage(Usage {
         member: object.need_text("member")?.into(),
         model: take_boxed(&mut object, "model")?,
@@ -187,7 +187,8 @@ fn read_usage(raw: &RawValue) -> Result<EntryKind, FieldError> {
 }
 
 fn read_usd(raw: &RawValue) -> Result<Usd, FieldError> {
-    Usd::of(Json::of(raw)).ok_or_else(|| FieldError::wrong_kind("a number of 0 or more", raw))
+    Usd::from_json(Json::from(raw))
+        .ok_or_else(|| FieldError::wrong_kind("a number of 0 or more", raw))
 }
 
 fn read_ids(raw: &RawValue) -> Result<Vec<EntryId>, FieldError> {

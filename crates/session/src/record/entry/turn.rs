@@ -14,15 +14,15 @@ use crate::{
 };
 
 pub(super) fn read_turn(raw: &RawValue) -> Result<EntryKind, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let member = object.need_text("member")?.into();
     let state = need_word(&mut object, "state")?;
     let source = object.need("cause", "an object with a kind")?;
-    let (turn_id, cause, cause_source) = match Kind::of(source) {
+    let (turn_id, cause, cause_source) = match Kind::from(source) {
         Kind::String => version_1::read_cause(source).map_err(|error| error.within("cause"))?,
         _ => {
             let (cause, unknown) = read_cause(source).map_err(|error| error.within("cause"))?;
-            let source = (!unknown.is_empty()).then(|| Json::of(source));
+            let source = (!unknown.is_empty()).then(|| Json::from(source));
             (take_id(&mut object, "turnId")?, cause, source)
         }
     };
@@ -34,7 +34,7 @@ pub(super) fn read_turn(raw: &RawValue) -> Result<EntryKind, FieldError> {
         cause_source,
         error_class: take_boxed(&mut object, "errorClass")?,
         prompt_hash: take_boxed(&mut object, "promptHash")?,
-        prompt_recipe: object.take_some("promptRecipe").map(Json::of),
+        prompt_recipe: object.take_some("promptRecipe").map(Json::from),
         native_session_id: take_boxed(&mut object, "nativeSessionId")?,
         unknown: object.rest(),
     })))
@@ -42,7 +42,7 @@ pub(super) fn read_turn(raw: &RawValue) -> Result<EntryKind, FieldError> {
 
 /// The cause, and the fields of it that this version does not know.
 fn read_cause(raw: &RawValue) -> Result<(Cause, Fields), FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let from = &mut object;
     let cause = match from.need_text("kind")?.as_str() {
         "asked" => Cause::Asked {
@@ -73,13 +73,13 @@ fn read_cause(raw: &RawValue) -> Result<(Cause, Fields), FieldError> {
         "passed_over" => Cause::PassedOver,
         "cut_off" => Cause::CutOff { entry: from.need_text("entryId")?.into() },
         "program_stopped" => Cause::ProgramStopped,
-        _ => return Ok((Cause::Other(Json::of(raw)), Fields::NONE)),
+        _ => return Ok((Cause::Other(Json::from(raw)), Fields::NONE)),
     };
     Ok((cause, object.rest()))
 }
 
 pub(super) fn read_turn_event(raw: &RawValue) -> Result<EntryKind, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let from = &mut object;
     let turn_id = from.need_text("turnId")?.into();
     let member = from.need_text("member")?.into();
@@ -92,7 +92,7 @@ pub(super) fn read_turn_event(raw: &RawValue) -> Result<EntryKind, FieldError> {
         "tool_started" => TurnActivity::ToolStarted {
             id: from.need_text("toolCallId")?.into(),
             name: from.need_text("toolName")?.into(),
-            input: Json::of(from.need("arguments", "the arguments as JSON")?),
+            input: Json::from(from.need("arguments", "the arguments as JSON")?),
         },
         "tool_finished" => TurnActivity::ToolFinished {
             id: from.need_text("toolCallId")?.into(),
@@ -124,7 +124,7 @@ pub(super) fn read_turn_event(raw: &RawValue) -> Result<EntryKind, FieldError> {
         "retried" => TurnActivity::Retried { budget: need_count(from, "budget")? },
         "resent" => TurnActivity::Resent {
             prompt_hash: from.need_text("promptHash")?.into(),
-            prompt_recipe: Json::of(from.need("promptRecipe", "how the prompt was made")?),
+            prompt_recipe: Json::from(from.need("promptRecipe", "how the prompt was made")?),
         },
         _ => TurnActivity::Other { kind: kind.into() },
     };
@@ -133,7 +133,7 @@ pub(super) fn read_turn_event(raw: &RawValue) -> Result<EntryKind, FieldError> {
 }
 
 pub(super) fn read_session_setting(raw: &RawValue) -> Result<EntryKind, FieldError> {
-    let mut object = Object::of(raw)?;
+    let mut object = Object::try_from(raw)?;
     let from = &mut object;
     let kind = from.need_text("kind")?;
     let setting = match kind.as_str() {

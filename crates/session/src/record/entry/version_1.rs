@@ -153,8 +153,8 @@ fn write_pair(head: &mut String, key: &str, value: Option<&str>) {
 
 /// Reads a `custom` entry: what version 1 kept in one, or another program's own.
 pub(super) fn read_custom(id: &EntryId, payload: Option<&RawValue>) -> EntryKind {
-    let source = payload.map(Json::of);
-    let Some(Ok(fields)) = payload.map(Object::of) else { return EntryKind::Custom(source) };
+    let source = payload.map(Json::from);
+    let Some(Ok(fields)) = payload.map(Object::try_from) else { return EntryKind::Custom(source) };
     let is_of_turn = fields.names().any(|name| name == "agent");
     let (fields, unknown) = (CustomFields(fields), Fields::NONE);
     if is_of_turn {
@@ -180,7 +180,7 @@ impl<'a> CustomFields<'a> {
     }
 
     fn json(&mut self, name: &str) -> Option<Json> {
-        self.0.take(name).map(Json::of)
+        self.0.take(name).map(Json::from)
     }
 
     fn count(&mut self, name: &str) -> Option<u64> {
@@ -242,7 +242,7 @@ impl<'a> CustomFields<'a> {
             "turns_max" => {
                 let turns = self.0.take("turns")?;
                 let number = whole_number(turns).ok().and_then(|turns| u32::try_from(turns).ok());
-                let is_setting = number.is_some() || Kind::of(turns) == Kind::Null;
+                let is_setting = number.is_some() || Kind::from(turns) == Kind::Null;
                 return is_setting.then_some(Setting::TurnsMax { turns: number });
             }
             _ => return None,

@@ -261,7 +261,7 @@ fn turns() -> impl Strategy<Value = EntryKind> {
 fn usage() -> impl Strategy<Value = EntryKind> {
     let usd = prop_oneof![
         (0.0..1e9).prop_map(|amount| Usd::new(amount).unwrap()),
-        Just(Usd::of(Json::parse("0.10").unwrap()).unwrap()),
+        Just(Usd::from_json(Json::parse("0.10").unwrap()).unwrap()),
     ];
     let tokens = (any::<u64>(), option::of(any::<u64>()), any::<u64>());
     (boxed(), option::of(boxed()), tokens, option::of(usd), fields()).prop_map(

@@ -61,7 +61,7 @@ fn an_id_can_be_taken_once(place: &Place) {
 
 fn what_was_appended_is_there_for_everybody(place: &Place) {
     let session = filled(&place.store, "talk", Vec::new());
-    let appended = place.store.append(&session, Append::of(chain(3))).unwrap();
+    let appended = place.store.append(&session, Append::new(chain(3))).unwrap();
     assert_eq!((appended.appended_count, appended.newest), (3, 3));
     assert_eq!(appended.last_entry_id, Some(EntryId::from("e3")));
     let loaded = place.again().load(&session, &Range::All).unwrap();
@@ -82,7 +82,7 @@ fn an_append_of_nothing_is_none(place: &Place) {
 
 fn a_repeated_append_is_stored_once(place: &Place) {
     let session = filled(&place.store, "talk", chain(3));
-    let append = Append::of(chain(4).split_off(1));
+    let append = Append::new(chain(4).split_off(1));
     let appended = place.again().append(&session, append).unwrap();
     assert_eq!((appended.appended_count, appended.newest), (1, 4));
     assert_eq!(place.store.load(&session, &Range::All).unwrap().len(), 4);
@@ -90,7 +90,7 @@ fn a_repeated_append_is_stored_once(place: &Place) {
 
 fn a_repeated_append_is_done_whatever_came_after_it(place: &Place) {
     let session = filled(&place.store, "talk", chain(2));
-    let batch = || Append::of([link(3, "three"), link(4, "four")]).expecting("e2".into());
+    let batch = || Append::new([link(3, "three"), link(4, "four")]).expecting("e2".into());
     place.store.append(&session, batch()).unwrap();
     append(&place.store, &session, vec![link(5, "five")]);
     let again = place.again().append(&session, batch()).unwrap();
@@ -100,7 +100,7 @@ fn a_repeated_append_is_done_whatever_came_after_it(place: &Place) {
 
 fn the_same_id_with_other_content_is_refused(place: &Place) {
     let session = filled(&place.store, "talk", chain(3));
-    let error = place.again().append(&session, Append::of([link(2, "other")])).unwrap_err();
+    let error = place.again().append(&session, Append::new([link(2, "other")])).unwrap_err();
     let StoreError::SessionWriteFailed { problem, outcome, .. } = &error else { panic!("{error}") };
     assert_eq!(*problem, Problem::OtherContent("e2".into()));
     assert_eq!(*outcome, Outcome::NotStored);
@@ -110,8 +110,8 @@ fn the_same_id_with_other_content_is_refused(place: &Place) {
 fn the_same_id_twice_in_one_append_is_stored_once(place: &Place) {
     let session = filled(&place.store, "talk", Vec::new());
     let twice = vec![link(1, "a"), link(1, "a"), link(2, "b")];
-    assert_eq!(place.store.append(&session, Append::of(twice)).unwrap().appended_count, 2);
-    let error = place.store.append(&session, Append::of([link(3, "a"), link(3, "b")]));
+    assert_eq!(place.store.append(&session, Append::new(twice)).unwrap().appended_count, 2);
+    let error = place.store.append(&session, Append::new([link(3, "a"), link(3, "b")]));
     assert!(matches!(
         error.unwrap_err(),
         StoreError::SessionWriteFailed { problem: Problem::OtherContent(_), .. }
@@ -123,7 +123,7 @@ fn a_refused_append_stores_nothing_of_it(place: &Place) {
     let session = filled(&place.store, "talk", chain(2));
     let before = place.store.info(&session).unwrap();
     let batch = vec![link(3, "fine"), said("x", Some("nowhere"), "not fine")];
-    place.store.append(&session, Append::of(batch)).unwrap_err();
+    place.store.append(&session, Append::new(batch)).unwrap_err();
     assert_eq!(place.again().info(&session).unwrap(), before);
     append(&place.store, &session, vec![link(3, "fine")]);
     assert_eq!(place.again().info(&session).unwrap().entries, 3);
@@ -131,7 +131,7 @@ fn a_refused_append_stores_nothing_of_it(place: &Place) {
 
 fn an_unexpected_tail_is_a_concurrent_write(place: &Place) {
     let session = filled(&place.store, "talk", chain(3));
-    let late = Append::of([said("late", Some("e2"), "late")]).expecting("e2".into());
+    let late = Append::new([said("late", Some("e2"), "late")]).expecting("e2".into());
     let error = place.again().append(&session, late).unwrap_err();
     let StoreError::SessionConcurrentWrite { expected, actual, .. } = &error else {
         panic!("{error}")
@@ -144,20 +144,20 @@ fn an_unexpected_tail_is_a_concurrent_write(place: &Place) {
 
 fn an_unexpected_tail_is_told_before_anything_else(place: &Place) {
     let session = filled(&place.store, "talk", chain(3));
-    let lost = Append::of([said("x", Some("zz"), "after what never was")]).expecting("zz".into());
+    let lost = Append::new([said("x", Some("zz"), "after what never was")]).expecting("zz".into());
     let error = place.store.append(&session, lost).unwrap_err();
     assert_eq!(error.code(), "SessionConcurrentWrite", "{error}");
 }
 
 fn an_expected_tail_is_taken(place: &Place) {
     let session = filled(&place.store, "talk", chain(3));
-    let append = Append::of([link(4, "four")]).expecting("e3".into());
+    let append = Append::new([link(4, "four")]).expecting("e3".into());
     assert_eq!(place.again().append(&session, append).unwrap().newest, 4);
 }
 
 fn a_missing_parent_is_refused_and_named(place: &Place) {
     let session = filled(&place.store, "talk", chain(1));
-    let error = place.store.append(&session, Append::of([said("x", Some("gone"), "")]));
+    let error = place.store.append(&session, Append::new([said("x", Some("gone"), "")]));
     let StoreError::SessionWriteFailed { problem, .. } = error.unwrap_err() else { panic!() };
     assert_eq!(problem, Problem::MissingParent { entry: "x".into(), parent: "gone".into() });
     // The parent may come in the same append, before its child.
@@ -166,7 +166,7 @@ fn a_missing_parent_is_refused_and_named(place: &Place) {
 
 fn a_redaction_of_nothing_is_refused(place: &Place) {
     let session = filled(&place.store, "talk", chain(1));
-    let error = place.store.append(&session, Append::of([redaction("r", Some("e1"), "gone")]));
+    let error = place.store.append(&session, Append::new([redaction("r", Some("e1"), "gone")]));
     let StoreError::SessionWriteFailed { problem, .. } = error.unwrap_err() else { panic!() };
     assert_eq!(problem, Problem::MissingTarget { entry: "r".into(), target: "gone".into() });
 }
@@ -175,7 +175,7 @@ fn a_session_that_is_not_there_is_said_so(place: &Place) {
     let nowhere = id("nowhere");
     let store = &place.store;
     let errors = [
-        store.append(&nowhere, Append::of(chain(1))).unwrap_err(),
+        store.append(&nowhere, Append::new(chain(1))).unwrap_err(),
         store.load(&nowhere, &Range::All).unwrap_err(),
         store.info(&nowhere).unwrap_err(),
         store.verify(&nowhere).unwrap_err(),
@@ -196,7 +196,7 @@ fn of_two_writers_with_the_same_tail_one_wins(place: &Place) {
     for round in 0..50 {
         let write = |writer: &str| {
             let entry = said(&format!("{writer}{round}"), Some(tail.as_str()), writer);
-            place.again().append(&session, Append::of([entry]).expecting(tail.clone()))
+            place.again().append(&session, Append::new([entry]).expecting(tail.clone()))
         };
         let (one, other) = thread::scope(|scope| {
             let one = scope.spawn(|| write("a"));
@@ -223,7 +223,7 @@ fn writers_of_one_session_get_numbers_without_gaps(place: &Place) {
                     let entries = (0..3).map(|part| {
                         said(&format!("w{writer}-{number}-{part}"), Some("e1"), "text")
                     });
-                    store.append(session, Append::of(entries)).unwrap();
+                    store.append(session, Append::new(entries)).unwrap();
                 }
             });
         }
@@ -302,7 +302,7 @@ fn counts_are_kept_with_the_entry(place: &Place) {
 fn an_entry_without_a_proper_id_is_refused(place: &Place) {
     let session = filled(&place.store, "talk", chain(1));
     for wrong in [String::new(), "x".repeat(2000), "a\0b".to_owned()] {
-        let error = place.store.append(&session, Append::of([said(&wrong, None, "")]));
+        let error = place.store.append(&session, Append::new([said(&wrong, None, "")]));
         let StoreError::SessionWriteFailed { problem, .. } = error.unwrap_err() else { panic!() };
         assert!(matches!(problem, Problem::BadEntry { .. }), "{problem}");
     }

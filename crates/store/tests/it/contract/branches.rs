@@ -19,7 +19,7 @@ super::promises! {
 fn view(store: &SessionStore, session: &str) -> String {
     let loaded = store.load(&id(session), &Range::All).unwrap();
     let log: Vec<Entry> = loaded.into_iter().map(|stored| stored.entry).collect();
-    let view = BranchView::of(&log).unwrap();
+    let view = BranchView::new(&log).unwrap();
     let names = view.iter().map(|entry| match entry.type_name() {
         "branch_summary" => "|".to_owned(),
         _ => entry.id().to_string(),

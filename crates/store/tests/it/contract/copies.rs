@@ -47,7 +47,7 @@ fn a_backup_is_made_while_others_write(place: &Place) {
     thread::scope(|scope| {
         scope.spawn(|| {
             for number in 2..200 {
-                place.store.append(&session, Append::of([link(number, "on and on")])).unwrap();
+                place.store.append(&session, Append::new([link(number, "on and on")])).unwrap();
             }
         });
         for number in 0..5 {

@@ -39,7 +39,7 @@ fn a_follower_gets_what_others_store(place: &Place) {
     thread::scope(|scope| {
         let waiting = scope.spawn(move || next(&mut follow));
         thread::sleep(Duration::from_millis(50));
-        other.append(&session, Append::of([link(2, "two")])).unwrap();
+        other.append(&session, Append::new([link(2, "two")])).unwrap();
         assert_eq!(waiting.join().unwrap(), "e2");
     });
 }
@@ -50,7 +50,7 @@ fn a_follower_gets_every_entry_once_and_in_order(place: &Place) {
     thread::scope(|scope| {
         scope.spawn(|| {
             for entry in chain(400) {
-                place.store.append(&session, Append::of([entry])).unwrap();
+                place.store.append(&session, Append::new([entry])).unwrap();
             }
         });
         let mut seen = Vec::new();

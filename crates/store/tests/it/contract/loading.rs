@@ -122,6 +122,6 @@ fn what_lands_while_reading_is_not_part_of_it(place: &Place) {
     let store = place.again();
     let mut entries = store.entries(&session, &Range::All).unwrap();
     entries.next().unwrap().unwrap();
-    place.store.append(&session, Append::of([link(301, "late")])).unwrap();
+    place.store.append(&session, Append::new([link(301, "late")])).unwrap();
     assert_eq!(entries.count(), 299);
 }

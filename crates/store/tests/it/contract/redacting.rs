@@ -42,13 +42,13 @@ fn a_redacted_entry_is_purged_and_its_hash_stays(place: &Place) {
     let log = log(&place.again());
     let EntryKind::Purged(purged) = &log[1].kind else { panic!("{:?}", log[1]) };
     assert_eq!(&*purged.type_name, "message");
-    assert_eq!(purged.hash, RecordHash::of(&link(2, "the secret")));
+    assert_eq!(purged.hash, RecordHash::from(&link(2, "the secret")));
     assert_eq!(Some(&purged.by), appended.last_entry_id.as_ref());
     assert_eq!(log[1].timestamp, link(2, "").timestamp);
     let EntryKind::Redaction(redaction) = &log[2].kind else { panic!("{:?}", log[2]) };
     assert_eq!(redaction.reason.as_deref(), reason);
     assert!(!format!("{log:?}").contains("secret"));
-    assert!(BranchView::of(&log).unwrap().get(1).unwrap().is_redacted());
+    assert!(BranchView::new(&log).unwrap().get(1).unwrap().is_redacted());
 }
 
 fn a_redaction_changes_no_link(place: &Place) {
@@ -74,7 +74,7 @@ fn summaries_that_may_hold_the_text_are_purged_too(place: &Place) {
     let purged: Vec<_> =
         log.iter().filter(|entry| is_purged(entry)).map(|entry| entry.id.as_str()).collect();
     assert_eq!(purged, ["e2", "s1", "s2"]);
-    let view = BranchView::of(&log).unwrap();
+    let view = BranchView::new(&log).unwrap();
     assert!(view.get(3).unwrap().is_void() && view.get(5).unwrap().is_void());
 }
 
@@ -104,17 +104,17 @@ fn a_redacted_text_is_not_found(place: &Place) {
 fn a_purged_entry_may_be_appended_again_without_coming_back(place: &Place) {
     let session = filled(&place.store, "talk", chain(2));
     append(&place.store, &session, vec![redaction("r", Some("e2"), "e2")]);
-    let again = place.again().append(&session, Append::of([link(2, "text 2")])).unwrap();
+    let again = place.again().append(&session, Append::new([link(2, "text 2")])).unwrap();
     assert_eq!(again.appended_count, 0);
     assert!(is_purged(&log(&place.again())[1]));
     // Whether the text is the one that was there is told to nobody: it would be a way to guess it.
     let guess = || Entry { salt: None, ..link(2, "another text") };
-    let other = place.again().append(&session, Append::of([guess()])).unwrap();
+    let other = place.again().append(&session, Append::new([guess()])).unwrap();
     assert_eq!(other.appended_count, 0);
     assert!(is_purged(&log(&place.again())[1]));
     let moved = Entry { parent_id: None, ..guess() };
     assert!(matches!(
-        place.again().append(&session, Append::of([moved])).unwrap_err(),
+        place.again().append(&session, Append::new([moved])).unwrap_err(),
         StoreError::SessionWriteFailed { problem: Problem::OtherContent(_), .. }
     ));
 }
@@ -133,12 +133,12 @@ fn an_entry_that_arrives_without_a_salt_gets_one(place: &Place) {
     // Sent once more, without a salt or with another one, it is the same entry.
     let other = Entry { salt: Some(Salt::from_bytes([9; 16])), ..entries[1].clone() };
     for again in [entries[1].clone(), other] {
-        let appended = place.again().append(&session, Append::of([again])).unwrap();
+        let appended = place.again().append(&session, Append::new([again])).unwrap();
         assert_eq!(appended.appended_count, 0);
     }
     let changed = unsalted(link(2, "PIN 482914"));
     assert!(matches!(
-        place.again().append(&session, Append::of([changed])).unwrap_err(),
+        place.again().append(&session, Append::new([changed])).unwrap_err(),
         StoreError::SessionWriteFailed { problem: Problem::OtherContent(_), .. }
     ));
     let imported = filled(&place.store, "import", vec![unsalted(link(1, "x"))]);
@@ -158,7 +158,7 @@ fn what_is_left_of_an_entry_confirms_no_guess_of_its_text(place: &Place) {
     assert_eq!(left.salt, None, "the salt is gone with the text");
     let is_right = |guess: u32| {
         let guess = pin(guess);
-        RecordHash::of(&guess) == purged.hash || guess.content_id() == left.id
+        RecordHash::from(&guess) == purged.hash || guess.content_id() == left.id
     };
     assert!(!(482_000..484_000).any(is_right));
 }
@@ -232,7 +232,7 @@ fn a_redaction_of_a_redaction_brings_nothing_back(place: &Place) {
     append(&place.store, &session, vec![redaction("r2", Some("r"), "r")]);
     let log = log(&place.again());
     assert!(is_purged(&log[0]) && is_purged(&log[2]));
-    let view = BranchView::of(&log).unwrap();
+    let view = BranchView::new(&log).unwrap();
     assert!(view.get(0).unwrap().is_redacted() && view.get(2).unwrap().is_redacted());
     assert_eq!(place.store.verify(&session).unwrap().damage, None);
 }
@@ -260,7 +260,7 @@ fn redacting_while_others_append_puts_nobody_on_a_branch(place: &Place) {
         for number in 0..20 {
             let make = |tail: Option<&EntryId>| {
                 let tail = tail.map(|tail| tail.as_str());
-                Append::of([said(&format!("m{number}"), tail, "on")])
+                Append::new([said(&format!("m{number}"), tail, "on")])
             };
             other.append_to_tail(&session, make).unwrap();
         }

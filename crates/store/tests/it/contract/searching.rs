@@ -47,7 +47,7 @@ fn what_was_just_appended_is_found(place: &Place) {
     let session = filled(&place.store, "a", vec![link(1, "one")]);
     for number in 2..30 {
         let text = format!("needle{number}");
-        place.store.append(&session, Append::of([link(number, &text)])).unwrap();
+        place.store.append(&session, Append::new([link(number, &text)])).unwrap();
         assert_eq!(find(&place.store, &text), [format!("a/e{number}")]);
     }
 }

@@ -26,7 +26,7 @@ fn the_chain_follows_from_the_entries_alone(place: &Place) {
     let session = filled(&place.store, "talk", chain(30));
     let mut link = ChainLink::START;
     for stored in place.again().load(&session, &Range::All).unwrap() {
-        link = link.next(&EntryDigest::of(&stored.entry));
+        link = link.next(&EntryDigest::from(&stored.entry));
         assert_eq!(stored.link, link);
     }
 }

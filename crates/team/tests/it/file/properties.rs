@@ -108,7 +108,7 @@ fn team() -> impl Strategy<Value = TeamFile> {
     );
     (prompted("max".to_owned()), prompted("eva".to_owned()), others, limits, of(words())).prop_map(
         |(max, eva, others, limits, task)| {
-            let mut team = TeamFile::of(others);
+            let mut team = TeamFile::new(others);
             team.members.extend([max, eva]);
             TeamFile { task, limits, default: Some("eva".into()), ..team }
         },

@@ -164,7 +164,7 @@ fn a_new_file_has_the_person_the_agents_and_the_scribe() {
     let team = good(&text);
     let expected = TeamFile {
         default: Some("codex".into()),
-        ..TeamFile::of(vec![
+        ..TeamFile::new(vec![
             MemberFile::human("ann"),
             MemberFile {
                 role: Some("author: designs the change and writes it".into()),

@@ -104,7 +104,7 @@ fn a_content_is_trusted_at_its_path_until_a_byte_changes() {
 fn damaged_lines_trust_nothing_and_the_others_stay() {
     let data = tempfile::tempdir().unwrap();
     let (path, odd) = (Path::new("/a/tertulia.toml"), Path::new("/b %\n安/tertulia.toml"));
-    let hash = ContentHash::of(b"x");
+    let hash = ContentHash::new(b"x");
     let mut trust = Trust::open(data.path()).unwrap();
     trust.trust(path, hash).unwrap();
     trust.trust(odd, hash).unwrap();
@@ -122,7 +122,7 @@ fn damaged_lines_trust_nothing_and_the_others_stay() {
 #[test]
 fn two_that_trust_at_once_lose_nothing_that_was_written() {
     let data = tempfile::tempdir().unwrap();
-    let hash = ContentHash::of(b"x");
+    let hash = ContentHash::new(b"x");
     let (mut one, mut other) =
         (Trust::open(data.path()).unwrap(), Trust::open(data.path()).unwrap());
     one.trust(Path::new("/a"), hash).unwrap();
@@ -147,7 +147,7 @@ fn a_list_that_others_could_have_written_is_refused() {
 #[test]
 fn what_was_seen_of_a_trusted_file_is_kept_and_used_only_while_it_is_trusted() {
     let data = tempfile::tempdir().unwrap();
-    let (path, hash) = (Path::new("/a/tertulia.toml"), ContentHash::of(b"x"));
+    let (path, hash) = (Path::new("/a/tertulia.toml"), ContentHash::new(b"x"));
     let seen = Trusted { reasons: vec!["max starts sh".into()], lines: vec!["a = 1".into()] };
     let mut trust = Trust::open(data.path()).unwrap();
     assert_eq!(trust.seen(path), None);
