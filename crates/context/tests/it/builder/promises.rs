@@ -8,7 +8,7 @@ use tertulia_context::Fate;
 use tertulia_context::builder::MessageRef;
 use tertulia_context::builder::{ContextError, ContextIndex, Item, Source, repair};
 use tertulia_context::tokens::{MessageCounter, Tokenizer};
-use tertulia_session::{EntryKind, Message};
+use tertulia_session::{Entry, EntryKind, Message, PartKind};
 
 use super::arbitrary::story;
 use super::claim::{appended, sent, with_entries};
@@ -88,7 +88,8 @@ fn rightly_refused(turn: &Turn<'_>, error: &ContextError, counter: &MessageCount
                 matches!(&entry.kind, EntryKind::Usage(_))
                     || matches!(&entry.kind, EntryKind::Message(message) if message.meta.is_some())
             });
-            if turn.input.overflow_hint || is_scaled {
+            // Whose result it is cannot be told once the newer call of that id is cut.
+            if turn.input.overflow_hint || is_scaled || uses_open_id_again(turn.log) {
                 return Ok(());
             }
             let fixed = frozen_messages(turn)
@@ -115,6 +116,23 @@ fn rightly_refused(turn: &Turn<'_>, error: &ContextError, counter: &MessageCount
         _ => prop_assert!(false, "{}", error),
     }
     Ok(())
+}
+
+/// Whether an answer calls with the id of an earlier call that has no result yet.
+fn uses_open_id_again(log: &[Entry]) -> bool {
+    let mut open = HashSet::new();
+    let messages = log.iter().filter_map(|entry| match &entry.kind {
+        EntryKind::Message(message) => Some(message),
+        _ => None,
+    });
+    messages.flat_map(|message| &message.parts).any(|part| match &part.kind {
+        PartKind::ToolCall(call) => !open.insert(call.tool_call_id.clone()),
+        PartKind::ToolResult(result) => {
+            open.remove(&result.tool_call_id);
+            false
+        }
+        _ => false,
+    })
 }
 
 /// The system message and the hints, which say the same at every build of a log.
