@@ -26,8 +26,8 @@ pub(crate) fn first_of_window(count: usize, window: usize, answered: Option<usiz
     }
 }
 
-/// The number of newest messages that a window can hold: its own, and the one that is answered. What lies before
-/// them is in no prompt word for word.
+/// Returns the number of newest messages that a prompt with this window has word for word once a summary covers the
+/// others: those of the window, and the one that is answered.
 pub fn messages_of_window(window: usize) -> usize {
     window.saturating_add(1)
 }

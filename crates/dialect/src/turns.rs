@@ -13,7 +13,7 @@ pub(crate) enum Side {
 pub(crate) struct Turns<T>(Vec<(Side, Vec<T>)>);
 
 impl<T> Turns<T> {
-    /// No turns yet, with room for so many.
+    /// Returns an empty list with this capacity.
     pub(crate) fn with_capacity(turns: usize) -> Self {
         Self(Vec::with_capacity(turns))
     }

@@ -11,7 +11,7 @@ use super::hints::hints_message;
 use super::index::ContextIndex;
 use super::marks::Marks;
 use super::message_ref::MessageRef;
-use super::plan::{Limits, NoPlan, Plan, plan};
+use super::plan::{NoPlan, Plan, plan};
 use super::scale::Scale;
 use super::window::{Window, made_message};
 use super::{ContextBuildInput, ContextBuildResult, ContextBuilder, ContextError, Strategy};
@@ -120,7 +120,7 @@ impl<'a, 'b> Build<'a, 'b> {
             self.marks.refused_tokens = self.input.overflow_hint.then_some(before);
         }
         let mut cut = self.apply(&plan, summary, before, Cut::default())?;
-        // Where a call and a late result were parted, what is left is mended otherwise and may be larger than planned.
+        // A cut between a call and its late result changes what is repaired, so more may be left than was planned.
         while cut.is_new && self.is_over() {
             let (before, plan) = (self.total(), self.plan(false, false)?);
             if plan.is_idle() {
@@ -227,8 +227,7 @@ impl<'a, 'b> Build<'a, 'b> {
                           maxInputTokens or shorten what is pinned";
             return Err(ContextError::failed(reason));
         }
-        let limits = Limits { overflow_hint, ..self.limits(summarizes) };
-        let sizes = self.sizes();
+        let (limits, sizes) = (self.limits(summarizes, overflow_hint), self.sizes());
         let (units, before) = (&self.window.units, self.window.kept_before);
         match plan(&sizes, units, before, &limits) {
             Ok(plan) if plan.cut.is_some() && plan.summary_cap == 0 && !self.may_drop() => {

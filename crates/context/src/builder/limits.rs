@@ -11,7 +11,7 @@ use super::{ContextError, Strategy, verdict};
 const SUMMARY_PERMILLE_MAX: u64 = 600;
 
 impl Build<'_, '_> {
-    pub(super) fn limits(&self, summarizes: bool) -> Limits {
+    pub(super) fn limits(&self, summarizes: bool, overflow_hint: bool) -> Limits {
         let config = &self.builder.config;
         let cover = match (summarizes, config.tries(Strategy::Drop)) {
             (true, _) => Cover::Summarize { cap: self.summary_message_cap() },
@@ -29,7 +29,7 @@ impl Build<'_, '_> {
             target_permille: config.target_permille,
             protect_permille: config.protect_permille,
             max_messages: config.max_history_messages,
-            overflow_hint: self.input.overflow_hint,
+            overflow_hint,
             may_elide: config.tries(Strategy::Elide),
             cover,
         }

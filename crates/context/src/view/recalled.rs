@@ -7,7 +7,7 @@ use super::Branch;
 use crate::recall::{Passage, RECENT_MESSAGES, RecallIndex, RecallQuery};
 use crate::tokens::Tokenizer;
 
-/// The number of newest messages that are searched, at least. Older ones are in the summary only.
+/// The number of newest messages that are searched, at least.
 const SEARCHED: usize = 8_192;
 /// Older messages are forgotten in steps of this many.
 const STEP: usize = 2_048;

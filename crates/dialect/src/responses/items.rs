@@ -32,7 +32,7 @@ pub(super) fn is_content(kind: &str) -> bool {
 }
 
 impl<'a> Items<'a> {
-    /// No items yet, with room for those of so many messages.
+    /// Returns an empty list with the capacity for the items of this many messages.
     pub(super) fn with_capacity(messages: usize) -> Self {
         Self { items: Vec::with_capacity(messages), ..Self::default() }
     }

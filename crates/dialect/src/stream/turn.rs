@@ -45,7 +45,7 @@ pub(super) struct Turn {
     /// The last warning since anything went well: why a turn that was given up was given up.
     pub(super) trouble: Option<TurnError>,
     pub(super) end: Option<End>,
-    /// What is told: the caller's list, see [`Self::telling`].
+    /// The events so far, in the caller's list; see [`Self::telling`].
     pub(super) events: Vec<StreamEvent>,
 }
 

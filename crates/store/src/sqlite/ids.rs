@@ -11,7 +11,7 @@ use crate::plan::Known;
 
 type Result<T> = rusqlite::Result<T>;
 
-/// The index takes the newest entries of a session in when there are so many that it does not have.
+/// The number of entries of a session that the index may lack. The append that reaches it adds them all.
 const RECENT_MAX: usize = 256;
 
 /// Eight bytes stand for an id, to keep the index small: the key of the session and a hash, so that the

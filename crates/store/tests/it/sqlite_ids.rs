@@ -37,10 +37,10 @@ fn is_refused_for_its_content(store: &SessionStore, session: &SessionId, number:
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// So many entries, one by one or in one append.
+    /// Append this many entries, one by one or together.
     OneByOne(usize),
     Together(usize),
-    /// An entry that is there, counted from the newest one; also with another text.
+    /// Append an entry again that is stored already, counted from the newest one, with the same or another text.
     Again(usize),
     /// The search index takes everything in, and so the mark of the session away.
     CatchUp,

@@ -48,7 +48,7 @@ impl Serialize for VerdictRecord<'_> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("id", &self.id.to_string())?;
         let fate = self.fate;
-        // What is left out is told by its reason.
+        // The word for a dropped message is its reason.
         let word = match fate {
             Fate::Dropped { reason } => reason.as_str(),
             fate => fate.as_str(),
