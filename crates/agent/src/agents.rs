@@ -140,7 +140,6 @@ pub(crate) struct HomeFile {
 pub struct ProjectSettings {
     /// Folders, all of which is read.
     pub folders: &'static [&'static str],
-    /// Files.
     pub files: &'static [&'static str],
     /// Folders below the former that hold no settings, such as checkouts of the project.
     pub skipped: &'static [&'static str],

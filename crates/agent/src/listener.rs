@@ -36,7 +36,6 @@ pub struct PermissionChoice {
     pub id: Box<str>,
     /// Its words.
     pub name: Box<str>,
-    /// Whether it allows.
     pub allows: bool,
     /// Whether it holds from now on, and not for this call alone.
     pub is_lasting: bool,

@@ -24,7 +24,6 @@ const GRACE: Duration = Duration::from_millis(500);
 pub struct Probe {
     /// The program that was looked for.
     pub program: Box<str>,
-    /// Where it is.
     pub path: Option<PathBuf>,
     /// Whether there is such a program, also one that cannot be started.
     pub is_installed: bool,
@@ -70,7 +69,6 @@ pub fn probe(agent: &AgentDefinition, program: Option<&str>) -> Option<Probe> {
 /// Where a member's own program is, and whether it seems to be signed in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Whereabouts {
-    /// Where it is.
     pub path: PathBuf,
     /// Whether it seems to be signed in; `None` where nobody can tell.
     pub sign_in: Option<SignIn>,

@@ -13,7 +13,6 @@ use crate::agents::{self, AgentDefinition};
 /// How an agent is started and spoken to.
 #[derive(Clone, Debug)]
 pub struct AgentSpec {
-    /// What it is.
     pub kind: AgentKind,
     /// The program; by default the one of its kind, found in `PATH`.
     pub program: Option<Box<str>>,
@@ -103,7 +102,6 @@ pub struct Endpoint {
 /// One written answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptLine {
-    /// The text.
     pub text: Box<str>,
     /// How long it takes.
     pub delay: Duration,
@@ -185,7 +183,6 @@ impl Default for ResourceLimits {
 /// What a turn used too much of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overuse {
-    /// Of what.
     pub resource: Resource,
     /// How much it was: processes, or bytes.
     pub used: u64,
@@ -198,7 +195,6 @@ pub struct Overuse {
 pub enum Resource {
     /// The number of processes.
     Processes,
-    /// Memory.
     Memory,
 }
 
@@ -235,7 +231,6 @@ pub struct TurnRequest<'a> {
 pub struct TurnReport {
     /// What it gave, or why it failed.
     pub output: TurnOutput,
-    /// How it ended.
     pub ended: Ended,
     /// What held its processes together.
     pub containment: Containment,
@@ -256,7 +251,6 @@ impl TurnReport {
 pub enum Ended {
     /// The agent ended.
     ByItself,
-    /// It was cancelled.
     Cancelled,
     /// It took too long.
     TimedOut(Timeout),

@@ -32,7 +32,6 @@ pub(crate) enum Act {
 pub(crate) struct Place<'p> {
     /// Where answers go.
     pub(crate) voice: &'p Voice,
-    /// The store.
     pub(crate) store: &'p SessionStore,
     /// Who sits at the table.
     pub(crate) team: &'p Team,

@@ -4,14 +4,16 @@
 /// What was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Typed<'t> {
-    /// Nothing.
     Nothing,
     /// Something to be said.
     Words(&'t str),
     /// A command that is known, and what follows its name.
     Command(Slash, &'t str),
     /// No command of this name; the nearest one.
-    Unknown { name: &'t str, nearest: Option<&'static str> },
+    Unknown {
+        name: &'t str,
+        nearest: Option<&'static str>,
+    },
 }
 
 /// A command.
@@ -72,7 +74,6 @@ const ALIASES: [(&str, Slash); 5] = [
     ("stop", Slash::Cancel),
 ];
 
-/// Reads what was typed.
 pub(crate) fn read(text: &str) -> Typed<'_> {
     let text = text.trim();
     if text.is_empty() {

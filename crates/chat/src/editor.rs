@@ -56,7 +56,6 @@ impl Editor {
         Self { history, place, ..Self::default() }
     }
 
-    /// The text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }

@@ -193,7 +193,6 @@ impl Table {
         Ok(Self { door, session, thread })
     }
 
-    /// The session.
     pub(crate) fn session(&self) -> &SessionId {
         &self.session
     }

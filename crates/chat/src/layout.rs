@@ -15,7 +15,6 @@ pub(crate) struct Layout {
     pub(crate) rows: Vec<String>,
     /// The row of the cursor, among them.
     pub(crate) cursor_row: usize,
-    /// The column of the cursor.
     pub(crate) cursor_column: usize,
 }
 

@@ -203,7 +203,6 @@ impl PlainChat<'_> {
         self.print(&lines)
     }
 
-    /// Prints lines.
     pub(crate) fn print(&mut self, lines: &[Line]) -> Result<(), ChatError> {
         for line in lines {
             writeln!(self.stdout, "{}", line.painted(false)).map_err(ChatError::Output)?;

@@ -181,7 +181,6 @@ pub(crate) fn no_turn_waits(driver: &Driver, member: &str) -> String {
     }
 }
 
-/// Whose turn it is.
 fn member_of<'d>(driver: &'d Driver, turn: &EntryId) -> Option<&'d str> {
     let entry = driver.entries().iter().rev().find(|entry| entry.id == *turn)?;
     let EntryKind::Turn(turn) = &entry.kind else { return None };

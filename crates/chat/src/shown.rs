@@ -32,7 +32,6 @@ struct One {
 enum Key {
     /// Its program sees to that.
     Own,
-    /// From this variable.
     Variable(Box<str>),
     /// No variable was named.
     None,

@@ -12,7 +12,6 @@ use crate::terminal::visible;
 /// How a piece of text looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// As it is.
     Plain,
     /// What one need not read.
     Dim,
@@ -20,7 +19,6 @@ pub enum Look {
     Strong,
     /// What is `*stressed*`.
     Stressed,
-    /// Code.
     Code,
     /// Something went wrong.
     Alarm,

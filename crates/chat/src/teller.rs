@@ -158,7 +158,6 @@ impl Teller {
         Some((self.shown.name(&speaking.member), speaking.is_stopping))
     }
 
-    /// The name of a member that is shown.
     pub(crate) fn shown_name<'n>(&'n self, member: &'n str) -> &'n str {
         self.shown.name(member)
     }

@@ -8,7 +8,6 @@ use tertulia_session::Timestamp;
 pub enum Zone {
     /// As the system says: TZ, else /etc/localtime.
     Local,
-    /// UTC.
     Utc,
 }
 
@@ -16,7 +15,6 @@ pub enum Zone {
 pub(crate) struct LocalTime(TimeZone);
 
 impl LocalTime {
-    /// For this zone.
     pub(crate) fn new(zone: Zone) -> Self {
         Self(match zone {
             Zone::Local => TimeZone::system(),

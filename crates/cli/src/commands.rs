@@ -25,7 +25,6 @@ use crate::error::CliError;
 
 pub(crate) use run::write_wrong_usage;
 
-/// Runs a command.
 pub(crate) fn run(command: Command, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let place = place_of(&command);
     let ended = match command {

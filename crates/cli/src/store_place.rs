@@ -73,7 +73,6 @@ impl StorePlace {
         matches!(self.url, StoreUrl::Sqlite(_))
     }
 
-    /// Whether it is a server.
     pub(crate) fn is_server(&self) -> bool {
         matches!(self.url, StoreUrl::Postgres(_))
     }

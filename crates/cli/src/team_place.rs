@@ -19,7 +19,6 @@ use crate::trust_question;
 
 /// A team, and where it came from.
 pub(crate) struct TeamPlace {
-    /// The team.
     pub(crate) team: Team,
     /// The team as its file describes it: colours and other things of a screen.
     pub(crate) file: TeamFile,
@@ -218,7 +217,6 @@ pub(crate) fn standing(origin: Origin, opened: &Opened) -> Result<Standing, CliE
 pub(crate) struct UntrustedSettings {
     /// The folder of the project.
     pub(crate) folder: PathBuf,
-    /// The settings.
     pub(crate) settings: Settings,
     /// The members that obey them.
     pub(crate) members: Vec<Box<str>>,

@@ -24,7 +24,6 @@ pub enum PromptStatus {
 pub struct SectionBytes {
     /// The system text, in the prompt or apart from it.
     pub system: usize,
-    /// The team task.
     pub team_task: usize,
     /// The messages of the context.
     pub context: usize,
@@ -40,7 +39,6 @@ pub enum PromptWarning {
     /// Only the beginning of the current message is in it.
     #[error("Message truncated: {kept_bytes} of {bytes} bytes fit the budget of {max_bytes} bytes")]
     MessageTruncated {
-        /// What is in the prompt.
         kept_bytes: usize,
         /// What the message has.
         bytes: usize,
@@ -60,7 +58,6 @@ pub enum PromptWarning {
         "Over budget: system text and team task take {bytes} bytes, the budget is {max_bytes} bytes"
     )]
     OverBudget {
-        /// What the prompt has.
         bytes: usize,
         /// The budget.
         max_bytes: u64,
@@ -70,10 +67,7 @@ pub enum PromptWarning {
         "System flag too long: {bytes} bytes cannot pass as one argument (at most 131071); pass it \
          as a file"
     )]
-    SystemFlagTooLong {
-        /// What it has.
-        bytes: usize,
-    },
+    SystemFlagTooLong { bytes: usize },
 }
 
 /// Why a prompt that must hold its message as a whole cannot.
@@ -85,7 +79,6 @@ pub enum PromptWarning {
 pub struct OverBudget {
     /// What would have become of it.
     pub status: PromptStatus,
-    /// The budget.
     pub max_bytes: u64,
     /// What system text, team task and the whole message take together.
     pub needed_bytes: usize,

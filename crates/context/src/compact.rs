@@ -54,9 +54,7 @@ pub struct SummaryTask<'a> {
 /// A message that is covered, and its entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Covered<'a> {
-    /// The entry.
     pub entry: &'a EntryId,
-    /// The message.
     pub message: &'a Message,
 }
 
@@ -92,7 +90,6 @@ pub enum Compactor {
 pub struct Summary {
     /// What it says.
     pub text: Box<str>,
-    /// Its tokens.
     pub tokens: u64,
     /// Who wrote it.
     pub author: Box<str>,

@@ -48,7 +48,6 @@ pub struct AssemblerInputRecord<'a>(pub &'a AssemblerInput<'a>);
 
 /// A prompt and its numbers, as JSON.
 pub struct PromptRecord<'a> {
-    /// The prompt.
     pub prompt: &'a Prompt<'a>,
     /// How much is told of it.
     pub detail: Detail,

@@ -5,7 +5,6 @@ use tertulia_session::{EntryId, MessageId};
 /// What became of an entry, or of a message that is named in another way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict<E = EntryId> {
-    /// The entry.
     pub entry: E,
     /// What became of it.
     pub fate: Fate,
@@ -21,7 +20,6 @@ pub enum Fate {
     Kept,
     /// It is in a prompt as a whole.
     InPrompt {
-        /// Where.
         section: Section,
         /// What it takes there.
         bytes: usize,
@@ -30,7 +28,6 @@ pub enum Fate {
     Truncated {
         /// What is in the prompt.
         kept_bytes: usize,
-        /// What it has.
         bytes: usize,
     },
     /// It is sent with stubs for its tool outputs.
@@ -86,7 +83,6 @@ pub enum HideReason {
     Redacted,
     /// It is on another branch.
     OtherBranch,
-    /// It is no message.
     NoMessage,
     /// A newer one of its kind holds.
     Superseded,

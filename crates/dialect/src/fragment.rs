@@ -12,7 +12,6 @@ use crate::result_content::ERROR_MARK;
 /// The fragment of a request, and what had to be changed or left out to make it.
 #[derive(Clone, Debug)]
 pub struct Rendering<'a> {
-    /// The fragment.
     pub fragment: Fragment<'a>,
     /// What was changed or left out, in the order of the messages.
     pub notes: Vec<Note>,

@@ -19,26 +19,21 @@ pub enum NoteKind {
     EmptyLeftOut,
     /// A model's thinking was left out.
     ThinkingLeftOut {
-        /// Why.
         why: &'static str,
     },
     /// Signed thinking was moved to the front of its turn.
     ThinkingMoved,
     /// A picture was left out.
     ImageLeftOut {
-        /// Why.
         why: &'static str,
     },
     /// A file is named in a text, since the request cannot carry it.
     FileAsText {
-        /// Its path.
         path: Box<str>,
     },
     /// A part of another kind was left out.
     PartLeftOut {
-        /// Its kind.
         kind: Box<str>,
-        /// Why.
         why: &'static str,
     },
     /// A result was left out: no call waits for it.
@@ -90,28 +85,22 @@ pub enum NoteKind {
     BlanksTrimmed,
     /// A user turn was added that nobody said.
     UserTurnAdded {
-        /// Why.
         why: Placeholder,
     },
     /// The request ends with the assistant's words, which newer models refuse to continue.
     EndsWithAssistant,
     /// A cache breakpoint was left out.
     BreakpointLeftOut {
-        /// Why.
         why: &'static str,
     },
-    /// A tool was left out.
     ToolLeftOut {
-        /// Its name, where it has one.
         name: Box<str>,
-        /// Why.
         why: &'static str,
     },
     /// A field of a tool was left out or replaced.
     ToolFieldChanged {
         /// The tool.
         name: Box<str>,
-        /// The field.
         field: &'static str,
     },
     /// Half surrogate pairs, which are no characters, were replaced.

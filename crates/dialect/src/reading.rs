@@ -37,7 +37,6 @@ impl Reading {
     }
 }
 
-/// A message of this role.
 pub(crate) fn message(role: Role, parts: Parts, unknown: Fields) -> Message {
     Message { unknown, ..Message::of_role(role, parts) }
 }
@@ -96,7 +95,6 @@ pub(crate) fn each<'a, T>(
     elements(raw)?.into_iter().enumerate().map(read).collect()
 }
 
-/// Whether the value is a list.
 pub(crate) fn is_list(raw: &RawValue) -> bool {
     Kind::from(raw) == Kind::Array
 }

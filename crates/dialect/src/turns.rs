@@ -46,7 +46,6 @@ impl<T> Turns<T> {
         self.0.last().map(|(side, _)| *side)
     }
 
-    /// The last block of the last turn.
     pub(crate) fn last_block_mut(&mut self) -> Option<&mut T> {
         self.0.last_mut()?.1.last_mut()
     }

@@ -18,7 +18,6 @@ pub use messages::{Branch, entries_of};
 pub enum Form {
     /// A log, one entry per line.
     Log,
-    /// A snapshot.
     Snapshot,
     /// A session file of agent-chatter.
     AgentChatter,
@@ -102,7 +101,6 @@ impl Document {
     }
 }
 
-/// Fields as one JSON object.
 fn as_object(fields: &Fields) -> Json {
     let mut text = String::from("{");
     for (name, value) in fields.iter() {

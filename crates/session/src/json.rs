@@ -28,13 +28,10 @@ pub enum Kind {
     Null,
     /// `true` or `false`
     Boolean,
-    /// A number.
     Number,
-    /// A string.
     String,
     /// A list.
     Array,
-    /// An object.
     Object,
 }
 
@@ -100,7 +97,6 @@ impl Serialize for Json {
 }
 
 impl From<&RawValue> for Kind {
-    /// What this value is.
     fn from(raw: &RawValue) -> Self {
         match raw.get().as_bytes().first() {
             Some(b'n') | None => Self::Null,

@@ -7,7 +7,6 @@ use crate::json::Json;
 /// One piece of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// What it is.
     pub kind: PartKind,
     unknown: Option<Box<UnknownFields>>,
 }
@@ -42,9 +41,7 @@ pub enum PartKind {
 pub struct ToolCall {
     /// The id that the result will carry.
     pub tool_call_id: Box<str>,
-    /// The tool.
     pub tool_name: Box<str>,
-    /// Its arguments as JSON.
     pub arguments: Json,
     /// The arguments as the model wrote them, where they were not valid JSON.
     pub raw_args_text: Option<Box<str>>,
@@ -53,7 +50,6 @@ pub struct ToolCall {
 /// The answer of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolResult {
-    /// The id of the call.
     pub tool_call_id: Box<str>,
     /// Whether the tool failed.
     pub is_error: bool,

@@ -28,12 +28,7 @@ pub enum StoreError {
     InvalidTitle(#[from] InvalidTitle),
     /// The session has no such entry.
     #[error("session {session} has no entry {entry}")]
-    EntryNotFound {
-        /// The session.
-        session: SessionId,
-        /// The entry.
-        entry: EntryId,
-    },
+    EntryNotFound { session: SessionId, entry: EntryId },
     /// Somebody appended in the meantime.
     #[error(
         "session {session} ends in {}, not in the expected {expected}: somebody appended to it in \
@@ -41,7 +36,6 @@ pub enum StoreError {
         shown(.actual.as_ref())
     )]
     SessionConcurrentWrite {
-        /// The session.
         session: SessionId,
         /// The tail that the caller had seen.
         expected: EntryId,
@@ -103,7 +97,6 @@ pub enum Problem {
     /// An entry names a parent that is not in the session.
     #[error("entry {entry} follows {parent}, which is not in the session; append that one first")]
     MissingParent {
-        /// The entry.
         entry: EntryId,
         /// What it follows.
         parent: EntryId,

@@ -39,7 +39,6 @@ pub struct Append {
 /// An entry to append, with what is known of its size.
 #[derive(Clone, Debug)]
 pub struct NewRecord {
-    /// The entry.
     pub entry: Entry,
     /// How many tokens it has.
     pub count: Option<TokenCount>,
@@ -50,7 +49,6 @@ pub struct NewRecord {
 pub struct TokenCount {
     /// The name of the tokenizer, such as `o200k`.
     pub tokenizer: Box<str>,
-    /// The count.
     pub tokens: u64,
 }
 
@@ -72,7 +70,6 @@ pub struct StoredEntry {
     pub seq: Seq,
     /// The number of the entry that it follows.
     pub parent: Option<Seq>,
-    /// The entry.
     pub entry: Entry,
     /// The size of its record in bytes, as it was written.
     pub bytes: u64,
@@ -80,14 +77,12 @@ pub struct StoredEntry {
     pub count: Option<TokenCount>,
     /// When it was stored, by the clock of the machine that did.
     pub stored_at: Timestamp,
-    /// Its link in the chain.
     pub link: ChainLink,
 }
 
 /// Which entries of a session are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Range {
-    /// All of them.
     #[default]
     All,
     /// The newest ones, at most so many.
@@ -108,7 +103,6 @@ pub enum Range {
 /// What is known of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionInfo {
-    /// Its id.
     pub id: SessionId,
     /// When it was begun.
     pub created_at: Timestamp,
@@ -139,7 +133,6 @@ pub struct ListFilter {
     pub until: Option<Timestamp>,
     /// At most so many.
     pub limit: Option<usize>,
-    /// Of which project.
     pub project: ProjectScope,
 }
 
@@ -200,13 +193,10 @@ pub struct SearchResult {
 /// An entry that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// The session.
     pub session: SessionId,
     /// The number of the entry.
     pub seq: Seq,
-    /// The entry.
     pub entry_id: EntryId,
-    /// Its type.
     pub type_name: Box<str>,
     /// Who said it.
     pub speaker: Option<Box<str>>,

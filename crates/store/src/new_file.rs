@@ -44,7 +44,6 @@ pub enum NewFileError {
     /// The system reported an error.
     #[error("cannot write {}: {source}", .path.display())]
     Io {
-        /// The file.
         path: PathBuf,
         /// What was reported.
         source: io::Error,

@@ -13,7 +13,6 @@ const PAGE: usize = 1 << 16;
 /// The entries of the branch that ends in the newest one, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
-    /// Them.
     pub entries: Vec<OutlineEntry>,
 }
 
@@ -22,7 +21,6 @@ pub struct Outline {
 pub struct OutlineEntry {
     /// The number by which the store finds it.
     pub number: Seq,
-    /// Its id.
     pub id: EntryId,
     /// Its type; of one that was purged, the type that it had.
     pub type_name: Box<str>,

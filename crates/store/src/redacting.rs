@@ -27,9 +27,7 @@ const QUOTING: [&str; 2] = ["scribe", "librarian"];
 /// An entry of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EntryPlace {
-    /// The session.
     pub session: SessionId,
-    /// The entry.
     pub entry: EntryId,
 }
 

@@ -17,7 +17,6 @@ const NUMBERS_MAX: u64 = 10_000;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidTitle {
-    /// It is too long.
     #[error("the title has {characters} characters; use at most {CHARACTERS_MAX}")]
     TooLong {
         /// How many it has.

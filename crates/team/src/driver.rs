@@ -71,7 +71,6 @@ pub struct Driver {
 
 /// A table that was opened again.
 pub struct Opened {
-    /// It.
     pub driver: Driver,
     /// Where the recorded decisions are not the ones that this team would have made.
     pub differences: Vec<Difference>,

@@ -20,7 +20,6 @@ pub enum Effect {
     },
     /// Let an agent answer. The same step has appended that it started.
     StartTurn {
-        /// The turn.
         turn: EntryId,
         /// Who answers.
         member: Box<str>,
@@ -33,18 +32,14 @@ pub enum Effect {
     },
     /// Stop the agent of this turn, and report its end.
     CancelTurn {
-        /// The turn.
         turn: EntryId,
-        /// Whose it is.
         member: Box<str>,
     },
-    /// Ask the person.
     AskPerson(Question),
     /// The team has this task from here on; `None` takes it away.
     SetTeamTask {
         /// The person's message.
         entry: EntryId,
-        /// The task.
         task: Option<String>,
     },
     /// Say what was refused or changed.
@@ -58,7 +53,6 @@ pub enum Effect {
 pub struct Question {
     /// Whom to ask; `None` where no person sits at the table.
     pub to: Option<Box<str>>,
-    /// Why.
     pub why: Why,
 }
 
@@ -67,7 +61,6 @@ pub struct Question {
 pub enum Why {
     /// It is their turn.
     Answer {
-        /// Their turn.
         turn: EntryId,
         /// The message that they are to answer.
         entry: EntryId,
@@ -90,9 +83,7 @@ pub enum Why {
     Spending {
         /// Whose limit; `None` for that of the session.
         member: Option<Box<str>>,
-        /// What was spent.
         spent: Dollars,
-        /// What was allowed.
         allowed: Dollars,
     },
     /// None of the names in a message is known.
@@ -116,16 +107,13 @@ pub enum Why {
     },
     /// An agent failed, and nothing else waits.
     Failed {
-        /// The turn.
         turn: EntryId,
-        /// Whose it was.
         member: Box<str>,
         /// The class of the failure.
         class: Box<str>,
     },
     /// The person cancelled a turn that ran; others wait for a word.
     Cancelled {
-        /// The turn.
         turn: EntryId,
         /// How many wait.
         waiting: usize,

@@ -19,13 +19,9 @@ pub enum Event {
         message: Box<PersonMessage>,
     },
     /// The agent of this turn works. Nothing is decided by it.
-    TurnStarted {
-        /// The turn.
-        turn: EntryId,
-    },
+    TurnStarted { turn: EntryId },
     /// An agent's answer is complete, or what there is of it, and it is an entry.
     AgentSaid {
-        /// The turn.
         turn: EntryId,
         /// The message.
         entry: EntryId,
@@ -36,7 +32,6 @@ pub enum Event {
     },
     /// An agent could not answer, or ended after its turn was cancelled.
     AgentFailed {
-        /// The turn.
         turn: EntryId,
         /// The class of the failure, such as `quota`.
         class: Box<str>,
@@ -62,10 +57,7 @@ pub enum Event {
     /// The table was opened again after its process had ended; see [`crate::Machine::replay`].
     Resume,
     /// The person wants a turn again that failed, was cancelled or interrupted.
-    Repeat {
-        /// The turn.
-        turn: EntryId,
-    },
+    Repeat { turn: EntryId },
 }
 
 /// Which turns are stopped.

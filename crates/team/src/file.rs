@@ -149,7 +149,6 @@ pub struct ResourcesFile {
 /// What a member's prompt says about the team, as the team file writes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PreambleFile {
-    /// The built-in preamble.
     #[default]
     BuiltIn,
     /// Nothing: `preamble = false`.

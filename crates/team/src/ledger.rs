@@ -14,13 +14,11 @@ use crate::note::Note;
 pub enum Decision {
     /// A turn has a new state.
     Turn {
-        /// The turn.
         turn: EntryId,
         /// The entry that says so.
         entry: EntryId,
         /// Whose turn it is.
         member: Box<str>,
-        /// The state.
         state: TurnState,
         /// Why.
         cause: Cause,

@@ -33,20 +33,13 @@ pub enum Status {
     /// Nothing runs and nothing waits.
     Resting,
     /// An agent works.
-    Running {
-        /// Its turn.
-        turn: EntryId,
-    },
+    Running { turn: EntryId },
     /// A cancelled agent has not ended yet.
-    Stopping {
-        /// Its turn.
-        turn: EntryId,
-    },
+    Stopping { turn: EntryId },
     /// A person is to answer.
     Waiting {
         /// The person's turn.
         turn: EntryId,
-        /// Who it is.
         member: Box<str>,
     },
     /// Turns wait, and a person is asked first.
@@ -56,9 +49,7 @@ pub enum Status {
 /// A turn that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitingTurn<'a> {
-    /// The turn.
     pub turn: &'a EntryId,
-    /// Whose it is.
     pub member: &'a str,
     /// The message to be answered.
     pub parent: &'a EntryId,

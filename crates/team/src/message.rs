@@ -107,9 +107,7 @@ pub(crate) struct Wish {
 /// Whose message it is. People may mention somebody anywhere, agents only where they address them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sender {
-    /// A person.
     Person,
-    /// An agent.
     Agent,
 }
 

@@ -23,14 +23,12 @@ pub enum Note {
         entry: EntryId,
         /// The name as it was written.
         name: Box<str>,
-        /// The members.
         members: Vec<Box<str>>,
     },
     /// The member waits already for the same message with the same intent, or was asked before.
     Duplicate {
         /// The message.
         entry: EntryId,
-        /// The member.
         member: Box<str>,
         /// The turn that there is.
         turn: EntryId,
@@ -39,7 +37,6 @@ pub enum Note {
     Adjacent {
         /// The message.
         entry: EntryId,
-        /// The member.
         member: Box<str>,
         /// The turn that waits.
         turn: EntryId,
@@ -57,11 +54,8 @@ pub enum Note {
     Demoted {
         /// The message.
         entry: EntryId,
-        /// The turn.
         turn: EntryId,
-        /// The member.
         member: Box<str>,
-        /// What was asked for.
         asked: Intent,
     },
     /// More names in one message than are looked at.
@@ -102,14 +96,12 @@ pub enum Note {
     },
     /// An answer that was cut off; its markers are not obeyed.
     Partial {
-        /// The turn.
         turn: EntryId,
         /// The message.
         entry: EntryId,
     },
     /// An answer to a turn that has ended, or that nobody knows; its markers are not obeyed.
     Late {
-        /// The turn.
         turn: EntryId,
         /// The message, if there is one.
         entry: Option<EntryId>,
@@ -123,9 +115,7 @@ pub enum Note {
     },
     /// An agent failed, and the queue goes on.
     Failed {
-        /// The turn.
         turn: EntryId,
-        /// Whose it was.
         member: Box<str>,
         /// The class of the failure.
         class: Box<str>,
@@ -133,13 +123,9 @@ pub enum Note {
         is_paused: bool,
     },
     /// There is no such turn to cancel.
-    NothingToCancel {
-        /// The turn.
-        turn: EntryId,
-    },
+    NothingToCancel { turn: EntryId },
     /// A turn that cannot be repeated.
     CannotRepeat {
-        /// The turn.
         turn: EntryId,
         /// Why not.
         reason: &'static str,

@@ -18,7 +18,6 @@ pub enum Preamble {
     BuiltIn,
     /// Nothing.
     Off,
-    /// This text.
     Text(String),
 }
 

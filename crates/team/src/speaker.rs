@@ -28,7 +28,6 @@ pub enum SpeakerError {
         people.join(", ")
     )]
     Agent {
-        /// The name.
         name: Box<str>,
         /// The people at the table.
         people: Vec<Box<str>>,

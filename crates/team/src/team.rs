@@ -34,9 +34,7 @@ pub struct Team {
 /// One member, with what belongs to its turns.
 #[derive(Clone, Debug)]
 pub struct TeamMember {
-    /// Who it is.
     pub member: Member,
-    /// How it answers.
     pub answers: Answers,
     /// What it does in the team, on one line.
     pub role: Option<Box<str>>,
@@ -57,7 +55,6 @@ pub struct TeamMember {
 /// How a member answers.
 #[derive(Clone, Debug)]
 pub enum Answers {
-    /// It is a person.
     Person,
     /// A program or an endpoint.
     Agent(Box<AgentSpec>),

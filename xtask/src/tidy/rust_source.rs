@@ -1,4 +1,5 @@
-//! Tidy's claims about Rust: a header, functions that fit a screen, nothing left unfinished.
+//! Tidy's claims about Rust: a header, functions that fit a screen, documented public items, nothing
+//! left unfinished.
 //! Read as tokens rather than text, so that strings, comments and macro bodies are told apart.
 
 use super::{TextFile, Violation};
@@ -12,6 +13,9 @@ const WITH_HEADER: [&str; 3] = ["crates/", "xtask/", "bench/"];
 
 /// Macros that stand for work to be done.
 const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
+
+/// Items that need documentation where they are public.
+const ITEMS: [&str; 6] = ["fn", "struct", "enum", "trait", "type", "static"];
 
 /// A function that may be longer than the rest, for as long as the reason holds.
 pub(super) struct LongFunction {
@@ -38,6 +42,12 @@ pub(super) fn check(files: &[TextFile], exceptions: &[LongFunction]) -> Vec<Viol
         for (line, leftover) in findings.leftovers {
             let what = format!("`{leftover}` is left over");
             violations.push(file.violation(line, what, "finish the work, or take it out"));
+        }
+        if is_library_source(&file.path) {
+            violations.extend(findings.undocumented.iter().map(|(line, name)| {
+                let what = format!("`{name}` is public and has no documentation");
+                file.violation(*line, what, "say what it is for, or make it private")
+            }));
         }
         for function in findings.functions.iter().filter(|f| f.lines > FUNCTION_LINES_MAX) {
             let is_meant = |e: &&LongFunction| e.path == file.path && e.name == function.name;
@@ -68,6 +78,12 @@ fn check_header(file: &TextFile) -> Option<Violation> {
     })
 }
 
+/// Tells whether a file belongs to what other crates use. Its public types and functions need docs; fields
+/// and variants need them only where the name does not say it all, so no lint asks for those.
+fn is_library_source(path: &str) -> bool {
+    path.starts_with("crates/") && path.contains("/src/")
+}
+
 fn too_long(file: &TextFile, function: &Function) -> Violation {
     let Function { name, line, lines } = function;
     let what = format!("`{name}` has {lines} lines, more than {FUNCTION_LINES_MAX}");
@@ -84,6 +100,7 @@ struct Function {
 struct Findings {
     functions: Vec<Function>,
     leftovers: Vec<(usize, String)>,
+    undocumented: Vec<(usize, String)>,
 }
 
 impl Findings {
@@ -94,11 +111,45 @@ impl Findings {
             if let Some(leftover) = leftover_at(&trees[index..]) {
                 self.leftovers.push((tree.span().start().line, leftover));
             }
+            if let Some(name) = public_item_at(&trees[index..])
+                && !is_documented(&trees[..index])
+            {
+                self.undocumented.push((tree.span().start().line, name));
+            }
             if let TokenTree::Group(group) = tree {
                 self.read(group.stream());
             }
         }
     }
+}
+
+/// The name of the public type, function or constant that begins here.
+fn public_item_at(trees: &[TokenTree]) -> Option<String> {
+    let mut words = trees.iter().map_while(|tree| match tree {
+        TokenTree::Ident(word) => Some(word.to_string()),
+        TokenTree::Group(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => None,
+    });
+    if words.next()? != "pub" {
+        return None;
+    }
+    let is_qualifier = |word: &String| ["const", "async", "unsafe"].contains(&word.as_str());
+    let (qualifiers, words): (Vec<_>, Vec<_>) = words.partition(is_qualifier);
+    match words.as_slice() {
+        [keyword, name, ..] if ITEMS.contains(&keyword.as_str()) => Some(name.clone()),
+        [name] if qualifiers.iter().any(|word| word == "const") => Some(name.clone()),
+        _ => None,
+    }
+}
+
+/// Tells whether the attributes at the end of these tokens, right before an item, have documentation.
+fn is_documented(before: &[TokenTree]) -> bool {
+    let attributes = before.rchunks_exact(2).map_while(|pair| match pair {
+        [TokenTree::Punct(mark), TokenTree::Group(attribute)] if mark.as_char() == '#' => {
+            Some(attribute.stream().into_iter().next())
+        }
+        _ => None,
+    });
+    attributes.flatten().any(|first| matches!(first, TokenTree::Ident(word) if word == "doc"))
 }
 
 /// The function that begins here, from `fn` to its closing brace. Types such as `fn(u8)` have no

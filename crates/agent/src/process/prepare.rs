@@ -28,7 +28,6 @@ pub(crate) struct Files {
     pub(crate) profile: Option<NamedTempFile>,
 }
 
-/// Prepares a turn.
 pub(crate) fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
     if let Some(model) = spec.model.as_deref().filter(|model| model.starts_with('-')) {
         let message = format!("{model:?} is not the name of a model: it begins with `-`");

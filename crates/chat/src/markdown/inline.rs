@@ -57,7 +57,6 @@ struct Searched {
 /// The next place of something.
 #[derive(Default)]
 struct Ahead {
-    /// From where to where it was looked for.
     looked: Option<(usize, usize)>,
     is_there: bool,
 }

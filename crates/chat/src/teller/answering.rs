@@ -8,7 +8,6 @@ use super::asking::answer;
 /// What was meant.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Meant {
-    /// This answer.
     Answer(PermissionAnswer),
     /// An answer, but it is not clear which one.
     Unclear,

@@ -10,7 +10,6 @@ use crate::terminal::excerpt;
 /// How many columns of a failure are shown.
 const FAILURE_COLUMNS: usize = 1_000;
 
-/// The lines of a note.
 pub(super) fn lines(note: &TurnEvent, columns: usize, shown: &Shown) -> Vec<Line> {
     if !narrate::is_live(note) {
         return Vec::new();

@@ -49,9 +49,7 @@ pub struct Overflow {
 /// A piece of what must be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FloorItem {
-    /// What it is.
     pub what: FloorPart,
-    /// Its tokens.
     pub tokens: u64,
 }
 
@@ -60,9 +58,7 @@ pub struct FloorItem {
 pub enum FloorPart {
     /// The system prompt and the data of the run.
     SystemPrompt,
-    /// The tools.
     Tools,
-    /// The hints.
     RuntimeHints,
     /// A message: the newest request, one that is pinned, or one of the newest unit.
     Entry(EntryId),

@@ -24,7 +24,6 @@ pub struct Hint {
 /// What a hint must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HintKind {
-    /// A text.
     Text,
     /// A whole number of 0 or more.
     Number,

@@ -54,7 +54,6 @@ struct Fact {
 pub(super) struct Trail {
     /// A summary or a cut.
     mark: u32,
-    /// A summary.
     summary: u32,
     /// Another system prompt.
     prompt: u32,

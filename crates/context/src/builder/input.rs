@@ -66,7 +66,6 @@ pub struct ContextBuildResult<'a> {
 /// A passage of an entry that is no longer sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecalledPassage {
-    /// The entry.
     pub entry: EntryId,
     /// The words, as the entry has them.
     pub text: String,
@@ -75,7 +74,6 @@ pub struct RecalledPassage {
 /// A message of a context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelMessage<'a> {
-    /// The message.
     pub message: MessageRef<'a>,
     /// What it costs.
     pub tokens: u64,
@@ -88,7 +86,6 @@ pub struct ModelMessage<'a> {
 pub enum Source {
     /// The system prompt and the data of the run.
     System,
-    /// The summary in this entry.
     Summary(EntryId),
     /// This entry; also for a result that was made up for a call in it.
     Entry(EntryId),
@@ -96,7 +93,6 @@ pub enum Source {
     Recall,
     /// The closing message of the input.
     Closing,
-    /// The hints.
     RuntimeHints,
 }
 
@@ -107,7 +103,6 @@ pub struct ContextStats {
     pub input_tokens: u64,
     /// Whether all of them were counted exactly.
     pub exact: bool,
-    /// The messages.
     pub message_count: u64,
     /// Messages of the branch that are not sent, summarised and redacted ones among them.
     pub dropped_messages_count: u64,

@@ -8,7 +8,6 @@ use tertulia_session::Message;
 /// A message of the log, or one that was made from something else.
 #[derive(Clone, Debug)]
 pub enum MessageRef<'a> {
-    /// As it was said.
     Said(&'a Message),
     /// As a member reads it: with its markers taken out, and labelled where somebody else said it.
     Read(Box<Message>),

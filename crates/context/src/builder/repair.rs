@@ -15,7 +15,6 @@ use crate::whitespace::trim;
 pub struct Item<'a> {
     /// The place of its entry in the log; for a result that was made up, that of its call.
     pub place: usize,
-    /// The message.
     pub message: MessageRef<'a>,
     /// Whether it stays from before a cut.
     pub is_before: bool,
@@ -44,7 +43,6 @@ pub struct Mended {
 /// Something that was mended, by the id of its entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
-    /// The entry.
     pub entry: EntryId,
     /// What was done.
     pub kind: RepairKind,

@@ -22,11 +22,9 @@ pub struct SummaryRequest {
     pub covered_from_id: Option<EntryId>,
     /// The last entry that is covered.
     pub covered_to_id: Option<EntryId>,
-    /// The first entry that is kept.
     pub first_kept_entry_id: EntryId,
     /// How many messages are covered.
     pub covered_count: u64,
-    /// A hash of them.
     pub covered_hash: Box<str>,
     /// What stays from before the first kept entry.
     pub kept_ids: Vec<EntryId>,

@@ -14,9 +14,7 @@ pub struct Unit {
     pub items: Range<usize>,
     /// Whether the newest request is among them.
     pub is_request: bool,
-    /// Whether one of them is pinned.
     pub is_pinned: bool,
-    /// Whether they are the newest.
     pub is_newest: bool,
 }
 

@@ -221,7 +221,6 @@ impl<'t, 'a> Draft<'t, 'a> {
         &self.ranked
     }
 
-    /// The candidates of a section.
     pub(super) fn candidates(&self, section: Section) -> &'t [Candidate<'a>] {
         self.candidates.of(section)
     }

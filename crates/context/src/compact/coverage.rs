@@ -10,7 +10,6 @@ use super::Summary;
 pub struct Coverage {
     /// The first and the last entry of the range.
     pub range: Option<(EntryId, EntryId)>,
-    /// The first entry that is kept.
     pub first_kept: EntryId,
     /// The number of messages in the range that the summary stands for.
     pub count: u64,

@@ -20,7 +20,6 @@ pub enum Refusal {
     /// It is longer than it may be.
     #[error("the summary has {tokens} tokens; {max_tokens} are allowed")]
     OverCap {
-        /// What it has.
         tokens: u64,
         /// What it may have.
         max_tokens: u64,
@@ -28,7 +27,6 @@ pub enum Refusal {
     /// It saves nothing.
     #[error("the summary has {tokens} tokens, no fewer than the {covered_tokens} that it covers")]
     NotSmaller {
-        /// What it has.
         tokens: u64,
         /// What it stands for.
         covered_tokens: u64,

@@ -106,7 +106,6 @@ pub fn short_id(id: &EntryId) -> &str {
     id.get(..end).unwrap_or(id)
 }
 
-/// A line of a section.
 pub(super) fn line(id: &str, text: &str) -> String {
     if id.is_empty() { format!("- {text}\n") } else { format!("- [{id}] {text}\n") }
 }

@@ -8,7 +8,6 @@ use super::sections::Section;
 pub(super) struct Chosen {
     /// The line with its break; a name with the blank before it.
     pub(super) text: String,
-    /// What it costs on its own.
     pub(super) cost: u64,
     /// Where it stands in its section.
     pub(super) place: (usize, usize, usize),

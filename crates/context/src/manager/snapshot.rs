@@ -45,10 +45,7 @@ pub enum SnapshotProblem {
     Field(#[from] FieldError),
     /// `version` is not 1.
     #[error("version must be the number 1; got {got}")]
-    Version {
-        /// What it is.
-        got: String,
-    },
+    Version { got: String },
     /// One of its messages is wrong.
     #[error("messages[{index}]: {error}")]
     Message {

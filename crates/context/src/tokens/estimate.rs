@@ -14,7 +14,6 @@ pub struct Weights {
     pub hump: u64,
     /// A capital behind a capital, as in `CAMEL`.
     pub capital: u64,
-    /// A run of digits.
     pub digit_run: u64,
     /// Each digit.
     pub digit: u64,
@@ -28,7 +27,6 @@ pub struct Weights {
     pub blanks: u64,
     /// A Han character.
     pub han: u64,
-    /// A kana.
     pub kana: u64,
     /// A Hangul syllable.
     pub hangul: u64,

@@ -46,22 +46,15 @@ pub struct CountNote {
 pub enum CountProblem {
     /// A picture in the message whose size cannot be read.
     #[error("the size of the image cannot be read; counted as {tokens} tokens")]
-    ImageUnreadable {
-        /// What it was counted as.
-        tokens: u64,
-    },
+    ImageUnreadable { tokens: u64 },
     /// A picture at an address.
     #[error("the image is not in the message; counted as {tokens} tokens")]
-    ImageElsewhere {
-        /// What it was counted as.
-        tokens: u64,
-    },
+    ImageElsewhere { tokens: u64 },
 }
 
 /// A tool as the model is told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolSpec {
-    /// Its name.
     pub name: Box<str>,
     /// What it does.
     pub description: Option<Box<str>>,

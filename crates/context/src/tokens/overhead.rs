@@ -8,9 +8,7 @@ use super::Tokenizer;
 pub enum Vendor {
     /// OpenAI, and servers that speak its language.
     OpenAi,
-    /// Anthropic.
     Anthropic,
-    /// Google.
     Google,
 }
 

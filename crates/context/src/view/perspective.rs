@@ -46,7 +46,6 @@ pub type Pieces = Vec<(Piece, usize)>;
 /// A text that quotes a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quoted<'l> {
-    /// The text.
     pub text: Cow<'l, str>,
     /// Where it comes from; `None` where that is not known.
     pub pieces: Option<Pieces>,

@@ -241,7 +241,6 @@ pub(super) fn image_node(image: &Image, side: Side) -> Result<Map<'_>, &'static 
     Ok(vec![("type", Node::text("image")), ("source", Node::Map(source))])
 }
 
-/// A call.
 pub(super) fn use_block<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Block<'a> {
     let fields = vec![
         ("type", Node::text("tool_use")),

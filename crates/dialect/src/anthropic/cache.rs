@@ -12,7 +12,6 @@ const MARKS_MAX: usize = 4;
 /// The field of the mark.
 pub(super) const MARK: &str = "cache_control";
 
-/// The mark.
 pub(super) fn mark_value<'a>() -> Node<'a> {
     Node::Map(vec![("type", Node::text("ephemeral"))])
 }

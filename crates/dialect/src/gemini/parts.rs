@@ -147,7 +147,6 @@ fn image_field(picture: Picture<'_>) -> (&'static str, Node<'_>) {
     }
 }
 
-/// A call.
 pub(super) fn call_part<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Piece<'a> {
     let function = vec![
         ("id", Node::text(call.id.clone())),

@@ -200,7 +200,6 @@ fn reasoning_item<'a>(part: &Part, text: &'a str) -> Option<Node<'a>> {
     ]))
 }
 
-/// A call.
 pub(super) fn call_item<'a>(call: &Call<'a>) -> Node<'a> {
     Node::Map(vec![
         ("type", Node::text("function_call")),

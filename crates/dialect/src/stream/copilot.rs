@@ -11,7 +11,6 @@ use super::pick::{
 use super::turn::Turn;
 use super::{Fate, Reading};
 
-/// Reads one line.
 pub(super) fn read(line: &str, turn: &mut Turn) -> Reading {
     const NAMES: [&str; 4] = ["type", "data", "sessionId", "exitCode"];
     let [kind, data, session_id, exit_code] = pick_line(line, &NAMES)?.values();

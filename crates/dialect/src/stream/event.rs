@@ -66,26 +66,19 @@ pub enum StreamEvent {
     },
     /// The agent says that its turn succeeded with this text. Believed when
     /// [`finish`](super::StreamParser::finish) agrees.
-    FinalText {
-        /// The text.
-        text: String,
-        /// Where it is from.
-        origin: TextOrigin,
-    },
+    FinalText { text: String, origin: TextOrigin },
     /// The agent says that its turn failed.
     Failed(TurnError),
     /// A line that no honest run of this agent writes. It changed nothing.
     Violation {
         /// What is wrong with it.
         kind: ViolationKind,
-        /// The line.
         line: Box<[u8]>,
     },
     /// A line that cannot be read. It changed nothing.
     Unparsed {
         /// Why.
         reason: Unparsed,
-        /// The line.
         line: Box<[u8]>,
     },
     /// A line beyond the cap. It was not read.
@@ -114,7 +107,6 @@ pub enum TextOrigin {
 pub struct DeniedTool {
     /// The agent's id of the call.
     pub id: Box<str>,
-    /// The tool.
     pub name: Box<str>,
     /// What the agent says about it.
     pub reason: Option<Box<str>>,
@@ -125,7 +117,6 @@ pub struct DeniedTool {
 pub struct Usage {
     /// Read afresh: neither from a cache nor into one.
     pub input: Option<u64>,
-    /// Read from a cache.
     pub cache_read: Option<u64>,
     /// Read and put into a cache.
     pub cache_write: Option<u64>,
@@ -165,7 +156,6 @@ pub struct Cost {
 /// What a figure is the sum of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
-    /// This turn.
     #[default]
     Turn,
     /// The agent's whole session, earlier turns included: subtract the last figure.
@@ -190,9 +180,7 @@ pub enum ViolationKind {
 /// Why a line cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unparsed {
-    /// It is not UTF-8.
     NotUtf8,
-    /// It is not JSON.
     NotJson,
     /// It is JSON, and not an event: no object, no type, or a known type without what belongs to it.
     WrongShape,

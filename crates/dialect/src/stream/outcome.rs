@@ -9,9 +9,7 @@ use super::turn::{End, Turn};
 /// How the agent's process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// With this exit code.
     Code(i32),
-    /// By this signal.
     Signal(i32),
 }
 
@@ -24,7 +22,6 @@ pub struct TurnOutput {
     pub partial_text: Option<String>,
     /// What was used.
     pub usage: Option<Usage>,
-    /// What it cost.
     pub cost: Option<Cost>,
     /// The agent's own id of the session.
     pub native_session_id: Option<Box<str>>,
@@ -70,7 +67,6 @@ impl TurnOutput {
 pub struct FinalText {
     /// The text, byte for byte.
     pub text: String,
-    /// Where it is from.
     pub origin: TextOrigin,
 }
 
@@ -108,7 +104,6 @@ pub(super) struct Ending<'a> {
 /// An echo longer than this, and then nothing, is how Gemini says that the prompt is too large.
 const ECHO_OVERFLOW_BYTES: u64 = 1024 * 1024;
 
-/// Judges a turn.
 pub(super) fn judge(mut turn: Turn, ending: &Ending<'_>) -> TurnOutput {
     let verdict = match turn.end.take() {
         Some(End::Failure(error)) => Err(refine(error, ending)),

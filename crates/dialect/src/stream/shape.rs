@@ -13,7 +13,6 @@ use tertulia_session::json::Kind;
 pub(super) enum Field {
     /// Its value, in this slot.
     Value(&'static str, usize),
-    /// Fields of the object in it.
     Object(&'static str, &'static [Self]),
     /// Fields of the one object in the list in it.
     Only(&'static str, &'static [Self]),

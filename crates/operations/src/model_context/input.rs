@@ -44,13 +44,11 @@ pub struct BuildInput {
 /// What wins over the fields of an input.
 #[derive(Debug, Default)]
 pub struct Overrides<'a> {
-    /// The model.
     pub model: Option<&'a str>,
     /// The most tokens of a request.
     pub max_input_tokens: Option<u64>,
     /// The most tokens of recalled passages.
     pub recall_tokens: Option<u64>,
-    /// The system prompt.
     pub system_prompt: Option<&'a str>,
     /// The log.
     pub session_entries: Option<Vec<Entry>>,

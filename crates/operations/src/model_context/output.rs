@@ -24,7 +24,6 @@ pub struct BuildOutput<'a> {
     pub input: &'a BuildInput,
     /// What is known of the log.
     pub index: &'a ContextIndex,
-    /// The context.
     pub result: &'a ContextBuildResult<'a>,
 }
 

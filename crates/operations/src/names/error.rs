@@ -14,16 +14,12 @@ pub enum NameError {
     },
     /// All sessions belong to other projects.
     #[error("no session belongs to {project}")]
-    NoSessionsHere {
-        /// The project.
-        project: String,
-    },
+    NoSessionsHere { project: String },
     /// No team has worked in a session of this folder.
     #[error("{}", no_table(.place, .folder, .elsewhere.as_deref()))]
     NoTable {
         /// Where the store is.
         place: String,
-        /// The folder.
         folder: String,
         /// The newest session of another folder.
         elsewhere: Option<String>,
@@ -31,7 +27,6 @@ pub enum NameError {
     /// No session has this id, nor begins with it.
     #[error("there is no session {given}{}", did_you_mean(.nearest.as_deref()))]
     UnknownSession {
-        /// What was given.
         given: String,
         /// What may have been meant.
         nearest: Option<String>,
@@ -39,17 +34,13 @@ pub enum NameError {
     /// Several ids begin with this.
     #[error("Ambiguous ID \"{given}\"; matches: {matches}")]
     AmbiguousId {
-        /// What was given.
         given: String,
         /// Some of those that begin with it.
         matches: String,
     },
     /// A session is to be called what means the newest one.
     #[error("{given} means the newest session; use another name")]
-    NameOfLatest {
-        /// What was given.
-        given: String,
-    },
+    NameOfLatest { given: String },
     /// No entry has this id, nor begins with it.
     #[error(
         "there is no entry {given} in {}{}",
@@ -57,7 +48,6 @@ pub enum NameError {
         did_you_mean(.nearest.as_deref())
     )]
     UnknownEntry {
-        /// What was given.
         given: String,
         /// What may have been meant.
         nearest: Option<String>,

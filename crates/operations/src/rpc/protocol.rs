@@ -66,7 +66,6 @@ pub(super) fn write_error(out: &mut String, id: Option<&RawValue>, error: &RpcEr
     pieces.into_iter().for_each(|piece| out.push_str(piece));
 }
 
-/// A notification.
 pub(super) fn write_notification(method: &str, params: &impl Serialize) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{}}}"#, to_json(params))
 }

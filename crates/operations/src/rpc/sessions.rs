@@ -22,7 +22,6 @@ impl Sessions {
         Self { url, store: None, kept: Vec::new() }
     }
 
-    /// The store.
     pub(super) fn store(&mut self) -> Result<SessionStore, StoreError> {
         if let Some(store) = &self.store {
             return Ok(store.clone());

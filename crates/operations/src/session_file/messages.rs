@@ -21,7 +21,6 @@ const ID_BYTES_MAX: usize = 1024;
 /// The messages of one branch, and what was left out of it.
 #[derive(Debug, Default)]
 pub struct Branch {
-    /// The messages.
     pub messages: Vec<Arc<ConversationMessage>>,
     /// The team's task in the end.
     pub team_task: Option<String>,

@@ -13,7 +13,6 @@ pub enum EntryError {
          {second} of the log; give each its own"
     )]
     DuplicateId {
-        /// The entry.
         entry: EntryId,
         /// The place of the first, from 0.
         first: usize,
@@ -25,22 +24,12 @@ pub enum EntryError {
         "Entry {entry}: parentId names {parent}, which is not in the log; give the whole branch, or \
          leave parentId out to start one"
     )]
-    MissingParent {
-        /// The entry.
-        entry: EntryId,
-        /// Its parent.
-        parent: EntryId,
-    },
+    MissingParent { entry: EntryId, parent: EntryId },
     /// A parent that comes after its child.
     #[error(
         "Entry {entry}: parentId names {parent}, which follows it; name one that was there before it"
     )]
-    ParentCycle {
-        /// The entry.
-        entry: EntryId,
-        /// Its parent.
-        parent: EntryId,
-    },
+    ParentCycle { entry: EntryId, parent: EntryId },
     /// A redaction of nothing.
     #[error(
         "Entry {entry}: payload.targetId names {target}, which is not in the log; name one that is"
@@ -48,15 +37,11 @@ pub enum EntryError {
     MissingTarget {
         /// The redaction.
         entry: EntryId,
-        /// Its target.
         target: EntryId,
     },
     /// A view was asked for that ends in an entry that is not there.
     #[error("Entry {tail} is not in the log; name one that is")]
-    MissingTail {
-        /// The entry.
-        tail: EntryId,
-    },
+    MissingTail { tail: EntryId },
     /// An index is used with another log, or with more entries than it was shown.
     #[error(
         "the index knows {indexed} entries and the log has {given}; let the index catch up first"

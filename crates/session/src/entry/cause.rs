@@ -30,16 +30,12 @@ pub enum Cause {
         intent: Intent,
     },
     /// Started: of all that wait, this one is next.
-    Chosen {
-        /// By which rule.
-        rule: QueueRule,
-    },
+    Chosen { rule: QueueRule },
     /// Done: the member said something.
     Answered {
         /// The message.
         entry: EntryId,
     },
-    /// Failed.
     Failed {
         /// The class of the failure.
         class: Box<str>,

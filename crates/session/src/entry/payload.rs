@@ -16,7 +16,6 @@ pub struct SessionHeader {
 /// Another model answers from here on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelChange {
-    /// The model.
     pub model: Box<str>,
     /// What else the source said.
     pub unknown: Fields,
@@ -43,7 +42,6 @@ pub struct RuntimeInit {
 /// Another system prompt from here on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemPromptOverride {
-    /// The prompt.
     pub system_prompt: Box<str>,
     /// What else the source said.
     pub unknown: Fields,
@@ -71,7 +69,6 @@ pub struct CompactionSummary {
     pub covered_to_id: Option<EntryId>,
     /// How many entries are covered.
     pub covered_count: Option<u64>,
-    /// A hash of what is covered.
     pub covered_hash: Option<Box<str>>,
     /// The size of the context before.
     pub tokens_before: Option<u64>,
@@ -143,7 +140,6 @@ pub struct BranchSummary {
 /// The text of another entry is to be seen no more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redaction {
-    /// The entry.
     pub target_id: EntryId,
     /// Why.
     pub reason: Option<Box<str>>,

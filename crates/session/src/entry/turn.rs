@@ -8,7 +8,6 @@ use crate::{EntryId, Fields};
 /// A member's turn changed its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// Whose turn it is.
     pub member: Box<str>,
     /// The new state.
     pub state: TurnState,
@@ -21,7 +20,6 @@ pub struct Turn {
     pub cause_source: Option<Json>,
     /// What kind of error ended it.
     pub error_class: Option<Box<str>>,
-    /// A hash of the prompt.
     pub prompt_hash: Option<Box<str>>,
     /// How the prompt was made, so that it can be made again (docs/session-record.md).
     pub prompt_recipe: Option<Json>,
@@ -60,9 +58,7 @@ words!(TurnState, "queued, started, done, failed, cancelled or interrupted", {
 /// Something that happened during a turn and is no message. No prompt and no model sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnEvent {
-    /// The turn.
     pub turn_id: EntryId,
-    /// Whose turn it is.
     pub member: Box<str>,
     /// What happened.
     pub activity: TurnActivity,
@@ -133,9 +129,7 @@ pub enum TurnActivity {
         /// What was said.
         message: Box<str>,
     },
-    /// The turn failed.
     Failed {
-        /// The class.
         class: Box<str>,
         /// What was said or seen.
         message: Box<str>,
@@ -149,7 +143,6 @@ pub enum TurnActivity {
     },
     /// The smaller prompt was sent.
     Resent {
-        /// A hash of it.
         prompt_hash: Box<str>,
         /// How it was made; refers to no other recipe.
         prompt_recipe: Json,

@@ -23,7 +23,6 @@ pub enum Problem {
         /// What should be there.
         expected: &'static str,
     },
-    /// It is of the wrong kind.
     WrongKind {
         /// What should be there.
         expected: &'static str,

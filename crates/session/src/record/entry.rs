@@ -28,7 +28,6 @@ pub enum EntryReadError {
     /// A field cannot be read.
     #[error("Entry {entry}: {cause}")]
     Field {
-        /// The entry.
         entry: EntryId,
         /// The field, and what is wrong with it.
         #[source]
@@ -41,7 +40,6 @@ pub enum EntryReadError {
         version = SessionHeader::VERSION
     )]
     Version {
-        /// The entry.
         entry: EntryId,
         /// The version.
         got: u64,

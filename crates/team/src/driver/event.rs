@@ -18,35 +18,18 @@ pub enum SessionEvent {
     /// An entry is in the log: a message, a state of a turn, a figure, what happened during a turn.
     Stored(Arc<Entry>),
     /// The agent of this turn has got the first byte of its prompt.
-    Fed {
-        /// The turn.
-        turn: EntryId,
-        /// Whose it is.
-        member: Box<str>,
-    },
+    Fed { turn: EntryId, member: Box<str> },
     /// The next piece of an answer. Pieces are not stored; the answer is.
     Text {
-        /// The turn.
         turn: EntryId,
-        /// Whose it is.
         member: Box<str>,
         /// The piece.
         text: String,
     },
     /// The pieces so far are one text; what follows is another.
-    TextEnd {
-        /// The turn.
-        turn: EntryId,
-        /// Whose it is.
-        member: Box<str>,
-    },
+    TextEnd { turn: EntryId, member: Box<str> },
     /// The pieces since the last end are void.
-    TextWithdrawn {
-        /// The turn.
-        turn: EntryId,
-        /// Whose it is.
-        member: Box<str>,
-    },
+    TextWithdrawn { turn: EntryId, member: Box<str> },
     /// Something was refused or changed.
     Note(Note),
     /// A person is asked.
@@ -90,7 +73,6 @@ pub enum Command {
     Say {
         /// Who; else as `[FROM: …]` says, or as [`crate::Machine::speaker_of`] finds out.
         member: Option<Box<str>>,
-        /// What.
         message: Box<PersonMessage>,
     },
     /// Turns are to stop.
@@ -141,7 +123,6 @@ pub enum Pause {
     Asked(Question),
     /// An agent wanted to be allowed something, and nobody was there to be asked.
     PermissionNeeded {
-        /// Which member.
         member: Box<str>,
         /// What it wanted.
         title: Box<str>,

@@ -265,7 +265,6 @@ impl TableLog {
         Ok((staged, first_new))
     }
 
-    /// What is in the store.
     pub(super) fn stored(&self) -> &[Entry] {
         self.entries.get(..self.stored).unwrap_or_default()
     }

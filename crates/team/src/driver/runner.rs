@@ -81,11 +81,21 @@ struct Asks {
 /// What follows from the end of an agent.
 pub(super) enum Followup {
     /// Its prompt was too large: once more, with a smaller one.
-    Retry { member: Box<str>, answers: EntryId, budget: u64 },
-    /// Its answer.
-    Answer { message: Message, text: String },
+    Retry {
+        member: Box<str>,
+        answers: EntryId,
+        budget: u64,
+    },
+    Answer {
+        message: Message,
+        text: String,
+    },
     /// It could not answer; `partial` is what there is of the answer.
-    Failure { class: Box<str>, partial: Option<Message>, events: Vec<TurnEvent> },
+    Failure {
+        class: Box<str>,
+        partial: Option<Message>,
+        events: Vec<TurnEvent>,
+    },
 }
 
 impl Runner {

@@ -14,7 +14,6 @@ use super::recipe::{Recipe, RecipeError, RecipeHistory};
 pub struct SentPrompt {
     /// Who was asked.
     pub member: Box<str>,
-    /// The turn.
     pub turn: EntryId,
     /// The system text, where it travels apart.
     pub system: Option<String>,
@@ -45,16 +44,10 @@ pub enum PromptLost {
         "turn {turn} has no record of what {member} received: only agents get a prompt, older versions \
          recorded none, and prompts that quote imported tool calls are not recorded"
     )]
-    NotRecorded {
-        /// The turn.
-        turn: EntryId,
-        /// Whose it was.
-        member: Box<str>,
-    },
+    NotRecorded { turn: EntryId, member: Box<str> },
     /// The record cannot be read.
     #[error("turn {turn}: {error}")]
     Broken {
-        /// The turn.
         turn: EntryId,
         /// What is wrong with it.
         #[source]
@@ -65,17 +58,13 @@ pub enum PromptLost {
         "what was sent at turn {turn} cannot be shown: its record refers to that of an earlier turn, \
          which was redacted"
     )]
-    TurnRedacted {
-        /// The turn.
-        turn: EntryId,
-    },
+    TurnRedacted { turn: EntryId },
     /// What was made again is not what was sent.
     #[error(
         "turn {turn}: what the log gives does not have the stored hash {hash}; \
          `tertulia sessions verify` checks the log"
     )]
     OtherHash {
-        /// The turn.
         turn: EntryId,
         /// The stored hash.
         hash: Box<str>,

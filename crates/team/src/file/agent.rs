@@ -15,7 +15,6 @@ pub fn known_agents() -> impl Iterator<Item = &'static AgentDefinition> {
 /// A value that is one of a few words.
 pub(super) type Words<T> = &'static [(&'static str, T)];
 
-/// The words for the agents.
 pub(super) fn agent_words() -> Vec<(&'static str, &'static AgentDefinition)> {
     known_agents().map(|agent| (agent.word, agent)).collect()
 }
@@ -52,7 +51,6 @@ pub(super) const SCOPES: Words<LibrarianScope> =
 /// An agent's memory of its earlier turns: it has none, and gets the conversation anew.
 pub(super) const MEMORIES: Words<()> = &[("fresh", ())];
 
-/// The word for a value.
 pub(super) fn word_of<T: PartialEq>(words: Words<T>, value: &T) -> &'static str {
     words.iter().find(|(_, known)| known == value).map_or("", |(word, _)| word)
 }

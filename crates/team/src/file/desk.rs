@@ -148,7 +148,6 @@ impl Desk {
         Some(as_texts(&spot, items, problems))
     }
 
-    /// A table of texts.
     pub(super) fn text_table(
         &mut self,
         name: &'static str,

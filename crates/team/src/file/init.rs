@@ -11,7 +11,6 @@ use crate::table::{Member, Table};
 /// An agent that was found on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundAgent {
-    /// What it is.
     pub agent: &'static AgentDefinition,
     /// How it is started, if its own name in `PATH` is not enough.
     pub command: Vec<Box<str>>,

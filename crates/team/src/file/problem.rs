@@ -15,7 +15,6 @@ const SHOWN_CHARS: usize = 100;
 /// A place in a text, both from 1; a column is a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
-    /// The line.
     pub line: usize,
     /// The character in it.
     pub column: usize,

@@ -15,43 +15,29 @@ use crate::table::Limits;
 pub enum TrustReason {
     /// It starts a coding agent. Such a program obeys the settings of the folder it works in, and the flags
     /// with which it answers without a person spare it the question whether it may.
-    Agent {
-        /// The member.
-        member: Box<str>,
-        /// The agent.
-        agent: &'static AgentDefinition,
-    },
+    Agent { member: Box<str>, agent: &'static AgentDefinition },
     /// It names a program.
     Starts {
-        /// The member.
         member: Box<str>,
         /// The words of the command.
         command: Vec<Box<str>>,
     },
     /// It gives a program arguments.
     Arguments {
-        /// The member.
         member: Box<str>,
         /// The arguments.
         args: Vec<Box<str>>,
     },
     /// It sets variables for a program.
-    Variables {
-        /// The member.
-        member: Box<str>,
-        /// Their names.
-        names: Vec<Box<str>>,
-    },
+    Variables { member: Box<str>, names: Vec<Box<str>> },
     /// It allows more than reading.
     Permissions {
-        /// The member.
         member: Box<str>,
         /// What it may do.
         permissions: Permissions,
     },
     /// It sends the conversation to an endpoint.
     Endpoint {
-        /// The member.
         member: Box<str>,
         /// The endpoint.
         base_url: Box<str>,
@@ -59,19 +45,9 @@ pub enum TrustReason {
         key_variable: Option<Box<str>>,
     },
     /// It names a path outside of its folder.
-    Outside {
-        /// The member.
-        member: Box<str>,
-        /// The field.
-        field: &'static str,
-        /// The path.
-        path: Box<str>,
-    },
+    Outside { member: Box<str>, field: &'static str, path: Box<str> },
     /// The librarian may search the sessions of all projects.
-    AllProjects {
-        /// The member.
-        member: Box<str>,
-    },
+    AllProjects { member: Box<str> },
     /// The agents may go on longer without a person than usual.
     Turns {
         /// How many turns.

@@ -23,11 +23,9 @@ pub enum FileReadError {
     /// It cannot be read.
     #[error("{field} of {member}: {} {why}", path.display())]
     Unreadable {
-        /// The member.
         member: Box<str>,
         /// The field that names it.
         field: &'static str,
-        /// The file.
         path: PathBuf,
         /// Why, in words.
         why: Box<str>,
@@ -39,11 +37,9 @@ pub enum FileReadError {
         path.display()
     )]
     LeadsOut {
-        /// The member.
         member: Box<str>,
         /// The field that names it.
         field: &'static str,
-        /// The file.
         path: PathBuf,
     },
 }

@@ -61,7 +61,6 @@ pub enum TrustError {
     Read {
         /// The list.
         path: PathBuf,
-        /// Why.
         why: Box<str>,
     },
     /// It cannot be written.

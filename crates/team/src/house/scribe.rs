@@ -41,7 +41,6 @@ const NO_FILE: &str = "There is no agent in this team who could answer. `tertuli
 /// Who else could answer, for what is suggested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Colleagues {
-    /// Agents.
     Agents,
     /// Nobody, and the team has a file.
     NoAgents,

@@ -11,7 +11,6 @@ use super::said_plainly::{is_closing, without_item};
 pub(super) struct Spot {
     /// From what opens before it to the end of the name.
     pub(super) place: Range<usize>,
-    /// Which candidate it is.
     pub(super) candidate: usize,
 }
 

@@ -9,7 +9,6 @@ use tertulia_session::EntryId;
 pub enum Difference {
     /// Another decision than the machine's.
     Decision {
-        /// The entry.
         at: EntryId,
         /// What the machine decided; `None` if nothing.
         expected: Option<Box<str>>,
@@ -31,15 +30,9 @@ pub enum Difference {
         expected: Box<str>,
     },
     /// A cause that this version did not write.
-    Unreadable {
-        /// The entry.
-        at: EntryId,
-        /// The cause.
-        cause: Box<str>,
-    },
+    Unreadable { at: EntryId, cause: Box<str> },
     /// A turn of somebody who does not sit at the table any more.
     Stranger {
-        /// The entry.
         at: EntryId,
         /// The name.
         member: Box<str>,

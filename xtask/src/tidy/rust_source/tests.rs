@@ -117,3 +117,28 @@ fn words_in_strings_comments_and_other_macros_are_fine() {
 fn text_that_is_not_rust_is_reported() {
     assert_eq!(found("fn f( {"), ["crates/a/src/lib.rs:1: this is not Rust; fix it, or rename it"]);
 }
+
+#[test]
+fn public_types_and_functions_need_documentation() {
+    let cases = [
+        ("pub fn f() {}", "f"),
+        ("pub const fn g() {}", "g"),
+        ("pub const LIMIT: usize = 1;", "LIMIT"),
+        ("#[derive(Debug)]\npub struct S;", "S"),
+        ("impl A {\n    pub fn h(&self) {}\n}", "h"),
+    ];
+    for (code, name) in cases {
+        let found = found(code);
+        assert_eq!(found.len(), 1, "{code}");
+        assert!(found[0].contains(&format!("`{name}` is public")), "{found:?}");
+    }
+}
+
+#[test]
+fn documented_private_and_nested_names_need_nothing_more() {
+    let documented = "/// A type.\n#[derive(Debug)]\npub struct S {\n    pub field: u8,\n}";
+    for code in [documented, "fn f() {}", "pub(crate) fn f() {}", "pub use a::b;", "pub mod a;"] {
+        assert_eq!(found(code), [""; 0], "{code}");
+    }
+    assert!(check_at("xtask/src/a.rs", "//! A file.\npub fn f() {}\n", &[]).is_empty());
+}

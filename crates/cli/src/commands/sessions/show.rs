@@ -25,7 +25,6 @@ const GROWTH: usize = 4;
 /// Which entries are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum View {
-    /// Messages.
     Messages,
     /// What happened, without the bookkeeping.
     Talk,

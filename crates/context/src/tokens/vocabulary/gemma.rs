@@ -150,7 +150,6 @@ struct Next {
     at: usize,
     /// The tokens of the other one up to there.
     before: u64,
-    /// Its own tokens.
     tokens: Vec<u32>,
 }
 

@@ -26,7 +26,6 @@ pub struct AcpPrompt<'a> {
     pub cwd: &'a str,
     /// The model to ask for.
     pub model: Option<&'a str>,
-    /// The prompt.
     pub prompt: &'a str,
 }
 
@@ -47,7 +46,6 @@ pub struct AcpPermission {
     call: Box<str>,
     /// What it is about to do, in its words.
     pub title: Box<str>,
-    /// The tool.
     pub tool: Option<Box<str>>,
     /// What the tool is given.
     pub input: Option<Json>,
@@ -62,7 +60,6 @@ pub struct AcpChoice {
     pub id: Box<str>,
     /// Its words.
     pub name: Box<str>,
-    /// Whether it allows.
     pub allows: bool,
     /// Whether it holds from now on, and not for this call alone.
     pub is_lasting: bool,

@@ -18,7 +18,6 @@ const WORDS_MAX: usize = 256;
 #[derive(Debug, Default)]
 pub(in crate::driver) struct RecipeHistory {
     members: HashMap<Box<str>, Recipe>,
-    /// Whose the last one is.
     last: Option<Box<str>>,
     /// All words of them, in the order in which they came.
     words: Vec<Step>,
@@ -62,7 +61,6 @@ impl RecipeHistory {
         self.entry = Some(entry.clone());
     }
 
-    /// The last recipe.
     pub(in crate::driver) fn into_last(mut self) -> Option<Recipe> {
         self.members.remove(&self.last?)
     }

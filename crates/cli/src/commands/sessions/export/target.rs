@@ -27,7 +27,6 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Writes one line.
     pub(super) fn write_line(&mut self, line: &str) -> Result<(), CliError> {
         match self {
             Self::Stream(out) => writeln!(out, "{line}").map_err(CliError::output),
