@@ -5,24 +5,26 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Serialize, Serializer};
+
 use crate::record::{EntryRecord, EnvelopeRecord};
 use crate::{Entry, EntryKind, InvalidHex};
 
 /// The BLAKE3 hash of the record of an entry, as [`EntryRecord`] writes it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct RecordHash([u8; 32]);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RecordHash(blake3::Hash);
 
 /// What the chain takes of an entry: the hash of what always shows of it (id, parent, type, time), and
 /// the hash of its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryDigest {
-    envelope: [u8; 32],
+    envelope: blake3::Hash,
     record: RecordHash,
 }
 
 /// One link of the chain.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ChainLink([u8; 32]);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ChainLink(blake3::Hash);
 
 impl From<&Entry> for RecordHash {
     /// The hash of the record of an entry; of what was purged, the hash of what was there.
@@ -37,17 +39,17 @@ impl From<&Entry> for RecordHash {
 impl RecordHash {
     /// The hash of these bytes, which are the record of an entry.
     pub fn of_bytes(record: &[u8]) -> Self {
-        Self(*blake3::hash(record).as_bytes())
+        Self(blake3::hash(record))
     }
 
     /// A hash that was kept as bytes.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
-        Self(bytes)
+        Self(blake3::Hash::from_bytes(bytes))
     }
 
     /// The bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
+        self.0.as_bytes()
     }
 }
 
@@ -58,7 +60,7 @@ impl FromStr for RecordHash {
     fn from_str(hex: &str) -> Result<Self, InvalidHex> {
         let is_lower = hex.bytes().all(|byte| !byte.is_ascii_uppercase());
         let hash = blake3::Hash::from_hex(hex).ok().filter(|_| is_lower);
-        hash.map(|hash| Self(*hash.as_bytes())).ok_or(InvalidHex::of_bytes(32))
+        hash.map(Self).ok_or(InvalidHex::of_bytes(32))
     }
 }
 
@@ -73,7 +75,7 @@ impl EntryDigest {
     /// The digest of an entry whose record has this hash.
     pub fn with_record(entry: &Entry, record: RecordHash) -> Self {
         let envelope = blake3::hash(EnvelopeRecord(entry).to_json().as_bytes());
-        Self { envelope: *envelope.as_bytes(), record }
+        Self { envelope, record }
     }
 
     /// The hash of the record.
@@ -84,50 +86,46 @@ impl EntryDigest {
 
 impl ChainLink {
     /// Before the first entry.
-    pub const START: Self = Self([0; 32]);
+    pub const START: Self = Self(blake3::Hash::from_bytes([0; 32]));
 
     /// The link of the entry that follows: the hash of this link and of the two hashes of the digest.
     #[must_use]
     pub fn next(&self, entry: &EntryDigest) -> Self {
         let mut hasher = blake3::Hasher::new();
-        hasher.update(&self.0).update(&entry.envelope).update(&entry.record.0);
-        Self(*hasher.finalize().as_bytes())
+        for hash in [&self.0, &entry.envelope, &entry.record.0] {
+            hasher.update(hash.as_bytes());
+        }
+        Self(hasher.finalize())
     }
 
     /// A link that was kept as bytes.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
-        Self(bytes)
+        Self(blake3::Hash::from_bytes(bytes))
     }
 
     /// The bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
+        self.0.as_bytes()
     }
 }
 
 /// 64 hex digits.
 impl fmt::Display for RecordHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&blake3::Hash::from_bytes(self.0).to_hex())
+        self.0.fmt(f)
     }
 }
 
 /// 64 hex digits.
 impl fmt::Display for ChainLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&blake3::Hash::from_bytes(self.0).to_hex())
+        self.0.fmt(f)
     }
 }
 
-impl fmt::Debug for RecordHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RecordHash({self})")
-    }
-}
-
-impl fmt::Debug for ChainLink {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ChainLink({self})")
+impl Serialize for RecordHash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

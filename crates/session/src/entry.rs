@@ -27,17 +27,13 @@ pub struct Entry {
     pub id: EntryId,
     /// The entry that this one follows; [`crate::EntryIndex`] says what its absence means.
     pub parent_id: Option<EntryId>,
-    /// What it is, with its payload.
     pub kind: EntryKind,
-    /// When it happened.
     pub timestamp: Option<Timestamp>,
-    /// The run that it belongs to.
     pub run_id: Option<Box<str>>,
     /// Notes of other programs, as a JSON object.
     pub meta: Option<Json>,
     /// Random bytes, so that no hash of the record confirms a guess of its text.
     pub salt: Option<Salt>,
-    /// What else the source said.
     pub unknown: Fields,
 }
 
@@ -54,13 +50,9 @@ pub struct Entry {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEntry {
-    /// The entry that this one follows.
     pub parent_id: Option<EntryId>,
-    /// What it is, with its payload.
     pub kind: EntryKind,
-    /// When it happened.
     pub timestamp: Option<Timestamp>,
-    /// The run that it belongs to.
     pub run_id: Option<Box<str>>,
     /// Notes of other programs, as a JSON object.
     pub meta: Option<Json>,

@@ -5,6 +5,8 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Serialize, Serializer};
+
 /// The id of an entry. Cheap to clone; compared as text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryId(Arc<str>);
@@ -31,6 +33,12 @@ impl From<&str> for EntryId {
 impl From<String> for EntryId {
     fn from(text: String) -> Self {
         Self(text.into())
+    }
+}
+
+impl Serialize for EntryId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 

@@ -15,7 +15,7 @@ pub use serde_json::value::RawValue;
 
 pub use error::{FieldError, Problem, SyntaxError};
 pub use escape::{Escape, Unescaped, inner, unescape, words};
-pub use object::{Object, elements};
+pub use object::{Object, each, elements};
 
 /// A JSON value as its text, without blanks between tokens, so that it always fits on one line.
 #[derive(Clone)]
@@ -24,13 +24,10 @@ pub struct Json(Box<RawValue>);
 /// What a JSON value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `null`
     Null,
-    /// `true` or `false`
     Boolean,
     Number,
     String,
-    /// A list.
     Array,
     Object,
 }

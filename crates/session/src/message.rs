@@ -1,15 +1,13 @@
 //! A message: what somebody said, to whom and when. The unit of every conversation.
 
 use std::borrow::Cow;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use crate::json::Json;
-use crate::{
-    Fields, MessageId, Part, PartKind, Routing, Speaker, SpeakerType, Timestamp, UnknownWord,
-};
+use crate::word::words;
+use crate::{Fields, MessageId, Part, PartKind, Routing, Speaker, SpeakerType, Timestamp};
 
 /// The parts of a message. One text lies inline: no allocation but its own.
 pub type Parts = SmallVec<[Part; 1]>;
@@ -19,19 +17,14 @@ pub type Parts = SmallVec<[Part; 1]>;
 pub struct Message {
     /// The role, where the source named one. See [`Message::effective_role`].
     pub role: Option<Role>,
-    /// The pieces, in order.
     pub parts: Parts,
     /// Who said it. Shared between the messages of one speaker.
     pub speaker: Option<Arc<Speaker>>,
-    /// To whom it went.
     pub routing: Option<Box<Routing>>,
-    /// The run that it belongs to.
     pub run_id: Option<Box<str>>,
-    /// When it was said.
     pub timestamp: Option<Timestamp>,
     /// Notes of other programs, as a JSON object.
     pub meta: Option<Json>,
-    /// What else the source said.
     pub unknown: Fields,
 }
 
@@ -40,21 +33,17 @@ pub struct Message {
 pub struct ConversationMessage {
     /// The id; unique, but for duplicates that an imported snapshot brought along.
     pub id: MessageId,
-    /// What was said.
     pub message: Message,
 }
 
-/// The role of a message towards a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Instructions.
-    System,
-    /// A request.
-    User,
-    /// A model's answer.
-    Assistant,
-    /// A tool's answer.
-    Tool,
+words! {
+    /// The role of a message towards a model.
+    pub enum Role: "system, user, assistant or tool" {
+        System = "system",
+        User = "user",
+        Assistant = "assistant",
+        Tool = "tool",
+    }
 }
 
 impl Message {
@@ -90,14 +79,7 @@ impl Message {
 
     /// The words of these parts.
     pub fn words(parts: &[Part]) -> Cow<'_, str> {
-        let mut texts = parts.iter().filter_map(Part::as_text);
-        let mut joined = Cow::Borrowed(texts.next().unwrap_or_default());
-        for text in texts {
-            let whole = joined.to_mut();
-            whole.push('\n');
-            whole.push_str(text);
-        }
-        joined
+        join_lines(parts.iter().filter_map(Part::as_text).map(Cow::Borrowed))
     }
 
     /// Whether it is one text and nothing else, so that `content` alone says it all.
@@ -123,28 +105,12 @@ impl Message {
     }
 }
 
-impl Role {
-    /// The word in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Tool => "tool",
-        }
+/// The texts with line breaks between them. Borrowed when there is one.
+pub(crate) fn join_lines<'a>(mut texts: impl Iterator<Item = Cow<'a, str>>) -> Cow<'a, str> {
+    let mut joined = texts.next().unwrap_or_default();
+    for text in texts {
+        joined.to_mut().push('\n');
+        joined.to_mut().push_str(&text);
     }
-}
-
-impl FromStr for Role {
-    type Err = UnknownWord;
-
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
-        match word {
-            "system" => Ok(Self::System),
-            "user" => Ok(Self::User),
-            "assistant" => Ok(Self::Assistant),
-            "tool" => Ok(Self::Tool),
-            _ => Err(UnknownWord::new("system, user, assistant or tool", word)),
-        }
-    }
+    joined
 }

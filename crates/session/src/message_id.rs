@@ -28,7 +28,8 @@ impl MessageId {
 impl From<&str> for MessageId {
     fn from(text: &str) -> Self {
         match parse_number(text) {
-            Some(number) if !has_leading_zero(text) => Self::Numbered(number),
+            // A number with leading zeros would be written without them.
+            Some(number) if text == "msg-0" || !text.starts_with("msg-0") => Self::Numbered(number),
             _ => Self::Named(text.into()),
         }
     }
@@ -54,11 +55,6 @@ fn parse_number(text: &str) -> Option<u64> {
 
 fn has_successor(number: &u64) -> bool {
     *number < u64::MAX
-}
-
-fn has_leading_zero(text: &str) -> bool {
-    let digits = &text["msg-".len()..];
-    digits.len() > 1 && digits.starts_with('0')
 }
 
 #[cfg(test)]

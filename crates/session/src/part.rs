@@ -20,19 +20,14 @@ struct UnknownFields {
 /// What a part is, with its payload. Everything but text is boxed: text is nearly all there is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartKind {
-    /// Words.
     Text(String),
-    /// A model's thinking.
     Thinking(String),
     /// A model asks for a tool.
     ToolCall(Box<ToolCall>),
     /// What the tool answered.
     ToolResult(Box<ToolResult>),
-    /// A picture.
     Image(Box<Image>),
-    /// A file by its path.
     FileRef(Box<FileRef>),
-    /// A kind that this version does not know.
     Other(Box<OtherPart>),
 }
 
@@ -51,7 +46,6 @@ pub struct ToolCall {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolResult {
     pub tool_call_id: Box<str>,
-    /// Whether the tool failed.
     pub is_error: bool,
     /// The answer as JSON, most often a string.
     pub content: Json,
@@ -62,7 +56,6 @@ pub struct ToolResult {
 pub struct Image {
     /// Such as `image/png`.
     pub mime_type: Box<str>,
-    /// Where the picture is.
     pub source: ImageSource,
 }
 
@@ -78,11 +71,8 @@ pub enum ImageSource {
 /// A file by its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRef {
-    /// The path as it was given.
     pub path: Box<str>,
-    /// Such as `text/plain`.
     pub mime_type: Option<Box<str>>,
-    /// Its size in bytes.
     pub size: Option<u64>,
 }
 
@@ -96,7 +86,7 @@ pub struct OtherPart {
 }
 
 impl Part {
-    /// Words.
+    /// A part that is this text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(PartKind::Text(text.into()))
     }

@@ -11,6 +11,7 @@
 //! a reader who knows only `content` misses no word. Called by every door that takes or gives JSON.
 
 mod entry;
+pub(crate) mod field;
 mod lines;
 mod parts;
 mod read;
@@ -29,16 +30,13 @@ pub use write::{ConversationMessageRecord, MessageRecord};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MessageError {
-    /// There is no message at all.
     #[error("Message cannot be null or undefined")]
     Null,
     /// `content` is missing or not a string, and there are no `parts` either.
     #[error("Message content must be a string")]
     ContentNotString,
-    /// There is no speaker.
     #[error("Message speaker is required")]
     SpeakerMissing,
-    /// The speaker has no id.
     #[error("Message speaker.roleId is required")]
     RoleIdMissing,
     /// Another field cannot be read.

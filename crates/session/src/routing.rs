@@ -7,11 +7,9 @@ use crate::Fields;
 pub struct Routing {
     /// The members that the message was resolved to; `None` where the source did not say.
     pub resolved_addressees: Option<Vec<Addressee>>,
-    /// The message that this one answers.
     pub parent_message_id: Option<Box<str>>,
     /// The intent, such as `P2_REPLY`.
     pub intent: Option<Box<str>>,
-    /// What else the source said of the routing.
     pub unknown: Fields,
 }
 
@@ -20,7 +18,6 @@ pub struct Routing {
 pub struct Addressee {
     /// The name that appears in prompts.
     pub identifier: Box<str>,
-    /// What else the source said of the addressee.
     pub unknown: Fields,
 }
 

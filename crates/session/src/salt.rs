@@ -51,23 +51,12 @@ impl FromStr for Salt {
 
     fn from_str(hex: &str) -> Result<Self, InvalidHex> {
         let invalid = InvalidHex::of_bytes(16);
-        let mut bytes = [0; 16];
-        if hex.len() != invalid.digits {
+        let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if hex.len() != invalid.digits || !hex.bytes().all(is_digit) {
             return Err(invalid);
         }
-        for (byte, digits) in bytes.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
-            let &[high, low] = digits else { return Err(invalid) };
-            *byte = digit(high).ok_or(invalid)? << 4 | digit(low).ok_or(invalid)?;
-        }
-        Ok(Self(bytes))
-    }
-}
-
-fn digit(byte: u8) -> Option<u8> {
-    match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
+        let number = u128::from_str_radix(hex, 16).map_err(|_| invalid)?;
+        Ok(Self(number.to_be_bytes()))
     }
 }
 

@@ -13,18 +13,14 @@ pub struct Speaker {
     pub role_title: Option<Box<str>>,
     /// Human, AI or system; `None` where the source did not say, which counts as "not an AI".
     pub kind: Option<SpeakerType>,
-    /// What else the source said of the speaker.
     pub unknown: Fields,
 }
 
 /// What kind of speaker it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpeakerType {
-    /// A person.
     Human,
-    /// An agent.
     Ai,
-    /// The table itself.
     System,
     /// A kind that this version does not know, kept as it was written.
     Other(Box<str>),

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use crate::json::{self, Kind, Object, RawValue};
+use crate::message::join_lines;
 use crate::{Image, ImageSource, ToolResult};
 
 /// A piece of a tool's result.
@@ -32,14 +33,7 @@ impl ToolResult {
 
     /// The words of the content, pieces on lines of their own; pictures have none.
     pub fn text(&self) -> Cow<'_, str> {
-        let mut texts = self.pieces().filter_map(|piece| piece.text());
-        let mut text = texts.next().unwrap_or_default();
-        for more in texts {
-            let whole = text.to_mut();
-            whole.push('\n');
-            whole.push_str(&more);
-        }
-        text
+        join_lines(self.pieces().filter_map(|piece| piece.text()))
     }
 }
 

@@ -8,7 +8,6 @@ const SHOWN: usize = 40;
 #[error("must be {allowed}; got {got:?}")]
 #[non_exhaustive]
 pub struct UnknownWord {
-    /// The words that name one.
     pub allowed: &'static str,
     /// The word, or its beginning.
     pub got: Box<str>,
@@ -21,9 +20,20 @@ impl UnknownWord {
     }
 }
 
-/// Gives an enum without fields its words.
+/// Makes an enum whose variants have a word each in JSON. `allowed` lists the words for people.
 macro_rules! words {
-    ($name:ident, $allowed:literal, { $($variant:ident = $word:literal),+ $(,)? }) => {
+    (
+        $(#[$attribute:meta])*
+        pub enum $name:ident: $allowed:literal {
+            $($(#[$about:meta])* $variant:ident = $word:literal,)+
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$about])* $variant,)+
+        }
+
         impl $name {
             /// All of them, in order.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
@@ -33,6 +43,18 @@ macro_rules! words {
                 match self {
                     $(Self::$variant => $word),+
                 }
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl $crate::record::field::Value for $name {
+            fn read(raw: &$crate::json::RawValue) -> Result<Self, $crate::json::FieldError> {
+                $crate::record::field::read_word(raw)
             }
         }
 

@@ -35,16 +35,12 @@ struct Case<'a> {
 }
 
 impl Hidden {
-    /// Hides an entry; says whether it was seen until now.
-    pub(super) fn redact(&mut self, target: &EntryId, redaction: usize) -> bool {
+    /// Hides an entry, which may not be there yet; says whether it was seen until now.
+    pub(super) fn redact(&mut self, target: &EntryId, redaction: usize, is_early: bool) -> bool {
+        self.early.extend(is_early.then_some(redaction));
         self.newest = self.newest.max(Some(redaction));
         let first = *self.redacted.entry(target.clone()).or_insert(redaction);
         first == redaction
-    }
-
-    /// Remembers a redaction whose target is not there yet.
-    pub(super) fn add_early(&mut self, redaction: usize) {
-        self.early.push(redaction);
     }
 
     /// The redaction that hides this entry.

@@ -1,11 +1,11 @@
 //! Where every entry of a log is, what it follows and what hides it. Built once and kept up to date as
 //! the log grows, so that a look at the newest entries costs no more than their number.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::mem;
 
 use super::hidden::Hidden;
-use super::{EntryError, Sight, ViewEntry, Walk};
+use super::{EntryError, Sight, ViewEntry};
 use crate::{Entry, EntryId, EntryKind};
 
 /// An index over a log in append order.
@@ -30,23 +30,14 @@ pub struct EntryIndex {
 /// What an entry follows.
 #[derive(Clone, Copy, Debug)]
 enum Link {
-    /// Nothing.
     Root,
-    /// An earlier entry.
     Earlier(usize),
     /// An entry that was not there when this one came.
     Unknown,
 }
 
-/// Whether an entry repeats an earlier one.
-#[derive(PartialEq, Eq)]
-enum Seen {
-    New,
-    Before,
-}
-
 /// What an entry follows, looked up.
-pub(super) enum Parent<'a> {
+enum Parent<'a> {
     None,
     At(usize),
     /// Not in the log.
@@ -100,7 +91,7 @@ impl EntryIndex {
     /// From the newest entry back to its root. The log must be the one that the index has seen.
     pub fn walk<'a, 'i>(&'i self, log: &'a [Entry]) -> Result<Walk<'a, 'i>, EntryError> {
         self.check(log)?;
-        Ok(Walk::new(self, log, self.newest))
+        Ok(Walk { index: self, log, start: self.newest, last: None, been: None })
     }
 
     /// From this entry back to its root.
@@ -112,12 +103,12 @@ impl EntryIndex {
         self.check(log)?;
         match self.place(tail) {
             None => Err(EntryError::MissingTail { tail: tail.clone() }),
-            place => Ok(Walk::new(self, log, place)),
+            start => Ok(Walk { index: self, log, start, last: None, been: None }),
         }
     }
 
     /// What the entry at this place follows.
-    pub(super) fn parent<'a>(&self, log: &'a [Entry], place: usize) -> Parent<'a> {
+    fn parent<'a>(&self, log: &'a [Entry], place: usize) -> Parent<'a> {
         match self.links.get(place) {
             Some(Link::Earlier(parent)) => Parent::At(*parent),
             Some(Link::Unknown) => {
@@ -162,15 +153,13 @@ impl EntryIndex {
 
     fn append_all(&mut self, log: &[Entry], hides_more: &mut bool) -> Result<(), EntryError> {
         while let Some(entry) = log.get(self.links.len()) {
-            let place = self.links.len();
-            if self.append(log, entry)? == Seen::New {
-                *hides_more |= self.apply(place, entry);
-            }
+            *hides_more |= self.append(log, entry)?;
         }
         Ok(())
     }
 
-    fn append(&mut self, log: &[Entry], entry: &Entry) -> Result<Seen, EntryError> {
+    /// Takes in the next entry; says whether more is hidden now.
+    fn append(&mut self, log: &[Entry], entry: &Entry) -> Result<bool, EntryError> {
         let place = self.links.len();
         if let Some(first) = self.place(&entry.id) {
             if !log.get(first).is_some_and(|first| entry.repeats(first)) {
@@ -178,7 +167,7 @@ impl EntryIndex {
                 return Err(EntryError::DuplicateId { entry, first, second: place });
             }
             self.links.push(Link::Root);
-            return Ok(Seen::Before);
+            return Ok(false);
         }
         self.names_parents |= entry.parent_id.is_some();
         let link = match &entry.parent_id {
@@ -189,20 +178,9 @@ impl EntryIndex {
         self.links.push(link);
         self.places.insert(entry.id.clone(), place);
         self.newest = Some(place);
-        Ok(Seen::New)
-    }
-
-    /// Notes what an entry hides; says whether more is hidden now.
-    fn apply(&mut self, place: usize, entry: &Entry) -> bool {
-        match &entry.kind {
-            EntryKind::Redaction(redaction) => {
-                if self.place(&redaction.target_id).is_none() {
-                    self.hidden.add_early(place);
-                }
-                self.hidden.redact(&redaction.target_id, place)
-            }
-            _ => false,
-        }
+        let EntryKind::Redaction(redaction) = &entry.kind else { return Ok(false) };
+        let is_early = self.place(&redaction.target_id).is_none();
+        Ok(self.hidden.redact(&redaction.target_id, place, is_early))
     }
 
     fn check(&self, log: &[Entry]) -> Result<(), EntryError> {
@@ -210,5 +188,74 @@ impl EntryIndex {
             return Err(EntryError::OutOfStep { indexed: self.links.len(), given: log.len() });
         }
         self.hidden.check_targets(self, log)
+    }
+}
+
+/// The entries from a tail back to its root, newest first. Ends after the first error.
+#[derive(Clone, Debug)]
+pub struct Walk<'a, 'i> {
+    index: &'i EntryIndex,
+    log: &'a [Entry],
+    start: Option<usize>,
+    last: Option<usize>,
+    /// Where the walk has been. Kept only once it went forwards in the log: as long as every step
+    /// goes back, it cannot meet itself.
+    been: Option<HashSet<usize>>,
+}
+
+impl Walk<'_, '_> {
+    /// The place after `last`.
+    fn step(&mut self, last: usize) -> Result<Option<usize>, EntryError> {
+        let parent = match self.index.parent(self.log, last) {
+            Parent::None => return Ok(None),
+            Parent::Missing(parent) => {
+                return Err(EntryError::MissingParent {
+                    entry: self.log[last].id.clone(),
+                    parent: parent.clone(),
+                });
+            }
+            Parent::At(parent) => parent,
+        };
+        if parent >= last && self.been.is_none() {
+            self.been = Some(self.so_far(last));
+        }
+        let is_new = self.been.as_mut().is_none_or(|been| been.insert(parent));
+        if !is_new {
+            return Err(EntryError::ParentCycle {
+                entry: self.log[last].id.clone(),
+                parent: self.log[parent].id.clone(),
+            });
+        }
+        Ok(Some(parent))
+    }
+
+    /// All places from the start to `last`.
+    fn so_far(&self, last: usize) -> HashSet<usize> {
+        let mut places = HashSet::from([last]);
+        let mut next = self.start;
+        while let Some(place) = next.filter(|place| *place != last) {
+            places.insert(place);
+            next = self.index.parent_place(self.log, place);
+        }
+        places
+    }
+}
+
+impl<'a> Iterator for Walk<'a, '_> {
+    type Item = Result<ViewEntry<'a>, EntryError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let place = match self.last {
+            None => Ok(self.start),
+            Some(last) => self.step(last),
+        };
+        self.last = place.as_ref().ok().copied().flatten();
+        if self.last.is_none() {
+            self.start = None;
+        }
+        match place {
+            Ok(place) => self.index.see(self.log, place?).map(Ok),
+            Err(error) => Some(Err(error)),
+        }
     }
 }

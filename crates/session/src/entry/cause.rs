@@ -1,133 +1,82 @@
 //! Why a turn is in its state. Made by whoever decides about turns; written into the log as fields.
 
 use crate::EntryId;
-use crate::json::{Json, Kind, parse, text};
+use crate::json::{Json, text};
 use crate::word::words;
 
-/// Why a turn is in its state, and the entries that this rests on.
+/// Why a turn is in its state, and the entries that this rests on. `by` is who said the message; `None` for a person
+/// from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// Queued: a message asks for the member.
-    Asked {
-        /// The message.
-        entry: EntryId,
-        /// Who said it; `None` for a person from outside.
-        by: Option<Box<str>>,
-        /// How the member was found.
-        route: RouteSource,
-        /// How urgent it is.
-        intent: Intent,
-    },
-    /// Queued: the person wants an earlier turn again.
-    Repeated {
-        /// The turn that is repeated.
-        turn: EntryId,
-        /// The message to be answered.
-        entry: EntryId,
-        /// Who said it.
-        by: Option<Box<str>>,
-        /// How urgent it is.
-        intent: Intent,
-    },
+    Asked { entry: EntryId, by: Option<Box<str>>, route: RouteSource, intent: Intent },
+    /// Queued: the person wants an earlier turn again, which answers this message.
+    Repeated { turn: EntryId, entry: EntryId, by: Option<Box<str>>, intent: Intent },
     /// Started: of all that wait, this one is next.
     Chosen { rule: QueueRule },
-    /// Done: the member said something.
-    Answered {
-        /// The message.
-        entry: EntryId,
-    },
-    Failed {
-        /// The class of the failure.
-        class: Box<str>,
-    },
-    /// Cancelled by the person.
-    Cancelled {
-        /// Whether all turns were.
-        all: bool,
-    },
+    /// Done: the member said this message.
+    Answered { entry: EntryId },
+    /// Failed, with this class of error.
+    Failed { class: Box<str> },
+    /// Cancelled by the person, alone or with all turns.
+    Cancelled { all: bool },
     /// Cancelled: a message says `[DROP: …]`.
-    Dropped {
-        /// The message.
-        entry: EntryId,
-        /// Who said it.
-        by: Option<Box<str>>,
-    },
+    Dropped { entry: EntryId, by: Option<Box<str>> },
     /// Cancelled: the person answered no when asked whether it shall continue.
-    Declined {
-        /// The message.
-        entry: EntryId,
-        /// Who said it.
-        by: Option<Box<str>>,
-    },
+    Declined { entry: EntryId, by: Option<Box<str>> },
     /// Cancelled: the person continued while the session waited for this answer.
     PassedOver,
-    /// Interrupted: the answer was cut off.
-    CutOff {
-        /// What there is of the answer.
-        entry: EntryId,
-    },
+    /// Interrupted: the answer was cut off; the entry is what there is of it.
+    CutOff { entry: EntryId },
     /// Interrupted: the program ended while the turn ran.
     ProgramStopped,
     /// A cause that this version does not know: an object, or the text of another program.
     Other(Json),
 }
 
-/// How a member was found for a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RouteSource {
-    /// `[NEXT: name]`.
-    Next,
-    /// `@name`.
-    Mention,
-    /// Nobody was addressed: the default member.
-    Default,
-    /// Nobody was addressed, and there is no default member: the first agent.
-    FirstAgent,
-    /// Nobody was addressed: the agent whose question the message answers.
-    Reply,
+words! {
+    /// How a member was found for a message.
+    pub enum RouteSource: "next, mention, default, first_agent or reply" {
+        /// `[NEXT: name]`.
+        Next = "next",
+        /// `@name`.
+        Mention = "mention",
+        /// Nobody was addressed: the default member.
+        Default = "default",
+        /// Nobody was addressed, and there is no default member: the first agent.
+        FirstAgent = "first_agent",
+        /// Nobody was addressed: the agent whose question the message answers.
+        Reply = "reply",
+    }
 }
 
-words!(RouteSource, "next, mention, default, first_agent or reply", {
-    Next = "next",
-    Mention = "mention",
-    Default = "default",
-    FirstAgent = "first_agent",
-    Reply = "reply",
-});
-
-/// By which rule a turn was chosen among those that wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueRule {
-    /// P1 goes first, oldest first.
-    Urgent,
-    /// Answers to the last message go before others, P2 before P3, oldest first.
-    Local,
-    /// P2 before P3, oldest first.
-    InTurn,
-    /// Others went before it as often as is allowed.
-    LongestWait,
+words! {
+    /// By which rule a turn was chosen among those that wait.
+    pub enum QueueRule: "urgent, local, in_turn or longest_wait" {
+        /// P1 goes first, oldest first.
+        Urgent = "urgent",
+        /// Answers to the last message go before others, P2 before P3, oldest first.
+        Local = "local",
+        /// P2 before P3, oldest first.
+        InTurn = "in_turn",
+        /// Others went before it as often as is allowed.
+        LongestWait = "longest_wait",
+    }
 }
 
-words!(QueueRule, "urgent, local, in_turn or longest_wait", {
-    Urgent = "urgent",
-    Local = "local",
-    InTurn = "in_turn",
-    LongestWait = "longest_wait",
-});
-
-/// How urgent a turn is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Intent {
-    /// `!P1`: before everything else.
-    Interrupt,
-    /// `!P2`, and what is meant when nothing is said.
-    #[default]
-    Reply,
-    /// `!P3`: when there is time.
-    Extend,
+words! {
+    /// How urgent a turn is.
+    #[derive(Default)]
+    pub enum Intent: "P1, P2 or P3" {
+        /// `!P1`: before everything else.
+        Interrupt = "P1",
+        /// `!P2`, and what is meant when nothing is said.
+        #[default]
+        Reply = "P2",
+        /// `!P3`: when there is time.
+        Extend = "P3",
+    }
 }
-
-words!(Intent, "P1, P2 or P3", { Interrupt = "P1", Reply = "P2", Extend = "P3" });
 
 impl Cause {
     /// The entries that the cause rests on, besides the turn itself.
@@ -139,12 +88,7 @@ impl Cause {
             | Self::Declined { entry, .. }
             | Self::CutOff { entry } => vec![entry],
             Self::Repeated { turn, entry, .. } => vec![turn, entry],
-            Self::Chosen { .. }
-            | Self::Failed { .. }
-            | Self::Cancelled { .. }
-            | Self::PassedOver
-            | Self::ProgramStopped
-            | Self::Other(_) => Vec::new(),
+            _ => Vec::new(),
         }
     }
 
@@ -190,11 +134,9 @@ impl Cause {
             Self::ProgramStopped => {
                 "the program ended while it ran; it is retried only when asked for".to_owned()
             }
-            Self::Other(source) => match source.kind() {
-                Kind::String => parse(source.as_str()).ok().and_then(|raw| text(raw).ok()),
-                _ => None,
+            Self::Other(source) => {
+                text(source.raw()).unwrap_or_else(|_| source.as_str().to_owned())
             }
-            .unwrap_or_else(|| source.as_str().to_owned()),
         }
     }
 }

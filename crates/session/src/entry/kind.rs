@@ -9,44 +9,27 @@ use super::turn::{Turn, TurnEvent};
 use crate::Message;
 use crate::json::{Json, Kind};
 
-/// What an entry is, with its payload.
+/// What an entry is, with its payload, whose type says more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryKind {
-    /// The first entry of a log.
     SessionHeader(SessionHeader),
-    /// Somebody said something.
     Message(Message),
-    /// Another model answers from here on.
     ModelChange(ModelChange),
-    /// The model thinks more or less from here on.
     ThinkingLevelChange(ThinkingLevelChange),
-    /// What a run found around it, such as the folder and the system.
     RuntimeInit(RuntimeInit),
-    /// Another system prompt from here on.
     SystemPromptOverride(SystemPromptOverride),
-    /// The team's task was set or taken away.
     TeamTask(TeamTask),
-    /// A text that stands for a range of entries.
     CompactionSummary(Box<CompactionSummary>),
-    /// Tool outputs were elided, or entries dropped, without a summary.
     ContextCut(ContextCut),
-    /// Where a branch came from, and what was said there.
     BranchSummary(BranchSummary),
-    /// The text of another entry is to be seen no more.
     Redaction(Redaction),
-    /// What is left of an entry whose bytes a redaction took away.
     Purged(Purged),
-    /// A member's turn changed its state.
     Turn(Box<Turn>),
-    /// Something happened during a turn and is no message.
     TurnEvent(TurnEvent),
-    /// Something about the session holds from here on.
     SessionSetting(SessionSetting),
-    /// What an answer cost.
     Usage(Usage),
     /// Another program's own; `None` where there was no payload.
     Custom(Option<Json>),
-    /// A type that this version does not know.
     Other(OtherEntry),
 }
 

@@ -1,4 +1,7 @@
-//! The payloads of the entry types, field by field as docs/session-record.md lists them. Data only.
+//! The payloads of the entry types, field by field as docs/session-record.md lists them. Data only. What a source said
+//! besides is in `unknown`.
+
+use serde::{Serialize, Serializer};
 
 use crate::json::{Json, Kind};
 use crate::word::words;
@@ -7,9 +10,7 @@ use crate::{EntryId, Fields, RecordHash};
 /// The first entry of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionHeader {
-    /// The version of the record form.
     pub version: u64,
-    /// What else the source said.
     pub unknown: Fields,
 }
 
@@ -17,7 +18,6 @@ pub struct SessionHeader {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelChange {
     pub model: Box<str>,
-    /// What else the source said.
     pub unknown: Fields,
 }
 
@@ -26,7 +26,6 @@ pub struct ModelChange {
 pub struct ThinkingLevelChange {
     /// The level in the words of its source.
     pub level: Box<str>,
-    /// What else the source said.
     pub unknown: Fields,
 }
 
@@ -35,7 +34,6 @@ pub struct ThinkingLevelChange {
 pub struct RuntimeInit {
     /// A JSON object, such as `{"cwd":"/src","os":"linux"}`.
     pub data: Json,
-    /// What else the source said.
     pub unknown: Fields,
 }
 
@@ -43,7 +41,6 @@ pub struct RuntimeInit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemPromptOverride {
     pub system_prompt: Box<str>,
-    /// What else the source said.
     pub unknown: Fields,
 }
 
@@ -52,31 +49,21 @@ pub struct SystemPromptOverride {
 pub struct TeamTask {
     /// The task; `None` takes it away.
     pub task: Option<Box<str>>,
-    /// What else the source said.
     pub unknown: Fields,
 }
 
 /// A text that stands for a range of entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompactionSummary {
-    /// The text.
     pub summary: Box<str>,
-    /// The first entry that is not covered.
     pub first_kept_entry_id: EntryId,
-    /// The first entry that is covered.
     pub covered_from_id: Option<EntryId>,
-    /// The last entry that is covered.
     pub covered_to_id: Option<EntryId>,
-    /// How many entries are covered.
     pub covered_count: Option<u64>,
     pub covered_hash: Option<Box<str>>,
-    /// The size of the context before.
     pub tokens_before: Option<u64>,
-    /// The size of the context after.
     pub tokens_after: Option<u64>,
-    /// How the text was made.
     pub strategy: Option<Box<str>>,
-    /// Who made it.
     pub author: Option<Box<str>>,
     /// Entries before the first kept one that stay as they are, such as pinned ones.
     pub kept_ids: Option<Vec<EntryId>>,
@@ -86,54 +73,43 @@ pub struct CompactionSummary {
     pub scale_permille: Option<u64>,
     /// Why it had to be made, where that is not the budget.
     pub reason: Option<Box<str>>,
-    /// What else the source said.
     pub unknown: Fields,
 }
 
 /// Tool outputs were elided, or entries dropped, without a summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextCut {
-    /// Which of the two.
     pub strategy: CutStrategy,
-    /// The first entry that is not dropped.
     pub first_kept_entry_id: Option<EntryId>,
     /// The entries whose tool outputs became stubs.
     pub elided_ids: Option<Vec<EntryId>>,
-    /// The size of the context before.
     pub tokens_before: u64,
-    /// The size of the context after.
     pub tokens_after: u64,
-    /// Why.
     pub reason: Box<str>,
     /// Entries before the first kept one that stay as they are, such as pinned ones.
     pub kept_ids: Option<Vec<EntryId>>,
     /// What a counted token weighed by reported usage, in thousandths.
     pub scale_permille: Option<u64>,
-    /// What else the source said.
     pub unknown: Fields,
 }
 
-/// How a context was cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CutStrategy {
-    /// Old tool outputs became stubs.
-    Elide,
-    /// Old entries were left out.
-    Drop,
+words! {
+    /// How a context was cut.
+    pub enum CutStrategy: "elide or drop" {
+        /// Old tool outputs became stubs.
+        Elide = "elide",
+        /// Old entries were left out.
+        Drop = "drop",
+    }
 }
-
-words!(CutStrategy, "elide or drop", { Elide = "elide", Drop = "drop" });
 
 /// Where a branch came from, and what was said there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BranchSummary {
-    /// The session that was left.
     pub source_session_id: Box<str>,
     /// Its last entry that the summary is about.
     pub source_entry_id: EntryId,
-    /// What was said there.
     pub summary: Option<Box<str>>,
-    /// What else the source said.
     pub unknown: Fields,
 }
 
@@ -141,9 +117,7 @@ pub struct BranchSummary {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redaction {
     pub target_id: EntryId,
-    /// Why.
     pub reason: Option<Box<str>>,
-    /// What else the source said.
     pub unknown: Fields,
 }
 
@@ -154,34 +128,32 @@ pub struct Purged {
     pub type_name: Box<str>,
     /// The hash of the record that was here.
     pub hash: RecordHash,
-    /// The redaction.
     pub by: EntryId,
-    /// What else the source said.
     pub unknown: Fields,
 }
 
 /// What an answer cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Whose answer it was.
     pub member: Box<str>,
-    /// The model that gave it.
     pub model: Option<Box<str>>,
-    /// Tokens read.
     pub input_tokens: u64,
     /// Tokens among them that came from a cache.
     pub cached_tokens: Option<u64>,
-    /// Tokens written.
     pub output_tokens: u64,
-    /// The price.
     pub cost_usd: Option<Usd>,
-    /// What else the source said.
     pub unknown: Fields,
 }
 
 /// An amount of dollars of 0 or more, with the digits in which it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Usd(Json);
+
+impl Serialize for Usd {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
 
 impl SessionHeader {
     /// The version of the record form that is written; earlier ones are read too.

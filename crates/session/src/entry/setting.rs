@@ -8,47 +8,28 @@ use crate::json::Json;
 /// Something about the session holds from here on. No prompt and no model sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionSetting {
-    /// What holds.
     pub setting: Setting,
     /// The payload of the `custom` entry of version 1 that it was read from. Counts when the entry is written.
     pub source: Option<Json>,
-    /// What else the source said.
     pub unknown: Fields,
 }
 
 /// What holds for a session from an entry on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Setting {
-    /// The person said that the session continues; the count tells one from the next.
-    Continued {
-        /// From 1.
-        count: u64,
-    },
-    /// The session was opened again while turns waited that could have started; the count tells one from the next.
-    Reopened {
-        /// From 1.
-        count: u64,
-    },
+    /// The person said that the session continues; the count, from 1, tells one from the next.
+    Continued { count: u64 },
+    /// The session was opened again while turns waited that could have started; the count, from 1, tells one from the
+    /// next.
+    Reopened { count: u64 },
     /// The session belongs to this project folder.
-    Folder {
-        /// The folder.
-        path: Box<str>,
-    },
-    /// A person is asked after so many turns at the latest.
-    TurnsMax {
-        /// How many; `None`: as the team says.
-        turns: Option<u32>,
-    },
-    /// The title that a person gave the session.
-    Title {
-        /// The title; an empty one takes an earlier one back.
-        title: Box<str>,
-    },
+    Folder { path: Box<str> },
+    /// A person is asked after so many turns at the latest; `None`: as the team says.
+    TurnsMax { turns: Option<u32> },
+    /// The title that a person gave the session; an empty one takes an earlier one back.
+    Title { title: Box<str> },
     /// A setting that this version does not know; its fields are the entry's unknown ones.
-    Other {
-        /// The word in `kind`.
-        kind: Box<str>,
-    },
+    Other { kind: Box<str> },
 }
 
 impl From<Setting> for SessionSetting {
@@ -61,12 +42,8 @@ impl Setting {
     /// The word in `kind`.
     pub fn kind(&self) -> &str {
         match self {
-            Self::Continued { .. } => "continued",
-            Self::Reopened { .. } => "reopened",
-            Self::Folder { .. } => "folder",
-            Self::TurnsMax { .. } => "turns_max",
-            Self::Title { .. } => "title",
             Self::Other { kind } => kind,
+            known => known.known_kind().unwrap_or_default(),
         }
     }
 }

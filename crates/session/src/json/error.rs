@@ -11,51 +11,34 @@ use super::Kind;
 pub struct FieldError {
     /// Where it is, such as `messages[3].speaker.roleId`; empty for the value itself.
     pub path: String,
-    /// What is wrong with it.
     pub problem: Problem,
 }
 
-/// What is wrong with a field.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What is wrong with a field, and what should be there instead. It is said behind the name of the field.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// It is not there.
-    Missing {
-        /// What should be there.
-        expected: &'static str,
-    },
-    WrongKind {
-        /// What should be there.
-        expected: &'static str,
-        /// What is there.
-        got: Kind,
-    },
+    #[error("is missing; give {expected}")]
+    Missing { expected: &'static str },
+    #[error("must be {expected}; got {got}")]
+    WrongKind { expected: &'static str, got: Kind },
     /// It is a number, but negative or not whole.
-    NotWhole {
-        /// The number.
-        got: String,
-    },
-    /// It has an escape such as `\ud800` that is half a character.
+    #[error("must be a whole number of 0 or more; got {got}")]
+    NotWhole { got: String },
+    #[error(
+        "holds half a surrogate pair (an escape such as \\ud800 alone), which is no character; write both \
+         halves or leave it out"
+    )]
     LoneSurrogate,
-    /// It is a word that is not one of a few.
-    NotOneOf {
-        /// The words that are.
-        allowed: &'static str,
-        /// The word.
-        got: String,
-    },
-    /// It is a number that is too small.
-    TooSmall {
-        /// The smallest that is not.
-        min: u64,
-        /// The number.
-        got: u64,
-    },
-    /// It excludes another field that is there too.
-    Excludes {
-        /// The other field.
-        other: &'static str,
-    },
-    /// One of its field names has an escape that is half a character.
+    #[error("must be {allowed}; got {got:?}")]
+    NotOneOf { allowed: &'static str, got: String },
+    #[error("must be {min} or more; got {got}")]
+    TooSmall { min: u64, got: u64 },
+    #[error("and {other} exclude each other; leave one out")]
+    Excludes { other: &'static str },
+    #[error(
+        "has a field name with half a surrogate pair (an escape such as \\ud800 alone), which is no \
+         character; write both halves or leave it out"
+    )]
     LoneSurrogateInName,
 }
 
@@ -67,7 +50,6 @@ pub struct SyntaxError {
     pub line: usize,
     /// The column in bytes, from 1.
     pub column: usize,
-    /// What the parser found.
     pub reason: String,
 }
 
@@ -107,37 +89,13 @@ impl FieldError {
 
 impl fmt::Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = if self.path.is_empty() { "the value" } else { &self.path };
-        match &self.problem {
-            Problem::Missing { expected } => write!(f, "{path} is missing; give {expected}"),
-            Problem::WrongKind { expected, got } => {
-                write!(f, "{path} must be {expected}; got {got}")
-            }
-            Problem::NotWhole { got } => {
-                write!(f, "{path} must be a whole number of 0 or more; got {got}")
-            }
-            Problem::LoneSurrogate => write!(
-                f,
-                "{path} holds half a surrogate pair (an escape such as \\ud800 alone), which is no \
-                 character; write both halves or leave it out"
-            ),
-            Problem::NotOneOf { allowed, got } => {
-                write!(f, "{path} must be {allowed}; got {got:?}")
-            }
-            Problem::TooSmall { min, got } => write!(f, "{path} must be {min} or more; got {got}"),
-            Problem::Excludes { other } => {
-                write!(f, "{path} and {other} exclude each other; leave one out")
-            }
-            Problem::LoneSurrogateInName => {
-                // Without a path the sentence goes on from what stands before it.
-                let subject = if self.path.is_empty() { "" } else { &format!("{path} ") };
-                write!(
-                    f,
-                    "{subject}has a field name with half a surrogate pair (an escape such as \\ud800 \
-                     alone), which is no character; write both halves or leave it out"
-                )
-            }
-        }
+        let subject = match self.path.as_str() {
+            // The sentence goes on from what stands before it.
+            "" if self.problem == Problem::LoneSurrogateInName => return self.problem.fmt(f),
+            "" => "the value",
+            path => path,
+        };
+        write!(f, "{subject} {}", self.problem)
     }
 }
 

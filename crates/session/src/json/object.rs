@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{FieldError, Json, Kind, Problem, text};
+use super::{FieldError, Json, Kind, Problem, inner, text};
 use crate::Fields;
 
 /// The fields of a JSON object, in order, borrowed from its text.
@@ -24,7 +24,8 @@ impl<'a> TryFrom<&'a RawValue> for Object<'a> {
             return Err(FieldError::wrong_kind("an object", raw));
         }
         // Only a name with half a surrogate pair can fail here: the syntax was checked before.
-        serde_json::from_str(raw.get()).map_err(|_| FieldError::new(Problem::LoneSurrogateInName))
+        let fields = serde_json::Deserializer::from_str(raw.get()).deserialize_map(FieldsVisitor);
+        fields.map_err(|_| FieldError::new(Problem::LoneSurrogateInName))
     }
 }
 
@@ -54,12 +55,12 @@ impl<'a> Object<'a> {
 
     /// Takes a text out, if there is one.
     pub fn take_text(&mut self, name: &str) -> Result<Option<String>, FieldError> {
-        self.take_some(name).map(text).transpose().map_err(|error| error.within(name))
+        self.take_with(name, text)
     }
 
     /// Takes a text out that must be there.
     pub fn need_text(&mut self, name: &str) -> Result<String, FieldError> {
-        text(self.need(name, "a string")?).map_err(|error| error.within(name))
+        self.need_with(name, "a string", text)
     }
 
     /// Takes a value out, if there is one, and reads it.
@@ -69,6 +70,16 @@ impl<'a> Object<'a> {
         read: impl FnOnce(&'a RawValue) -> Result<T, FieldError>,
     ) -> Result<Option<T>, FieldError> {
         self.take_some(name).map(read).transpose().map_err(|error| error.within(name))
+    }
+
+    /// Takes a value out that must be there, and reads it.
+    pub fn need_with<T>(
+        &mut self,
+        name: &str,
+        expected: &'static str,
+        read: impl FnOnce(&'a RawValue) -> Result<T, FieldError>,
+    ) -> Result<T, FieldError> {
+        read(self.need(name, expected)?).map_err(|error| error.within(name))
     }
 
     /// The names that are left.
@@ -99,16 +110,16 @@ pub fn elements(raw: &RawValue) -> Result<Vec<&RawValue>, FieldError> {
     serde_json::from_str(raw.get()).map_err(|_| FieldError::wrong_kind("a list", raw))
 }
 
-impl<'de> Deserialize<'de> for Object<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(FieldsVisitor)
-    }
+/// Reads the elements of a JSON list, each with its place in errors.
+pub fn each<'a, T, C: FromIterator<T>>(
+    raw: &'a RawValue,
+    mut read: impl FnMut(&'a RawValue) -> Result<T, FieldError>,
+) -> Result<C, FieldError> {
+    let read = |(index, raw)| read(raw).map_err(|error: FieldError| error.at_index(index));
+    elements(raw)?.into_iter().enumerate().map(read).collect()
 }
 
 struct FieldsVisitor;
-
-/// A field name; borrowed from the input unless it has escapes.
-struct Name<'a>(Cow<'a, str>);
 
 impl<'de> Visitor<'de> for FieldsVisitor {
     type Value = Object<'de>;
@@ -119,33 +130,14 @@ impl<'de> Visitor<'de> for FieldsVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
         let mut fields = Vec::new();
-        while let Some((Name(name), value)) = map.next_entry()? {
+        while let Some((name, value)) = map.next_entry::<&RawValue, _>()? {
+            // Borrowed from the input unless it has escapes.
+            let name = match inner(name).filter(|name| !name.contains('\\')) {
+                Some(plain) => Cow::Borrowed(plain),
+                None => Cow::Owned(text(name).map_err(A::Error::custom)?),
+            };
             fields.push((name, value));
         }
         Ok(Object { fields })
-    }
-}
-
-impl<'de> Deserialize<'de> for Name<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(NameVisitor)
-    }
-}
-
-struct NameVisitor;
-
-impl<'de> Visitor<'de> for NameVisitor {
-    type Value = Name<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a field name")
-    }
-
-    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Name<'de>, E> {
-        Ok(Name(Cow::Borrowed(name)))
-    }
-
-    fn visit_str<E>(self, name: &str) -> Result<Name<'de>, E> {
-        Ok(Name(Cow::Owned(name.to_owned())))
     }
 }

@@ -39,11 +39,7 @@ pub enum EntryReadError {
          that reads version {got}",
         version = SessionHeader::VERSION
     )]
-    Version {
-        entry: EntryId,
-        /// The version.
-        got: u64,
-    },
+    Version { entry: EntryId, got: u64 },
 }
 
 /// Reads an entry. `parentId` may be left out or `null`, which is the same.

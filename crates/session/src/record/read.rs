@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::MessageError;
 use super::parts::read_parts;
-use crate::json::{FieldError, Json, Kind, Object, elements, text};
+use crate::json::{FieldError, Json, Kind, Object, each, text};
 use crate::{
     Addressee, ConversationMessage, Fields, Message, MessageId, Part, Parts, Role, Routing,
     Speaker, SpeakerType, Timestamp,
@@ -29,8 +29,7 @@ pub fn read_conversation_message(raw: &RawValue) -> Result<ConversationMessage, 
 
 /// Reads a list of addressees: names, objects with an `identifier`, or both mixed.
 pub fn read_addressees(raw: &RawValue) -> Result<Vec<Addressee>, FieldError> {
-    let read = |(index, raw)| read_addressee(raw).map_err(|error| error.at_index(index));
-    elements(raw)?.into_iter().enumerate().map(read).collect()
+    each(raw, read_addressee)
 }
 
 fn open(raw: &RawValue) -> Result<Object<'_>, MessageError> {

@@ -5,18 +5,19 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 use smallvec::SmallVec;
 
-use crate::json::{FieldError, Json, Kind, Object, Problem, text};
+use crate::json::{FieldError, Json, Kind, Object, text};
 use crate::record::MessageError;
-use crate::record::parts::{read_parts, write_some};
+use crate::record::field::Field;
+use crate::record::parts::read_parts;
 use crate::record::read::{read_rest, read_routing, read_speaker};
-use crate::record::write::{PartsRecord, write_rest};
-use crate::{Fields, Message, Part, Parts, Role, Speaker, UnknownWord};
+use crate::record::write::write_rest;
+use crate::{Fields, Message, Part, Parts, Role, Speaker};
 
 /// Reads a message of a session's log or of a request to a model.
 pub fn read_entry_message(raw: &RawValue) -> Result<Message, FieldError> {
     let mut object = Object::try_from(raw)?;
     let mut kept = Fields::NONE;
-    let role = object.take_with("role", read_role)?;
+    let role: Option<Role> = Field::take(&mut object, "role")?;
     let parts = read_body(&mut object, &mut kept)?;
     let speaker = object.take_some("speaker").map(read_entry_speaker).transpose()?;
     if role.is_none() && speaker.is_none() {
@@ -27,13 +28,6 @@ pub fn read_entry_message(raw: &RawValue) -> Result<Message, FieldError> {
     let speaker = speaker.map(Into::into);
     let said = Message { role, parts, speaker, routing, ..Message::default() };
     Ok(read_rest(object, kept, said))
-}
-
-fn read_role(raw: &RawValue) -> Result<Role, FieldError> {
-    let got = text(raw)?;
-    got.parse().map_err(|error: UnknownWord| {
-        FieldError::new(Problem::NotOneOf { allowed: error.allowed, got })
-    })
 }
 
 /// `parts` say what was said. `content` alone is one text; beside parts it is left out if it says the
@@ -70,8 +64,8 @@ impl Serialize for EntryMessageRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let message = self.0;
         let mut map = serializer.serialize_map(None)?;
-        write_some(&mut map, "role", message.role.map(|role| role.as_str()))?;
-        map.serialize_entry("parts", &PartsRecord(&message.parts))?;
+        message.role.write(&mut map, "role")?;
+        map.serialize_entry("parts", message.parts.as_slice())?;
         write_rest(&mut map, message, &["parts"])?;
         map.end()
     }

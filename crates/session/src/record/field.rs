@@ -1,0 +1,228 @@
+//! The fields of records. A payload is a table of its fields: their names in JSON, in the order in which they are read
+//! and written. A field that is there must be of its kind; `null` in an optional field counts as not there.
+
+use std::str::FromStr;
+
+use serde::ser::{Serialize, SerializeMap};
+use serde_json::value::RawValue;
+
+use crate::json::{FieldError, Json, Object, Problem, boolean, each, text, whole_number};
+use crate::{EntryId, Fields, RecordHash, UnknownWord, Usd};
+
+/// The value of a field that must be there, unless it is an [`Option`].
+pub(crate) trait Value: Serialize + Sized {
+    /// What should be there, where a field of this name is missing.
+    fn expected(_name: &str) -> &'static str {
+        "a string"
+    }
+
+    fn read(raw: &RawValue) -> Result<Self, FieldError>;
+}
+
+/// A field of a payload.
+pub(crate) trait Field: Sized {
+    /// Takes the field out of an object.
+    fn take(object: &mut Object<'_>, name: &str) -> Result<Self, FieldError>;
+
+    /// Writes the field, if it is there.
+    fn write<M: SerializeMap>(&self, map: &mut M, name: &str) -> Result<(), M::Error>;
+}
+
+/// A value whose fields are those of an object.
+pub(crate) trait Payload: Sized {
+    fn take(object: &mut Object<'_>) -> Result<Self, FieldError>;
+
+    fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
+}
+
+/// Makes a payload of a struct: `field: "name in JSON"`. `..unknown` stands for what else the object says.
+macro_rules! fields {
+    ($type:ident { $($field:ident: $name:literal),+ $(, ..$unknown:ident)? $(,)? }) => {
+        impl $crate::record::field::Payload for $type {
+            fn take(object: &mut $crate::json::Object<'_>) -> Result<Self, $crate::json::FieldError> {
+                Ok(Self {
+                    $($field: $crate::record::field::Field::take(object, $name)?,)+
+                    $($unknown: std::mem::take(object).rest(),)?
+                })
+            }
+
+            fn write<M: serde::ser::SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+                $($crate::record::field::Field::write(&self.$field, map, $name)?;)+
+                $($crate::record::field::write_unknown(map, &self.$unknown)?;)?
+                Ok(())
+            }
+        }
+    };
+}
+
+/// Gives the variants of an enum their `kind` and their fields in JSON. `..Other` is the one of all kinds that this
+/// version does not know.
+macro_rules! kinds {
+    ($type:ident {
+        $($variant:ident = $kind:literal { $($field:ident: $name:literal),* },)+
+        ..$other:ident
+    }) => {
+        impl $type {
+            /// The word in `kind`, of a variant of the table.
+            pub(crate) fn known_kind(&self) -> Option<&'static str> {
+                match self {
+                    $(Self::$variant { .. } => Some($kind),)+
+                    Self::$other { .. } => None,
+                }
+            }
+
+            /// Takes the fields of this kind out of an object; `None` if it is not in the table.
+            pub(crate) fn take(
+                kind: &str,
+                object: &mut $crate::json::Object<'_>,
+            ) -> Result<Option<Self>, $crate::json::FieldError> {
+                Ok(Some(match kind {
+                    $($kind => Self::$variant {
+                        $($field: $crate::record::field::Field::take(object, $name)?),*
+                    },)+
+                    _ => return Ok(None),
+                }))
+            }
+
+            pub(crate) fn write<M: serde::ser::SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+                match self {
+                    $(Self::$variant { $($field),* } => {
+                        $($crate::record::field::Field::write($field, map, $name)?;)*
+                    })+
+                    Self::$other { .. } => {}
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+pub(crate) use {fields, kinds};
+
+impl<T: Value> Field for T {
+    fn take(object: &mut Object<'_>, name: &str) -> Result<Self, FieldError> {
+        object.need_with(name, T::expected(name), T::read)
+    }
+
+    fn write<M: SerializeMap>(&self, map: &mut M, name: &str) -> Result<(), M::Error> {
+        map.serialize_entry(name, self)
+    }
+}
+
+impl<T: Value> Field for Option<T> {
+    fn take(object: &mut Object<'_>, name: &str) -> Result<Self, FieldError> {
+        object.take_with(name, T::read)
+    }
+
+    fn write<M: SerializeMap>(&self, map: &mut M, name: &str) -> Result<(), M::Error> {
+        write_some(map, name, self.as_ref())
+    }
+}
+
+/// `false` where it is not there.
+impl Field for bool {
+    fn take(object: &mut Object<'_>, name: &str) -> Result<Self, FieldError> {
+        Ok(object.take_with(name, boolean)?.unwrap_or_default())
+    }
+
+    fn write<M: SerializeMap>(&self, map: &mut M, name: &str) -> Result<(), M::Error> {
+        map.serialize_entry(name, self)
+    }
+}
+
+impl Value for Box<str> {
+    fn read(raw: &RawValue) -> Result<Self, FieldError> {
+        Ok(text(raw)?.into())
+    }
+}
+
+impl Value for EntryId {
+    fn read(raw: &RawValue) -> Result<Self, FieldError> {
+        Ok(text(raw)?.into())
+    }
+}
+
+impl Value for Vec<EntryId> {
+    fn read(raw: &RawValue) -> Result<Self, FieldError> {
+        each(raw, EntryId::read)
+    }
+}
+
+impl Value for u64 {
+    fn expected(_name: &str) -> &'static str {
+        "a whole number of 0 or more"
+    }
+
+    fn read(raw: &RawValue) -> Result<Self, FieldError> {
+        whole_number(raw)
+    }
+}
+
+/// Numbers beyond 32 bits become the largest.
+impl Value for u32 {
+    fn read(raw: &RawValue) -> Result<Self, FieldError> {
+        Ok(Self::try_from(whole_number(raw)?).unwrap_or(Self::MAX))
+    }
+}
+
+impl Value for Json {
+    fn expected(name: &str) -> &'static str {
+        match name {
+            "arguments" => "the arguments as JSON",
+            "promptRecipe" => "how the prompt was made",
+            "data" => "an object",
+            _ => "the tool's answer as JSON",
+        }
+    }
+
+    fn read(raw: &RawValue) -> Result<Self, FieldError> {
+        Ok(Self::from(raw))
+    }
+}
+
+impl Value for RecordHash {
+    fn read(raw: &RawValue) -> Result<Self, FieldError> {
+        let allowed = "64 hex digits, in lower case";
+        let got = text(raw)?;
+        got.parse().map_err(|_| FieldError::new(Problem::NotOneOf { allowed, got }))
+    }
+}
+
+impl Value for Usd {
+    fn read(raw: &RawValue) -> Result<Self, FieldError> {
+        Self::from_json(Json::from(raw))
+            .ok_or_else(|| FieldError::wrong_kind("a number of 0 or more", raw))
+    }
+}
+
+/// Reads a word of a closed set.
+pub(crate) fn read_word<T: FromStr<Err = UnknownWord>>(raw: &RawValue) -> Result<T, FieldError> {
+    let got = text(raw)?;
+    got.parse()
+        .map_err(|UnknownWord { allowed, .. }| FieldError::new(Problem::NotOneOf { allowed, got }))
+}
+
+/// Writes the fields that could not be read, but for those whose place was taken since.
+pub(crate) fn write_kept<M: SerializeMap>(
+    map: &mut M,
+    fields: &Fields,
+    written: &[(&str, bool)],
+) -> Result<(), M::Error> {
+    let is_written = |name: &str| written.contains(&(name, true));
+    let mut kept = fields.iter().filter(|(name, _)| !is_written(name));
+    kept.try_for_each(|(name, value)| map.serialize_entry(name, value))
+}
+
+/// Writes the fields that this version does not know.
+pub(crate) fn write_unknown<M: SerializeMap>(map: &mut M, fields: &Fields) -> Result<(), M::Error> {
+    fields.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))
+}
+
+/// Writes a field if there is one.
+pub(crate) fn write_some<M: SerializeMap, T: Serialize + ?Sized>(
+    map: &mut M,
+    name: &str,
+    value: Option<&T>,
+) -> Result<(), M::Error> {
+    value.map_or(Ok(()), |value| map.serialize_entry(name, value))
+}
