@@ -33,7 +33,6 @@ mod outcome;
 mod pi;
 mod pick;
 mod plain_text;
-mod shape;
 mod turn;
 
 pub use acp::{AcpAsk, AcpChoice, AcpClient, AcpPermission, AcpPrompt};
@@ -185,7 +184,7 @@ impl StreamParser {
     /// not know with a new session.
     #[must_use]
     pub fn expecting_session(mut self, id: &str) -> Self {
-        self.turn.session_id = Some(id.into());
+        self.turn.output.native_session_id = Some(id.into());
         self
     }
 

@@ -5,22 +5,23 @@
 //! Each of our requests is sent when the one before it was answered: `initialize`, `session/new`, the model
 //! if one is asked for, `session/prompt`. What the agent says before the last of them is no answer.
 
-mod chunk;
 mod client;
 mod ending;
 mod lines;
 mod tool;
 
-use serde_json::value::RawValue;
+use std::cmp::Ordering;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 pub use client::{AcpAsk, AcpChoice, AcpClient, AcpPermission, AcpPrompt};
 
 use super::class::{ErrorClass, TurnError};
 use super::event::{Cost, Scope, Unparsed, ViolationKind};
-use super::pick::{Refusal, amount, count, each, is, message, pick, pick_line, plain, text, word};
+use super::pick::{Field, Refusal, Value, pick_line, shaped};
 use super::turn::Turn;
 use super::{Fate, Reading};
-use chunk::Chunk;
 use tool::Tools;
 
 /// What has to be remembered from line to line.
@@ -29,7 +30,6 @@ pub(super) struct Acp {
     phase: Phase,
     /// Somebody answers the agent; a recorded talk needs no answers.
     is_live: bool,
-    /// What is to be said to the agent.
     asks: Vec<AcpAsk>,
     cwd: String,
     prompt: String,
@@ -62,11 +62,9 @@ impl Acp {
             return self.read_chunk(&chunk, turn);
         }
         const NAMES: [&str; 5] = ["id", "method", "params", "result", "error"];
-        let [id, method, params, result, error] = pick_line(line, &NAMES)?.values();
-        match (text(method).as_deref(), id) {
-            (Some("session/update"), None) => {
-                self.read_update(params.ok_or(Unparsed::WrongShape)?, turn)
-            }
+        let [id, method, params, result, error] = pick_line(line, &NAMES)?;
+        match (method.text().as_deref(), id.source()) {
+            (Some("session/update"), None) => self.read_update(params, turn),
             (Some(_), None) => Ok(Fate::Ignored),
             (Some("session/request_permission"), Some(id)) => {
                 self.read_permission(id, params, turn)
@@ -75,10 +73,10 @@ impl Acp {
                 self.ask(AcpAsk::Send(lines::not_offered(id)));
                 Ok(Fate::Ignored)
             }
-            (None, Some(id)) => self.read_reply(id, result, error, turn),
+            (None, Some(_)) => self.read_reply(id, result, error, turn),
             // It could not read one of our lines.
             (None, None) if error.is_some() => {
-                turn.warn(message(error).unwrap_or_default());
+                turn.warn(error.message().unwrap_or_default());
                 Ok(Fate::Known)
             }
             (None, None) => Err(Unparsed::WrongShape.into()),
@@ -103,24 +101,20 @@ impl Acp {
 
     fn read_reply(
         &mut self,
-        id: &RawValue,
-        result: Option<&RawValue>,
-        error: Option<&RawValue>,
+        id: Value<'_>,
+        result: Value<'_>,
+        error: Value<'_>,
         turn: &mut Turn,
     ) -> Reading {
         turn.admit(None)?;
-        let id = count(Some(id)).ok_or(Unparsed::WrongShape)?;
+        let id = id.count().ok_or(Unparsed::WrongShape)?;
         match id.cmp(&(self.phase as u64)) {
-            std::cmp::Ordering::Less => return Err(ViolationKind::SecondStart.into()),
-            std::cmp::Ordering::Greater => return Err(ViolationKind::BeforeStart.into()),
-            std::cmp::Ordering::Equal => {}
+            Ordering::Less => return Err(ViolationKind::SecondStart.into()),
+            Ordering::Greater => return Err(ViolationKind::BeforeStart.into()),
+            Ordering::Equal => {}
         }
-        if let Some(error) = error {
-            self.end_badly(error, turn);
-            return Ok(Fate::Known);
-        }
-        let result = result.unwrap_or(RawValue::NULL);
         match self.phase {
+            _ if error.is_some() => self.end_badly(error, turn),
             Phase::Initialize => self.read_hello(result, turn)?,
             Phase::NewSession => self.read_session(result, turn)?,
             Phase::SetModel => self.send_prompt(turn),
@@ -129,31 +123,30 @@ impl Acp {
         Ok(Fate::Known)
     }
 
-    fn read_hello(&mut self, result: &RawValue, turn: &mut Turn) -> Result<(), Refusal> {
-        let [version, info] = pick(result, &["protocolVersion", "agentInfo"])?.values();
-        if count(version) != Some(1) {
-            let version = version.map_or("none", RawValue::get);
+    fn read_hello(&mut self, result: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
+        let [version, info] = result.fields(&["protocolVersion", "agentInfo"])?;
+        if version.count() != Some(1) {
+            let version = version.source().unwrap_or("none");
             let message = format!("the agent speaks version {version} of the protocol, not 1");
             turn.fail(TurnError::new(ErrorClass::Setup, message));
             return Ok(());
         }
-        let name = info.and_then(|info| text(pick(info, &["name"]).ok()?.values()[0]));
-        self.may_repeat = name.is_some_and(|name| name.contains("gemini"));
+        let name = info.at(&["name"]).text_or_empty();
+        self.may_repeat = name.contains("gemini");
         self.phase = Phase::NewSession;
         self.ask(AcpAsk::Send(lines::new_session(self.phase as u64, &self.cwd)));
         Ok(())
     }
 
-    fn read_session(&mut self, result: &RawValue, turn: &mut Turn) -> Result<(), Refusal> {
+    fn read_session(&mut self, result: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
         let [session, models, options] =
-            pick(result, &["sessionId", "models", "configOptions"])?.values();
-        let Some(session) = word(session) else {
+            result.fields(&["sessionId", "models", "configOptions"])?;
+        let Some(session) = session.word() else {
             let message = "the agent opened a session and did not name it";
             turn.fail(TurnError::new(ErrorClass::Setup, message));
             return Ok(());
         };
-        let current =
-            models.and_then(|models| word(pick(models, &["currentModelId"]).ok()?.values()[0]));
+        let current = models.at(&["currentModelId"]).word();
         let wanted = self.model.take();
         let model = wanted.as_deref().map(Into::into).or_else(|| current.clone());
         turn.start(Some(session.clone()), model)?;
@@ -162,7 +155,7 @@ impl Acp {
                 let id = Phase::SetModel as u64;
                 let line = if models.is_some() {
                     lines::set_model(id, &session, &wanted)
-                } else if let Some(option) = options.and_then(model_option) {
+                } else if let Some(option) = model_option(options) {
                     lines::set_option(id, &session, &option, &wanted)
                 } else {
                     let message = "the agent lets no model be chosen; name it in its arguments";
@@ -180,15 +173,14 @@ impl Acp {
     fn send_prompt(&mut self, turn: &Turn) {
         self.phase = Phase::Prompt;
         let prompt = std::mem::take(&mut self.prompt);
-        let session = turn.session_id.as_deref().unwrap_or_default();
+        let session = turn.output.native_session_id.as_deref().unwrap_or_default();
         self.ask(AcpAsk::Send(lines::prompt(self.phase as u64, session, &prompt)));
     }
 
-    fn read_update(&mut self, params: &RawValue, turn: &mut Turn) -> Reading {
-        let [session, update] = pick(params, &["sessionId", "update"])?.values();
-        let update = update.ok_or(Unparsed::WrongShape)?;
-        let [kind] = pick(update, &["sessionUpdate"])?.values();
-        let kind = plain(kind).ok_or(Unparsed::WrongShape)?;
+    fn read_update(&mut self, params: Value<'_>, turn: &mut Turn) -> Reading {
+        let [session, update] = params.fields(&["sessionId", "update"])?;
+        let [kind] = update.fields(&["sessionUpdate"])?;
+        let kind = kind.need_plain()?;
         let is_answer = matches!(
             kind,
             "agent_message_chunk" | "agent_thought_chunk" | "tool_call" | "tool_call_update"
@@ -204,7 +196,7 @@ impl Acp {
         if !is_answer && turn.end.is_some() {
             return Ok(Fate::Ignored);
         }
-        turn.admit(word(session).as_deref())?;
+        turn.admit(session.text().as_deref())?;
         match kind {
             "agent_message_chunk" | "agent_thought_chunk" => {
                 return self.read_chunk(&Chunk::of_update(update, kind, session)?, turn);
@@ -212,13 +204,17 @@ impl Acp {
             "tool_call" | "tool_call_update" => self.tools.read(update, turn)?,
             "user_message_chunk" => return Ok(Fate::Echo),
             "usage_update" => {
-                let [cost] = pick(update, &["cost"])?.values();
-                self.cost = cost.and_then(cost_of).or(self.cost);
+                let [cost] = update.fields(&["cost"])?;
+                self.cost = cost_of(cost).or(self.cost);
             }
             "session_info_update" => {
-                let Some(state) = thread_status(update) else { return Ok(Fate::Ignored) };
-                self.is_system_error = is(Some(state), "systemError")
-                    || (self.is_system_error && !is(Some(state), "active"));
+                // What Codex says of its thread.
+                let state = update.at(&["_meta", "codex", "threadStatus", "type"]);
+                if !state.is_some() {
+                    return Ok(Fate::Ignored);
+                }
+                self.is_system_error =
+                    state.is("systemError") || (self.is_system_error && !state.is("active"));
             }
             _ => return Ok(Fate::Ignored),
         }
@@ -231,10 +227,10 @@ impl Acp {
             // The first id that is named binds, and it is not the agent's to name one here.
             return Err(ViolationKind::BeforeStart.into());
         }
-        turn.admit(word(chunk.session).as_deref())?;
+        turn.admit(chunk.session.text().as_deref())?;
         // A picture and the like has no text.
-        let piece = match is(chunk.content_type, "text") {
-            true => text(chunk.text).ok_or(Unparsed::WrongShape)?,
+        let piece = match chunk.content_type.is("text") {
+            true => chunk.text.need_text()?,
             false => String::new(),
         };
         if chunk.is_thought {
@@ -244,7 +240,7 @@ impl Acp {
         if piece.is_empty() {
             return Ok(Fate::Known);
         }
-        let message_id = word(chunk.message_id);
+        let message_id = chunk.message_id.word();
         if message_id.is_some() {
             let before = std::mem::replace(&mut self.message_id, message_id);
             if before.is_some() && before != self.message_id {
@@ -256,27 +252,70 @@ impl Acp {
     }
 }
 
+/// A piece of a message or of a thought, which most lines of an agent are.
+struct Chunk<'a> {
+    is_thought: bool,
+    session: Value<'a>,
+    message_id: Value<'a>,
+    content_type: Value<'a>,
+    text: Value<'a>,
+}
+
+/// The end of the names of updates with pieces of text.
+static CHUNK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"_chunk\""));
+
+impl<'a> Chunk<'a> {
+    /// Reads a line in one pass, if it is a piece of text: most lines are, and what they say is not to be
+    /// read again for every level.
+    fn of(line: &'a str) -> Option<Self> {
+        const CONTENT: [Field<'_>; 2] = [Field::Value("type", 5), Field::Value("text", 6)];
+        const UPDATE: [Field<'_>; 3] = [
+            Field::Value("sessionUpdate", 3),
+            Field::Value("messageId", 4),
+            Field::Object("content", &CONTENT),
+        ];
+        const SHAPE: [Field<'_>; 3] = [
+            Field::Value("id", 0),
+            Field::Value("method", 1),
+            Field::Object(
+                "params",
+                &[Field::Value("sessionId", 2), Field::Object("update", &UPDATE)],
+            ),
+        ];
+        CHUNK.find(line.as_bytes())?;
+        let [id, method, session, kind, message_id, content_type, text] =
+            shaped::<7>(line, &SHAPE)?;
+        let is_thought = kind.is("agent_thought_chunk");
+        let is_piece = is_thought || kind.is("agent_message_chunk");
+        // Without a content it is an odd line, and for the careful way.
+        let has_content = content_type.is_some() || text.is_some();
+        let fits = has_content && !id.is_some() && method.is("session/update") && is_piece;
+        fits.then_some(Self { is_thought, session, message_id, content_type, text })
+    }
+
+    /// Reads an update that is one, whatever is odd about it.
+    fn of_update(update: Value<'a>, kind: &str, session: Value<'a>) -> Result<Self, Refusal> {
+        let [content, message_id] = update.fields(&["content", "messageId"])?;
+        let [content_type, text] = content.fields(&["type", "text"])?;
+        let is_thought = kind == "agent_thought_chunk";
+        Ok(Self { is_thought, session, message_id, content_type, text })
+    }
+}
+
 /// The session is as old as the turn, so its cost is the turn's.
-fn cost_of(raw: &RawValue) -> Option<Cost> {
-    let [sum, currency] = pick(raw, &["amount", "currency"]).ok()?.values();
-    let usd = amount(sum).filter(|_| is(currency, "USD"))?;
+fn cost_of(cost: Value<'_>) -> Option<Cost> {
+    let [sum, currency] = cost.fields(&["amount", "currency"]).ok()?;
+    let usd = sum.amount().filter(|_| currency.is("USD"))?;
     Some(Cost { usd, scope: Scope::Turn })
 }
 
-/// What Codex says of its thread: `_meta.codex.threadStatus.type`.
-fn thread_status(update: &RawValue) -> Option<&RawValue> {
-    ["_meta", "codex", "threadStatus", "type"]
-        .iter()
-        .try_fold(update, |raw, name| pick(raw, &[name]).ok()?.values()[0])
-}
-
 /// The setting that chooses the model, by its id.
-fn model_option(options: &RawValue) -> Option<String> {
+fn model_option(options: Value<'_>) -> Option<String> {
     let mut found = None;
-    let _ = each(options, |option| {
-        let [id, category] = pick(option, &["id", "category"])?.values();
-        if is(id, "model") || is(category, "model") {
-            found = found.take().or_else(|| text(id));
+    let _ = options.each(|option| {
+        let [id, category] = option.fields(&["id", "category"])?;
+        if id.is("model") || category.is("model") {
+            found = found.take().or_else(|| id.text());
         }
         Ok(())
     });

@@ -6,13 +6,10 @@ mod complaint;
 mod completion;
 mod request;
 
-use serde_json::value::RawValue;
-
 pub use request::{BodyError, chat_request};
 
 use super::class::{ErrorClass, TurnError};
 use super::event::{StreamEvent, Unparsed, Usage};
-use super::pick::{each, is};
 use super::turn::Turn;
 use super::{Fate, Reading};
 use completion::{Choice, Choices, Chunk, Finish};
@@ -140,29 +137,26 @@ impl Chat {
     /// Reads a chunk, a whole completion or a complaint.
     fn read_object(&mut self, json: &str, is_error: bool, turn: &mut Turn) -> Reading {
         let Chunk { object, model, usage, error, choices } = Chunk::of(json)?;
-        let usage = usage.and_then(completion::usage);
+        let usage = completion::usage(usage);
         let is_counted = usage.is_some();
         self.usage = usage.or(self.usage);
-        if is_error || error.is_some() || is(object, "error") {
+        if is_error || error.is_some() || object.is("error") {
             self.tell_usage(turn);
             turn.fail(complaint::of_json(json, None));
             return Ok(Fate::Known);
         }
         // Filters and counts come in chunks without a choice.
-        if matches!(&choices, Choices::Raw(raw) if raw.is_none_or(is_empty_list)) {
+        if matches!(&choices, Choices::Raw(list) if list.source().is_none_or(is_empty_list)) {
             return Ok(if is_counted { Fate::Known } else { Fate::Ignored });
         }
         if !self.is_started {
             self.is_started = true;
-            let model = super::pick::word(model).filter(|model| !model.is_empty());
+            let model = model.word().filter(|model| !model.is_empty());
             turn.start(None, model)?;
         }
         match choices {
             Choices::One(choice) => choice.tell(self, turn)?,
-            Choices::Raw(Some(list)) => {
-                each(list, |choice| Choice::of(choice)?.tell(self, turn))?;
-            }
-            Choices::Raw(None) => {}
+            Choices::Raw(list) => list.each(|choice| Choice::of(choice)?.tell(self, turn))?,
         }
         Ok(Fate::Known)
     }
@@ -214,6 +208,6 @@ impl Chat {
     }
 }
 
-fn is_empty_list(raw: &RawValue) -> bool {
-    raw.get().strip_prefix('[').is_some_and(|rest| rest.trim_start() == "]")
+fn is_empty_list(json: &str) -> bool {
+    json.strip_prefix('[').is_some_and(|rest| rest.trim_start() == "]")
 }

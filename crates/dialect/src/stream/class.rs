@@ -38,9 +38,7 @@ pub enum ErrorClass {
 /// A failure with its class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnError {
-    /// Why.
     pub class: ErrorClass,
-    /// What the agent said, or what was seen.
     pub message: Box<str>,
 }
 
@@ -70,33 +68,28 @@ impl ErrorClass {
 
     /// The word for JSON.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Auth => "auth",
-            Self::Quota => "quota",
-            Self::Overflow => "overflow",
-            Self::Network => "network",
-            Self::Refused => "refused",
-            Self::Limit => "limit",
-            Self::Setup => "setup",
-            Self::Empty => "empty",
-            Self::Cancelled => "cancelled",
-            Self::Crash => "crash",
-        }
+        self.described().0
     }
 
     /// What to do about it.
     pub fn cure(self) -> &'static str {
+        self.described().1
+    }
+
+    fn described(self) -> (&'static str, &'static str) {
         match self {
-            Self::Auth => "log in to the agent, or check its key",
-            Self::Quota => "wait, or check your plan",
-            Self::Overflow => "send a smaller prompt, or choose a model with a larger window",
-            Self::Network => "check the connection and try again later",
-            Self::Refused => "rephrase the request, or choose another model",
-            Self::Limit => "increase timeout_s, or ask for a smaller task",
-            Self::Setup => "check the agent's settings: model, args, cwd",
-            Self::Empty => "try again",
-            Self::Cancelled => "retry the turn if you still want it",
-            Self::Crash => "try again, or run it manually to see more output",
+            Self::Auth => ("auth", "log in to the agent, or check its key"),
+            Self::Quota => ("quota", "wait, or check your plan"),
+            Self::Overflow => {
+                ("overflow", "send a smaller prompt, or choose a model with a larger window")
+            }
+            Self::Network => ("network", "check the connection and try again later"),
+            Self::Refused => ("refused", "rephrase the request, or choose another model"),
+            Self::Limit => ("limit", "increase timeout_s, or ask for a smaller task"),
+            Self::Setup => ("setup", "check the agent's settings: model, args, cwd"),
+            Self::Empty => ("empty", "try again"),
+            Self::Cancelled => ("cancelled", "retry the turn if you still want it"),
+            Self::Crash => ("crash", "try again, or run it manually to see more output"),
         }
     }
 
@@ -136,8 +129,14 @@ impl TurnError {
 
     /// A message that says itself what it is about.
     pub(super) fn said(message: impl Into<Box<str>>) -> Self {
+        Self::classed(None, message)
+    }
+
+    /// A failure of this class, or of the class that its message names.
+    pub(super) fn classed(class: Option<ErrorClass>, message: impl Into<Box<str>>) -> Self {
         let message = message.into();
-        Self { class: ErrorClass::of_message(&message).unwrap_or(ErrorClass::Crash), message }
+        let class = class.or_else(|| ErrorClass::of_message(&message));
+        Self { class: class.unwrap_or(ErrorClass::Crash), message }
     }
 }
 

@@ -1,16 +1,9 @@
 //! Claude Code's `--output-format stream-json`, with or without `--include-partial-messages`. Called by
 //! [`super::StreamParser`] line by line; docs/agent-streams.md lists what was recorded.
 
-mod result;
-
-use serde_json::value::RawValue;
-use tertulia_session::json::Kind;
-
-use super::class::ErrorClass;
-use super::event::{DeniedTool, Unparsed};
-use super::pick::{
-    count, each, is, is_true, needed, needed_text, needed_word, pick, pick_line, plain, text, word,
-};
+use super::class::{ErrorClass, TurnError};
+use super::event::{Cost, Scope, Usage};
+use super::pick::{Value, pick_line};
 use super::turn::Turn;
 use super::{Fate, Reading};
 
@@ -36,95 +29,93 @@ const COMMON: [&str; 8] = [
 impl Claude {
     pub(super) fn read(&mut self, line: &str, turn: &mut Turn) -> Reading {
         let [kind, subtype, session_id, parent, message, event, is_api_error, is_replay] =
-            pick_line(line, &COMMON)?.values();
-        let kind = plain(kind).ok_or(Unparsed::WrongShape)?;
-        let session_id = plain(session_id);
-        match (kind, plain(subtype)) {
+            pick_line(line, &COMMON)?;
+        let kind = (kind.need_plain()?, subtype.plain());
+        let session_id = session_id.plain();
+        match kind {
             ("system", Some("init")) => {
-                let [model] = pick_line(line, &["model"])?.values();
-                turn.start(session_id.map(Into::into), word(model))?;
+                let [model] = pick_line(line, &["model"])?;
+                turn.start(session_id.map(Into::into), model.word())?;
                 return Ok(Fate::Known);
             }
-            ("result", _) => return result::read(line, session_id, turn),
+            ("result", _) => return read_result(line, session_id, turn),
             _ => turn.admit(session_id)?,
         }
-        match (kind, plain(subtype)) {
+        match kind {
             ("stream_event", _) => {
                 turn.need_start()?;
                 // A sub-agent's words are not the answer.
                 if parent.is_some() {
                     return Ok(Fate::Ignored);
                 }
-                self.read_partial(needed(event)?, turn)
+                self.read_partial(event, turn)
             }
             ("assistant", _) => {
                 turn.need_start()?;
-                let is_api_error = is_true(is_api_error);
-                self.read_blocks(needed(message)?, parent, is_api_error, turn)
+                self.read_blocks(message, parent, is_api_error.is_true(), turn)
             }
             ("user", _) => {
                 turn.need_start()?;
-                read_results(needed(message)?, is_true(is_replay), turn)
+                read_results(message, is_replay.is_true(), turn)
             }
             ("system", Some("api_retry")) => read_retry(line, turn),
-            ("system", Some("permission_denied")) => read_denial(line, turn),
+            ("system", Some("permission_denied")) => {
+                let [id, name, reason] = pick_line(line, &["tool_use_id", "tool_name", "message"])?;
+                turn.tool_denied(&id.need_word()?, &name.need_word()?, reason.text().as_deref());
+                Ok(Fate::Known)
+            }
             _ => Ok(Fate::Ignored),
         }
     }
 
     /// An event of the API's own stream, as it arrives.
-    fn read_partial(&mut self, event: &RawValue, turn: &mut Turn) -> Reading {
-        let [kind, delta] = pick(event, &["type", "delta"])?.values();
-        match plain(kind) {
+    fn read_partial(&mut self, event: Value<'_>, turn: &mut Turn) -> Reading {
+        let [kind, delta] = event.fields(&["type", "delta"])?;
+        match kind.plain() {
             Some("content_block_delta") => {
-                let [kind, words, thinking] =
-                    pick(needed(delta)?, &["type", "text", "thinking"])?.values();
-                match plain(kind) {
-                    Some("text_delta") => turn.delta(needed_text(words)?),
+                let [kind, words, thinking] = delta.fields(&["type", "text", "thinking"])?;
+                match kind.plain() {
+                    Some("text_delta") => turn.delta(words.need_text()?),
                     Some("thinking_delta") => {
                         self.is_thinking_told = true;
-                        turn.thinking(needed_text(thinking)?);
+                        turn.thinking(thinking.need_text()?);
                     }
                     _ => return Ok(Fate::Ignored),
                 }
-                Ok(Fate::Known)
             }
             // A message that ends or begins while pieces wait for their whole block: the attempt failed.
             Some("message_start" | "message_stop") => {
                 self.is_thinking_told = false;
                 turn.withdraw();
-                Ok(Fate::Known)
             }
-            _ => Ok(Fate::Ignored),
+            _ => return Ok(Fate::Ignored),
         }
+        Ok(Fate::Known)
     }
 
     /// Whole blocks of the model's, or of the agent's own in the model's name.
     fn read_blocks(
         &mut self,
-        message: &RawValue,
-        parent: Option<&RawValue>,
+        message: Value<'_>,
+        parent: Value<'_>,
         is_api_error: bool,
         turn: &mut Turn,
     ) -> Reading {
-        let [content] = pick(message, &["content"])?.values();
-        each(needed(content)?, |block| {
+        let [content] = message.fields(&["content"])?;
+        let is_own = !parent.is_some();
+        content.each(|block| {
             let [kind, words, thinking, id, name, input] =
-                pick(block, &["type", "text", "thinking", "id", "name", "input"])?.values();
-            match plain(kind) {
+                block.fields(&["type", "text", "thinking", "id", "name", "input"])?;
+            match kind.plain() {
                 Some("text") if is_api_error => {
                     turn.withdraw();
-                    turn.warn(text(words).unwrap_or_default());
+                    turn.warn(words.text_or_empty());
                 }
                 Some("tool_use") => turn.tool_called([id, name, input, parent])?,
-                Some("text") if parent.is_none() => {
-                    turn.whole_text(needed_text(words)?);
-                }
+                Some("text") if is_own => turn.whole_text(words.need_text()?),
                 // A whole block of thinking, unless its pieces were told.
-                Some("thinking")
-                    if parent.is_none() && !std::mem::take(&mut self.is_thinking_told) =>
-                {
-                    turn.thinking(text(thinking).unwrap_or_default());
+                Some("thinking") if is_own && !std::mem::take(&mut self.is_thinking_told) => {
+                    turn.thinking(thinking.text_or_empty());
                 }
                 _ => {}
             }
@@ -136,19 +127,17 @@ impl Claude {
 
 /// The results of tools. Everything else in the user's name is an echo, or the agent's own words to the
 /// model.
-fn read_results(message: &RawValue, is_replay: bool, turn: &mut Turn) -> Reading {
-    let [content] = pick(message, &["content"])?.values();
+fn read_results(message: Value<'_>, is_replay: bool, turn: &mut Turn) -> Reading {
+    let [content] = message.fields(&["content"])?;
     let mut fate = if is_replay { Fate::Echo } else { Fate::Ignored };
-    let content = needed(content)?;
-    if Kind::from(content) != Kind::Array {
+    if !content.need()?.is_list() {
         return Ok(fate);
     }
-    each(content, |block| {
+    content.each(|block| {
         let [kind, id, content, is_error] =
-            pick(block, &["type", "tool_use_id", "content", "is_error"])?.values();
-        if is(kind, "tool_result") {
-            let output = content.map(output_text);
-            turn.tool_finished(needed_word(id)?, output, is_true(is_error));
+            block.fields(&["type", "tool_use_id", "content", "is_error"])?;
+        if kind.is("tool_result") {
+            turn.tool_finished(id.need_word()?, output_text(content), is_error.is_true());
             fate = Fate::Known;
         }
         Ok(())
@@ -157,36 +146,115 @@ fn read_results(message: &RawValue, is_replay: bool, turn: &mut Turn) -> Reading
 }
 
 /// What a tool gave: a text, or texts among other blocks, which are shown as the JSON they are.
-fn output_text(content: &RawValue) -> String {
-    if let Some(text) = text(Some(content)) {
-        return text;
-    }
-    let mut pieces = Vec::new();
-    let reading = each(content, |block| {
-        let [words] = pick(block, &["text"])?.values();
-        pieces.push(text(words).unwrap_or_else(|| block.get().to_owned()));
-        Ok(())
-    });
-    if reading.is_ok() { pieces.join("\n") } else { content.get().to_owned() }
+fn output_text(content: Value<'_>) -> Option<String> {
+    content.text().or_else(|| {
+        let mut pieces = Vec::new();
+        let reading = content.each(|block| {
+            let [words] = block.fields(&["text"])?;
+            pieces.extend(words.text().or_else(|| block.source().map(str::to_owned)));
+            Ok(())
+        });
+        if reading.is_ok() { Some(pieces.join("\n")) } else { content.source().map(str::to_owned) }
+    })
 }
 
 /// The agent will ask again. What it had written of the answer is void.
 fn read_retry(line: &str, turn: &mut Turn) -> Reading {
     const NAMES: [&str; 4] = ["error_status", "error", "attempt", "max_retries"];
-    let [status, error, attempt, attempts_max] = pick_line(line, &NAMES)?.values();
-    let (status, error) = (count(status), text(error).unwrap_or_default());
+    let [status, error, attempt, attempts_max] = pick_line(line, &NAMES)?;
+    let (status, error) = (status.count(), error.text_or_empty());
     let class = status.and_then(ErrorClass::of_status).unwrap_or(ErrorClass::Network);
-    let number = |raw| count(raw).map_or_else(|| "?".to_owned(), |number| number.to_string());
+    let [attempt, attempts_max] = [attempt, attempts_max]
+        .map(|number| number.count().map_or_else(|| "?".to_owned(), |number| number.to_string()));
     let status = status.map(|status| format!(" (status {status})")).unwrap_or_default();
-    let (attempt, attempts_max) = (number(attempt), number(attempts_max));
     turn.withdraw();
     turn.warn_as(Some(class), format!("retry {attempt}/{attempts_max}: {error}{status}"));
     Ok(Fate::Known)
 }
 
-fn read_denial(line: &str, turn: &mut Turn) -> Reading {
-    let [id, name, reason] = pick_line(line, &["tool_use_id", "tool_name", "message"])?.values();
-    let (id, name) = (needed_word(id)?, needed_word(name)?);
-    turn.tool_denied(DeniedTool { id, name, reason: word(reason) });
+/// The last line. Its `subtype` says "success" on errors too, so `is_error` decides.
+fn read_result(line: &str, session_id: Option<&str>, turn: &mut Turn) -> Reading {
+    const NAMES: [&str; 11] = [
+        "is_error",
+        "result",
+        "usage",
+        "total_cost_usd",
+        "permission_denials",
+        "errors",
+        "terminal_reason",
+        "subtype",
+        "stop_reason",
+        "api_error",
+        "api_error_status",
+    ];
+    let [is_error, result, usage, cost, denials, errors, reason, subtype, stop, api_error, status] =
+        pick_line(line, &NAMES)?;
+    let is_success = is_error.source() == Some("false");
+    // A run that cannot start says so under an id that nobody asked for. Bad news is believed.
+    let is_stillborn = !is_success && turn.need_start().is_err();
+    turn.admit(session_id.filter(|_| !is_stillborn))?;
+    if is_success {
+        turn.need_start()?;
+    }
+    tell_figures(usage, cost, turn);
+    // Most of them were told when they happened. A list that cannot be read takes nothing from the result.
+    let _ = denials.each(|denial| {
+        let [id, name] = denial.fields(&["tool_use_id", "tool_name"])?;
+        if let (Some(id), Some(name)) = (id.word(), name.word()) {
+            turn.tool_denied(&id, &name, None);
+        }
+        Ok(())
+    });
+    if is_success {
+        turn.succeed(result.text_or_empty());
+        return Ok(Fate::Known);
+    }
+    turn.withdraw();
+    let said = result.text().or_else(|| first_text(errors)).unwrap_or_default();
+    let [reason, subtype, stop, api_error] = [reason, subtype, stop, api_error].map(Value::plain);
+    let message = match reason.or(subtype) {
+        Some(reason) if said.is_empty() || reason.starts_with("aborted") => reason.to_owned(),
+        _ => said,
+    };
+    let class = match (reason, subtype, stop, api_error) {
+        (Some("prompt_too_long" | "blocking_limit"), ..) => Some(ErrorClass::Overflow),
+        (Some("max_turns" | "budget_exhausted"), ..)
+        | (_, Some("error_max_turns" | "error_max_budget_usd"), ..) => Some(ErrorClass::Limit),
+        (Some("aborted_streaming" | "aborted_tools"), ..) => Some(ErrorClass::Crash),
+        (.., Some("refusal"), _) => Some(ErrorClass::Refused),
+        (.., Some("connection_failed")) => Some(ErrorClass::Network),
+        (.., Some("max_output_tokens")) => Some(ErrorClass::Limit),
+        _ => status.count().and_then(ErrorClass::of_status),
+    };
+    turn.fail(TurnError::classed(class, message));
     Ok(Fate::Known)
+}
+
+/// The usage is this run's; the cost is the whole session's.
+fn tell_figures(usage: Value<'_>, cost: Value<'_>, turn: &mut Turn) {
+    const NAMES: [&str; 5] = [
+        "input_tokens",
+        "cache_read_input_tokens",
+        "cache_creation_input_tokens",
+        "output_tokens",
+        "output_tokens_details",
+    ];
+    if let Ok([counts @ .., details]) = usage.fields(&NAMES) {
+        let [input, cache_read, cache_write, output] = counts.map(Value::count);
+        let thinking = details.at(&["thinking_tokens"]).count();
+        let scope = Scope::Turn;
+        turn.usage(Usage { input, cache_read, cache_write, output, thinking, scope });
+    }
+    if let Some(usd) = cost.amount() {
+        turn.cost(Cost { usd, scope: Scope::Session });
+    }
+}
+
+fn first_text(list: Value<'_>) -> Option<String> {
+    let mut first = None;
+    let reading = list.each(|element| {
+        first = first.take().or_else(|| element.text());
+        Ok(())
+    });
+    reading.ok().and(first)
 }

@@ -1,14 +1,9 @@
 //! Codex's `exec --json`. Called by [`super::StreamParser`] line by line. Only the first event names the
 //! run, and texts come whole.
 
-mod item;
-
-use item::Item;
-use serde_json::value::RawValue;
-
 use super::class::TurnError;
-use super::event::{Scope, Unparsed, Usage, ViolationKind};
-use super::pick::{count, message as message_of, pick, pick_line, plain, text, word};
+use super::event::{Scope, Usage, ViolationKind};
+use super::pick::{Field, Refusal, Value, pick_line, shaped, values};
 use super::turn::Turn;
 use super::{Fate, Reading};
 
@@ -26,10 +21,10 @@ impl Codex {
             return item.tell(is_completed, turn);
         }
         const NAMES: [&str; 6] = ["type", "thread_id", "item", "message", "error", "usage"];
-        let [kind, thread_id, item, message, error, usage] = pick_line(line, &NAMES)?.values();
-        let kind = plain(kind).ok_or(Unparsed::WrongShape)?;
+        let [kind, thread_id, item, message, error, usage] = pick_line(line, &NAMES)?;
+        let kind = kind.need_plain()?;
         if kind == "thread.started" {
-            turn.start(word(thread_id), None)?;
+            turn.start(thread_id.word(), None)?;
             return Ok(Fate::Known);
         }
         turn.admit(None)?;
@@ -42,7 +37,6 @@ impl Codex {
             }
             "item.started" | "item.completed" => {
                 turn.need_start()?;
-                let item = item.ok_or(Unparsed::WrongShape)?;
                 return Item::of(item)?.tell(kind == "item.completed", turn);
             }
             "turn.completed" => {
@@ -52,13 +46,13 @@ impl Codex {
             }
             "turn.failed" => {
                 turn.need_start()?;
-                match message_of(error) {
+                match error.message() {
                     Some(message) => turn.fail(TurnError::said(message)),
                     None => turn.fail_as_warned("turn.failed without a message"),
                 }
             }
             // Reconnecting, or what `turn.failed` will say again.
-            "error" => turn.warn(text(message).unwrap_or_default()),
+            "error" => turn.warn(message.text_or_empty()),
             _ => return Ok(Fate::Ignored),
         }
         Ok(Fate::Known)
@@ -66,7 +60,7 @@ impl Codex {
 }
 
 /// The whole thread's. What was read from a cache is part of what was read.
-fn tell_usage(usage: Option<&RawValue>, turn: &mut Turn) {
+fn tell_usage(usage: Value<'_>, turn: &mut Turn) {
     const NAMES: [&str; 5] = [
         "input_tokens",
         "cached_input_tokens",
@@ -74,16 +68,156 @@ fn tell_usage(usage: Option<&RawValue>, turn: &mut Turn) {
         "output_tokens",
         "reasoning_output_tokens",
     ];
-    let Some(Ok(picked)) = usage.map(|usage| pick(usage, &NAMES)) else { return };
-    let [input, cache_read, cache_write, output, thinking] = picked.values();
-    let cache_read = count(cache_read);
-    let usage = Usage {
-        input: count(input).map(|input| input.saturating_sub(cache_read.unwrap_or(0))),
-        cache_read,
-        cache_write: count(cache_write),
-        output: count(output),
-        thinking: count(thinking),
-        scope: Scope::Session,
-    };
-    turn.usage(usage);
+    let Ok(counts) = usage.fields(&NAMES) else { return };
+    let [input, cache_read, cache_write, output, thinking] = counts.map(Value::count);
+    let input = input.map(|input| input.saturating_sub(cache_read.unwrap_or(0)));
+    let scope = Scope::Session;
+    turn.usage(Usage { input, cache_read, cache_write, output, thinking, scope });
+}
+
+/// The fields of an item.
+const ITEM_NAMES: [&str; 9] = [
+    "id",
+    "type",
+    "text",
+    "message",
+    "command",
+    "changes",
+    "aggregated_output",
+    "exit_code",
+    "status",
+];
+
+/// An item: a text, a thought, or a tool at work.
+struct Item<'a> {
+    kind: &'a str,
+    id: Value<'a>,
+    text: Value<'a>,
+    message: Value<'a>,
+    /// What a tool was called with.
+    input: Value<'a>,
+    output: Value<'a>,
+    exit_code: Value<'a>,
+    status: Value<'a>,
+}
+
+impl<'a> Item<'a> {
+    /// Reads a line in one pass, if it is an item with nothing odd about it, and whether it is completed:
+    /// most lines are, and what they say is not to be read again for every level.
+    fn of_line(line: &'a str) -> Option<(Self, bool)> {
+        const ITEM: [Field<'_>; 9] = values(&ITEM_NAMES, 1);
+        const SHAPE: [Field<'_>; 2] = [Field::Value("type", 0), Field::Object("item", &ITEM)];
+        let [event, id, kind, text, message, command, changes, output, exit_code, status] =
+            shaped::<10>(line, &SHAPE)?;
+        let is_completed = event.is("item.completed");
+        if !is_completed && !event.is("item.started") {
+            return None;
+        }
+        let kind = kind.plain()?;
+        let input = command.or(changes);
+        // A tool that is called with neither is called with the whole item, which is not at hand here.
+        let is_whole = input.is_some() || is_said(kind);
+        let item = Self { kind, id, text, message, input, output, exit_code, status };
+        is_whole.then_some((item, is_completed))
+    }
+
+    /// Reads an item, whatever is odd about it.
+    fn of(item: Value<'a>) -> Result<Self, Refusal> {
+        let [id, kind, text, message, command, changes, output, exit_code, status] =
+            item.fields(&ITEM_NAMES)?;
+        let kind = kind.need_plain()?;
+        let input = command.or(changes).or(item);
+        Ok(Self { kind, id, text, message, input, output, exit_code, status })
+    }
+
+    fn tell(&self, is_completed: bool, turn: &mut Turn) -> Reading {
+        match self.kind {
+            kind if is_said(kind) && !is_completed => return Ok(Fate::Ignored),
+            "agent_message" => {
+                turn.whole_text(self.text.need_text()?);
+                turn.seal_text();
+            }
+            "reasoning" => turn.thinking(self.text.need_text()?),
+            "error" => turn.warn(self.message.text_or_empty()),
+            _ => self.tell_tool(turn, is_completed)?,
+        }
+        Ok(Fate::Known)
+    }
+
+    /// Any item that is no text is a tool at work. One that is told only when it is done is told as both.
+    fn tell_tool(&self, turn: &mut Turn, is_completed: bool) -> Result<(), Refusal> {
+        let id = self.id.need_word()?;
+        if !turn.is_tool_open(&id) {
+            turn.tool_started(id.clone(), self.kind.into(), self.input.need()?.json(), None);
+        }
+        if !is_completed {
+            return Ok(());
+        }
+        let is_declined = self.status.is("declined");
+        if is_declined {
+            turn.tool_denied(&id, self.kind, None);
+        }
+        let is_bad_exit = self.exit_code.source().is_some_and(|code| code != "0");
+        let is_error = is_bad_exit || is_declined || self.status.is("failed");
+        turn.tool_finished(id, self.output.text(), is_error);
+        Ok(())
+    }
+}
+
+/// Whether an item of this kind is something said, and no tool.
+fn is_said(kind: &str) -> bool {
+    matches!(kind, "agent_message" | "reasoning" | "error")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields<'a>(item: &'a Item<'a>) -> (&'a str, [Option<&'a str>; 7]) {
+        let Item { kind, id, text, message, input, output, exit_code, status } = item;
+        let raw = [id, text, message, input, output, exit_code, status];
+        (kind, raw.map(|raw| raw.source()))
+    }
+
+    #[test]
+    fn an_item_says_the_same_in_one_pass_and_level_by_level() {
+        for item in [
+            r#"{"id":"1","type":"agent_message","text":"a \"b\" \ud83d\ude00","command":"c"}"#,
+            r#"{"type":"reasoning","text":7,"id":"2"}"#,
+            r#"{"id":"3","type":"error","message":"m","text":null,"changes":[]}"#,
+            r#"{"id":"4","type":"command_execution","command":"ls","aggregated_output":"x\n","exit_code":0,"status":"completed","deep":[[{}]]}"#,
+            r#"{"id":"5","type":"file_change","changes":[{"path":"a"}],"status":"failed"}"#,
+            r#"{"id":"6","type":"command_execution","command":"a","changes":[1]}"#,
+        ] {
+            for (line, is_completed) in [
+                (format!(r#"{{"type":"item.completed","item":{item}}}"#), true),
+                (format!(r#" {{"x":[],"item":{item},"type":"item.started"}} "#), false),
+            ] {
+                let [raw] = pick_line(&line, &["item"]).unwrap();
+                let careful = Item::of(raw).unwrap();
+                let (quick, is_said_completed) = Item::of_line(&line).unwrap();
+                assert_eq!(is_said_completed, is_completed, "{line}");
+                let (kind, mut raw) = fields(&careful);
+                if is_said(kind) {
+                    raw[3] = fields(&quick).1[3];
+                }
+                assert_eq!(fields(&quick), (kind, raw), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_odd_line_is_left_to_the_careful_way() {
+        for line in [
+            r#"{"type":"turn.started"}"#,
+            r#"{"type":"item.completed"}"#,
+            r#"{"type":"item.completed","item":[]}"#,
+            r#"{"type":"item.completed","item":{"id":"1","type":7}}"#,
+            r#"{"type":"item.completed","item":{"id":"1","type":"web_search","query":"q"}}"#,
+            r#"{"type":"item.completed","item":{"id":"1","type":"error","type":"reasoning"}}"#,
+            r#"{"type":"item.updated","item":{"id":"1","type":"reasoning","text":"t"}}"#,
+        ] {
+            assert!(Item::of_line(line).is_none(), "{line}");
+        }
+    }
 }

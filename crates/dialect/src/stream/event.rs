@@ -4,51 +4,35 @@ use tertulia_session::json::Json;
 
 use super::class::{ErrorClass, TurnError};
 
-/// One thing that an agent's stream says.
+/// One thing that an agent's stream says. The ids of calls and the names of tools are the agent's.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StreamEvent {
-    /// The agent runs.
-    Started {
-        /// The agent's own id of the session, with which it can be resumed.
-        session_id: Option<Box<str>>,
-        /// The model it says it will ask.
-        model: Option<Box<str>>,
-    },
+    /// The agent runs, in a session that can be resumed by its id, and says which model it will ask.
+    Started { session_id: Option<Box<str>>, model: Option<Box<str>> },
     /// The next piece of the answer's text, byte for byte. Pieces up to a [`TextEnd`](Self::TextEnd) are
     /// one text.
-    TextDelta {
-        /// The piece.
-        text: String,
-    },
+    TextDelta { text: String },
     /// The text that the pieces made is whole; what follows is another one.
     TextEnd,
     /// The pieces since the last [`TextEnd`](Self::TextEnd) are void: the attempt failed and is repeated.
     TextWithdrawn,
     /// A piece of the model's thinking.
-    Thinking {
-        /// The piece.
-        text: String,
-    },
+    Thinking { text: String },
     /// A tool was called.
     ToolStarted {
-        /// The agent's id of the call.
         id: Box<str>,
-        /// The tool, as the agent calls it.
         name: Box<str>,
-        /// What it was given.
         input: Json,
         /// The call of the sub-agent that called it; `None` for the agent itself.
         parent: Option<Box<str>>,
     },
     /// A tool ended.
     ToolFinished {
-        /// The id of the call.
         id: Box<str>,
-        /// The tool; `None` if no call of this id was seen.
+        /// `None` if no call of this id was seen.
         name: Option<Box<str>>,
         /// What it gave, as far as the agent shows it.
         output: Option<String>,
-        /// Whether the agent says that it failed.
         is_error: bool,
     },
     /// A tool was asked for and not allowed, or is not there.
@@ -58,36 +42,18 @@ pub enum StreamEvent {
     /// What it cost, as the agent reckons.
     Cost(Cost),
     /// Something went wrong and the agent goes on: a retry, a notice.
-    Warning {
-        /// What it is about, if it says so.
-        class: Option<ErrorClass>,
-        /// What the agent said.
-        message: Box<str>,
-    },
+    Warning { class: Option<ErrorClass>, message: Box<str> },
     /// The agent says that its turn succeeded with this text. Believed when
     /// [`finish`](super::StreamParser::finish) agrees.
     FinalText { text: String, origin: TextOrigin },
     /// The agent says that its turn failed.
     Failed(TurnError),
     /// A line that no honest run of this agent writes. It changed nothing.
-    Violation {
-        /// What is wrong with it.
-        kind: ViolationKind,
-        line: Box<[u8]>,
-    },
+    Violation { kind: ViolationKind, line: Box<[u8]> },
     /// A line that cannot be read. It changed nothing.
-    Unparsed {
-        /// Why.
-        reason: Unparsed,
-        line: Box<[u8]>,
-    },
-    /// A line beyond the cap. It was not read.
-    Oversize {
-        /// How long it was, without its line feed.
-        length: u64,
-        /// Its first bytes.
-        head: Box<[u8]>,
-    },
+    Unparsed { reason: Unparsed, line: Box<[u8]> },
+    /// A line beyond the cap: its length without its line feed, and its first bytes. It was not read.
+    Oversize { length: u64, head: Box<[u8]> },
 }
 
 /// Where a final text is from.
@@ -105,10 +71,8 @@ pub enum TextOrigin {
 /// A tool that was asked for in vain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeniedTool {
-    /// The agent's id of the call.
     pub id: Box<str>,
     pub name: Box<str>,
-    /// What the agent says about it.
     pub reason: Option<Box<str>>,
 }
 
@@ -124,23 +88,20 @@ pub struct Usage {
     pub output: Option<u64>,
     /// Of the written ones, those of thinking.
     pub thinking: Option<u64>,
-    /// What they are the sum of.
     pub scope: Scope,
 }
 
 impl Usage {
-    /// Adds what another part of the same turn used.
-    pub(super) fn add(&mut self, other: &Self) {
-        let add = |sum: &mut Option<u64>, more: Option<u64>| {
+    /// Adds what another part of the same turn used: the counts in the order of the fields.
+    pub(super) fn add(&mut self, counts: [Option<u64>; 5]) {
+        let Self { input, cache_read, cache_write, output, thinking, scope: _ } = self;
+        for (sum, more) in
+            [input, cache_read, cache_write, output, thinking].into_iter().zip(counts)
+        {
             if let Some(more) = more {
                 *sum = Some(sum.unwrap_or(0).saturating_add(more));
             }
-        };
-        add(&mut self.input, other.input);
-        add(&mut self.cache_read, other.cache_read);
-        add(&mut self.cache_write, other.cache_write);
-        add(&mut self.output, other.output);
-        add(&mut self.thinking, other.thinking);
+        }
     }
 }
 
@@ -149,7 +110,6 @@ impl Usage {
 pub struct Cost {
     /// US dollars at list price.
     pub usd: f64,
-    /// What it is the sum of.
     pub scope: Scope,
 }
 
@@ -165,11 +125,8 @@ pub enum Scope {
 /// What is wrong with a line that is readable but cannot be true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ViolationKind {
-    /// The run started already.
     SecondStart,
-    /// The run has not started.
     BeforeStart,
-    /// The turn ended already.
     AfterEnd,
     /// It names another session than the first event, or than the one that was asked for.
     ForeignSession,

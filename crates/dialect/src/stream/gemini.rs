@@ -1,14 +1,9 @@
 //! Gemini CLI's `-o stream-json`. Called by [`super::StreamParser`] line by line. It echoes the prompt,
 //! states no final text, and repeats a text after a retry without a word.
 
-use serde_json::value::RawValue;
-
 use super::class::TurnError;
-use super::event::{DeniedTool, Scope, Unparsed, Usage};
-use super::pick::{
-    Refusal, count, is, is_true, message, needed_text, needed_word, pick, pick_line, plain, text,
-    word,
-};
+use super::event::Usage;
+use super::pick::{Refusal, Value, pick_line};
 use super::turn::Turn;
 use super::{Fate, Reading};
 
@@ -22,39 +17,32 @@ pub(super) struct Gemini {
 impl Gemini {
     pub(super) fn read(&mut self, line: &str, turn: &mut Turn) -> Reading {
         const NAMES: [&str; 6] = ["type", "session_id", "model", "role", "content", "message"];
-        let [kind, session_id, model, role, content, words] = pick_line(line, &NAMES)?.values();
-        let kind = plain(kind).ok_or(Unparsed::WrongShape)?;
+        let [kind, session_id, model, role, content, words] = pick_line(line, &NAMES)?;
+        let kind = kind.need_plain()?;
         if kind == "init" {
-            turn.start(word(session_id), word(model))?;
+            turn.start(session_id.word(), model.word())?;
             return Ok(Fate::Known);
         }
         // Only the first line of an honest run names its session.
-        turn.admit(word(session_id).as_deref())?;
+        turn.admit(session_id.text().as_deref())?;
+        if matches!(kind, "message" | "tool_use" | "tool_result") {
+            turn.need_start()?;
+        }
         match kind {
-            "message" => {
-                turn.need_start()?;
-                match plain(role) {
-                    Some("assistant") => {
-                        turn.delta(needed_text(content)?);
-                    }
-                    Some("user") => {
-                        self.echo_bytes += content.map_or(0, |content| content.get().len() as u64);
-                        return Ok(Fate::Echo);
-                    }
-                    _ => return Ok(Fate::Ignored),
+            "message" => match role.plain() {
+                Some("assistant") => turn.delta(content.need_text()?),
+                Some("user") => {
+                    self.echo_bytes += content.source().map_or(0, |content| content.len() as u64);
+                    return Ok(Fate::Echo);
                 }
-            }
+                _ => return Ok(Fate::Ignored),
+            },
             "tool_use" => {
-                turn.need_start()?;
-                let [id, name, input] =
-                    pick_line(line, &["tool_id", "tool_name", "parameters"])?.values();
-                turn.tool_called([id, name, input, None])?;
+                let [id, name, input] = pick_line(line, &["tool_id", "tool_name", "parameters"])?;
+                turn.tool_called([id, name, input, Value::default()])?;
             }
-            "tool_result" => {
-                turn.need_start()?;
-                read_tool_result(line, turn)?;
-            }
-            "error" => turn.warn(text(words).unwrap_or_default()),
+            "tool_result" => read_tool_result(line, turn)?,
+            "error" => turn.warn(words.text_or_empty()),
             "result" => read_result(line, turn)?,
             _ => return Ok(Fate::Ignored),
         }
@@ -63,56 +51,37 @@ impl Gemini {
 }
 
 fn read_tool_result(line: &str, turn: &mut Turn) -> Result<(), Refusal> {
-    let [id, status, output, error] =
-        pick_line(line, &["tool_id", "status", "output", "error"])?.values();
-    let id = needed_word(id)?;
-    if let Some(Ok(picked)) = error.map(|error| pick(error, &["type", "message"])) {
-        let [kind, reason] = picked.values();
-        // Tools that a mode does not allow are not registered in it.
-        if is(kind, "tool_not_registered") {
-            let name = turn.tool_name(&id).unwrap_or_default();
-            turn.tool_denied(DeniedTool { id: id.clone(), name, reason: word(reason) });
-        }
+    let [id, status, output, error] = pick_line(line, &["tool_id", "status", "output", "error"])?;
+    let id = id.need_word()?;
+    // Tools that a mode does not allow are not registered in it.
+    if let Ok([kind, reason]) = error.fields(&["type", "message"])
+        && kind.is("tool_not_registered")
+    {
+        turn.tool_denied(&id, &turn.tool_name(&id), reason.text().as_deref());
     }
-    turn.tool_finished(id, text(output), !is(status, "success"));
+    turn.tool_finished(id, output.text(), !status.is("success"));
     Ok(())
 }
 
 fn read_result(line: &str, turn: &mut Turn) -> Result<(), Refusal> {
     let [status, success, error, stats] =
-        pick_line(line, &["status", "success", "error", "stats"])?.values();
+        pick_line(line, &["status", "success", "error", "stats"])?;
     // Older versions say `success: true`.
-    let is_success = match status {
-        Some(status) => is(Some(status), "success"),
-        None => is_true(Some(success.ok_or(Unparsed::WrongShape)?)),
-    };
+    let is_success =
+        if status.is_some() { status.is("success") } else { success.need()?.is_true() };
     if is_success {
         turn.need_start()?;
         turn.end_text();
     }
-    tell_usage(stats, turn);
-    if is_success {
-        turn.succeed_with_pieces(true);
-        return Ok(());
+    // This run's. `input` is what `input_tokens` has beyond the cache.
+    if let Ok(counts) = stats.fields(&["input", "cached", "output_tokens"]) {
+        let [input, cache_read, output] = counts.map(Value::count);
+        turn.usage(Usage { input, cache_read, output, ..Usage::default() });
     }
-    match message(error) {
+    match error.message() {
+        _ if is_success => turn.succeed_with_pieces(true),
         Some(message) => turn.fail(TurnError::said(message)),
         None => turn.fail_as_warned("result with an error and without a message"),
     }
     Ok(())
-}
-
-/// This run's. `input` is what `input_tokens` has beyond the cache.
-fn tell_usage(stats: Option<&RawValue>, turn: &mut Turn) {
-    const NAMES: [&str; 3] = ["input", "cached", "output_tokens"];
-    let Some(Ok(picked)) = stats.map(|stats| pick(stats, &NAMES)) else { return };
-    let [input, cached, output] = picked.values();
-    let usage = Usage {
-        input: count(input),
-        cache_read: count(cached),
-        output: count(output),
-        scope: Scope::Turn,
-        ..Usage::default()
-    };
-    turn.usage(usage);
 }

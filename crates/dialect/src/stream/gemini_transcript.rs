@@ -7,9 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::value::RawValue;
-
-use super::pick::{each, is, pick, pick_line, text, word};
+use super::pick::{Value, pick_line};
 
 /// The exact answer in a text that was pieced together from the stream: its end, as far as the transcript
 /// of this session holds it as what the model said after its last tool. `None` if the transcript holds no
@@ -22,16 +20,16 @@ pub fn gemini_transcript_text<'a>(
     let mut records = Records::default();
     let mut is_ours = false;
     for line in transcript.lines() {
-        const NAMES: [&str; 3] = ["$set", "sessionId", "type"];
-        let Ok(picked) = pick_line(line, &NAMES) else { continue };
-        let [set, named, kind] = picked.values();
-        if let Some(named) = text(named) {
+        let Ok([set, named, kind]) = pick_line(line, &["$set", "sessionId", "type"]) else {
+            continue;
+        };
+        if let Some(named) = named.text() {
             if named != session_id {
                 return None;
             }
             is_ours = true;
         }
-        if let Some(set) = set {
+        if set.is_some() {
             records.set(set);
         } else if kind.is_some() {
             records.add(line);
@@ -59,14 +57,15 @@ impl Records {
     /// Takes a record, in the place of the one that had its id.
     fn add(&mut self, line: &str) {
         const NAMES: [&str; 4] = ["id", "type", "content", "toolCalls"];
-        let Ok(picked) = pick_line(line, &NAMES) else { return };
-        let [id, kind, content, calls] = picked.values();
-        let is_model = is(kind, "gemini");
-        let record = Record {
-            text: content.filter(|_| is_model).map(words).unwrap_or_default(),
-            calls_tools: is_model && calls.is_some_and(|calls| calls.get() != "[]"),
+        let Ok([id, kind, content, calls]) = pick_line(line, &NAMES) else { return };
+        let record = match kind.is("gemini") {
+            true => Record {
+                text: words(content),
+                calls_tools: calls.source().is_some_and(|calls| calls != "[]"),
+            },
+            false => Record::default(),
         };
-        let Some(id) = word(id) else { return };
+        let Some(id) = id.word() else { return };
         match self.places.get(&id).and_then(|place| self.list.get_mut(*place)) {
             Some(known) => *known = record,
             None => {
@@ -77,12 +76,10 @@ impl Records {
     }
 
     /// Takes `$set`: its `messages` replace all others.
-    fn set(&mut self, set: &RawValue) {
-        let Ok(picked) = pick(set, &["messages"]) else { return };
-        let [Some(messages)] = picked.values() else { return };
+    fn set(&mut self, set: Value<'_>) {
         let mut fresh = Self::default();
-        let reading = each(messages, |record| {
-            fresh.add(record.get());
+        let reading = set.at(&["messages"]).each(|record| {
+            fresh.add(record.source().unwrap_or_default());
             Ok(())
         });
         if reading.is_ok() {
@@ -109,20 +106,16 @@ impl Records {
     }
 }
 
-/// The words of a record: a text, or parts of which some are texts.
-fn words(content: &RawValue) -> String {
-    if let Some(words) = text(Some(content)) {
-        return words;
-    }
-    let mut words = String::new();
-    // A list that cannot be read has no words.
-    let _ = each(content, |part| {
-        if let Ok(picked) = pick(part, &["text"]) {
-            words.push_str(&text(picked.values()[0]).unwrap_or_default());
-        }
-        Ok(())
-    });
-    words
+/// The words of a record: a text, or parts of which some are texts. A list that cannot be read has no words.
+fn words(content: Value<'_>) -> String {
+    content.text().unwrap_or_else(|| {
+        let mut words = String::new();
+        let _ = content.each(|part| {
+            words.push_str(&part.at(&["text"]).text_or_empty());
+            Ok(())
+        });
+        words
+    })
 }
 
 #[cfg(test)]

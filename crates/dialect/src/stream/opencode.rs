@@ -2,103 +2,76 @@
 //! texts come whole, and there is no final event: the turn is over when the process ends, and it succeeded if its
 //! last step stopped by itself.
 
-use serde_json::value::RawValue;
-use tertulia_session::json::Json;
-
 use super::class::{ErrorClass, TurnError};
-use super::event::{Cost, DeniedTool, Scope, Unparsed, Usage};
-use super::pick::{
-    Refusal, amount, count, is, needed_text, needed_word, pick, pick_line, plain, text, word,
-};
-use super::turn::Turn;
+use super::event::Usage;
+use super::pick::{Refusal, Value, pick_line};
+use super::turn::{Figures, Turn};
 use super::{Fate, Reading};
 
 /// What has to be remembered from line to line.
 #[derive(Debug, Default)]
 pub(super) struct OpenCode {
-    last: Option<Stop>,
-    usage: Usage,
-    cost_usd: f64,
-}
-
-/// How the newest step ended.
-#[derive(Debug)]
-enum Stop {
-    Whole,
-    Failed(TurnError),
+    /// How the newest step ended; `None` while it runs.
+    last: Option<Result<(), TurnError>>,
+    figures: Figures,
 }
 
 impl OpenCode {
     pub(super) fn read(&mut self, line: &str, turn: &mut Turn) -> Reading {
         let [kind, session_id, part, error] =
-            pick_line(line, &["type", "sessionID", "part", "error"])?.values();
-        let kind = plain(kind).ok_or(Unparsed::WrongShape)?;
-        let session_id = needed_word(session_id)?;
+            pick_line(line, &["type", "sessionID", "part", "error"])?;
+        let kind = kind.need_plain()?;
+        let session_id = session_id.need_word()?;
         turn.admit(Some(&session_id))?;
         if turn.need_start().is_err() {
             turn.start(Some(session_id), None)?;
         }
-        let part = || part.ok_or(Unparsed::WrongShape);
         match kind {
             "step_start" => {
                 self.last = None;
                 turn.seal_text();
             }
             "text" => {
-                let [words] = pick(part()?, &["text"])?.values();
-                turn.delta(needed_text(words)?);
+                let [words] = part.fields(&["text"])?;
+                turn.delta(words.need_text()?);
                 turn.end_text();
             }
             "reasoning" => {
-                let [words] = pick(part()?, &["text"])?.values();
-                turn.thinking(text(words).unwrap_or_default());
+                let [words] = part.fields(&["text"])?;
+                turn.thinking(words.text_or_empty());
             }
-            "tool_use" => read_tool(part()?, turn)?,
-            "step_finish" => self.finish_step(part()?)?,
+            "tool_use" => read_tool(part, turn)?,
+            "step_finish" => self.finish_step(part)?,
             "error" => {
                 let error = read_error(error);
                 turn.warn_as(Some(error.class), error.message.clone().into());
-                self.last = Some(Stop::Failed(error));
+                self.last = Some(Err(error));
             }
             _ => return Ok(Fate::Ignored),
         }
         Ok(Fate::Known)
     }
 
-    fn finish_step(&mut self, part: &RawValue) -> Result<(), Refusal> {
-        let [reason, tokens, cost] = pick(part, &["reason", "tokens", "cost"])?.values();
-        self.cost_usd += amount(cost).unwrap_or(0.0);
-        self.count(tokens);
-        self.last = match plain(reason) {
-            Some("stop") => Some(Stop::Whole),
-            Some("length") => {
-                let message = "the model stopped at max_output_tokens";
-                Some(Stop::Failed(TurnError::new(ErrorClass::Limit, message)))
-            }
+    fn finish_step(&mut self, part: Value<'_>) -> Result<(), Refusal> {
+        let [reason, tokens, cost] = part.fields(&["reason", "tokens", "cost"])?;
+        let failed = |class, message: &str| Some(Err(TurnError::new(class, message)));
+        self.figures.cost_usd += cost.amount().unwrap_or(0.0);
+        if let Ok([input, output, thinking, cache]) =
+            tokens.fields(&["input", "output", "reasoning", "cache"])
+        {
+            let [cache_read, cache_write] = cache.fields(&["read", "write"]).unwrap_or_default();
+            let counts = [input, cache_read, cache_write, output, thinking];
+            self.figures.usage.add(counts.map(Value::count));
+        }
+        self.last = match reason.plain() {
+            Some("stop") => Some(Ok(())),
+            Some("length") => failed(ErrorClass::Limit, "the model stopped at max_output_tokens"),
             Some("content-filter") => {
-                let message = "the model's guard stopped the answer";
-                Some(Stop::Failed(TurnError::new(ErrorClass::Refused, message)))
+                failed(ErrorClass::Refused, "the model's guard stopped the answer")
             }
             _ => None,
         };
         Ok(())
-    }
-
-    /// Adds what one step used.
-    fn count(&mut self, tokens: Option<&RawValue>) {
-        const NAMES: [&str; 4] = ["input", "output", "reasoning", "cache"];
-        let Some(Ok(picked)) = tokens.map(|tokens| pick(tokens, &NAMES)) else { return };
-        let [input, output, thinking, cache] = picked.values();
-        let cache = cache.and_then(|cache| pick(cache, &["read", "write"]).ok());
-        let [cache_read, cache_write] = cache.map_or([None; 2], |cache| cache.values());
-        self.usage.add(&Usage {
-            input: count(input),
-            cache_read: count(cache_read),
-            cache_write: count(cache_write),
-            output: count(output),
-            thinking: count(thinking),
-            scope: Scope::Turn,
-        });
     }
 
     /// Ends the turn, as its last step ended.
@@ -106,15 +79,13 @@ impl OpenCode {
         if turn.need_start().is_err() || turn.end.is_some() {
             return;
         }
-        if self.usage != Usage::default() {
-            turn.usage(self.usage);
+        if self.figures.usage != Usage::default() {
+            turn.usage(self.figures.usage);
         }
-        if self.cost_usd > 0.0 {
-            turn.cost(Cost { usd: self.cost_usd, scope: Scope::Turn });
-        }
+        self.figures.tell_cost(turn);
         match self.last.take() {
-            Some(Stop::Whole) => turn.succeed_with_pieces(false),
-            Some(Stop::Failed(error)) => turn.fail(error),
+            Some(Ok(())) => turn.succeed_with_pieces(false),
+            Some(Err(error)) => turn.fail(error),
             // Killed, or ended in the middle: the exit says how.
             None => {}
         }
@@ -122,45 +93,35 @@ impl OpenCode {
 }
 
 /// A tool is told when it is done, with its input and what came of it.
-fn read_tool(part: &RawValue, turn: &mut Turn) -> Result<(), Refusal> {
-    let [id, name, state] = pick(part, &["callID", "tool", "state"])?.values();
-    let (Some(id), Some(name), Some(state)) = (word(id), word(name), state) else {
-        return Err(Unparsed::WrongShape.into());
-    };
-    let [status, input, output, error] =
-        pick(state, &["status", "input", "output", "error"])?.values();
-    let input = Json::from(input.unwrap_or(RawValue::NULL));
-    turn.tool_started(id.clone(), name.clone(), input, None);
-    if let Some(reason) = word(error).filter(|reason| is_denial(reason)) {
-        turn.tool_denied(DeniedTool { id: id.clone(), name, reason: Some(reason) });
+fn read_tool(part: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
+    let [id, name, state] = part.fields(&["callID", "tool", "state"])?;
+    let (id, name) = (id.need_word()?, name.need_word()?);
+    let [status, input, output, error] = state.fields(&["status", "input", "output", "error"])?;
+    turn.tool_started(id.clone(), name.clone(), input.json(), None);
+    let error = error.text();
+    // A rule or a question did not allow it.
+    if let Some(reason) = error.as_deref()
+        && (reason.contains("rejected permission")
+            || reason.contains("which prevents you from using"))
+    {
+        turn.tool_denied(&id, &name, Some(reason));
     }
-    let is_error = !is(status, "completed");
-    turn.tool_finished(id, text(output).or_else(|| text(error)), is_error);
+    turn.tool_finished(id, output.text().or(error), !status.is("completed"));
     Ok(())
 }
 
-/// Whether a tool failed because a rule or a question did not allow it.
-fn is_denial(reason: &str) -> bool {
-    reason.contains("rejected permission") || reason.contains("which prevents you from using")
-}
-
 /// The name of the error, its status and its message.
-fn read_error(error: Option<&RawValue>) -> TurnError {
-    let [name, data] = error
-        .and_then(|error| pick(error, &["name", "data"]).ok())
-        .map_or([None; 2], |it| it.values());
-    let [message, status] = data
-        .and_then(|data| pick(data, &["message", "statusCode"]).ok())
-        .map_or([None; 2], |it| it.values());
-    let message = text(message).or_else(|| text(name)).unwrap_or_default();
-    let by_name = match plain(name) {
+fn read_error(error: Value<'_>) -> TurnError {
+    let [name, data] = error.fields(&["name", "data"]).unwrap_or_default();
+    let [message, status] = data.fields(&["message", "statusCode"]).unwrap_or_default();
+    let message = message.text().or_else(|| name.text()).unwrap_or_default();
+    let by_name = match name.plain() {
         Some("ProviderAuthError") => Some(ErrorClass::Auth),
         Some("ContextOverflowError") => Some(ErrorClass::Overflow),
         Some("MessageOutputLengthError") => Some(ErrorClass::Limit),
         Some("MessageAbortedError") => Some(ErrorClass::Cancelled),
         _ => None,
     };
-    let by_status = count(status).and_then(ErrorClass::of_status);
-    let class = by_name.or(by_status).or_else(|| ErrorClass::of_message(&message));
-    TurnError::new(class.unwrap_or(ErrorClass::Crash), message)
+    let by_status = || status.count().and_then(ErrorClass::of_status);
+    TurnError::classed(by_name.or_else(by_status), message)
 }

@@ -14,13 +14,12 @@ pub enum Exit {
 }
 
 /// What a turn gave.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TurnOutput {
     /// The answer; there is one if and only if there is no error.
     pub final_text: Option<FinalText>,
     /// Of a turn that failed: the last text of the answer, as far as it came.
     pub partial_text: Option<String>,
-    /// What was used.
     pub usage: Option<Usage>,
     pub cost: Option<Cost>,
     /// The agent's own id of the session.
@@ -29,9 +28,7 @@ pub struct TurnOutput {
     pub model: Option<Box<str>>,
     /// What it was not allowed to use.
     pub denied_tools: Vec<DeniedTool>,
-    /// Why it failed.
     pub error: Option<TurnError>,
-    /// What became of the lines.
     pub lines: LineCounts,
 }
 
@@ -39,33 +36,18 @@ impl TurnOutput {
     /// Of a turn in which no stream was read: it gave this text.
     pub fn answered(text: String) -> Self {
         let final_text = Some(FinalText { text, origin: TextOrigin::Stated });
-        Self { final_text, ..Self::empty() }
+        Self { final_text, ..Self::default() }
     }
 
     /// Of a turn that failed before it said anything.
     pub fn failed(error: TurnError) -> Self {
-        Self { error: Some(error), ..Self::empty() }
-    }
-
-    fn empty() -> Self {
-        Self {
-            final_text: None,
-            partial_text: None,
-            usage: None,
-            cost: None,
-            native_session_id: None,
-            model: None,
-            denied_tools: Vec::new(),
-            error: None,
-            lines: LineCounts::default(),
-        }
+        Self { error: Some(error), ..Self::default() }
     }
 }
 
 /// The answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinalText {
-    /// The text, byte for byte.
     pub text: String,
     pub origin: TextOrigin,
 }
@@ -74,15 +56,12 @@ pub struct FinalText {
 /// UTF-8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounts {
-    /// Events that are known.
     pub known: u64,
     /// Events of a type that is not known, or without use.
     pub ignored: u64,
     /// Echoes of the prompt.
     pub echoes: u64,
-    /// Lines that cannot be read.
     pub unparsed: u64,
-    /// Lines beyond the cap.
     pub oversize: u64,
     /// Lines that cannot be true.
     pub violations: u64,
@@ -105,28 +84,27 @@ pub(super) struct Ending<'a> {
 const ECHO_OVERFLOW_BYTES: u64 = 1024 * 1024;
 
 pub(super) fn judge(mut turn: Turn, ending: &Ending<'_>) -> TurnOutput {
+    let mut output = TurnOutput { lines: ending.lines, ..std::mem::take(&mut turn.output) };
     let verdict = match turn.end.take() {
-        Some(End::Failure(error)) => Err(refine(error, ending)),
+        // A failure in words that are not known may still be known by the exit code.
+        Some(End::Failure(error)) if error.class == ErrorClass::Crash => {
+            let class = class_of_exit(ending.stream, ending.exit).unwrap_or(error.class);
+            Err(TurnError { class, ..error })
+        }
+        Some(End::Failure(error)) => Err(error),
         Some(End::Success { text, origin, is_cut }) => {
             check_success(FinalText { text, origin }, is_cut, ending.exit)
         }
         None => Err(unfinished(&turn, ending)),
     };
-    let (final_text, error) = match verdict {
-        Ok(text) => (Some(text), None),
-        Err(error) => (None, Some(error)),
-    };
-    TurnOutput {
-        usage: turn.usage,
-        cost: turn.cost,
-        native_session_id: turn.session_id.take(),
-        model: turn.model.take(),
-        denied_tools: std::mem::take(&mut turn.denied_tools),
-        lines: ending.lines,
-        partial_text: if error.is_some() { turn.into_partial_text() } else { None },
-        final_text,
-        error,
+    match verdict {
+        Ok(text) => output.final_text = Some(text),
+        Err(error) => {
+            output.partial_text = turn.into_partial_text();
+            output.error = Some(error);
+        }
     }
+    output
 }
 
 fn check_success(text: FinalText, is_cut: bool, exit: Exit) -> Result<FinalText, TurnError> {
@@ -140,16 +118,6 @@ fn check_success(text: FinalText, is_cut: bool, exit: Exit) -> Result<FinalText,
     } else {
         Ok(text)
     }
-}
-
-/// A failure in words that are not known may still be known by the exit code.
-fn refine(mut error: TurnError, ending: &Ending<'_>) -> TurnError {
-    if error.class == ErrorClass::Crash
-        && let Some(class) = class_of_exit(ending.stream, ending.exit)
-    {
-        error.class = class;
-    }
-    error
 }
 
 /// A turn without a final event.

@@ -1,12 +1,12 @@
-//! The fields that are wanted of a JSON object, found in one pass. Called by the readers of the agents'
-//! lines. Values stay JSON text, everything else is skipped without being built: the memory a line takes
-//! does not grow with what is in it, however deep or wide.
+//! The fields that are wanted of a JSON line, found in one pass, however deep they lie. Called by the readers of the
+//! agents' lines. Values stay JSON text and everything else is skipped without being built, so the memory a line takes
+//! does not grow with what is in it.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
-use tertulia_session::json::{self, Kind};
+use tertulia_session::json::{self, Json, Kind};
 
 use super::event::{Unparsed, ViolationKind};
 
@@ -29,119 +29,125 @@ impl From<ViolationKind> for Refusal {
     }
 }
 
-/// Fields by their place in the list of names; `null` counts as not there.
-#[derive(Debug)]
-pub(super) struct Picked<'a, const N: usize> {
-    values: [Option<&'a RawValue>; N],
-    /// A name of the list stood twice: two readers could see two different events.
-    is_ambiguous: bool,
-}
+/// The value of a field that may be missing; `null` counts as missing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Value<'a>(Option<&'a RawValue>);
 
-/// Reads a line that must be one JSON object.
-pub(super) fn pick_line<'a, const N: usize>(
-    line: &'a str,
-    names: &[&str; N],
-) -> Result<Picked<'a, N>, Refusal> {
-    let mut deserializer = serde_json::Deserializer::from_str(line);
-    let picked = Names(names).deserialize(&mut deserializer);
-    let picked = picked.and_then(|picked| deserializer.end().map(|()| picked));
-    match picked {
-        Ok(picked) if picked.is_ambiguous => Err(ViolationKind::DuplicateField.into()),
-        Ok(picked) => Ok(picked),
-        Err(error) if error.is_data() => Err(Unparsed::WrongShape.into()),
-        Err(_) => Err(Unparsed::NotJson.into()),
+impl<'a> Value<'a> {
+    pub(super) fn is_some(self) -> bool {
+        self.0.is_some()
     }
-}
 
-/// Reads a field of a line that must be an object.
-pub(super) fn pick<'a, const N: usize>(
-    raw: &'a RawValue,
-    names: &[&str; N],
-) -> Result<Picked<'a, N>, Refusal> {
-    pick_line(raw.get(), names)
-}
-
-impl<'a, const N: usize> Picked<'a, N> {
-    /// The values in the order of the names.
-    pub(super) fn values(self) -> [Option<&'a RawValue>; N] {
-        self.values
+    pub(super) fn or(self, other: Self) -> Self {
+        Self(self.0.or(other.0))
     }
-}
 
-/// The text of a string; `None` for other values. Half a surrogate pair is U+FFFD.
-pub(super) fn text(raw: Option<&RawValue>) -> Option<String> {
-    let raw = raw.filter(|raw| Kind::from(*raw) == Kind::String)?;
-    Some(json::words(raw).into_owned())
-}
+    /// The JSON text.
+    pub(super) fn source(self) -> Option<&'a str> {
+        self.0.map(RawValue::get)
+    }
 
-/// A short text that is kept: an id, a name.
-pub(super) fn word(raw: Option<&RawValue>) -> Option<Box<str>> {
-    text(raw).map(Into::into)
-}
+    /// The value as kept JSON; `null` if it is missing.
+    pub(super) fn json(self) -> Json {
+        Json::from(self.0.unwrap_or(RawValue::NULL))
+    }
 
-/// A field that has to be there.
-pub(super) fn needed(raw: Option<&RawValue>) -> Result<&RawValue, Refusal> {
-    raw.ok_or_else(|| Unparsed::WrongShape.into())
-}
+    /// A field that must be there.
+    pub(super) fn need(self) -> Result<Self, Refusal> {
+        if self.is_some() { Ok(self) } else { Err(Unparsed::WrongShape.into()) }
+    }
 
-/// A text that has to be there.
-pub(super) fn needed_text(raw: Option<&RawValue>) -> Result<String, Refusal> {
-    text(raw).ok_or_else(|| Unparsed::WrongShape.into())
-}
+    /// The text of a string; `None` for other values. Half a surrogate pair is U+FFFD.
+    pub(super) fn text(self) -> Option<String> {
+        let raw = self.0.filter(|raw| Kind::from(*raw) == Kind::String)?;
+        Some(json::words(raw).into_owned())
+    }
 
-/// A short text that has to be there.
-pub(super) fn needed_word(raw: Option<&RawValue>) -> Result<Box<str>, Refusal> {
-    needed_text(raw).map(Into::into)
-}
+    /// The text of a string; empty for other values.
+    pub(super) fn text_or_empty(self) -> String {
+        self.text().unwrap_or_default()
+    }
 
-/// Whether it is this string, spelled without escapes. For the words that events are told apart by.
-pub(super) fn is(raw: Option<&RawValue>, word: &str) -> bool {
-    plain(raw) == Some(word)
-}
+    /// A text that must be there.
+    pub(super) fn need_text(self) -> Result<String, Refusal> {
+        self.text().ok_or_else(|| Unparsed::WrongShape.into())
+    }
 
-/// The inside of a string as it is spelled. Words of a protocol are spelled without escapes; one that is
-/// not is no word that we know.
-pub(super) fn plain(raw: Option<&RawValue>) -> Option<&str> {
-    raw?.get().strip_prefix('"')?.strip_suffix('"')
-}
+    /// A short text that is kept: an id, a name.
+    pub(super) fn word(self) -> Option<Box<str>> {
+        self.text().map(Into::into)
+    }
 
-/// Whether it is `true`.
-pub(super) fn is_true(raw: Option<&RawValue>) -> bool {
-    raw.is_some_and(|raw| raw.get() == "true")
-}
+    /// A short text that must be there.
+    pub(super) fn need_word(self) -> Result<Box<str>, Refusal> {
+        self.need_text().map(Into::into)
+    }
 
-/// A count; `None` for what is none.
-pub(super) fn count(raw: Option<&RawValue>) -> Option<u64> {
-    json::whole_number(raw?).ok()
-}
+    /// The inside of a string as it is spelled. Words of a protocol are spelled without escapes; one that is not is
+    /// no word that we know.
+    pub(super) fn plain(self) -> Option<&'a str> {
+        self.source()?.strip_prefix('"')?.strip_suffix('"')
+    }
 
-/// An amount of money; `None` for what is none.
-pub(super) fn amount(raw: Option<&RawValue>) -> Option<f64> {
-    raw?.get().parse().ok().filter(|amount: &f64| amount.is_finite() && *amount >= 0.0)
-}
+    /// A word of a protocol that must be there.
+    pub(super) fn need_plain(self) -> Result<&'a str, Refusal> {
+        self.plain().ok_or_else(|| Unparsed::WrongShape.into())
+    }
 
-/// The message of an error: its text, or the field `message` of an object.
-pub(super) fn message(raw: Option<&RawValue>) -> Option<String> {
-    let raw = raw?;
-    text(Some(raw)).or_else(|| text(pick(raw, &["message"]).ok()?.values()[0]))
-}
+    /// Whether it is this word of a protocol.
+    pub(super) fn is(self, word: &str) -> bool {
+        self.plain() == Some(word)
+    }
 
-/// Reads the elements of a list one by one, without building it. No honest line has a list of more than
-/// [`ELEMENTS_MAX`] things that become events.
-pub(super) fn each<'a>(
-    raw: &'a RawValue,
-    read: impl FnMut(&'a RawValue) -> Result<(), Refusal>,
-) -> Result<(), Refusal> {
-    let mut deserializer = serde_json::Deserializer::from_str(raw.get());
-    let reading = deserializer.deserialize_seq(Elements(read));
-    reading.unwrap_or_else(|_| Err(Unparsed::WrongShape.into()))
+    pub(super) fn is_true(self) -> bool {
+        self.source() == Some("true")
+    }
+
+    pub(super) fn is_list(self) -> bool {
+        self.0.is_some_and(|raw| Kind::from(raw) == Kind::Array)
+    }
+
+    pub(super) fn count(self) -> Option<u64> {
+        json::whole_number(self.0?).ok()
+    }
+
+    /// An amount of money.
+    pub(super) fn amount(self) -> Option<f64> {
+        let amount: f64 = self.source()?.parse().ok()?;
+        Some(amount).filter(|amount| amount.is_finite() && *amount >= 0.0)
+    }
+
+    /// The message of an error: its text, or the field `message` of an object.
+    pub(super) fn message(self) -> Option<String> {
+        self.text().or_else(|| self.at(&["message"]).text())
+    }
+
+    /// The fields of an object that must be there.
+    pub(super) fn fields<const N: usize>(self, names: &[&str; N]) -> Result<[Self; N], Refusal> {
+        pick_line(self.source().ok_or(Unparsed::WrongShape)?, names)
+    }
+
+    /// The value at this path; missing where the path does not lead to one.
+    pub(super) fn at(self, path: &[&str]) -> Self {
+        let step =
+            |value: Self, name: &&str| value.fields(&[name]).map_or_else(|_| Self(None), |[it]| it);
+        path.iter().fold(self, step)
+    }
+
+    /// Reads the elements of a list one by one, without building it. No honest line has a list of more than
+    /// [`ELEMENTS_MAX`] things that become events.
+    pub(super) fn each(self, read: impl FnMut(Self) -> Result<(), Refusal>) -> Result<(), Refusal> {
+        let list = self.source().ok_or(Unparsed::WrongShape)?;
+        let reading = serde_json::Deserializer::from_str(list).deserialize_seq(Elements(read));
+        reading.unwrap_or_else(|_| Err(Unparsed::WrongShape.into()))
+    }
 }
 
 const ELEMENTS_MAX: usize = 4096;
 
 struct Elements<F>(F);
 
-impl<'de, F: FnMut(&'de RawValue) -> Result<(), Refusal>> Visitor<'de> for Elements<F> {
+impl<'de, F: FnMut(Value<'de>) -> Result<(), Refusal>> Visitor<'de> for Elements<F> {
     type Value = Result<(), Refusal>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -158,53 +164,145 @@ impl<'de, F: FnMut(&'de RawValue) -> Result<(), Refusal>> Visitor<'de> for Eleme
             }
             // A parser that is stopped in the middle takes the rest for an error.
             if refusal.is_none() {
-                refusal = (self.0)(element).err();
+                refusal = (self.0)(Value(Some(element))).err();
             }
         }
         Ok(refusal.map_or(Ok(()), Err))
     }
 }
 
-struct Names<'n, const N: usize>(&'n [&'n str; N]);
+/// A field that is wanted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Field<'n> {
+    /// Its value, in this slot.
+    Value(&'n str, usize),
+    Object(&'n str, &'n [Self]),
+    /// Fields of the one object in the list in it.
+    Only(&'n str, &'n [Self]),
+}
 
-impl<'de, const N: usize> DeserializeSeed<'de> for Names<'_, N> {
-    type Value = Picked<'de, N>;
+/// The shape of an object with these values, in slots from this one on.
+pub(super) const fn values<'n, const N: usize>(
+    names: &[&'n str; N],
+    first: usize,
+) -> [Field<'n>; N] {
+    let mut fields = [Field::Value("", first); N];
+    let mut at = 0;
+    while at < N {
+        fields[at] = Field::Value(names[at], first + at);
+        at += 1;
+    }
+    fields
+}
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_map(self)
+/// Reads a line that must be one JSON object: the values of these fields, in their order.
+pub(super) fn pick_line<'a, const N: usize>(
+    line: &'a str,
+    names: &[&str; N],
+) -> Result<[Value<'a>; N], Refusal> {
+    let shape = values(names, 0);
+    let mut slots = Slots { values: [Value(None); N], fits: true };
+    match slots.read(line, &shape) {
+        Ok(()) if slots.fits => Ok(slots.values),
+        Ok(()) => Err(ViolationKind::DuplicateField.into()),
+        Err(error) if error.is_data() => Err(Unparsed::WrongShape.into()),
+        Err(_) => Err(Unparsed::NotJson.into()),
     }
 }
 
-impl<'de, const N: usize> Visitor<'de> for Names<'_, N> {
-    type Value = Picked<'de, N>;
+/// Reads a line of a shape that is known. For the lines that make up most of a stream: picking level by level reads a
+/// text once for every level. A line of another shape is `None`, and for [`pick_line`] to judge.
+pub(super) fn shaped<'a, const N: usize>(
+    line: &'a str,
+    shape: &[Field<'_>],
+) -> Option<[Value<'a>; N]> {
+    let mut slots = Slots { values: [Value(None); N], fits: true };
+    slots.read(line, shape).ok()?;
+    slots.fits.then_some(slots.values)
+}
+
+struct Slots<'a, const N: usize> {
+    values: [Value<'a>; N],
+    /// Whether all is where it was expected, and once.
+    fits: bool,
+}
+
+impl<'a, const N: usize> Slots<'a, N> {
+    fn read(&mut self, line: &'a str, shape: &[Field<'_>]) -> serde_json::Result<()> {
+        let mut deserializer = serde_json::Deserializer::from_str(line);
+        Object { shape, in_list: false, slots: self }.deserialize(&mut deserializer)?;
+        deserializer.end()
+    }
+}
+
+/// An object with fields of this shape, or a list with one such object.
+struct Object<'s, 'a, const N: usize> {
+    shape: &'s [Field<'s>],
+    in_list: bool,
+    slots: &'s mut Slots<'a, N>,
+}
+
+impl<'de, const N: usize> DeserializeSeed<'de> for Object<'_, 'de, N> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        match self.in_list {
+            true => deserializer.deserialize_seq(self),
+            false => deserializer.deserialize_map(self),
+        }
+    }
+}
+
+impl<'de, const N: usize> Visitor<'de> for Object<'_, 'de, N> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
+        f.write_str(if self.in_list { "a list" } else { "an object" })
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut picked = Picked { values: [None; N], is_ambiguous: false };
-        let mut seen = [false; N];
-        while let Some(place) = map.next_key_seed(Place(self.0))? {
-            let slot =
-                place.and_then(|place| Some((picked.values.get_mut(place)?, seen.get_mut(place)?)));
-            let Some((value, seen)) = slot else {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut met: u64 = 0;
+        while let Some(place) = map.next_key_seed(FieldOf(self.shape))? {
+            let Some((place, field)) = place.and_then(|at| Some((at, *self.shape.get(at)?))) else {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             };
-            let raw: &RawValue = map.next_value()?;
-            picked.is_ambiguous |= *seen;
-            *seen = true;
-            *value = Some(raw).filter(|raw| Kind::from(*raw) != Kind::Null);
+            // A name that stands twice is two events to two readers.
+            self.slots.fits &= met & (1 << place) == 0;
+            met |= 1 << place;
+            let (shape, in_list) = match field {
+                Field::Value(_, slot) => {
+                    let raw: &RawValue = map.next_value()?;
+                    if let Some(value) = self.slots.values.get_mut(slot) {
+                        *value = Value(Some(raw).filter(|raw| Kind::from(*raw) != Kind::Null));
+                    }
+                    continue;
+                }
+                Field::Object(_, shape) => (shape, false),
+                Field::Only(_, shape) => (shape, true),
+            };
+            map.next_value_seed(Object { shape, in_list, slots: &mut *self.slots })?;
         }
-        Ok(picked)
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let Self { shape, slots, .. } = self;
+        let only = Object { shape, in_list: false, slots: &mut *slots };
+        let first = list.next_element_seed(only)?;
+        let second = list.next_element::<IgnoredAny>()?;
+        if first.is_none() || second.is_some() {
+            slots.fits = false;
+            while list.next_element::<IgnoredAny>()?.is_some() {}
+        }
+        Ok(())
     }
 }
 
-/// The place of a field's name in the list.
-struct Place<'n>(&'n [&'n str]);
+/// The place of the field that a name means.
+struct FieldOf<'s>(&'s [Field<'s>]);
 
-impl<'de> DeserializeSeed<'de> for Place<'_> {
+impl<'de> DeserializeSeed<'de> for FieldOf<'_> {
     type Value = Option<usize>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -212,15 +310,19 @@ impl<'de> DeserializeSeed<'de> for Place<'_> {
     }
 }
 
-impl Visitor<'_> for Place<'_> {
+impl Visitor<'_> for FieldOf<'_> {
     type Value = Option<usize>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a field name")
     }
 
-    fn visit_str<E>(self, name: &str) -> Result<Option<usize>, E> {
-        Ok(self.0.iter().position(|known| *known == name))
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(self.0.iter().position(|field| match field {
+            Field::Value(known, _) | Field::Object(known, _) | Field::Only(known, _) => {
+                *known == name
+            }
+        }))
     }
 }
 
@@ -228,9 +330,13 @@ impl Visitor<'_> for Place<'_> {
 mod tests {
     use super::*;
 
+    fn value(json: &str) -> Value<'_> {
+        Value(Some(serde_json::from_str(json).unwrap()))
+    }
+
     fn check(line: &str, expected: Result<[Option<&str>; 2], Refusal>) {
-        let picked = pick_line(line, &["type", "id"]).map(Picked::values);
-        assert_eq!(picked.map(|values| values.map(|raw| raw.map(RawValue::get))), expected);
+        let picked = pick_line(line, &["type", "id"]);
+        assert_eq!(picked.map(|values| values.map(Value::source)), expected);
     }
 
     #[test]
@@ -265,16 +371,15 @@ mod tests {
     #[test]
     fn a_list_is_read_one_by_one_and_not_without_end() {
         let mut seen = String::new();
-        let list: &RawValue = serde_json::from_str("[1, [2,3], \"a\"]").unwrap();
-        let reading = each(list, |raw| {
-            seen.push_str(raw.get());
+        let reading = value("[1, [2,3], \"a\"]").each(|element| {
+            seen.push_str(element.source().unwrap());
             Ok(())
         });
         assert_eq!((reading, seen.as_str()), (Ok(()), "1[2,3]\"a\""));
 
         let wide = format!("[{}1]", "1,".repeat(1_000_000));
         let mut count = 0;
-        let reading = each(serde_json::from_str(&wide).unwrap(), |_| {
+        let reading = value(&wide).each(|_| {
             count += 1;
             Ok(())
         });
@@ -283,7 +388,51 @@ mod tests {
 
     #[test]
     fn half_a_surrogate_pair_does_not_hide_the_text_around_it() {
-        let raw: &RawValue = serde_json::from_str(r#""a\ud83d b\ud83d\ude00""#).unwrap();
-        assert_eq!(text(Some(raw)).as_deref(), Some("a\u{fffd} b😀"));
+        let text = value(r#""a\ud83d b\ud83d\ude00""#).text();
+        assert_eq!(text.as_deref(), Some("a\u{fffd} b😀"));
+    }
+
+    const SHAPE: [Field; 3] = [
+        Field::Value("id", 0),
+        Field::Object("a", &[Field::Value("b", 1)]),
+        Field::Only("list", &[Field::Value("c", 2)]),
+    ];
+
+    #[track_caller]
+    fn check_shape(line: &str, expected: Option<[Option<&str>; 3]>) {
+        let read = shaped::<3>(line, &SHAPE).map(|slots| slots.map(Value::source));
+        assert_eq!(read, expected, "{line}");
+    }
+
+    #[test]
+    fn fields_are_found_at_every_level_in_any_order() {
+        check_shape(
+            r#" {"list":[{"x":[{}],"c":"l"}],"a":{"x":1,"b":[2]},"id":7} "#,
+            Some([Some("7"), Some("[2]"), Some("\"l\"")]),
+        );
+        check_shape(r#"{"id":null,"a":{},"b":1}"#, Some([None, None, None]));
+    }
+
+    #[test]
+    fn another_shape_is_left_to_others() {
+        for line in [
+            "",
+            "[]",
+            r#"{"a":[]}"#,
+            r#"{"a":null}"#,
+            r#"{"list":{}}"#,
+            r#"{"list":[]}"#,
+            r#"{"list":[{},{}]}"#,
+            r#"{"list":[1]}"#,
+            r#"{"id":1,"id":2}"#,
+            r#"{"a":{"b":1,"b":2}}"#,
+            r#"{"a":{},"a":{}}"#,
+            r#"{"id":1}}"#,
+            r#"{"id":NaN}"#,
+        ] {
+            check_shape(line, None);
+        }
+        let deep = format!(r#"{{"x":{}{},"id":7}}"#, "[".repeat(1_000_000), "]".repeat(1_000_000));
+        check_shape(&deep, Some([Some("7"), None, None]));
     }
 }

@@ -4,12 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use tertulia_session::json::{Json, RawValue};
+use tertulia_session::json::Json;
 
 use super::Limits;
 use super::class::{ErrorClass, TurnError};
-use super::event::{Cost, DeniedTool, StreamEvent, TextOrigin, Usage, ViolationKind};
-use super::pick::{Refusal, needed_word, word};
+use super::event::{Cost, DeniedTool, Scope, StreamEvent, TextOrigin, Usage, ViolationKind};
+use super::outcome::TurnOutput;
+use super::pick::{Refusal, Value};
 
 /// How many tools are remembered, open or denied. A stream that opens more is no honest one; its later
 /// calls are still told, without their names at the end.
@@ -25,8 +26,8 @@ const REASON_BYTES_MAX: usize = 4096;
 pub(super) struct Turn {
     limits: Limits,
     is_started: bool,
-    pub(super) session_id: Option<Box<str>>,
-    pub(super) model: Option<Box<str>>,
+    /// What the verdict gives of the turn, whatever it is.
+    pub(super) output: TurnOutput,
     /// The last text of the answer; what is behind `open_from` may yet be withdrawn.
     text: String,
     open_from: usize,
@@ -39,14 +40,26 @@ pub(super) struct Turn {
     /// The last text before this one that had words, and whether there was more of it than is kept.
     earlier: (String, bool),
     tool_names: BTreeMap<Box<str>, Box<str>>,
-    pub(super) denied_tools: Vec<DeniedTool>,
-    pub(super) usage: Option<Usage>,
-    pub(super) cost: Option<Cost>,
     /// The last warning since anything went well: why a turn that was given up was given up.
     pub(super) trouble: Option<TurnError>,
     pub(super) end: Option<End>,
     /// The events so far, in the caller's list; see [`Self::telling`].
     pub(super) events: Vec<StreamEvent>,
+}
+
+/// The sums of a turn whose steps are counted one by one.
+#[derive(Debug, Default)]
+pub(super) struct Figures {
+    pub(super) usage: Usage,
+    pub(super) cost_usd: f64,
+}
+
+impl Figures {
+    pub(super) fn tell_cost(&self, turn: &mut Turn) {
+        if self.cost_usd > 0.0 {
+            turn.cost(Cost { usd: self.cost_usd, scope: Scope::Turn });
+        }
+    }
 }
 
 /// How the agent says that its turn ended.
@@ -78,10 +91,10 @@ impl Turn {
         if self.end.is_some() {
             return Err(ViolationKind::AfterEnd);
         }
-        match (&self.session_id, session_id) {
+        match (&self.output.native_session_id, session_id) {
             (Some(bound), Some(named)) if **bound != *named => Err(ViolationKind::ForeignSession),
             (None, Some(named)) => {
-                self.session_id = Some(named.into());
+                self.output.native_session_id = Some(named.into());
                 Ok(())
             }
             _ => Ok(()),
@@ -105,7 +118,7 @@ impl Turn {
         }
         self.admit(session_id.as_deref())?;
         self.is_started = true;
-        self.model.clone_from(&model);
+        self.output.model.clone_from(&model);
         self.events.push(StreamEvent::Started { session_id, model });
         Ok(())
     }
@@ -175,10 +188,9 @@ impl Turn {
     /// A tool is called, with the id, the name, the input and the parent of a line.
     pub(super) fn tool_called(
         &mut self,
-        [id, name, input, parent]: [Option<&RawValue>; 4],
+        [id, name, input, parent]: [Value<'_>; 4],
     ) -> Result<(), Refusal> {
-        let (id, name) = (needed_word(id)?, needed_word(name)?);
-        self.tool_started(id, name, Json::from(input.unwrap_or(RawValue::NULL)), word(parent));
+        self.tool_started(id.need_word()?, name.need_word()?, input.json(), parent.word());
         Ok(())
     }
 
@@ -210,32 +222,32 @@ impl Turn {
         self.events.push(StreamEvent::ToolFinished { id, name, output, is_error });
     }
 
-    /// The name of a call that waits for its end.
-    pub(super) fn tool_name(&self, id: &str) -> Option<Box<str>> {
-        self.tool_names.get(id).cloned()
+    /// The name of a call that waits for its end; empty if it is not known.
+    pub(super) fn tool_name(&self, id: &str) -> Box<str> {
+        self.tool_names.get(id).cloned().unwrap_or_default()
     }
 
     /// A tool was not allowed; told once for a call.
-    pub(super) fn tool_denied(&mut self, denied: DeniedTool) {
+    pub(super) fn tool_denied(&mut self, id: &str, name: &str, reason: Option<&str>) {
         let denied = DeniedTool {
-            id: cut(denied.id, ID_BYTES_MAX),
-            name: cut(denied.name, ID_BYTES_MAX),
-            reason: denied.reason.map(|reason| cut(reason, REASON_BYTES_MAX)),
+            id: cut(id, ID_BYTES_MAX),
+            name: cut(name, ID_BYTES_MAX),
+            reason: reason.map(|reason| cut(reason, REASON_BYTES_MAX)),
         };
-        let is_known = self.denied_tools.iter().any(|known| known.id == denied.id);
-        if !is_known && self.denied_tools.len() < TOOLS_MAX {
-            self.denied_tools.push(denied.clone());
+        let told = &mut self.output.denied_tools;
+        if told.len() < TOOLS_MAX && !told.iter().any(|known| known.id == denied.id) {
+            told.push(denied.clone());
             self.events.push(StreamEvent::ToolDenied(denied));
         }
     }
 
     pub(super) fn usage(&mut self, usage: Usage) {
-        self.usage = Some(usage);
+        self.output.usage = Some(usage);
         self.events.push(StreamEvent::Usage(usage));
     }
 
     pub(super) fn cost(&mut self, cost: Cost) {
-        self.cost = Some(cost);
+        self.output.cost = Some(cost);
         self.events.push(StreamEvent::Cost(cost));
     }
 
@@ -253,51 +265,41 @@ impl Turn {
 
     /// The agent says that it succeeded, and with which text.
     pub(super) fn succeed(&mut self, text: String) {
-        self.end_text();
-        self.end_with(End::Success { text, origin: TextOrigin::Stated, is_cut: false });
+        self.end_well(text, false, false);
     }
 
     /// The agent says that it succeeded; its last text is the answer, whatever came after it.
     pub(super) fn succeed_with_last_text(&mut self) {
-        self.end_text();
-        let (text, is_cut) = (self.text.clone(), self.is_overlong);
-        self.end_with(End::Success { text, origin: TextOrigin::Stated, is_cut });
+        self.end_well(self.text.clone(), self.is_overlong, false);
     }
 
     /// The agent says that it succeeded; what came after the last tool is the answer.
     pub(super) fn succeed_with_pieces(&mut self, may_repeat: bool) {
-        self.end_text();
         let text = if self.is_text_stale { String::new() } else { self.text.clone() };
-        self.succeed_as_pieced(text, self.is_overlong, may_repeat);
+        self.end_well(text, self.is_overlong, may_repeat);
     }
 
     /// The agent says that it succeeded; its last text that has words is the answer, also where tools came
     /// after it.
     pub(super) fn succeed_with_last_words(&mut self, may_repeat: bool) {
-        self.end_text();
         let (text, is_cut) = match has_words(&self.text) {
             true => (self.text.clone(), self.is_overlong),
             false => std::mem::take(&mut self.earlier),
         };
-        self.succeed_as_pieced(text, is_cut, may_repeat);
+        self.end_well(text, is_cut, may_repeat);
     }
 
-    fn succeed_as_pieced(&mut self, text: String, is_cut: bool, may_repeat: bool) {
+    fn end_well(&mut self, text: String, is_cut: bool, may_repeat: bool) {
+        self.end_text();
         let origin = match may_repeat {
             true if begins_again(&text) => TextOrigin::Repeated,
             true => TextOrigin::Pieced,
             false => TextOrigin::Stated,
         };
-        self.end_with(End::Success { text, origin, is_cut });
-    }
-
-    fn end_with(&mut self, end: End) {
-        if let End::Success { text, origin, .. } = &end
-            && !text.is_empty()
-        {
-            self.events.push(StreamEvent::FinalText { text: text.clone(), origin: *origin });
+        if !text.is_empty() {
+            self.events.push(StreamEvent::FinalText { text: text.clone(), origin });
         }
-        self.end = Some(end);
+        self.end = Some(End::Success { text, origin, is_cut });
     }
 
     /// The agent says that it failed.
@@ -329,12 +331,12 @@ impl Turn {
 }
 
 /// The beginning of a text, with the number of bytes that are missing.
-fn cut(text: Box<str>, bytes_max: usize) -> Box<str> {
-    let Some(rest) = text.len().checked_sub(bytes_max).filter(|rest| *rest > 0) else {
-        return text;
-    };
-    let kept = text.get(..text.floor_char_boundary(bytes_max)).unwrap_or_default();
-    format!("{kept}… ({} bytes more)", rest + bytes_max - kept.len()).into()
+fn cut(text: &str, bytes_max: usize) -> Box<str> {
+    if text.len() <= bytes_max {
+        return text.into();
+    }
+    let (kept, rest) = text.split_at(text.floor_char_boundary(bytes_max));
+    format!("{kept}… ({} bytes more)", rest.len()).into()
 }
 
 fn has_words(text: &str) -> bool {

@@ -1,15 +1,14 @@
 //! Our side of the Agent Client Protocol for one turn, without its pipes: bytes of the agent in, events and
 //! lines to be written out. Called by the `agent` room.
 
-use serde_json::value::RawValue;
 use tertulia_session::json::Json;
 
 use super::tool::Call;
 use super::{Acp, lines};
 use crate::stream::class::TurnError;
-use crate::stream::event::{DeniedTool, StreamEvent, Unparsed, ViolationKind};
+use crate::stream::event::{StreamEvent, ViolationKind};
 use crate::stream::outcome::{Exit, TurnOutput};
-use crate::stream::pick::{Refusal, each, needed_word, pick, plain, text, word};
+use crate::stream::pick::{Refusal, Value};
 use crate::stream::turn::Turn;
 use crate::stream::{AgentStream, Fate, Limits, Reader, Reading, StreamParser};
 
@@ -24,7 +23,6 @@ pub struct AcpClient {
 pub struct AcpPrompt<'a> {
     /// Where it works; an absolute path.
     pub cwd: &'a str,
-    /// The model to ask for.
     pub model: Option<&'a str>,
     pub prompt: &'a str,
 }
@@ -47,18 +45,14 @@ pub struct AcpPermission {
     /// What it is about to do, in its words.
     pub title: Box<str>,
     pub tool: Option<Box<str>>,
-    /// What the tool is given.
     pub input: Option<Json>,
-    /// What may be answered.
     pub choices: Vec<AcpChoice>,
 }
 
 /// One of the answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcpChoice {
-    /// The agent's id of it.
     pub id: Box<str>,
-    /// Its words.
     pub name: Box<str>,
     pub allows: bool,
     /// Whether it holds from now on, and not for this call alone.
@@ -116,12 +110,10 @@ impl AcpClient {
     }
 
     fn deny(&mut self, permission: &AcpPermission, out: &mut Vec<StreamEvent>) {
-        let denied = DeniedTool {
-            id: permission.call.clone(),
-            name: permission.tool.clone().unwrap_or_else(|| permission.title.clone()),
-            reason: Some("not permitted".into()),
-        };
-        self.parser.turn.telling(out, |turn| turn.tool_denied(denied));
+        let name = permission.tool.as_ref().unwrap_or(&permission.title);
+        let deny =
+            |turn: &mut Turn| turn.tool_denied(&permission.call, name, Some("not permitted"));
+        self.parser.turn.telling(out, deny);
     }
 
     /// Whether the prompt is on its way, so that what comes is output.
@@ -131,7 +123,7 @@ impl AcpClient {
 
     /// The line that asks the agent to stop; `None` where nothing runs.
     pub fn cancel(&self) -> Option<String> {
-        let session = self.parser.turn.session_id.as_deref()?;
+        let session = self.parser.turn.output.native_session_id.as_deref()?;
         (!self.is_ended()).then(|| lines::cancel(session))
     }
 
@@ -157,8 +149,8 @@ impl Acp {
     /// Reads a permission request. The agent waits for an answer, so there is one whatever it says.
     pub(super) fn read_permission(
         &mut self,
-        id: &RawValue,
-        params: Option<&RawValue>,
+        id: &str,
+        params: Value<'_>,
         turn: &mut Turn,
     ) -> Reading {
         match self.permission(id, params, turn) {
@@ -169,7 +161,7 @@ impl Acp {
             Err(refusal) => {
                 self.ask(AcpAsk::Send(match refusal {
                     Refusal::Unparsed(_) => lines::not_understood(id),
-                    Refusal::Violation(_) => lines::chosen(&one_line(id), None),
+                    Refusal::Violation(_) => lines::chosen(id, None),
                 }));
                 Err(refusal)
             }
@@ -178,42 +170,36 @@ impl Acp {
 
     fn permission(
         &mut self,
-        id: &RawValue,
-        params: Option<&RawValue>,
+        id: &str,
+        params: Value<'_>,
         turn: &mut Turn,
     ) -> Result<AcpPermission, Refusal> {
         if self.is_before_prompt() {
             return Err(ViolationKind::BeforeStart.into());
         }
-        let params = params.ok_or(Unparsed::WrongShape)?;
-        let [session, call, options] =
-            pick(params, &["sessionId", "toolCall", "options"])?.values();
-        turn.admit(word(session).as_deref())?;
-        let call = Call::of(call.ok_or(Unparsed::WrongShape)?)?;
+        let [session, call, options] = params.fields(&["sessionId", "toolCall", "options"])?;
+        turn.admit(session.text().as_deref())?;
+        let call = Call::of(call)?;
         let mut choices = Vec::new();
-        each(options.ok_or(Unparsed::WrongShape)?, |option| {
-            let [id, name, kind] = pick(option, &["optionId", "name", "kind"])?.values();
-            let id = needed_word(id)?;
-            let kind = plain(kind);
-            let allows = kind.is_some_and(|kind| kind.starts_with("allow"));
-            let is_lasting = kind.is_some_and(|kind| kind.ends_with("_always"));
-            let name = text(name).unwrap_or_default().into();
-            choices.push(AcpChoice { id, name, allows, is_lasting });
+        options.each(|option| {
+            let [id, name, kind] = option.fields(&["optionId", "name", "kind"])?;
+            let kind = kind.plain().unwrap_or_default();
+            choices.push(AcpChoice {
+                id: id.need_word()?,
+                name: name.text_or_empty().into(),
+                allows: kind.starts_with("allow"),
+                is_lasting: kind.ends_with("_always"),
+            });
             Ok(())
         })?;
         self.tools.start(&call, turn);
         Ok(AcpPermission {
-            id: one_line(id),
-            title: call.title.clone().or_else(|| call.name.clone()).unwrap_or_default(),
-            tool: turn.tool_name(&call.id).filter(|name| !name.is_empty()),
-            input: call.input.map(Json::from),
+            id: id.into(),
+            title: call.title.or(call.name).unwrap_or_default(),
+            tool: Some(turn.tool_name(&call.id)).filter(|name| !name.is_empty()),
+            input: call.input.is_some().then(|| call.input.json()),
             call: call.id,
             choices,
         })
     }
-}
-
-/// An id as JSON; it may be spelled over several lines only where it is no id.
-fn one_line(id: &RawValue) -> Box<str> {
-    id.get().replace(['\n', '\r'], " ").into()
 }

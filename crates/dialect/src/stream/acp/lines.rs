@@ -1,7 +1,6 @@
 //! What we say to an agent: one JSON-RPC message a line, with its line feed. Called by [`super::Acp`] and
 //! [`super::AcpClient`].
 
-use serde_json::value::RawValue;
 use tertulia_session::json::Json;
 
 /// The first line. We offer nothing: no files, no terminal.
@@ -46,26 +45,26 @@ pub(super) fn chosen(id: &str, choice: Option<&str>) -> String {
         Some(choice) => format!(r#"{{"outcome":"selected","optionId":{}}}"#, text(choice)),
         None => r#"{"outcome":"cancelled"}"#.to_owned(),
     };
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"outcome\":{outcome}}}}}\n")
+    reply(id, &format!(r#""result":{{"outcome":{outcome}}}"#))
 }
 
 /// The answer to a request for what we do not offer.
-pub(super) fn not_offered(id: &RawValue) -> String {
+pub(super) fn not_offered(id: &str) -> String {
     refusal(id, -32601, "this client does not offer it")
 }
 
 /// The answer to a request that cannot be read.
-pub(super) fn not_understood(id: &RawValue) -> String {
+pub(super) fn not_understood(id: &str) -> String {
     refusal(id, -32602, "the request cannot be read")
 }
 
-fn refusal(id: &RawValue, code: i32, message: &str) -> String {
-    // An id may be spelled over several lines.
-    let id = id.get().replace(['\n', '\r'], " ");
-    format!(
-        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":{}}}}}\n",
-        text(message)
-    )
+fn refusal(id: &str, code: i32, message: &str) -> String {
+    reply(id, &format!(r#""error":{{"code":{code},"message":{}}}"#, text(message)))
+}
+
+/// An id that the agent chose may be spelled over several lines.
+fn reply(id: &str, field: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{},{field}}}\n", id.replace(['\n', '\r'], " "))
 }
 
 fn request(id: u64, method: &str, params: &str) -> String {

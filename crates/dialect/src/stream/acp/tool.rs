@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::value::RawValue;
 use tertulia_session::json::Json;
 
-use crate::stream::pick::{Refusal, each, is, needed_word, pick, text, word};
+use crate::stream::pick::{Refusal, Value};
 use crate::stream::turn::Turn;
 
 /// How many calls wait, and how many outputs are gathered, at one time.
@@ -29,15 +28,16 @@ pub(super) struct Call<'a> {
     pub(super) id: Box<str>,
     pub(super) name: Option<Box<str>>,
     pub(super) title: Option<Box<str>>,
-    pub(super) input: Option<&'a RawValue>,
-    status: Option<&'a RawValue>,
-    content: Option<&'a RawValue>,
-    output: Option<&'a RawValue>,
-    meta: Option<&'a RawValue>,
+    /// Missing where it is an empty object.
+    pub(super) input: Value<'a>,
+    status: Value<'a>,
+    content: Value<'a>,
+    output: Value<'a>,
+    meta: Value<'a>,
 }
 
 impl<'a> Call<'a> {
-    pub(super) fn of(raw: &'a RawValue) -> Result<Self, Refusal> {
+    pub(super) fn of(call: Value<'a>) -> Result<Self, Refusal> {
         const NAMES: [&str; 9] = [
             "toolCallId",
             "name",
@@ -49,27 +49,33 @@ impl<'a> Call<'a> {
             "rawOutput",
             "_meta",
         ];
-        let [id, name, kind, title, input, status, content, output, meta] =
-            pick(raw, &NAMES)?.values();
-        let id = needed_word(id)?;
-        let claude = meta.and_then(|meta| at(meta, &["claudeCode", "toolName"]));
-        let title = word(title);
-        let name = word(claude).or_else(|| word(name)).or_else(|| word(kind));
-        let input = input.filter(|input| !is_blank(input));
-        Ok(Self { id, name, title, input, status, content, output, meta })
+        let [id, name, kind, title, input, status, content, output, meta] = call.fields(&NAMES)?;
+        let claude = meta.at(&["claudeCode", "toolName"]);
+        let is_blank =
+            |input: &str| input.strip_prefix('{').is_some_and(|rest| rest.trim_start() == "}");
+        Ok(Self {
+            id: id.need_word()?,
+            name: claude.word().or_else(|| name.word()).or_else(|| kind.word()),
+            title: title.word(),
+            input: if input.source().is_some_and(is_blank) { Value::default() } else { input },
+            status,
+            content,
+            output,
+            meta,
+        })
     }
 
     fn is_over(&self) -> bool {
-        is(self.status, "completed") || is(self.status, "failed")
+        self.status.is("completed") || self.status.is("failed")
     }
 }
 
 impl Tools {
     /// Reads `tool_call` and `tool_call_update`.
-    pub(super) fn read(&mut self, update: &RawValue, turn: &mut Turn) -> Result<(), Refusal> {
+    pub(super) fn read(&mut self, update: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
         let call = Call::of(update)?;
         let is_open = turn.is_tool_open(&call.id);
-        let is_told = call.input.is_some() || call.is_over() || is(call.status, "in_progress");
+        let is_told = call.input.is_some() || call.is_over() || call.status.is("in_progress");
         if !is_open && (is_told || !self.wait(&call, turn)) {
             self.start(&call, turn);
         }
@@ -77,11 +83,14 @@ impl Tools {
         if call.is_over() {
             let printed = self.outputs.remove(&call.id);
             self.output_bytes -= printed.as_ref().map_or(0, String::len);
-            let is_error = is(call.status, "failed") || has_bad_exit(&call);
-            let output = text(call.output)
+            let exit_code = call.meta.at(&["terminal_exit", "exit_code"]).source();
+            let is_error = call.status.is("failed") || exit_code.is_some_and(|code| code != "0");
+            let output = call
+                .output
+                .text()
                 .or(printed)
                 .or_else(|| text_of(call.content))
-                .or_else(|| call.output.map(|output| output.get().to_owned()));
+                .or_else(|| call.output.source().map(str::to_owned));
             turn.tool_finished(call.id, output, is_error);
         }
         Ok(())
@@ -95,10 +104,9 @@ impl Tools {
         let waiting = self.waiting.remove(&call.id);
         let name = call.name.clone().or(waiting).or_else(|| call.title.clone());
         // Where there is no input, the title says what is about to be done.
-        let input = match (call.input, &call.title) {
-            (Some(input), _) => Json::from(input),
-            (None, Some(title)) => Json::text(title),
-            (None, None) => Json::from(RawValue::NULL),
+        let input = match &call.title {
+            Some(title) if !call.input.is_some() => Json::text(title),
+            _ => call.input.json(),
         };
         turn.tool_started(call.id.clone(), name.unwrap_or_default(), input, None);
     }
@@ -106,7 +114,7 @@ impl Tools {
     /// Calls that never got an input are told as they are.
     pub(super) fn flush(&mut self, turn: &mut Turn) {
         for (id, name) in std::mem::take(&mut self.waiting) {
-            turn.tool_started(id, name, Json::from(RawValue::NULL), None);
+            turn.tool_started(id, name, Value::default().json(), None);
         }
     }
 
@@ -126,8 +134,8 @@ impl Tools {
 
     /// Codex tells what a command prints piece by piece.
     fn gather(&mut self, call: &Call<'_>) {
-        let piece = call.meta.and_then(|meta| at(meta, &["terminal_output_delta", "data"]));
-        let Some(piece) = text(piece) else { return };
+        let piece = call.meta.at(&["terminal_output_delta", "data"]).text();
+        let Some(piece) = piece else { return };
         if self.outputs.len() >= WAITING_MAX && !self.outputs.contains_key(&call.id) {
             return;
         }
@@ -138,26 +146,11 @@ impl Tools {
     }
 }
 
-/// The field at this path.
-fn at<'a>(raw: &'a RawValue, path: &[&str]) -> Option<&'a RawValue> {
-    path.iter().try_fold(raw, |raw, name| pick(raw, &[name]).ok()?.values()[0])
-}
-
-fn is_blank(raw: &RawValue) -> bool {
-    raw.get().strip_prefix('{').is_some_and(|rest| rest.trim_start() == "}")
-}
-
-fn has_bad_exit(call: &Call<'_>) -> bool {
-    let code = call.meta.and_then(|meta| at(meta, &["terminal_exit", "exit_code"]));
-    code.is_some_and(|code| code.get() != "0")
-}
-
 /// The texts of a call's content.
-fn text_of(content: Option<&RawValue>) -> Option<String> {
+fn text_of(content: Value<'_>) -> Option<String> {
     let mut texts = String::new();
-    let _ = each(content?, |part| {
-        let words = at(part, &["content", "text"]);
-        texts.push_str(&text(words).unwrap_or_default());
+    let _ = content.each(|part| {
+        texts.push_str(&part.at(&["content", "text"]).text_or_empty());
         Ok(())
     });
     Some(texts).filter(|texts| !texts.is_empty())

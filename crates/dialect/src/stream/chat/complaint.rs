@@ -5,7 +5,7 @@
 use serde_json::value::RawValue;
 
 use crate::stream::class::{ErrorClass, TurnError};
-use crate::stream::pick::{count, pick_line, text};
+use crate::stream::pick::{Value, pick_line};
 
 /// How much of a text that nobody formatted for us is shown.
 const SHOWN_BYTES_MAX: usize = 300;
@@ -48,16 +48,15 @@ pub(super) fn of_json(json: &str, status: Option<u64>) -> TurnError {
     let mut json = json;
     // A gateway may wrap the complaint of another one, and not without end.
     for _ in 0..3 {
-        let Ok(picked) = pick_line(json, &NAMES) else { break };
-        let [error, message, detail, code, kind] = picked.values();
-        let message = text(error).or_else(|| text(message)).or_else(|| text(detail));
-        match (error, message) {
+        let Ok([error, message, detail, code, kind]) = pick_line(json, &NAMES) else { break };
+        let message = error.text().or_else(|| message.text()).or_else(|| detail.text());
+        match (error.source(), message) {
             (_, Some(message)) => return said(&message, code, kind, status),
-            (Some(error), None) => json = error.get(),
+            (Some(error), None) => json = error,
             (None, None) => break,
         }
     }
-    said(beginning(json), None, None, status)
+    said(beginning(json), Value::default(), Value::default(), status)
 }
 
 /// Reads a whole body that is no completion.
@@ -88,14 +87,9 @@ fn shown(body: &str) -> &str {
     }
 }
 
-fn said(
-    message: &str,
-    code: Option<&RawValue>,
-    kind: Option<&RawValue>,
-    status: Option<u64>,
-) -> TurnError {
-    let codes = [text(code), text(kind)].map(Option::unwrap_or_default).join(" ");
-    let status = status.or_else(|| count(code));
+fn said(message: &str, code: Value<'_>, kind: Value<'_>, status: Option<u64>) -> TurnError {
+    let codes = [code, kind].map(Value::text_or_empty).join(" ");
+    let status = status.or_else(|| code.count());
     let class = class_of(&codes.to_ascii_lowercase(), status, message);
     let otherwise = if status.is_some_and(|status| status >= 400) {
         ErrorClass::Setup

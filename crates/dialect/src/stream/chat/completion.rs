@@ -1,12 +1,9 @@
 //! One choice of a chunk or of a whole completion, and what was used. Called by [`super::Chat`]; it knows
 //! the fields, not the stream.
 
-use serde_json::value::RawValue;
-
 use crate::stream::class::{ErrorClass, TurnError};
-use crate::stream::event::{DeniedTool, Scope, Usage, ViolationKind};
-use crate::stream::pick::{Refusal, count, each, pick, pick_line, plain, text, word};
-use crate::stream::shape::{Field, shaped};
+use crate::stream::event::{Usage, ViolationKind};
+use crate::stream::pick::{Field, Refusal, Value, pick_line, shaped, values};
 use crate::stream::turn::Turn;
 
 use super::{Chat, complaint};
@@ -22,38 +19,30 @@ pub(super) enum Finish {
 }
 
 /// A chunk that holds a piece of the one answer, as nearly all of them do.
-const PIECE: [Field; 5] = [
+const PIECE: [Field<'_>; 5] = [
     Field::Value("object", 0),
     Field::Value("model", 1),
     Field::Value("usage", 2),
     Field::Value("error", 3),
-    Field::Only(
-        "choices",
-        &[
-            Field::Value("index", 4),
-            Field::Value("finish_reason", 5),
-            Field::Value("error", 6),
-            Field::Value("message", 7),
-            Field::Object(
-                "delta",
-                &[
-                    Field::Value("content", 8),
-                    Field::Value("reasoning_content", 9),
-                    Field::Value("reasoning", 10),
-                    Field::Value("refusal", 11),
-                    Field::Value("tool_calls", 12),
-                ],
-            ),
-        ],
-    ),
+    Field::Only("choices", &CHOICE),
 ];
+const CHOICE: [Field<'_>; 5] = [
+    Field::Value("index", 4),
+    Field::Value("finish_reason", 5),
+    Field::Value("error", 6),
+    Field::Value("message", 7),
+    Field::Object("delta", &DELTA),
+];
+const DELTA: [Field<'_>; 5] = values(&SAID, 8);
+/// The fields of what was said.
+const SAID: [&str; 5] = ["content", "reasoning_content", "reasoning", "refusal", "tool_calls"];
 
 /// The fields of a chunk.
 pub(super) struct Chunk<'a> {
-    pub(super) object: Option<&'a RawValue>,
-    pub(super) model: Option<&'a RawValue>,
-    pub(super) usage: Option<&'a RawValue>,
-    pub(super) error: Option<&'a RawValue>,
+    pub(super) object: Value<'a>,
+    pub(super) model: Value<'a>,
+    pub(super) usage: Value<'a>,
+    pub(super) error: Value<'a>,
     pub(super) choices: Choices<'a>,
 }
 
@@ -61,8 +50,8 @@ pub(super) struct Chunk<'a> {
 pub(super) enum Choices<'a> {
     /// One choice, read already.
     One(Choice<'a>),
-    /// A list, or nothing.
-    Raw(Option<&'a RawValue>),
+    /// A list, or missing.
+    Raw(Value<'a>),
 }
 
 impl<'a> Chunk<'a> {
@@ -71,7 +60,7 @@ impl<'a> Chunk<'a> {
             return Ok(chunk);
         }
         const NAMES: [&str; 5] = ["object", "model", "choices", "usage", "error"];
-        let [object, model, choices, usage, error] = pick_line(json, &NAMES)?.values();
+        let [object, model, choices, usage, error] = pick_line(json, &NAMES)?;
         Ok(Self { object, model, usage, error, choices: Choices::Raw(choices) })
     }
 
@@ -79,33 +68,29 @@ impl<'a> Chunk<'a> {
     fn of_piece(json: &'a str) -> Option<Self> {
         let [object, model, usage, error, index, finish_reason, wrong, message, said @ ..] =
             shaped::<13>(json, &PIECE)?;
-        let [content, reasoning_content, reasoning, refusal, calls] = said;
-        if message.is_some() || said.iter().all(Option::is_none) {
+        if message.is_some() || !said.iter().any(|said| said.is_some()) {
             return None;
         }
-        let said = Some(Said { content, reasoning_content, reasoning, refusal, calls });
         let choice = Choice { index, said, finish_reason, error: wrong };
         Some(Self { object, model, usage, error, choices: Choices::One(choice) })
     }
 }
 
-/// The fields of a choice.
 pub(super) struct Choice<'a> {
-    index: Option<&'a RawValue>,
-    /// A piece, or the whole message.
-    said: Option<Said<'a>>,
-    finish_reason: Option<&'a RawValue>,
-    error: Option<&'a RawValue>,
+    index: Value<'a>,
+    /// The fields of [`SAID`], of a piece or of the whole message.
+    said: [Value<'a>; 5],
+    finish_reason: Value<'a>,
+    error: Value<'a>,
 }
 
 impl<'a> Choice<'a> {
-    pub(super) fn of(choice: &'a RawValue) -> Result<Self, Refusal> {
+    pub(super) fn of(choice: Value<'a>) -> Result<Self, Refusal> {
         const NAMES: [&str; 5] = ["index", "delta", "message", "finish_reason", "error"];
-        let [index, delta, message, finish_reason, error] = pick(choice, &NAMES)?.values();
-        let said = match delta.or(message) {
-            Some(said) if !is_other(index) => Some(Said::of(said)?),
-            _ => None,
-        };
+        let [index, delta, message, finish_reason, error] = choice.fields(&NAMES)?;
+        let said = delta.or(message);
+        let is_read = said.is_some() && !is_other(index);
+        let said = if is_read { said.fields(&SAID)? } else { Default::default() };
         Ok(Self { index, said, finish_reason, error })
     }
 
@@ -114,10 +99,22 @@ impl<'a> Choice<'a> {
         if is_other(self.index) {
             return Ok(());
         }
-        if let Some(said) = self.said {
-            said.tell(chat, turn)?;
+        let [content, reasoning_content, reasoning, refusal, calls] = self.said;
+        if let Some(thinking) = reasoning_content.text().or_else(|| reasoning.text()) {
+            turn.thinking(thinking);
         }
-        let reason = plain(self.finish_reason).filter(|reason| !reason.is_empty());
+        if content.is_some() {
+            read_content(content, chat, turn)?;
+        }
+        if let Some(refusal) = refusal.text() {
+            let room = REFUSAL_BYTES_MAX.saturating_sub(chat.refusal.len());
+            let kept = refusal.get(..refusal.floor_char_boundary(room)).unwrap_or_default();
+            chat.refusal.push_str(kept);
+        }
+        if calls.is_some() {
+            calls.each(|call| deny(call, turn))?;
+        }
+        let reason = self.finish_reason.plain().filter(|reason| !reason.is_empty());
         if let (Some(reason), None) = (reason, &chat.finish) {
             chat.finish = Some(finish(reason, self.error));
         }
@@ -126,66 +123,30 @@ impl<'a> Choice<'a> {
 }
 
 /// One answer was asked for; this is another.
-fn is_other(index: Option<&RawValue>) -> bool {
-    count(index).unwrap_or(0) > 0
-}
-
-/// The fields of what was said.
-struct Said<'a> {
-    content: Option<&'a RawValue>,
-    reasoning_content: Option<&'a RawValue>,
-    reasoning: Option<&'a RawValue>,
-    refusal: Option<&'a RawValue>,
-    calls: Option<&'a RawValue>,
-}
-
-impl<'a> Said<'a> {
-    fn of(said: &'a RawValue) -> Result<Self, Refusal> {
-        const NAMES: [&str; 5] =
-            ["content", "reasoning_content", "reasoning", "refusal", "tool_calls"];
-        let [content, reasoning_content, reasoning, refusal, calls] = pick(said, &NAMES)?.values();
-        Ok(Self { content, reasoning_content, reasoning, refusal, calls })
-    }
-
-    fn tell(self, chat: &mut Chat, turn: &mut Turn) -> Result<(), Refusal> {
-        if let Some(thinking) = text(self.reasoning_content).or_else(|| text(self.reasoning)) {
-            turn.thinking(thinking);
-        }
-        if let Some(content) = self.content {
-            read_content(content, chat, turn)?;
-        }
-        if let Some(refusal) = text(self.refusal) {
-            let room = REFUSAL_BYTES_MAX.saturating_sub(chat.refusal.len());
-            let kept = refusal.get(..refusal.floor_char_boundary(room)).unwrap_or_default();
-            chat.refusal.push_str(kept);
-        }
-        match self.calls {
-            Some(calls) => each(calls, |call| deny(call, turn)),
-            None => Ok(()),
-        }
-    }
+fn is_other(index: Value<'_>) -> bool {
+    index.count().unwrap_or(0) > 0
 }
 
 /// A text, or a list of parts.
-fn read_content(content: &RawValue, chat: &Chat, turn: &mut Turn) -> Result<(), Refusal> {
-    if let Some(piece) = text(Some(content)) {
+fn read_content(content: Value<'_>, chat: &Chat, turn: &mut Turn) -> Result<(), Refusal> {
+    if let Some(piece) = content.text() {
         return tell_piece(piece, chat, turn);
     }
-    each(content, |part| {
-        let [kind, words, thinking] = pick(part, &["type", "text", "thinking"])?.values();
-        match plain(kind) {
-            Some("text") => tell_piece(text(words).unwrap_or_default(), chat, turn),
-            Some("thinking") => match thinking {
-                Some(list) if text(thinking).is_none() => each(list, |piece| {
-                    let [words] = pick(piece, &["text"])?.values();
-                    turn.thinking(text(words).unwrap_or_default());
+    content.each(|part| {
+        let [kind, words, thinking] = part.fields(&["type", "text", "thinking"])?;
+        match kind.plain() {
+            Some("text") => tell_piece(words.text_or_empty(), chat, turn),
+            Some("thinking") if thinking.is_some() && thinking.text().is_none() => {
+                thinking.each(|piece| {
+                    let [words] = piece.fields(&["text"])?;
+                    turn.thinking(words.text_or_empty());
                     Ok(())
-                }),
-                _ => {
-                    turn.thinking(text(thinking).unwrap_or_default());
-                    Ok(())
-                }
-            },
+                })
+            }
+            Some("thinking") => {
+                turn.thinking(thinking.text_or_empty());
+                Ok(())
+            }
             _ => Ok(()),
         }
     })
@@ -200,20 +161,23 @@ fn tell_piece(piece: String, chat: &Chat, turn: &mut Turn) -> Result<(), Refusal
 }
 
 /// Nobody is there to run a tool. Only the first piece of a call names it.
-fn deny(call: &RawValue, turn: &mut Turn) -> Result<(), Refusal> {
-    let [id, function] = pick(call, &["id", "function"])?.values();
-    let (Some(id), Some(function)) = (word(id), function) else { return Ok(()) };
-    let [name] = pick(function, &["name"])?.values();
-    let reason = Some("no tools are offered to an endpoint".into());
-    turn.tool_denied(DeniedTool { id, name: word(name).unwrap_or_default(), reason });
+fn deny(call: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
+    let [id, function] = call.fields(&["id", "function"])?;
+    if let Some(id) = id.word()
+        && function.is_some()
+    {
+        let [name] = function.fields(&["name"])?;
+        let reason = "no tools are offered to an endpoint";
+        turn.tool_denied(&id, &name.text_or_empty(), Some(reason));
+    }
     Ok(())
 }
 
-fn finish(reason: &str, error: Option<&RawValue>) -> Finish {
+fn finish(reason: &str, error: Value<'_>) -> Finish {
     let (class, message) = match reason {
         "stop" => return Finish::Stop,
         "error" => {
-            let said = error.map(|error| complaint::of_json(error.get(), None));
+            let said = error.source().map(|error| complaint::of_json(error, None));
             let unsaid = || TurnError::new(ErrorClass::Network, "the endpoint gave the answer up");
             return Finish::Failed(said.unwrap_or_else(unsaid));
         }
@@ -234,7 +198,7 @@ fn finish(reason: &str, error: Option<&RawValue>) -> Finish {
 }
 
 /// What was used. What was read from a cache is part of the prompt's count.
-pub(super) fn usage(raw: &RawValue) -> Option<Usage> {
+pub(super) fn usage(usage: Value<'_>) -> Option<Usage> {
     const NAMES: [&str; 5] = [
         "prompt_tokens",
         "completion_tokens",
@@ -242,16 +206,13 @@ pub(super) fn usage(raw: &RawValue) -> Option<Usage> {
         "completion_tokens_details",
         "prompt_cache_hit_tokens",
     ];
-    let [prompt, written, of_prompt, of_written, cache_hits] = pick(raw, &NAMES).ok()?.values();
-    let detail =
-        |details: Option<&RawValue>, name| count(pick(details?, &[name]).ok()?.values()[0]);
-    let cache_read = detail(of_prompt, "cached_tokens").or_else(|| count(cache_hits));
+    let [prompt, written, of_prompt, of_written, cache_hits] = usage.fields(&NAMES).ok()?;
+    let cache_read = of_prompt.at(&["cached_tokens"]).count().or_else(|| cache_hits.count());
     Some(Usage {
-        input: count(prompt).map(|prompt| prompt.saturating_sub(cache_read.unwrap_or(0))),
+        input: prompt.count().map(|prompt| prompt.saturating_sub(cache_read.unwrap_or(0))),
         cache_read,
-        cache_write: None,
-        output: count(written),
-        thinking: detail(of_written, "reasoning_tokens"),
-        scope: Scope::Turn,
+        output: written.count(),
+        thinking: of_written.at(&["reasoning_tokens"]).count(),
+        ..Usage::default()
     })
 }

@@ -30,7 +30,7 @@ impl fmt::Display for BodyError {
 impl std::error::Error for BodyError {}
 
 /// Puts together what is sent: the fields of `body` (messages and tools, as
-/// [`render_openai_chat`](crate::render_openai_chat) makes them), or messages made of the system text and
+/// [`Dialect::OpenAiChat`](crate::Dialect::OpenAiChat) renders them), or messages made of the system text and
 /// the prompt where there is no body; the model, if one is asked for; and that the answer is to be
 /// streamed, and counted at its end. Values stay as they are spelled.
 pub fn chat_request(
