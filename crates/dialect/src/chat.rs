@@ -3,34 +3,36 @@
 
 mod read;
 
-use std::borrow::Cow;
-
-use tertulia_session::{Message, Part, PartKind, ToolResult};
+use tertulia_session::{Message, Part, ToolResult};
 
 use crate::arguments::as_text;
-use crate::context::text_field;
-use crate::fragment::{Fragment, Map, Node, Rendering};
-use crate::note::sorted;
+use crate::content::{Content, NO_IMAGE, common_picture, own_payload, text_field, write_part};
+use crate::fragment::{Map, Node, Rendering};
 use crate::pairs::{Answer, Call, Said, Script, Spellings, Turn, is_call};
-use crate::picture::{Picture, TEXT_ONLY, common_picture};
-use crate::reading::own_payload;
-use crate::result_content::{Content, ERROR_MARK, Piece};
+use crate::result_content::{self, ERROR_MARK, Piece};
 use crate::spelling::Spelling;
 use crate::surrogates::mended;
-use crate::tool_specs::{Tool, tools};
+use crate::tool_specs::ToolWriter;
 use crate::{Dialect, ModelContext, Note, NoteKind, Placeholder};
 
-pub use read::read_openai_chat;
+pub(crate) use read::read;
 
 /// Longer ids of calls are refused.
 const SPELLINGS: Spellings = Spellings { ids: Spelling::visible(40), names: Spelling::word(64) };
+
+const TOOLS: ToolWriter = ToolWriter {
+    dialect: Dialect::OpenAiChat,
+    names: SPELLINGS.names,
+    schema: "parameters",
+    function: |fields| Node::typed("function", [("function", Node::Map(fields))]),
+};
 
 /// The field that says that a system message is to go by another name, such as `developer`.
 pub(crate) const ROLE_FIELD: &str = "openaiRole";
 
 /// The messages as a fragment of a Chat Completions request. Volatile messages are system messages at
 /// the end. Thinking has no place; a failed result says so in its text.
-pub fn render_openai_chat<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
+pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     let mut notes = Vec::new();
     let script = Script::of(context, SPELLINGS, &mut notes);
     let mut messages = Vec::with_capacity(context.messages.len());
@@ -52,12 +54,8 @@ pub fn render_openai_chat<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
         notes.push(Note::whole(NoteKind::UserTurnAdded { why }));
         messages.push(Node::Map(message("user", Node::text(why.words()))));
     }
-    let mut fields = vec![("messages", Node::List(messages))];
-    let tools = write_tools(context, &mut notes);
-    if !tools.is_empty() {
-        fields.push(("tools", Node::List(tools)));
-    }
-    Rendering { fragment: Fragment::new(fields), notes: sorted(notes) }
+    let tools = TOOLS.tools(context.tool_specs, &mut notes);
+    Rendering::new(vec![("messages", Node::List(messages))], tools, notes)
 }
 
 /// The role of a system message: newer models know it as `developer`.
@@ -132,7 +130,7 @@ fn content<'a>(role: &str, said: &[Said<'a>], notes: &mut Vec<Note>) -> Option<N
 }
 
 fn text_node(text: Node<'_>) -> Node<'_> {
-    Node::Map(vec![("type", Node::text("text")), ("text", text)])
+    Node::typed("text", [("text", text)])
 }
 
 /// The part in a list; a text as it would stand alone.
@@ -142,37 +140,21 @@ fn content_part<'a>(
     part: &'a Part,
     notes: &mut Vec<Note>,
 ) -> Option<Node<'a>> {
-    let note = match &part.kind {
-        PartKind::Text(empty) if empty.is_empty() => NoteKind::EmptyLeftOut,
-        PartKind::Text(words) => return Some(Node::text(words.as_str())),
-        PartKind::Thinking(_) => NoteKind::ThinkingLeftOut { why: "Chat Completions takes none" },
-        PartKind::Image(_) if role != "user" => NoteKind::ImageLeftOut { why: TEXT_ONLY },
-        PartKind::Image(image) => match common_picture(image) {
-            Ok(picture) => return Some(image_node(part, picture)),
-            Err(why) => NoteKind::ImageLeftOut { why },
-        },
-        PartKind::FileRef(file) => {
-            notes.push(Note::on(index, NoteKind::FileAsText { path: file.path.clone() }));
-            return Some(Node::text(format!("[file: {}]", file.path)));
+    write_part(index, part, notes, |content| match content {
+        Content::Text(text) if text.is_empty() => Err(NoteKind::EmptyLeftOut),
+        Content::Text(text) => Ok(Node::Text(text)),
+        Content::Thinking(_) => {
+            Err(NoteKind::ThinkingLeftOut { why: "Chat Completions takes none" })
         }
-        PartKind::Other(other) => match own_payload(Dialect::OpenAiChat, other) {
-            Some(payload) => return Some(Node::Raw(mended(payload))),
-            None => {
-                let why = "Chat Completions has no such part";
-                NoteKind::PartLeftOut { kind: other.kind.clone(), why }
-            }
-        },
-        PartKind::ToolCall(_) | PartKind::ToolResult(_) => return None,
-    };
-    notes.push(Note::on(index, note));
-    None
-}
-
-fn image_node<'a>(part: &Part, picture: Picture<'a>) -> Node<'a> {
-    let mut address = vec![("url", Node::Text(picture.url()))];
-    let detail = text_field(part.unknown_payload(), "detail");
-    address.extend(detail.map(|detail| ("detail", Node::text(detail))));
-    Node::Map(vec![("type", Node::text("image_url")), ("image_url", Node::Map(address))])
+        Content::Image(_) if role != "user" => Err(NO_IMAGE),
+        Content::Image(image) => {
+            let mut address = vec![("url", Node::Text(common_picture(image)?.url()))];
+            let detail = text_field(part.unknown_payload(), "detail");
+            address.extend(detail.map(|detail| ("detail", Node::text(detail))));
+            Ok(Node::typed("image_url", [("image_url", Node::Map(address))]))
+        }
+        Content::Other(other) => Ok(Node::Raw(mended(own_payload(Dialect::OpenAiChat, other)?))),
+    })
 }
 
 fn call_node<'a>(call: &Call<'a>) -> Node<'a> {
@@ -198,32 +180,20 @@ fn result_node<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
     let Some((index, result)) = call.result else {
         return Node::text(format!("{ERROR_MARK}{}", ToolResult::NOT_RECORDED));
     };
-    let content = Content::of(result);
+    let content = result_content::Content::of(result);
     let images = content.images();
-    notes.extend((0..images).map(|_| Note::on(index, NoteKind::ImageLeftOut { why: TEXT_ONLY })));
+    notes.extend((0..images).map(|_| Note::on(index, NO_IMAGE)));
     if result.is_error {
         let id = call.call.tool_call_id.clone();
         notes.push(Note::on(index, NoteKind::ErrorAsText { id }));
-        return content.into_text().into_error_node();
+        return content.into_error_text();
     }
     if images > 0 || !content.is_list {
-        return content.into_text().into_node();
+        return content.into_text();
     }
     let texts = content.pieces.into_iter().filter_map(|piece| match piece {
-        Piece::Text(text) => Some(text_node(text.into_node())),
+        Piece::Text(text) => Some(text_node(text)),
         Piece::Image(_) => None,
     });
     Node::List(texts.collect())
-}
-
-fn write_tools<'a>(context: &ModelContext<'a>, notes: &mut Vec<Note>) -> Vec<Node<'a>> {
-    let tools = tools(context.tool_specs, Dialect::OpenAiChat, SPELLINGS.names, notes);
-    let write = |tool| match tool {
-        Tool::Function(function) => {
-            let function = Node::Map(function.into_fields("parameters"));
-            Node::Map(vec![("type", Node::text("function")), ("function", function)])
-        }
-        Tool::Own(json) => Node::Raw(Cow::Owned(json)),
-    };
-    tools.into_iter().map(write).collect()
 }

@@ -1,13 +1,31 @@
-//! The result of a renderer: a JSON tree with borrowed texts, and the notes. Written by serde_json;
-//! the tree is a few levels deep, and deeper JSON inside it stays text.
+//! What a renderer is given and what it makes: messages in, a JSON tree with borrowed texts and notes out. The tree is
+//! written by serde_json; it is a few levels deep, and deeper JSON inside it stays text.
 
 use std::borrow::Cow;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use tertulia_session::Message;
 use tertulia_session::json::{Json, RawValue, Unescaped};
 
 use crate::Note;
 use crate::result_content::ERROR_MARK;
+
+/// The messages for a model. The caller keeps them, wherever they lie; a rendering borrows their texts.
+#[derive(Clone, Debug)]
+pub struct ModelContext<'a> {
+    pub messages: Vec<&'a Message>,
+    /// The tools: `{name, description?, parameterSchema, strict?}` each.
+    pub tool_specs: &'a [Json],
+    /// The indexes of the messages after which a cache breakpoint belongs.
+    pub cache_breakpoints: &'a [usize],
+}
+
+impl<'a> ModelContext<'a> {
+    /// These messages, without tools and breakpoints.
+    pub fn new(messages: impl IntoIterator<Item = &'a Message>) -> Self {
+        Self { messages: messages.into_iter().collect(), tool_specs: &[], cache_breakpoints: &[] }
+    }
+}
 
 /// The fragment of a request, and what had to be changed or left out to make it.
 #[derive(Clone, Debug)]
@@ -15,6 +33,17 @@ pub struct Rendering<'a> {
     pub fragment: Fragment<'a>,
     /// What was changed or left out, in the order of the messages.
     pub notes: Vec<Note>,
+}
+
+impl<'a> Rendering<'a> {
+    /// The fields and the tools, if there are any. Notes about the whole request come last.
+    pub(crate) fn new(mut fields: Map<'a>, tools: Vec<Node<'a>>, mut notes: Vec<Note>) -> Self {
+        if !tools.is_empty() {
+            fields.push(("tools", Node::List(tools)));
+        }
+        notes.sort_by_key(|note| note.message.unwrap_or(usize::MAX));
+        Self { fragment: Fragment(Node::Map(fields)), notes }
+    }
 }
 
 /// The fields of a request that carry messages and tools. The caller adds model and parameters.
@@ -41,11 +70,7 @@ pub(crate) enum Node<'a> {
 /// The fields of an object, in order.
 pub(crate) type Map<'a> = Vec<(&'static str, Node<'a>)>;
 
-impl<'a> Fragment<'a> {
-    pub(crate) fn new(fields: Map<'a>) -> Self {
-        Self(Node::Map(fields))
-    }
-
+impl Fragment<'_> {
     /// The JSON text.
     pub fn to_json(&self) -> String {
         self.0.to_text()
@@ -63,7 +88,31 @@ impl<'a> Node<'a> {
         Self::Text(text.into())
     }
 
-    /// The JSON text.
+    /// An object with this `type` and these fields behind it.
+    pub(crate) fn typed<const N: usize>(
+        kind: &'static str,
+        fields: [(&'static str, Self); N],
+    ) -> Self {
+        let mut map = Vec::with_capacity(N + 1);
+        map.push(("type", Self::text(kind)));
+        map.extend(fields);
+        Self::Map(map)
+    }
+
+    /// Adds a field behind the others of an object.
+    pub(crate) fn push(&mut self, name: &'static str, value: Self) {
+        match self {
+            Self::Map(fields) => fields.push((name, value)),
+            Self::Raw(json) => {
+                let open = json.as_str().strip_suffix('}').unwrap_or_default();
+                if let Ok(longer) = Json::parse(&format!("{open},{name:?}:{}}}", value.to_text())) {
+                    *json = Cow::Owned(longer);
+                }
+            }
+            _ => {}
+        }
+    }
+
     pub(crate) fn to_text(&self) -> String {
         // Writing into a string fails only where a map key is no string; here all are.
         serde_json::to_string(self).unwrap_or_default()
@@ -72,6 +121,11 @@ impl<'a> Node<'a> {
     /// The value as kept JSON.
     pub(crate) fn to_json(&self) -> Json {
         Json::parse(&self.to_text()).unwrap_or_else(|_| Json::from(RawValue::NULL))
+    }
+
+    /// The same value, without anything borrowed.
+    pub(crate) fn into_owned<'b>(self) -> Node<'b> {
+        Node::Raw(Cow::Owned(self.to_json()))
     }
 }
 

@@ -1,23 +1,25 @@
 //! Gemini `generateContent`: `{systemInstruction?, contents, tools?}`. Two roles, `user` and `model`;
 //! as many function responses as calls, under the same names, in the turn behind them.
 
-mod parts;
 mod read;
 
-use std::borrow::Cow;
+use tertulia_session::json::{Json, Kind, Object};
+use tertulia_session::{Part, Role, ToolResult};
 
-use tertulia_session::PartKind;
-
-use crate::fragment::{Fragment, Node, Rendering};
-use crate::note::sorted;
-use crate::pairs::{Answer, Script, Spellings, Turn};
+use crate::arguments::as_object;
+use crate::content::{
+    Content, NO_IMAGE, Picture, no_other, own_payload, picture, text_field, write_part,
+};
+use crate::fragment::{Node, Rendering};
+use crate::pairs::{Call, Script, Spellings};
+use crate::result_content::{self, Piece};
 use crate::spelling::{Spelling, is_word};
-use crate::tool_specs::{Tool, tools};
-use crate::turns::{Side, Turns};
-use crate::{Dialect, ModelContext, Note, NoteKind, Placeholder};
-use parts::{Piece, call_part, content_parts, response_parts, text_parts};
+use crate::surrogates::mended;
+use crate::tool_specs::ToolWriter;
+use crate::turns::{Block, BlockKind, Turns, Writer, nodes};
+use crate::{Dialect, ModelContext, Note, NoteKind};
 
-pub use read::read_gemini;
+pub(crate) use read::read;
 
 /// A name begins with a letter or `_`. A declaration may have dots and colons too, but a call may not.
 const SPELLINGS: Spellings = Spellings {
@@ -31,131 +33,167 @@ const SPELLINGS: Spellings = Spellings {
     },
 };
 
+const WRITER: Writer =
+    Writer { text: text_node, content: content_block, call: call_node, results: response_blocks };
+
+const TOOLS: ToolWriter = ToolWriter {
+    dialect: Dialect::Gemini,
+    names: SPELLINGS.names,
+    schema: "parametersJsonSchema",
+    function: |fields| Node::Map(fields),
+};
+
 /// The messages as a fragment of a Gemini request. The names of function responses are those of their
 /// calls; thought signatures stay on the parts that brought them.
-pub fn render_gemini<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
+pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     let mut notes = Vec::new();
     let script = Script::of(context, SPELLINGS, &mut notes);
-    let system: Vec<Node<'_>> = script
-        .system
-        .iter()
-        .flat_map(|said| text_parts(said, &mut notes))
-        .map(|piece| piece.node)
-        .collect();
-    let turns = write_turns(&script, &mut notes);
+    let system = script.system.iter();
+    let system: Vec<_> =
+        system.flat_map(|said| WRITER.said(said, Role::System, &mut notes)).collect();
+    let mut turns = Turns::of(&script, &WRITER, &mut notes);
+    turns.complete(&script.volatile, &WRITER, &mut notes);
+    turns.close(&WRITER, &mut notes);
     let mut fields = Vec::new();
     if !system.is_empty() {
-        fields.push(("systemInstruction", Node::Map(vec![("parts", Node::List(system))])));
+        fields.push(("systemInstruction", Node::Map(vec![("parts", nodes(system))])));
     }
-    fields.push(("contents", Node::List(turns.into_iter().map(turn_node).collect())));
+    fields.push(("contents", turns.into_node("model", "parts")));
     let tools = write_tools(context, &mut notes);
-    if !tools.is_empty() {
-        fields.push(("tools", Node::List(tools)));
-    }
-    Rendering { fragment: Fragment::new(fields), notes: sorted(notes) }
-}
-
-fn write_turns<'a>(script: &Script<'a>, notes: &mut Vec<Note>) -> Turns<Piece<'a>> {
-    let mut turns = Turns::with_capacity(script.turns.len());
-    for turn in &script.turns {
-        match turn {
-            Turn::System(said) => {
-                notes.push(Note::on(said.index, NoteKind::SystemAsUser));
-                push(&mut turns, Side::User, text_parts(said, notes), notes);
-            }
-            Turn::User(said) => {
-                push(&mut turns, Side::User, content_parts(said, Side::User, notes), notes);
-            }
-            Turn::Assistant(answer) => push_answer(&mut turns, answer, notes),
-        }
-    }
-    for said in &script.volatile {
-        turns.append(Side::User, text_parts(said, notes));
-    }
-    let mut added = |why: Placeholder| {
-        notes.push(Note::whole(NoteKind::UserTurnAdded { why }));
-        Piece::placeholder(why)
-    };
-    match turns.first_side() {
-        None => turns.insert_first(Side::User, added(Placeholder::Empty)),
-        Some(Side::Assistant) => turns.insert_first(Side::User, added(Placeholder::Opening)),
-        Some(Side::User) => {}
-    }
-    if turns.last_side() == Some(Side::Assistant) {
-        turns.append(Side::User, vec![added(Placeholder::Closing)]);
-    }
-    turns
-}
-
-fn push<'a>(
-    turns: &mut Turns<Piece<'a>>,
-    side: Side,
-    pieces: Vec<Piece<'a>>,
-    notes: &mut Vec<Note>,
-) {
-    if let Some(first) = pieces.first()
-        && turns.would_merge(side, |piece| piece.is_response)
-    {
-        notes.push(Note::on(first.index, NoteKind::Merged));
-    }
-    turns.append(side, pieces);
-}
-
-fn push_answer<'a>(turns: &mut Turns<Piece<'a>>, answer: &Answer<'a>, notes: &mut Vec<Note>) {
-    let mut calls = answer.calls.iter();
-    for said in &answer.said {
-        let mut pieces = Vec::with_capacity(said.parts.len());
-        for part in said.parts {
-            match &part.kind {
-                PartKind::ToolCall(_) => {
-                    pieces.extend(calls.next().map(|call| call_part(call, notes)));
-                }
-                _ => pieces.extend(parts::content_part(said.index, part, Side::Assistant, notes)),
-            }
-        }
-        if pieces.is_empty() {
-            notes.push(Note::on(said.index, NoteKind::EmptyLeftOut));
-        }
-        push(turns, Side::Assistant, pieces, notes);
-    }
-    // Pictures of a result stand behind all responses, so that these are in a row; then the next request.
-    let mut responses = Vec::with_capacity(answer.calls.len() + 1);
-    let mut pictures = Vec::new();
-    for call in &answer.calls {
-        let (response, images) = response_parts(call, notes);
-        responses.push(response);
-        pictures.extend(images);
-    }
-    responses.extend(pictures);
-    turns.append(Side::User, responses);
-}
-
-fn turn_node<'a>((side, pieces): (Side, Vec<Piece<'a>>)) -> Node<'a> {
-    let role = match side {
-        Side::User => "user",
-        Side::Assistant => "model",
-    };
-    let parts = pieces.into_iter().map(|piece| piece.node).collect();
-    Node::Map(vec![("role", Node::text(role)), ("parts", Node::List(parts))])
+    Rendering::new(fields, tools, notes)
 }
 
 /// All functions in one declaration; Gemini's own tools are entries of their own behind it.
 fn write_tools<'a>(context: &ModelContext<'a>, notes: &mut Vec<Note>) -> Vec<Node<'a>> {
-    let (mut functions, mut own) = (Vec::new(), Vec::new());
-    for tool in tools(context.tool_specs, Dialect::Gemini, SPELLINGS.names, notes) {
-        match tool {
-            Tool::Function(mut function) => {
-                if function.strict.take().is_some() {
-                    let (name, field) = (function.name.as_str().into(), "strict");
-                    notes.push(Note::whole(NoteKind::ToolFieldChanged { name, field }));
-                }
-                functions.push(Node::Map(function.into_fields("parametersJsonSchema")));
-            }
-            Tool::Own(json) => own.push(Node::Raw(Cow::Owned(json))),
-        }
-    }
+    let tools = TOOLS.tools(context.tool_specs, notes);
+    let is_function = |tool: &Node<'_>| matches!(tool, Node::Map(_));
+    let (functions, mut own): (Vec<_>, Vec<_>) = tools.into_iter().partition(is_function);
     if !functions.is_empty() {
         own.insert(0, Node::Map(vec![("functionDeclarations", Node::List(functions))]));
     }
     own
+}
+
+/// The field of a part, here and at Gemini, with which it can read its thoughts again.
+const SIGNATURE: &str = "thoughtSignature";
+
+fn text_node(text: Node<'_>) -> Node<'_> {
+    Node::Map(vec![("text", text)])
+}
+
+/// The part of a part that is neither call nor result.
+fn content_block<'a>(
+    index: usize,
+    part: &'a Part,
+    role: Role,
+    notes: &mut Vec<Note>,
+) -> Option<Block<'a>> {
+    let signature = signature(part).filter(|_| role == Role::Assistant);
+    let node = write_part(index, part, notes, |content| match content {
+        Content::Text(text) if text.is_empty() && signature.is_none() => {
+            Err(NoteKind::EmptyLeftOut)
+        }
+        Content::Text(text) => {
+            let mut fields = vec![("text", Node::Text(text))];
+            fields.extend(signature);
+            Ok(Node::Map(fields))
+        }
+        Content::Thinking(text) => {
+            let why = "it is not signed by Gemini";
+            let signature = signature.ok_or(NoteKind::ThinkingLeftOut { why })?;
+            let fields = vec![("text", Node::text(text)), ("thought", Node::Bool(true)), signature];
+            Ok(Node::Map(fields))
+        }
+        Content::Image(_) if role == Role::System => Err(NO_IMAGE),
+        Content::Image(image) => Ok(image_node(picture(image)?)),
+        Content::Other(other) if role == Role::System => Err(no_other(other)),
+        Content::Other(other) => Ok(Node::Raw(mended(own_payload(Dialect::Gemini, other)?))),
+    })?;
+    Some(Block::new(index, BlockKind::Other, node))
+}
+
+fn signature<'a>(part: &Part) -> Option<(&'static str, Node<'a>)> {
+    let signature = text_field(part.unknown_payload(), SIGNATURE)?;
+    Some((SIGNATURE, Node::text(signature)))
+}
+
+fn image_node(picture: Picture<'_>) -> Node<'_> {
+    let mime_type = |mime_type| ("mimeType", Node::text(mime_type));
+    let (name, fields) = match picture {
+        Picture::Data { mime_type: known, data } => {
+            ("inlineData", vec![mime_type(known), ("data", Node::text(data))])
+        }
+        Picture::Url { mime_type: known, url } if !known.ends_with('*') => {
+            ("fileData", vec![mime_type(known), ("fileUri", Node::text(url))])
+        }
+        Picture::Url { url, .. } => ("fileData", vec![("fileUri", Node::text(url))]),
+    };
+    Node::Map(vec![(name, Node::Map(fields))])
+}
+
+fn call_node<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
+    let arguments = as_object(call.index, call.call, notes);
+    let mut fields = vec![("functionCall", function_node(call, "args", arguments))];
+    fields.extend(signature(call.part));
+    Node::Map(fields)
+}
+
+fn function_node<'a>(call: &Call<'a>, name: &'static str, value: Node<'a>) -> Node<'a> {
+    let (id, function) = (Node::text(call.id.clone()), Node::text(call.name.clone()));
+    Node::Map(vec![("id", id), ("name", function), (name, value)])
+}
+
+/// The responses to calls, or errors where there are none. Pictures stand behind all of them, so that responses are in
+/// a row.
+fn response_blocks<'a>(calls: &[Call<'a>], notes: &mut Vec<Note>) -> Vec<Block<'a>> {
+    // The next request joins them.
+    let mut responses = Vec::with_capacity(calls.len() + 1);
+    let mut pictures = Vec::new();
+    for call in calls {
+        let index = call.result_index();
+        let response = match call.result {
+            None => Node::Map(vec![("error", Node::text(ToolResult::NOT_RECORDED))]),
+            Some((_, result)) => {
+                let content = result_content::Content::of(result);
+                for piece in &content.pieces {
+                    let Piece::Image(image) = piece else { continue };
+                    match picture(image) {
+                        Ok(picture) => pictures.push(Block::new(
+                            index,
+                            BlockKind::ToolResult,
+                            image_node(picture).into_owned(),
+                        )),
+                        Err(kind) => notes.push(Note::on(index, kind)),
+                    }
+                }
+                response_node(&result.content, content, result.is_error)
+            }
+        };
+        let function = function_node(call, "response", response);
+        let node = Node::Map(vec![("functionResponse", function)]);
+        responses.push(Block::new(index, BlockKind::ToolResult, node));
+    }
+    responses.extend(pictures);
+    responses
+}
+
+/// `output` or `error`, as Gemini suggests; an object that cannot be taken for one of them stays as it is.
+fn response_node<'a>(
+    json: &'a Json,
+    content: result_content::Content<'a>,
+    is_error: bool,
+) -> Node<'a> {
+    let value = match json.kind() {
+        _ if content.images() > 0 => content.into_text(),
+        Kind::Null => Node::text(""),
+        Kind::Object if !is_error && !is_wrapped(json) => return Node::Raw(mended(json)),
+        _ => Node::Raw(mended(json)),
+    };
+    Node::Map(vec![(if is_error { "error" } else { "output" }, value)])
+}
+
+fn is_wrapped(json: &Json) -> bool {
+    let object = Object::try_from(json.raw()).ok();
+    let mut names = object.iter().flat_map(Object::names);
+    matches!((names.next(), names.next()), (Some("output" | "error"), None))
 }

@@ -22,12 +22,11 @@
 mod anthropic;
 mod arguments;
 mod chat;
-mod context;
+mod content;
 mod fragment;
 mod gemini;
 mod note;
 mod pairs;
-mod picture;
 mod reading;
 mod responses;
 mod result_content;
@@ -42,14 +41,9 @@ use std::str::FromStr;
 use tertulia_session::UnknownWord;
 use tertulia_session::json::{FieldError, RawValue};
 
-pub use anthropic::{read_anthropic, render_anthropic};
-pub use chat::{read_openai_chat, render_openai_chat};
-pub use context::ModelContext;
-pub use fragment::{Fragment, Rendering};
-pub use gemini::{read_gemini, render_gemini};
+pub use fragment::{Fragment, ModelContext, Rendering};
 pub use note::{Note, NoteKind, Placeholder};
 pub use reading::Reading;
-pub use responses::{read_openai_responses, render_openai_responses};
 
 /// Whose API is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,25 +85,20 @@ impl Dialect {
     /// The fragment of a request that carries these messages.
     pub fn render<'a>(self, context: &ModelContext<'a>) -> Rendering<'a> {
         match self {
-            Self::OpenAiChat => render_openai_chat(context),
-            Self::OpenAiResponses => render_openai_responses(context),
-            Self::Anthropic => render_anthropic(context),
-            Self::Gemini => render_gemini(context),
+            Self::OpenAiChat => chat::render(context),
+            Self::OpenAiResponses => responses::render(context),
+            Self::Anthropic => anthropic::render(context),
+            Self::Gemini => gemini::render(context),
         }
     }
 
     /// The messages of a request, a bare list of messages, or a response.
     pub fn read(self, raw: &RawValue) -> Result<Reading, FieldError> {
         match self {
-            Self::OpenAiChat => read_openai_chat(raw),
-            Self::OpenAiResponses => read_openai_responses(raw),
-            Self::Anthropic => read_anthropic(raw),
-            Self::Gemini => read_gemini(raw),
+            Self::OpenAiChat => chat::read(raw),
+            Self::OpenAiResponses => responses::read(raw),
+            Self::Anthropic => anthropic::read(raw),
+            Self::Gemini => gemini::read(raw),
         }
-    }
-
-    /// The kind of a part that only this vendor knows, such as `anthropic/document`.
-    pub(crate) fn own_kind(self, kind: &str) -> Box<str> {
-        format!("{}/{kind}", self.as_str()).into()
     }
 }

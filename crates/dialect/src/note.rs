@@ -8,73 +8,38 @@ use std::fmt;
 pub struct Note {
     /// The message that it is about, by its index; `None` for the whole request.
     pub message: Option<usize>,
-    /// What happened.
     pub kind: NoteKind,
 }
 
-/// What happened.
+/// What happened. Ids and names are those in the list of messages, except where something is rewritten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoteKind {
     /// A message, or a text in it, that says nothing was left out.
     EmptyLeftOut,
     /// A model's thinking was left out.
-    ThinkingLeftOut {
-        why: &'static str,
-    },
+    ThinkingLeftOut { why: &'static str },
     /// Signed thinking was moved to the front of its turn.
     ThinkingMoved,
     /// A picture was left out.
-    ImageLeftOut {
-        why: &'static str,
-    },
+    ImageLeftOut { why: &'static str },
     /// A file is named in a text, since the request cannot carry it.
-    FileAsText {
-        path: Box<str>,
-    },
+    FileAsText { path: Box<str> },
     /// A part of another kind was left out.
-    PartLeftOut {
-        kind: Box<str>,
-        why: &'static str,
-    },
+    PartLeftOut { kind: Box<str>, why: &'static str },
     /// A result was left out: no call waits for it.
-    ResultWithoutCall {
-        /// The id that it names.
-        id: Box<str>,
-    },
+    ResultWithoutCall { id: Box<str> },
     /// A call got an error as its result: it has none in the list.
-    CallClosed {
-        /// The id in the list.
-        id: Box<str>,
-    },
+    CallClosed { id: Box<str> },
     /// A result was moved behind its call, or into the order of the calls.
-    ResultMoved {
-        /// The id in the list.
-        id: Box<str>,
-    },
+    ResultMoved { id: Box<str> },
     /// An id of a call was rewritten, in the call and its result.
-    IdRewritten {
-        /// In the list.
-        from: Box<str>,
-        /// In the request.
-        to: Box<str>,
-    },
-    /// The name of a tool was rewritten, in its spec and its calls.
-    ToolRenamed {
-        /// In the list.
-        from: Box<str>,
-        /// In the request, and so in the model's answer.
-        to: Box<str>,
-    },
+    IdRewritten { from: Box<str>, to: Box<str> },
+    /// The name of a tool was rewritten, in its spec and its calls, and so in the model's answer.
+    ToolRenamed { from: Box<str>, to: Box<str> },
     /// Arguments that are no JSON object were put into one, as `{"_raw": …}`.
-    ArgumentsWrapped {
-        /// The id of the call.
-        id: Box<str>,
-    },
+    ArgumentsWrapped { id: Box<str> },
     /// A failed result says so in its text, since there is no field for it.
-    ErrorAsText {
-        /// The id of the call.
-        id: Box<str>,
-    },
+    ErrorAsText { id: Box<str> },
     /// A system message in the middle stands in a user turn.
     SystemAsUser,
     /// A volatile message was moved to the end.
@@ -84,25 +49,15 @@ pub enum NoteKind {
     /// Blanks at the end of the last assistant text were cut off.
     BlanksTrimmed,
     /// A user turn was added that nobody said.
-    UserTurnAdded {
-        why: Placeholder,
-    },
+    UserTurnAdded { why: Placeholder },
     /// The request ends with the assistant's words, which newer models refuse to continue.
     EndsWithAssistant,
     /// A cache breakpoint was left out.
-    BreakpointLeftOut {
-        why: &'static str,
-    },
-    ToolLeftOut {
-        name: Box<str>,
-        why: &'static str,
-    },
+    BreakpointLeftOut { why: &'static str },
+    /// A tool was left out.
+    ToolLeftOut { name: Box<str>, why: &'static str },
     /// A field of a tool was left out or replaced.
-    ToolFieldChanged {
-        /// The tool.
-        name: Box<str>,
-        field: &'static str,
-    },
+    ToolFieldChanged { name: Box<str>, field: &'static str },
     /// Half surrogate pairs, which are no characters, were replaced.
     SurrogatesReplaced,
 }
@@ -139,12 +94,6 @@ impl Note {
     pub(crate) fn whole(kind: NoteKind) -> Self {
         Self { message: None, kind }
     }
-}
-
-/// Notes in the order of the messages; those about the whole come last.
-pub(crate) fn sorted(mut notes: Vec<Note>) -> Vec<Note> {
-    notes.sort_by_key(|note| note.message.unwrap_or(usize::MAX));
-    notes
 }
 
 impl NoteKind {

@@ -7,22 +7,18 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use tertulia_session::json::Json;
+use tertulia_session::json::{self, Json, Object};
 use tertulia_session::{Message, OpenCalls, Part, PartKind, Role, ToolCall, ToolResult};
 
-use crate::context::is_volatile;
 use crate::spelling::Spelling;
 use crate::surrogates::mended;
 use crate::{ModelContext, Note, NoteKind};
 
-/// A list of messages, taken apart.
+/// A list of messages, taken apart: system messages before anything else, the turns, and the volatile zone.
 #[derive(Debug, Default)]
 pub(crate) struct Script<'a> {
-    /// System messages before anything else.
     pub(crate) system: Vec<Said<'a>>,
-    /// What was said, in order.
     pub(crate) turns: Vec<Turn<'a>>,
-    /// The volatile zone.
     pub(crate) volatile: Vec<Said<'a>>,
 }
 
@@ -33,7 +29,6 @@ pub(crate) enum Turn<'a> {
     System(Said<'a>),
     /// A user's message, or what else a tool message holds.
     User(Said<'a>),
-    /// What the assistant said and called, and the results.
     Assistant(Answer<'a>),
 }
 
@@ -54,15 +49,13 @@ pub(crate) struct Answer<'a> {
     pub(crate) calls: Vec<Call<'a>>,
 }
 
-/// A call and its result.
+/// A call and its result, with the id and the name of the request.
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
     pub(crate) index: usize,
     pub(crate) part: &'a Part,
     pub(crate) call: &'a ToolCall,
-    /// The id in the request.
     pub(crate) id: Cow<'a, str>,
-    /// The name in the request.
     pub(crate) name: Cow<'a, str>,
     /// The result and the message that holds it.
     pub(crate) result: Option<(usize, &'a ToolResult)>,
@@ -76,7 +69,6 @@ pub(crate) struct Spellings {
 }
 
 impl<'a> Script<'a> {
-    /// Takes the messages apart.
     pub(crate) fn of(
         context: &ModelContext<'a>,
         spellings: Spellings,
@@ -101,6 +93,13 @@ impl<'a> Script<'a> {
         }
         pass.finish()
     }
+}
+
+/// Whether a message belongs to the volatile zone, which is always last and never cached.
+pub(crate) fn is_volatile(message: &Message) -> bool {
+    let meta = message.meta.as_ref().and_then(|meta| Object::try_from(meta.raw()).ok());
+    let kind = meta.and_then(|mut meta| meta.take("kind")).map(json::words);
+    matches!(kind.as_deref(), Some("runtime_hints" | "recall"))
 }
 
 pub(crate) fn is_call(part: &Part) -> bool {
@@ -291,17 +290,16 @@ impl<'a> Pass<'a, '_> {
 
 #[cfg(test)]
 mod tests {
-    use tertulia_session::{Fields, Parts};
+    use tertulia_session::Parts;
 
     use super::*;
-    use crate::reading::message;
 
     fn calling(id: &str) -> Message {
         let arguments = Json::parse("{}").unwrap();
         let (tool_call_id, tool_name) = (id.into(), "ls".into());
         let call = ToolCall { tool_call_id, tool_name, arguments, raw_args_text: None };
         let part = Part::new(PartKind::ToolCall(Box::new(call)));
-        message(Role::Assistant, Parts::from([part]), Fields::NONE)
+        Message::of_role(Role::Assistant, Parts::from([part]))
     }
 
     fn ids(messages: &[Message]) -> Vec<String> {

@@ -1,129 +1,301 @@
 //! OpenAI Responses: `{instructions?, input, tools?}`. The input is a list of items: messages,
 //! reasoning, calls and their outputs, paired by `call_id`.
 
-mod items;
 mod read;
 
 use std::borrow::Cow;
+use std::slice::Iter;
 
-use tertulia_session::{Part, PartKind};
+use tertulia_session::json::Json;
+use tertulia_session::{Part, PartKind, ToolResult};
 
+use crate::arguments::as_text;
 use crate::chat::system_role;
-use crate::fragment::{Fragment, Node, Rendering};
-use crate::note::sorted;
-use crate::pairs::{Answer, Said, Script, Spellings, Turn};
-use crate::picture::TEXT_ONLY;
+use crate::content::{
+    Content, NO_IMAGE, NOT_THOUGHT, common_picture, no_other, own_payload, text_field, write_part,
+};
+use crate::fragment::{Node, Rendering};
+use crate::pairs::{Answer, Call, Said, Script, Spellings, Turn};
+use crate::result_content::{self, ERROR_MARK, Piece};
 use crate::spelling::Spelling;
-use crate::tool_specs::{Tool, tools};
+use crate::surrogates::mended;
+use crate::tool_specs::ToolWriter;
 use crate::{Dialect, ModelContext, Note, NoteKind, Placeholder};
-use items::{Items, call_item, output_item};
 
-pub use read::read_openai_responses;
+pub(crate) use read::read;
 
 /// Longer ids of calls are refused.
 const SPELLINGS: Spellings = Spellings { ids: Spelling::visible(64), names: Spelling::word(64) };
 
+const TOOLS: ToolWriter = ToolWriter {
+    dialect: Dialect::OpenAiResponses,
+    names: SPELLINGS.names,
+    schema: "parameters",
+    function: |fields| {
+        let kind = ("type", Node::text("function"));
+        Node::Map([kind].into_iter().chain(fields).collect())
+    },
+};
+
 /// The messages as a fragment of a Responses request. The system text becomes the instructions; a
 /// system message in the middle and the volatile messages are items in their places. Thinking is sent
 /// back where its encrypted content is known.
-pub fn render_openai_responses<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
+pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     let mut notes = Vec::new();
     let script = Script::of(context, SPELLINGS, &mut notes);
     let instructions = instructions(&script.system, &mut notes);
-    let mut items = Items::with_capacity(context.messages.len());
+    let items = Vec::with_capacity(context.messages.len());
+    let mut items = Items { items, ..Items::default() };
     for turn in &script.turns {
         match turn {
-            Turn::System(said) => items.say(system_role(said.message), said, &mut notes),
-            Turn::User(said) => items.say("user", said, &mut notes),
+            Turn::System(said) => {
+                items.say(system_role(said.message), said, &mut [].iter(), &mut notes)
+            }
+            Turn::User(said) => items.say("user", said, &mut [].iter(), &mut notes),
             Turn::Assistant(answer) => push_answer(&mut items, answer, &mut notes),
         }
     }
     for said in &script.volatile {
-        items.say("system", said, &mut notes);
+        items.say("system", said, &mut [].iter(), &mut notes);
     }
-    if items.is_empty() {
+    if items.items.is_empty() {
         let why = Placeholder::Empty;
         notes.push(Note::whole(NoteKind::UserTurnAdded { why }));
-        items.add_user(why.words());
+        items.add_content(text_node("input_text", Node::text(why.words())));
+        items.flush("user");
     }
     let mut fields = Vec::new();
     fields.extend(instructions.map(|text| ("instructions", Node::Text(text))));
-    fields.push(("input", items.into_node()));
-    let tools = write_tools(context, &mut notes);
-    if !tools.is_empty() {
-        fields.push(("tools", Node::List(tools)));
-    }
-    Rendering { fragment: Fragment::new(fields), notes: sorted(notes) }
+    fields.push(("input", Node::List(items.items)));
+    let tools = TOOLS.tools(context.tool_specs, &mut notes);
+    Rendering::new(fields, tools, notes)
 }
 
 /// The system texts in one, a blank line between them.
 fn instructions<'a>(system: &[Said<'a>], notes: &mut Vec<Note>) -> Option<Cow<'a, str>> {
     let mut all: Option<Cow<'a, str>> = None;
-    for said in system {
-        for part in said.parts {
-            let Some(text) = system_text(said.index, part, notes) else {
-                continue;
-            };
-            match &mut all {
-                Some(whole) => {
-                    let whole = whole.to_mut();
-                    whole.push_str("\n\n");
-                    whole.push_str(&text);
-                }
-                None => all = Some(text),
+    let parts = system.iter().flat_map(|said| said.parts.iter().map(|part| (said.index, part)));
+    for (index, part) in parts {
+        let text = write_part(index, part, notes, |content| match content {
+            Content::Text(text) if text.is_empty() => Err(NoteKind::EmptyLeftOut),
+            Content::Text(text) => Ok(text),
+            Content::Thinking(_) => Err(NOT_THOUGHT),
+            Content::Image(_) => Err(NO_IMAGE),
+            Content::Other(other) => Err(no_other(other)),
+        });
+        match (&mut all, text) {
+            (Some(whole), Some(text)) => {
+                whole.to_mut().push_str("\n\n");
+                whole.to_mut().push_str(&text);
             }
+            (None, Some(text)) => all = Some(text),
+            (_, None) => {}
         }
     }
     all
 }
 
-fn system_text<'a>(index: usize, part: &'a Part, notes: &mut Vec<Note>) -> Option<Cow<'a, str>> {
-    let note = match &part.kind {
-        PartKind::Text(text) if text.is_empty() => NoteKind::EmptyLeftOut,
-        PartKind::Text(text) => return Some(Cow::Borrowed(text)),
-        PartKind::FileRef(file) => {
-            notes.push(Note::on(index, NoteKind::FileAsText { path: file.path.clone() }));
-            return Some(Cow::Owned(format!("[file: {}]", file.path)));
-        }
-        PartKind::Image(_) => NoteKind::ImageLeftOut { why: TEXT_ONLY },
-        PartKind::Thinking(_) => NoteKind::ThinkingLeftOut { why: "only an assistant thinks" },
-        PartKind::Other(other) => {
-            NoteKind::PartLeftOut { kind: other.kind.clone(), why: TEXT_ONLY }
-        }
-        PartKind::ToolCall(_) | PartKind::ToolResult(_) => return None,
-    };
-    notes.push(Note::on(index, note));
-    None
-}
-
 fn push_answer<'a>(items: &mut Items<'a>, answer: &Answer<'a>, notes: &mut Vec<Note>) {
     let mut calls = answer.calls.iter();
     for said in &answer.said {
-        let before = items.len();
-        for part in said.parts {
-            match &part.kind {
-                PartKind::ToolCall(_) => items.add_all(calls.next().map(call_item)),
-                _ => items.add_part("assistant", said.index, part, notes),
-            }
-        }
-        items.flush("assistant");
-        if items.len() == before {
-            notes.push(Note::on(said.index, NoteKind::EmptyLeftOut));
-        }
+        items.say("assistant", said, &mut calls, notes);
     }
     items.drop_open_reasoning(notes);
     items.add_all(answer.calls.iter().map(|call| output_item(call, notes)));
 }
 
-fn write_tools<'a>(context: &ModelContext<'a>, notes: &mut Vec<Note>) -> Vec<Node<'a>> {
-    let tools = tools(context.tool_specs, Dialect::OpenAiResponses, SPELLINGS.names, notes);
-    let write = |tool| match tool {
-        Tool::Function(function) => {
-            let mut fields = vec![("type", Node::text("function"))];
-            fields.extend(function.into_fields("parameters"));
-            Node::Map(fields)
+/// The field of a thinking part that lets OpenAI read it again.
+const ENCRYPTED: &str = "encryptedContent";
+
+/// The items so far, and the content of the message item that is being filled: texts and pictures in a row are one
+/// message item; reasoning, calls and outputs are items of their own.
+#[derive(Debug, Default)]
+struct Items<'a> {
+    items: Vec<Node<'a>>,
+    content: Vec<Node<'a>>,
+    /// The messages of the reasoning items at the end, which nothing follows yet.
+    open_reasoning: Vec<usize>,
+}
+
+impl<'a> Items<'a> {
+    /// Adds to the content, which is one text most of the time.
+    fn add_content(&mut self, node: Node<'a>) {
+        if self.content.is_empty() {
+            self.content.reserve_exact(1);
         }
-        Tool::Own(json) => Node::Raw(Cow::Owned(json)),
+        self.content.push(node);
+    }
+
+    /// Adds a message of this role; its calls are the next ones.
+    fn say(
+        &mut self,
+        role: &'static str,
+        said: &Said<'a>,
+        calls: &mut Iter<'_, Call<'a>>,
+        notes: &mut Vec<Note>,
+    ) {
+        let before = self.items.len();
+        for part in said.parts {
+            match &part.kind {
+                PartKind::ToolCall(_) => self.add_all(calls.next().map(call_item)),
+                _ => self.add_part(role, said.index, part, notes),
+            }
+        }
+        self.flush(role);
+        if self.items.len() == before {
+            notes.push(Note::on(said.index, NoteKind::EmptyLeftOut));
+        }
+    }
+
+    /// Ends the message item that is being filled.
+    fn flush(&mut self, role: &'static str) {
+        if self.content.is_empty() {
+            return;
+        }
+        let content = std::mem::take(&mut self.content);
+        self.open_reasoning.clear();
+        let fields = [("role", Node::text(role)), ("content", Node::List(content))];
+        self.items.push(Node::typed("message", fields));
+    }
+
+    /// Adds calls or outputs of an answer.
+    fn add_all(&mut self, items: impl IntoIterator<Item = Node<'a>>) {
+        for item in items {
+            self.flush("assistant");
+            self.open_reasoning.clear();
+            self.items.push(item);
+        }
+    }
+
+    /// Takes reasoning away that nothing follows in its answer: it would be refused.
+    fn drop_open_reasoning(&mut self, notes: &mut Vec<Note>) {
+        for index in self.open_reasoning.drain(..) {
+            self.items.pop();
+            let why = "nothing follows it in its turn";
+            notes.push(Note::on(index, NoteKind::ThinkingLeftOut { why }));
+        }
+    }
+
+    /// Adds a part that is neither call nor result.
+    fn add_part(
+        &mut self,
+        role: &'static str,
+        index: usize,
+        part: &'a Part,
+        notes: &mut Vec<Note>,
+    ) {
+        let is_assistant = role == "assistant";
+        let text_type = if is_assistant { "output_text" } else { "input_text" };
+        write_part(index, part, notes, |content| {
+            match content {
+                Content::Text(text) if text.is_empty() => return Err(NoteKind::EmptyLeftOut),
+                Content::Text(text) => self.add_content(text_node(text_type, Node::Text(text))),
+                Content::Thinking(_) if !is_assistant => return Err(NOT_THOUGHT),
+                Content::Thinking(text) => {
+                    let why = "it has no content encrypted by OpenAI";
+                    let item = reasoning_item(part, text);
+                    self.add_reasoning(index, item.ok_or(NoteKind::ThinkingLeftOut { why })?);
+                }
+                Content::Image(_) if role != "user" => return Err(NO_IMAGE),
+                Content::Image(image) => {
+                    let mut node = image_node(Node::Text(common_picture(image)?.url()));
+                    if let Some(detail) = text_field(part.unknown_payload(), "detail") {
+                        node.push("detail", Node::text(detail));
+                    }
+                    self.add_content(node);
+                }
+                Content::Other(other) => {
+                    if !is_assistant && other.kind.ends_with("/reasoning") {
+                        return Err(NOT_THOUGHT);
+                    }
+                    let payload = own_payload(Dialect::OpenAiResponses, other)?;
+                    self.add_own(role, index, &other.kind, payload);
+                }
+            }
+            Ok(())
+        });
+    }
+
+    fn add_reasoning(&mut self, index: usize, item: Node<'a>) {
+        self.flush("assistant");
+        self.items.push(item);
+        self.open_reasoning.push(index);
+    }
+
+    fn add_own(&mut self, role: &'static str, index: usize, kind: &str, payload: &'a Json) {
+        let node = Node::Raw(mended(payload));
+        match kind.rsplit('/').next().unwrap_or(kind) {
+            "input_image" | "input_file" | "input_audio" | "refusal" => self.add_content(node),
+            "reasoning" => self.add_reasoning(index, node),
+            _ => {
+                self.flush(role);
+                self.open_reasoning.clear();
+                self.items.push(node);
+            }
+        }
+    }
+}
+
+fn text_node<'a>(kind: &'static str, text: Node<'a>) -> Node<'a> {
+    Node::typed(kind, [("text", text)])
+}
+
+fn image_node(url: Node<'_>) -> Node<'_> {
+    Node::typed("input_image", [("image_url", url)])
+}
+
+/// Reasoning without its id: with the encrypted content it needs none, and an id would have to be
+/// followed by the item that OpenAI stored behind it.
+fn reasoning_item<'a>(part: &Part, text: &'a str) -> Option<Node<'a>> {
+    let encrypted = text_field(part.unknown_payload(), ENCRYPTED)?;
+    let summary = match text {
+        "" => Vec::new(),
+        text => vec![text_node("summary_text", Node::text(text))],
     };
-    tools.into_iter().map(write).collect()
+    let fields = [("summary", Node::List(summary)), ("encrypted_content", Node::text(encrypted))];
+    Some(Node::typed("reasoning", fields))
+}
+
+fn call_item<'a>(call: &Call<'a>) -> Node<'a> {
+    let fields = [
+        ("call_id", Node::text(call.id.clone())),
+        ("name", Node::text(call.name.clone())),
+        ("arguments", Node::text(as_text(call.call))),
+    ];
+    Node::typed("function_call", fields)
+}
+
+/// The result of a call, or an error where there is none.
+fn output_item<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
+    let fields = [("call_id", Node::text(call.id.clone())), ("output", output_node(call, notes))];
+    Node::typed("function_call_output", fields)
+}
+
+/// A list of blocks stays a list, pictures included; anything else is one text.
+fn output_node<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
+    let Some((index, result)) = call.result else {
+        return Node::text(format!("{ERROR_MARK}{}", ToolResult::NOT_RECORDED));
+    };
+    let content = result_content::Content::of(result);
+    if result.is_error {
+        let id = call.call.tool_call_id.clone();
+        notes.push(Note::on(index, NoteKind::ErrorAsText { id }));
+    }
+    if !content.is_list || (result.is_error && content.images() == 0) {
+        return if result.is_error { content.into_error_text() } else { content.into_text() };
+    }
+    let mut nodes = Vec::new();
+    if result.is_error {
+        nodes.push(text_node("input_text", Node::text(ERROR_MARK)));
+    }
+    for piece in content.pieces {
+        match piece {
+            Piece::Text(text) => nodes.push(text_node("input_text", text)),
+            Piece::Image(image) => match common_picture(&image) {
+                Ok(picture) => nodes.push(image_node(Node::text(picture.url().into_owned()))),
+                Err(kind) => notes.push(Note::on(index, kind)),
+            },
+        }
+    }
+    if nodes.is_empty() { Node::text("") } else { Node::List(nodes) }
 }

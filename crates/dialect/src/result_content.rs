@@ -2,7 +2,6 @@
 //! the whole content its JSON text, so that nothing of it is lost.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use tertulia_session::json::{self, Json, Kind, Unescaped};
 use tertulia_session::{Image, ResultPiece, ToolResult};
@@ -11,54 +10,11 @@ use crate::fragment::Node;
 use crate::surrogates::mended_text;
 
 /// A piece of a result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Piece<'a> {
-    Text(Text<'a>),
+    /// [`Node::Text`], or [`Node::Words`] of a JSON string, which is decoded while it is written.
+    Text(Node<'a>),
     Image(Image),
-}
-
-/// A text of a result: as it stands, or as a JSON string, which is decoded while it is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Text<'a> {
-    Plain(Cow<'a, str>),
-    Escaped(Unescaped<'a>),
-}
-
-impl<'a> Text<'a> {
-    pub(crate) fn is_empty(&self) -> bool {
-        match self {
-            Self::Plain(text) => text.is_empty(),
-            Self::Escaped(Unescaped(raw)) => raw.is_empty(),
-        }
-    }
-
-    pub(crate) fn is_blank(&self) -> bool {
-        self.to_string().trim().is_empty()
-    }
-
-    pub(crate) fn into_node(self) -> Node<'a> {
-        match self {
-            Self::Plain(text) => Node::Text(text),
-            Self::Escaped(words) => Node::Words { is_error: false, words },
-        }
-    }
-
-    /// The text, marked as that of a failed result.
-    pub(crate) fn into_error_node(self) -> Node<'a> {
-        match self {
-            Self::Plain(text) => Node::text(format!("{ERROR_MARK}{text}")),
-            Self::Escaped(words) => Node::Words { is_error: true, words },
-        }
-    }
-}
-
-impl fmt::Display for Text<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Plain(text) => f.write_str(text),
-            Self::Escaped(words) => words.fmt(f),
-        }
-    }
 }
 
 /// What a failed result begins with where there is no field for it. Readers know it.
@@ -82,7 +38,7 @@ impl<'a> Content<'a> {
             Some(pieces) => Self { pieces, is_list },
             None if is_null => Self { pieces: Vec::new(), is_list: false },
             None => {
-                let pieces = vec![Piece::Text(Text::Plain(mended_text(content)))];
+                let pieces = vec![Piece::Text(Node::Text(mended_text(content)))];
                 Self { pieces, is_list: false }
             }
         }
@@ -94,19 +50,36 @@ impl<'a> Content<'a> {
     }
 
     /// The texts in one, for places that take no pictures.
-    pub(crate) fn into_text(mut self) -> Text<'a> {
+    pub(crate) fn into_text(mut self) -> Node<'a> {
         let words = |piece: Piece<'a>| match piece {
             Piece::Text(text) => text,
-            Piece::Image(image) => Text::Plain(format!("[image: {}]", image.mime_type).into()),
+            Piece::Image(image) => Node::text(format!("[image: {}]", image.mime_type)),
         };
         match self.pieces.pop() {
             Some(piece) if self.pieces.is_empty() => words(piece),
             last => {
                 let pieces = self.pieces.into_iter().chain(last);
-                let texts: Vec<_> = pieces.map(|piece| words(piece).to_string()).collect();
-                Text::Plain(texts.join("\n").into())
+                let texts: Vec<_> = pieces.map(|piece| said(words(piece))).collect();
+                Node::text(texts.join("\n"))
             }
         }
+    }
+
+    /// The same, marked as the text of a failed result.
+    pub(crate) fn into_error_text(self) -> Node<'a> {
+        match self.into_text() {
+            Node::Words { words, .. } => Node::Words { is_error: true, words },
+            text => Node::text(format!("{ERROR_MARK}{}", said(text))),
+        }
+    }
+}
+
+/// What a text says.
+pub(crate) fn said(text: Node<'_>) -> Cow<'_, str> {
+    match text {
+        Node::Text(text) => text,
+        Node::Words { words, .. } => words.to_string().into(),
+        _ => Cow::Borrowed(""),
     }
 }
 
@@ -121,7 +94,10 @@ pub(crate) fn marked_result(tool_call_id: Box<str>, content: Json) -> ToolResult
 
 fn known_piece(piece: ResultPiece<'_>) -> Option<Piece<'_>> {
     match piece {
-        ResultPiece::Text(raw) => Some(Piece::Text(Text::Escaped(Unescaped(json::inner(raw)?)))),
+        ResultPiece::Text(raw) => {
+            let words = Unescaped(json::inner(raw)?);
+            Some(Piece::Text(Node::Words { is_error: false, words }))
+        }
         ResultPiece::Image(image) if image.is_complete() => Some(Piece::Image(image)),
         _ => None,
     }
@@ -135,7 +111,7 @@ mod tests {
         let content = Json::parse(content).unwrap();
         let result = ToolResult { tool_call_id: "1".into(), is_error: false, content };
         let content = Content::of(&result);
-        assert_eq!(content.into_text().to_string(), expected);
+        assert_eq!(said(content.into_text()), expected);
     }
 
     #[test]

@@ -8,7 +8,6 @@ use std::borrow::Cow;
 pub(crate) struct Spelling {
     /// Whether this character may stand at this place.
     pub(crate) allows: fn(usize, char) -> bool,
-    /// The largest number of characters.
     pub(crate) chars_max: usize,
 }
 

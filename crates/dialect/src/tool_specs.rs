@@ -4,91 +4,85 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use tertulia_session::json::{self, FieldError, Json, Kind, Object, RawValue};
+use tertulia_session::json::{self, FieldError, Json, Object, RawValue};
 
 use crate::fragment::{Map, Node};
 use crate::spelling::Spelling;
 use crate::surrogates::mended;
 use crate::{Dialect, Note, NoteKind};
 
-/// A tool, ready to be written in a vendor's shape.
-#[derive(Debug)]
-pub(crate) enum Tool {
-    /// A function of the caller.
-    Function(Function),
-    /// The vendor's own, as it was read.
-    Own(Json),
+/// How a vendor writes tools.
+pub(crate) struct ToolWriter {
+    pub(crate) dialect: Dialect,
+    pub(crate) names: Spelling,
+    /// The name of the schema among the fields of a function.
+    pub(crate) schema: &'static str,
+    /// A function of these fields.
+    pub(crate) function: for<'a> fn(Map<'a>) -> Node<'a>,
 }
 
-/// A function of the caller.
-#[derive(Debug)]
-pub(crate) struct Function {
-    pub(crate) name: String,
-    pub(crate) description: Option<String>,
-    pub(crate) schema: Json,
-    pub(crate) strict: Option<bool>,
-}
-
-/// The tools that this vendor can take, in order.
-pub(crate) fn tools(
-    specs: &[Json],
-    dialect: Dialect,
-    names: Spelling,
-    notes: &mut Vec<Note>,
-) -> Vec<Tool> {
-    let mut taken = HashSet::new();
-    let mut take = |spec| match tool(spec, dialect, names, notes) {
-        Ok(tool) => match &tool {
-            Tool::Function(function) if !taken.insert(function.name.clone()) => {
-                let (name, why) = (function.name.as_str().into(), "another has the same name");
-                notes.push(Note::whole(NoteKind::ToolLeftOut { name, why }));
-                None
+impl ToolWriter {
+    /// The tools that this vendor can take, in order; its own ones as they were read.
+    pub(crate) fn tools<'a>(&self, specs: &[Json], notes: &mut Vec<Note>) -> Vec<Node<'a>> {
+        let mut taken = HashSet::new();
+        let mut tools = Vec::with_capacity(specs.len());
+        for spec in specs {
+            match self.tool(spec, &mut taken, notes) {
+                Ok(tool) => tools.push(tool),
+                Err(note) => notes.push(note),
             }
-            _ => Some(tool),
-        },
-        Err(note) => {
-            notes.push(Note::whole(note));
-            None
         }
-    };
-    specs.iter().filter_map(&mut take).collect()
+        tools
+    }
+
+    fn tool<'a>(
+        &self,
+        spec: &Json,
+        taken: &mut HashSet<String>,
+        notes: &mut Vec<Note>,
+    ) -> Result<Node<'a>, Note> {
+        let spec = mended(spec);
+        let object = Object::try_from(spec.raw());
+        let mut object = object.map_err(|_| left_out("", "it is no object"))?;
+        let name = object.take_text("name").ok().flatten();
+        let name = name.ok_or_else(|| left_out("", "it has no name"))?;
+        if let Ok(Some(vendor)) = object.take_text("vendor") {
+            let own = object.take("tool").filter(|_| vendor == self.dialect.as_str());
+            let own = own.ok_or_else(|| left_out(&name, "it belongs to another vendor"))?;
+            return Ok(Node::Raw(Cow::Owned(Json::from(own))));
+        }
+        let spelled = self.names.of(&name).into_owned();
+        if spelled != name {
+            let (from, to) = (name.as_str().into(), spelled.as_str().into());
+            notes.push(Note::whole(NoteKind::ToolRenamed { from, to }));
+        }
+        let schema = object.take_some("parameterSchema").filter(|raw| says_object(raw));
+        if schema.is_none() {
+            notes.push(field_changed(&name, "parameterSchema"));
+        }
+        if !taken.insert(spelled.clone()) {
+            return Err(left_out(&spelled, "another has the same name"));
+        }
+        let mut strict = object.take_some("strict").and_then(|raw| json::boolean(raw).ok());
+        if self.dialect == Dialect::Gemini && strict.take().is_some() {
+            notes.push(field_changed(&spelled, "strict"));
+        }
+        let description = object.take_text("description").ok().flatten();
+        let mut fields = vec![("name", Node::text(spelled))];
+        fields.extend(description.map(|text| ("description", Node::text(text))));
+        let schema = schema.map_or_else(no_parameters, Json::from);
+        fields.push((self.schema, Node::Raw(Cow::Owned(schema))));
+        fields.extend(strict.map(|strict| ("strict", Node::Bool(strict))));
+        Ok((self.function)(fields))
+    }
 }
 
-fn tool(
-    spec: &Json,
-    dialect: Dialect,
-    names: Spelling,
-    notes: &mut Vec<Note>,
-) -> Result<Tool, NoteKind> {
-    let left_out = |name: &str, why| NoteKind::ToolLeftOut { name: name.into(), why };
-    let spec = mended(spec);
-    let object = Object::try_from(spec.raw()).ok();
-    let mut object = object.ok_or_else(|| left_out("", "it is no object"))?;
-    let name = object.take_text("name").ok().flatten();
-    let name = name.ok_or_else(|| left_out("", "it has no name"))?;
-    if let Ok(Some(vendor)) = object.take_text("vendor") {
-        let own = object.take("tool").filter(|_| vendor == dialect.as_str());
-        let own = own.ok_or_else(|| left_out(&name, "it belongs to another vendor"))?;
-        return Ok(Tool::Own(Json::from(own)));
-    }
-    let spelled = names.of(&name).into_owned();
-    if spelled != name {
-        let (from, to) = (name.as_str().into(), spelled.as_str().into());
-        notes.push(Note::whole(NoteKind::ToolRenamed { from, to }));
-    }
-    let schema = object.take_some("parameterSchema");
-    let is_schema = |raw: &&RawValue| Kind::from(*raw) == Kind::Object && says_object(raw);
-    let schema = schema.filter(is_schema).map(Json::from).unwrap_or_else(|| {
-        let field = "parameterSchema";
-        notes.push(Note::whole(NoteKind::ToolFieldChanged { name: name.as_str().into(), field }));
-        no_parameters()
-    });
-    Ok(Tool::Function(Function {
-        name: spelled,
-        description: object.take_text("description").ok().flatten(),
-        schema,
-        strict: object.take_some("strict").and_then(|raw| json::boolean(raw).ok()),
-    }))
+fn field_changed(name: &str, field: &'static str) -> Note {
+    Note::whole(NoteKind::ToolFieldChanged { name: name.into(), field })
+}
+
+fn left_out(name: &str, why: &'static str) -> Note {
+    Note::whole(NoteKind::ToolLeftOut { name: name.into(), why })
 }
 
 /// Whether a schema is one of an object, as all vendors demand at the top.
@@ -98,19 +92,7 @@ fn says_object(raw: &RawValue) -> bool {
 }
 
 fn no_parameters() -> Json {
-    let properties = ("properties", Node::Map(Vec::new()));
-    Node::Map(vec![("type", Node::text("object")), properties]).to_json()
-}
-
-impl Function {
-    /// The fields that are called alike everywhere; the schema under the vendor's name.
-    pub(crate) fn into_fields<'a>(self, schema: &'static str) -> Map<'a> {
-        let mut fields = vec![("name", Node::text(self.name))];
-        fields.extend(self.description.map(|text| ("description", Node::text(text))));
-        fields.push((schema, Node::Raw(Cow::Owned(self.schema))));
-        fields.extend(self.strict.map(|strict| ("strict", Node::Bool(strict))));
-        fields
-    }
+    Node::typed("object", [("properties", Node::Map(Vec::new()))]).to_json()
 }
 
 /// Reads a function whose schema is under one of these names; other fields are kept.

@@ -1,71 +1,199 @@
-//! Turns that alternate: what one side says in a row is one turn. Used where a vendor knows two sides,
-//! the user and the model.
+//! Turns that alternate between the user and the model, as Anthropic and Gemini want them: what one side says in a row
+//! is one turn, and results stand in the user's turn behind their calls.
 
-/// Who speaks.
+use std::slice::Iter;
+
+use tertulia_session::{Part, PartKind, Role};
+
+use crate::fragment::Node;
+use crate::pairs::{Call, Said, Script, Turn};
+use crate::{Note, NoteKind, Placeholder};
+
+/// A block of a turn and the message that it comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Block<'a> {
+    pub(crate) index: usize,
+    pub(crate) kind: BlockKind,
+    pub(crate) node: Node<'a>,
+    /// Whether a cache breakpoint stands behind it.
+    pub(crate) is_breakpoint: bool,
+}
+
+impl<'a> Block<'a> {
+    pub(crate) fn new(index: usize, kind: BlockKind, node: Node<'a>) -> Self {
+        Self { index, kind, node, is_breakpoint: false }
+    }
+}
+
+/// What the rules ask of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    User,
-    Assistant,
+pub(crate) enum BlockKind {
+    Text,
+    Thinking,
+    ToolResult,
+    Other,
+}
+
+/// How a vendor writes blocks.
+pub(crate) struct Writer {
+    pub(crate) text: for<'a> fn(Node<'a>) -> Node<'a>,
+    /// The block of a part that is neither call nor result, in a message of this role. A system message takes text
+    /// alone.
+    pub(crate) content: for<'a> fn(usize, &'a Part, Role, &mut Vec<Note>) -> Option<Block<'a>>,
+    pub(crate) call: for<'a> fn(&Call<'a>, &mut Vec<Note>) -> Node<'a>,
+    pub(crate) results: for<'a> fn(&[Call<'a>], &mut Vec<Note>) -> Vec<Block<'a>>,
 }
 
 /// The turns of a request, each with its blocks.
 #[derive(Debug)]
-pub(crate) struct Turns<T>(Vec<(Side, Vec<T>)>);
+pub(crate) struct Turns<'a>(Vec<(Role, Vec<Block<'a>>)>);
 
-impl<T> Turns<T> {
-    /// Returns an empty list with this capacity.
-    pub(crate) fn with_capacity(turns: usize) -> Self {
-        Self(Vec::with_capacity(turns))
+impl Writer {
+    /// The blocks of a message of this role; its calls are the next ones.
+    fn blocks<'a>(
+        &self,
+        said: &Said<'a>,
+        role: Role,
+        calls: &mut Iter<'_, Call<'a>>,
+        notes: &mut Vec<Note>,
+    ) -> Vec<Block<'a>> {
+        let mut blocks = Vec::with_capacity(said.parts.len());
+        for part in said.parts {
+            blocks.extend(match &part.kind {
+                PartKind::ToolCall(_) => calls
+                    .next()
+                    .map(|call| Block::new(call.index, BlockKind::Other, (self.call)(call, notes))),
+                _ => (self.content)(said.index, part, role, notes),
+            });
+        }
+        if blocks.is_empty() {
+            notes.push(Note::on(said.index, NoteKind::EmptyLeftOut));
+        }
+        blocks
     }
 
-    /// Adds blocks to the last turn if it is of this side, else as a turn.
-    pub(crate) fn append(&mut self, side: Side, blocks: Vec<T>) {
-        match self.0.last_mut() {
-            _ if blocks.is_empty() => {}
-            Some((last, turn)) if *last == side => turn.extend(blocks),
-            _ => self.0.push((side, blocks)),
+    /// The blocks of a message without calls.
+    pub(crate) fn said<'a>(
+        &self,
+        said: &Said<'a>,
+        role: Role,
+        notes: &mut Vec<Note>,
+    ) -> Vec<Block<'a>> {
+        self.blocks(said, role, &mut [].iter(), notes)
+    }
+}
+
+impl<'a> Turns<'a> {
+    /// The turns of the conversation, without its volatile messages.
+    pub(crate) fn of(script: &Script<'a>, writer: &Writer, notes: &mut Vec<Note>) -> Self {
+        let mut turns = Self(Vec::with_capacity(script.turns.len()));
+        for turn in &script.turns {
+            match turn {
+                Turn::System(said) => {
+                    notes.push(Note::on(said.index, NoteKind::SystemAsUser));
+                    turns.push(Role::User, writer.said(said, Role::System, notes), notes);
+                }
+                Turn::User(said) => {
+                    turns.push(Role::User, writer.said(said, Role::User, notes), notes);
+                }
+                Turn::Assistant(answer) => {
+                    let mut calls = answer.calls.iter();
+                    for said in &answer.said {
+                        let blocks = writer.blocks(said, Role::Assistant, &mut calls, notes);
+                        turns.push(Role::Assistant, blocks, notes);
+                    }
+                    // The next request joins the results.
+                    turns.append(Role::User, (writer.results)(&answer.calls, notes));
+                }
+            }
+        }
+        turns
+    }
+
+    /// Adds the volatile messages, and a turn in front where the user has to begin.
+    pub(crate) fn complete(
+        &mut self,
+        volatile: &[Said<'a>],
+        writer: &Writer,
+        notes: &mut Vec<Note>,
+    ) {
+        for said in volatile {
+            self.append(Role::User, writer.said(said, Role::System, notes));
+        }
+        let missing = match self.0.first() {
+            None => Placeholder::Empty,
+            Some((Role::Assistant, _)) => Placeholder::Opening,
+            Some(_) => return,
+        };
+        self.0.insert(0, (Role::User, placeholder(missing, writer, notes)));
+    }
+
+    /// Adds a user turn where the model would have the last word.
+    pub(crate) fn close(&mut self, writer: &Writer, notes: &mut Vec<Note>) {
+        if self.last_is_assistant() {
+            self.append(Role::User, placeholder(Placeholder::Closing, writer, notes));
         }
     }
 
-    /// Whether blocks of this side would join a turn that holds more than results.
-    pub(crate) fn would_merge(&self, side: Side, is_result: impl Fn(&T) -> bool) -> bool {
-        let last = self.0.last().filter(|(last, _)| *last == side);
-        last.is_some_and(|(_, blocks)| !blocks.iter().all(is_result))
+    /// Adds a message; that it joins another one, and not only results, is noted.
+    fn push(&mut self, role: Role, blocks: Vec<Block<'a>>, notes: &mut Vec<Note>) {
+        let is_said = |block: &Block<'_>| block.kind != BlockKind::ToolResult;
+        if let Some(first) = blocks.first()
+            && let Some((last, before)) = self.0.last()
+            && *last == role
+            && before.iter().any(is_said)
+        {
+            notes.push(Note::on(first.index, NoteKind::Merged));
+        }
+        self.append(role, blocks);
     }
 
-    /// Adds a turn in front.
-    pub(crate) fn insert_first(&mut self, side: Side, block: T) {
-        self.0.insert(0, (side, vec![block]));
+    /// Adds blocks to the last turn if it is of this role, else as a turn.
+    fn append(&mut self, role: Role, blocks: Vec<Block<'a>>) {
+        match self.0.last_mut() {
+            _ if blocks.is_empty() => {}
+            Some((last, turn)) if *last == role => turn.extend(blocks),
+            _ => self.0.push((role, blocks)),
+        }
     }
 
-    pub(crate) fn first_side(&self) -> Option<Side> {
-        self.0.first().map(|(side, _)| *side)
-    }
-
-    pub(crate) fn last_side(&self) -> Option<Side> {
-        self.0.last().map(|(side, _)| *side)
-    }
-
-    pub(crate) fn last_block_mut(&mut self) -> Option<&mut T> {
-        self.0.last_mut()?.1.last_mut()
+    pub(crate) fn last_is_assistant(&self) -> bool {
+        matches!(self.0.last(), Some((Role::Assistant, _)))
     }
 
     /// All blocks, in order.
-    pub(crate) fn blocks_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut T> {
+    pub(crate) fn blocks_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Block<'a>> {
         self.0.iter_mut().flat_map(|(_, blocks)| blocks)
     }
 
     /// Changes the blocks of every turn; a turn without blocks is none.
-    pub(crate) fn update(&mut self, mut each: impl FnMut(&mut Vec<T>)) {
+    pub(crate) fn update(&mut self, mut each: impl FnMut(&mut Vec<Block<'a>>)) {
         self.0.iter_mut().for_each(|(_, blocks)| each(blocks));
         if self.0.iter().any(|(_, blocks)| blocks.is_empty()) {
-            for (side, blocks) in std::mem::take(&mut self.0) {
-                self.append(side, blocks);
+            for (role, blocks) in std::mem::take(&mut self.0) {
+                self.append(role, blocks);
             }
         }
     }
 
-    pub(crate) fn into_iter(self) -> impl Iterator<Item = (Side, Vec<T>)> {
-        self.0.into_iter()
+    /// The list of turns, the model under this name and its blocks under that one.
+    pub(crate) fn into_node(self, model: &'static str, list: &'static str) -> Node<'a> {
+        let turn = |(role, blocks): (Role, Vec<Block<'a>>)| {
+            let role = if role == Role::Assistant { model } else { "user" };
+            Node::Map(vec![("role", Node::text(role)), (list, nodes(blocks))])
+        };
+        Node::List(self.0.into_iter().map(turn).collect())
     }
+}
+
+/// The list of these blocks.
+pub(crate) fn nodes(blocks: Vec<Block<'_>>) -> Node<'_> {
+    Node::List(blocks.into_iter().map(|block| block.node).collect())
+}
+
+/// A turn that nobody said.
+fn placeholder<'a>(why: Placeholder, writer: &Writer, notes: &mut Vec<Note>) -> Vec<Block<'a>> {
+    notes.push(Note::whole(NoteKind::UserTurnAdded { why }));
+    let node = (writer.text)(Node::text(why.words()));
+    vec![Block::new(usize::MAX, BlockKind::Text, node)]
 }

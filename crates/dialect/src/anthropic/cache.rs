@@ -1,28 +1,26 @@
 //! Cache breakpoints: at most four marks in a request, each on a block that may carry one.
 
-use super::blocks::{Block, Body};
-use crate::context::is_volatile;
 use crate::fragment::Node;
-use crate::turns::Turns;
+use crate::pairs::is_volatile;
+use crate::turns::{Block, BlockKind, Turns};
 use crate::{ModelContext, Note, NoteKind};
 
-/// The largest number of marks in a request.
 const MARKS_MAX: usize = 4;
 
 /// The field of the mark.
 pub(super) const MARK: &str = "cache_control";
 
-pub(super) fn mark_value<'a>() -> Node<'a> {
-    Node::Map(vec![("type", Node::text("ephemeral"))])
+fn push_mark(node: &mut Node<'_>) {
+    node.push(MARK, Node::typed("ephemeral", []));
 }
 
 /// Places the marks: the last tool and the last system block first, then the last places among the
 /// messages, since a later mark covers all that stands before it.
 pub(super) fn mark<'a>(
     context: &ModelContext<'a>,
-    tools: &mut [Body<'a>],
+    tools: &mut [Node<'a>],
     system: &mut [Block<'a>],
-    turns: &mut Turns<Block<'a>>,
+    turns: &mut Turns<'a>,
     notes: &mut Vec<Note>,
 ) {
     let mut left = MARKS_MAX;
@@ -31,14 +29,14 @@ pub(super) fn mark<'a>(
         return;
     }
     if let Some(tool) = tools.last_mut() {
-        tool.push(MARK, mark_value());
+        push_mark(tool);
         left -= 1;
     }
     let first_system = system.first().map_or(usize::MAX, |block| block.index);
     let last_system = system.last().map_or(0, |block| block.index);
     let is_system = |at: &usize| (first_system..=last_system).contains(at);
     if let Some(block) = system.last_mut().filter(|_| wanted.iter().any(is_system)) {
-        block.is_breakpoint = true;
+        push_mark(&mut block.node);
         left -= 1;
     }
     for at in wanted.into_iter().rev().filter(|at| !is_system(at)) {
@@ -46,12 +44,14 @@ pub(super) fn mark<'a>(
             leave_out(at, "a request may have four", notes);
             continue;
         }
-        // A block that may not carry the mark leaves it to the one before.
-        let is_place = |block: &&mut Block<'_>| block.index <= at && block.can_be_breakpoint();
+        // A thinking block may not carry the mark, and leaves it to the one before.
+        let is_place =
+            |block: &&mut Block<'_>| block.index <= at && block.kind != BlockKind::Thinking;
         match turns.blocks_mut().rev().find(is_place) {
             Some(block) if block.is_breakpoint => {}
             Some(block) => {
                 block.is_breakpoint = true;
+                push_mark(&mut block.node);
                 left -= 1;
             }
             None => leave_out(at, "nothing of its message is in the request", notes),
@@ -64,16 +64,14 @@ fn wanted(context: &ModelContext<'_>, notes: &mut Vec<Note>) -> Vec<usize> {
     let mut wanted = context.cache_breakpoints.to_vec();
     wanted.sort_unstable();
     wanted.dedup();
-    wanted.retain(|&at| match context.messages.get(at) {
-        None => {
-            leave_out(at, "there is no such message", notes);
-            false
-        }
-        Some(message) if is_volatile(message) => {
-            leave_out(at, "volatile messages are not cached", notes);
-            false
-        }
-        Some(_) => true,
+    wanted.retain(|&at| {
+        let why = match context.messages.get(at) {
+            None => "there is no such message",
+            Some(message) if is_volatile(message) => "volatile messages are not cached",
+            Some(_) => return true,
+        };
+        leave_out(at, why, notes);
+        false
     });
     wanted
 }

@@ -1,49 +1,34 @@
 //! Chat Completions JSON as messages: a request, a bare list of messages, one message, or a response.
 
-use tertulia_session::json::{FieldError, Json, Kind, Object, Problem, RawValue, elements, text};
+use tertulia_session::json::{FieldError, Json, Object, RawValue, each, text};
 use tertulia_session::{Fields, Image, Part, PartKind, Parts, Role, ToolCall};
 
 use super::ROLE_FIELD;
-use crate::reading::{each, is_list, own_part, text_parts};
+use crate::reading::{is_list, is_text, own_part, part, read_first, unknown_role};
 use crate::result_content::marked_result;
 use crate::tool_specs::{keep_own, read_function};
 use crate::{Dialect, Reading, arguments};
 
 /// Reads a request `{messages, tools?}`, a list of messages, one message, or a response with
 /// `choices`, of which the first counts.
-pub fn read_openai_chat(raw: &RawValue) -> Result<Reading, FieldError> {
+pub(crate) fn read(raw: &RawValue) -> Result<Reading, FieldError> {
     let mut reading = Reading::default();
+    let read_list = |raw, reading: &mut Reading| each(raw, |raw| read_message(raw, reading));
     if is_list(raw) {
-        each(raw, |raw| read_message(raw, &mut reading))?;
-        return Ok(reading);
+        return read_list(raw, &mut reading).map(|()| reading);
     }
     let mut request = Object::try_from(raw)?;
-    if let Some(choices) = request.take_some("choices") {
-        read_choice(choices, &mut reading).map_err(|error| error.within("choices"))?;
+    let choice = request.take_with("choices", |raw| {
+        read_first(raw, "message", "a message", |raw| read_message(raw, &mut reading))
+    })?;
+    if choice.is_some() {
         return Ok(reading);
     }
-    let Some(messages) = request.take_some("messages") else {
-        read_message(raw, &mut reading)?;
-        return Ok(reading);
-    };
-    let read = |raw| read_message(raw, &mut reading);
-    each(messages, read).map_err(|error| error.within("messages"))?;
-    if let Some(tools) = request.take_some("tools") {
-        reading.tool_specs = each(tools, read_tool).map_err(|error| error.within("tools"))?;
+    if request.take_with("messages", |raw| read_list(raw, &mut reading))?.is_none() {
+        return read_message(raw, &mut reading).map(|()| reading);
     }
-    Ok(reading)
-}
-
-fn read_choice(raw: &RawValue, reading: &mut Reading) -> Result<(), FieldError> {
-    let Some(first) = elements(raw)?.into_iter().next() else {
-        return Ok(());
-    };
-    let message =
-        Object::try_from(first).and_then(|mut choice| choice.need("message", "a message"));
-    let read = message.and_then(|message| {
-        read_message(message, reading).map_err(|error| error.within("message"))
-    });
-    read.map_err(|error| error.at_index(0))
+    let specs = request.take_with("tools", |raw| each(raw, read_tool))?;
+    Ok(Reading { tool_specs: specs.unwrap_or_default(), ..reading })
 }
 
 fn read_message(raw: &RawValue, reading: &mut Reading) -> Result<(), FieldError> {
@@ -61,8 +46,7 @@ fn read_message(raw: &RawValue, reading: &mut Reading) -> Result<(), FieldError>
         "tool" => return read_result(message, reading),
         _ => {
             let allowed = "\"system\", \"developer\", \"user\", \"assistant\" or \"tool\"";
-            let problem = Problem::NotOneOf { allowed, got: role };
-            return Err(FieldError::new(problem).within("role"));
+            return Err(unknown_role(allowed, role));
         }
     };
     let mut parts = Parts::new();
@@ -73,12 +57,9 @@ fn read_message(raw: &RawValue, reading: &mut Reading) -> Result<(), FieldError>
             parts.extend(thought.map(|text| Part::new(PartKind::Thinking(text))));
         }
     }
-    if let Some(content) = message.take_some("content") {
-        parts.extend(read_content(content).map_err(|error| error.within("content"))?);
-    }
-    if let Some(calls) = message.take_some("tool_calls") {
-        parts.extend(each(calls, read_call).map_err(|error| error.within("tool_calls"))?);
-    }
+    parts.extend(message.take_with("content", read_content)?.unwrap_or_default());
+    let calls = message.take_with("tool_calls", |raw| each::<_, Parts>(raw, read_call))?;
+    parts.extend(calls.unwrap_or_default());
     unknown.extend(message.rest());
     reading.push(role, parts, unknown);
     Ok(())
@@ -92,29 +73,24 @@ fn read_result(mut message: Object<'_>, reading: &mut Reading) -> Result<(), Fie
 }
 
 fn read_content(raw: &RawValue) -> Result<Parts, FieldError> {
-    if Kind::from(raw) == Kind::String {
-        let parts = text_parts(raw)?;
-        // An answer that only calls often has an empty text beside.
-        return Ok(parts.into_iter().filter(|part| part.as_text() != Some("")).collect());
+    if !is_text(raw) {
+        return each(raw, read_part);
     }
-    Ok(each(raw, read_part)?.into())
+    // An answer that only calls often has an empty text beside.
+    let text = Some(text(raw)?).filter(|text| !text.is_empty());
+    Ok(text.map(Part::text).into_iter().collect())
 }
 
 fn read_part(raw: &RawValue) -> Result<Part, FieldError> {
     let mut object = Object::try_from(raw)?;
     let kind = object.need_text("type")?;
     match kind.as_str() {
-        "text" => {
-            let part = Part::text(object.need_text("text")?);
-            Ok(part.with_unknown(Fields::NONE, object.rest()))
-        }
-        "image_url" => {
-            let mut address = Object::try_from(object.need("image_url", "an object")?)
-                .map_err(|error| error.within("image_url"))?;
-            let url = address.need_text("url").map_err(|error| error.within("image_url"))?;
-            let part = Part::new(PartKind::Image(Box::new(Image::from_address(&url))));
-            Ok(part.with_unknown(Fields::NONE, address.rest()))
-        }
+        "text" => Ok(part(PartKind::Text(object.need_text("text")?), object.rest())),
+        "image_url" => object.need_with("image_url", "an object", |raw| {
+            let mut address = Object::try_from(raw)?;
+            let image = Image::from_address(&address.need_text("url")?);
+            Ok(part(PartKind::Image(Box::new(image)), address.rest()))
+        }),
         _ => Ok(own_part(Dialect::OpenAiChat, &kind, Json::from(raw))),
     }
 }
@@ -127,29 +103,22 @@ fn read_call(raw: &RawValue) -> Result<Part, FieldError> {
         Some("custom") => ("custom", "input"),
         _ => ("function", "arguments"),
     };
-    let inner = object.need(field, "an object")?;
-    let (tool_name, written) = read_function_call(inner, input).map_err(|e| e.within(field))?;
+    let (tool_name, written) = object.need_with(field, "an object", |raw| {
+        let mut function = Object::try_from(raw)?;
+        let name = function.need_text("name")?.into();
+        Ok((name, function.take_text(input)?.unwrap_or_default()))
+    })?;
     let (arguments, raw_args_text) = arguments::of_text(&written);
     let call = ToolCall { tool_call_id, tool_name, arguments, raw_args_text };
-    let part = Part::new(PartKind::ToolCall(Box::new(call)));
-    Ok(part.with_unknown(Fields::NONE, object.rest()))
-}
-
-fn read_function_call(raw: &RawValue, input: &str) -> Result<(Box<str>, String), FieldError> {
-    let mut function = Object::try_from(raw)?;
-    let name = function.need_text("name")?.into();
-    Ok((name, function.take_text(input)?.unwrap_or_default()))
+    Ok(part(PartKind::ToolCall(Box::new(call)), object.rest()))
 }
 
 fn read_tool(raw: &RawValue) -> Result<Json, FieldError> {
     let mut tool = Object::try_from(raw)?;
     match tool.take_text("type")?.as_deref() {
-        None | Some("function") => {
-            let function = tool.need("function", "an object")?;
-            let read =
-                Object::try_from(function).and_then(|tool| read_function(tool, &["parameters"]));
-            read.map_err(|error| error.within("function"))
-        }
+        None | Some("function") => tool.need_with("function", "an object", |raw| {
+            read_function(Object::try_from(raw)?, &["parameters"])
+        }),
         Some(kind) => Ok(keep_own(raw, kind.to_owned(), Dialect::OpenAiChat)),
     }
 }

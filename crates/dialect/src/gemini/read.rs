@@ -1,46 +1,41 @@
 //! Gemini's JSON as messages: a request, a bare list of contents, one content, or a response. Both
 //! spellings of its fields are read, since the SDKs give both.
 
-use tertulia_session::json::{
-    FieldError, Json, Kind, Object, Problem, RawValue, boolean, elements,
-};
+use tertulia_session::json::{FieldError, Json, Object, RawValue, boolean, each, elements, text};
 use tertulia_session::{
     Fields, Image, ImageSource, Part, PartKind, Parts, Role, ToolCall, ToolResult,
 };
 
-use super::parts::SIGNATURE;
+use super::SIGNATURE;
 use crate::fragment::Node;
-use crate::reading::{each, is_list, own_part, text_parts};
+use crate::reading::{is_list, is_text, own_part, part, read_first, unknown_role};
 use crate::tool_specs::{keep_own, read_function};
 use crate::{Dialect, Reading};
 
 /// Reads a request `{systemInstruction?, contents, tools?}`, a list of contents, one content, or a
 /// response with `candidates`, of which the first counts. Calls without an id are numbered; a response
 /// without one belongs to the first open call of its name.
-pub fn read_gemini(raw: &RawValue) -> Result<Reading, FieldError> {
+pub(crate) fn read(raw: &RawValue) -> Result<Reading, FieldError> {
     let mut reader = Reader::default();
     if is_list(raw) {
-        each(raw, |raw| reader.content(raw, None))?;
-        return Ok(reader.reading);
+        return reader.contents(raw).map(|()| reader.reading);
     }
     let mut request = Object::try_from(raw)?;
-    if let Some(candidates) = request.take_some("candidates") {
-        reader.candidate(candidates).map_err(|error| error.within("candidates"))?;
+    let candidate = request.take_with("candidates", |raw| {
+        read_first(raw, "content", "an object", |raw| reader.content(raw, None))
+    })?;
+    if candidate.is_some() {
         return Ok(reader.reading);
     }
     if let Some(system) = either(&mut request, "systemInstruction", "system_instruction") {
         let read = reader.content(system, Some(Role::System));
         read.map_err(|error| error.within("systemInstruction"))?;
     }
-    let Some(contents) = request.take_some("contents") else {
-        reader.content(raw, None)?;
-        return Ok(reader.reading);
-    };
-    reader.contents(contents).map_err(|error| error.within("contents"))?;
-    if let Some(tools) = request.take_some("tools") {
-        let specs = each(tools, read_tools).map_err(|error| error.within("tools"))?;
-        reader.reading.tool_specs = specs.into_iter().flatten().collect();
+    if request.take_with("contents", |raw| reader.contents(raw))?.is_none() {
+        return reader.content(raw, None).map(|()| reader.reading);
     }
+    let specs = request.take_with("tools", |raw| each::<_, Vec<Vec<Json>>>(raw, read_tools))?;
+    reader.reading.tool_specs = specs.unwrap_or_default().concat();
     Ok(reader.reading)
 }
 
@@ -54,29 +49,16 @@ struct Reader {
 }
 
 impl Reader {
-    fn candidate(&mut self, raw: &RawValue) -> Result<(), FieldError> {
-        let Some(first) = elements(raw)?.into_iter().next() else {
-            return Ok(());
-        };
-        let content =
-            Object::try_from(first).and_then(|mut first| first.need("content", "an object"));
-        let read = content.and_then(|content| {
-            self.content(content, None).map_err(|error| error.within("content"))
-        });
-        read.map_err(|error| error.at_index(0))
-    }
-
     fn contents(&mut self, raw: &RawValue) -> Result<(), FieldError> {
-        match Kind::from(raw) {
-            Kind::Array => each(raw, |raw| self.content(raw, None)).map(drop),
-            _ => self.content(raw, None),
+        if is_list(raw) {
+            return each(raw, |raw| self.content(raw, None));
         }
+        self.content(raw, None)
     }
 
     fn content(&mut self, raw: &RawValue, role: Option<Role>) -> Result<(), FieldError> {
-        if Kind::from(raw) == Kind::String {
-            self.reading.push(role.unwrap_or(Role::User), text_parts(raw)?, Fields::NONE);
-            return Ok(());
+        if is_text(raw) {
+            return self.reading.push_text(role.unwrap_or(Role::User), raw);
         }
         let mut content = Object::try_from(raw)?;
         let said = content.take_text("role")?;
@@ -85,13 +67,10 @@ impl Reader {
             (None, Some("model")) => Role::Assistant,
             (None, None | Some("user" | "function")) => Role::User,
             (None, Some(other)) => {
-                let (allowed, got) = ("\"user\" or \"model\"", other.to_owned());
-                let problem = Problem::NotOneOf { allowed, got };
-                return Err(FieldError::new(problem).within("role"));
+                return Err(unknown_role("\"user\" or \"model\"", other.to_owned()));
             }
         };
-        let raw = content.need("parts", "a list of parts")?;
-        self.parts(raw, role).map_err(|error| error.within("parts"))
+        content.need_with("parts", "a list of parts", |raw| self.parts(raw, role))
     }
 
     /// Parts up to the next response are one message.
@@ -139,7 +118,7 @@ impl Reader {
             return Ok(own_part(Dialect::Gemini, &name, Json::from(raw)));
         };
         payload.extend(object.rest());
-        Ok(Part::new(kind).with_unknown(Fields::NONE, payload))
+        Ok(part(kind, payload))
     }
 
     fn call(&mut self, raw: &RawValue) -> Result<PartKind, FieldError> {
@@ -159,11 +138,10 @@ impl Reader {
         let mut response = Object::try_from(raw)?;
         let name: Box<str> = response.need_text("name")?.into();
         let id = response.take_text("id")?.filter(|id| !id.is_empty()).map(Box::from);
-        let fits = |open: &&(Box<str>, Box<str>)| match &id {
-            Some(id) => open.1 == *id,
-            None => open.0 == name,
-        };
-        let open = self.open.iter().position(|open| fits(&open));
+        let open = self.open.iter().position(|(called, call_id)| match &id {
+            Some(id) => call_id == id,
+            None => *called == name,
+        });
         let open = open.map(|at| self.open.remove(at).1);
         // A response to nothing keeps its name, so that a renderer can say what it leaves out.
         let tool_call_id = id.or(open).unwrap_or(name);
@@ -228,5 +206,5 @@ fn either<'a>(object: &mut Object<'a>, camel: &str, snake: &str) -> Option<&'a R
 }
 
 fn text_either(object: &mut Object<'_>, camel: &str, snake: &str) -> Option<String> {
-    either(object, camel, snake).and_then(|raw| tertulia_session::json::text(raw).ok())
+    either(object, camel, snake).and_then(|raw| text(raw).ok())
 }

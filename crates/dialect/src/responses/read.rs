@@ -1,38 +1,33 @@
 //! Responses JSON as messages: a request, a bare list of items, or a response with its output.
 
-use tertulia_session::json::{FieldError, Json, Kind, Object, Problem, RawValue, elements};
+use tertulia_session::json::{FieldError, Json, Object, RawValue, each, elements, text};
 use tertulia_session::{Fields, Image, Part, PartKind, Parts, Role, ToolCall};
 
-use super::items::ENCRYPTED;
+use super::ENCRYPTED;
 use crate::chat::ROLE_FIELD;
-use crate::reading::{each, is_list, own_part, text_parts};
+use crate::reading::{is_list, is_text, own_part, part, unknown_role};
 use crate::result_content::marked_result;
 use crate::tool_specs::{keep_own, read_function};
 use crate::{Dialect, Reading, arguments};
 
 /// Reads a request `{instructions?, input, tools?}`, a list of items, or a response with `output`.
 /// The items of an answer (messages, reasoning, calls) that stand in a row are one message.
-pub fn read_openai_responses(raw: &RawValue) -> Result<Reading, FieldError> {
+pub(crate) fn read(raw: &RawValue) -> Result<Reading, FieldError> {
     let mut reader = Reader::default();
     if is_list(raw) {
-        each(raw, |raw| reader.item(raw))?;
+        reader.input(raw)?;
         return Ok(reader.finish());
     }
     let mut request = Object::try_from(raw)?;
-    if let Some(output) = request.take_some("output") {
-        each(output, |raw| reader.item(raw)).map_err(|error| error.within("output"))?;
+    if request.take_with("output", |raw| reader.items(raw))?.is_some() {
         return Ok(reader.finish());
     }
     if let Some(text) = request.take_text("instructions")? {
         reader.reading.push(Role::System, Parts::from([Part::text(text)]), Fields::NONE);
     }
-    let input = request.need("input", "a string or a list of items")?;
-    reader.input(input).map_err(|error| error.within("input"))?;
-    if let Some(tools) = request.take_some("tools") {
-        let specs = each(tools, read_tool).map_err(|error| error.within("tools"))?;
-        reader.reading.tool_specs = specs;
-    }
-    Ok(reader.finish())
+    request.need_with("input", "a string or a list of items", |raw| reader.input(raw))?;
+    let specs = request.take_with("tools", |raw| each(raw, read_tool))?;
+    Ok(Reading { tool_specs: specs.unwrap_or_default(), ..reader.finish() })
 }
 
 #[derive(Default)]
@@ -56,11 +51,14 @@ impl Reader {
     }
 
     fn input(&mut self, raw: &RawValue) -> Result<(), FieldError> {
-        if Kind::from(raw) == Kind::String {
-            self.reading.push(Role::User, text_parts(raw)?, Fields::NONE);
-            return Ok(());
+        if is_text(raw) {
+            return self.reading.push_text(Role::User, raw);
         }
-        each(raw, |raw| self.item(raw)).map(drop)
+        self.items(raw)
+    }
+
+    fn items(&mut self, raw: &RawValue) -> Result<(), FieldError> {
+        each(raw, |raw| self.item(raw))
     }
 
     fn item(&mut self, raw: &RawValue) -> Result<(), FieldError> {
@@ -90,12 +88,12 @@ impl Reader {
 
     fn message(&mut self, mut item: Object<'_>) -> Result<(), FieldError> {
         let role = item.need_text("role")?;
-        let content = item.need("content", "a string or a list")?;
-        let parts = match Kind::from(content) {
-            Kind::String => text_parts(content),
-            _ => each(content, read_part).map(Parts::from),
-        };
-        let parts = parts.map_err(|error| error.within("content"))?;
+        let parts: Parts = item.need_with("content", "a string or a list", |raw| {
+            if is_text(raw) {
+                return Ok(Parts::from([Part::text(text(raw)?)]));
+            }
+            each(raw, read_part)
+        })?;
         let mut unknown = Fields::NONE;
         let role = match role.as_str() {
             "assistant" => {
@@ -110,8 +108,7 @@ impl Reader {
             }
             _ => {
                 let allowed = "\"user\", \"assistant\", \"system\" or \"developer\"";
-                let problem = Problem::NotOneOf { allowed, got: role };
-                return Err(FieldError::new(problem).within("role"));
+                return Err(unknown_role(allowed, role));
             }
         };
         self.end_answer();
@@ -124,15 +121,17 @@ impl Reader {
 fn read_part(raw: &RawValue) -> Result<Part, FieldError> {
     let mut object = Object::try_from(raw)?;
     let kind = object.need_text("type")?;
-    let part = match kind.as_str() {
-        "input_text" | "output_text" | "text" => Part::text(object.need_text("text")?),
-        "input_image" => match object.take_text("image_url")? {
-            Some(url) => Part::new(PartKind::Image(Box::new(Image::from_address(&url)))),
-            None => return Ok(own_part(Dialect::OpenAiResponses, &kind, Json::from(raw))),
-        },
-        _ => return Ok(own_part(Dialect::OpenAiResponses, &kind, Json::from(raw))),
+    let image = match kind.as_str() {
+        "input_text" | "output_text" | "text" => {
+            return Ok(part(PartKind::Text(object.need_text("text")?), object.rest()));
+        }
+        "input_image" => object.take_text("image_url")?,
+        _ => None,
     };
-    Ok(part.with_unknown(Fields::NONE, object.rest()))
+    Ok(match image {
+        Some(url) => part(PartKind::Image(Box::new(Image::from_address(&url))), object.rest()),
+        None => own_part(Dialect::OpenAiResponses, &kind, Json::from(raw)),
+    })
 }
 
 fn read_call(mut item: Object<'_>) -> Result<Part, FieldError> {
@@ -140,28 +139,25 @@ fn read_call(mut item: Object<'_>) -> Result<Part, FieldError> {
     let tool_name = item.need_text("name")?.into();
     let (arguments, raw_args_text) = arguments::of_text(&item.need_text("arguments")?);
     let call = ToolCall { tool_call_id, tool_name, arguments, raw_args_text };
-    let part = Part::new(PartKind::ToolCall(Box::new(call)));
-    Ok(part.with_unknown(Fields::NONE, item.rest()))
+    Ok(part(PartKind::ToolCall(Box::new(call)), item.rest()))
 }
 
 /// Reasoning with encrypted content and at most one summary is thinking; other reasoning is kept.
 fn read_reasoning(raw: &RawValue, mut item: Object<'_>) -> Result<Part, FieldError> {
-    let own = || own_part(Dialect::OpenAiResponses, "reasoning", Json::from(raw));
     let encrypted = item.take_text("encrypted_content")?;
-    let summaries = item.take_some("summary").map(elements).transpose();
-    let summaries = summaries.map_err(|error| error.within("summary"))?.unwrap_or_default();
+    let summaries = item.take_with("summary", elements)?.unwrap_or_default();
     let words = match summaries.as_slice() {
         [] => Some(String::new()),
         [summary] => Object::try_from(*summary)?.take_text("text")?,
         _ => None,
     };
     let (Some(encrypted), Some(words)) = (encrypted, words) else {
-        return Ok(own());
+        return Ok(own_part(Dialect::OpenAiResponses, "reasoning", Json::from(raw)));
     };
     let mut payload = Fields::NONE;
     payload.push(ENCRYPTED, Json::text(&encrypted));
     payload.extend(item.rest());
-    Ok(Part::new(PartKind::Thinking(words)).with_unknown(Fields::NONE, payload))
+    Ok(part(PartKind::Thinking(words), payload))
 }
 
 fn read_tool(raw: &RawValue) -> Result<Json, FieldError> {
