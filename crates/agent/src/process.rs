@@ -9,7 +9,6 @@
 mod control_group;
 mod descendants;
 pub(crate) mod environment;
-mod hearing;
 mod holder;
 mod interpreter;
 mod limits;
@@ -34,25 +33,4 @@ pub use neutral::{Edit, apply};
 pub(crate) use prepare::headed;
 pub(crate) use start::{CommandLine, Running, StartError, start};
 pub(crate) use strays::{end_strays, is_held};
-
-use tertulia_dialect::stream::{ErrorClass, TurnError};
-
-use crate::{AgentSpec, CancelToken, Containment, Ended, Listener, TurnReport, TurnRequest};
-
-/// One turn, in the strongest containment that this machine allows, or in the one that a test asks for.
-pub(crate) fn run(
-    spec: &AgentSpec,
-    request: &TurnRequest<'_>,
-    cancel: &CancelToken,
-    listener: &mut dyn Listener,
-    forced: Option<Containment>,
-) -> TurnReport {
-    if cancel.is_cancelled() {
-        let error = TurnError { class: ErrorClass::Cancelled, message: verdict::CANCELLED.into() };
-        return verdict::not_started(error, Ended::Cancelled);
-    }
-    let prepared = prepare::prepare(spec, request);
-    let turn =
-        prepared.and_then(|prepared| turn::run(prepared, spec, request, cancel, listener, forced));
-    turn.unwrap_or_else(|error| verdict::not_started(error.into(), Ended::ByItself))
-}
+pub(crate) use turn::run;

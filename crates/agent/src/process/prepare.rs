@@ -1,5 +1,5 @@
 //! How an agent that is a program is started: what all have in common. The command line of each is made by its
-//! own file in `agents`; what was seen of the programs is in docs/agents.md. Called by [`super::run`].
+//! own file in `agents`; what was seen of the programs is in docs/agents.md. Called by those files.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -9,8 +9,8 @@ use tempfile::{NamedTempFile, TempDir};
 use super::environment::Environment;
 use super::program;
 use super::start::{CommandLine, StartError};
-use crate::agents::{AgentDefinition, command};
-use crate::{AgentKind, AgentSpec, TurnRequest};
+use crate::AgentSpec;
+use crate::agents::AgentDefinition;
 
 /// All that a turn needs to be started.
 #[derive(Debug)]
@@ -26,21 +26,6 @@ pub(crate) struct Prepared {
 pub(crate) struct Files {
     pub(crate) folder: Option<TempDir>,
     pub(crate) profile: Option<NamedTempFile>,
-}
-
-pub(crate) fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
-    if let Some(model) = spec.model.as_deref().filter(|model| model.starts_with('-')) {
-        let message = format!("{model:?} is not the name of a model: it begins with `-`");
-        return Err(StartError::NotAllowed { message: message.into() });
-    }
-    match &spec.kind {
-        AgentKind::Cli(AgentDefinition { cli: Some(cli), .. }) => (cli.prepare)(spec, request),
-        AgentKind::Command(_) => command::prepare(spec, request),
-        AgentKind::Cli(_) | AgentKind::Acp | AgentKind::OpenAi(_) | AgentKind::Script(_) => {
-            let message = "this kind of agent is not a program that takes a prompt";
-            Err(StartError::NotAllowed { message: message.into() })
-        }
-    }
 }
 
 /// The beginning that all have: the program, its environment, its folder and the arguments before ours.

@@ -1,28 +1,68 @@
-//! One turn of a program, from its start to the moment when nothing of it is left. Called by
-//! [`super::run`]; what is said is read by `dialect`, what it means for the turn is told by
-//! [`super::verdict`].
+//! One turn of a program, from its start to the moment when nothing of it is left. `dialect` reads what is said,
+//! and judges it by how the program ended; here is added what only this crate knows: that we ended it, and why.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use tertulia_dialect::stream::{Exit, StreamParser};
+use tertulia_dialect::stream::{
+    AgentStream, ErrorClass, Exit, Limits, StreamEvent, StreamParser, TextOrigin, TurnError,
+    TurnOutput,
+};
 
-use super::hearing::Hearing;
 use super::pipes;
 use super::prepare::Prepared;
 use super::start::{Running, StartError, start_held};
-use super::verdict;
+use super::verdict::{CANCELLED, OVER_LIMIT, not_started, over_resources, time_up};
+use crate::agents::{AgentDefinition, command};
 use crate::clock::{self, Clock};
-use crate::{AgentSpec, CancelToken, Containment, Ended, Listener, TurnReport, TurnRequest};
+use crate::flood::Flood;
+use crate::{
+    AgentKind, AgentSpec, CancelToken, Containment, Ended, Listener, Timeout, Timeouts, TurnReport,
+    TurnRequest,
+};
 
 /// How often the process is looked at once its output has ended and only its exit is awaited.
 const POLL_AT_END: Duration = Duration::from_millis(4);
 /// How long the rest of the output is read once all processes are dead. Only one that got out of the
 /// weaker containment can hold the pipe open so long.
 const DRAIN: Duration = Duration::from_secs(1);
+/// How many lines that cannot be read or believed are told. All are counted.
+const NOISE_MAX: usize = 1000;
 
-/// Runs a turn.
-pub(super) fn run(
+/// One turn, in the strongest containment that this machine allows, or in the one that a test asks for.
+pub(crate) fn run(
+    spec: &AgentSpec,
+    request: &TurnRequest<'_>,
+    cancel: &CancelToken,
+    listener: &mut dyn Listener,
+    forced: Option<Containment>,
+) -> TurnReport {
+    if cancel.is_cancelled() {
+        let error = TurnError { class: ErrorClass::Cancelled, message: CANCELLED.into() };
+        return not_started(error, Ended::Cancelled);
+    }
+    let turn = prepare(spec, request)
+        .and_then(|prepared| run_prepared(prepared, spec, request, cancel, listener, forced));
+    turn.unwrap_or_else(|error| not_started(error.into(), Ended::ByItself))
+}
+
+/// The command line of an agent, made by its own file.
+fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
+    if let Some(model) = spec.model.as_deref().filter(|model| model.starts_with('-')) {
+        let message = format!("{model:?} is not the name of a model: it begins with `-`");
+        return Err(StartError::NotAllowed { message: message.into() });
+    }
+    match &spec.kind {
+        AgentKind::Cli(AgentDefinition { cli: Some(cli), .. }) => (cli.prepare)(spec, request),
+        AgentKind::Command(_) => command::prepare(spec, request),
+        AgentKind::Cli(_) | AgentKind::Acp | AgentKind::OpenAi(_) | AgentKind::Script(_) => {
+            let message = "this kind of agent is not a program that takes a prompt";
+            Err(StartError::NotAllowed { message: message.into() })
+        }
+    }
+}
+
+fn run_prepared(
     prepared: Prepared,
     spec: &AgentSpec,
     request: &TurnRequest<'_>,
@@ -59,7 +99,7 @@ pub(super) fn run(
             correct(output, &command);
         }
     });
-    let output = verdict::explain(output, ended, exit, &spec.timeouts, &spec.kind);
+    let output = explain(output, ended, exit, &spec.timeouts, &spec.kind);
     drop(files);
     Ok(TurnReport { output, ended, containment: running.containment(), left_behind })
 }
@@ -120,5 +160,186 @@ fn verdict_exit(ended: Ended, exit: Option<Exit>, has_succeeded: bool) -> Exit {
         Ended::ByItself => exit.unwrap_or(TERMINATED),
         _ if has_succeeded => Exit::Code(0),
         _ => TERMINATED,
+    }
+}
+
+/// Adds to a failure what was done to the program, and what it means.
+fn explain(
+    mut output: TurnOutput,
+    ended: Ended,
+    exit: Exit,
+    timeouts: &Timeouts,
+    kind: &AgentKind,
+) -> TurnOutput {
+    let Some(error) = output.error.take() else { return output };
+    let said = match ended {
+        Ended::ByItself => by_itself(error, exit, &output),
+        Ended::Cancelled => TurnError { class: ErrorClass::Cancelled, message: CANCELLED.into() },
+        Ended::OverResources(overuse) => over_resources(overuse),
+        Ended::OverLimit => TurnError { class: ErrorClass::Limit, message: OVER_LIMIT.into() },
+        // It said why it failed, and only its end was late.
+        Ended::TimedOut(Timeout::AfterFinal) => error,
+        // Only the Agent Client Protocol asks.
+        Ended::NeedsPerson => error,
+        Ended::TimedOut(timeout) => timed_out(&error, timeout, timeouts, kind),
+    };
+    output.error = Some(said);
+    output
+}
+
+fn by_itself(mut error: TurnError, exit: Exit, output: &TurnOutput) -> TurnError {
+    if error.class != ErrorClass::Crash {
+        return error;
+    }
+    let mut message = String::from(error.message);
+    match exit {
+        // A shell gives the code of the program that it ran.
+        Exit::Signal(9) | Exit::Code(137) => {
+            message.push_str("; it was killed, perhaps because the machine ran out of memory");
+        }
+        Exit::Code(126 | 127) if output.partial_text.is_none() && output.lines.known == 0 => {
+            error.class = ErrorClass::Setup;
+            message.push_str("; the program could not be started, check its path and #! line");
+        }
+        _ => {}
+    }
+    if output.lines.unparsed > 0 {
+        message.push_str(&format!("; lines that could not be read: {}", output.lines.unparsed));
+    }
+    error.message = message.into();
+    error
+}
+
+/// A time that was up. A turn that was retrying when it was ended failed for the reason of its last
+/// warning. Silence of an agent that asks a service is the service's; a program of one's own ran into a
+/// limit that was set for it.
+fn timed_out(
+    error: &TurnError,
+    timeout: Timeout,
+    timeouts: &Timeouts,
+    kind: &AgentKind,
+) -> TurnError {
+    let asks_service = matches!(kind, AgentKind::Cli(_));
+    let class = match timeout {
+        _ if error.class != ErrorClass::Crash => error.class,
+        Timeout::FirstByte | Timeout::Silence if asks_service => ErrorClass::Network,
+        _ => ErrorClass::Limit,
+    };
+    let mut message = time_up(timeout, timeouts);
+    if error.class != ErrorClass::Crash {
+        message.push_str("; before that: ");
+        message.push_str(&error.message);
+    }
+    TurnError { class, message: message.into() }
+}
+
+/// Reads what one agent says: bytes go to the parser, events to the listener in their order, and what the turn has to
+/// know of them is kept.
+struct Hearing<'a> {
+    parser: StreamParser,
+    listener: &'a mut dyn Listener,
+    flood: Flood,
+    /// The text is corrected at the end, and told then.
+    holds_final_text: bool,
+    held: Option<TextOrigin>,
+    events: Vec<StreamEvent>,
+    noise: usize,
+    end: Option<End>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Success,
+    Failure,
+}
+
+impl<'a> Hearing<'a> {
+    fn new(
+        parser: StreamParser,
+        holds_final_text: bool,
+        limits: Limits,
+        listener: &'a mut dyn Listener,
+    ) -> Self {
+        Self {
+            parser,
+            listener,
+            flood: Flood::new(limits),
+            holds_final_text,
+            held: None,
+            events: Vec::new(),
+            noise: 0,
+            end: None,
+        }
+    }
+
+    /// The next bytes of output.
+    fn hear(&mut self, bytes: &[u8]) {
+        self.parser.push(bytes, &mut self.events);
+        self.flood.note(bytes.len(), &self.events);
+        self.tell();
+    }
+
+    /// Whether the final event came.
+    fn has_finished(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Whether it said that the turn succeeded.
+    fn has_succeeded(&self) -> bool {
+        self.end == Some(End::Success)
+    }
+
+    /// Whether there is more than is kept.
+    fn is_over_limit(&self) -> bool {
+        self.flood.is_over()
+    }
+
+    /// Ends the reading. A final text that was held back is told last, as it was corrected.
+    fn finish(
+        mut self,
+        exit: Exit,
+        stderr: &str,
+        correct: impl FnOnce(&mut TurnOutput),
+    ) -> TurnOutput {
+        let mut events = std::mem::take(&mut self.events);
+        let parser = std::mem::replace(&mut self.parser, StreamParser::new(AgentStream::Text));
+        let mut output = parser.finish(exit, stderr, &mut events);
+        self.events = events;
+        self.tell();
+        if self.held.is_some() {
+            correct(&mut output);
+            if let Some(text) = &output.final_text {
+                let (text, origin) = (text.text.clone(), text.origin);
+                self.listener.event(StreamEvent::FinalText { text, origin });
+            }
+        }
+        output
+    }
+
+    fn tell(&mut self) {
+        for event in std::mem::take(&mut self.events) {
+            self.note(&event);
+            match event {
+                StreamEvent::FinalText { origin, .. } if self.holds_final_text => {
+                    self.held = Some(origin);
+                }
+                StreamEvent::Unparsed { .. }
+                | StreamEvent::Oversize { .. }
+                | StreamEvent::Violation { .. }
+                    if self.noise > NOISE_MAX => {}
+                event => self.listener.event(event),
+            }
+        }
+    }
+
+    fn note(&mut self, event: &StreamEvent) {
+        match event {
+            StreamEvent::FinalText { .. } => self.end = Some(End::Success),
+            StreamEvent::Failed(_) => self.end = Some(End::Failure),
+            StreamEvent::Unparsed { .. }
+            | StreamEvent::Oversize { .. }
+            | StreamEvent::Violation { .. } => self.noise += 1,
+            _ => {}
+        }
     }
 }

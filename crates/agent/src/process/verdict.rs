@@ -1,40 +1,15 @@
-//! What became of a turn, in words that say what to do. `dialect` judges what was said and how the program
-//! ended; here is added what only the room of processes knows: that we ended it, and why. Used by
-//! [`super::turn`] and by whoever has to report a turn that never began.
+//! The words for how a turn ended where we ended it, or did not begin it: they say what to do. Used by
+//! [`super::turn`] and by every other kind of agent.
 
 use std::time::Duration;
 
-use tertulia_dialect::stream::{ErrorClass, Exit, TurnError, TurnOutput};
+use tertulia_dialect::stream::{ErrorClass, TurnError, TurnOutput};
 
-use crate::{AgentKind, Ended, Overuse, Resource, Timeout, Timeouts, TurnReport};
+use crate::{Ended, Overuse, Resource, Timeout, Timeouts, TurnReport};
 
 /// The report of a turn of which nothing was started.
 pub(crate) fn not_started(error: TurnError, ended: Ended) -> TurnReport {
     TurnReport::without_process(TurnOutput::failed(error), ended)
-}
-
-/// Adds to a failure what was done to the program, and what it means.
-pub(super) fn explain(
-    mut output: TurnOutput,
-    ended: Ended,
-    exit: Exit,
-    timeouts: &Timeouts,
-    kind: &AgentKind,
-) -> TurnOutput {
-    let Some(error) = output.error.take() else { return output };
-    let said = match ended {
-        Ended::ByItself => by_itself(error, exit, &output),
-        Ended::Cancelled => TurnError { class: ErrorClass::Cancelled, message: CANCELLED.into() },
-        Ended::OverResources(overuse) => over_resources(overuse),
-        Ended::OverLimit => TurnError { class: ErrorClass::Limit, message: OVER_LIMIT.into() },
-        // It said why it failed, and only its end was late.
-        Ended::TimedOut(Timeout::AfterFinal) => error,
-        // Only the Agent Client Protocol asks.
-        Ended::NeedsPerson => error,
-        Ended::TimedOut(timeout) => timed_out(&error, timeout, timeouts, kind),
-    };
-    output.error = Some(said);
-    output
 }
 
 /// The word for a turn that was cancelled.
@@ -58,52 +33,6 @@ pub(crate) fn over_resources(overuse: Overuse) -> TurnError {
     };
     let advice = "raise it for this member, or under [limits] for the team, if it needs more";
     TurnError { class: ErrorClass::Limit, message: format!("{message}; {advice}").into() }
-}
-
-fn by_itself(mut error: TurnError, exit: Exit, output: &TurnOutput) -> TurnError {
-    if error.class != ErrorClass::Crash {
-        return error;
-    }
-    let mut message = String::from(error.message);
-    match exit {
-        // A shell gives the code of the program that it ran.
-        Exit::Signal(9) | Exit::Code(137) => {
-            message.push_str("; it was killed, perhaps because the machine ran out of memory");
-        }
-        Exit::Code(126 | 127) if output.partial_text.is_none() && output.lines.known == 0 => {
-            error.class = ErrorClass::Setup;
-            message.push_str("; the program could not be started, check its path and #! line");
-        }
-        _ => {}
-    }
-    if output.lines.unparsed > 0 {
-        message.push_str(&format!("; lines that could not be read: {}", output.lines.unparsed));
-    }
-    error.message = message.into();
-    error
-}
-
-/// A time that was up. A turn that was retrying when it was ended failed for the reason of its last
-/// warning. Silence of an agent that asks a service is the service's; a program of one's own ran into a
-/// limit that was set for it.
-fn timed_out(
-    error: &TurnError,
-    timeout: Timeout,
-    timeouts: &Timeouts,
-    kind: &AgentKind,
-) -> TurnError {
-    let asks_service = matches!(kind, AgentKind::Cli(_));
-    let class = match timeout {
-        _ if error.class != ErrorClass::Crash => error.class,
-        Timeout::FirstByte | Timeout::Silence if asks_service => ErrorClass::Network,
-        _ => ErrorClass::Limit,
-    };
-    let mut message = time_up(timeout, timeouts);
-    if error.class != ErrorClass::Crash {
-        message.push_str("; before that: ");
-        message.push_str(&error.message);
-    }
-    TurnError { class, message: message.into() }
 }
 
 /// Says which time was up.
