@@ -198,6 +198,7 @@ fn log(messages: usize) -> Vec<Entry> {
         reason: "measured".into(),
         kept_ids: Some(Vec::new()),
         scale_permille: None,
+        member: None,
         unknown: Fields::NONE,
     };
     push(&mut log, EntryKind::ContextCut(cut));

@@ -41,8 +41,9 @@ pub enum ContextKind<'a> {
     },
     /// The summary of a number of messages. It has no speaker.
     Summary {
-        /// How many.
         messages: usize,
+        /// The number of older ones, which are in no summary.
+        older: usize,
     },
     /// A passage of an earlier message.
     Recalled {

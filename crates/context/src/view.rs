@@ -83,7 +83,7 @@ impl<'l> View<'l> {
         let covered = branch.covered();
         if let Some((index, summary, _)) = summary.filter(|_| first > 0 && covered > 0) {
             view.covered = covered;
-            view.items.push(ViewItem::summary(index, &summary.summary, covered));
+            view.items.push(ViewItem::summary(index, &summary.summary, covered, summary.older()));
         }
         let request = answered.and_then(|number| branch.said(number));
         if let Some((.., request)) = request.filter(|_| before > 0) {
@@ -109,9 +109,9 @@ impl<'l> View<'l> {
 }
 
 impl<'l> ViewItem<'l> {
-    /// The summary of a number of messages.
-    pub fn summary(index: usize, summary: &'l str, messages: usize) -> Self {
-        let kind = ContextKind::Summary { messages };
+    /// The summary that stands for a number of messages; the oldest ones, `older`, are not in it.
+    pub fn summary(index: usize, summary: &'l str, covered: usize, older: usize) -> Self {
+        let kind = ContextKind::Summary { messages: covered.saturating_sub(older), older };
         let content = Cow::Borrowed(summary);
         let piece = Piece::Said { index, range: 0..summary.len() };
         Self {

@@ -14,18 +14,12 @@ mod log;
 mod minutes;
 mod model;
 mod prompt;
-mod prompts;
-mod quotes;
 mod recipe;
 mod record;
 mod runner;
 mod sent;
 mod step;
 mod steps;
-mod turn;
-
-use std::sync::Arc;
-use std::time::Duration;
 
 use tertulia_session::{Entry, EntryKind, Setting, TeamTask};
 use tertulia_store::{Hold, NewSession, SessionId, SessionStore};
@@ -44,18 +38,14 @@ use crate::event::{Cancel, Event};
 use crate::replay::{Difference, Undecided};
 use crate::team::Team;
 use crate::{Machine, Question, Status};
-use inbox::{Inbox, Input};
+use inbox::Inbox;
 use log::{Reading, TableLog};
-use prompts::Prompts;
+use prompt::Prompts;
 use runner::Runner;
-
-/// How long an agent that was stopped is waited for when the table is gone.
-const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// One conversation that runs.
 pub struct Driver {
     team: Team,
-    /// The project that the session belongs to.
     project: Option<String>,
     machine: Machine,
     log: TableLog,
@@ -111,7 +101,7 @@ impl Driver {
         let hold = store.hold(&session.id)?.ok_or(DriveError::SomebodyElse)?;
         let mut log = TableLog::open(store, &session.id, Reading::All)?;
         if let Some(task) = &team.task {
-            log.stage(EntryKind::TeamTask(TeamTask::set(task.as_str())), false);
+            log.stage(EntryKind::TeamTask(TeamTask::set(task.as_str())));
             log.commit().map_err(DriveError::of)?;
         }
         let machine = Machine::new(team.table.clone());
@@ -130,16 +120,30 @@ impl Driver {
         sink: &mut dyn EventSink,
     ) -> Result<Opened, DriveError> {
         let hold = store.hold(session)?.ok_or(DriveError::SomebodyElse)?;
+        let mut opened = Self::load(store, session, team, Some(hold), attended)?;
+        let driver = &mut opened.driver;
+        driver.project = driver.find_project(store, session)?;
+        driver.end_strays()?;
+        driver.step(&Event::Resume, sink)?;
+        // What lies before the windows is covered, as after an import.
+        driver.stage_minutes();
+        driver.store_staged(sink)?;
+        Ok(opened)
+    }
+
+    fn load(
+        store: &SessionStore,
+        session: &SessionId,
+        team: Team,
+        hold: Option<Hold>,
+        attended: bool,
+    ) -> Result<Opened, DriveError> {
         let mut log = TableLog::open(store, session, Reading::for_team(&team))?;
         let mut replay = log.replay(&team.table)?;
         let differences = std::mem::take(&mut replay.differences);
         let undecided = replay.undecided.take();
         // The steps of this log are stored whole: nothing is half decided.
-        let mut driver = Self::new(team, replay.into_recorded(), log, Some(hold), attended);
-        driver.project = driver.find_project(store, session)?;
-        driver.end_strays()?;
-        driver.step(&Event::Resume, sink)?;
-        driver.catch_up_minutes(sink)?;
+        let driver = Self::new(team, replay.into_recorded(), log, hold, attended);
         Ok(Opened { driver, differences, undecided })
     }
 
@@ -180,25 +184,17 @@ impl Driver {
         session: &SessionId,
         team: Team,
     ) -> Result<Opened, DriveError> {
-        let mut log = TableLog::open(store, session, Reading::for_team(&team))?;
-        let mut replay = log.replay(&team.table)?;
-        let differences = std::mem::take(&mut replay.differences);
-        let undecided = replay.undecided.take();
-        let mut driver = Self::new(team, replay.into_recorded(), log, None, false);
+        let mut opened = Self::load(store, session, team, None, false)?;
         // As the next turn would, but for the store.
-        if let Some(minutes) = minutes::due(driver.log.branch(), driver.team.window_max()) {
-            driver.log.stage(minutes, false);
-        }
-        Ok(Opened { driver, differences, undecided })
+        opened.driver.stage_minutes();
+        Ok(opened)
     }
 
-    /// Covers what lies before the windows, as after an import.
-    fn catch_up_minutes(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
+    /// Stages new minutes, if it is time.
+    fn stage_minutes(&mut self) {
         if let Some(minutes) = minutes::due(self.log.branch(), self.team.window_max()) {
-            self.log.stage(minutes, false);
-            self.store_staged(sink)?;
+            self.log.stage(minutes);
         }
-        Ok(())
     }
 
     /// Ends what is left of agents whose driver was killed. One whose driver lives is left alone, and so
@@ -267,31 +263,14 @@ impl Driver {
 
     /// What a member would get if it were to answer the newest message now.
     pub fn prompt_for(&mut self, member: &str) -> Option<TurnPrompt> {
-        self.team.member(member)?;
+        let member = self.team.member(member)?;
         let branch = self.log.branch();
         let (_, newest, _) = branch.said(branch.said_count().checked_sub(1)?)?;
-        let of = (&self.team, branch);
-        Some(self.prompts.prepare(of, &newest.id, member, &newest.id, None).into_prompt())
-    }
-
-    /// Drives until nothing runs any more.
-    pub fn run(&mut self, sink: &mut dyn EventSink) -> Result<Pause, DriveError> {
-        while self.runner.turn().is_some() {
-            self.next(sink)?;
-        }
-        Ok(self.pause())
-    }
-
-    /// Drives until the table is left.
-    pub fn attend(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
-        while !self.is_closed || self.runner.turn().is_some() {
-            self.next(sink)?;
-        }
-        Ok(())
+        Some(self.prompts.look(&self.team, branch, member, &newest.id))
     }
 
     /// Why nothing runs.
-    fn pause(&mut self) -> Pause {
+    pub(super) fn pause(&mut self) -> Pause {
         if self.is_closed {
             return Pause::Closed;
         }
@@ -304,26 +283,6 @@ impl Driver {
         match self.asked.clone() {
             Some(question) => Pause::Asked(question),
             None => Pause::Rested,
-        }
-    }
-
-    /// Waits for the next thing that happens, and does what follows.
-    fn next(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
-        let Some(input) = self.inbox.next() else { return Ok(()) };
-        match input {
-            Input::Command(command) => match self.obey(command, sink) {
-                Err(error) if !error.ends_table() => {
-                    sink.on_event(SessionEvent::Refused(Arc::new(error)));
-                    Ok(())
-                }
-                obeyed => obeyed,
-            },
-            // One whose turn is not the one that runs here is not listened to any more.
-            input if input.turn() != self.runner.turn() => {
-                input.decline();
-                Ok(())
-            }
-            input => self.agent_tells(input, sink),
         }
     }
 
@@ -364,6 +323,17 @@ impl Driver {
                 }
             }
         }
+    }
+
+    /// Covers what was said so far by a summary, because a person wants it.
+    pub fn compact(&mut self, sink: &mut dyn EventSink) -> Result<Compacted, DriveError> {
+        self.catch_up(sink)?;
+        let (compacted, summary) = minutes::requested(self.log.branch());
+        if let Some(summary) = summary {
+            self.log.stage(summary);
+            self.try_store(sink)?;
+        }
+        Ok(compacted)
     }
 
     /// Whether a turn runs that another program began.

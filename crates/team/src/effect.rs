@@ -21,13 +21,10 @@ pub enum Effect {
     /// Let an agent answer. The same step has appended that it started.
     StartTurn {
         turn: EntryId,
-        /// Who answers.
         member: Box<str>,
-        /// The message to be answered.
         parent: EntryId,
         /// What brought the turn about: the message, or the turn that is repeated.
         trigger: EntryId,
-        /// How urgent it is.
         intent: Intent,
     },
     /// Stop the agent of this turn, and report its end.
@@ -38,11 +35,9 @@ pub enum Effect {
     AskPerson(Question),
     /// The team has this task from here on; `None` takes it away.
     SetTeamTask {
-        /// The person's message.
         entry: EntryId,
         task: Option<String>,
     },
-    /// Say what was refused or changed.
     Note(Note),
     /// Nothing runs, nothing waits and nobody is asked.
     Rest,
@@ -62,21 +57,16 @@ pub enum Why {
     /// It is their turn.
     Answer {
         turn: EntryId,
-        /// The message that they are to answer.
         entry: EntryId,
         /// Who said it; `None` for a person from outside.
         by: Option<Box<str>>,
     },
     /// Agents had many turns since a person last spoke.
-    LoopGuard {
-        /// How many.
-        turns: u32,
-    },
+    LoopGuard { turns: u32 },
     /// The same two agents answer each other again and again.
     PairLoop {
         /// Both of them; one name twice for an agent that addresses itself.
         pair: [Box<str>; 2],
-        /// How many turns that were.
         turns: u32,
     },
     /// A spending limit is reached.
@@ -88,48 +78,25 @@ pub enum Why {
     },
     /// None of the names in a message is known.
     Unresolved {
-        /// The message.
         entry: EntryId,
         /// The names, each with the nearest known one.
         names: Vec<(Box<str>, Option<Box<str>>)>,
     },
     /// A message that addresses nobody, and no agent sits at the table.
-    NobodyToAnswer {
-        /// The message.
-        entry: EntryId,
-    },
+    NobodyToAnswer { entry: EntryId },
     /// It is not clear which person speaks. The message was not routed.
-    WhoSpeaks {
-        /// The message.
-        entry: EntryId,
-        /// What is not clear.
-        error: SpeakerError,
-    },
+    WhoSpeaks { entry: EntryId, error: SpeakerError },
     /// An agent failed, and nothing else waits.
-    Failed {
-        turn: EntryId,
-        member: Box<str>,
-        /// The class of the failure.
-        class: Box<str>,
-    },
+    Failed { turn: EntryId, member: Box<str>, class: Box<str> },
     /// The person cancelled a turn that ran; others wait for a word.
-    Cancelled {
-        turn: EntryId,
-        /// How many wait.
-        waiting: usize,
-    },
-    /// The table was opened again.
+    Cancelled { turn: EntryId, waiting: usize },
     Resumed {
         /// The turn that ran when it stopped.
         interrupted: Option<EntryId>,
-        /// How many wait.
         waiting: usize,
     },
     /// Turns were paused when a person said something else; that is done, and they still wait.
-    Paused {
-        /// How many.
-        waiting: usize,
-    },
+    Paused { waiting: usize },
 }
 
 impl Why {
@@ -157,12 +124,9 @@ impl fmt::Display for Why {
                 let by = by.as_deref().unwrap_or("somebody");
                 write!(f, "{by} asked a question in {entry}")
             }
-            Self::LoopGuard { turns: 1 } => {
-                f.write_str("the agents have taken one turn since a person last wrote. Continue?")
-            }
             Self::LoopGuard { turns } => {
-                let since = "since a person last wrote. Continue?";
-                write!(f, "the agents have taken {turns} turns {since}")
+                let turns = counted(*turns as usize, "one turn", "# turns");
+                write!(f, "the agents have taken {turns} since a person last wrote. Continue?")
             }
             Self::PairLoop { pair: [a, b], turns: 1 } if a == b => {
                 write!(f, "{a} has taken one turn, addressing itself. Continue?")
@@ -170,11 +134,9 @@ impl fmt::Display for Why {
             Self::PairLoop { pair: [a, b], turns } if a == b => {
                 write!(f, "{a} has taken {turns} turns in a row, addressing itself. Continue?")
             }
-            Self::PairLoop { pair: [a, b], turns: 1 } => {
-                write!(f, "{a} and {b} have taken one turn with each other. Continue?")
-            }
             Self::PairLoop { pair: [a, b], turns } => {
-                write!(f, "{a} and {b} have taken {turns} turns with each other. Continue?")
+                let turns = counted(*turns as usize, "one turn", "# turns");
+                write!(f, "{a} and {b} have taken {turns} with each other. Continue?")
             }
             Self::Spending { member, allowed, .. } if *allowed == Dollars::default() => {
                 let who = member.as_deref().unwrap_or("the session");
@@ -199,47 +161,32 @@ impl fmt::Display for Why {
                 )
             }
             Self::Cancelled { turn, waiting } => {
-                let those = Waiting(*waiting);
-                write!(f, "turn {turn} was cancelled. Continue with {those}?")
+                write!(f, "turn {turn} was cancelled. Continue with {}?", queued(*waiting))
             }
             Self::Resumed { interrupted: Some(turn), waiting: 0 } => {
                 write!(f, "turn {turn} was interrupted. Retry it?")
             }
             Self::Resumed { interrupted: Some(turn), waiting } => {
-                let those = Waiting(*waiting);
-                write!(f, "turn {turn} was interrupted. Continue with {those}?")
+                write!(f, "turn {turn} was interrupted. Continue with {}?", queued(*waiting))
             }
             Self::Resumed { interrupted: None, waiting } => {
-                let those = Waiting(*waiting);
-                write!(f, "the session was opened again. Continue with {those}?")
+                write!(f, "the session was opened again. Continue with {}?", queued(*waiting))
             }
-            Self::Paused { waiting } => write!(f, "{} paused. Continue?", Still(*waiting)),
+            Self::Paused { waiting } => {
+                let (one, several) = ("one earlier turn is still", "# earlier turns are still");
+                write!(f, "{} paused. Continue?", counted(*waiting, one, several))
+            }
         }
     }
 }
 
-/// The turns that wait, in words.
-struct Waiting(usize);
-
-impl fmt::Display for Waiting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            1 => f.write_str("the queued turn"),
-            count => write!(f, "the {count} queued turns"),
-        }
-    }
+/// One of a thing by its own word, or several as a number.
+fn counted(count: usize, one: &str, several: &str) -> String {
+    if count == 1 { one.to_owned() } else { several.replace('#', &count.to_string()) }
 }
 
-/// The turns that are paused, in words.
-struct Still(usize);
-
-impl fmt::Display for Still {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            1 => f.write_str("one earlier turn is still"),
-            count => write!(f, "{count} earlier turns are still"),
-        }
-    }
+fn queued(waiting: usize) -> String {
+    counted(waiting, "the queued turn", "the # queued turns")
 }
 
 fn write_unresolved(

@@ -10,20 +10,19 @@ use crate::PersonMessage;
 pub enum Event {
     /// A person said something, and it is an entry.
     PersonSaid {
-        /// The message.
         entry: EntryId,
         /// Who says so, where the door knows; else `[FROM: …]`, the person that is waited for, or the
         /// only one.
         member: Option<Box<str>>,
-        /// What was said.
         message: Box<PersonMessage>,
     },
     /// The agent of this turn works. Nothing is decided by it.
-    TurnStarted { turn: EntryId },
+    TurnStarted {
+        turn: EntryId,
+    },
     /// An agent's answer is complete, or what there is of it, and it is an entry.
     AgentSaid {
         turn: EntryId,
-        /// The message.
         entry: EntryId,
         /// The agent's own final text: no tool output, no thinking, no words of others.
         text: String,
@@ -35,29 +34,24 @@ pub enum Event {
         turn: EntryId,
         /// The class of the failure, such as `quota`.
         class: Box<str>,
-        /// What there is of the answer, if anything.
         entry: Option<EntryId>,
     },
-    /// The person stops turns.
     Cancel(Cancel),
-    /// An answer has cost something.
     UsageSeen {
-        /// Whose answer.
         member: Box<str>,
-        /// The price in dollars.
         usd: f64,
     },
     /// A person is to be asked after so many turns at the latest; `None`: as the team says.
     TurnsLimited {
-        /// How many.
         turns: Option<u32>,
     },
-    /// The person says: go on.
     Continue,
     /// The table was opened again after its process had ended; see [`crate::Machine::replay`].
     Resume,
     /// The person wants a turn again that failed, was cancelled or interrupted.
-    Repeat { turn: EntryId },
+    Repeat {
+        turn: EntryId,
+    },
 }
 
 /// Which turns are stopped.

@@ -72,9 +72,15 @@ impl ContextMessage<'_> {
     ) -> Result<(), E> {
         let mut text = |text: &str| take(LabelPiece::Text(text));
         match self.kind {
-            ContextKind::Summary { messages: 1 } => text("[summary of 1 message]")?,
-            ContextKind::Summary { messages } => {
-                text(&format!("[summary of {messages} messages]"))?;
+            ContextKind::Summary { messages, older } => {
+                let noun = if messages == 1 { "message" } else { "messages" };
+                text(&format!("[summary of {messages} {noun}"))?;
+                match older {
+                    0 => {}
+                    1 => text("; 1 older one is not in it")?,
+                    older => text(&format!("; {older} older ones are not in it"))?,
+                }
+                text("]")?;
             }
             ContextKind::Recalled { entry, by } => {
                 text("[recalled ")?;

@@ -97,6 +97,11 @@ impl<'a> Build<'a, '_> {
         entry.is_none_or(|entry| matches!(entry.kind, EntryKind::Message(_)))
     }
 
+    /// How many of them are older than all that the summary was made from.
+    pub(super) fn older(&self) -> usize {
+        self.marks.summary.map_or(0, |(_, summary)| summary.older())
+    }
+
     /// How many messages the summary stands for: those before what it kept, but for those that stay.
     pub(super) fn summarized(&self) -> u64 {
         let Some(first_kept) = self.marks.summary_first_kept else { return 0 };

@@ -73,7 +73,8 @@ impl<'a, 'b> Build<'a, 'b> {
             _ => None,
         };
         let hints = hints_message(input.runtime_hints.or(provided.as_ref()), time)?;
-        let marks = Marks::of(index, log, index.entries.newest_place())?;
+        let member = input.perspective.map(|perspective| perspective.member);
+        let marks = Marks::of(index, log, index.entries.newest_place(), member)?;
         let window = Window::of(index, input, &marks, &arrivals)?;
         let mut build = Self {
             builder,
@@ -277,11 +278,17 @@ impl<'a, 'b> Build<'a, 'b> {
     pub(super) fn summary_message(&self, summary: &str) -> Message {
         match self.input.perspective {
             Some(_) => {
-                let item = ViewItem::summary(0, summary, self.summarized() as usize);
+                let (messages, older) = (self.summarized() as usize, self.older());
+                let item = ViewItem::summary(0, summary, messages, older);
                 made_message(Role::User, SUMMARY_KIND, [Part::text(item.to_text())])
             }
             None => summary_message(summary),
         }
+    }
+
+    /// The member whose context alone a cut is for.
+    pub(super) fn member(&self) -> Option<Box<str>> {
+        self.input.perspective.map(|perspective| perspective.member.into())
     }
 
     /// The id that the next entry follows.

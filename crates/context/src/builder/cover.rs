@@ -72,6 +72,7 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
             reason: self.reason().into(),
             kept_ids: None,
             scale_permille: self.build.scale.recorded(),
+            member: self.build.member(),
             unknown: Fields::NONE,
         });
         self.append(kind);
@@ -123,6 +124,7 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
     ) {
         let build = &mut *self.build;
         let previous = build.marks.summary;
+        let older = build.older() as u64;
         build.marks.summary_first_kept = Some(first_kept);
         let message = build.summary_message(&summary.text);
         build.sums.summary = build.index.made_tokens(&message, &build.builder.counter).tokens;
@@ -136,6 +138,8 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
         coverage.range.clone_from(&covering.range);
         let mut payload = coverage.record(summary, (self.tokens_before, build.total()));
         payload.kept_ids = Some(ids(kept));
+        payload.older_count = (older > 0).then_some(older);
+        payload.member = build.member();
         payload.scale_permille = build.scale.recorded();
         payload.reason = build.input.overflow_hint.then(|| TOO_LARGE.into());
         let may_ask =
@@ -164,6 +168,7 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
             reason: reason.into(),
             kept_ids: Some(kept.iter().map(|place| id(*place)).collect()),
             scale_permille: build.scale.recorded(),
+            member: build.member(),
             unknown: Fields::NONE,
         });
         self.append(kind);

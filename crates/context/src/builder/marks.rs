@@ -40,6 +40,7 @@ impl<'a> Marks<'a> {
         index: &ContextIndex,
         log: &'a [Entry],
         tail: Option<usize>,
+        member: Option<&str>,
     ) -> Result<Self, ContextError> {
         let mut marks = Self::default();
         let mut idle = Vec::new();
@@ -47,7 +48,7 @@ impl<'a> Marks<'a> {
             if marks.first_kept.is_some_and(|first| place < first) {
                 break;
             }
-            let Some(entry) = seen(index, log, place) else { continue };
+            let Some(entry) = seen(index, log, place, member) else { continue };
             if marks.newest.is_none() {
                 (marks.newest, marks.refused_tokens) = (Some(place), refused_tokens(&entry.kind));
             }
@@ -64,7 +65,7 @@ impl<'a> Marks<'a> {
             }
         }
         if marks.summary.is_none() {
-            marks.find_summary(index, log, tail)?;
+            marks.find_summary(index, log, tail, member)?;
         }
         marks.is_stuck = is_stuck(index, &idle, tail);
         Ok(marks)
@@ -76,9 +77,10 @@ impl<'a> Marks<'a> {
         index: &ContextIndex,
         log: &'a [Entry],
         tail: Option<usize>,
+        member: Option<&str>,
     ) -> Result<(), ContextError> {
         for place in index.signs(log, tail, Sign::Summary) {
-            if let Some(entry) = seen(index, log, place)
+            if let Some(entry) = seen(index, log, place, member)
                 && let EntryKind::CompactionSummary(summary) = &entry.kind
             {
                 return self.take_summary(index, entry, place, summary);
@@ -134,8 +136,20 @@ impl<'a> Marks<'a> {
     }
 }
 
-fn seen<'a>(index: &ContextIndex, log: &'a [Entry], place: usize) -> Option<&'a Entry> {
-    index.entries.see(log, place)?.entry()
+/// The entry at a place, unless it is hidden or a cut of another member's context.
+fn seen<'a>(
+    index: &ContextIndex,
+    log: &'a [Entry],
+    place: usize,
+    member: Option<&str>,
+) -> Option<&'a Entry> {
+    let entry = index.entries.see(log, place)?.entry()?;
+    let of = match &entry.kind {
+        EntryKind::CompactionSummary(summary) => summary.member.as_deref(),
+        EntryKind::ContextCut(cut) => cut.member.as_deref(),
+        _ => None,
+    };
+    (of.is_none() || of == member).then_some(entry)
 }
 
 fn place_of(

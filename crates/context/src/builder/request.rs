@@ -137,12 +137,12 @@ fn find<'a>(
     request: &SummaryRequest,
 ) -> Result<Found<'a>, ContextError> {
     let tail = index.entries.newest_place();
-    let marks = Marks::of(index, log, tail)?;
+    let marks = Marks::of(index, log, tail, None)?;
     // A drop since then kept less than the summary: what it dropped must not come back.
     let is_overtaken = marks.by != marks.summary.map(|(place, _)| place);
     let places = index.signs(log, tail, Sign::Summary);
     let mut summaries = places.filter_map(|place| match index.entries.see(log, place)?.kind()? {
-        EntryKind::CompactionSummary(summary) => Some(&**summary),
+        EntryKind::CompactionSummary(summary) if summary.member.is_none() => Some(&**summary),
         _ => None,
     });
     let newest = summaries.next().filter(|summary| {

@@ -49,6 +49,8 @@ impl Coverage {
             refused: summary.refused.map(|refusal| refusal.to_string().into()),
             scale_permille: None,
             reason: None,
+            older_count: None,
+            member: None,
             unknown: Fields::NONE,
         }
     }

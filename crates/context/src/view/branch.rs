@@ -44,7 +44,8 @@ impl BranchIndex {
                 self.messages.push(index);
             }
             EntryKind::TeamTask(_) => self.team_task = Some(index),
-            EntryKind::CompactionSummary(summary) => {
+            // What one member's context was cut to is no summary of the session.
+            EntryKind::CompactionSummary(summary) if summary.member.is_none() => {
                 self.summary = Some(index);
                 if summary.author.as_deref() == Some(REQUESTED) {
                     self.requested = Some(index);
@@ -92,6 +93,11 @@ impl<'l> Branch<'l> {
         self.index.said.binary_search(self.index.indexes.get(id)?).ok()
     }
 
+    /// Returns the index of an entry that is read.
+    pub fn index_of(self, id: &EntryId) -> Option<usize> {
+        self.index.index_of(id)
+    }
+
     /// Returns the number of all messages, read or not.
     pub fn message_count(self) -> usize {
         self.index.messages.len()
@@ -123,7 +129,8 @@ impl<'l> Branch<'l> {
         self.summary_at(self.index.summary?)
     }
 
-    /// Returns the number of messages, read or not, that the newest summary stands for.
+    /// Returns the number of messages, read or not, that the newest summary stands for: all before the first one
+    /// that it keeps.
     pub fn covered(self) -> usize {
         let summary = self.index.summary.and_then(|index| self.entries.get(index));
         let Some(EntryKind::CompactionSummary(summary)) = summary.map(|entry| &entry.kind) else {

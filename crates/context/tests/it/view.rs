@@ -4,9 +4,9 @@
 use proptest::prelude::*;
 use tertulia_context::SpokenBy;
 use tertulia_context::builder::{
-    ContextBuildInput, ContextBuilder, ContextConfig, ContextIndex, Source,
+    ContextBuildInput, ContextBuildResult, ContextBuilder, ContextConfig, ContextIndex, Source,
 };
-use tertulia_context::view::Perspective;
+use tertulia_context::view::{Perspective, ViewItem};
 use tertulia_session::json::Json;
 use tertulia_session::{
     Entry, EntryKind, Message, NewEntry, Part, PartKind, Parts, Redaction, Role, Speaker,
@@ -198,4 +198,59 @@ proptest! {
         prop_assert!(!new.compacted);
         prop_assert!(new.model_messages.starts_with(&old.model_messages));
     }
+
+    #[test]
+    fn a_cut_that_is_stored_stays_until_the_next_one_and_is_one_members_alone(
+        said in proptest::collection::vec((0..3usize, "[a-z\\n ]{0,200}"), 8..40),
+    ) {
+        let (builder, mut index) = (builder(600), ContextIndex::new());
+        let (mut log, mut bare, mut old) = (Vec::new(), Vec::new(), Vec::new());
+        for (name, text) in &said {
+            let (name, text) = (["ann", "max", "eva"][*name], format!("So: {text}"));
+            say(&mut log, name, &text);
+            say(&mut bare, name, &text);
+            let answers = log.last().map(|entry| entry.id.clone());
+            let seen_by = |perspective| ContextBuildInput {
+                answers: answers.as_ref(),
+                perspective: Some(perspective),
+                ..ContextBuildInput::default()
+            };
+            let of_max = ContextBuildInput { session_entries: &log, ..seen_by(&MAX) };
+            let built = builder.build_with(&mut index, &of_max).unwrap();
+            let sent = history(&built);
+            prop_assert!(built.compacted || sent.starts_with(&old));
+            let cuts = built.entries_to_append;
+            log.extend(cuts);
+            let of_max = ContextBuildInput { session_entries: &log, ..seen_by(&MAX) };
+            let again = builder.build_with(&mut index, &of_max).unwrap();
+            prop_assert!(!again.compacted);
+            prop_assert_eq!(history(&again), sent.clone());
+            old = sent;
+        }
+        let eva = Perspective { member: "eva", ..MAX };
+        let seen = |log: &[Entry]| {
+            let input = ContextBuildInput { perspective: Some(&eva), answers: None, ..input(log) };
+            history(&self::builder(8_000).build_context(&input).unwrap())
+        };
+        prop_assert_eq!(seen(&log), seen(&bare));
+    }
+}
+
+/// What is sent before the zone that changes, each as `role: text`.
+fn history(built: &ContextBuildResult<'_>) -> Vec<String> {
+    let is_stable = |source: &Source| matches!(source, Source::Summary(_) | Source::Entry(_));
+    let sent = built.model_messages.iter().filter(|one| is_stable(&one.source));
+    let line =
+        |message: &Message| format!("{}: {}", message.effective_role().as_str(), message.text());
+    sent.map(|one| line(&one.message)).collect()
+}
+
+#[test]
+fn the_label_of_a_summary_says_how_many_messages_are_not_in_it() {
+    let text = |covered, older| ViewItem::summary(0, "Tea.", covered, older).to_text();
+    assert_eq!(text(1, 0), "[summary of 1 message]: Tea.");
+    assert_eq!(text(24, 0), "[summary of 24 messages]: Tea.");
+    assert_eq!(text(25, 1), "[summary of 24 messages; 1 older one is not in it]: Tea.");
+    let long = "[summary of 2048 messages; 97931 older ones are not in it]: Tea.";
+    assert_eq!(text(99_979, 97_931), long);
 }

@@ -73,7 +73,18 @@ pub struct CompactionSummary {
     pub scale_permille: Option<u64>,
     /// Why it had to be made, where that is not the budget.
     pub reason: Option<Box<str>>,
+    /// How many messages before the range are in no summary. Absent for none.
+    pub older_count: Option<u64>,
+    /// The member of a team whose context alone it is for; absent for all.
+    pub member: Option<Box<str>>,
     pub unknown: Fields,
+}
+
+impl CompactionSummary {
+    /// Returns the number of messages before the range that are in no summary.
+    pub fn older(&self) -> usize {
+        self.older_count.and_then(|count| usize::try_from(count).ok()).unwrap_or_default()
+    }
 }
 
 /// Tool outputs were elided, or entries dropped, without a summary.
@@ -90,6 +101,8 @@ pub struct ContextCut {
     pub kept_ids: Option<Vec<EntryId>>,
     /// What a counted token weighed by reported usage, in thousandths.
     pub scale_permille: Option<u64>,
+    /// The member of a team whose context alone was cut; absent for all.
+    pub member: Option<Box<str>>,
     pub unknown: Fields,
 }
 

@@ -78,6 +78,8 @@ pub(crate) fn summary(range: &str, first_kept: &str) -> EntryKind {
         refused: None,
         scale_permille: None,
         reason: None,
+        older_count: None,
+        member: None,
         unknown: Fields::NONE,
     }))
 }

@@ -48,6 +48,8 @@ pub(crate) fn summary(id: &str, parent: &str, covered: [&str; 2], kept: &str, te
         refused: None,
         scale_permille: None,
         reason: None,
+        older_count: None,
+        member: None,
         unknown: Fields::NONE,
     };
     entry(id, Some(parent), EntryKind::CompactionSummary(Box::new(summary)))

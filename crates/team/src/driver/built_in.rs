@@ -13,7 +13,6 @@ use crate::team::{Answers, Team, TeamMember};
 pub(super) struct BuiltIn<'d> {
     pub(super) team: &'d Team,
     pub(super) log: &'d TableLog,
-    /// The project that the session belongs to.
     pub(super) project: Option<&'d str>,
 }
 

@@ -9,18 +9,11 @@ use super::Driver;
 use super::error::DriveError;
 use super::event::{EventSink, SessionEvent};
 use super::log::Reading;
+use super::prompt::Prompts;
 use crate::Status;
 use crate::event::Event;
 
 impl Driver {
-    /// Takes in what others wrote, if they did.
-    pub(super) fn catch_up(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
-        match self.log.is_behind()? {
-            true => self.rejoin(self.log.staged_count(), sink),
-            false => Ok(()),
-        }
-    }
-
     /// Takes in what others wrote. Of what was staged so many entries are staged again, if they tell what
     /// an agent did or cost; what belonged to a step is not, for it may be decided otherwise now.
     pub(super) fn rejoin(
@@ -30,7 +23,7 @@ impl Driver {
     ) -> Result<(), DriveError> {
         let (staged, first_new) = self.log.reload(Reading::for_team(&self.team))?;
         self.machine = self.log.replay(&self.team.table)?.into_recorded();
-        self.prompts.reread(self.log.entries());
+        self.prompts = Prompts::new(self.log.entries());
         for entry in self.log.entries().get(first_new..).unwrap_or_default() {
             sink.on_event(SessionEvent::Stored(Arc::new(entry.clone())));
         }
@@ -72,6 +65,6 @@ impl Driver {
             EntryKind::TurnEvent(_) => {}
             _ => return,
         }
-        self.log.stage(kind, false);
+        self.log.stage(kind);
     }
 }

@@ -20,10 +20,8 @@ pub enum DriveError {
     /// The turn that runs does so in another program.
     #[error("This turn runs in another process; stop it there.")]
     Elsewhere,
-    /// The thread of the table is gone.
     #[error("internal error, please report it; everything stored is kept. Open the session again.")]
     Broken,
-    /// It is not clear who speaks.
     #[error(transparent)]
     Speaker(#[from] SpeakerError),
 }

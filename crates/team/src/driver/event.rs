@@ -18,31 +18,35 @@ pub enum SessionEvent {
     /// An entry is in the log: a message, a state of a turn, a figure, what happened during a turn.
     Stored(Arc<Entry>),
     /// The agent of this turn has got the first byte of its prompt.
-    Fed { turn: EntryId, member: Box<str> },
+    Fed {
+        turn: EntryId,
+        member: Box<str>,
+    },
     /// The next piece of an answer. Pieces are not stored; the answer is.
     Text {
         turn: EntryId,
         member: Box<str>,
-        /// The piece.
         text: String,
     },
     /// The pieces so far are one text; what follows is another.
-    TextEnd { turn: EntryId, member: Box<str> },
+    TextEnd {
+        turn: EntryId,
+        member: Box<str>,
+    },
     /// The pieces since the last end are void.
-    TextWithdrawn { turn: EntryId, member: Box<str> },
+    TextWithdrawn {
+        turn: EntryId,
+        member: Box<str>,
+    },
     /// Something was refused or changed.
     Note(Note),
-    /// A person is asked.
     Asked(Question),
     /// What somebody wanted was not done; the session goes on.
     Refused(Arc<DriveError>),
-    /// An agent wants to be allowed something; [`super::Door::permit`] answers.
+    /// An agent wants to be allowed something; [`Command::Permit`] answers.
     Permission {
-        /// Which question this is.
         number: PermissionNumber,
-        /// Whose turn it is.
         member: Box<str>,
-        /// What it wants.
         request: PermissionRequest,
     },
     /// Nothing runs, nothing waits and nobody is asked.
@@ -57,6 +61,11 @@ pub struct PermissionNumber(pub(super) u64);
 pub trait EventSink {
     /// Takes the next event.
     fn on_event(&mut self, event: SessionEvent);
+
+    /// Takes the next piece of an answer.
+    fn on_text(&mut self, turn: &EntryId, member: &str, text: String) {
+        self.on_event(SessionEvent::Text { turn: turn.clone(), member: member.into(), text });
+    }
 }
 
 impl EventSink for Sender<SessionEvent> {
@@ -69,19 +78,15 @@ impl EventSink for Sender<SessionEvent> {
 /// What people want of the table.
 #[derive(Debug)]
 pub enum Command {
-    /// Somebody says something.
     Say {
         /// Who; else as `[FROM: …]` says, or as [`crate::Machine::speaker_of`] finds out.
         member: Option<Box<str>>,
         message: Box<PersonMessage>,
     },
-    /// Turns are to stop.
     Cancel(Cancel),
     /// The turn that runs is to stop, if there is one.
     CancelRunning,
-    /// The table is to go on.
     Continue,
-    /// A turn is wanted again.
     Repeat(EntryId),
     /// An agent gets its answer. One to a question that is not open any more is dropped.
     Permit(PermissionNumber, PermissionAnswer),
@@ -93,7 +98,6 @@ pub enum Command {
     Close,
 }
 
-/// What a visitor does.
 type Errand = dyn FnOnce(&mut Driver, &mut dyn EventSink) -> Result<(), DriveError> + Send;
 
 /// Something to be done with the driver, in its thread, between two things that happen.
@@ -124,11 +128,9 @@ pub enum Pause {
     /// An agent wanted to be allowed something, and nobody was there to be asked.
     PermissionNeeded {
         member: Box<str>,
-        /// What it wanted.
         title: Box<str>,
     },
     /// Another program at this table lets an agent answer, and goes on with what waits here.
     Elsewhere,
-    /// The table was left.
     Closed,
 }

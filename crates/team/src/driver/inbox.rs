@@ -10,7 +10,7 @@ use tertulia_agent::{PermissionAnswer, PermissionRequest, TurnReport};
 use tertulia_dialect::stream::StreamEvent;
 use tertulia_session::EntryId;
 
-use super::event::{Command, PermissionNumber};
+use super::event::Command;
 
 /// How much may wait in the inbox before agents have to wait.
 const LENGTH: usize = 256;
@@ -29,7 +29,6 @@ pub(super) enum Input {
 }
 
 impl Input {
-    /// The turn whose agent tells this.
     pub(super) fn turn(&self) -> Option<&EntryId> {
         match self {
             Self::Fed(turn) | Self::Said(turn, _) | Self::Asks(turn, ..) | Self::Ended(turn, _) => {
@@ -48,7 +47,6 @@ impl Input {
     }
 }
 
-/// All that waits for the driver.
 pub(super) struct Inbox {
     /// What happens before anything else: answers of built-in members.
     due: VecDeque<Input>,
@@ -73,11 +71,6 @@ impl Door {
         // Where the line is full the driver is awake, and looks at the commands before it takes the next.
         !matches!(self.waker.try_send(Input::Wake), Err(TrySendError::Disconnected(_)))
     }
-
-    /// Answers what an agent asked.
-    pub fn permit(&self, number: PermissionNumber, answer: PermissionAnswer) -> bool {
-        self.send(Command::Permit(number, answer))
-    }
 }
 
 impl Inbox {
@@ -92,7 +85,6 @@ impl Inbox {
         Door { people: self.people.clone(), waker: self.sender.clone() }
     }
 
-    /// Where agents come in.
     pub(super) fn sender(&self) -> &SyncSender<Input> {
         &self.sender
     }

@@ -7,7 +7,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tertulia_context::view::{Branch, BranchIndex, Recall};
-use tertulia_session::{Entry, EntryId, EntryKind, NewEntry, Setting, Timestamp};
+use tertulia_session::{Entry, EntryId, EntryKind, Message, NewEntry, Setting, Timestamp};
 use tertulia_store::{
     Append, Outline, OutlineEntry, Range, SessionId, SessionStore, StoreError, StoredEntry,
     fresh_salt,
@@ -42,7 +42,6 @@ pub(super) enum Reading {
 }
 
 impl Reading {
-    /// What the members of a team need.
     pub(super) fn for_team(team: &Team) -> Self {
         // What an endpoint gets is chosen from the whole log.
         match team.members.iter().any(TeamMember::is_endpoint) {
@@ -108,7 +107,6 @@ impl TableLog {
         }
     }
 
-    /// Reads the whole branch.
     fn read_branch(&mut self) -> Result<(), StoreError> {
         let range = Range::Branch { tail: self.tail.clone(), limit: None };
         for stored in self.store.clone().entries(&self.session, &range)? {
@@ -274,17 +272,20 @@ impl TableLog {
         Ok(self.store.info(&self.session)?.tail != self.tail)
     }
 
-    /// How many entries are staged.
     pub(super) fn staged_count(&self) -> usize {
         self.entries.len() - self.stored
     }
 
     /// Adds an entry behind the newest one, under the id that follows from it. Nothing is stored yet.
-    pub(super) fn stage(&mut self, kind: EntryKind, partial: bool) -> EntryId {
-        let mut new = self.follow(kind);
-        if partial {
-            new.meta = super::record::partial_mark();
-        }
+    pub(super) fn stage(&mut self, kind: EntryKind) {
+        let entry = self.follow(kind).with_content_id();
+        self.take(entry);
+    }
+
+    /// The same for the beginning of an answer that did not come to its end.
+    pub(super) fn stage_partial(&mut self, message: Message) -> EntryId {
+        let mut new = self.follow(EntryKind::Message(message));
+        new.meta = super::record::partial_mark();
         let entry = new.with_content_id();
         let id = entry.id.clone();
         self.take(entry);
@@ -292,12 +293,12 @@ impl TableLog {
     }
 
     pub(super) fn stage_setting(&mut self, setting: Setting) {
-        self.stage(EntryKind::SessionSetting(setting.into()), false);
+        self.stage(EntryKind::SessionSetting(setting.into()));
     }
 
-    /// An entry behind the newest one that is not staged yet, to be completed.
-    pub(super) fn draft(&self, kind: EntryKind) -> Entry {
-        self.follow(kind).with_content_id()
+    /// A message behind the newest entry that is not staged yet, to be completed.
+    pub(super) fn draft(&self, message: Message) -> Entry {
+        self.follow(EntryKind::Message(message)).with_content_id()
     }
 
     /// The same under an id that the machine gave.
@@ -365,7 +366,6 @@ fn run_id() -> Box<str> {
     format!("run-{:x}-{:x}", std::process::id(), since.as_nanos()).into()
 }
 
-/// The time, as data.
 pub(super) fn now() -> Timestamp {
     Timestamp::from_millis(tertulia_store::now_millis())
 }

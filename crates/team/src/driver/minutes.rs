@@ -17,7 +17,6 @@ const GATHERED: usize = 16;
 /// The number of newest messages before the window that one summary is made of, at most. Only the first summary of
 /// an imported session has more before it.
 pub(super) const SUMMARISED_MAX: usize = 2_048;
-/// How long the minutes may be.
 const MINUTES_TOKENS: u64 = 1_500;
 /// A summary takes no more than so many hundredths of what it covers: one as long as the talk helps nobody.
 const SHARE: u64 = 60;
@@ -44,10 +43,7 @@ pub enum Compacted {
         keeps: usize,
     },
     /// A summary would be as long as what it stands for.
-    NotShorter {
-        /// How many messages it would cover.
-        messages: usize,
-    },
+    NotShorter { messages: usize },
 }
 
 /// New minutes, if it is time: they cover all but the newest messages that a window holds.
@@ -100,6 +96,15 @@ fn first_summarised(branch: Branch<'_>, until: usize) -> usize {
     covered.max(branch.said_from(oldest))
 }
 
+/// The number of messages before `from` that are in no summary: the newest ones were enough.
+fn older(branch: Branch<'_>, from: usize, until: usize) -> usize {
+    let older = branch.summary().map_or(0, |(_, last, _)| last.older());
+    let ordinal =
+        |number| branch.said(number).map_or(0, |(index, ..)| branch.messages_before(index));
+    let is_whole = ordinal(until) <= branch.covered() + SUMMARISED_MAX;
+    if is_whole { older } else { older + ordinal(from).saturating_sub(branch.covered()) }
+}
+
 fn write(branch: Branch<'_>, until: usize, author: &str) -> Option<CompactionSummary> {
     let previous = branch.summary().map(|(_, last, _)| &*last.summary);
     let from = first_summarised(branch, until);
@@ -127,7 +132,10 @@ fn write(branch: Branch<'_>, until: usize, author: &str) -> Option<CompactionSum
     let tokens = (tokens, summary.tokens);
     let (_, first_kept, _) = branch.said(until)?;
     let entries = said.iter().map(|(entry, _)| *entry);
-    Some(Coverage::new(entries, first_kept.id.clone()).record(summary, tokens))
+    let mut record = Coverage::new(entries, first_kept.id.clone()).record(summary, tokens);
+    let older = older(branch, from, until);
+    record.older_count = (older > 0).then_some(older as u64);
+    Some(record)
 }
 
 #[cfg(test)]
@@ -170,9 +178,9 @@ mod tests {
                 [("ann", SpeakerType::Human), ("max", SpeakerType::Ai)][number % 2].clone();
             let text = format!("We decided: gateway_{number} has port 4{number:03}.");
             let message = Message::said(Speaker::new(name, name, kind), text);
-            log.stage(EntryKind::Message(message), false);
+            log.stage(EntryKind::Message(message));
             if let Some(minutes) = due(log.branch(), WINDOW) {
-                log.stage(minutes, false);
+                log.stage(minutes);
             }
         }
         let mut again = self::log();

@@ -9,17 +9,18 @@ use tertulia_context::builder::{
 };
 use tertulia_context::compact::Compactor;
 use tertulia_context::recall::usual_tokens;
-use tertulia_context::view::{Branch, Perspective, RECALL_HEAD, RECALL_LINE, ViewItem};
+use tertulia_context::view::{
+    Branch, Perspective, Piece, Pieces, RECALL_HEAD, RECALL_LINE, ViewItem,
+};
 use tertulia_context::{
     Fate, INDENT, LabelPiece, LineStart, Verdict, indented, indents, truncate_to_bytes,
 };
 use tertulia_dialect::{Dialect, ModelContext};
 use tertulia_session::json::Json;
-use tertulia_session::{EntryId, Message, Part, PartKind, Role};
+use tertulia_session::{EntryId, EntryKind, Message, Part, PartKind, Role};
 
 use super::prompt::Member;
-use super::quotes::{Stretch, quoted};
-use super::recipe::{Recipe, Step, escaped};
+use super::recipe::{Recipe, Said, Step, escaped};
 use super::steps::{Steps, steps_of, written};
 
 /// So much of the message that is answered is repeated at the end where newer ones follow it.
@@ -36,10 +37,11 @@ pub(super) struct Body {
     pub(super) kept: usize,
     /// The number of messages that the summary stands for.
     pub(super) covered: usize,
-    /// The entries of which passages were recalled.
     pub(super) recalled: Vec<EntryId>,
     /// What became of the messages in it, oldest first.
     pub(super) verdicts: Vec<Verdict>,
+    /// The entries that record how the member's context was cut for it.
+    pub(super) cuts: Vec<EntryKind>,
 }
 
 /// Builds the request of a member that answers this message. After an overflow the context is cut further than
@@ -77,7 +79,8 @@ pub(super) fn body(
     let context = ModelContext::new(built.model_messages.iter().map(|one| &*one.message));
     let json = Dialect::OpenAiChat.render(&context).fragment.to_json();
     let sources = Sources { branch, perspective, built: &built, system: system_steps, closing };
-    let recipe = sources.recipe(&json);
+    // A cut that is not in the log yet cannot be referred to.
+    let recipe = (!built.compacted).then(|| sources.recipe(&json)).flatten();
     let sent = built.model_messages.iter().filter_map(|one| match &one.source {
         Source::Entry(entry) => {
             Some(Verdict { entry: entry.clone(), fate: Fate::Kept, recalled: false })
@@ -93,6 +96,7 @@ pub(super) fn body(
         covered: usize::try_from(built.stats.summarized_messages_count).unwrap_or(usize::MAX),
         recalled,
         verdicts,
+        cuts: built.entries_to_append.into_iter().map(|entry| entry.kind).collect(),
         json,
     })
 }
@@ -116,11 +120,29 @@ fn closing<'l>(
     let mut item = perspective.item(index, entry, message);
     if item.line.content.len() > REPEATED_BYTES {
         let kept = truncate_to_bytes(&item.line.content, REPEATED_BYTES);
+        let pieces = item.pieces.take().map(|pieces| beginning(pieces, kept.len()));
         item.line.content = Cow::Owned(format!("{kept}{REPEATED_CUT}"));
-        // How the rest is made is found by its words.
-        item.pieces = None;
+        item.pieces = pieces;
     }
     Some(item)
+}
+
+/// The pieces of the first bytes of a message, and the words that say it is cut.
+fn beginning(pieces: Pieces, mut bytes: usize) -> Pieces {
+    let mut kept = Pieces::new();
+    for (piece, length) in pieces {
+        let length = length.min(bytes);
+        bytes -= length;
+        let piece = match piece {
+            Piece::Words(words) => Piece::Words(words.get(..length).unwrap_or_default().into()),
+            Piece::Said { index, range } => {
+                Piece::Said { index, range: range.start..range.start + length }
+            }
+        };
+        kept.extend((length > 0).then_some((piece, length)));
+    }
+    kept.push((Piece::Words(REPEATED_CUT.into()), REPEATED_CUT.len()));
+    kept
 }
 
 /// The system text: what the team file and the program say, then the task.
@@ -151,7 +173,7 @@ struct Sources<'r, 'l> {
 }
 
 impl Sources<'_, '_> {
-    /// How the JSON is made from the log; `None` where a message holds more than words.
+    /// How the JSON is made from the log; `None` where a message holds more than words of the log.
     fn recipe(&self, json: &str) -> Option<Recipe> {
         let mut recipe = Recipe::default();
         let mut from = 0;
@@ -164,7 +186,7 @@ impl Sources<'_, '_> {
             let written = escaped(&text);
             let at = from + json.get(from..)?.find(&written)?;
             recipe.words(json.get(from..at)?);
-            let steps = self.steps(one).unwrap_or_else(|| self.quotes(&text));
+            let steps = self.steps(one)?;
             steps.iter().for_each(|(step, _)| push_escaped(&mut recipe, step));
             from = at + written.len();
         }
@@ -176,11 +198,13 @@ impl Sources<'_, '_> {
         match &one.source {
             Source::System => Some(self.system.clone()),
             Source::Summary(id) => {
-                let (index, summary, _) = self.branch.summary()?;
-                let is_this = self.branch.entries().get(index)?.id == *id;
-                let count = self.built.stats.summarized_messages_count;
-                let count = usize::try_from(count).ok()?;
-                is_this.then(|| labelled(&ViewItem::summary(index, &summary.summary, count)))?
+                let index = self.branch.index_of(id)?;
+                let EntryKind::CompactionSummary(summary) = &self.branch.entries().get(index)?.kind
+                else {
+                    return None;
+                };
+                let count = usize::try_from(self.built.stats.summarized_messages_count).ok()?;
+                labelled(&ViewItem::summary(index, &summary.summary, count, summary.older()))
             }
             Source::Entry(id) => {
                 let (index, entry, message) = self.branch.said(self.branch.number_of(id)?)?;
@@ -206,24 +230,6 @@ impl Sources<'_, '_> {
             Source::RuntimeHints => None,
         }
     }
-
-    /// What a text has word for word from the log, where it was put together from many messages: these are
-    /// referred to, so that the record holds none of their words.
-    fn quotes(&self, text: &str) -> Steps {
-        let branch = self.branch;
-        let first = branch.summary().map_or(0, |(.., covered)| covered);
-        let recalled = self.built.recalled.iter().filter_map(|one| branch.number_of(&one.entry));
-        let numbers = recalled.chain(first..branch.said_count());
-        let said = numbers.filter_map(|number| branch.said(number));
-        let mut texts: Vec<(usize, Cow<'_, str>)> =
-            said.map(|(index, _, message)| (index, message.text())).collect();
-        let summary = branch.summary();
-        texts.extend(summary.map(|(index, one, _)| (index, Cow::Borrowed(&*one.summary))));
-        texts.extend(branch.team_task().map(|(index, task)| (index, Cow::Borrowed(task))));
-        let stretches: Vec<Stretch<'_>> =
-            texts.iter().map(|(place, text)| Stretch { place: *place, start: 0, text }).collect();
-        quoted(text, &stretches).into_iter().map(|step| (step.plain(), 0)).collect()
-    }
 }
 
 /// How an item is made as a text of its own: its label, then its content.
@@ -247,10 +253,7 @@ fn labelled(item: &ViewItem<'_>) -> Option<Steps> {
 fn push_escaped(recipe: &mut Recipe, step: &Step) {
     match step {
         Step::Words(words) => recipe.words(&escaped(words)),
-        Step::Said { place, range, is_indented, .. } => {
-            let (place, range, is_indented) = (*place, range.clone(), *is_indented);
-            recipe.0.push(Step::Said { place, range, is_indented, is_escaped: true });
-        }
+        Step::Said(said) => recipe.0.push(Step::Said(Said { is_escaped: true, ..said.clone() })),
         other => recipe.0.push(other.clone()),
     }
 }

@@ -1,8 +1,9 @@
-//! What a member gets for its turn: its settings go in, its view of the log comes out as a prompt or a request,
-//! with a hash. Content cannot forge structure in it: only the program writes at the left margin, and the labels
-//! say who said what.
+//! What a member gets for its turn, and how that is recorded: its settings go in, its view of the log comes out as
+//! a prompt or a request, with a hash. Content cannot forge structure in it: only the program writes at the left
+//! margin, and the labels say who said what.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use tertulia_agent::{Mentions, PromptText, apply, prompt_edits};
 use tertulia_context::builder::ContextIndex;
@@ -11,10 +12,12 @@ use tertulia_context::view::{Branch, Perspective, Pieces, Recall, View, ViewSett
 use tertulia_context::{
     AssemblerInput, ContextKind, PromptStatus, SectionBytes, SpokenBy, Verdict,
 };
-use tertulia_session::{EntryId, Message, Role, Salt};
+use tertulia_session::json::Json;
+use tertulia_session::{Entry, EntryId, EntryKind, Message, Role, Salt, TurnState};
 
+use super::log::TableLog;
 use super::model::{self, Body};
-use super::recipe::{Recipe, Step};
+use super::recipe::{Recipe, RecipeHistory, Step};
 use super::record::is_partial;
 use super::steps::{Source, recipe_of, steps_of};
 use crate::message::kept_ranges;
@@ -31,7 +34,6 @@ pub struct TurnPrompt {
     pub text: String,
     /// The system text, where it travels apart.
     pub system: Option<String>,
-    /// What became of its parts.
     pub status: PromptStatus,
     /// How large each part is.
     pub bytes: SectionBytes,
@@ -41,7 +43,6 @@ pub struct TurnPrompt {
     pub dropped: usize,
     /// How many messages the minutes stand for; 0 without minutes.
     pub covered: usize,
-    /// The entries of which passages were recalled.
     pub recalled: Vec<EntryId>,
     /// What became of the messages of the window, oldest first, and last of the one to be answered.
     pub verdicts: Vec<Verdict>,
@@ -50,9 +51,9 @@ pub struct TurnPrompt {
     /// Which of its `@` signs are no risk.
     pub(super) mentions: Mentions,
     /// How it is made from the log, as far as that can be told.
-    pub(super) recipe: Option<Recipe>,
-    /// The salts of the entries that are quoted in it.
-    pub(super) salts: Vec<Salt>,
+    recipe: Option<Recipe>,
+    /// The salts of the entries that are quoted in what is sent.
+    salts: Vec<Salt>,
 }
 
 impl TurnPrompt {
@@ -77,11 +78,171 @@ pub(super) fn hash_of(system: Option<&str>, text: &str, salts: &[Salt]) -> Box<s
     format!("b3-{}", hex.get(..32).unwrap_or(&hex)).into()
 }
 
-/// What views learn of a log, kept from turn to turn.
-#[derive(Default)]
-pub(super) struct Views {
+/// Makes the prompts of a session, and keeps what the next ones need of the last.
+pub(super) struct Prompts {
     recall: Recall,
     index: ContextIndex,
+    /// How the last prompts were made.
+    recipes: RecipeHistory,
+    /// How many turns each member had.
+    turns: HashMap<Box<str>, usize>,
+}
+
+pub(super) struct Start {
+    pub(super) turn: EntryId,
+    pub(super) member: Box<str>,
+    pub(super) answers: EntryId,
+    pub(super) number: usize,
+    pub(super) budget: u64,
+    pub(super) is_second: bool,
+    pub(super) prompt: TurnPrompt,
+    /// The request of an endpoint, which is sent in place of the prompt.
+    pub(super) body: Option<Body>,
+    /// Stands for all that the member gets.
+    pub(super) hash: Box<str>,
+    /// How all that is made from the log; `None` if nothing is sent or that cannot be told.
+    pub(super) record: Option<Json>,
+}
+
+impl Start {
+    /// Whether nothing of the message is left in it, so that it is not sent.
+    pub(super) fn is_lost(&self) -> bool {
+        let lost = [PromptStatus::MessageDropped, PromptStatus::OverBudget];
+        self.body.is_none() && lost.contains(&self.prompt.status)
+    }
+}
+
+impl Prompts {
+    pub(super) fn new(entries: &[Entry]) -> Self {
+        Self {
+            recall: Recall::default(),
+            index: ContextIndex::default(),
+            recipes: RecipeHistory::default(),
+            turns: turns_in(entries),
+        }
+    }
+
+    /// What a member would get.
+    pub(super) fn look(
+        &mut self,
+        team: &Team,
+        branch: Branch<'_>,
+        member: &TeamMember,
+        answers: &EntryId,
+    ) -> TurnPrompt {
+        let (mut prompt, body) =
+            self.make(team, branch, member, answers, (member.budget_bytes, false));
+        if let Some(body) = body {
+            (prompt.text, prompt.system) = (body.json, None);
+        }
+        prompt
+    }
+
+    /// Puts together what a member gets for a turn that begins. Where the context of an endpoint is cut for it, the cut
+    /// is staged, so that the next turn begins where this one does. A second attempt has a budget of its own.
+    pub(super) fn prepare(
+        &mut self,
+        team: &Team,
+        log: &mut TableLog,
+        (turn, name, answers): (&EntryId, &str, &EntryId),
+        second_budget: Option<u64>,
+    ) -> Start {
+        let is_second = second_budget.is_some();
+        let turns = self.turns.entry(name.into()).or_default();
+        let number = turns.saturating_sub(usize::from(is_second));
+        let stranger = TeamMember::person(name);
+        let member = team.member(name).unwrap_or(&stranger);
+        let budget = second_budget.unwrap_or(member.budget_bytes);
+        let (mut prompt, mut body) =
+            self.make(team, log.branch(), member, answers, (budget, is_second));
+        if let Some(cuts) = body.as_mut().map(|body| std::mem::take(&mut body.cuts))
+            && !cuts.is_empty()
+        {
+            cuts.into_iter().for_each(|cut| log.stage(cut));
+            (prompt, body) = self.make(team, log.branch(), member, answers, (budget, false));
+        }
+        let (turn, answers) = (turn.clone(), answers.clone());
+        let hash = match &body {
+            Some(body) => hash_of(None, &body.json, &prompt.salts),
+            None => prompt.hash(),
+        };
+        let (member, record) = (name.into(), None);
+        let mut start =
+            Start { turn, member, answers, number, budget, is_second, prompt, body, hash, record };
+        if let Some(recipe) = right_recipe(&start, team, log.entries()) {
+            start.record = match is_second {
+                true => recipe.to_json(None),
+                false => self.record(name, recipe, log),
+            };
+        }
+        start
+    }
+
+    /// The record of what an agent gets, to be stored with the start of its turn.
+    fn record(&mut self, member: &str, recipe: Recipe, log: &TableLog) -> Option<Json> {
+        let (entries, places) = (log.entries(), log.prompted());
+        let last = places.last().and_then(|place| entries.get(*place)).map(|entry| &entry.id);
+        if self.recipes.entry.as_ref() != last {
+            // After a record that cannot be read, the next one stands alone.
+            self.recipes = RecipeHistory::read(entries, places).unwrap_or_default();
+        }
+        self.recipes.record(member, recipe)
+    }
+
+    /// The turn begins: its start, with the record of its prompt, is this entry.
+    pub(super) fn recorded_in(&mut self, entry: &EntryId) {
+        self.recipes.entry = Some(entry.clone());
+    }
+
+    pub(super) fn count(&mut self, member: &str) {
+        *self.turns.entry(member.into()).or_default() += 1;
+    }
+
+    /// The prompt of a member that answers a message, and the request of an endpoint. After an overflow its context is
+    /// cut further than its count says.
+    fn make(
+        &mut self,
+        team: &Team,
+        branch: Branch<'_>,
+        member: &TeamMember,
+        answers: &EntryId,
+        (budget, after_overflow): (u64, bool),
+    ) -> (TurnPrompt, Option<Body>) {
+        let spoken_by = |message: &Message| spoken_by(team, message);
+        let of = Member { team, member, spoken_by: &spoken_by };
+        // Where it does not fit, the endpoint is sent the prompt and says so itself.
+        let body = member
+            .is_endpoint()
+            .then(|| model::body(branch, &mut self.index, &of, answers, after_overflow).ok());
+        let body = body.flatten();
+        let recall_tokens = usual_tokens(budget / TOKEN_BYTES);
+        let settings = ViewSettings { window: member.window, answers, recall_tokens };
+        let view = View::new(branch, &mut self.recall, &of.perspective(), &settings);
+        let mut prompt = assemble(view, branch, &of, budget);
+        if let Some(body) = &body {
+            (prompt.kept, prompt.dropped, prompt.covered) = (body.kept, 0, body.covered);
+            prompt.recalled.clone_from(&body.recalled);
+            prompt.verdicts.clone_from(&body.verdicts);
+        }
+        let recipe = body.as_ref().map_or(prompt.recipe.as_ref(), |body| body.recipe.as_ref());
+        prompt.salts = Recipe::salts(recipe, branch.entries());
+        (prompt, body)
+    }
+}
+
+/// How what an agent gets is made from the log, if that gives what it gets.
+fn right_recipe(start: &Start, team: &Team, entries: &[Entry]) -> Option<Recipe> {
+    let is_agent = matches!(team.member(&start.member)?.answers, Answers::Agent(_));
+    let recipe = match &start.body {
+        Some(body) => body.recipe.as_ref(),
+        None => start.prompt.recipe.as_ref(),
+    };
+    let is_sent = is_agent && !start.is_lost();
+    let recipe = recipe.filter(|_| is_sent)?.clone().tidied(entries);
+    let made = recipe.make(entries);
+    let salts = Recipe::salts(Some(&recipe), entries);
+    let hash = hash_of(made.system.as_deref(), &made.text, &salts);
+    (made.lost.is_empty() && hash == start.hash).then_some(recipe)
 }
 
 /// A member of a team, whose view of the log is wanted.
@@ -94,43 +255,23 @@ pub(super) struct Member<'t> {
 }
 
 impl<'t> Member<'t> {
-    /// How messages read to it.
     pub(super) fn perspective(&self) -> Perspective<'t> {
         let (kept, spoken_by) = (kept_ranges as fn(&str) -> _, self.spoken_by);
         Perspective { member: &self.member.member.name, kept, spoken_by, is_partial }
     }
 }
 
-/// What a member gets that answers this message: its prompt, and for an endpoint its request. A second attempt is
-/// made after the first was too large.
-pub(super) fn for_turn(
-    branch: Branch<'_>,
-    views: &mut Views,
-    (team, member): (&Team, &TeamMember),
-    answers: &EntryId,
-    second_budget: Option<u64>,
-) -> (TurnPrompt, Option<Body>) {
-    let budget = second_budget.unwrap_or(member.budget_bytes);
-    let spoken_by = |message: &Message| spoken_by(team, message);
-    let of = Member { team, member, spoken_by: &spoken_by };
-    // Where it does not fit, the endpoint is sent the prompt and says so itself.
-    let is_second = second_budget.is_some();
-    let body = member
-        .is_endpoint()
-        .then(|| model::body(branch, &mut views.index, &of, answers, is_second).ok());
-    let body = body.flatten();
-    let recall_tokens = usual_tokens(budget / TOKEN_BYTES);
-    let settings = ViewSettings { window: member.window, answers, recall_tokens };
-    let view = View::new(branch, &mut views.recall, &of.perspective(), &settings);
-    let mut prompt = assemble(view, branch, &of, budget);
-    if let Some(body) = &body {
-        (prompt.kept, prompt.dropped, prompt.covered) = (body.kept, 0, body.covered);
-        prompt.recalled.clone_from(&body.recalled);
-        prompt.verdicts.clone_from(&body.verdicts);
+/// How many turns each member had.
+fn turns_in(entries: &[Entry]) -> HashMap<Box<str>, usize> {
+    let mut turns: HashMap<Box<str>, usize> = HashMap::new();
+    for entry in entries {
+        if let EntryKind::Turn(turn) = &entry.kind
+            && turn.state == TurnState::Started
+        {
+            *turns.entry(turn.member.clone()).or_default() += 1;
+        }
     }
-    let recipe = body.as_ref().map_or(prompt.recipe.as_ref(), |body| body.recipe.as_ref());
-    prompt.salts = Recipe::salts(recipe, branch.entries());
-    (prompt, body)
+    turns
 }
 
 /// Assembles the prompt in the member's format.

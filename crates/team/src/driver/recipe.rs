@@ -21,34 +21,34 @@ pub(super) use history::RecipeHistory;
 /// No prompt is longer.
 const BYTES_MAX: usize = 1 << 28;
 
-/// One step of a recipe.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Step {
     /// Words of the format, the team file or the program.
     Words(Box<str>),
-    /// A stretch of what an entry says.
-    Said {
-        /// The place of the entry on its branch, from 0.
-        place: usize,
-        /// The bytes; `None` for all.
-        range: Option<Range<usize>>,
-        /// Whether its lines are indented, as in every prompt.
-        is_indented: bool,
-        /// Whether it is written as the inside of a JSON string.
-        is_escaped: bool,
-    },
+    Said(Said),
     /// The id of the entry at this place.
     Id(usize),
     /// Here the system text ends and the prompt begins.
     Apart,
 }
 
-/// A prompt that was made again.
+/// A stretch of what an entry says.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Said {
+    /// The place of the entry on its branch, from 0.
+    pub(super) place: usize,
+    /// The bytes; `None` for all.
+    pub(super) range: Option<Range<usize>>,
+    /// Whether its lines are indented, as in every prompt.
+    pub(super) is_indented: bool,
+    /// Whether it is written as the inside of a JSON string.
+    pub(super) is_escaped: bool,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Made {
     pub(super) system: Option<String>,
     pub(super) text: String,
-    /// The entries whose text is gone.
     pub(super) lost: Vec<EntryId>,
 }
 
@@ -71,22 +71,18 @@ impl Made {
 #[error("the record of this prompt cannot be read: {0}")]
 pub struct RecipeError(&'static str);
 
-/// Several steps, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Recipe(pub(super) Vec<Step>);
 
 impl Step {
     /// A stretch of an entry, indented.
     pub(super) fn said(place: usize, range: Range<usize>) -> Self {
-        Self::Said { place, range: Some(range), is_indented: true, is_escaped: false }
+        Self::Said(Said { place, range: Some(range), is_indented: true, is_escaped: false })
     }
 
-    /// The same step without indents.
     pub(super) fn plain(self) -> Self {
         match self {
-            Self::Said { place, range, is_escaped, .. } => {
-                Self::Said { place, range, is_indented: false, is_escaped }
-            }
+            Self::Said(said) => Self::Said(Said { is_indented: false, ..said }),
             other => other,
         }
     }
@@ -103,7 +99,6 @@ pub(super) fn text_of(entry: &Entry) -> Option<Cow<'_, str>> {
 }
 
 impl Recipe {
-    /// Adds words.
     pub(super) fn words(&mut self, words: &str) {
         if !words.is_empty() {
             self.0.push(Step::Words(words.into()));
@@ -131,18 +126,16 @@ impl Recipe {
                 let part = part.start - whole.start..part.end - whole.start;
                 self.words(words.get(part).unwrap_or_default());
             }
-            Step::Said { place, range, is_indented, is_escaped } => {
-                let indents = if *is_indented { indents } else { &[] };
+            Step::Said(stretch) => {
+                let indents = if stretch.is_indented { indents } else { &[] };
                 let before = |at: usize| indents.partition_point(|indent| *indent < at);
                 let said = |at: usize| {
                     at - whole.start - INDENT.len() * (before(at) - before(whole.start))
                 };
-                let start = range.as_ref().map_or(0, |range| range.start);
+                let start = stretch.range.as_ref().map_or(0, |range| range.start);
                 let range = start + said(part.start)..start + said(part.end);
                 if !range.is_empty() {
-                    let (range, place) = (Some(range), *place);
-                    let (is_indented, is_escaped) = (*is_indented, *is_escaped);
-                    self.0.push(Step::Said { place, range, is_indented, is_escaped });
+                    self.0.push(Step::Said(Said { range: Some(range), ..stretch.clone() }));
                 }
                 // An indent belongs to what follows it, which is another step now.
                 let last = part.end.checked_sub(INDENT.len());
@@ -184,7 +177,7 @@ impl Recipe {
     /// The same with stretches of entries as whole ones where they are.
     pub(super) fn tidied(mut self, entries: &[Entry]) -> Self {
         for step in &mut self.0 {
-            if let Step::Said { place, range, .. } = step
+            if let Step::Said(Said { place, range, .. }) = step
                 && let Some(text) = entries.get(*place).and_then(text_of)
                 && range.as_ref().is_some_and(|range| *range == (0..text.len()))
             {
@@ -201,14 +194,13 @@ impl Recipe {
             return entries.iter().filter_map(|entry| entry.salt).collect();
         };
         let said = recipe.0.iter().filter_map(|step| match step {
-            Step::Said { place, .. } => Some(*place),
+            Step::Said(said) => Some(said.place),
             _ => None,
         });
         let places: BTreeSet<usize> = said.collect();
         places.into_iter().filter_map(|place| entries.get(place)?.salt).collect()
     }
 
-    /// Makes the prompt again.
     pub(super) fn make(&self, entries: &[Entry]) -> Made {
         let mut made = Made { system: None, text: String::new(), lost: Vec::new() };
         let mut is_margin = false;
@@ -228,7 +220,7 @@ impl Recipe {
                     made.text.push_str(&written_id(id));
                     is_margin = false;
                 }
-                Step::Said { place, range, is_indented, is_escaped } => {
+                Step::Said(Said { place, range, is_indented, is_escaped }) => {
                     let entry = entries.get(*place);
                     let text = entry.and_then(text_of).unwrap_or_default();
                     let part = match range {

@@ -2,12 +2,14 @@
 //! carry for ever. They become entries that no prompt and no model sees.
 
 use tertulia_agent::{PermissionAnswer, PermissionRequest};
-use tertulia_dialect::stream::{ErrorClass, StreamEvent, Unparsed};
+use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnOutput, Unparsed};
 use tertulia_session::json::Json;
-use tertulia_session::{Entry, Message, Routing, TurnActivity};
+use tertulia_session::{Entry, Fields, Message, Routing, TurnActivity, Usage, Usd};
 
 /// Of a longer text the beginning is kept.
 const TEXT_BYTES_MAX: usize = 64 * 1024;
+/// Only the beginning of a partial answer is stored: the session has to carry it for ever.
+pub(super) const PARTIAL_BYTES_MAX: usize = 1024 * 1024;
 /// What stands for the input of a tool that is longer.
 const TOO_LONG: &str = "(too long)";
 /// Of a name or an identifier, of which the agent decides the length.
@@ -71,6 +73,34 @@ pub(super) fn permission_answered(
 pub(super) fn failure(class: ErrorClass, message: &str) -> TurnActivity {
     let message = cut(message, TEXT_BYTES_MAX);
     TurnActivity::Failed { class: class.as_str().into(), message, cure: class.cure().into() }
+}
+
+/// What a turn has used, if its agent tells.
+pub(super) fn usage_of(member: &str, output: &TurnOutput) -> Option<Usage> {
+    if output.usage.is_none() && output.cost.is_none() {
+        return None;
+    }
+    let usage = output.usage.unwrap_or_default();
+    let read = [usage.input, usage.cache_read, usage.cache_write];
+    Some(Usage {
+        member: member.into(),
+        model: output.model.clone(),
+        input_tokens: read.into_iter().flatten().fold(0, u64::saturating_add),
+        cached_tokens: usage.cache_read,
+        output_tokens: usage.output.unwrap_or(0),
+        cost_usd: output.cost.and_then(|cost| Usd::new(cost.usd)),
+        unknown: Fields::NONE,
+    })
+}
+
+/// What is kept of an answer that did not come to its end, and what is said of the rest.
+pub(super) fn kept_of(mut text: String) -> (String, Option<TurnActivity>) {
+    let written = text.len();
+    text.truncate(text.floor_char_boundary(PARTIAL_BYTES_MAX));
+    let cut = (text.len() < written).then(|| {
+        warning(format!("of {written} bytes that it wrote, the first {} are kept", text.len()))
+    });
+    (text, cut)
 }
 
 /// Of a plain text only the bytes are there that are no character, of which each stretch was replaced;

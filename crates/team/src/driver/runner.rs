@@ -1,71 +1,60 @@
 //! The turn that runs here: what its agent says becomes entries and events, what it asks waits for an answer,
 //! and its end becomes the answer, or a failure with its reason.
 
-use std::sync::mpsc::SyncSender;
-use std::thread::JoinHandle;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{self, SyncSender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use tertulia_agent::{
-    AgentKind, AgentSpec, CancelToken, Ended, PermissionAnswer, PermissionRequest, Permissions,
-    TurnReport,
+    AgentKind, AgentSpec, CancelToken, Ended, Listener, PermissionAnswer, PermissionRequest,
+    Permissions, TurnReport, TurnRequest,
 };
-use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnOutput};
+use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError, TurnOutput};
 use tertulia_session::json::Json;
 use tertulia_session::{
-    EntryId, EntryKind, Fields, Message, Routing, Speaker, SpeakerType, TurnActivity, TurnEvent,
-    Usage, Usd,
+    EntryId, EntryKind, Message, Routing, Speaker, SpeakerType, TurnActivity, TurnEvent,
 };
 
 use super::event::{EventSink, PermissionNumber, SessionEvent};
-use super::inbox::Inbox;
+use super::inbox::{Inbox, Input};
 use super::log::TableLog;
-use super::prompts::Start;
-use super::record::{activity_of, failure, permission_answered, permission_asked, warning};
-use super::{LAST_WORDS, turn};
+use super::prompt::Start;
+use super::record::{
+    PARTIAL_BYTES_MAX, activity_of, failure, kept_of, permission_answered, permission_asked,
+    shorten, warning,
+};
 use crate::team::{Answers, Team};
 
 /// So many notes of one turn become entries; a flood of them says nothing new.
 const NOTES_MAX: usize = 2_000;
-/// Only the beginning of a partial answer is stored: the session has to carry it for ever.
-const PARTIAL_BYTES_MAX: usize = 1024 * 1024;
+/// How long an agent that was stopped is waited for when the table is gone.
+const LAST_WORDS: Duration = Duration::from_secs(10);
 /// Of longer thinking the beginning is kept.
 const THOUGHT_BYTES_MAX: usize = 64 * 1024;
 /// A prompt is not made shorter than this because an agent found it too long.
 const SHORT_BYTES: u64 = 4096;
 
-/// Runs one turn at a time.
 pub(super) struct Runner {
     running: Option<Running>,
-    /// The turn that was begun here last.
     begun: Option<EntryId>,
     /// Whether somebody is there who can be asked for a permission.
     attended: bool,
-    /// How many permissions were asked for.
     permissions: u64,
-    /// What an agent wanted that nobody could allow.
     refused: Option<(Box<str>, Box<str>)>,
 }
 
-/// The turn that runs.
 struct Running {
-    turn: EntryId,
-    member: Box<str>,
-    /// The message that is answered.
-    answers: EntryId,
+    start: Arc<Start>,
     cancel: CancelToken,
-    /// Whether the prompt was made smaller already.
-    is_second: bool,
-    budget: u64,
-    /// How large the prompt was.
-    prompt_bytes: u64,
     /// Thinking that is not an entry yet.
     thought: String,
     /// How many bytes of its text were told.
     told: usize,
     /// How many notes of it are entries.
     notes: usize,
-    /// Whether it has called a tool.
     has_worked: bool,
-    /// A permission that the agent waits for.
     asks: Option<Asks>,
     /// The entries that a built-in member made its answer from, as `meta` of the answer names them.
     sources: Option<Json>,
@@ -78,7 +67,6 @@ struct Asks {
     answer: SyncSender<PermissionAnswer>,
 }
 
-/// What follows from the end of an agent.
 pub(super) enum Followup {
     /// Its prompt was too large: once more, with a smaller one.
     Retry {
@@ -103,14 +91,12 @@ impl Runner {
         Self { running: None, begun: None, attended, permissions: 0, refused: None }
     }
 
-    /// The turn that runs.
     pub(super) fn turn(&self) -> Option<&EntryId> {
-        self.running.as_ref().map(|running| &running.turn)
+        self.running.as_ref().map(|running| &running.start.turn)
     }
 
-    /// Whose turn runs.
     pub(super) fn member(&self) -> Option<&str> {
-        self.running.as_ref().map(|running| &*running.member)
+        self.running.as_ref().map(|running| &*running.start.member)
     }
 
     /// Whether this turn was the last one that was begun here.
@@ -125,15 +111,10 @@ impl Runner {
 
     /// Begins a turn; with an agent if it can be started. Returns whether it was.
     pub(super) fn begin(&mut self, start: Start, spec: Option<AgentSpec>, inbox: &Inbox) -> bool {
-        let cancel = CancelToken::new();
+        let (start, cancel) = (Arc::new(start), CancelToken::new());
         let mut running = Running {
-            turn: start.turn.clone(),
-            member: start.member.clone(),
-            answers: start.answers.clone(),
+            start: Arc::clone(&start),
             cancel: cancel.clone(),
-            is_second: start.is_second,
-            budget: start.budget,
-            prompt_bytes: start.prompt.text.len() as u64,
             thought: String::new(),
             told: 0,
             notes: 0,
@@ -142,9 +123,9 @@ impl Runner {
             sources: None,
             thread: None,
         };
-        running.thread = spec.and_then(|spec| turn::spawn(spec, start, inbox.sender(), cancel));
+        running.thread = spec.and_then(|spec| spawn(spec, start, inbox.sender(), cancel));
         let has_agent = running.thread.is_some();
-        self.begun = Some(running.turn.clone());
+        self.begun = Some(running.start.turn.clone());
         self.running = Some(running);
         has_agent
     }
@@ -164,14 +145,14 @@ impl Runner {
         sink: &mut dyn EventSink,
     ) -> bool {
         let Some(running) = &mut self.running else { return false };
-        let of_turn = |running: &Running| (running.turn.clone(), running.member.clone());
+        let of_turn =
+            |running: &Running| (running.start.turn.clone(), running.start.member.clone());
         match event {
             StreamEvent::TextDelta { text } => {
                 // Nobody can follow a flood, and a screen that tries hears nobody.
                 running.told += text.len();
                 if running.told <= PARTIAL_BYTES_MAX {
-                    let (turn, member) = of_turn(running);
-                    sink.on_event(SessionEvent::Text { turn, member, text });
+                    sink.on_text(&running.start.turn, &running.start.member, text);
                 }
                 return false;
             }
@@ -199,7 +180,6 @@ impl Runner {
         true
     }
 
-    /// Stages what happened during the turn that runs.
     pub(super) fn stage_activity(&mut self, activity: TurnActivity, log: &mut TableLog) {
         if let Some(running) = &mut self.running {
             running.stage_activity(activity, log);
@@ -249,7 +229,7 @@ impl Runner {
 
     /// Stops the agent of a turn. Whoever it waits for says no.
     pub(super) fn stop(&mut self, turn: &EntryId) {
-        let running = self.running.as_mut().filter(|running| running.turn == *turn);
+        let running = self.running.as_mut().filter(|running| running.start.turn == *turn);
         let Some(running) = running else { return };
         running.cancel.cancel();
         if let Some(asks) = running.asks.take() {
@@ -284,8 +264,8 @@ impl Runner {
         running.stage_thought(log);
         let error = report.output.error.as_ref();
         let overflown = error.is_some_and(|error| error.class == ErrorClass::Overflow);
-        if overflown && !running.is_second && !running.cancel.is_cancelled() {
-            if !running.has_worked || only_reads(team, &running.member) {
+        if overflown && !running.start.is_second && !running.cancel.is_cancelled() {
+            if !running.has_worked || only_reads(team, &running.start.member) {
                 return Some(running.retry());
             }
             let message = "it is not tried again by itself: its tools would do their work twice";
@@ -300,10 +280,10 @@ impl Runner {
             };
             running.warn(&message, log);
         }
-        let speaker = speaker_of(team, &running.member);
+        let speaker = speaker_of(team, &running.start.member);
         Some(match report.output.final_text {
             Some(answer) => {
-                let mut message = answer_to(&running.answers, speaker, &answer.text);
+                let mut message = answer_to(&running.start.answers, speaker, &answer.text);
                 message.meta = running.sources.take();
                 Followup::Answer { message, text: answer.text }
             }
@@ -331,17 +311,22 @@ impl Running {
             std::cmp::Ordering::Equal => warning("more was noted in this turn than is kept"),
             std::cmp::Ordering::Greater => return,
         };
-        log.stage(EntryKind::TurnEvent(self.event(activity)), false);
+        log.stage(EntryKind::TurnEvent(self.event(activity)));
     }
 
     fn event(&self, activity: TurnActivity) -> TurnEvent {
-        TurnEvent::new(self.turn.clone(), self.member.clone(), activity)
+        TurnEvent::new(self.start.turn.clone(), self.start.member.clone(), activity)
     }
 
     /// Half of what was sent, where that is less; a short prompt is not what was too long.
     fn retry(&self) -> Followup {
-        let budget = (self.budget / 2).min((self.prompt_bytes / 2).max(SHORT_BYTES));
-        Followup::Retry { member: self.member.clone(), answers: self.answers.clone(), budget }
+        let budget =
+            (self.start.budget / 2).min((self.start.prompt.text.len() as u64 / 2).max(SHORT_BYTES));
+        Followup::Retry {
+            member: self.start.member.clone(),
+            answers: self.start.answers.clone(),
+            budget,
+        }
     }
 
     fn failure(&self, output: TurnOutput, speaker: Speaker) -> Followup {
@@ -354,7 +339,7 @@ impl Running {
         let (partial, cut) = partial.map(kept_of).unzip();
         Followup::Failure {
             class: class.as_str().into(),
-            partial: partial.map(|text| answer_to(&self.answers, speaker, &text)),
+            partial: partial.map(|text| answer_to(&self.start.answers, speaker, &text)),
             events: cut
                 .flatten()
                 .into_iter()
@@ -377,37 +362,73 @@ fn speaker_of(team: &Team, member: &str) -> Speaker {
     Speaker::new(member, shown, SpeakerType::Ai)
 }
 
-/// What a turn has used, if its agent tells.
-pub(super) fn usage_of(member: &str, output: &TurnOutput) -> Option<Usage> {
-    if output.usage.is_none() && output.cost.is_none() {
-        return None;
-    }
-    let usage = output.usage.unwrap_or_default();
-    let read = [usage.input, usage.cache_read, usage.cache_write];
-    Some(Usage {
-        member: member.into(),
-        model: output.model.clone(),
-        input_tokens: read.into_iter().flatten().fold(0, u64::saturating_add),
-        cached_tokens: usage.cache_read,
-        output_tokens: usage.output.unwrap_or(0),
-        cost_usd: output.cost.and_then(|cost| Usd::new(cost.usd)),
-        unknown: Fields::NONE,
-    })
-}
-
-/// What is kept of an answer that did not come to its end, and what is said of the rest.
-fn kept_of(mut text: String) -> (String, Option<TurnActivity>) {
-    let written = text.len();
-    text.truncate(text.floor_char_boundary(PARTIAL_BYTES_MAX));
-    let cut = (text.len() < written).then(|| {
-        warning(format!("of {written} bytes that it wrote, the first {} are kept", text.len()))
-    });
-    (text, cut)
-}
-
 fn answer_to(answers: &EntryId, speaker: Speaker, text: &str) -> Message {
     let mut message = Message::said(speaker, text);
     let parent_message_id = Some(answers.as_str().into());
     message.routing = Some(Box::new(Routing { parent_message_id, ..Routing::default() }));
     message
+}
+
+/// Starts an agent; `None` if there is no thread to be had.
+fn spawn(
+    spec: AgentSpec,
+    start: Arc<Start>,
+    inbox: &SyncSender<Input>,
+    cancel: CancelToken,
+) -> Option<JoinHandle<()>> {
+    let inbox = inbox.clone();
+    let thread = thread::Builder::new().name("tertulia-turn".to_owned()).spawn(move || {
+        let request = TurnRequest {
+            turn: start.turn.as_str(),
+            number: start.number,
+            prompt: start.prompt.assembled.as_ref().unwrap_or(&start.prompt.text),
+            mentions: &start.prompt.mentions,
+            system: start.prompt.system.as_deref(),
+            body: start.body.as_ref().map(|body| &*body.json),
+        };
+        let mut listener = InboxListener { turn: &start.turn, inbox: &inbox, cancel: &cancel };
+        let run = || tertulia_agent::run(&spec, &request, &cancel, &mut listener);
+        // Without a report the driver would wait for ever.
+        let report = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+            let message = "internal error: the turn stopped; please report it".into();
+            let error = TurnError { class: ErrorClass::Crash, message };
+            TurnReport::without_process(TurnOutput::failed(error), Ended::ByItself)
+        });
+        // A driver that is gone wants no report.
+        let _ = inbox.send(Input::Ended(start.turn.clone(), Box::new(report)));
+    });
+    thread.ok()
+}
+
+/// Puts what an agent says into the inbox.
+struct InboxListener<'i> {
+    turn: &'i EntryId,
+    inbox: &'i SyncSender<Input>,
+    cancel: &'i CancelToken,
+}
+
+impl Listener for InboxListener<'_> {
+    fn fed(&mut self) {
+        let _ = self.inbox.send(Input::Fed(self.turn.clone()));
+    }
+
+    fn event(&mut self, mut event: StreamEvent) {
+        shorten(&mut event);
+        let said = Input::Said(self.turn.clone(), event);
+        if self.cancel.is_cancelled() {
+            // Whoever stops an agent does not wait for all that it had still to say: of a burst, what
+            // finds no room is left out. The text that it wrote comes with its report.
+            let _ = self.inbox.try_send(said);
+        } else {
+            let _ = self.inbox.send(said);
+        }
+    }
+
+    fn permit(&mut self, request: &PermissionRequest) -> PermissionAnswer {
+        let (answer, answered) = mpsc::sync_channel(1);
+        match self.inbox.send(Input::Asks(self.turn.clone(), request.clone(), answer)) {
+            Ok(()) => answered.recv().unwrap_or(PermissionAnswer::EndTurn),
+            Err(_) => PermissionAnswer::EndTurn,
+        }
+    }
 }

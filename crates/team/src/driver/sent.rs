@@ -12,14 +12,12 @@ use super::recipe::{Recipe, RecipeError, RecipeHistory};
 /// What an agent was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentPrompt {
-    /// Who was asked.
     pub member: Box<str>,
     pub turn: EntryId,
     /// The system text, where it travels apart.
     pub system: Option<String>,
     /// The prompt, or the messages of a request.
     pub text: String,
-    /// The hash that was stored.
     pub hash: Box<str>,
     /// Whether the turn's first prompt was too large for the model, and this is the smaller one after it.
     pub is_second: bool,
@@ -36,7 +34,6 @@ pub enum PromptLost {
         "{0} is neither a turn nor an agent's answer; `tertulia sessions show --all` lists them"
     )]
     NoTurn(EntryId),
-    /// The turn did not start.
     #[error("turn {0} never started, so nothing was sent")]
     NotStarted(EntryId),
     /// Nothing is recorded.
@@ -45,11 +42,9 @@ pub enum PromptLost {
          recorded none, and prompts that quote imported tool calls are not recorded"
     )]
     NotRecorded { turn: EntryId, member: Box<str> },
-    /// The record cannot be read.
     #[error("turn {turn}: {error}")]
     Broken {
         turn: EntryId,
-        /// What is wrong with it.
         #[source]
         error: RecipeError,
     },
@@ -64,11 +59,7 @@ pub enum PromptLost {
         "turn {turn}: what the log gives does not have the stored hash {hash}; \
          `tertulia sessions verify` checks the log"
     )]
-    OtherHash {
-        turn: EntryId,
-        /// The stored hash.
-        hash: Box<str>,
-    },
+    OtherHash { turn: EntryId, hash: Box<str> },
 }
 
 /// What was sent at a turn. `entries` are those of the session's branch, from its root on; `asked` is the

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
-use tertulia_agent::{Ended, PermissionAnswer, PermissionRequest, TurnReport};
+use tertulia_agent::{AgentSpec, Ended, PermissionAnswer, PermissionRequest, TurnReport};
 use tertulia_context::PromptStatus;
 use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnError, TurnOutput};
 use tertulia_session::{
@@ -19,15 +19,15 @@ use super::error::DriveError;
 use super::event::{EventSink, PermissionNumber, SessionEvent};
 use super::inbox::Input;
 use super::log::TableLog;
-use super::prompts::{Start, right_recipe};
-use super::record::warning;
-use super::runner::{Followup, usage_of};
-use super::{Compacted, Driver, minutes};
+use super::prompt::Start;
+use super::record::{usage_of, warning};
+use super::runner::Followup;
+use super::{Driver, Pause};
 use crate::effect::Effect;
 use crate::event::Event;
 use crate::file::SettingsGuard;
 use crate::team::{Answers, TeamMember};
-use crate::{Note, PersonMessage, Question, house};
+use crate::{PersonMessage, house};
 
 /// So often something is tried again. Somebody who writes all the time will not be overtaken.
 const ATTEMPTS: u32 = 40;
@@ -35,14 +35,6 @@ const ATTEMPTS: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(2);
 /// So many notes that wait already are stored in one go.
 const BATCH: usize = 64;
-
-/// What is said once all is stored.
-#[derive(PartialEq)]
-enum Talk {
-    Note(Note),
-    Asked(Question),
-    Rested,
-}
 
 impl Driver {
     /// Somebody says something: stored and routed, and what follows from it begins.
@@ -87,7 +79,7 @@ impl Driver {
         event: impl Fn(EntryId) -> Event,
     ) -> Result<EntryId, DriveError> {
         let said = |log: &mut TableLog| {
-            let draft = log.draft(EntryKind::Message(message.clone()));
+            let draft = log.draft(message.clone());
             let event = event(draft.id.clone());
             (draft.id.clone(), Some(draft), event)
         };
@@ -161,16 +153,14 @@ impl Driver {
         effects: Vec<Effect>,
         sink: &mut dyn EventSink,
     ) -> Result<(), DriveError> {
-        if let Some(minutes) = minutes::due(self.log.branch(), self.team.window_max()) {
-            self.log.stage(minutes, false);
-        }
+        self.stage_minutes();
         let mut start = None;
         for effect in &effects {
             // Before the prompt is made: it is for this turn already.
             if let Effect::SetTeamTask { task, .. } = effect {
                 let task = task.as_deref().map(Into::into);
                 let task = TeamTask { task, unknown: Fields::NONE };
-                self.log.stage(EntryKind::TeamTask(task), false);
+                self.log.stage(EntryKind::TeamTask(task));
             }
             if let Effect::StartTurn { turn, member, parent, .. } = effect {
                 let known = self.team.member(member);
@@ -178,14 +168,17 @@ impl Driver {
                 if known.is_some_and(TeamMember::is_scribe) || !self.log.is_read(parent) {
                     self.log.read_all()?;
                 }
-                let of = (&self.team, self.log.branch());
-                start = Some(self.prompts.prepare(of, turn, member, parent, None));
+                let asked = (turn, &**member, parent);
+                start = Some(self.prompts.prepare(&self.team, &mut self.log, asked, None));
             }
         }
-        let talk = self.stage(effects, start.as_ref());
+        let told = self.stage(effects, start.as_ref());
         self.try_store(sink)?;
-        for one in talk {
-            self.notify(one, sink);
+        for event in told {
+            if let SessionEvent::Asked(question) = &event {
+                self.asked = Some(question.clone());
+            }
+            sink.on_event(event);
         }
         let Some(start) = start else { return Ok(()) };
         self.launch(start);
@@ -196,49 +189,39 @@ impl Driver {
         }
     }
 
-    /// Stages the entries of a step; returns what is to be said of it.
-    fn stage(&mut self, effects: Vec<Effect>, start: Option<&Start>) -> Vec<Talk> {
-        let hash = start.map(Start::hash);
-        let recipe = start.and_then(|start| self.prompts.record(start, &self.team, &self.log));
-        let mut talk = Vec::new();
+    /// Stages the entries of a step; returns what is to be told once they are stored.
+    fn stage(&mut self, effects: Vec<Effect>, start: Option<&Start>) -> Vec<SessionEvent> {
+        let mut told = Vec::new();
         for effect in effects {
             match effect {
                 Effect::Append { id, mut kind } => {
-                    if let EntryKind::Turn(turn) = &mut kind
+                    if let (EntryKind::Turn(turn), Some(start)) = (&mut kind, start)
                         && turn.state == TurnState::Started
                     {
-                        turn.prompt_hash.clone_from(&hash);
-                        turn.prompt_recipe.clone_from(&recipe);
-                        if recipe.is_some() {
+                        turn.prompt_hash = Some(start.hash.clone());
+                        turn.prompt_recipe.clone_from(&start.record);
+                        if start.record.is_some() {
                             self.prompts.recorded_in(&id);
                         }
                     }
                     self.log.stage_as(id, kind);
                 }
                 Effect::CancelTurn { turn, .. } => self.runner.stop(&turn),
-                Effect::AskPerson(question) => talk.push(Talk::Asked(question)),
-                // Somebody who is named many times is noted once.
-                Effect::Note(note) if talk.contains(&Talk::Note(note.clone())) => {}
-                Effect::Note(note) => talk.push(Talk::Note(note)),
-                Effect::Rest => talk.push(Talk::Rested),
+                Effect::AskPerson(question) => told.push(SessionEvent::Asked(question)),
+                Effect::Note(note) => {
+                    // Somebody who is named many times is noted once.
+                    let is_same = |one: &SessionEvent| matches!(one, SessionEvent::Note(other) if *other == note);
+                    if !told.iter().any(is_same) {
+                        told.push(SessionEvent::Note(note));
+                    }
+                }
+                Effect::Rest => told.push(SessionEvent::Rested),
                 Effect::StartTurn { .. } | Effect::SetTeamTask { .. } => {}
             }
         }
-        talk
+        told
     }
 
-    fn notify(&mut self, talk: Talk, sink: &mut dyn EventSink) {
-        match talk {
-            Talk::Note(note) => sink.on_event(SessionEvent::Note(note)),
-            Talk::Asked(question) => {
-                self.asked = Some(question.clone());
-                sink.on_event(SessionEvent::Asked(question));
-            }
-            Talk::Rested => sink.on_event(SessionEvent::Rested),
-        }
-    }
-
-    /// Stores what was staged, then shows it.
     pub(super) fn store_staged(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
         let mut attempts = 1;
         loop {
@@ -253,69 +236,64 @@ impl Driver {
         }
     }
 
-    fn try_store(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
+    pub(super) fn try_store(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
         for entry in self.log.commit().map_err(DriveError::of)? {
             sink.on_event(SessionEvent::Stored(Arc::new(entry.clone())));
         }
         Ok(())
     }
 
-    /// Covers what was said so far by a summary, because a person wants it.
-    pub fn compact(&mut self, sink: &mut dyn EventSink) -> Result<Compacted, DriveError> {
-        self.catch_up(sink)?;
-        let (compacted, summary) = minutes::requested(self.log.branch());
-        if let Some(summary) = summary {
-            self.log.stage(summary, false);
-            self.try_store(sink)?;
+    /// Takes in what others wrote, if they did.
+    pub(super) fn catch_up(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
+        match self.log.is_behind()? {
+            true => self.rejoin(self.log.staged_count(), sink),
+            false => Ok(()),
         }
-        Ok(compacted)
     }
 
     /// Lets the member answer: an agent in its thread, a built-in member at once.
     fn launch(&mut self, start: Start) {
         // Somebody else may have ended a turn whose agent still works here.
         self.runner.stop_and_wait(&mut self.inbox);
-        self.prompts.count(&start);
-        let answers = self.team.member(&start.member).map(|one| one.answers.clone());
-        let takes_prompt = matches!(answers, Some(Answers::Agent(_))) && start.body.is_none();
-        let is_cut = takes_prompt && start.prompt.status == PromptStatus::MessageTruncated;
-        let budget = start.budget;
-        let refusal = match &answers {
-            Some(Answers::Agent(spec)) => {
-                let guard = self.team.settings.as_ref().filter(|_| spec.kind.is_program());
-                guard.and_then(SettingsGuard::objection).or_else(|| {
-                    (takes_prompt && start.is_lost()).then(|| {
-                        format!(
-                            "nothing of the message fits into {budget} bytes; raise budget_bytes"
-                        )
-                    })
-                })
+        // A second attempt was counted as the first already.
+        if !start.is_second {
+            self.prompts.count(&start.member);
+        }
+        let (team, log, project) = (&self.team, &self.log, self.project.as_deref());
+        let built_in = BuiltIn { team, log, project };
+        let (mut spec, mut is_cut) = (None, false);
+        let answer = match team.member(&start.member).map(|one| &one.answers) {
+            Some(Answers::Agent(agent)) => {
+                let is_prompted = start.body.is_none();
+                is_cut = is_prompted && start.prompt.status == PromptStatus::MessageTruncated;
+                let refusal = self.objection(agent, &start);
+                if refusal.is_none() {
+                    spec = Some((**agent).clone());
+                }
+                Err(refusal.unwrap_or_else(|| "could not start a thread for this turn".to_owned()))
             }
-            _ => None,
+            Some(Answers::Scribe) => Ok(built_in.summary(&start.answers)),
+            Some(Answers::Librarian) => built_in.past_sessions(&start.member, &start.answers),
+            Some(Answers::Person) | None => Err("it is no longer in the team".to_owned()),
         };
-        let spec = match &answers {
-            Some(Answers::Agent(spec)) if refusal.is_none() => Some((**spec).clone()),
-            _ => None,
-        };
-        let (turn, member, asks) =
-            (start.turn.clone(), start.member.clone(), start.answers.clone());
+        let (turn, budget) = (start.turn.clone(), start.budget);
         if !self.runner.begin(start, spec, &self.inbox) {
-            let project = self.project.as_deref();
-            let built_in = BuiltIn { team: &self.team, log: &self.log, project };
-            let answer =
-                match answers {
-                    Some(Answers::Scribe) => Ok(built_in.summary(&asks)),
-                    Some(Answers::Librarian) => built_in.past_sessions(&member, &asks),
-                    Some(Answers::Agent(_)) => Err(refusal
-                        .unwrap_or_else(|| "could not start a thread for this turn".to_owned())),
-                    Some(Answers::Person) | None => Err("it is no longer in the team".to_owned()),
-                };
             self.report_at_once(turn, answer);
         }
         if is_cut {
             let message = format!("the message is cut: it is larger than {budget} bytes");
             self.runner.stage_activity(warning(message), &mut self.log);
         }
+    }
+
+    fn objection(&self, spec: &AgentSpec, start: &Start) -> Option<String> {
+        let guard = self.team.settings.as_ref().filter(|_| spec.kind.is_program());
+        guard.and_then(SettingsGuard::objection).or_else(|| {
+            let budget = start.budget;
+            let lost =
+                || format!("nothing of the message fits into {budget} bytes; raise budget_bytes");
+            start.is_lost().then(lost)
+        })
     }
 
     /// The turn ends before anything else happens.
@@ -336,19 +314,43 @@ impl Driver {
         self.inbox.put_first(Input::Ended(turn, Box::new(report)));
     }
 
-    /// What the agent of the turn that runs tells.
-    pub(super) fn agent_tells(
-        &mut self,
-        input: Input,
-        sink: &mut dyn EventSink,
-    ) -> Result<(), DriveError> {
-        match input {
-            Input::Fed(turn) => {
+    /// Drives until nothing runs any more.
+    pub fn run(&mut self, sink: &mut dyn EventSink) -> Result<Pause, DriveError> {
+        while self.runner.turn().is_some() {
+            self.next(sink)?;
+        }
+        Ok(self.pause())
+    }
+
+    /// Drives until the table is left.
+    pub fn attend(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
+        while !self.is_closed || self.runner.turn().is_some() {
+            self.next(sink)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the next thing that happens, and does what follows.
+    fn next(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
+        match self.inbox.next() {
+            Some(Input::Command(command)) => match self.obey(command, sink) {
+                Err(error) if !error.ends_table() => {
+                    sink.on_event(SessionEvent::Refused(Arc::new(error)));
+                    Ok(())
+                }
+                obeyed => obeyed,
+            },
+            // One whose turn is not the one that runs here is not listened to any more.
+            Some(input) if input.turn() != self.runner.turn() => {
+                input.decline();
+                Ok(())
+            }
+            Some(Input::Fed(turn)) => {
                 let member = self.runner.member().unwrap_or_default().into();
                 sink.on_event(SessionEvent::Fed { turn, member });
                 Ok(())
             }
-            Input::Said(_, event) => {
+            Some(Input::Said(_, event)) => {
                 if !self.runner.says(event, &mut self.log, sink)
                     || (self.log.staged_count() < BATCH && self.is_more_to_note())
                 {
@@ -356,9 +358,9 @@ impl Driver {
                 }
                 self.store_staged(sink)
             }
-            Input::Asks(_, request, answer) => self.agent_asks(request, answer, sink),
-            Input::Ended(turn, report) => self.agent_ended(&turn, *report, sink),
-            Input::Wake | Input::Command(_) => Ok(()),
+            Some(Input::Asks(_, request, answer)) => self.agent_asks(request, answer, sink),
+            Some(Input::Ended(turn, report)) => self.agent_ended(&turn, *report, sink),
+            Some(Input::Wake) | None => Ok(()),
         }
     }
 
@@ -438,10 +440,9 @@ impl Driver {
                 self.stage_usage(usage);
                 self.runner.finish();
                 let failed = |log: &mut TableLog| {
-                    let partial = partial.clone().map(EntryKind::Message);
-                    let entry = partial.map(|message| log.stage(message, true));
+                    let entry = partial.clone().map(|message| log.stage_partial(message));
                     for event in &events {
-                        log.stage(EntryKind::TurnEvent(event.clone()), false);
+                        log.stage(EntryKind::TurnEvent(event.clone()));
                     }
                     let (turn, class) = (turn.clone(), class.clone());
                     ((), None, Event::AgentFailed { turn, class, entry })
@@ -458,7 +459,7 @@ impl Driver {
             let (member, usd) = (usage.member.clone(), cost.amount());
             self.machine.step(Event::UsageSeen { member, usd });
         }
-        self.log.stage(EntryKind::Usage(usage), false);
+        self.log.stage(EntryKind::Usage(usage));
     }
 
     /// The agent found its prompt too large: once more, with a smaller one.
@@ -471,13 +472,12 @@ impl Driver {
         sink: &mut dyn EventSink,
     ) -> Result<(), DriveError> {
         self.runner.stage_activity(TurnActivity::Retried { budget }, &mut self.log);
-        let of = (&self.team, self.log.branch());
-        let start = self.prompts.prepare(of, turn, member, answers, Some(budget));
-        let recipe = right_recipe(&start, &self.team, &self.log);
-        if let Some(prompt_recipe) = recipe.and_then(|recipe| recipe.to_json(None)) {
-            let activity = TurnActivity::Resent { prompt_hash: start.hash(), prompt_recipe };
+        let asked = (turn, member, answers);
+        let start = self.prompts.prepare(&self.team, &mut self.log, asked, Some(budget));
+        if let Some(prompt_recipe) = start.record.clone() {
+            let activity = TurnActivity::Resent { prompt_hash: start.hash.clone(), prompt_recipe };
             let event = TurnEvent::new(turn.clone(), member, activity);
-            self.log.stage(EntryKind::TurnEvent(event), false);
+            self.log.stage(EntryKind::TurnEvent(event));
         }
         self.store_staged(sink)?;
         self.runner.finish();

@@ -11,10 +11,8 @@ use super::recipe::{Recipe, Step};
 /// Steps, with the bytes that each makes.
 pub(super) type Steps = Vec<(Step, usize)>;
 
-/// Where a text of a prompt comes from.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
-    /// The place of its entry.
     pub(super) place: usize,
     /// The steps, without indents; `None` where they are not known.
     pub(super) steps: Option<Steps>,
@@ -119,13 +117,12 @@ pub(super) fn written(steps: &[(Step, usize)], body: Body<'_>) -> Steps {
     steps.iter().map(with_indents).collect()
 }
 
-/// A part of what these steps make.
 fn part(steps: &[(Step, usize)], range: Range<usize>) -> Steps {
     let mut recipe = Recipe::default();
     recipe.part(steps, range, &[]);
     let length = |step: &Step| match step {
         Step::Words(words) => words.len(),
-        Step::Said { range, .. } => range.as_ref().map_or(0, |range| range.len()),
+        Step::Said(said) => said.range.as_ref().map_or(0, |range| range.len()),
         Step::Id(_) | Step::Apart => 0,
     };
     let lengths: Vec<usize> = recipe.0.iter().map(length).collect();

@@ -217,3 +217,68 @@ fn what_an_endpoint_no_longer_gets_comes_back_by_recall_and_can_be_read_again() 
     let recipe = turn.prompt_recipe.as_ref().unwrap().as_str();
     assert!(!recipe.contains("48213"), "{recipe}");
 }
+
+#[test]
+fn an_endpoint_that_is_over_its_budget_is_cut_now_and_then_and_keeps_what_it_was_sent_in_between() {
+    const TURNS: usize = 14;
+    let answers: Vec<Step> = (0..TURNS)
+        .map(|number| Step::text(&format!("Port {number}4711 is for the gateway. ").repeat(16)))
+        .collect();
+    let models = FakeModels::start(Script::of(answers)).unwrap();
+    let store = SessionStore::memory();
+    let members = || {
+        let mut max = endpoint(&models);
+        max.budget_tokens = 1_400;
+        let members = vec![TeamMember::person("ann"), max, scripted("eva", &["Blue."])];
+        Team::new(members, Limits::default(), None).unwrap()
+    };
+    let mut driver = Driver::begin(&store, None, members(), false).unwrap();
+    let session = driver.session().clone();
+    let mut heard = Heard::default();
+    let mut cut_at = Vec::new();
+    for number in 0..TURNS {
+        // Whoever opens the session again goes on where the last one was.
+        if number % 4 == 3 {
+            drop(driver);
+            driver = Driver::reopen(&store, &session, members(), false, &mut heard).unwrap().driver;
+        }
+        let before = cuts(&driver);
+        driver.say(None, "@max and which port has the next one?", &mut heard).unwrap();
+        driver.run(&mut heard).unwrap();
+        if cuts(&driver) > before {
+            cut_at.push(number);
+        }
+        let start = driver.entries().iter().rfind(|entry| {
+            matches!(&entry.kind, EntryKind::Turn(turn) if turn.state == TurnState::Started)
+        });
+        let sent = sent_prompt(driver.entries(), &start.unwrap().id).unwrap();
+        assert!(is_same(models.asked().last().unwrap(), &sent), "{}", sent.text);
+    }
+    assert!((2..=TURNS / 2).contains(&cut_at.len()), "{cut_at:?}");
+    // Between two cuts a request begins with all of the one before it, but for what is recalled.
+    let is_recall = |message: &serde_json::Value| {
+        message["content"].as_str().is_some_and(|text| text.starts_with("Earlier passages"))
+    };
+    let history = |asked: &Asked| -> Vec<serde_json::Value> {
+        messages(asked).into_iter().filter(|message| !is_recall(message)).collect()
+    };
+    let asked: Vec<_> = models.asked().iter().map(history).collect();
+    assert_eq!(asked.len(), TURNS);
+    for number in (1..TURNS).filter(|number| !cut_at.contains(number)) {
+        let (old, new) = (&asked[number - 1], &asked[number]);
+        assert_eq!(new[..old.len()], old[..], "turn {number} of {cut_at:?}");
+    }
+    // They are its own: no other member's prompt has them.
+    let prompt = driver.prompt_for("eva").unwrap();
+    assert!(!prompt.text.contains("[summary of "), "{}", prompt.text);
+}
+
+/// How often the context of a single member was cut.
+fn cuts(driver: &Driver) -> usize {
+    let is_cut = |kind: &EntryKind| match kind {
+        EntryKind::CompactionSummary(summary) => summary.member.as_deref() == Some("max"),
+        EntryKind::ContextCut(cut) => cut.member.as_deref() == Some("max"),
+        _ => false,
+    };
+    driver.entries().iter().filter(|entry| is_cut(&entry.kind)).count()
+}

@@ -98,6 +98,48 @@ fn what_is_sent_does_not_depend_on_how_long_the_session_is_open() {
     assert!(were_skipped && recalled > 0, "{recalled}");
 }
 
+#[test]
+fn the_label_of_the_first_summary_counts_what_it_was_made_from() {
+    let store = SessionStore::memory();
+    let session = stored(&store, 10_000, |_| false);
+    let mut heard = Heard::default();
+    let mut driver = Driver::reopen(&store, &session, members(), false, &mut heard).unwrap().driver;
+    let entries = whole(&store, &session);
+    let summary = entries.iter().rev().find_map(|entry| match &entry.kind {
+        EntryKind::CompactionSummary(summary) => Some(&**summary),
+        _ => None,
+    });
+    let summary = summary.unwrap();
+    // The range that is recorded: from its first entry to the last one before what is kept.
+    let place =
+        |id: &Option<EntryId>| entries.iter().position(|entry| Some(&entry.id) == id.as_ref());
+    let from = place(&summary.covered_from_id).unwrap();
+    let to = place(&summary.covered_to_id).unwrap();
+    let kept = place(&Some(summary.first_kept_entry_id.clone())).unwrap();
+    let said =
+        |entry: &&Entry| matches!(&entry.kind, EntryKind::Message(said) if !said.text().is_empty());
+    let range: Vec<&Entry> = entries[from..=to].iter().filter(said).collect();
+    let mut hash = tertulia_session::EntriesHash::default();
+    range.iter().for_each(|entry| hash.add(entry));
+    assert_eq!(summary.covered_count, Some(range.len() as u64));
+    assert_eq!(summary.covered_hash.as_deref(), Some(&*hash.finish()));
+    assert_eq!(summary.older_count, Some(from as u64));
+    assert!((2_000..=2_048).contains(&(kept - from)), "{}", kept - from);
+    let label = |made: usize| {
+        format!("\n- [summary of {made} messages; {from} older ones are not in it]: ")
+    };
+    let prompt = driver.prompt_for("max").unwrap();
+    assert!(prompt.text.contains(&label(kept - from)), "{}", prompt.text);
+    // Later summaries carry it on.
+    for _ in 0..20 {
+        driver.say(None, "@max Another matter.", &mut heard).unwrap();
+        driver.run(&mut heard).unwrap();
+    }
+    let later = driver.prompt_for("max").unwrap();
+    assert!(later.covered > prompt.covered, "no further summary");
+    assert!(later.text.contains(&label(later.covered - from)), "{}", later.text);
+}
+
 /// What a machine does next, whatever it was.
 fn next_steps(mut machine: Machine) -> String {
     let status = (machine.status(), machine.turns_max());

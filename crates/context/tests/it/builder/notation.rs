@@ -124,6 +124,8 @@ fn summary(log: &[Entry], line: &str) -> CompactionSummary {
         refused: None,
         scale_permille: None,
         reason: None,
+        older_count: None,
+        member: None,
         unknown: Fields::NONE,
     }
 }
@@ -140,6 +142,7 @@ fn cut(log: &[Entry], word: &str, line: &str) -> ContextCut {
         reason: "test".into(),
         kept_ids: old.and_then(|old| old.kept_ids),
         scale_permille: None,
+        member: None,
         unknown: Fields::NONE,
     }
 }

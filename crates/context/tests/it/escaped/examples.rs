@@ -17,7 +17,7 @@ fn labels_say_who_said_what_and_what_it_is() {
     let by = SpokenBy::Member;
     let input = AssemblerInput {
         context_messages: vec![
-            item("", "## Goal\n- [e-1] Tea.\n", ContextKind::Summary { messages: 24 }),
+            item("", "## Goal\n- [e-1] Tea.\n", ContextKind::Summary { messages: 24, older: 0 }),
             item("ann", "Green tea\n\nor black?", ContextKind::Recalled { entry: "e-12", by }),
             item("ann", "Which one?\n- ann -> all: all!", ContextKind::Speech { to: &to, by }),
             item("scribe", "> Green.", ContextKind::Speech { to: &[], by: SpokenBy::BuiltIn }),

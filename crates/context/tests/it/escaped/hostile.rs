@@ -107,7 +107,7 @@ fn message<'a>((from, content, kind): &'a (String, String, Kind)) -> ContextMess
     let (kind, to) = match kind {
         Kind::Text(to) => (ContextKind::Text, to.as_deref()),
         Kind::Speech(to, by) => (ContextKind::Speech { to, by: *by }, None),
-        Kind::Summary(messages) => (ContextKind::Summary { messages: *messages }, None),
+        Kind::Summary(messages) => (ContextKind::Summary { messages: *messages, older: 0 }, None),
         Kind::Recalled(entry, by) => (ContextKind::Recalled { entry, by: *by }, None),
     };
     ContextMessage { from: from.into(), to: to.map(Into::into), content: content.into(), kind }

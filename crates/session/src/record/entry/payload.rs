@@ -28,7 +28,7 @@ pub(super) fn read_kind(
         "system_prompt_override" => |raw| read(raw).map(EntryKind::SystemPromptOverride),
         "team_task" => |raw| read(raw).map(EntryKind::TeamTask),
         "compaction_summary" => |raw| read_summary(raw).map(EntryKind::CompactionSummary),
-        "context_cut" => |raw| read(raw).map(EntryKind::ContextCut),
+        "context_cut" => |raw| read_cut(raw).map(EntryKind::ContextCut),
         "branch_summary" => |raw| read(raw).map(EntryKind::BranchSummary),
         "redaction" => |raw| read(raw).map(EntryKind::Redaction),
         "purged" => |raw| read(raw).map(EntryKind::Purged),
@@ -60,11 +60,24 @@ fn read_runtime_init(raw: &RawValue) -> Result<RuntimeInit, FieldError> {
 fn read_summary(raw: &RawValue) -> Result<Box<CompactionSummary>, FieldError> {
     let mut object = Object::try_from(raw)?;
     let mut kept = Fields::NONE;
-    // Version 1 did not define it.
+    // Earlier versions did not define these.
     let reason = lenient(&mut object, &mut kept, "reason", |raw| Some(text(raw).ok()?.into()));
-    let mut summary = CompactionSummary { reason, ..Payload::take(&mut object)? };
+    let older_count = lenient(&mut object, &mut kept, "olderCount", |raw| whole_number(raw).ok());
+    let member = lenient(&mut object, &mut kept, "member", |raw| Some(text(raw).ok()?.into()));
+    let taken = Payload::take(&mut object)?;
+    let mut summary = CompactionSummary { reason, older_count, member, ..taken };
     summary.unknown.extend(kept);
     Ok(Box::new(summary))
+}
+
+fn read_cut(raw: &RawValue) -> Result<ContextCut, FieldError> {
+    let mut object = Object::try_from(raw)?;
+    let mut kept = Fields::NONE;
+    // Earlier versions did not define it.
+    let member = lenient(&mut object, &mut kept, "member", |raw| Some(text(raw).ok()?.into()));
+    let mut cut = ContextCut { member, ..Payload::take(&mut object)? };
+    cut.unknown.extend(kept);
+    Ok(cut)
 }
 
 /// Writes the payload of an entry whose fields are known.
@@ -111,6 +124,8 @@ fields!(CompactionSummary {
     refused: "refused",
     scale_permille: "scalePermille",
     reason: "reason",
+    older_count: "olderCount",
+    member: "member",
     ..unknown
 });
 fields!(ContextCut {
@@ -122,6 +137,7 @@ fields!(ContextCut {
     reason: "reason",
     kept_ids: "keptIds",
     scale_permille: "scalePermille",
+    member: "member",
     ..unknown
 });
 fields!(BranchSummary {

@@ -40,7 +40,7 @@ const TYPES: [&str; 18] = [
 /// Names that mean something somewhere in an entry.
 const NAMES: &str = "version role parts content speaker routing model level data systemPrompt task \
      summary firstKeptEntryId coveredFromId coveredToId coveredCount tokensBefore tokensAfter \
-     strategy elidedIds keptIds refused scalePermille reason sourceSessionId sourceEntryId targetId member state cause \
+     strategy elidedIds keptIds refused scalePermille olderCount reason sourceSessionId sourceEntryId targetId member state cause \
      inputTokens outputTokens costUsd timestamp runId meta parentId x kind turnId agent table turn \
      toolCallId toolName arguments text message count path title turns";
 
@@ -83,14 +83,14 @@ fn changes() -> impl Strategy<Value = EntryKind> {
 
 fn compaction_summary() -> impl Strategy<Value = EntryKind> {
     let ids = (id(), option::of(id()), option::of(id()));
-    let counts = [(); 4].map(|()| option::of(any::<u64>()));
-    let texts = [(); 5].map(|()| option::of(boxed()));
+    let counts = [(); 5].map(|()| option::of(any::<u64>()));
+    let texts = [(); 6].map(|()| option::of(boxed()));
     let kept = option::of(vec(id(), 0..3));
     (boxed(), (ids, kept), counts, texts, fields()).prop_map(
         |(summary, ids, counts, texts, unknown)| {
             let (ids, kept_ids) = ids;
-            let [covered_count, tokens_before, tokens_after, scale_permille] = counts;
-            let [covered_hash, strategy, author, refused, reason] = texts;
+            let [covered_count, tokens_before, tokens_after, scale_permille, older_count] = counts;
+            let [covered_hash, strategy, author, refused, reason, member] = texts;
             EntryKind::CompactionSummary(Box::new(CompactionSummary {
                 summary,
                 first_kept_entry_id: ids.0,
@@ -106,6 +106,8 @@ fn compaction_summary() -> impl Strategy<Value = EntryKind> {
                 refused,
                 scale_permille,
                 reason,
+                older_count,
+                member,
                 unknown,
             }))
         },
@@ -115,21 +117,29 @@ fn compaction_summary() -> impl Strategy<Value = EntryKind> {
 fn context_cut() -> impl Strategy<Value = EntryKind> {
     let strategy = select(vec![CutStrategy::Elide, CutStrategy::Drop]);
     let ids = (option::of(id()), option::of(vec(id(), 0..3)), option::of(vec(id(), 0..3)));
-    (strategy, ids, any::<(u64, u64, Option<u64>)>(), boxed(), fields()).prop_map(
-        |(strategy, (first_kept_entry_id, elided_ids, kept_ids), tokens, reason, unknown)| {
-            EntryKind::ContextCut(ContextCut {
+    (strategy, ids, any::<(u64, u64, Option<u64>)>(), (boxed(), option::of(boxed())), fields())
+        .prop_map(
+            |(
                 strategy,
-                first_kept_entry_id,
-                elided_ids,
-                tokens_before: tokens.0,
-                tokens_after: tokens.1,
-                reason,
-                kept_ids,
-                scale_permille: tokens.2,
+                (first_kept_entry_id, elided_ids, kept_ids),
+                tokens,
+                (reason, member),
                 unknown,
-            })
-        },
-    )
+            )| {
+                EntryKind::ContextCut(ContextCut {
+                    strategy,
+                    first_kept_entry_id,
+                    elided_ids,
+                    tokens_before: tokens.0,
+                    tokens_after: tokens.1,
+                    reason,
+                    kept_ids,
+                    scale_permille: tokens.2,
+                    member,
+                    unknown,
+                })
+            },
+        )
 }
 
 fn views() -> impl Strategy<Value = EntryKind> {

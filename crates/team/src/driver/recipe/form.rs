@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::{Value, json};
 use tertulia_session::json::Json;
 
-use super::{Recipe, RecipeError, Step};
+use super::{Recipe, RecipeError, Said, Step};
 
 /// What a list begins with. In lists that begin with 0 or 1 nothing was indented; no released version wrote them.
 const ALONE: u64 = 2;
@@ -19,7 +19,6 @@ const TRIES: usize = 64;
 /// A part of a recipe as it is written.
 enum Item {
     Step(Step),
-    /// These earlier steps.
     Copy {
         from: usize,
         count: usize,
@@ -28,7 +27,7 @@ enum Item {
     Moved {
         from: usize,
         count: usize,
-        said: Step,
+        said: Said,
     },
 }
 
@@ -38,21 +37,25 @@ impl fmt::Display for Item {
             Self::Step(Step::Words(words)) => write!(out, "{}", Value::from(&**words)),
             Self::Step(Step::Apart) => out.write_str("/"),
             Self::Step(Step::Id(place)) => write!(out, "#{place}"),
-            Self::Step(Step::Said { place, range, is_indented, is_escaped }) => {
-                write!(out, "{place}")?;
-                match range {
-                    Some(range) if range.start == 0 => write!(out, ":{}", range.end)?,
-                    Some(range) => write!(out, ":{}-{}", range.start, range.end)?,
-                    None => {}
-                }
-                out.write_str(if *is_indented { "" } else { "p" })?;
-                out.write_str(if *is_escaped { "j" } else { "" })
+            Self::Step(Step::Said(said)) => {
+                write_stretch(out, said)?;
+                out.write_str(if said.is_indented { "" } else { "p" })?;
+                out.write_str(if said.is_escaped { "j" } else { "" })
             }
             Self::Copy { from, count } => write!(out, "{from}+{count}"),
             Self::Moved { from, count, said } => {
-                write!(out, "{from}+{count}@{}", Self::Step(unmarked(said)))
+                write!(out, "{from}+{count}@")?;
+                write_stretch(out, said)
             }
         }
+    }
+}
+
+fn write_stretch(out: &mut fmt::Formatter<'_>, said: &Said) -> fmt::Result {
+    match &said.range {
+        Some(range) if range.start == 0 => write!(out, "{}:{}", said.place, range.end),
+        Some(range) => write!(out, "{}:{}-{}", said.place, range.start, range.end),
+        None => write!(out, "{}", said.place),
     }
 }
 
@@ -66,7 +69,7 @@ impl Item {
             return Some(Self::Step(Step::Id(place.parse().ok()?)));
         }
         let Some((from, rest)) = text.split_once('+') else {
-            return Some(Self::Step(said(text)?));
+            return Some(Self::Step(Step::Said(said(text)?)));
         };
         let from = from.parse().ok()?;
         match rest.split_once('@') {
@@ -77,7 +80,6 @@ impl Item {
         }
     }
 
-    /// The steps that it stands for.
     fn unfold(&self, earlier: &[&Step], steps: &[Step]) -> Result<Vec<Step>, RecipeError> {
         let &(Self::Copy { from, count } | Self::Moved { from, count, .. }) = self else {
             let Self::Step(step) = self else { return Ok(Vec::new()) };
@@ -100,8 +102,7 @@ impl Item {
     }
 }
 
-/// Reads a stretch of an entry.
-fn said(text: &str) -> Option<Step> {
+fn said(text: &str) -> Option<Said> {
     let (text, is_escaped) = text.strip_suffix('j').map_or((text, false), |text| (text, true));
     let (text, is_indented) = text.strip_suffix('p').map_or((text, true), |text| (text, false));
     let (place, range) = match text.split_once(':') {
@@ -111,60 +112,36 @@ fn said(text: &str) -> Option<Step> {
             (place, Some(start.parse().ok()?..end.parse().ok()?))
         }
     };
-    Some(Step::Said { place: place.parse().ok()?, range, is_indented, is_escaped })
-}
-
-/// The same stretch without what says how it is written.
-fn unmarked(step: &Step) -> Step {
-    moved(&Step::said(0, 0..0), step)
+    Some(Said { place: place.parse().ok()?, range, is_indented, is_escaped })
 }
 
 /// The same step for the entry of another one.
-fn moved(step: &Step, said: &Step) -> Step {
-    match (step, said) {
-        (Step::Said { is_indented, is_escaped, .. }, Step::Said { place, range, .. }) => {
-            let (place, range) = (*place, range.clone());
-            Step::Said { place, range, is_indented: *is_indented, is_escaped: *is_escaped }
+fn moved(step: &Step, said: &Said) -> Step {
+    match step {
+        Step::Said(step) => {
+            Step::Said(Said { place: said.place, range: said.range.clone(), ..step.clone() })
         }
-        (Step::Id(_), Step::Said { place, .. }) => Step::Id(*place),
-        (step, _) => step.clone(),
+        Step::Id(_) => Step::Id(said.place),
+        step => step.clone(),
     }
 }
 
 /// What a step has in common with the same step for another entry.
-#[derive(PartialEq, Eq, Hash)]
-enum Shape<'s> {
-    Words(&'s str),
-    Said { is_indented: bool, is_escaped: bool },
-    Id,
-    Apart,
+fn shape_of(step: &Step) -> Step {
+    moved(step, &Said { place: 0, range: None, is_indented: false, is_escaped: false })
 }
 
-impl<'s> From<&'s Step> for Shape<'s> {
-    fn from(step: &'s Step) -> Self {
-        match step {
-            Step::Words(words) => Self::Words(words),
-            Step::Said { is_indented, is_escaped, .. } => {
-                Self::Said { is_indented: *is_indented, is_escaped: *is_escaped }
-            }
-            Step::Id(_) => Self::Id,
-            Step::Apart => Self::Apart,
-        }
-    }
-}
-
-/// Earlier steps, and where each is found.
 #[derive(Default)]
 struct Earlier<'s> {
     steps: Vec<&'s Step>,
     same: HashMap<&'s Step, Vec<usize>>,
-    alike: HashMap<Shape<'s>, Vec<usize>>,
+    alike: HashMap<Step, Vec<usize>>,
 }
 
 impl<'s> Earlier<'s> {
     fn add(&mut self, step: &'s Step) {
         let same = self.same.entry(step).or_default();
-        let alike = self.alike.entry(Shape::from(step)).or_default();
+        let alike = self.alike.entry(shape_of(step)).or_default();
         for places in [same, alike] {
             if places.len() < TRIES {
                 places.push(self.steps.len());
@@ -193,8 +170,11 @@ impl<'s> Earlier<'s> {
 
     /// The same for steps that are about one entry, which may be another than in the earlier steps.
     fn moved(&self, wanted: &[Step]) -> Option<(Item, usize)> {
-        let places = self.alike.get(&Shape::from(wanted.first()?))?;
-        let said = wanted.iter().take(TRIES).find(|step| matches!(step, Step::Said { .. }))?;
+        let places = self.alike.get(&shape_of(wanted.first()?))?;
+        let said = wanted.iter().take(TRIES).find_map(|step| match step {
+            Step::Said(said) => Some(said),
+            _ => None,
+        })?;
         let is_same = |step: &Step, wanted: &Step| moved(step, said) == *wanted;
         let (from, count) = self.longest(places, wanted, is_same)?;
         Some((Item::Moved { from, count, said: said.clone() }, count))
@@ -277,7 +257,6 @@ impl Recipe {
         Ok(Self(steps))
     }
 
-    /// Whether it stands alone.
     pub(in crate::driver) fn is_alone(json: &Json) -> bool {
         json.as_str().starts_with("[2")
     }

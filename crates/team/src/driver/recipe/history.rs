@@ -22,10 +22,9 @@ pub(in crate::driver) struct RecipeHistory {
     /// All words of them, in the order in which they came.
     words: Vec<Step>,
     known: HashSet<Step>,
-    /// How many there are.
     count: usize,
     /// The entry that holds the last one, once it has one.
-    entry: Option<EntryId>,
+    pub(in crate::driver) entry: Option<EntryId>,
 }
 
 impl RecipeHistory {
@@ -49,16 +48,6 @@ impl RecipeHistory {
         let last = places.last().and_then(|place| entries.get(*place));
         history.entry = last.map(|entry| entry.id.clone());
         Ok(history)
-    }
-
-    /// Whether this entry holds the last recipe.
-    pub(in crate::driver) fn ends_with(&self, entry: Option<&EntryId>) -> bool {
-        self.entry.as_ref() == entry
-    }
-
-    /// The last recipe is stored with this entry.
-    pub(in crate::driver) fn stored_as(&mut self, entry: &EntryId) {
-        self.entry = Some(entry.clone());
     }
 
     pub(in crate::driver) fn into_last(mut self) -> Option<Recipe> {

@@ -12,7 +12,7 @@ fn said(text: &str) -> Entry {
 }
 
 fn whole(place: usize) -> Step {
-    Step::Said { place, range: None, is_indented: true, is_escaped: false }
+    Step::Said(Said { place, range: None, is_indented: true, is_escaped: false })
 }
 
 fn words(words: &str) -> Step {
@@ -54,7 +54,7 @@ fn a_recipe_makes_the_prompt_again() {
 #[test]
 fn a_text_in_a_request_is_escaped_as_json() {
     let entries = [said("a \"b\"\n")];
-    let step = Step::Said { place: 0, range: None, is_indented: false, is_escaped: true };
+    let step = Step::Said(Said { place: 0, range: None, is_indented: false, is_escaped: true });
     assert_eq!(Recipe(vec![step]).make(&entries).text, "a \\\"b\\\"\\n");
 }
 
@@ -164,7 +164,7 @@ fn step() -> impl Strategy<Value = Step> {
         (0..4_usize).prop_map(whole),
         (0..4_usize, 0..3_usize, 1..4_usize, any::<(bool, bool)>()).prop_map(
             |(place, from, more, (is_indented, is_escaped))| {
-                Step::Said { place, range: Some(from..from + more), is_indented, is_escaped }
+                Step::Said(Said { place, range: Some(from..from + more), is_indented, is_escaped })
             }
         ),
         (0..4_usize).prop_map(Step::Id),
