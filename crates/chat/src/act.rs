@@ -1,55 +1,38 @@
 //! What commands do. Each becomes something to hand in at the table's door, or lines that can be said at
 //! once. A command that would do nothing says so. Used by every way of showing a chat.
 
-use std::path::Path;
-
 use tertulia_session::{EntryId, EntryKind};
 use tertulia_store::{NewSession, SessionId, SessionStore};
-use tertulia_team::file::TeamFile;
 use tertulia_team::{
-    Command, DriveError, Driver, EventSink, PersonMessage, SpeakerError, Status, Team, Visit,
+    Command, DriveError, Driver, EventSink, PersonMessage, SpeakerError, Status, Visit,
 };
 
 use super::commands::{self, Slash};
 use super::engine::{ChatEvent, Voice};
-use super::refusal::Refusal;
 use super::style::{Line, Look};
-use super::{addressing, export, report};
-use crate::called;
-use crate::error::ChatError;
+use super::{Room, addressing, export, report};
+use crate::error::{ChatError, Refusal};
 
-/// What follows from a command.
 pub(crate) enum Act {
-    /// To be handed in.
     Send(Command),
-    /// To be said.
     Tell(Vec<Line>),
-    /// The person leaves.
     Leave,
 }
 
-/// What commands need.
+/// What commands need: where they are typed, and where answers go.
+#[derive(Clone, Copy)]
 pub(crate) struct Place<'p> {
-    /// Where answers go.
+    pub(crate) room: &'p Room,
     pub(crate) voice: &'p Voice,
-    pub(crate) store: &'p SessionStore,
-    /// Who sits at the table.
-    pub(crate) team: &'p Team,
-    /// The same as the team file has it.
-    pub(crate) file: &'p TeamFile,
-    /// The working folder.
-    pub(crate) folder: &'p Path,
+}
+
+impl Place<'_> {
     /// The person who types, if that was said.
-    pub(crate) speaker: Option<&'p str>,
+    fn speaker(&self) -> Option<&str> {
+        self.room.guest.speaker.as_deref()
+    }
 }
 
-/// Who says what a command stands for, and where it is told that this is not clear.
-struct Mouth {
-    speaker: Option<Box<str>>,
-    voice: Voice,
-}
-
-/// What a command does.
 pub(crate) fn act(slash: Slash, given: &str, place: &Place<'_>) -> Act {
     let look = |lines: fn(&Driver) -> Vec<Line>| visit(place, move |driver| lines(driver));
     let given = given.to_owned();
@@ -65,11 +48,11 @@ pub(crate) fn act(slash: Slash, given: &str, place: &Place<'_>) -> Act {
         Slash::Fork => fork(place, given),
         Slash::Export if given.is_empty() => tell("say where to: /export FILE"),
         Slash::Export => {
-            let store = place.store.clone();
+            let store = place.room.store.clone();
             visit(place, move |driver| export::export(&store, driver.session(), &given))
         }
         Slash::Cancel => cancel(place),
-        Slash::Members => Act::Tell(report::members(place.team, place.file)),
+        Slash::Members => Act::Tell(report::members(&place.room.team, &place.room.file)),
         Slash::Queue => look(report::queue),
         Slash::Cost => look(report::cost),
         Slash::Help => {
@@ -83,16 +66,15 @@ fn tell(text: &str) -> Act {
     Act::Tell(Line::all_of(text, Look::Alarm))
 }
 
-/// Somebody says something.
 pub(crate) fn say(text: &str, place: &Place<'_>) -> Act {
-    let said = PersonMessage::new(text, place.team.table());
+    let said = PersonMessage::new(text, place.room.team.table());
     if let Some(refused) = two_speakers(&said, place) {
         return refused;
     }
-    let folder = place.folder.to_owned();
+    let folder = place.room.folder.clone();
     let message = Box::new(said.clone());
-    let command = Command::Say { member: place.speaker.map(Box::from), message };
-    if called::stranger(&said, &folder).is_none() {
+    let command = Command::Say { member: place.speaker().map(Box::from), message };
+    if addressing::stranger(&said, &folder).is_none() {
         return Act::Send(command);
     }
     at_table(place, move |driver, audience, voice| {
@@ -100,7 +82,8 @@ pub(crate) fn say(text: &str, place: &Place<'_>) -> Act {
         driver.obey(command, audience)?;
         let new = driver.entries().get(before..).unwrap_or_default();
         let entry = new.iter().rev().find(|entry| matches!(entry.kind, EntryKind::Message(_)));
-        let note = entry.and_then(|entry| called::nobody_called(driver, &entry.id, &said, &folder));
+        let note =
+            entry.and_then(|entry| addressing::nobody_called(driver, &entry.id, &said, &folder));
         if let Some(note) = note {
             voice.remark(&note);
         }
@@ -110,44 +93,15 @@ pub(crate) fn say(text: &str, place: &Place<'_>) -> Act {
 
 /// That a line names another person than the one who types.
 fn two_speakers(message: &PersonMessage, place: &Place<'_>) -> Option<Act> {
-    let flag = place.speaker?;
+    let flag = place.speaker()?;
     let marker = message.sender()?;
-    let is_same = place.team.named(marker).is_ok_and(|one| *one.member.name == *flag);
+    let is_same = place.room.team.named(marker).is_ok_and(|one| *one.member.name == *flag);
     if is_same {
         return None;
     }
     let error = ChatError::TwoSpeakers { flag: flag.to_owned(), marker: marker.to_owned() };
     place.voice.say(ChatEvent::Refused { text: error.to_string(), error: Some(error) });
     Some(Act::Tell(Vec::new()))
-}
-
-impl Mouth {
-    fn of(place: &Place<'_>) -> Self {
-        Self { speaker: place.speaker.map(Box::from), voice: place.voice.clone() }
-    }
-
-    /// Says at the table itself what a command stands for. No `[FROM: …]` can be put before a command.
-    fn say(
-        &self,
-        driver: &mut Driver,
-        text: &str,
-        audience: &mut dyn EventSink,
-    ) -> Result<(), DriveError> {
-        let message = Box::new(PersonMessage::new(text, driver.machine().table()));
-        match driver.obey(Command::Say { member: self.speaker.clone(), message }, audience) {
-            Err(DriveError::Speaker(SpeakerError::Several { people })) => {
-                let text = format!(
-                    "the team has several people; to use commands, open the chat with --as NAME: \
-                     {}",
-                    people.join(", ")
-                );
-                let error = Some(ChatError::NeedsPerson(text.clone()));
-                self.voice.say(ChatEvent::Refused { text, error });
-                Ok(())
-            }
-            said => said,
-        }
-    }
 }
 
 /// Something to be done at the table itself.
@@ -161,7 +115,32 @@ fn at_table(
     Act::Send(Command::Visit(Visit::new(move |driver, audience| errand(driver, audience, &voice))))
 }
 
-/// A look at the table.
+/// Something to be said at the table itself, if `text` gives it: what a command stands for. No `[FROM: …]` can be put
+/// before a command.
+fn say_at_table(
+    place: &Place<'_>,
+    text: impl FnOnce(&Driver, &Voice) -> Option<String> + Send + 'static,
+) -> Act {
+    let member = place.speaker().map(Box::from);
+    at_table(place, move |driver, audience, voice| {
+        let Some(text) = text(driver, voice) else { return Ok(()) };
+        let message = Box::new(PersonMessage::new(text, driver.machine().table()));
+        match driver.obey(Command::Say { member, message }, audience) {
+            Err(DriveError::Speaker(SpeakerError::Several { people })) => {
+                let text = format!(
+                    "the team has several people; to use commands, open the chat with --as NAME: \
+                     {}",
+                    people.join(", ")
+                );
+                let error = Some(ChatError::NeedsPerson(text.clone()));
+                voice.say(ChatEvent::Refused { text, error });
+                Ok(())
+            }
+            said => said,
+        }
+    })
+}
+
 fn visit(place: &Place<'_>, lines: impl FnOnce(&mut Driver) -> Vec<Line> + Send + 'static) -> Act {
     at_table(place, move |driver, _, voice| {
         voice.say(ChatEvent::Lines(lines(driver)));
@@ -185,50 +164,45 @@ fn obey_if(
 }
 
 fn next(given: &str, place: &Place<'_>) -> Act {
-    match addressing::read(given, place.team) {
+    let team = &place.room.team;
+    match addressing::read(given, team) {
         Ok(to) if to.names.is_empty() => {
             tell("say who: /next NAME… [TEXT]; /members shows who is there")
         }
         // Before the text: an open code block would take the marker in.
         Ok(to) => {
             let said = format!("[NEXT: {}]\n{}", to.names.join(", "), to.text);
-            let message = PersonMessage::new(&*said, place.team.table());
-            if let Some(refused) = two_speakers(&message, place) {
-                return refused;
-            }
-            let mouth = Mouth::of(place);
-            at_table(place, move |driver, audience, _| mouth.say(driver, said.trim_end(), audience))
+            let refused = two_speakers(&PersonMessage::new(&*said, team.table()), place);
+            refused.unwrap_or_else(|| {
+                say_at_table(place, move |_, _| Some(said.trim_end().to_owned()))
+            })
         }
         Err(why) => tell(&why.to_string()),
     }
 }
 
 fn drop_turns(given: &str, place: &Place<'_>) -> Act {
-    let mouth = Mouth::of(place);
     if given.trim_start_matches('@').eq_ignore_ascii_case("all") {
-        return at_table(place, move |driver, audience, voice| {
-            if driver.machine().waiting().next().is_some() {
-                return mouth.say(driver, "[DROP: ALL]", audience);
+        return say_at_table(place, |driver, voice| {
+            let is_waited_for = driver.machine().waiting().next().is_some();
+            if !is_waited_for {
+                voice.remark("nobody waits; Esc or /cancel stops the turn that runs");
             }
-            voice.remark("nobody waits; Esc or /cancel stops the turn that runs");
-            Ok(())
+            is_waited_for.then(|| "[DROP: ALL]".to_owned())
         });
     }
-    let names = match addressing::names(given, place.team) {
+    let names = match addressing::names(given, &place.room.team) {
         Ok(names) if names.is_empty() => return tell("say whose turns: /drop NAME, or /drop all"),
         Ok(names) => names,
         Err(why) => return tell(&why.to_string()),
     };
-    at_table(place, move |driver, audience, voice| {
+    say_at_table(place, move |driver, voice| {
         let waits = |name: &String| driver.machine().waiting().any(|turn| turn.member == name);
         let (waiting, idle): (Vec<String>, Vec<String>) = names.into_iter().partition(waits);
         for name in idle {
             voice.remark(&report::no_turn_waits(driver, &name));
         }
-        if waiting.is_empty() {
-            return Ok(());
-        }
-        mouth.say(driver, &format!("[DROP: {}]", waiting.join(", ")), audience)
+        (!waiting.is_empty()).then(|| format!("[DROP: {}]", waiting.join(", ")))
     })
 }
 
@@ -236,18 +210,17 @@ fn task(given: String, place: &Place<'_>) -> Act {
     if given.contains([']', '\n']) {
         return tell("a task is one line without ]");
     }
-    let mouth = Mouth::of(place);
-    at_table(place, move |driver, audience, voice| {
+    say_at_table(place, move |driver, voice| {
         match report::task(driver) {
             None if given.is_empty() => {
                 voice.remark("the team has no task; /task TEXT sets one");
-                return Ok(());
+                return None;
             }
             // So that it can be set again by whoever only wanted to see it.
             Some(task) if given.is_empty() => voice.remark(&format!("the task was: {task}")),
             _ => {}
         }
-        mouth.say(driver, &format!("[TEAM_TASK: {given}]"), audience)
+        Some(format!("[TEAM_TASK: {given}]"))
     })
 }
 
@@ -282,7 +255,7 @@ fn repeat(place: &Place<'_>, given: String) -> Act {
 }
 
 fn fork(place: &Place<'_>, given: String) -> Act {
-    let store = place.store.clone();
+    let store = place.room.store.clone();
     at_table(place, move |driver, _, voice| {
         match forked(driver, &store, &given) {
             Ok(session) => voice.say(ChatEvent::Forked(session)),

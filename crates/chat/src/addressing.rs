@@ -1,9 +1,13 @@
 //! Names of members as a person writes them behind `/next` and `/drop`: with or without `@`, apart by
-//! commas or blanks, as markers take them. Pure: knows the team, says who is meant and what is text.
+//! commas or blanks, as markers take them; and a message that begins with `@name` where nobody has that name and no
+//! file does, so that somebody else answers it and whoever wrote it is told.
 
-use tertulia_team::{Team, TeamMember, UnknownMember};
+use std::path::Path;
 
-use super::refusal::Refusal;
+use tertulia_session::{EntryId, EntryKind};
+use tertulia_team::{Driver, PersonMessage, Team, TeamMember, UnknownMember};
+
+use crate::error::Refusal;
 use crate::terminal::excerpt;
 
 /// How much of a name that nobody has is said again.
@@ -17,7 +21,6 @@ const WORDS_MAX: usize = 4;
 pub(crate) struct Addressed<'t> {
     /// The names as a marker takes them, with an intent where one was written.
     pub(crate) names: Vec<String>,
-    /// What stands behind them.
     pub(crate) text: &'t str,
 }
 
@@ -28,7 +31,7 @@ pub(crate) fn read<'t>(given: &'t str, team: &Team) -> Result<Addressed<'t>, Ref
     let mut is_listed = false;
     while !rest.is_empty() {
         let Some((name, after)) = member(rest, team) else {
-            let Some(error) = stranger(rest, names.is_empty(), is_listed, team) else { break };
+            let Some(error) = not_a_name(rest, names.is_empty(), is_listed, team) else { break };
             return Err(match names.is_empty() {
                 true => error.into(),
                 false => Refusal::NotAName { error, names },
@@ -108,7 +111,7 @@ fn without_intent(written: &str) -> (&str, &str) {
 }
 
 /// What is wrong with a word that is no member's name; `None` if it is the beginning of a text.
-fn stranger(rest: &str, is_first: bool, is_listed: bool, team: &Team) -> Option<UnknownMember> {
+fn not_a_name(rest: &str, is_first: bool, is_listed: bool, team: &Team) -> Option<UnknownMember> {
     let word = word(rest);
     let after = rest.get(word.len()..).unwrap_or_default().trim_start();
     let is_alone = after.is_empty() || after.starts_with(is_separator);
@@ -135,6 +138,36 @@ fn unknown(word: &str, team: &Team) -> UnknownMember {
         nearest: None,
         members: Vec::new(),
     })
+}
+
+/// The name at the beginning that is nobody's, not even nearly, and no file's of this folder.
+pub(crate) fn stranger<'m>(message: &'m PersonMessage, folder: &Path) -> Option<&'m str> {
+    let name = message.unknown_name()?;
+    // `@Makefile` is what the reader is to look at.
+    folder.join(name).symlink_metadata().is_err().then_some(name)
+}
+
+/// What is to be told of a message that was said.
+pub fn nobody_called(
+    driver: &Driver,
+    said: &EntryId,
+    message: &PersonMessage,
+    folder: &Path,
+) -> Option<String> {
+    let name = stranger(message, folder)?;
+    let told = format!("nobody in the team is called {}", excerpt(name, NAME_COLUMNS));
+    let names = addressees(driver, said).join(", ");
+    Some(if names.is_empty() { told } else { format!("{told}; it goes to {names}") })
+}
+
+fn addressees<'d>(driver: &'d Driver, said: &EntryId) -> Vec<&'d str> {
+    let entry = driver.entries().iter().rev().find(|entry| entry.id == *said);
+    let Some(EntryKind::Message(message)) = entry.map(|entry| &entry.kind) else {
+        return Vec::new();
+    };
+    let routing = message.routing.as_deref().and_then(|to| to.resolved_addressees.as_deref());
+    let shown = |name: &'d str| driver.team().member(name).map_or(name, |one| one.shown_name());
+    routing.unwrap_or_default().iter().map(|one| shown(&one.identifier)).collect()
 }
 
 #[cfg(test)]

@@ -1,11 +1,9 @@
 //! What a person types at the table: words, or a `/command`. Pure: reads the text and says what is
 //! meant; an unknown command is answered with the nearest known one.
 
-/// What was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Typed<'t> {
     Nothing,
-    /// Something to be said.
     Words(&'t str),
     /// A command that is known, and what follows its name.
     Command(Slash, &'t str),
@@ -16,7 +14,6 @@ pub(crate) enum Typed<'t> {
     },
 }
 
-/// A command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slash {
     Next,
@@ -110,7 +107,6 @@ pub(crate) fn without_slash(words: &str) -> Option<String> {
     Some(format!("/{name}"))
 }
 
-/// The lines of `/help`.
 pub(crate) fn help() -> Vec<String> {
     let mut lines: Vec<String> = COMMANDS
         .iter()

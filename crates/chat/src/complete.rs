@@ -19,11 +19,8 @@ pub(crate) struct Completion {
     pub(crate) candidates: Vec<String>,
 }
 
-/// Where completions come from.
 pub(crate) struct Known<'k> {
-    /// The members, in order.
     pub(crate) members: &'k [String],
-    /// The working folder.
     pub(crate) folder: &'k Path,
 }
 

@@ -8,7 +8,6 @@ pub(crate) const HISTORY_MAX: usize = 1000;
 /// A longer text is no line that a person types.
 const TEXT_BYTES_MAX: usize = 1024 * 1024;
 
-/// The line that is being typed.
 #[derive(Debug, Default)]
 pub(crate) struct Editor {
     text: String,
@@ -21,18 +20,15 @@ pub(crate) struct Editor {
     aside: String,
 }
 
-/// What a key led to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Done {
     /// The line may look different.
     Edited,
     /// The line is complete; the next one is empty.
     Entered(String),
-    /// Something for the screen to do.
     Wants(Want),
 }
 
-/// What the screen is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Want {
     /// Tab.
@@ -74,7 +70,6 @@ impl Editor {
         self.text.get(self.cursor..).unwrap_or_default()
     }
 
-    /// Takes everything away.
     pub(crate) fn clear(&mut self) {
         self.set(String::new());
         self.place = self.history.len();

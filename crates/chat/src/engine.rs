@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
+use tertulia_operations::names::short;
+use tertulia_session::EntryId;
 use tertulia_store::SessionId;
 use tertulia_team::{
     Command, Door, DriveError, Driver, EventSink, Question, SessionEvent, SpeakerError, Visit, Why,
@@ -18,22 +20,19 @@ use crate::error::ChatError;
 
 /// What a chat waits for: what happens in its session, and answers to what was typed.
 pub(crate) enum ChatEvent {
-    /// Something happened in the session.
     Session(SessionEvent),
-    /// The answer to a command.
+    /// The next piece of an answer.
+    Text(String),
     Lines(Vec<Line>),
-    /// What somebody wanted was not done; how a line that was not said ends a chat without a terminal.
+    /// What somebody wanted was not done: what people read, and how a chat without a terminal ends if a line was not
+    /// said.
     Refused {
-        /// What people read.
         text: String,
-        /// How the chat ends, if a line was not said.
         error: Option<ChatError>,
     },
     /// Whether something runs; the answer to [`Table::ask_status`] of this number.
     Status {
-        /// The number of the question.
         number: u64,
-        /// Whether something runs.
         runs: bool,
     },
     /// A new session was made of this one; the conversation continues there.
@@ -63,7 +62,6 @@ pub(crate) struct BellEnd {
     bell: Arc<Bell>,
 }
 
-/// The table that runs.
 pub(crate) struct Table {
     door: Door,
     session: SessionId,
@@ -101,12 +99,8 @@ impl Voice {
         self.say(ChatEvent::Lines(Line::all_of(&error.to_string(), Look::Alarm)));
     }
 
-    /// Says something that is no error.
     pub(crate) fn remark(&self, text: &str) {
-        self.say(ChatEvent::Lines(Line::all_of(
-            &tertulia_operations::names::short(text),
-            Look::Dim,
-        )));
+        self.say(ChatEvent::Lines(Line::all_of(&short(text), Look::Dim)));
     }
 }
 
@@ -144,6 +138,10 @@ impl EventSink for Voice {
             event => ChatEvent::Session(event),
         });
     }
+
+    fn on_text(&mut self, _: &EntryId, _: &str, text: String) {
+        self.say(ChatEvent::Text(text));
+    }
 }
 
 /// Why something was not done, with a cure for whoever types lines here.
@@ -177,7 +175,6 @@ fn sheltered(attend: impl FnOnce() -> Result<(), DriveError>) -> Result<(), Driv
 }
 
 impl Table {
-    /// Lets a table run in its own thread.
     pub(crate) fn start(mut driver: Driver, voice: &Voice) -> std::io::Result<Self> {
         let (door, session) = (driver.door(), driver.session().clone());
         let voice = voice.clone();

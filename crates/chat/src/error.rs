@@ -1,39 +1,86 @@
-//! What ends a chat before its time.
+//! What ends a chat before its time, and why a command of it cannot be done: with a cure that can be typed here, for
+//! the advice of the command line would name options that a chat does not have.
 
 use std::io;
 
 use tertulia_operations::lines::LineError;
-use tertulia_team::DriveError;
+use tertulia_operations::names::{NameError, short};
+use tertulia_store::StoreError;
+use tertulia_team::{DriveError, UnknownMember};
+
+use crate::terminal::excerpt;
+
+/// How much of what was typed is said again.
+const GIVEN_COLUMNS: usize = 50;
 
 /// Why a chat cannot go on, or why a line was not said.
 #[derive(Debug, thiserror::Error)]
 pub enum ChatError {
-    /// The terminal, or what is read from, broke.
     #[error("cannot read standard input: {0}")]
     Input(#[source] io::Error),
-    /// What is written to broke.
     #[error("cannot write standard output: {0}")]
     Output(#[source] io::Error),
-    /// The screen is gone.
     #[error("standard output was closed")]
     ReaderDone,
-    /// A line cannot be read.
     #[error("standard input: {0}")]
     Line(#[source] LineError),
     /// The person who types and the text name two people.
     #[error(
         "--as {flag} and [FROM: {marker}] in the text name two speakers; leave one of them out"
     )]
-    TwoSpeakers {
-        /// Who types.
-        flag: String,
-        /// Who is named in the text.
-        marker: String,
-    },
-    /// A person is to decide.
+    TwoSpeakers { flag: String, marker: String },
     #[error("{0}")]
     NeedsPerson(String),
-    /// The session cannot go on.
     #[error(transparent)]
     Drive(#[from] DriveError),
+}
+
+/// Why a command cannot be done.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error(transparent)]
+    Unknown(#[from] UnknownMember),
+    #[error("{error}; before words put a colon: /next {}: …", .names.join(", "))]
+    NotAName {
+        #[source]
+        error: UnknownMember,
+        names: Vec<String>,
+    },
+    #[error("the team has only people, and people get no prompt")]
+    OnlyPeople,
+    #[error(
+        "there is no entry {} in this session; {}",
+        excerpt(.given, GIVEN_COLUMNS),
+        nearest_hint(.nearest.as_deref())
+    )]
+    UnknownEntry { given: String, nearest: Option<String> },
+    #[error("this entry is not a turn; /queue and /why list turns")]
+    NoTurn,
+    #[error("{member} had no turn yet; /next {member} lets it speak")]
+    NoTurnYet { member: Box<str> },
+    #[error("a turn runs; wait for it, or /cancel it, then fork")]
+    TurnRuns,
+    #[error("nothing was said yet; there is nothing to fork")]
+    NothingSaid,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Other(NameError),
+}
+
+impl Refusal {
+    /// Why an entry was not found.
+    pub(crate) fn of(error: NameError) -> Self {
+        match error {
+            NameError::UnknownEntry { given, nearest, .. } => Self::UnknownEntry { given, nearest },
+            other => Self::Other(other),
+        }
+    }
+}
+
+fn nearest_hint(nearest: Option<&str>) -> String {
+    match nearest {
+        Some(nearest) => format!("did you mean {}?", short(nearest)),
+        None => "/why and /queue show some".to_owned(),
+    }
 }

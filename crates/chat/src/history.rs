@@ -57,9 +57,7 @@ impl History {
         let written = format!("{}{line}\n", self.tag);
         let _ = open_to_add(path).and_then(|mut file| file.write_all(written.as_bytes()));
     }
-}
 
-impl History {
     /// Removes every line, of whatever project, of which this is true; says how many. The file is replaced as a
     /// whole. Where there is no room for another one, the lines are overwritten with blanks.
     pub fn forget(

@@ -18,8 +18,7 @@ use super::engine::{BellEnd, ChatEvent, Table, Voice};
 use super::history::History;
 use super::keys::Keys;
 use super::screen::{Live, RawMode, Screen, is_foreground};
-use super::signals::{Signals, drain};
-use super::stall::Stall;
+use super::signals::{Signals, Stall, drain};
 use super::style::{Line, Look};
 use super::teller::{self, Meant, PENDING_ROWS, Teller};
 use super::{Room, unknown};
@@ -33,13 +32,11 @@ const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 const STOP_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 /// What Ctrl-C sends.
 const CONTROL_C: u8 = 0x03;
-/// Candidates of a completion that are shown.
 const CANDIDATES_SHOWN: usize = 30;
 /// How much of the name of a choice is said again.
 const CHOICE_COLUMNS: usize = 60;
 const PROMPT: &str = "> ";
 
-/// A chat on a terminal.
 pub(crate) struct TerminalChat<'c> {
     pub(crate) room: &'c Room,
     pub(crate) screen: Screen<'c>,
@@ -51,12 +48,10 @@ pub(crate) struct TerminalChat<'c> {
     pub(crate) state: State,
 }
 
-/// What the person is doing.
 #[derive(Default)]
 pub(crate) struct State {
     editor: Editor,
     keys: Keys,
-    /// When the last key came.
     typed_at: Option<Instant>,
     /// What was said since the screen was drawn.
     lines: Vec<Line>,
@@ -65,7 +60,6 @@ pub(crate) struct State {
     /// Ctrl-C was the last key: once more leaves.
     is_armed: bool,
     is_leaving: bool,
-    /// Ctrl-Z was pressed.
     is_suspending: bool,
     /// A fork was asked for and is not there yet: what is typed meanwhile is for the new session.
     is_forking: bool,
@@ -85,15 +79,6 @@ impl State {
     pub(crate) fn new(editor: Editor, lines: Vec<Line>) -> Self {
         Self { editor, lines, ..Self::default() }
     }
-}
-
-/// What became ready.
-struct Ready {
-    keys: bool,
-    table: bool,
-    resized: bool,
-    continued: bool,
-    ending: bool,
 }
 
 impl TerminalChat<'_> {
@@ -131,24 +116,27 @@ impl TerminalChat<'_> {
     ) -> Result<Option<Result<(), DriveError>>, ChatError> {
         self.draw()?;
         let ready = self.wait(signals).map_err(ChatError::Input)?;
-        if ready.table {
+        let [has_keys, has_news, is_resized, is_continued, is_ending] = ready;
+        if has_news {
             self.bell.reset();
-            self.listen();
+            while let Ok(heard) = self.heard.try_recv() {
+                self.hear(heard);
+            }
         }
-        if ready.resized || ready.continued {
+        if is_resized || is_continued {
             drain(&signals.resized);
             drain(&signals.continued);
-            if ready.continued && (!ready.ending || is_foreground()) {
+            if is_continued && (!is_ending || is_foreground()) {
                 mode.set().map_err(ChatError::Input)?;
             }
             self.screen.measure();
             self.teller.set_columns(self.screen.size().1);
         }
-        if ready.ending {
+        if is_ending {
             drain(&signals.ending);
             self.leave(table);
         }
-        if ready.keys {
+        if has_keys {
             self.read_keys(table)?;
             if std::mem::take(&mut self.state.is_suspending) {
                 self.suspend(mode, signals)?;
@@ -180,7 +168,8 @@ impl TerminalChat<'_> {
         mode.set().map_err(ChatError::Input)
     }
 
-    fn wait(&self, signals: &Signals) -> std::io::Result<Ready> {
+    /// Waits; which of keys, news of the table and signals are there.
+    fn wait(&self, signals: &Signals) -> std::io::Result<[bool; 5]> {
         let stdin = std::io::stdin();
         let watch = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
         let mut fds = [
@@ -200,35 +189,26 @@ impl TerminalChat<'_> {
                 return Err(error.into());
             }
         }
-        let [keys, table, resized, continued, ending] =
-            fds.each_ref().map(|fd| !fd.revents().is_empty());
-        Ok(Ready { keys, table, resized, continued, ending })
+        Ok(fds.each_ref().map(|fd| !fd.revents().is_empty()))
     }
 
-    fn listen(&mut self) {
-        while let Ok(heard) = self.heard.try_recv() {
-            match heard {
-                ChatEvent::Ended(how) => self.state.ended = Some(how),
-                ChatEvent::Forked(session) => self.state.fork = Some(session),
-                heard => {
-                    self.state.is_forking &= !matches!(heard, ChatEvent::NotForked(_));
-                    let lines = self.teller.hear(heard, Instant::now());
-                    self.state.lines.extend(lines);
-                }
+    fn hear(&mut self, heard: ChatEvent) {
+        match heard {
+            ChatEvent::Ended(how) => self.state.ended = Some(how),
+            ChatEvent::Forked(session) => self.state.fork = Some(session),
+            heard => {
+                self.state.is_forking &= !matches!(heard, ChatEvent::NotForked(_));
+                let lines = self.teller.hear(heard, Instant::now());
+                self.state.lines.extend(lines);
             }
         }
     }
 
     fn wait_for_end(&mut self) {
-        while self.state.ended.is_none() {
-            match self.heard.recv() {
-                Ok(ChatEvent::Ended(how)) => self.state.ended = Some(how),
-                Ok(heard) => {
-                    let lines = self.teller.hear(heard, Instant::now());
-                    self.state.lines.extend(lines);
-                }
-                Err(_) => return,
-            }
+        while self.state.ended.is_none()
+            && let Ok(heard) = self.heard.recv()
+        {
+            self.hear(heard);
         }
     }
 

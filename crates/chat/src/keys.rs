@@ -1,12 +1,9 @@
 //! Bytes of a keyboard as keys. Pure: bytes come in any pieces; what cannot be a key is dropped. The
 //! screen asks whether an Esc is waiting, since only time tells it from the beginning of another key.
 
-/// A key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
-    /// A character.
     Char(char),
-    /// Text that was pasted.
     Paste(String),
     Enter,
     /// A line break inside the text: Alt-Enter or Ctrl-J.
@@ -23,7 +20,6 @@ pub(crate) enum Key {
     Down,
     Home,
     End,
-    /// A letter with Ctrl.
     Control(char),
 }
 

@@ -8,12 +8,10 @@ use crate::terminal::visible;
 
 const CONTINUED: &str = "  ";
 
-/// The rows of a line that is typed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// The rows, none wider than the screen.
     pub(crate) rows: Vec<String>,
-    /// The row of the cursor, among them.
     pub(crate) cursor_row: usize,
     pub(crate) cursor_column: usize,
 }

@@ -10,7 +10,6 @@
 
 mod act;
 mod addressing;
-pub mod called;
 mod commands;
 mod complete;
 mod editor;
@@ -19,19 +18,15 @@ mod error;
 mod export;
 mod history;
 mod interactive;
-pub mod interrupt;
 mod keys;
 mod layout;
-mod leaving;
 mod markdown;
 pub mod narrate;
 mod plain;
-mod refusal;
 mod report;
 mod screen;
 mod shown;
 mod signals;
-mod stall;
 mod style;
 mod teller;
 pub mod terminal;
@@ -48,6 +43,7 @@ use tertulia_team::file::TeamFile;
 use tertulia_team::{Command, Difference, Driver, EventSink, Opened, Team, Undecided};
 
 use act::Place;
+pub use addressing::nobody_called;
 use editor::Editor;
 use engine::{Opening, Table, Voice};
 pub use error::ChatError;
@@ -58,6 +54,7 @@ pub use report::of_house;
 use screen::Screen;
 pub use screen::size as screen_size;
 pub use shown::Shown;
+pub use signals::{Interrupt, stop_turn};
 pub use style::{Line, Look};
 pub use teller::{Figures, PENDING_ROWS, Teller};
 
@@ -71,25 +68,28 @@ pub struct Room {
     store: SessionStore,
     team: Team,
     file: TeamFile,
-    /// The names of the members.
     members: Vec<String>,
-    /// The working folder.
     folder: PathBuf,
-    /// Where this program's data is.
     home: Option<PathBuf>,
     guest: Guest,
 }
 
 /// A session that is open.
 pub struct OpenTable {
-    /// What drives it.
     pub driver: Driver,
-    /// Whether it was begun just now.
     pub is_new: bool,
     /// Where the recorded decisions are not the ones that this team would have made.
     pub differences: Vec<Difference>,
     /// The message that the session was forked at, if nobody was asked for it here.
     pub undecided: Option<Undecided>,
+}
+
+struct Begun {
+    table: Table,
+    /// The session, if it was begun just now.
+    new: Option<SessionId>,
+    voice: Voice,
+    lines: Vec<Line>,
 }
 
 /// Who has come.
@@ -106,13 +106,11 @@ pub struct Guest {
 pub enum Ended {
     /// Nothing is left open.
     Well,
-    /// Somebody interrupted it.
     Interrupted,
     /// A person is to decide what this says.
     NeedsPerson(String),
     /// An agent could not answer, for this reason.
     AgentFailed(String),
-    /// A line was not said.
     NotSaid(ChatError),
 }
 
@@ -151,16 +149,8 @@ impl Room {
         &self.team
     }
 
-    /// The project that the team works in.
-    fn project(&self) -> &str {
-        self.team.project.as_deref().unwrap_or_default()
-    }
-
-    /// What commands need.
     fn place<'p>(&'p self, voice: &'p Voice) -> Place<'p> {
-        let (store, team, file, folder) = (&self.store, &self.team, &self.file, &self.folder);
-        let speaker = self.guest.speaker.as_deref();
-        Place { voice, store, team, file, folder, speaker }
+        Place { room: self, voice }
     }
 
     /// Opens the session that was forked from this one, and says so.
@@ -175,6 +165,22 @@ impl Room {
         Ok((Table::start(driver, &voice).map_err(ChatError::Input)?, lines))
     }
 
+    /// Opens the table and lets it run.
+    fn open<E: From<ChatError>>(
+        &self,
+        voice: Voice,
+        teller: &mut Teller,
+        open: impl FnOnce(&mut dyn EventSink) -> Result<OpenTable, E>,
+    ) -> Result<Begun, E> {
+        let mut opening = Opening { voice, is_asked: false };
+        let table = open(&mut opening)?;
+        let Opening { voice, is_asked } = opening;
+        let lines = self.greeting(&table, is_asked, teller);
+        let new = table.is_new.then(|| table.driver.session().clone());
+        let table = Table::start(table.driver, &voice).map_err(ChatError::Input)?;
+        Ok(Begun { table, new, voice, lines })
+    }
+
     /// Chats on a terminal; what is left to say once the screen is free again.
     pub fn on_terminal<E: From<ChatError>>(
         &self,
@@ -185,14 +191,10 @@ impl Room {
         let (voice, heard, bell) = engine::with_bell().map_err(ChatError::Input)?;
         let screen = Screen::new(stdout, colour);
         let mut teller = Teller::new(&self.team, &self.file, screen.size().1);
-        let mut opening = Opening { voice, is_asked: false };
-        let table = open(&mut opening)?;
-        let Opening { voice, is_asked } = opening;
-        let history = History::in_folder(self.home.clone(), self.project());
-        let lines = self.greeting(&table, is_asked, &mut teller);
+        let Begun { table, new, voice, lines } = self.open(voice, &mut teller, open)?;
+        let project = self.team.project.as_deref().unwrap_or_default();
+        let history = History::in_folder(self.home.clone(), project);
         let state = State::new(Editor::new(history.load()), lines);
-        let new = table.is_new.then(|| table.driver.session().clone());
-        let table = Table::start(table.driver, &voice).map_err(ChatError::Input)?;
         let chat = TerminalChat { room: self, screen, teller, voice, heard, bell, history, state };
         let ended = chat.run(table);
         let is_discarded = new.is_some_and(|new| self.discard_if_empty(&new));
@@ -216,12 +218,7 @@ impl Room {
     ) -> Result<Ended, E> {
         let (voice, heard) = engine::without_bell();
         let mut teller = Teller::new(&self.team, &self.file, ANY_WIDTH);
-        let mut opening = Opening { voice, is_asked: false };
-        let table = open(&mut opening)?;
-        let Opening { voice, is_asked } = opening;
-        let lines = self.greeting(&table, is_asked, &mut teller);
-        let new = table.is_new.then(|| table.driver.session().clone());
-        let table = Table::start(table.driver, &voice).map_err(ChatError::Input)?;
+        let Begun { table, new, voice, lines } = self.open(voice, &mut teller, open)?;
         let lines_in = Lines::new(stdin, LINE_BYTES_MAX);
         let mut chat = PlainChat {
             room: self,

@@ -15,7 +15,6 @@ const LINE_BYTES_MAX: usize = 64 * 1024;
 /// Quotes inside quotes; deeper ones are text.
 const QUOTES_MAX: usize = 4;
 
-/// One text that streams in.
 #[derive(Debug, Default)]
 pub(crate) struct Markdown {
     /// What came since the last line break.
@@ -140,7 +139,9 @@ fn prose(text: &str, columns: usize, depth: usize) -> Vec<Line> {
         return vec![Line::new(text, Look::Plain)];
     }
     if let Some(heading) = heading(body) {
-        return wrap(&inline::styled(heading, Look::Strong), "", columns);
+        let mut line = Line::default();
+        inline::add(&mut line, heading, Look::Strong);
+        return wrap(&line, "", columns);
     }
     if let Some(quoted) = body.strip_prefix('>').filter(|_| depth < QUOTES_MAX) {
         let quoted = quoted.strip_prefix(' ').unwrap_or(quoted);

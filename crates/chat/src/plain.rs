@@ -12,7 +12,7 @@ use tertulia_team::{Command, DriveError, SessionEvent};
 use super::act::{self, Act};
 use super::commands::{self, Typed};
 use super::engine::{ChatEvent, Table, Voice};
-use super::interrupt::{Interrupt, leave};
+use super::signals::{Interrupt, leave};
 use super::style::{Line, Look};
 use super::teller::Teller;
 use super::{Ended, Room, unknown};
@@ -20,13 +20,11 @@ use crate::error::ChatError;
 use crate::narrate;
 use crate::terminal::grouped;
 
-/// A chat without a terminal.
 pub(crate) struct PlainChat<'c> {
     pub(crate) room: &'c Room,
     pub(crate) teller: Teller,
     pub(crate) voice: Voice,
     pub(crate) heard: Receiver<ChatEvent>,
-    /// The input.
     pub(crate) lines_in: Lines<'c>,
     pub(crate) stdout: &'c mut dyn Write,
     /// Whether a person types the lines.

@@ -1,23 +1,20 @@
-//! What the commands answer that look at the table: queue, causes, cost; members and contexts have files
-//! of their own. Each takes the driver and gives lines; called in the driver's thread by visits.
+//! What the commands answer that look at the table: queue, causes, cost, contexts; members have a file of their
+//! own. Each takes the driver and gives lines; called in the driver's thread by visits.
 
-mod context;
 mod members;
 
 use std::collections::BTreeMap;
 
 use tertulia_operations::decisions::story;
-use tertulia_operations::names::{find_entry, newest_message, short};
+use tertulia_operations::names::{find_entry, newest_message, own_newest_message, short};
 use tertulia_operations::unfinished::unfinished_turn;
 use tertulia_session::{Entry, EntryId, EntryKind, Intent};
-use tertulia_team::{Compacted, Driver, Status};
+use tertulia_team::{Answers, Compacted, Driver, Status, TeamMember, TurnPrompt};
 
-use super::refusal::Refusal;
 use super::style::{Line, Look};
 use super::teller::Figures;
+use crate::error::Refusal;
 use crate::terminal::{counted, excerpt, grouped};
-pub(crate) use context::context;
-pub use context::of_house;
 pub(crate) use members::members;
 
 /// How much of a message is shown beside its id.
@@ -203,4 +200,101 @@ pub(crate) fn turn_named(driver: &Driver, given: &str) -> Result<EntryId, Refusa
     let newest = driver.entries().iter().rev().find(is_theirs);
     let turn = newest.and_then(Entry::turn_id).cloned();
     turn.ok_or_else(|| Refusal::NoTurnYet { member: member.clone() })
+}
+
+/// What a member would get now; without a name, the one that answers what addresses nobody.
+pub(crate) fn context(driver: &mut Driver, given: &str) -> Vec<Line> {
+    let member = match meant(driver, given) {
+        Ok(member) => member,
+        Err(why) => return Line::all_of(&why.to_string(), Look::Alarm),
+    };
+    let name = member.member.name.clone();
+    if member.is_person() {
+        return vec![plain(&format!("{name} is a person and gets no prompt"))];
+    }
+    let (window, budget, house) = (member.window, member.budget_bytes, of_house(member));
+    let own = own_newest_message(driver.entries(), &name).map(|entry| entry.id.clone());
+    let Some(prompt) = driver.prompt_for(&name) else {
+        return vec![plain("nothing was said yet")];
+    };
+    let mut lines: Vec<Line> = house.iter().map(|text| plain(text)).collect();
+    lines.extend(context_lines(&name, window, budget, own.as_ref(), &prompt));
+    lines
+}
+
+fn meant<'d>(driver: &'d Driver, given: &str) -> Result<&'d TeamMember, Refusal> {
+    let team = driver.team();
+    if !given.is_empty() {
+        return Ok(team.named(given)?);
+    }
+    let members = team.members();
+    let default = members.iter().find(|one| one.member.is_default);
+    let found = default.or_else(|| members.iter().find(|one| !one.is_person()));
+    found.ok_or(Refusal::OnlyPeople)
+}
+
+fn context_lines(
+    name: &str,
+    window: usize,
+    budget: u64,
+    own: Option<&EntryId>,
+    prompt: &TurnPrompt,
+) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if let Some(own) = own {
+        lines.push(plain(&format!(
+            "the latest message ({own}) is {name}'s own; if asked to continue,"
+        )));
+    }
+    let system = prompt.system.as_deref().map_or(0, str::len) as u64;
+    let bytes = prompt.text.len() as u64;
+    lines.push(plain(&format!(
+        "{name} would get {} of {} bytes ({})",
+        grouped(bytes + system),
+        grouped(budget),
+        prompt.status.as_str(),
+    )));
+    if system > 0 {
+        lines.push(plain(&format!("  system text  {}", counted(system, "byte", "bytes"))));
+    }
+    lines.push(plain(&format!("  prompt       {}", counted(bytes, "byte", "bytes"))));
+    lines
+        .push(plain(&format!("  word for word  {}", word_for_word(window, own.is_some(), prompt))));
+    lines.push(match prompt.covered as u64 {
+        0 => plain("  summary      none"),
+        covered => {
+            let messages = counted(covered, "earlier message", "earlier messages");
+            plain(&format!("  summary      of {messages}"))
+        }
+    });
+    let recalled: Vec<&str> = prompt.recalled.iter().map(EntryId::as_str).collect();
+    lines.push(match recalled.as_slice() {
+        [] => plain("  recalled     nothing"),
+        ids => plain(&format!("  recalled     from {}", ids.join(", "))),
+    });
+    lines
+}
+
+fn word_for_word(window: usize, is_own: bool, prompt: &TurnPrompt) -> String {
+    let newest = if is_own { "its own newest message" } else { "the message to answer" };
+    let before = match prompt.kept {
+        0 => "nothing before it".to_owned(),
+        kept => format!("{kept} before it"),
+    };
+    let dropped = match prompt.dropped {
+        0 => String::new(),
+        dropped => format!("; {dropped} did not fit"),
+    };
+    format!("{newest} and {before}, of a window of {window}{dropped}")
+}
+
+/// What a house member answers from; `None` for everybody else.
+pub fn of_house(member: &TeamMember) -> Option<String> {
+    let name = &member.member.name;
+    let does = match &member.answers {
+        Answers::Scribe => "reads the whole log",
+        Answers::Librarian => "searches past sessions",
+        Answers::Person | Answers::Agent(_) => return None,
+    };
+    Some(format!("{name} is built in and {does}; showing what a regular agent would receive"))
 }

@@ -83,15 +83,12 @@ impl Drop for RawMode {
 pub(crate) struct Live<'l> {
     /// Rows above the line that is typed.
     pub(crate) above: Vec<Line>,
-    /// What stands before the line.
     pub(crate) prompt: &'l str,
-    /// The line.
     pub(crate) text: &'l str,
     /// Where the cursor is in it, in bytes.
     pub(crate) cursor: usize,
 }
 
-/// The screen.
 pub(crate) struct Screen<'s> {
     out: &'s mut dyn Write,
     colour: bool,
@@ -104,13 +101,11 @@ pub(crate) struct Screen<'s> {
 }
 
 impl<'s> Screen<'s> {
-    /// The screen of this terminal.
     pub(crate) fn new(out: &'s mut dyn Write, colour: bool) -> Self {
         let (rows, columns) = size();
         Self { out, colour, rows, columns, above_cursor: 0, widths: Vec::new() }
     }
 
-    /// How many rows and columns there are.
     pub(crate) fn size(&self) -> (usize, usize) {
         (self.rows, self.columns)
     }
@@ -123,11 +118,7 @@ impl<'s> Screen<'s> {
 
     /// Adds lines to the talk, and draws what lies below it anew.
     pub(crate) fn show(&mut self, lines: &[Line], live: &Live<'_>) -> io::Result<()> {
-        let mut bytes = self.erased();
-        for line in lines {
-            bytes.push_str(&line.painted(self.colour));
-            bytes.push_str("\r\n");
-        }
+        let mut bytes = self.above(lines);
         let rows_max = self.rows.saturating_sub(1).max(1);
         let layout = lay_out(live.prompt, live.text, live.cursor, self.columns, rows_max);
         let room = rows_max.saturating_sub(layout.rows.len());
@@ -158,11 +149,7 @@ impl<'s> Screen<'s> {
 
     /// Adds lines to the talk for the last time: nothing lies below it any more.
     pub(crate) fn close(&mut self, lines: &[Line]) -> io::Result<()> {
-        let mut bytes = self.erased();
-        for line in lines {
-            bytes.push_str(&line.painted(self.colour));
-            bytes.push_str("\r\n");
-        }
+        let bytes = self.above(lines);
         self.forget();
         self.out.write_all(bytes.as_bytes())?;
         self.out.flush()
@@ -180,9 +167,14 @@ impl<'s> Screen<'s> {
         self.widths.clear();
     }
 
-    /// What changes is taken away.
-    fn erased(&self) -> String {
-        format!("\r{}\x1b[J", moved(self.above_cursor, 'A'))
+    /// What changes is taken away, and these lines are added to the talk.
+    fn above(&self, lines: &[Line]) -> String {
+        let mut bytes = format!("\r{}\x1b[J", moved(self.above_cursor, 'A'));
+        for line in lines {
+            bytes.push_str(&line.painted(self.colour));
+            bytes.push_str("\r\n");
+        }
+        bytes
     }
 }
 

@@ -20,7 +20,6 @@ pub enum Look {
     /// What is `*stressed*`.
     Stressed,
     Code,
-    /// Something went wrong.
     Alarm,
     /// The name of a member, in its colour.
     Name(Hue),

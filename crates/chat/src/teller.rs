@@ -1,7 +1,6 @@
 //! What happens at the table, as lines: who speaks in which colour, answers as Markdown, tools, figures,
 //! questions. Keeps what it needs of the turn that runs; knows neither terminal nor driver.
 
-mod answering;
 mod asking;
 mod figures;
 mod notes;
@@ -23,7 +22,7 @@ use super::markdown::{Markdown, wrap};
 use super::style::{Hue, Line, Look};
 use crate::narrate;
 use crate::shown::Shown;
-pub(crate) use answering::{Meant, meant};
+pub(crate) use asking::{Meant, meant};
 pub use figures::Figures;
 
 /// A note is no longer, however wide the screen is.
@@ -37,20 +36,15 @@ pub struct Teller {
     shown: Shown,
     columns: usize,
     speaking: Option<Speaking>,
-    /// What an agent waits for.
     wish: Option<(PermissionNumber, Box<str>, PermissionRequest)>,
     /// What the table asked last and nobody answered.
     asked: Option<Question>,
-    /// What went wrong in the last turn.
     failure: Option<String>,
-    /// The newest message.
     newest: Option<Newest>,
 }
 
-/// A message and who said it.
 struct Newest {
     entry: EntryId,
-    /// The name that is shown.
     speaker: Box<str>,
     /// The member, if it is a person.
     person: Option<Box<str>>,
@@ -63,19 +57,16 @@ struct Seat {
     is_person: bool,
 }
 
-/// The turn that runs.
 struct Speaking {
     turn: EntryId,
     member: Box<str>,
     since: Instant,
     markdown: Markdown,
-    /// All that was streamed.
     streamed: String,
     /// How much of it was there at the last end of a text.
     ended_at: usize,
     figures: Figures,
     is_stopping: bool,
-    /// Whether it wanted to be allowed something.
     has_asked: bool,
     /// Whether what was shown last is this turn's, with the name above it.
     is_named: bool,
@@ -94,9 +85,16 @@ impl Teller {
             }
         };
         let members = team.members().iter().enumerate().map(seat).collect();
-        let (speaking, wish, asked, failure, newest) = (None, None, None, None, None);
-        let shown = Shown::new(team, file);
-        Self { members, shown, columns, speaking, wish, asked, failure, newest }
+        Self {
+            members,
+            shown: Shown::new(team, file),
+            columns,
+            speaking: None,
+            wish: None,
+            asked: None,
+            failure: None,
+            newest: None,
+        }
     }
 
     /// The screen has this width from now on.
@@ -162,7 +160,6 @@ impl Teller {
         self.shown.name(member)
     }
 
-    /// What an agent waits for.
     pub(crate) fn wish(&self) -> Option<(PermissionNumber, &PermissionRequest)> {
         self.wish.as_ref().map(|(number, _, request)| (*number, request))
     }
@@ -217,6 +214,7 @@ impl Teller {
     pub(crate) fn hear(&mut self, heard: ChatEvent, now: Instant) -> Vec<Line> {
         match heard {
             ChatEvent::Session(event) => self.on_event(event, now),
+            ChatEvent::Text(text) => self.text(&text),
             ChatEvent::Lines(lines) => self.aside(&lines),
             ChatEvent::Refused { text, .. } | ChatEvent::NotForked(text) => {
                 self.aside(&Line::all_of(&text, Look::Alarm))
@@ -270,7 +268,7 @@ impl Teller {
                 }
                 Vec::new()
             }
-            EntryKind::CompactionSummary(summary) => {
+            EntryKind::CompactionSummary(summary) if summary.member.is_none() => {
                 let text = narrate::summarised(summary.covered_count);
                 self.aside(&[Line::new(&text, Look::Dim)])
             }

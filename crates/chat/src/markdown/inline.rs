@@ -8,20 +8,9 @@ use crate::style::{Line, Look};
 /// The longest link that is shown as one.
 const LINK_BYTES_MAX: usize = 2048;
 
-/// A text with its marks turned into looks.
-pub(super) fn styled(text: &str, look: Look) -> Line {
-    let mut line = Line::default();
-    add(&mut line, text, look);
-    line
-}
-
-/// Adds a text with its marks turned into looks. `usual` is the look outside them.
-pub(super) fn add(line: &mut Line, text: &str, usual: Look) {
-    search(line, text, usual);
-}
-
-/// The same; how many bytes were looked at to find where marks are closed.
-pub(super) fn search(line: &mut Line, text: &str, usual: Look) -> usize {
+/// Adds a text with its marks turned into looks; `usual` is the look outside them. Returns how many bytes were looked
+/// at to find where marks are closed.
+pub(super) fn add(line: &mut Line, text: &str, usual: Look) -> usize {
     let mut searched = Searched::default();
     let mut rest = text;
     let mut before = None;
@@ -50,7 +39,6 @@ struct Searched {
     address_end: Ahead,
     /// All runs of backticks, by their length and then in order.
     ticks: Option<Vec<(usize, Reverse<usize>)>>,
-    /// How many bytes were looked at.
     bytes: usize,
 }
 

@@ -12,7 +12,6 @@ use crate::terminal::excerpt;
 /// How much of a command, a path or an address is shown.
 const SHOWN_COLUMNS: usize = 60;
 
-/// Who sits at the table.
 pub(crate) fn members(team: &Team, file: &TeamFile) -> Vec<Line> {
     team.members().iter().map(|one| plain(&row(one, file.member(&one.member.name)))).collect()
 }
@@ -30,7 +29,6 @@ fn row(one: &TeamMember, file: Option<&MemberFile>) -> String {
     row
 }
 
-/// What answers for a member.
 fn what(one: &TeamMember, file: Option<&MemberFile>) -> String {
     let Some((file, agent)) = file.and_then(|file| Some((file, file.agent?))) else {
         return "a person".to_owned();

@@ -84,7 +84,6 @@ pub(super) fn reminder(member: &str, request: &PermissionRequest) -> String {
     format!("{member} asks… {numbers}0 says no, Esc ends the turn")
 }
 
-/// An agent wants to be allowed something.
 pub(super) fn permission(member: &str, request: &PermissionRequest) -> Vec<Line> {
     let title = excerpt(&request.title, WISH_COLUMNS);
     let wish = narrate::permission(member, &title);
@@ -112,15 +111,42 @@ fn effect(choice: &PermissionChoice) -> &'static str {
     }
 }
 
-/// What a typed number means; `None` if it is no answer.
-pub(super) fn answer(request: &PermissionRequest, typed: &str) -> Option<PermissionAnswer> {
-    let number: usize = typed.trim().parse().ok()?;
-    match number.checked_sub(1) {
-        None => Some(PermissionAnswer::Deny),
-        Some(place) => {
-            let choice = request.choices.get(place)?;
-            Some(PermissionAnswer::Choose(choice.id.clone()))
+/// What a person means who types while an agent waits to be allowed something.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Meant {
+    Answer(PermissionAnswer),
+    /// An answer, but it is not clear which one.
+    Unclear,
+    Else,
+}
+
+/// What is meant by a line. The number of a choice, yes or no: a yes only where a single choice allows. A
+/// name counts only for a choice that does not allow: the agent gives the names, and one that is called
+/// `stop` must not be a yes.
+pub(crate) fn meant(request: &PermissionRequest, typed: &str) -> Meant {
+    let typed = typed.trim();
+    let is = |word: &str| typed.eq_ignore_ascii_case(word);
+    // Before the names: what the agent calls its choices must not turn a no into a yes.
+    if typed.parse() == Ok(0_usize) || is("n") || is("no") {
+        return Meant::Answer(PermissionAnswer::Deny);
+    }
+    let choices = || request.choices.iter();
+    let fitting: Vec<&PermissionChoice> = if let Ok(number) = typed.parse::<usize>() {
+        request.choices.get(number - 1).into_iter().collect()
+    } else if is("y") || is("yes") || is("ok") {
+        choices().filter(|choice| choice.allows).collect()
+    } else {
+        let named: Vec<_> = choices().filter(|choice| is(&choice.name)).collect();
+        if named.is_empty() {
+            // A number is meant as an answer, whatever it is.
+            let is_number = typed.chars().all(|c| c.is_ascii_digit() || c == '-');
+            return if is_number && !typed.is_empty() { Meant::Unclear } else { Meant::Else };
         }
+        if named.iter().any(|choice| choice.allows) { Vec::new() } else { named }
+    };
+    match fitting.as_slice() {
+        [one] => Meant::Answer(PermissionAnswer::Choose(one.id.clone())),
+        _ => Meant::Unclear,
     }
 }
 
@@ -157,10 +183,51 @@ mod tests {
                 "  type a number; 0 says no, Esc ends the turn",
             ]
         );
-        assert_eq!(answer(&request, " 1 "), Some(PermissionAnswer::Choose("a".into())));
-        assert_eq!(answer(&request, "0"), Some(PermissionAnswer::Deny));
+        let chosen = Meant::Answer(PermissionAnswer::Choose("a".into()));
+        assert_eq!(meant(&request, " 1 "), chosen);
+        assert_eq!(meant(&request, "0"), Meant::Answer(PermissionAnswer::Deny));
         for other in ["4", "-1", "yes", "", "1 2"] {
-            assert_eq!(answer(&request, other), None, "{other}");
+            assert!(!matches!(meant(&request, other), Meant::Answer(_)), "{other}");
         }
+    }
+
+    fn request(choices: &[(&str, bool)]) -> PermissionRequest {
+        let choice = |(name, allows): &(&str, bool)| PermissionChoice {
+            id: name.to_lowercase().into(),
+            name: (*name).into(),
+            allows: *allows,
+            is_lasting: false,
+        };
+        let choices = choices.iter().map(choice).collect();
+        PermissionRequest { title: "rm".into(), tool: None, input: None, choices }
+    }
+
+    #[test]
+    fn a_number_a_name_and_a_plain_yes_or_no_are_answers() {
+        let chosen = |id: &str| Meant::Answer(PermissionAnswer::Choose(id.into()));
+        let one = request(&[("Allow", true), ("Reject", false)]);
+        for (typed, expected) in [
+            ("1", chosen("allow")),
+            (" allow ", Meant::Unclear),
+            ("Reject", chosen("reject")),
+            ("yes", chosen("allow")),
+            ("n", Meant::Answer(PermissionAnswer::Deny)),
+            ("0", Meant::Answer(PermissionAnswer::Deny)),
+            ("3", Meant::Unclear),
+            ("-1", Meant::Unclear),
+            ("", Meant::Else),
+            ("yes, but tell me why", Meant::Else),
+        ] {
+            assert_eq!(meant(&one, typed), expected, "{typed}");
+        }
+        let twisted = request(&[("No", true), ("Yes", false), ("0", true)]);
+        assert_eq!(meant(&twisted, "no"), Meant::Answer(PermissionAnswer::Deny));
+        assert_eq!(meant(&twisted, "0"), Meant::Answer(PermissionAnswer::Deny));
+        assert_eq!(meant(&twisted, "yes"), Meant::Unclear);
+        let twins = request(&[("Allow", false), ("Allow", true)]);
+        assert_eq!(meant(&twins, "allow"), Meant::Unclear);
+        let several = request(&[("Always", true), ("Once", true)]);
+        assert_eq!(meant(&several, "yes"), Meant::Unclear, "nobody is allowed more than was meant");
+        assert_eq!(meant(&request(&[]), "yes"), Meant::Unclear);
     }
 }

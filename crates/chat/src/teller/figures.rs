@@ -10,7 +10,6 @@ use crate::terminal::{counted, duration, grouped};
 /// Tokens and dollars.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Figures {
-    /// How many answers were counted.
     pub(crate) answers: u64,
     input: u64,
     cached: u64,

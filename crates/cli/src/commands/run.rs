@@ -8,10 +8,10 @@ mod live;
 mod outcome;
 mod talk;
 
-use tertulia_chat::called::nobody_called;
-use tertulia_chat::interrupt::{Interrupt, stop_turn};
+use std::io;
+
 use tertulia_chat::terminal::{is_dumb, visible};
-use tertulia_chat::{OpenTable, Shown, narrate};
+use tertulia_chat::{Interrupt, OpenTable, Shown, narrate, nobody_called, stop_turn};
 use tertulia_operations::names::{elsewhere, find_entry, short_session};
 use tertulia_operations::unfinished::unfinished_turn;
 use tertulia_session::{Entry, EntryId, EntryKind};
@@ -35,28 +35,37 @@ pub(crate) use events::write_wrong_usage;
 use live::Live;
 use talk::Talk;
 
-/// What the table is asked for.
 enum Wish<M> {
-    /// Something is said.
     Say(M),
-    /// The table is to go on.
     GoOn,
-    /// A turn is wanted again.
     Repeat(String),
 }
 
 /// Who is told what happens.
-enum Watcher<'a, 's> {
-    Live(Box<Live<'a, 's>>),
-    Talk(Box<Talk<'a, 's>>),
-    Json(JsonLines<'a, 's>),
+trait Watcher: EventSink {
+    /// Something for people; programs see it otherwise.
+    fn remark(&mut self, text: &str);
+
+    fn opened(&mut self, session: &SessionId, is_new: bool) {
+        self.remark(&narrate::opened(session, is_new));
+    }
+
+    /// Something that is not as it was meant, perhaps.
+    fn note(&mut self, text: &str, _: &EntryId) {
+        self.remark(text);
+    }
+
+    /// Drives until nothing runs any more.
+    fn drive(&mut self, driver: &mut Driver) -> Result<Pause, DriveError>;
+
+    /// The end. What could not be written is told now.
+    fn close(self: Box<Self>) -> io::Result<()>;
 }
 
 /// Hears how a table is opened. Who rests there or is asked since the last time is no news: it is told when
 /// what is wanted now has changed nothing about it.
-struct Opening<'w, 'a, 's>(&'w mut Watcher<'a, 's>);
+struct Opening<'w>(&'w mut dyn EventSink);
 
-/// How far a run came.
 struct Ended {
     pause: Pause,
     is_interrupted: bool,
@@ -107,29 +116,33 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
     }
     let is_forgotten = store.is_forgotten();
     let store = there.map_or_else(|| store.open(), Ok)?;
-    let mut watcher = Watcher::new(args, streams, (&team, &file), &shown);
+    let mut watcher = watcher(args, streams, (&team, &file), &shown);
     if let Some(id) = &id {
         watcher.opened(id, false);
     }
-    let mut opening = Opening(&mut watcher);
+    let mut opening = Opening(&mut *watcher);
     let OpenTable { mut driver, is_new, differences, .. } =
         open_table::open(&session, id.as_ref(), &store, team, false, &mut opening)?;
     driver.set_terms(Some(&folder), args.max_turns);
     if is_new {
         watcher.opened(driver.session(), true);
     }
-    let place = same_place(&args.team.file, &args.store);
-    watcher.differ(&format!("{}{place}", driver.session()), differences.len());
+    if !differences.is_empty() {
+        let told = narrate::differences(differences.len());
+        let place = same_place(&args.team.file, &args.store);
+        let details = format!("tertulia replay {}{place}", driver.session());
+        watcher.remark(&format!("{told} (run `{details}` for details)"));
+    }
     if let (Wish::Say(message), false) = (&wish, is_new) {
         check_speaker(driver.machine(), args, message)?;
     }
     let interrupt = Interrupt::watch(driver.door(), stop_turn);
     let only_goes_on = matches!(wish, Wish::GoOn);
-    let asked = ask(&mut driver, wish, args, &mut watcher);
+    let asked = ask(&mut driver, wish, args, &mut *watcher);
     let pause = asked.and_then(|()| watcher.drive(&mut driver).map_err(CliError::from))?;
     let is_interrupted = interrupt.happened();
     drop(interrupt);
-    watcher.close()?;
+    watcher.close().map_err(CliError::output)?;
     let unfinished = unfinished_turn(driver.entries(), driver.team());
     let unfinished = unfinished.and_then(|(entry, _)| entry.turn_id().cloned());
     let end = outcome::End {
@@ -265,7 +278,7 @@ fn ask(
     driver: &mut Driver,
     wish: Wish<PersonMessage>,
     args: &RunArgs,
-    watcher: &mut Watcher<'_, '_>,
+    watcher: &mut dyn Watcher,
 ) -> Result<(), CliError> {
     match wish {
         Wish::Say(message) => {
@@ -317,88 +330,26 @@ fn message_to(addressee: Option<&str>, text: String, table: &Table) -> PersonMes
     PersonMessage::new(text, table)
 }
 
-impl<'a, 's> Watcher<'a, 's> {
-    fn new(
-        args: &RunArgs,
-        streams: &'a mut Streams<'s>,
-        (team, file): (&Team, &TeamFile),
-        shown: &'a Shown,
-    ) -> Self {
-        let is_terminal = streams.stdout_is_terminal && streams.stderr_is_terminal && !is_dumb();
-        match args.json {
-            true => Self::Json(JsonLines::new(streams)),
-            false if is_terminal => Self::Live(Box::new(Live::new(streams, team, file, shown))),
-            false => Self::Talk(Box::new(Talk::new(streams, team, shown))),
-        }
-    }
-
-    /// Drives until nothing runs any more.
-    fn drive(&mut self, driver: &mut Driver) -> Result<Pause, DriveError> {
-        match self {
-            Self::Live(live) => live.drive(driver),
-            Self::Talk(_) | Self::Json(_) => driver.run(self),
-        }
-    }
-
-    fn opened(&mut self, session: &SessionId, is_new: bool) {
-        match self {
-            Self::Json(lines) => lines.opened(session, is_new),
-            _ => self.remark(&narrate::opened(session, is_new)),
-        }
-    }
-
-    /// Something that is not as it was meant, perhaps.
-    fn note(&mut self, text: &str, entry: &EntryId) {
-        match self {
-            Self::Json(lines) => lines.note(text, entry),
-            _ => self.remark(text),
-        }
-    }
-
-    /// Past decisions that would differ now, and the words that name the session in a command.
-    fn differ(&mut self, session: &str, differences: usize) {
-        if differences > 0 {
-            let told = narrate::differences(differences);
-            self.remark(&format!("{told} (run `tertulia replay {session}` for details)"));
-        }
-    }
-
-    /// Something for people; programs see it otherwise.
-    fn remark(&mut self, text: &str) {
-        match self {
-            Self::Live(live) => live.note(text),
-            Self::Talk(talk) => talk.say(text),
-            Self::Json(_) => {}
-        }
-    }
-
-    /// What could not be written is told now.
-    fn close(self) -> Result<(), CliError> {
-        let written = match self {
-            Self::Live(live) => live.close(),
-            Self::Talk(talk) => talk.close(),
-            Self::Json(lines) => lines.close(),
-        };
-        written.map_err(CliError::output)
+fn watcher<'w>(
+    args: &RunArgs,
+    streams: &'w mut Streams<'_>,
+    (team, file): (&Team, &TeamFile),
+    shown: &'w Shown,
+) -> Box<dyn Watcher + 'w> {
+    let is_terminal = streams.stdout_is_terminal && streams.stderr_is_terminal && !is_dumb();
+    match args.json {
+        true => Box::new(JsonLines::new(streams)),
+        false if is_terminal => Box::new(Live::new(streams, team, file, shown)),
+        false => Box::new(Talk::new(streams, team, shown)),
     }
 }
 
-impl EventSink for Opening<'_, '_, '_> {
+impl EventSink for Opening<'_> {
     fn on_event(&mut self, event: SessionEvent) {
         match event {
             SessionEvent::Rested => {}
             SessionEvent::Asked(question) if !matches!(question.why, Why::Resumed { .. }) => {}
             event => self.0.on_event(event),
-        }
-    }
-}
-
-impl EventSink for Watcher<'_, '_> {
-    fn on_event(&mut self, event: SessionEvent) {
-        match self {
-            Self::Live(live) => live.on_event(event),
-            Self::Talk(talk) => talk.on_event(&event),
-            Self::Json(lines) => lines.on_event(&event),
         }
     }
 }

@@ -9,7 +9,6 @@ use tertulia_chat::Shown;
 /// What is known of who said what, as far as a question needs it.
 #[derive(Default)]
 pub(super) struct Asking {
-    /// The person who spoke last.
     speaker: Option<Box<str>>,
     /// What that person said, if nobody has said anything since.
     newest: Option<EntryId>,

@@ -8,12 +8,10 @@ use tertulia_chat::{Line, Look, screen_size};
 
 use crate::Streams;
 
-/// Where a run is drawn.
 pub(super) struct Canvas<'a, 's> {
     streams: &'a mut Streams<'s>,
     /// How wide the rows are that lie below and will be drawn anew.
     widths: Vec<usize>,
-    /// What was drawn below last.
     below: Vec<Line>,
     /// Empty lines at the end, which are shown when something follows.
     blanks: usize,
@@ -26,7 +24,6 @@ impl<'a, 's> Canvas<'a, 's> {
         Self { streams, widths: Vec::new(), below: Vec::new(), blanks: 0, failed: None }
     }
 
-    /// How wide the screen is.
     pub(super) fn columns(&self) -> usize {
         screen_size().1
     }
@@ -78,7 +75,6 @@ impl<'a, 's> Canvas<'a, 's> {
         }
     }
 
-    /// What could not be written.
     pub(super) fn failure(&mut self) -> io::Result<()> {
         self.failed.take().map_or(Ok(()), Err)
     }

@@ -8,13 +8,14 @@ use tertulia_session::EntryId;
 use tertulia_session::json::Json;
 use tertulia_session::record::EntryRecord;
 use tertulia_store::SessionId;
-use tertulia_team::{Pause, PermissionRequest, Question, SessionEvent, Why};
+use tertulia_team::{
+    DriveError, Driver, EventSink, Pause, PermissionRequest, Question, SessionEvent, Why,
+};
 
-use super::Ended;
+use super::{Ended, Watcher};
 use crate::Streams;
 use crate::error::CliError;
 
-/// Writes events as they come.
 pub(super) struct JsonLines<'a, 's> {
     streams: &'a mut Streams<'s>,
     /// Why nothing more can be written.
@@ -114,23 +115,6 @@ impl<'a, 's> JsonLines<'a, 's> {
         Self { streams, failed: None }
     }
 
-    pub(super) fn opened(&mut self, session: &SessionId, is_new: bool) {
-        self.write(&EventRecord::Session { session_id: session.as_str(), is_new });
-    }
-
-    pub(super) fn on_event(&mut self, event: &SessionEvent) {
-        self.write(&EventRecord::from(event));
-    }
-
-    /// A note of the command itself.
-    pub(super) fn note(&mut self, text: &str, entry: &EntryId) {
-        self.write(&EventRecord::Note { text: text.to_owned(), entries: vec![entry.as_str()] });
-    }
-
-    pub(super) fn close(self) -> io::Result<()> {
-        self.failed.map_or(Ok(()), Err)
-    }
-
     /// A line for every event, at once: whoever reads waits for it.
     fn write(&mut self, record: &EventRecord<'_>) {
         if self.failed.is_some() {
@@ -145,6 +129,32 @@ impl<'a, 's> JsonLines<'a, 's> {
             out.flush()
         });
         self.failed = written.err();
+    }
+}
+
+impl EventSink for JsonLines<'_, '_> {
+    fn on_event(&mut self, event: SessionEvent) {
+        self.write(&EventRecord::from(&event));
+    }
+}
+
+impl Watcher for JsonLines<'_, '_> {
+    fn remark(&mut self, _: &str) {}
+
+    fn opened(&mut self, session: &SessionId, is_new: bool) {
+        self.write(&EventRecord::Session { session_id: session.as_str(), is_new });
+    }
+
+    fn note(&mut self, text: &str, entry: &EntryId) {
+        self.write(&EventRecord::Note { text: text.to_owned(), entries: vec![entry.as_str()] });
+    }
+
+    fn drive(&mut self, driver: &mut Driver) -> Result<Pause, DriveError> {
+        driver.run(self)
+    }
+
+    fn close(self: Box<Self>) -> io::Result<()> {
+        self.failed.map_or(Ok(()), Err)
     }
 }
 
@@ -166,7 +176,7 @@ pub(super) fn write_end(
     let error = error.map(ToString::to_string);
     let mut lines = JsonLines::new(streams);
     lines.write(&EventRecord::End { pause, exit_code, error });
-    lines.close().map_err(CliError::output)
+    lines.failed.map_or(Ok(()), Err).map_err(CliError::output)
 }
 
 /// The only event of a run whose arguments are wrong.
@@ -174,7 +184,7 @@ pub(crate) fn write_wrong_usage(error: &str, streams: &mut Streams<'_>) -> io::R
     let (pause, exit_code, error) = (PauseRecord::Failed, 2, Some(error.to_owned()));
     let mut lines = JsonLines::new(streams);
     lines.write(&EventRecord::End { pause, exit_code, error });
-    lines.close()
+    lines.failed.map_or(Ok(()), Err)
 }
 
 impl<'a> From<&'a SessionEvent> for EventRecord<'a> {

@@ -11,8 +11,9 @@ use tertulia_chat::{Line, Look, PENDING_ROWS, Teller, narrate};
 use tertulia_operations::names::short;
 use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
 use tertulia_team::file::TeamFile;
-use tertulia_team::{DriveError, Driver, Note, Pause, SessionEvent, Team};
+use tertulia_team::{DriveError, Driver, EventSink, Note, Pause, SessionEvent, Team};
 
+use super::Watcher;
 use super::asking::Asking;
 use super::canvas::Canvas;
 use crate::Streams;
@@ -21,18 +22,14 @@ use crate::Streams;
 const TICK: Duration = Duration::from_millis(100);
 /// How many of the members who are next are named.
 const NEXT_SHOWN: usize = 3;
-/// The frames of the spinner.
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/// Shows what happens on a terminal.
 pub(super) struct Live<'a, 's> {
     canvas: Canvas<'a, 's>,
     shown: &'a Shown,
     teller: Teller,
     asking: Asking,
-    /// The turns that wait.
     queue: Vec<(EntryId, Box<str>)>,
-    /// When the turn that runs began.
     began: Option<Instant>,
     /// What is to be shown with the next drawing.
     lines: Vec<Line>,
@@ -59,59 +56,9 @@ impl<'a, 's> Live<'a, 's> {
     }
 
     /// Something to know, in its place among what happens.
-    pub(super) fn note(&mut self, text: &str) {
+    fn note(&mut self, text: &str) {
         let lines = self.teller.aside(&Line::all_of(&short(text), Look::Dim));
         self.lines.extend(lines);
-    }
-
-    /// Drives until nothing runs any more, and shows what happens meanwhile.
-    pub(super) fn drive(&mut self, driver: &mut Driver) -> Result<Pause, DriveError> {
-        let waiting = driver.machine().waiting();
-        self.queue = waiting.map(|one| (one.turn.clone(), one.member.into())).collect();
-        let (mut sender, events) = mpsc::channel();
-        let ended = std::thread::scope(|scope| {
-            // The sender ends with the work, and the loop with the sender.
-            let work = scope.spawn(move || driver.run(&mut sender));
-            loop {
-                match events.recv_timeout(TICK) {
-                    Ok(event) => self.on_event(event),
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => break,
-                }
-                events.try_iter().for_each(|event| self.on_event(event));
-                self.draw();
-            }
-            work.join()
-        });
-        match ended {
-            Ok(pause) => pause,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    }
-
-    /// Takes in what has happened; it is shown with the next drawing.
-    pub(super) fn on_event(&mut self, event: SessionEvent) {
-        match event {
-            SessionEvent::Asked(question) => {
-                if let Some(line) = self.asking.asked(&question, self.shown) {
-                    self.note(&line);
-                }
-            }
-            SessionEvent::Permission { member, request, .. } => {
-                let name = self.shown.name(&member);
-                self.note(&narrate::permission(name, &request.title));
-            }
-            // The turn itself has said so.
-            SessionEvent::Note(Note::Failed { .. }) => {}
-            event => {
-                let is_own = matches!(&event, SessionEvent::Stored(entry) if self.follow(entry));
-                let lines = self.teller.on_event(event, Instant::now());
-                // What the person has just typed needs not be shown again.
-                if !is_own {
-                    self.lines.extend(lines);
-                }
-            }
-        }
     }
 
     /// Keeps who runs and who waits; whether it is what a person said.
@@ -165,14 +112,71 @@ impl<'a, 's> Live<'a, 's> {
         Some(picture.with(name, Look::Strong).with(&text, Look::Dim))
     }
 
-    /// The end: nothing lies below any more. What could not be written is told.
-    pub(super) fn close(mut self) -> io::Result<()> {
-        self.finish();
-        self.canvas.failure()
-    }
-
     fn finish(&mut self) {
         self.canvas.draw(std::mem::take(&mut self.lines), Vec::new());
+    }
+}
+
+impl EventSink for Live<'_, '_> {
+    /// Takes in what has happened; it is shown with the next drawing.
+    fn on_event(&mut self, event: SessionEvent) {
+        match event {
+            SessionEvent::Asked(question) => {
+                if let Some(line) = self.asking.asked(&question, self.shown) {
+                    self.note(&line);
+                }
+            }
+            SessionEvent::Permission { member, request, .. } => {
+                let name = self.shown.name(&member);
+                self.note(&narrate::permission(name, &request.title));
+            }
+            // The turn itself has said so.
+            SessionEvent::Note(Note::Failed { .. }) => {}
+            event => {
+                let is_own = matches!(&event, SessionEvent::Stored(entry) if self.follow(entry));
+                let lines = self.teller.on_event(event, Instant::now());
+                // What the person has just typed needs not be shown again.
+                if !is_own {
+                    self.lines.extend(lines);
+                }
+            }
+        }
+    }
+}
+
+impl Watcher for Live<'_, '_> {
+    fn remark(&mut self, text: &str) {
+        self.note(text);
+    }
+
+    /// Drives until nothing runs any more, and shows what happens meanwhile.
+    fn drive(&mut self, driver: &mut Driver) -> Result<Pause, DriveError> {
+        let waiting = driver.machine().waiting();
+        self.queue = waiting.map(|one| (one.turn.clone(), one.member.into())).collect();
+        let (mut sender, events) = mpsc::channel();
+        let ended = std::thread::scope(|scope| {
+            // The sender ends with the work, and the loop with the sender.
+            let work = scope.spawn(move || driver.run(&mut sender));
+            loop {
+                match events.recv_timeout(TICK) {
+                    Ok(event) => self.on_event(event),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+                events.try_iter().for_each(|event| self.on_event(event));
+                self.draw();
+            }
+            work.join()
+        });
+        match ended {
+            Ok(pause) => pause,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    fn close(mut self: Box<Self>) -> io::Result<()> {
+        self.finish();
+        self.canvas.failure()
     }
 }
 

@@ -89,7 +89,6 @@ impl End<'_> {
     }
 }
 
-/// The end of a run.
 pub(super) fn of(pause: &Pause, end: &End<'_>) -> Result<(), CliError> {
     if end.is_interrupted {
         return Err(end.interrupted());

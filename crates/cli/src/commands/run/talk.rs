@@ -11,8 +11,9 @@ use tertulia_operations::names::short;
 use tertulia_session::{
     Entry, EntryId, EntryKind, Message, Turn, TurnActivity, TurnEvent, TurnState,
 };
-use tertulia_team::{Note, Question, SessionEvent, Team, is_partial};
+use tertulia_team::{DriveError, Driver, EventSink, Note, Pause, SessionEvent, Team, is_partial};
 
+use super::Watcher;
 use super::asking::Asking;
 use crate::Streams;
 
@@ -21,14 +22,11 @@ const LINE_COLUMNS: usize = 88;
 /// How much of what went wrong is shown.
 const TROUBLE_COLUMNS: usize = 400;
 
-/// Shows what happens.
 pub(super) struct Talk<'a, 's> {
     streams: &'a mut Streams<'s>,
     agents: HashSet<Box<str>>,
     shown: &'a Shown,
-    /// When the turn that runs began.
     began: Instant,
-    /// What the turn that runs has used.
     figures: Figures,
     answers: usize,
     /// The turns that a person cancelled. What an agent says of its own end is no failure then.
@@ -38,6 +36,44 @@ pub(super) struct Talk<'a, 's> {
     asking: Asking,
     /// Why nothing more can be written.
     failed: Option<io::Error>,
+}
+
+impl EventSink for Talk<'_, '_> {
+    fn on_event(&mut self, event: SessionEvent) {
+        match event {
+            SessionEvent::Stored(entry) => self.stored(&entry),
+            SessionEvent::Note(note) => self.note(&note),
+            SessionEvent::Asked(question) => {
+                if let Some(line) = self.asking.asked(&question, self.shown) {
+                    self.say(&line);
+                }
+            }
+            SessionEvent::Refused(error) => self.say(&error.to_string()),
+            SessionEvent::Permission { member, request, .. } => {
+                let name = self.shown.name(&member);
+                self.say(&narrate::permission(name, &request.title));
+            }
+            SessionEvent::Fed { .. }
+            | SessionEvent::Text { .. }
+            | SessionEvent::TextEnd { .. }
+            | SessionEvent::TextWithdrawn { .. }
+            | SessionEvent::Rested => {}
+        }
+    }
+}
+
+impl Watcher for Talk<'_, '_> {
+    fn remark(&mut self, text: &str) {
+        self.say(text);
+    }
+
+    fn drive(&mut self, driver: &mut Driver) -> Result<Pause, DriveError> {
+        driver.run(self)
+    }
+
+    fn close(self: Box<Self>) -> io::Result<()> {
+        self.failed.map_or(Ok(()), Err)
+    }
 }
 
 impl<'a, 's> Talk<'a, 's> {
@@ -58,34 +94,6 @@ impl<'a, 's> Talk<'a, 's> {
         }
     }
 
-    pub(super) fn close(self) -> io::Result<()> {
-        self.failed.map_or(Ok(()), Err)
-    }
-
-    pub(super) fn on_event(&mut self, event: &SessionEvent) {
-        match event {
-            SessionEvent::Stored(entry) => self.stored(entry),
-            SessionEvent::Note(note) => self.note(note),
-            SessionEvent::Asked(question) => self.asked(question),
-            SessionEvent::Refused(error) => self.say(&error.to_string()),
-            SessionEvent::Permission { member, request, .. } => {
-                let name = self.shown.name(member);
-                self.say(&narrate::permission(name, &request.title));
-            }
-            SessionEvent::Fed { .. }
-            | SessionEvent::Text { .. }
-            | SessionEvent::TextEnd { .. }
-            | SessionEvent::TextWithdrawn { .. }
-            | SessionEvent::Rested => {}
-        }
-    }
-
-    fn asked(&mut self, question: &Question) {
-        if let Some(line) = self.asking.asked(question, self.shown) {
-            self.say(&line);
-        }
-    }
-
     fn note(&mut self, note: &Note) {
         match note {
             // What it had said until then, and no late answer.
@@ -102,7 +110,7 @@ impl<'a, 's> Talk<'a, 's> {
             EntryKind::Turn(turn) => self.turn(entry, turn),
             EntryKind::Usage(usage) => self.figures.add(usage),
             EntryKind::TurnEvent(event) => self.turn_event(event),
-            EntryKind::CompactionSummary(minutes) => {
+            EntryKind::CompactionSummary(minutes) if minutes.member.is_none() => {
                 self.say(&narrate::summarised(minutes.covered_count));
             }
             _ => {}
@@ -189,7 +197,7 @@ impl<'a, 's> Talk<'a, 's> {
         self.say(&line);
     }
 
-    pub(super) fn say(&mut self, line: &str) {
+    fn say(&mut self, line: &str) {
         // With standard error gone there is nobody left to tell.
         let _ = writeln!(self.streams.notes(), "tertulia: {}", visible(&short(line)));
     }
