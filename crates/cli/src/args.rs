@@ -277,7 +277,7 @@ pub(crate) enum PromptPart {
     Prompt,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WhitespaceArg {
     /// Remove only markers and the spaces that they leave
     Preserve,

@@ -5,11 +5,8 @@ use std::fmt;
 /// The agents that have a prompt format of their own, and all others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum AgentType {
-    /// `claude-code`
     ClaudeCode,
-    /// `openai-codex`
     OpenAiCodex,
-    /// `google-gemini`
     GoogleGemini,
     /// Anything else, as it was written: gets plain text.
     Other(Box<str>),

@@ -1,5 +1,5 @@
 //! The prompt formats: what each agent's prompt looks like, as data. The stages that fill, fit and
-//! render a prompt are shared; a format is one file with its headers and its line.
+//! render a prompt are shared; a format is its headers and its line.
 //!
 //! | | system text | headers | context line |
 //! |---|---|---|---|
@@ -12,11 +12,7 @@
 //! program writes at the left margin. Every line of content is indented, names are on one line, and labels say
 //! what is a summary, a recalled passage or the answer of a built-in member.
 
-mod claude;
-mod codex;
-mod gemini;
 mod label;
-mod plain_text;
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -68,6 +64,57 @@ impl From<&AgentType> for Assembler {
 }
 
 impl Assembler {
+    /// The format of Claude Code. The system text travels apart, for `--append-system-prompt`, and counts against the
+    /// budget all the same.
+    pub fn claude() -> Self {
+        Self { agent_type: AgentType::ClaudeCode, system: SystemPlace::Flag, ..Self::codex() }
+    }
+
+    /// The format of Codex.
+    pub fn codex() -> Self {
+        Self {
+            agent_type: AgentType::OpenAiCodex,
+            system: SystemPlace::Section(Header::new("[SYSTEM]")),
+            team_task: Header::new("[TEAM_TASK]"),
+            context: Header::new("[CONTEXT]"),
+            message: Header::new("[MESSAGE]"),
+            line: Line::Arrow,
+            is_escaped: false,
+        }
+    }
+
+    /// The format of Gemini: headers in words, no brackets, addressees left out.
+    pub fn gemini() -> Self {
+        Self {
+            agent_type: AgentType::GoogleGemini,
+            system: SystemPlace::Section(Header::new("Instructions:")),
+            team_task: Header::new("Team Task:"),
+            context: Header::new("Conversation so far:"),
+            message: Header::new("Your task:"),
+            line: Line::Dash,
+            is_escaped: false,
+        }
+    }
+
+    /// The format for agents that have none of their own: the texts one below the other, no headers at all.
+    pub fn plain_text() -> Self {
+        Self {
+            agent_type: AgentType::Other("unknown".into()),
+            system: SystemPlace::Section(Header::NONE),
+            team_task: Header::NONE,
+            context: Header::NONE,
+            message: Header::NONE,
+            line: Line::Bare,
+            is_escaped: false,
+        }
+    }
+
+    /// The same with a header above every section, so that an agent can tell its instruction, the
+    /// conversation and the message to answer apart.
+    pub fn labelled_text() -> Self {
+        Self { agent_type: AgentType::Other("unknown".into()), ..Self::codex() }
+    }
+
     /// The same format with another line above the current message.
     #[must_use]
     pub fn with_message_header(mut self, header: impl Into<Cow<'static, str>>) -> Self {

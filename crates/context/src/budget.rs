@@ -2,10 +2,13 @@
 //! first the oldest messages of the context go, then the current message is cut, and what the system
 //! and the team said is never touched.
 
+use serde::Serialize;
+
 use crate::escape::Body;
 
 /// What became of a prompt on its way into the budget.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PromptStatus {
     /// Everything is in it.
     Fits,
@@ -20,14 +23,13 @@ pub enum PromptStatus {
 }
 
 /// The sizes of the sections of a prompt, headers included, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct SectionBytes {
     /// The system text, in the prompt or apart from it.
     pub system: usize,
     pub team_task: usize,
-    /// The messages of the context.
     pub context: usize,
-    /// The current message.
     pub message: usize,
     /// The blank lines between sections.
     pub separators: usize,
@@ -38,30 +40,15 @@ pub struct SectionBytes {
 pub enum PromptWarning {
     /// Only the beginning of the current message is in it.
     #[error("Message truncated: {kept_bytes} of {bytes} bytes fit the budget of {max_bytes} bytes")]
-    MessageTruncated {
-        kept_bytes: usize,
-        /// What the message has.
-        bytes: usize,
-        /// The budget.
-        max_bytes: u64,
-    },
+    MessageTruncated { kept_bytes: usize, bytes: usize, max_bytes: u64 },
     /// Nothing of the current message is in it.
     #[error("Message dropped: none of its {bytes} bytes fit the budget of {max_bytes} bytes")]
-    MessageDropped {
-        /// What the message has.
-        bytes: usize,
-        /// The budget.
-        max_bytes: u64,
-    },
+    MessageDropped { bytes: usize, max_bytes: u64 },
     /// It is larger than its budget.
     #[error(
         "Over budget: system text and team task take {bytes} bytes, the budget is {max_bytes} bytes"
     )]
-    OverBudget {
-        bytes: usize,
-        /// The budget.
-        max_bytes: u64,
-    },
+    OverBudget { bytes: usize, max_bytes: u64 },
     /// The system text cannot be handed over as an argument.
     #[error(
         "System flag too long: {bytes} bytes cannot pass as one argument (at most 131071); pass it \

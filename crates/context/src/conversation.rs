@@ -31,7 +31,6 @@ pub(crate) struct Conversation {
     times: Times,
 }
 
-/// What one speaker said.
 struct Spoken {
     /// The speaker as last seen, shared with the next message that says the same of them.
     speaker: Arc<Speaker>,
@@ -128,7 +127,6 @@ impl Conversation {
         self.messages.len()
     }
 
-    /// How many messages were taken out.
     pub(crate) fn archived(&self) -> u64 {
         self.first
     }
@@ -143,12 +141,9 @@ impl Conversation {
         self.messages.iter()
     }
 
-    /// The messages at these places; costs what they are, not what lies before them.
-    pub(crate) fn range(
-        &self,
-        places: std::ops::Range<usize>,
-    ) -> impl DoubleEndedIterator<Item = &Arc<ConversationMessage>> + ExactSizeIterator {
-        self.messages.range(places)
+    /// The message at this place; the oldest one is at 0.
+    pub(crate) fn get(&self, place: usize) -> Option<&Arc<ConversationMessage>> {
+        self.messages.get(place)
     }
 
     pub(crate) fn by_id(&self, id: &MessageId) -> Option<&Arc<ConversationMessage>> {

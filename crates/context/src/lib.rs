@@ -61,7 +61,6 @@ mod budget;
 pub mod builder;
 pub mod compact;
 mod conversation;
-mod dedupe;
 mod escape;
 mod identifiers;
 mod log;
@@ -70,7 +69,6 @@ mod markers;
 mod prompt;
 pub mod recall;
 pub mod record;
-mod team_task;
 pub mod tokens;
 mod truncate;
 mod verdict;
@@ -89,7 +87,7 @@ pub use log::{LogLevel, LogSink};
 pub use manager::{
     AddMessageError, ArchiveHook, ContextManager, ContextManagerOptions, ContextRequest,
     ContextSnapshot, DEFAULT_CONTEXT_WINDOW_SIZE, DEFAULT_MAX_BYTES, Explanation, MessageCap,
-    MessageHook, SnapshotError, SnapshotProblem, TeamTaskHook,
+    MessageHook, SnapshotError, SnapshotProblem, TEAM_TASK_BYTES_MAX, TeamTaskHook,
 };
 pub use markers::{
     Markers, Next, Strip, Stripped, TaskBlock, Words, kept_ranges_where, parse_markers,
@@ -98,7 +96,6 @@ pub use markers::{
 pub use prompt::{
     AssemblerInput, AssemblerOutput, ContextKind, ContextMessage, Prompt, PromptPiece, SpokenBy,
 };
-pub use team_task::TEAM_TASK_BYTES_MAX;
 pub use truncate::truncate_to_bytes;
 pub use verdict::{DropReason, Fate, HideReason, Section, Verdict};
 pub use whitespace::{is_whitespace, trim};

@@ -1,5 +1,4 @@
-//! What the room has to say beside its results. Every line goes to `tracing` (silent unless somebody
-//! listens) and to a sink that the caller may put in.
+//! Log lines of a manager. Each goes to `tracing` (silent unless somebody listens) and to a sink of the caller's.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +6,6 @@ use std::sync::Arc;
 /// How much a line matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
-    /// For whoever looks for a cause.
     Debug,
     /// Something was cut or guessed.
     Warn,
@@ -17,10 +15,7 @@ pub enum LogLevel {
 pub type LogSink = Arc<dyn Fn(LogLevel, &str) + Send + Sync>;
 
 /// The log of one manager.
-#[derive(Clone, Default)]
-pub(crate) struct Log {
-    sink: Option<LogSink>,
-}
+pub(crate) struct Log(pub(crate) Option<LogSink>);
 
 impl LogLevel {
     /// The word on the wire.
@@ -33,10 +28,6 @@ impl LogLevel {
 }
 
 impl Log {
-    pub(crate) fn new(sink: Option<LogSink>) -> Self {
-        Self { sink }
-    }
-
     pub(crate) fn debug(&self, line: fmt::Arguments<'_>) {
         tracing::debug!(target: "tertulia::context", "{}", OneLine(line));
         self.pass_on(LogLevel::Debug, line);
@@ -48,7 +39,7 @@ impl Log {
     }
 
     fn pass_on(&self, level: LogLevel, line: fmt::Arguments<'_>) {
-        if let Some(sink) = &self.sink {
+        if let Some(sink) = &self.0 {
             sink(level, &line.to_string());
         }
     }

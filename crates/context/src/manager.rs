@@ -1,11 +1,10 @@
-//! The conversation of a team as one place of truth: takes messages in, gives each agent its context
-//! and its prompt. Called by the doors; knows no router, no agent process, no store, no clock.
+//! A conversation in memory that gives each agent its context and its prompt, as the contract has them. What is chosen
+//! and what became of it is decided by [`View`]; here is what the contract adds: ids, hooks, a cap, log lines.
 
-mod explain;
 mod options;
-mod select;
 mod snapshot;
 
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -17,14 +16,18 @@ use crate::assemblers::Assembler;
 use crate::conversation::{Conversation, NumbersUsedUp};
 use crate::log::Log;
 use crate::prompt::{AssemblerInput, AssemblerOutput, Prompt};
-use crate::team_task::limit;
+use crate::truncate::truncate_to_bytes;
+use crate::verdict::{DropReason, Fate, Verdict};
+use crate::view::{Perspective, View};
 
-pub use explain::Explanation;
 pub use options::{
     ArchiveHook, ContextManagerOptions, ContextRequest, DEFAULT_CONTEXT_WINDOW_SIZE,
     DEFAULT_MAX_BYTES, MessageCap, MessageHook, TeamTaskHook,
 };
 pub use snapshot::{ContextSnapshot, SnapshotError, SnapshotProblem};
+
+/// The longest team task in bytes: 5 KiB.
+pub const TEAM_TASK_BYTES_MAX: usize = 5 * 1024;
 
 /// Holds the messages and the task of one conversation.
 pub struct ContextManager {
@@ -36,14 +39,20 @@ pub struct ContextManager {
     log: Log,
 }
 
+/// Why an agent's prompt is as it is.
+pub struct Explanation<'a> {
+    manager: &'a ContextManager,
+    assembler: Assembler,
+    view: View<'a>,
+    input: AssemblerInput<'a>,
+}
+
 /// Why a message was not taken in.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddMessageError {
-    /// It is not a message.
     #[error(transparent)]
     Message(#[from] MessageError),
-    /// No id is left.
     #[error(
         "Message ids are used up: the newest is msg-18446744073709551614; clear the conversation"
     )]
@@ -59,7 +68,7 @@ impl Default for ContextManager {
 impl ContextManager {
     /// An empty conversation.
     pub fn new(options: ContextManagerOptions) -> Self {
-        let log = Log::new(options.log_sink.clone());
+        let log = Log(options.log_sink.clone());
         Self {
             conversation: Conversation::new(),
             team_task: None,
@@ -156,7 +165,30 @@ impl ContextManager {
         agent_type: &str,
         request: &ContextRequest<'a>,
     ) -> AssemblerInput<'a> {
-        self.select(agent_id, agent_type, request).input
+        self.view(agent_id, agent_type, request).1
+    }
+
+    /// The context and the prompt of an agent, with a verdict for every message.
+    pub fn explain<'a>(
+        &'a self,
+        agent_id: &str,
+        agent_type: &str,
+        request: &ContextRequest<'a>,
+    ) -> Explanation<'a> {
+        let assembler = self.assembler(agent_type);
+        let (view, input) = self.view(agent_id, agent_type, request);
+        Explanation { manager: self, assembler, view, input }
+    }
+
+    /// The same in a format of the caller's choice.
+    pub fn explain_in<'a>(
+        &'a self,
+        assembler: Assembler,
+        agent_id: &str,
+        request: &ContextRequest<'a>,
+    ) -> Explanation<'a> {
+        let (view, input) = self.view(agent_id, assembler.agent_type().as_str(), request);
+        Explanation { manager: self, assembler, view, input }
     }
 
     /// Assembles a prompt in the format of the agent; plain text, with a warning, for one that has
@@ -193,6 +225,45 @@ impl ContextManager {
         self.change_team_task(None);
     }
 
+    /// The view of an agent, and what an assembler makes a prompt of.
+    fn view<'a>(
+        &'a self,
+        agent_id: &str,
+        agent_type: &str,
+        request: &ContextRequest<'a>,
+    ) -> (View<'a>, AssemblerInput<'a>) {
+        let window =
+            request.window_size.unwrap_or_else(|| self.options.window_of(agent_id, agent_type));
+        let perspective = Perspective::of_contract(self.options.strip);
+        let count = self.conversation.len();
+        let mut view = View::of_messages(count, window, |place| {
+            let message = self.conversation.get(place)?;
+            let item = perspective.line(place, &message.message);
+            if item.task_block_bytes > 0 {
+                self.log.debug(format_args!(
+                    "[ContextManager] TEAM_TASK block removed: {} bytes of {}",
+                    item.task_block_bytes, message.id
+                ));
+            }
+            Some(item)
+        });
+        let mut newest = self.conversation.iter().rev();
+        if let Some((current, last)) = newest.next().zip(newest.next())
+            && view.leave_out_repetition(last, current)
+        {
+            self.log.debug(format_args!("[ContextManager] Deduplicated context for AI→AI"));
+        }
+        let input = AssemblerInput {
+            context_messages: view.take_lines(),
+            current_message: view.take_message(),
+            team_task: self.team_task.as_deref().map(Cow::Borrowed),
+            system_instruction: request.system_instruction.map(Cow::Borrowed),
+            instruction_file_text: request.instruction_file_text.map(Cow::Borrowed),
+            max_bytes: self.options.max_bytes,
+        };
+        (view, input)
+    }
+
     fn change_team_task(&mut self, task: Option<String>) {
         self.team_task = task;
         if let Some(hook) = &self.options.on_team_task_changed {
@@ -200,15 +271,18 @@ impl ContextManager {
         }
     }
 
-    fn limited_task(&self, task: String) -> String {
-        let limited = limit(task);
-        if let Some(bytes) = limited.cut_from {
+    /// Every way in goes through here, so that no stored task is longer.
+    fn limited_task(&self, mut task: String) -> String {
+        let bytes = task.len();
+        if bytes > TEAM_TASK_BYTES_MAX {
+            task.truncate(truncate_to_bytes(&task, TEAM_TASK_BYTES_MAX).len());
+            task.shrink_to_fit();
             self.log.warn(format_args!(
                 "[ContextManager] TeamTask exceeded 5KB limit ({bytes} bytes), truncated to {} bytes",
-                limited.task.len()
+                task.len()
             ));
         }
-        limited.task
+        task
     }
 
     fn archive_beyond_cap(&mut self) {
@@ -222,6 +296,35 @@ impl ContextManager {
             self.log.debug(format_args!("[ContextManager] Message archived: {}", oldest.id));
             (cap.archive)(oldest);
         }
+    }
+}
+
+impl<'a> Explanation<'a> {
+    /// The format of the prompt.
+    pub fn assembler(&self) -> &Assembler {
+        &self.assembler
+    }
+
+    /// What the prompt was made of.
+    pub fn input(&self) -> &AssemblerInput<'a> {
+        &self.input
+    }
+
+    /// The prompt. Says nothing in the log; [`Prompt::warnings`] has what is worth saying.
+    pub fn prompt(&self) -> Prompt<'_> {
+        self.assembler.plan(&self.input)
+    }
+
+    /// What became of every message, oldest first.
+    pub fn verdicts(&self) -> impl Iterator<Item = Verdict<&'a Arc<ConversationMessage>>> {
+        let viewed: Vec<Fate> = self.view.fates(&self.prompt()).map(|(_, fate)| fate).collect();
+        let messages = self.manager.conversation.iter();
+        let outside = messages.len() - viewed.len();
+        let outside = (1..=outside)
+            .rev()
+            .map(|behind| Fate::Dropped { reason: DropReason::OutsideWindow { behind } });
+        let judged = messages.zip(outside.chain(viewed));
+        judged.map(|(entry, fate)| Verdict { entry, fate, recalled: false })
     }
 }
 

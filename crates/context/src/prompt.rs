@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::convert::Infallible;
 use std::io;
 
+use serde::Serialize;
 use tertulia_session::{ARGUMENT_BYTES_MAX, Addressee};
 
 use crate::assemblers::{Assembler, Header, LabelPiece, SystemPlace};
@@ -14,15 +15,15 @@ use crate::verdict::{DropReason, Fate, Section};
 use crate::whitespace::trim;
 
 /// One message of the context, markers already taken out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ContextMessage<'a> {
-    /// Who said it.
     pub from: Cow<'a, str>,
     /// To whom; `None` reads as everybody.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Cow<'a, str>>,
-    /// What was said.
     pub content: Cow<'a, str>,
     /// What it is. Only escaped formats show it.
+    #[serde(skip)]
     pub kind: ContextKind<'a>,
 }
 
@@ -36,7 +37,6 @@ pub enum ContextKind<'a> {
     Speech {
         /// To whom; empty reads as everybody.
         to: &'a [Addressee],
-        /// What said it.
         by: SpokenBy,
     },
     /// The summary of a number of messages. It has no speaker.
@@ -46,12 +46,7 @@ pub enum ContextKind<'a> {
         older: usize,
     },
     /// A passage of an earlier message.
-    Recalled {
-        /// The id of its entry.
-        entry: &'a str,
-        /// What said it.
-        by: SpokenBy,
-    },
+    Recalled { entry: &'a str, by: SpokenBy },
 }
 
 /// What said something, as far as its name alone does not tell.
@@ -69,36 +64,30 @@ pub enum SpokenBy {
 }
 
 /// What an assembler makes a prompt of. Markers are already taken out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct AssemblerInput<'a> {
     /// The messages before the current one, oldest first.
     pub context_messages: Vec<ContextMessage<'a>>,
     /// What the agent is to answer.
     pub current_message: Cow<'a, str>,
-    /// The team's task.
     pub team_task: Option<Cow<'a, str>>,
-    /// The member's own instruction.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub system_instruction: Option<Cow<'a, str>>,
-    /// The text of the member's instruction file.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub instruction_file_text: Option<Cow<'a, str>>,
-    /// The budget in bytes.
     pub max_bytes: u64,
 }
 
 /// A prompt and what became of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssemblerOutput {
-    /// What goes to the agent's standard input.
     pub prompt: String,
     /// The system text, where it travels apart.
     pub system_flag: Option<String>,
-    /// What became of it.
     pub status: PromptStatus,
-    /// The sizes of its sections.
     pub bytes: SectionBytes,
-    /// How many messages of the context are in it.
     pub kept_context: usize,
-    /// How many are not.
     pub dropped_context: usize,
 }
 
@@ -120,29 +109,18 @@ pub enum PromptPiece<'a> {
     /// A header, a name, a line break: text of the format.
     Fixed(&'a str),
     /// The id of the entry that a message of the context was taken from.
-    Id {
-        /// Which message of the input.
-        index: usize,
-        /// The id, as it is written.
-        text: &'a str,
-    },
+    Id { index: usize, text: &'a str },
     /// System text, trimmed.
     System(Body<'a>),
     /// The team's task, trimmed.
     TeamTask(Body<'a>),
     /// The content of a message of the context.
-    Context {
-        /// Which message of the input.
-        index: usize,
-        /// All of its content.
-        body: Body<'a>,
-    },
+    Context { index: usize, body: Body<'a> },
     /// The current message, trimmed, or its beginning.
     Message(Body<'a>),
 }
 
 impl<'a> PromptPiece<'a> {
-    /// What is written.
     fn body(self) -> Body<'a> {
         match self {
             Self::Fixed(text) | Self::Id { text, .. } => Body::raw(text),
@@ -212,11 +190,6 @@ impl<'a> Prompt<'a> {
         self.context.len() - self.fit.context_kept
     }
 
-    /// The bytes that the line of a message of the context takes or would take.
-    pub fn line_bytes(&self, index: usize) -> Option<usize> {
-        self.context.get(index).map(|message| self.assembler.line_bytes(message))
-    }
-
     /// Where the current message begins in the prompt, of which it is the end.
     pub fn message_start(&self) -> usize {
         self.prompt_bytes() - self.fit.written_bytes
@@ -227,8 +200,12 @@ impl<'a> Prompt<'a> {
         (self.fit.message_bytes, self.message.len())
     }
 
-    /// What became of a message of the context.
-    pub fn line_fate(&self, index: usize) -> Fate {
+    /// The bytes that the line of a message of the context takes or would take.
+    pub fn line_bytes(&self, index: usize) -> Option<usize> {
+        self.context.get(index).map(|message| self.assembler.line_bytes(message))
+    }
+
+    pub(crate) fn line_fate(&self, index: usize) -> Fate {
         let bytes = self.line_bytes(index).unwrap_or_default();
         match index < self.dropped_context() {
             true => Fate::Dropped { reason: DropReason::OverBudget { bytes } },
@@ -236,8 +213,7 @@ impl<'a> Prompt<'a> {
         }
     }
 
-    /// What became of the current message.
-    pub fn message_fate(&self) -> Fate {
+    pub(crate) fn message_fate(&self) -> Fate {
         let dropped = |reason| Fate::Dropped { reason };
         match self.message_bytes() {
             (0, 0) => dropped(DropReason::Empty),
@@ -271,7 +247,7 @@ impl<'a> Prompt<'a> {
 
     /// Whether the current message is in it as a whole; if not, why.
     pub fn whole_message(&self) -> Result<(), OverBudget> {
-        let (status, needed_bytes) = (self.status(), self.fit.needed_bytes);
+        let Fit { status, needed_bytes, .. } = self.fit;
         match status {
             PromptStatus::Fits | PromptStatus::ContextTrimmed => Ok(()),
             _ => Err(OverBudget { status, max_bytes: self.max_bytes, needed_bytes }),

@@ -6,7 +6,6 @@ use tertulia_session::{EntryId, MessageId};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict<E = EntryId> {
     pub entry: E,
-    /// What became of it.
     pub fate: Fate,
     /// Whether passages of it came back at the end.
     pub recalled: bool,
@@ -19,34 +18,17 @@ pub enum Fate {
     /// It is sent to a model as it is.
     Kept,
     /// It is in a prompt as a whole.
-    InPrompt {
-        section: Section,
-        /// What it takes there.
-        bytes: usize,
-    },
+    InPrompt { section: Section, bytes: usize },
     /// It is the current message of a prompt, and only its beginning fits.
-    Truncated {
-        /// What is in the prompt.
-        kept_bytes: usize,
-        bytes: usize,
-    },
+    Truncated { kept_bytes: usize, bytes: usize },
     /// It is sent with stubs for its tool outputs.
     Elided,
     /// This summary stands for it.
-    Summarized {
-        /// The entry of the summary.
-        by: EntryId,
-    },
+    Summarized { by: EntryId },
     /// It is left out.
-    Dropped {
-        /// Why.
-        reason: DropReason,
-    },
+    Dropped { reason: DropReason },
     /// It is nothing that a model is sent.
-    Hidden {
-        /// Why.
-        reason: HideReason,
-    },
+    Hidden { reason: HideReason },
 }
 
 /// Why a message is left out.
@@ -65,15 +47,9 @@ pub enum DropReason {
         behind: usize,
     },
     /// It repeats the current message.
-    Duplicate {
-        /// The current message.
-        of: MessageId,
-    },
+    Duplicate { of: MessageId },
     /// It is in the window, but not within the budget.
-    OverBudget {
-        /// What it would take.
-        bytes: usize,
-    },
+    OverBudget { bytes: usize },
 }
 
 /// Why an entry is nothing that a model is sent.
@@ -91,9 +67,7 @@ pub enum HideReason {
 /// The section of a prompt that holds a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
-    /// Among the messages before the current one.
     Context,
-    /// As the current message.
     Message,
 }
 

@@ -1,21 +1,23 @@
-//! A member's view of a log: which messages it gets word for word, and what stands for the others. The stages
-//! in their order: branch → window → summary, recall → items. A prompt ([`crate::Assembler`]) or model messages
-//! ([`crate::builder`]) are written of it within a budget. Cost follows the window, not the log.
+//! A member's view of a conversation: which messages it gets word for word, and what stands for the others. The
+//! stages in their order: branch → window → summary, recall → items → verdicts. A prompt ([`crate::Assembler`]) or
+//! model messages ([`crate::builder`]) are written of it within a budget. Cost follows the window, not the log.
 
 mod branch;
 mod perspective;
 mod recalled;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use tertulia_session::{EntryId, Message};
+use tertulia_session::{ConversationMessage, EntryId, Message, MessageId, Speaker};
 
 use crate::escape::{Body, LineStart};
-use crate::prompt::{ContextKind, ContextMessage};
+use crate::prompt::{ContextKind, ContextMessage, Prompt};
+use crate::verdict::{DropReason, Fate};
 use crate::window::first_of_window;
 
 pub use branch::{Branch, BranchIndex, REQUESTED};
-pub use perspective::{Perspective, Piece, Pieces, Quoted};
+pub use perspective::{Labels, Perspective, Piece, Pieces, Stripping};
 pub use recalled::Recall;
 
 /// The number of messages a member of a team gets word for word by default. What lies before them is covered by
@@ -36,7 +38,7 @@ pub struct ViewSettings<'s> {
     pub recall_tokens: u64,
 }
 
-/// What one member gets of a log, before it is put into a format.
+/// What one member gets of a conversation, before it is put into a format.
 #[derive(Clone, Debug, Default)]
 pub struct View<'l> {
     /// The summary, then the recalled passages, then the messages, each oldest first.
@@ -47,19 +49,21 @@ pub struct View<'l> {
     pub covered: usize,
     /// The entries of the recalled passages.
     pub recalled: Vec<EntryId>,
+    /// The index of a message that is left out because it repeats the answered one, and the id of that.
+    repeated: Option<(usize, MessageId)>,
 }
 
 /// One line of a view.
 #[derive(Clone, Debug)]
 pub struct ViewItem<'l> {
-    /// The index of its entry in the log.
+    /// The index of its entry in the log, or of its message in a conversation without a log.
     pub index: usize,
-    /// Who said what to whom.
     pub line: ContextMessage<'l>,
     /// Where its content comes from; `None` where that is not known.
     pub pieces: Option<Pieces>,
-    /// Whether a person said it.
     pub is_from_person: bool,
+    /// The number of bytes that went with the block form of a team task.
+    pub(crate) task_block_bytes: usize,
 }
 
 impl<'l> View<'l> {
@@ -93,18 +97,85 @@ impl<'l> View<'l> {
                 view.recalled.push(entry.id.clone());
             }
         }
-        let others = (first..count).filter(|number| Some(*number) != answered);
-        let said = others.filter_map(|number| branch.said(number));
-        view.items
-            .extend(said.map(|(index, entry, message)| perspective.item(index, entry, message)));
-        view.current =
-            request.map(|(index, entry, message)| perspective.item(index, entry, message));
+        view.take_in(first..count, answered, |number| {
+            let (index, entry, message) = branch.said(number)?;
+            Some(perspective.item(index, entry, message))
+        });
         view
+    }
+
+    /// Chooses what a member gets of a conversation without a log: the newest of a number of messages is answered,
+    /// and there is neither a summary nor recall.
+    pub(crate) fn of_messages(
+        count: usize,
+        window: usize,
+        item: impl Fn(usize) -> Option<ViewItem<'l>>,
+    ) -> Self {
+        let answered = count.checked_sub(1);
+        let mut view = Self::default();
+        view.take_in(first_of_window(count, window, answered)..count, answered, item);
+        view
+    }
+
+    /// Takes in the messages of these numbers, and the answered one.
+    fn take_in(
+        &mut self,
+        numbers: Range<usize>,
+        answered: Option<usize>,
+        item: impl Fn(usize) -> Option<ViewItem<'l>>,
+    ) {
+        self.items.reserve(numbers.len());
+        let others = numbers.filter(|number| Some(*number) != answered);
+        self.items.extend(others.filter_map(&item));
+        self.current = answered.and_then(item);
+    }
+
+    /// Leaves out the last message before the answered one if it repeats that: a guard for agents that hand on what
+    /// they were told. The same id decides; else the same name and the same words, both without markers. What
+    /// people say is never left out. Returns whether it did.
+    pub(crate) fn leave_out_repetition(
+        &mut self,
+        last: &ConversationMessage,
+        answered: &ConversationMessage,
+    ) -> bool {
+        let is_ai = answered.message.speaker.as_deref().is_some_and(Speaker::is_ai);
+        let repeats = |item: &mut ViewItem<'l>| {
+            let current = self.current.as_ref().map(|current| &current.line);
+            let is_same = |now: &ContextMessage<'l>| {
+                now.from == item.line.from && now.content == item.line.content
+            };
+            last.id == answered.id || current.is_some_and(is_same)
+        };
+        let repeated = if is_ai { self.items.pop_if(repeats) } else { None };
+        self.repeated = repeated.map(|item| (item.index, answered.id.clone()));
+        self.repeated.is_some()
     }
 
     /// The number of items that are no messages: the summary and the recalled passages. They come first.
     pub fn extras(&self) -> usize {
         usize::from(self.covered > 0) + self.recalled.len()
+    }
+
+    /// Takes the lines out, for an assembler. Where they come from stays known.
+    pub fn take_lines(&mut self) -> Vec<ContextMessage<'l>> {
+        self.items.iter_mut().map(|item| std::mem::take(&mut item.line)).collect()
+    }
+
+    /// Takes the text of the answered message out, for an assembler.
+    pub fn take_message(&mut self) -> Cow<'l, str> {
+        let current = self.current.as_mut();
+        current.map(|item| std::mem::take(&mut item.line.content)).unwrap_or_default()
+    }
+
+    /// Returns what became of the messages in a prompt of this view, oldest first, with their indexes.
+    pub fn fates(&self, prompt: &Prompt<'_>) -> impl Iterator<Item = (usize, Fate)> {
+        let messages = self.items.iter().enumerate().skip(self.extras());
+        let lines = messages.map(|(line, item)| (item.index, prompt.line_fate(line)));
+        let repeated = self.repeated.iter().map(|(index, of)| {
+            (*index, Fate::Dropped { reason: DropReason::Duplicate { of: of.clone() } })
+        });
+        let current = self.current.iter().map(|item| (item.index, prompt.message_fate()));
+        lines.chain(repeated).chain(current)
     }
 }
 
@@ -119,6 +190,7 @@ impl<'l> ViewItem<'l> {
             line: ContextMessage { from: Cow::Borrowed(""), to: None, content, kind },
             pieces: Some(vec![(piece, summary.len())]),
             is_from_person: false,
+            task_block_bytes: 0,
         }
     }
 

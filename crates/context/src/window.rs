@@ -2,19 +2,11 @@
 //! conversation.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use tertulia_session::Addressee;
 
 /// The word for an addressee list that names nobody.
 pub const EVERYBODY: &str = "all";
-
-/// The places of the context in a conversation of this length: the last `size` messages before the
-/// newest one, which is the current message.
-pub(crate) fn select(messages: usize, size: usize) -> Range<usize> {
-    let end = messages.saturating_sub(1);
-    first_of_window(messages, size, messages.checked_sub(1)).min(end)..end
-}
 
 /// The number of the first message that goes in word for word: the newest ones, as many as the window
 /// has, besides the one that is answered.
@@ -49,17 +41,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_message_is_never_part_of_its_own_context() {
-        assert_eq!(select(0, 5), 0..0);
-        assert_eq!(select(1, 5), 0..0);
-        assert_eq!(select(7, 5), 1..6);
-        assert_eq!(select(3, 5), 0..2);
-    }
-
-    #[test]
-    fn a_window_of_nothing_is_empty_and_one_of_everything_is_whole() {
-        assert_eq!(select(4, 0), 3..3);
-        assert_eq!(select(4, usize::MAX), 0..3);
+    fn the_answered_message_is_not_counted_in_its_window() {
+        let newest = |count: usize, window| first_of_window(count, window, count.checked_sub(1));
+        assert_eq!([newest(0, 5), newest(1, 5), newest(3, 5), newest(7, 5)], [0, 0, 0, 1]);
+        assert_eq!([newest(4, 0), newest(4, usize::MAX)], [4, 0]);
+        assert_eq!([first_of_window(7, 5, Some(0)), first_of_window(7, 5, None)], [2, 2]);
     }
 
     #[test]

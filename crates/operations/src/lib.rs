@@ -31,6 +31,5 @@ pub mod names;
 pub mod rpc;
 pub mod session_file;
 pub mod session_record;
-pub mod spoken;
 pub mod stored_log;
 pub mod unfinished;

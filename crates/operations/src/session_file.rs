@@ -11,7 +11,7 @@ use tertulia_session::{Entry, Fields};
 use tertulia_store::SessionId;
 
 pub use agent_chatter::AgentChatterRecord;
-pub use messages::{Branch, entries_of};
+pub use messages::{Branch, entries_of, name_of};
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -88,8 +88,8 @@ mod team;
 
 pub use driver::{
     Command, Compacted, Door, DriveError, Driver, EventSink, Opened, Pause, PermissionNumber,
-    PromptLost, RecipeError, SentPrompt, SessionEvent, TurnPrompt, Visit, is_partial,
-    reached_nobody, sent_prompt,
+    Preview, PromptLost, RecipeError, SentPrompt, SessionEvent, TurnPrompt, Visit, is_partial,
+    preview, reached_nobody, sent_prompt,
 };
 pub use effect::{Effect, Question, Why};
 pub use event::{Cancel, Event};

@@ -5,11 +5,13 @@ use std::path::Path;
 
 use tertulia_agent::agents::AgentDefinition;
 use tertulia_agent::{AgentKind, AgentSpec};
+use tertulia_context::view::Stripping;
 use tertulia_context::{AgentType, Assembler, DEFAULT_MAX_BYTES};
 
 use crate::Preamble;
 use crate::file::{FileReadError, LibrarianScope, MemberFile, SettingsGuard, TeamFile};
 use crate::house::{LIBRARIAN, SCRIBE};
+use crate::message::kept_ranges;
 use crate::preamble;
 use crate::table::{Resolved, Seat, Table, TableError};
 use crate::{Limits, Member, MemberKind};
@@ -42,6 +44,8 @@ pub struct TeamMember {
     pub preamble: Preamble,
     /// Its instruction, with the text of its instruction file.
     pub instruction: Option<String>,
+    /// How markers are taken out of what it gets.
+    pub strip: Stripping,
     /// How many messages it gets word for word.
     pub window: usize,
     /// How many bytes its prompt may have.
@@ -263,6 +267,7 @@ impl TeamMember {
             role: None,
             preamble: Preamble::default(),
             instruction: None,
+            strip: Stripping::Ranges(kept_ranges),
             window: DEFAULT_WINDOW,
             budget_bytes,
             budget_tokens: DEFAULT_BUDGET_TOKENS,

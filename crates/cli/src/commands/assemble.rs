@@ -90,7 +90,7 @@ impl Writer<'_> {
         }
         if !self.args.text {
             let detail = if self.args.explain { Detail::Sections } else { Detail::Totals };
-            return self.json(&PromptRecord { prompt, detail });
+            return self.json(&PromptRecord::new(prompt, detail));
         }
         if prompt.flag_bytes() > 0 {
             let _ = writeln!(

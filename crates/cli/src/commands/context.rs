@@ -1,4 +1,5 @@
-//! `tertulia context`: what an agent would get now, from a stored session or a snapshot file, and why.
+//! `tertulia context`: what an agent would get now, from a stored session or a snapshot file, and why. A stored session
+//! gives the same view to `--member` and `--type`.
 
 mod member;
 mod record;
@@ -7,29 +8,24 @@ mod table;
 mod turn;
 
 use std::borrow::Cow;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::path::Path;
 
 use tertulia_chat::terminal::{counted, visible};
+use tertulia_context::record::{Detail, PromptRecord};
 use tertulia_context::{
-    AgentType, ContextManager, ContextManagerOptions, ContextRequest, ContextSnapshot, Explanation,
-    LogLevel, Strip,
+    ContextManager, ContextManagerOptions, ContextRequest, ContextSnapshot,
+    DEFAULT_CONTEXT_WINDOW_SIZE, DEFAULT_MAX_BYTES, LogLevel, Strip,
 };
-use tertulia_operations::names::{Latest, find_session};
-use tertulia_team::agents::{AGENTS, AgentDefinition};
-use tertulia_team::default_budget_bytes;
 
+use super::drawing::Paint;
 use super::files::{name, read_text};
 use super::prompt_format::choose_assembler;
 use super::sessions::write_json;
 use crate::Streams;
 use crate::args::{ContextArgs, PromptPart, WhitespaceArg};
 use crate::error::CliError;
-use crate::store_place::StorePlace;
-use crate::team_place::project_here;
 pub(super) use member::explain;
-use record::ContextRecord;
+use record::{ContextRecord, VerdictRecord};
 
 pub(crate) fn run(args: &ContextArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
     if let Some(name) = &args.member {
@@ -41,93 +37,105 @@ pub(crate) fn run(args: &ContextArgs, streams: &mut Streams<'_>) -> Result<(), C
     if args.part.is_some() {
         return Err(CliError::Usage("--part needs --member or --turn"));
     }
-    let standard_input = Some(Path::new("-"));
-    if args.snapshot.as_deref() == standard_input
-        && args.instruction_file.as_deref() == standard_input
-    {
+    match &args.session {
+        Some(session) => stored::run(args, session, streams),
+        None => of_snapshot(args, streams),
+    }
+}
+
+/// What an agent would get of a snapshot, in the formats of the contract.
+fn of_snapshot(args: &ContextArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+    let standard_input = Path::new("-");
+    let path = args.snapshot.as_deref().unwrap_or(standard_input);
+    if path == standard_input && args.instruction_file.as_deref() == Some(standard_input) {
         return Err(CliError::Usage("only one of --snapshot and --instruction-file can be -"));
     }
-    let (source, snapshot) = read_conversation(args, streams)?;
-    let instruction_file = match &args.instruction_file {
-        Some(path) => Some(read_text(path, streams)?),
-        None => None,
-    };
-    let warnings = Warnings::default();
-    let mut manager = ContextManager::new(options(args, &warnings));
-    manager
-        .import_snapshot(snapshot)
-        .map_err(|error| CliError::Snapshot { path: source, error })?;
+    let wrong = |error| CliError::Snapshot { path: name(path), error };
+    let text = read_text(path, streams)?;
+    let snapshot = ContextSnapshot::parse(text.trim_start_matches('\u{feff}')).map_err(wrong)?;
+    let instruction_file = instruction_file(args, streams)?;
+    let window = args.window.unwrap_or(DEFAULT_CONTEXT_WINDOW_SIZE);
+    let budget = args.budget.unwrap_or(DEFAULT_MAX_BYTES);
+    let (told, warnings) = std::sync::mpsc::channel();
+    let mut manager = ContextManager::new(ContextManagerOptions {
+        max_bytes: budget,
+        strip: match args.whitespace {
+            WhitespaceArg::Preserve => Strip::Preserve,
+            WhitespaceArg::Compact => Strip::COMPACT,
+        },
+        log_sink: Some(std::sync::Arc::new(move |level, line: &str| {
+            if level >= LogLevel::Warn {
+                let _ = told.send(line.to_owned());
+            }
+        })),
+        ..ContextManagerOptions::default()
+    });
+    manager.import_snapshot(snapshot).map_err(wrong)?;
+    for line in warnings.try_iter() {
+        let _ = writeln!(streams.notes(), "tertulia: {}", visible(&line));
+    }
     let request = ContextRequest {
-        window_size: Some(window(args)),
+        window_size: Some(window),
         system_instruction: args.instruction.as_deref(),
         instruction_file_text: instruction_file.as_deref(),
     };
     // The agent has no id here: a snapshot knows who spoke, not who sits at the table.
     let assembler = choose_assembler(&args.agent_type, streams.notes());
     let explanation = manager.explain_in(assembler, "", &request);
-    warnings.tell(streams.notes());
-    if args.explain && args.window.is_none() {
-        let count = counted(window(args) as u64, "message", "messages");
-        let _ = writeln!(streams.notes(), "tertulia: window: {count} (--window changes it)");
-    }
-    write(args, &explanation, streams)
-}
-
-/// How many messages of context are wanted: what a member of a team gets by default, and of a snapshot what the
-/// library gives by default.
-fn window(args: &ContextArgs) -> usize {
-    let usual = match args.session {
-        Some(_) => tertulia_team::DEFAULT_WINDOW,
-        None => tertulia_context::DEFAULT_CONTEXT_WINDOW_SIZE,
-    };
-    args.window.unwrap_or(usual)
-}
-
-/// How many bytes the prompt may have: what a member of that type may have by default, and of a snapshot what
-/// the library gives by default.
-fn budget(args: &ContextArgs) -> u64 {
-    let usual = match args.session {
-        Some(_) => usual_budget(&AgentType::named(&args.agent_type)),
-        None => None,
-    };
-    args.budget.or(usual).unwrap_or(tertulia_context::DEFAULT_MAX_BYTES)
-}
-
-/// The budget of a member of this type; none if the type is not known.
-fn usual_budget(agent: &AgentType) -> Option<u64> {
-    let is_read_by = |definition: &&&AgentDefinition| {
-        definition.cli.is_some() && AgentType::named(definition.prompt_format) == *agent
-    };
-    AGENTS.iter().find(is_read_by).map(|definition| default_budget_bytes(Some(definition)))
-}
-
-fn write(
-    args: &ContextArgs,
-    explanation: &Explanation<'_>,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
+    tell_window(args, window, streams);
     let prompt = explanation.prompt();
     for warning in prompt.warnings() {
         let _ = writeln!(streams.notes(), "tertulia: {warning}");
     }
-    if prompt.flag_bytes() > 0 && !args.json && !args.explain {
+    if args.json {
+        let detail = if args.explain { Detail::Sections } else { Detail::Totals };
+        let verdicts: Vec<_> = explanation.verdicts().collect();
+        let verdicts =
+            verdicts.iter().map(|one| VerdictRecord { id: &one.entry.id, fate: &one.fate });
+        let verdicts = args.explain.then(|| verdicts.collect());
+        let prompt = PromptRecord::new(&prompt, detail);
+        return write_json(streams, &ContextRecord { prompt, verdicts });
+    }
+    if args.explain {
+        let paint = Paint::new(streams.stdout_has_colour);
+        return table::write(streams.stdout, budget, &prompt, &explanation, &paint)
+            .map_err(CliError::output);
+    }
+    write_text(prompt.flag_bytes(), &prompt.to_text(), streams)
+}
+
+fn instruction_file(
+    args: &ContextArgs,
+    streams: &mut Streams<'_>,
+) -> Result<Option<String>, CliError> {
+    args.instruction_file.as_deref().map(|path| read_text(path, streams)).transpose()
+}
+
+/// A table is told which window was taken where none was given.
+fn tell_window(args: &ContextArgs, window: usize, streams: &mut Streams<'_>) {
+    if args.explain && args.window.is_none() {
+        let count = counted(window as u64, "message", "messages");
+        let _ = writeln!(streams.notes(), "tertulia: window: {count} (--window changes it)");
+    }
+}
+
+/// Prints a prompt alone, and tells how large the system text is where it travels apart.
+fn write_text(
+    system_bytes: usize,
+    prompt: &str,
+    streams: &mut Streams<'_>,
+) -> Result<(), CliError> {
+    if system_bytes > 0 {
         let _ = writeln!(
             streams.notes(),
-            "tertulia: the system text ({} bytes) is sent separately; --json shows it",
-            prompt.flag_bytes()
+            "tertulia: the system text ({system_bytes} bytes) is sent separately; --json shows it"
         );
     }
-    if args.json {
-        let explanation = args.explain.then_some(explanation);
-        return write_json(streams, &ContextRecord { prompt: &prompt, explanation });
-    }
     let out = &mut *streams.stdout;
-    let written = if args.explain {
-        table::write(out, budget(args), &prompt, explanation, streams.stdout_has_colour)
-    } else if streams.stdout_is_terminal {
-        writeln!(out, "{}", visible(&prompt.to_text()))
+    let written = if streams.stdout_is_terminal {
+        writeln!(out, "{}", visible(prompt))
     } else {
-        prompt.write_to(&mut { out })
+        out.write_all(prompt.as_bytes())
     };
     written.map_err(CliError::output)
 }
@@ -167,61 +175,4 @@ fn write_sent(
 
 fn shown(text: &str, is_terminal: bool) -> Cow<'_, str> {
     if is_terminal { visible(text) } else { Cow::Borrowed(text) }
-}
-
-fn options(args: &ContextArgs, warnings: &Warnings) -> ContextManagerOptions {
-    let lines = Arc::clone(&warnings.0);
-    ContextManagerOptions {
-        max_bytes: budget(args),
-        strip: match args.whitespace {
-            WhitespaceArg::Preserve => Strip::Preserve,
-            WhitespaceArg::Compact => Strip::COMPACT,
-        },
-        log_sink: Some(Arc::new(move |level, line: &str| {
-            if level >= LogLevel::Warn
-                && let Ok(mut lines) = lines.lock()
-            {
-                lines.push(line.to_owned());
-            }
-        })),
-        ..ContextManagerOptions::default()
-    }
-}
-
-/// What the manager warned of while it worked.
-#[derive(Default)]
-struct Warnings(Arc<Mutex<Vec<String>>>);
-
-impl Warnings {
-    fn tell(&self, talk: &mut dyn Write) {
-        for line in self.0.lock().map(|lines| lines.clone()).unwrap_or_default() {
-            let _ = writeln!(talk, "tertulia: {}", visible(&line));
-        }
-    }
-}
-
-/// The conversation, and what to call it in an error.
-fn read_conversation(
-    args: &ContextArgs,
-    streams: &mut Streams<'_>,
-) -> Result<(PathBuf, ContextSnapshot), CliError> {
-    let Some(given) = &args.session else {
-        let path = args.snapshot.as_deref().unwrap_or(Path::new("-"));
-        return Ok((name(path), read_snapshot(path, streams)?));
-    };
-    let store = StorePlace::read(&args.store)?.need()?;
-    let session = find_session(&store, given, Latest::OfProject(&project_here()))?;
-    let ending = stored::read_ending(&store, &session, window(args))?;
-    // Nothing was written, and the process ends soon: closing the file would be for nobody.
-    std::mem::forget(store);
-    if ending.is_cut && args.explain {
-        let _ = writeln!(streams.notes(), "tertulia: messages before the window were not read");
-    }
-    Ok((PathBuf::from(format!("session {session}")), ending.snapshot))
-}
-
-fn read_snapshot(path: &Path, streams: &mut Streams<'_>) -> Result<ContextSnapshot, CliError> {
-    let text = read_text(path, streams)?;
-    let text = text.trim_start_matches('\u{feff}');
-    ContextSnapshot::parse(text).map_err(|error| CliError::Snapshot { path: name(path), error })
 }

@@ -17,22 +17,6 @@ fn build(shelf: &Shelf, arguments: &[&str], input: &str) -> Outcome {
 }
 
 #[test]
-fn a_stored_session_gives_the_prompt_of_its_snapshot() {
-    let shelf = Shelf::new();
-    shelf.import("table", &example("examples/login.json"));
-    let path = repository_file("examples/login.json").display().to_string();
-    for window in ["0", "2", "5", "100"] {
-        for agent in ["claude", "codex", "gemini", "plain"] {
-            let arguments = ["--type", agent, "--window", window];
-            let stored = context(&shelf, &[&["--session", "tab"], &arguments[..]].concat());
-            let file = context(&shelf, &[&["--snapshot", &path], &arguments[..]].concat());
-            assert_eq!(stored.stdout, file.stdout, "{agent} {window}");
-            assert_eq!(stored.stderr, "", "{agent} {window}");
-        }
-    }
-}
-
-#[test]
 fn one_of_session_and_snapshot_is_needed() {
     let shelf = Shelf::new();
     assert!(context(&shelf, &[]).exits_with(2));
@@ -57,21 +41,21 @@ fn messages_and_the_task_are_found_however_far_back_they_are() {
     let shelf = Shelf::new();
     shelf.import("noisy", &long(300, 700));
     let prompt = context(&shelf, &["--session", "noisy", "--type", "claude", "--window", "2"]);
-    assert_eq!(
-        prompt.stdout,
-        "[TEAM_TASK]\nCount\n\n[CONTEXT]\n- user -> all: This is 298.\n- user -> all: This is 299.\n\n\
-         [MESSAGE]\nThe last."
-    );
+    let end = "\n- user -> all: This is 298.\n- user -> all: This is 299.\n\n\
+               [MESSAGE from user]\n  The last.";
+    assert!(prompt.stdout.starts_with("[TEAM_TASK]\n  Count\n\n[CONTEXT]\n"), "{}", prompt.stdout);
+    assert!(prompt.stdout.ends_with(end), "{}", prompt.stdout);
     assert_eq!(prompt.stderr, "");
 }
 
 #[test]
-fn a_table_says_that_older_messages_were_not_looked_at() {
+fn a_table_says_what_became_of_older_messages() {
     let shelf = Shelf::new();
     shelf.import("noisy", &long(300, 0));
     let table = context(&shelf, &["--session", "noisy", "--explain", "--window", "5"]);
     assert!(table.stdout.contains("This is 295."), "{}", table.stdout);
-    assert_eq!(table.stderr, "tertulia: messages before the window were not read\n");
+    assert!(table.stdout.contains("295  messages covered by the summary"), "{}", table.stdout);
+    assert_eq!(table.stderr, "");
 }
 
 #[test]
@@ -144,14 +128,15 @@ fn counts_of_tokens_are_kept_with_the_entries() {
 }
 
 #[test]
-fn a_session_is_shown_with_the_window_of_a_member_and_a_snapshot_with_that_of_the_library() {
+fn a_session_is_shown_as_to_a_member_and_a_snapshot_with_the_window_of_the_library() {
     let shelf = Shelf::new();
     let log: Vec<String> =
         (0..30).map(|n| said(&format!("m{n}"), "user", &format!("word{n}."))).collect();
     shelf.import("long", &log.join("\n"));
     let messages = |text: &str| (0..30).filter(|n| text.contains(&format!("word{n}."))).count();
     let session = context(&shelf, &["--session", "long", "--type", "claude"]);
-    assert_eq!(messages(&session.stdout), 21, "{}", session.stdout);
+    // What no summary covers yet goes in too.
+    assert_eq!(messages(&session.stdout), 30, "{}", session.stdout);
     let told = context(&shelf, &["--session", "long", "--type", "claude", "--explain"]);
     assert!(told.stderr.contains("window: 20 messages (--window changes it)"), "{}", told.stderr);
     let snapshot = shelf.prints(&["export", "long", "--format", "snapshot"], "");

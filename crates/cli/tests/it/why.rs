@@ -179,6 +179,52 @@ fn a_type_has_the_budget_that_a_member_of_it_has() {
     assert!(given.contains(" of 65,536 bytes"), "{given}");
 }
 
+/// Entries that name a member, a file and a marker, and so many that a summary and recalled passages stand for some.
+fn said_often(count: usize) -> String {
+    let line = |number: usize| {
+        let text = format!(
+            "We decided that part {number} is done by @eva in src/part_{number}.rs.\n[NEXT: cod] Go on."
+        );
+        crate::harness::said(&format!("m{number}"), "user", &text)
+    };
+    let last = crate::harness::said("last", "user", "What was decided about src/part_7.rs, @eva?");
+    (0..count).map(line).chain([last]).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_type_gets_what_a_member_of_it_gets() {
+    let member =
+        |name: &str, agent: &str| format!("[[member]]\nname = \"{name}\"\nagent = \"{agent}\"\n");
+    let team = [member("eva", "claude"), member("cod", "codex"), member("gem", "gemini")].concat();
+    let room = Room::new(&format!("[[member]]\nname = \"ann\"\nkind = \"human\"\n{team}"));
+    for count in [1, 30, 90] {
+        let session = format!("s{count}");
+        let import = ["sessions", "import", "-", "--as", &session];
+        assert_eq!(room.tertulia_with(&import, said_often(count).as_bytes()).code, Some(0));
+        for (name, agent, context) in [
+            ("eva", "claude", "[CONTEXT]\n"),
+            ("cod", "codex", "[CONTEXT]\n"),
+            ("gem", "gemini", "Conversation so far:\n"),
+        ] {
+            let of = |arguments: &[&str]| {
+                let words = [&["context", "--session", &session, "--json"], arguments].concat();
+                room.exits(0, &words).json().remove(0)
+            };
+            let (member, of_type) = (of(&["--member", name]), of(&["--type", agent, "--explain"]));
+            for field in ["verdicts", "keptContext", "droppedContext"] {
+                assert_eq!(member[field], of_type[field], "{field} of {name} in {session}");
+            }
+            let context_of = |record: &serde_json::Value| {
+                let prompt = record["prompt"].as_str().unwrap();
+                prompt[prompt.find(context).unwrap()..].to_owned()
+            };
+            assert_eq!(context_of(&member), context_of(&of_type), "{name} in {session}");
+            assert_eq!(member["bytes"]["context"], of_type["sections"]["context"]);
+            assert_eq!(count < 90, member["coveredByMinutes"] == 0, "{member}");
+        }
+    }
+}
+
 #[test]
 fn a_member_that_is_not_there_is_refused() {
     let left = talked().exits(2, &["context", "--member", "mex"]);

@@ -25,17 +25,12 @@ pub type ArchiveHook = Box<dyn Fn(Arc<ConversationMessage>) + Send + Sync>;
 
 /// How a manager is set up.
 pub struct ContextManagerOptions {
-    /// How many messages of context an agent gets.
     pub context_window_size: usize,
     /// Windows of their own, by agent id or by agent type, short or full; the id counts first.
     pub member_windows: HashMap<String, usize>,
-    /// The budget of a prompt in bytes.
     pub max_bytes: u64,
-    /// How markers are taken out of messages.
     pub strip: Strip,
-    /// How many messages are held, and where older ones go.
     pub message_cap: Option<MessageCap>,
-    /// Called when a message was added.
     pub on_message_added: Option<MessageHook>,
     /// Called when the team task was set, taken away or imported.
     pub on_team_task_changed: Option<TeamTaskHook>,
@@ -46,7 +41,6 @@ pub struct ContextManagerOptions {
 /// How many messages a conversation holds. There is no cap without an archive: nothing is lost
 /// silently.
 pub struct MessageCap {
-    /// At most this many.
     pub messages_max: NonZeroUsize,
     /// Takes the oldest message when there is one too many.
     pub archive: ArchiveHook,
@@ -55,11 +49,8 @@ pub struct MessageCap {
 /// What one call asks for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ContextRequest<'a> {
-    /// A window for this call only.
     pub window_size: Option<usize>,
-    /// The member's own instruction.
     pub system_instruction: Option<&'a str>,
-    /// The text of the member's instruction file.
     pub instruction_file_text: Option<&'a str>,
 }
 

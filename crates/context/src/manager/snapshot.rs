@@ -16,11 +16,9 @@ use crate::conversation::Conversation;
 pub struct ContextSnapshot {
     /// The messages, oldest first.
     pub messages: Vec<Arc<ConversationMessage>>,
-    /// The team's task.
     pub team_task: Option<String>,
     /// When the snapshot was made: milliseconds since 1970, or whatever another program wrote.
     pub timestamp: Option<Json>,
-    /// What else the source said.
     pub unknown: Fields,
 }
 
@@ -28,7 +26,6 @@ pub struct ContextSnapshot {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Invalid snapshot format")]
 pub struct SnapshotError {
-    /// What is wrong, with its place.
     #[source]
     pub cause: SnapshotProblem,
 }
@@ -37,33 +34,20 @@ pub struct SnapshotError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotProblem {
-    /// It is not JSON.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
-    /// A field of its own is wrong.
     #[error(transparent)]
     Field(#[from] FieldError),
-    /// `version` is not 1.
     #[error("version must be the number 1; got {got}")]
     Version { got: String },
-    /// One of its messages is wrong.
     #[error("messages[{index}]: {error}")]
-    Message {
-        /// Which, from 0.
-        index: usize,
-        /// Why.
-        error: MessageError,
-    },
+    Message { index: usize, error: MessageError },
 }
 
 impl ContextSnapshot {
     /// Reads a snapshot.
     pub fn parse(json: &str) -> Result<Self, SnapshotError> {
-        let read = || {
-            let raw = json::parse(json)?;
-            Self::read_fields(raw)
-        };
-        read().map_err(|cause| SnapshotError { cause })
+        Self::read(json::parse(json).map_err(|error| SnapshotError { cause: error.into() })?)
     }
 
     /// Reads a snapshot from a JSON value.

@@ -8,8 +8,10 @@ use std::ops::Range;
 use tertulia_session::{Entry, EntryKind, Message, Part, PartKind, Role, SpeakerType};
 
 use super::{ViewItem, name_of};
+use crate::markers::{Strip, strip_markers};
 use crate::prompt::{ContextKind, ContextMessage, SpokenBy};
 use crate::whitespace::trim;
+use crate::window::format_addressees;
 
 const CUT_OFF: &str = "\n(the answer was cut off here)";
 
@@ -18,12 +20,28 @@ const CUT_OFF: &str = "\n(the answer was cut off here)";
 pub struct Perspective<'p> {
     /// The speaker id of the member: what it said is its own.
     pub member: &'p str,
-    /// Returns what is kept of a text: not its markers.
-    pub kept: fn(&str) -> Vec<Range<usize>>,
-    /// Tells what said a message, as far as its name does not.
-    pub spoken_by: &'p dyn Fn(&Message) -> SpokenBy,
+    pub strip: Stripping,
+    pub labels: Labels<'p>,
     /// Tells whether an answer was cut off.
     pub is_partial: fn(&Entry) -> bool,
+}
+
+/// How markers are taken out of messages.
+#[derive(Clone, Copy, Debug)]
+pub enum Stripping {
+    /// What is kept of a text is ranges of it, so that every piece of a view can be found in the log again.
+    Ranges(fn(&str) -> Vec<Range<usize>>),
+    /// The text is rewritten.
+    Rewrite(Strip),
+}
+
+/// How the messages of a view are labelled.
+#[derive(Clone, Copy)]
+pub enum Labels<'p> {
+    /// With names alone, as the contract has it.
+    Names,
+    /// With what said each message too, as far as its name does not tell.
+    SpokenBy(&'p dyn Fn(&Message) -> SpokenBy),
 }
 
 /// Where a piece of a text comes from.
@@ -43,15 +61,13 @@ pub enum Piece {
 /// The pieces of a text in order, each with the number of bytes that it makes.
 pub type Pieces = Vec<(Piece, usize)>;
 
-/// A text that quotes a log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quoted<'l> {
-    pub text: Cow<'l, str>,
-    /// Where it comes from; `None` where that is not known.
-    pub pieces: Option<Pieces>,
-}
-
 impl Perspective<'_> {
+    /// How a conversation without a team reads: the contract has one view for everybody.
+    pub(crate) fn of_contract(strip: Strip) -> Self {
+        let strip = Stripping::Rewrite(strip);
+        Self { member: "", strip, labels: Labels::Names, is_partial: |_| false }
+    }
+
     /// Tells whether the member said a message itself.
     pub fn is_own(&self, message: &Message) -> bool {
         message.speaker.as_deref().is_some_and(|speaker| *speaker.role_id == *self.member)
@@ -59,34 +75,46 @@ impl Perspective<'_> {
 
     /// Returns a message as a line of a view.
     pub fn item<'l>(&self, index: usize, entry: &Entry, message: &'l Message) -> ViewItem<'l> {
-        let Quoted { text, pieces } = self.content(index, entry, message);
-        let routing = message.routing.as_deref();
-        let to = routing.and_then(|routing| routing.resolved_addressees.as_deref());
-        let by = (self.spoken_by)(message);
-        let kind = ContextKind::Speech { to: to.unwrap_or_default(), by };
-        let line = ContextMessage { from: name_of(message), to: None, content: text, kind };
-        ViewItem { index, line, pieces, is_from_person: is_from_person(message) }
+        let mut item = self.line(index, message);
+        if (self.is_partial)(entry) {
+            item.line.content.to_mut().push_str(CUT_OFF);
+            let cut_off = (Piece::Words(CUT_OFF.into()), CUT_OFF.len());
+            item.pieces.iter_mut().for_each(|pieces| pieces.push(cut_off.clone()));
+        }
+        item
     }
 
-    /// Returns what a message says, without its markers.
-    fn content<'l>(&self, index: usize, entry: &Entry, message: &'l Message) -> Quoted<'l> {
+    /// Returns a message that was not cut off as a line of a view.
+    pub(crate) fn line<'l>(&self, index: usize, message: &'l Message) -> ViewItem<'l> {
+        let routing = message.routing.as_deref();
+        let addressees = routing.and_then(|routing| routing.resolved_addressees.as_deref());
+        let (to, kind) = match self.labels {
+            Labels::Names => (Some(format_addressees(addressees)), ContextKind::Text),
+            Labels::SpokenBy(spoken_by) => {
+                let to = addressees.unwrap_or_default();
+                (None, ContextKind::Speech { to, by: spoken_by(message) })
+            }
+        };
         let said = message.text();
-        let kept = (self.kept)(&said);
-        let is_whole = matches!(kept.as_slice(), [range] if range.len() == said.len());
-        let mut text = match said {
-            said if is_whole || said.is_empty() => said,
-            said => Cow::Owned(kept.iter().filter_map(|range| said.get(range.clone())).collect()),
+        let (content, pieces, task_block_bytes) = match self.strip {
+            Stripping::Ranges(kept) => {
+                let (text, pieces) = quoted(index, said, kept);
+                (text, Some(pieces), 0)
+            }
+            Stripping::Rewrite(strip) => {
+                let stripped = strip_markers(&said, strip);
+                let task_block_bytes = stripped.task_block_bytes;
+                // Only what changed is copied.
+                let changed = match stripped.text {
+                    Cow::Borrowed(_) => None,
+                    Cow::Owned(text) => Some(text),
+                };
+                (changed.map_or(said, Cow::Owned), None, task_block_bytes)
+            }
         };
-        let piece = |range: Range<usize>| {
-            let bytes = range.len();
-            (Piece::Said { index, range }, bytes)
-        };
-        let mut pieces: Pieces = kept.into_iter().map(piece).collect();
-        if (self.is_partial)(entry) {
-            text = Cow::Owned(text.into_owned() + CUT_OFF);
-            pieces.push((Piece::Words(CUT_OFF.into()), CUT_OFF.len()));
-        }
-        Quoted { text, pieces: Some(pieces) }
+        let line = ContextMessage { from: name_of(message), to, content, kind };
+        let is_from_person = is_from_person(message);
+        ViewItem { index, line, pieces, is_from_person, task_block_bytes }
     }
 
     /// Returns a message as the member gets it among model messages. What it said itself is an assistant's, with
@@ -123,30 +151,64 @@ impl Perspective<'_> {
         let EntryKind::Message(message) = &entry.kind else { return None };
         let said = message.text();
         let found = said.find(passage);
-        let kept = self.kept_of(&said, passage, found);
-        let content: String = kept.iter().filter_map(|range| passage.get(range.clone())).collect();
         // A passage that is not in the words of the message is of a tool, and has no source that could be told.
-        let by = if found.is_some() { (self.spoken_by)(message) } else { SpokenBy::Tool };
-        let pieces = found.map(|at| {
-            let said = |range: &Range<usize>| range.start + at..range.end + at;
-            let piece = |range| (Piece::Said { index, range: said(range) }, range.len());
-            kept.iter().map(piece).collect()
-        });
+        let by = match (found, self.labels) {
+            (Some(_), Labels::SpokenBy(spoken_by)) => spoken_by(message),
+            (Some(_), Labels::Names) => SpokenBy::Member,
+            (None, _) => SpokenBy::Tool,
+        };
+        let (content, pieces): (String, _) = match self.strip {
+            Stripping::Rewrite(strip) => (strip_markers(passage, strip).text.into_owned(), None),
+            Stripping::Ranges(kept) => {
+                let kept = kept_of(kept, &said, passage, found);
+                let pieces = found.map(|at| {
+                    let said = |range: &Range<usize>| range.start + at..range.end + at;
+                    let piece = |range| (Piece::Said { index, range: said(range) }, range.len());
+                    kept.iter().map(piece).collect()
+                });
+                (kept.iter().filter_map(|range| passage.get(range.clone())).collect(), pieces)
+            }
+        };
         let kind = ContextKind::Recalled { entry: entry.id.as_str(), by };
         let (from, content) = (name_of(message), Cow::Owned(content));
         let line = ContextMessage { from, to: None, content, kind };
-        Some(ViewItem { index, line, pieces, is_from_person: is_from_person(message) })
+        let is_from_person = is_from_person(message);
+        Some(ViewItem { index, line, pieces, is_from_person, task_block_bytes: 0 })
     }
+}
 
-    /// Returns what is kept of a passage: the markers of its message that count are not.
-    fn kept_of(&self, said: &str, passage: &str, found: Option<usize>) -> Vec<Range<usize>> {
-        let Some(at) = found else { return (self.kept)(passage) };
-        let inside = |range: Range<usize>| {
-            let (start, end) = (range.start.max(at), range.end.min(at + passage.len()));
-            (start < end).then(|| start - at..end - at)
-        };
-        (self.kept)(said).into_iter().filter_map(inside).collect()
-    }
+/// Returns what is kept of a text, and where it comes from.
+fn quoted<'l>(
+    index: usize,
+    said: Cow<'l, str>,
+    kept: fn(&str) -> Vec<Range<usize>>,
+) -> (Cow<'l, str>, Pieces) {
+    let kept = kept(&said);
+    let is_whole = matches!(kept.as_slice(), [range] if range.len() == said.len());
+    let text = match said {
+        said if is_whole || said.is_empty() => said,
+        said => Cow::Owned(kept.iter().filter_map(|range| said.get(range.clone())).collect()),
+    };
+    let piece = |range: Range<usize>| {
+        let bytes = range.len();
+        (Piece::Said { index, range }, bytes)
+    };
+    (text, kept.into_iter().map(piece).collect())
+}
+
+/// Returns what is kept of a passage: the markers of its message that count are not.
+fn kept_of(
+    kept: fn(&str) -> Vec<Range<usize>>,
+    said: &str,
+    passage: &str,
+    found: Option<usize>,
+) -> Vec<Range<usize>> {
+    let Some(at) = found else { return kept(passage) };
+    let inside = |range: Range<usize>| {
+        let (start, end) = (range.start.max(at), range.end.min(at + passage.len()));
+        (start < end).then(|| start - at..end - at)
+    };
+    kept(said).into_iter().filter_map(inside).collect()
 }
 
 impl fmt::Debug for Perspective<'_> {

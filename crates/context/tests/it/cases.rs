@@ -3,7 +3,7 @@
 
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use tertulia_context::record::{AssemblerInputRecord, Detail, PromptRecord, read_assembler_input};
+use tertulia_context::record::{Detail, PromptRecord, read_assembler_input};
 use tertulia_context::{
     AgentType, Assembler, ContextManager, ContextManagerOptions, ContextRequest, ContextSnapshot,
     Prompt, format_addressees, strip_all_markers, truncate_to_bytes,
@@ -142,7 +142,7 @@ fn context_for_agent(given: &Value) -> Result<Value, String> {
         add_json(&mut table, &message.to_string()).unwrap();
     }
     let input = table.get_context_for_agent("ivo", "claude-code", &request);
-    Ok(serde_json::to_value(AssemblerInputRecord(&input)).unwrap())
+    Ok(serde_json::to_value(&input).unwrap())
 }
 
 /// The messages that are left of a context whose ids came from elsewhere.
@@ -151,7 +151,7 @@ fn context_of(given: &Value) -> Value {
     let mut table = ContextManager::default();
     table.import_snapshot(read_snapshot(&snapshot).unwrap()).unwrap();
     let input = table.get_context_for_agent("lena", "claude-code", &ContextRequest::default());
-    serde_json::to_value(AssemblerInputRecord(&input)).unwrap()["contextMessages"].take()
+    serde_json::to_value(&input).unwrap()["contextMessages"].take()
 }
 
 fn add_message(given: &Value) -> Result<Value, String> {
@@ -195,7 +195,7 @@ fn assemble_prompt(given: &Value) -> Value {
 }
 
 fn shown(prompt: &Prompt<'_>) -> Value {
-    let record = PromptRecord { prompt, detail: Detail::Totals };
+    let record = PromptRecord::new(prompt, Detail::Totals);
     let mut shown = serde_json::to_value(record).unwrap();
     let fields = shown.as_object_mut().unwrap();
     fields.retain(|name, _| {

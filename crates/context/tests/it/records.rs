@@ -1,6 +1,6 @@
 //! What assemblers take and give as JSON, as the doors read and write it.
 
-use tertulia_context::record::{AssemblerInputRecord, Detail, PromptRecord, read_assembler_input};
+use tertulia_context::record::{Detail, PromptRecord, read_assembler_input};
 use tertulia_context::{Assembler, AssemblerInput, DEFAULT_MAX_BYTES};
 use tertulia_session::json::{self, FieldError};
 
@@ -11,7 +11,7 @@ fn read(text: &str) -> Result<AssemblerInput<'static>, FieldError> {
 }
 
 fn written(input: &AssemblerInput<'_>) -> String {
-    serde_json::to_string(&AssemblerInputRecord(input)).unwrap()
+    serde_json::to_string(input).unwrap()
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_budget_beyond_64_bits_is_the_largest() {
 fn a_prompt_is_written_with_its_status_and_sizes() {
     let input = within(127, everything());
     let prompt = &Assembler::claude().plan(&input);
-    let written = |detail| serde_json::to_string(&PromptRecord { prompt, detail }).unwrap();
+    let written = |detail| serde_json::to_string(&PromptRecord::new(prompt, detail)).unwrap();
     let totals = concat!(
         r#"{"prompt":"[TEAM_TASK]\nHave breakfast\n\n[CONTEXT]\n- ivo -> ann: It whistles.\n\n"#,
         r#"[MESSAGE]\nThen pour the tea.","systemFlag":"You are Ivo.\n\nMind the cups.","#,
@@ -120,7 +120,7 @@ fn a_prompt_is_written_with_its_status_and_sizes() {
 fn a_prompt_without_a_flag_is_written_without_one() {
     let input = nothing();
     let prompt = &Assembler::gemini().plan(&input);
-    let record = PromptRecord { prompt, detail: Detail::Totals };
+    let record = PromptRecord::new(prompt, Detail::Totals);
     assert_eq!(
         serde_json::to_string(&record).unwrap(),
         r#"{"prompt":"","status":"fits","bytes":0,"keptContext":0,"droppedContext":0}"#

@@ -6,7 +6,7 @@ use tertulia_context::SpokenBy;
 use tertulia_context::builder::{
     ContextBuildInput, ContextBuildResult, ContextBuilder, ContextConfig, ContextIndex, Source,
 };
-use tertulia_context::view::{Perspective, ViewItem};
+use tertulia_context::view::{Labels, Perspective, Stripping, ViewItem};
 use tertulia_session::json::Json;
 use tertulia_session::{
     Entry, EntryKind, Message, NewEntry, Part, PartKind, Parts, Redaction, Role, Speaker,
@@ -21,8 +21,12 @@ fn kept(text: &str) -> Vec<std::ops::Range<usize>> {
     }
 }
 
-const MAX: Perspective<'_> =
-    Perspective { member: "max", kept, spoken_by: &|_| SpokenBy::Member, is_partial: |_| false };
+const MAX: Perspective<'_> = Perspective {
+    member: "max",
+    strip: Stripping::Ranges(kept),
+    labels: Labels::SpokenBy(&|_| SpokenBy::Member),
+    is_partial: |_| false,
+};
 
 fn append(log: &mut Vec<Entry>, kind: EntryKind) {
     let new = NewEntry::new(kind);

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use tertulia_context::ContextSnapshot;
 use tertulia_session::json::Json;
 use tertulia_session::{
-    ConversationMessage, Entry, EntryId, EntryKind, Fields, NewEntry, SessionHeader, TeamTask,
+    ConversationMessage, Entry, EntryId, EntryKind, Fields, Message, MessageId, NewEntry, Part,
+    Parts, Role, SessionHeader, Speaker, SpeakerType, TeamTask,
 };
 
 use tertulia_store::fresh_salt;
 
 use super::as_object;
-use crate::spoken::Spoken;
 
 /// The longest id that a store takes.
 const ID_BYTES_MAX: usize = 1024;
@@ -39,19 +39,32 @@ pub struct Branch {
 impl Branch {
     /// Takes in the next entry of the branch.
     pub fn add(&mut self, entry: Entry) {
-        if let EntryKind::SessionHeader(header) = &entry.kind {
-            self.source = header.unknown.get("source").cloned().or(self.source.take());
-            return;
-        }
-        match Spoken::from(entry) {
-            Spoken::Said(message, left_out) => {
-                self.parts_left_out += left_out as u64;
-                self.messages.push(Arc::new(*message));
+        let time = entry.timestamp;
+        match entry.kind {
+            EntryKind::SessionHeader(header) => {
+                self.source = header.unknown.get("source").cloned().or(self.source.take());
             }
-            Spoken::Wordless => self.wordless += 1,
-            Spoken::Hidden => self.hidden += 1,
-            Spoken::Task(task) => self.team_task = task.map(String::from),
-            Spoken::Silent => self.silent += 1,
+            EntryKind::Message(mut message) => {
+                let all = message.parts.len();
+                message.parts.retain(|part| Part::as_text(part).is_some());
+                if message.parts.is_empty() {
+                    self.wordless += 1;
+                    return;
+                }
+                self.parts_left_out += (all - message.parts.len()) as u64;
+                if message.parts.len() > 1 {
+                    message.parts = Parts::from([Part::text(message.text())]);
+                }
+                let role = message.effective_role();
+                message.speaker.get_or_insert_with(|| Arc::new(speaker_of(role)));
+                message.timestamp = message.timestamp.take().or(time);
+                let id = MessageId::from(entry.id.as_str());
+                self.messages.push(Arc::new(ConversationMessage { id, message }));
+            }
+            // In a store what is redacted is purged, so its text cannot get here.
+            EntryKind::Purged(_) => self.hidden += 1,
+            EntryKind::TeamTask(task) => self.team_task = task.task.map(String::from),
+            _ => self.silent += 1,
         }
     }
 
@@ -113,5 +126,23 @@ impl Log {
         self.tail = entry.id.clone();
         self.ids.insert(entry.id.clone());
         self.entries.push(entry);
+    }
+}
+
+/// A message of a model's log has a role and no speaker; a conversation needs one.
+fn speaker_of(role: Role) -> Speaker {
+    let kind = match role {
+        Role::User => SpeakerType::Human,
+        Role::Assistant => SpeakerType::Ai,
+        Role::System | Role::Tool => SpeakerType::System,
+    };
+    Speaker::new(role.as_str(), role.as_str(), kind)
+}
+
+/// Who said a message, for people.
+pub fn name_of(message: &Message) -> &str {
+    match message.speaker.as_deref() {
+        Some(speaker) => &speaker.role_name,
+        None => message.effective_role().as_str(),
     }
 }

@@ -267,6 +267,12 @@ impl TableLog {
         self.entries.get(..self.stored).unwrap_or_default()
     }
 
+    /// The stored entries alone.
+    pub(super) fn into_stored(mut self) -> Vec<Entry> {
+        self.entries.truncate(self.stored);
+        self.entries
+    }
+
     /// Whether somebody else has written to the session.
     pub(super) fn is_behind(&self) -> Result<bool, StoreError> {
         Ok(self.store.info(&self.session)?.tail != self.tail)

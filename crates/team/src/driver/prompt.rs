@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use tertulia_agent::{Mentions, PromptText, apply, prompt_edits};
 use tertulia_context::builder::ContextIndex;
 use tertulia_context::recall::usual_tokens;
-use tertulia_context::view::{Branch, Perspective, Pieces, Recall, View, ViewSettings};
+use tertulia_context::view::{Branch, Labels, Perspective, Pieces, Recall, View, ViewSettings};
 use tertulia_context::{
-    AssemblerInput, ContextKind, PromptStatus, SectionBytes, SpokenBy, Verdict,
+    AssemblerInput, ContextKind, PromptStatus, PromptWarning, SectionBytes, SpokenBy, Verdict,
 };
 use tertulia_session::json::Json;
 use tertulia_session::{Entry, EntryId, EntryKind, Message, Role, Salt, TurnState};
@@ -20,7 +20,6 @@ use super::model::{self, Body};
 use super::recipe::{Recipe, RecipeHistory, Step};
 use super::record::is_partial;
 use super::steps::{Source, recipe_of, steps_of};
-use crate::message::kept_ranges;
 use crate::names::fold;
 use crate::team::{Answers, Team, TeamMember};
 
@@ -46,6 +45,8 @@ pub struct TurnPrompt {
     pub recalled: Vec<EntryId>,
     /// What became of the messages of the window, oldest first, and last of the one to be answered.
     pub verdicts: Vec<Verdict>,
+    /// What its sender should know.
+    pub warnings: Vec<PromptWarning>,
     /// The prompt before it was made inert, where that changed it.
     pub(super) assembled: Option<String>,
     /// Which of its `@` signs are no risk.
@@ -256,8 +257,12 @@ pub(super) struct Member<'t> {
 
 impl<'t> Member<'t> {
     pub(super) fn perspective(&self) -> Perspective<'t> {
-        let (kept, spoken_by) = (kept_ranges as fn(&str) -> _, self.spoken_by);
-        Perspective { member: &self.member.member.name, kept, spoken_by, is_partial }
+        Perspective {
+            member: &self.member.member.name,
+            strip: self.member.strip,
+            labels: Labels::SpokenBy(self.spoken_by),
+            is_partial,
+        }
     }
 }
 
@@ -275,28 +280,24 @@ fn turns_in(entries: &[Entry]) -> HashMap<Box<str>, usize> {
 }
 
 /// Assembles the prompt in the member's format.
-fn assemble(view: View<'_>, branch: Branch<'_>, of: &Member<'_>, budget: u64) -> TurnPrompt {
+fn assemble(mut view: View<'_>, branch: Branch<'_>, of: &Member<'_>, budget: u64) -> TurnPrompt {
     let team_task = branch.team_task();
     // Summary and recall come first and are no messages; of what does not fit the oldest goes first.
     let messages = view.items.len() - view.extras();
-    let View { items, current, covered, recalled } = view;
-    let source = |pieces: Option<Pieces>| pieces.as_ref().map(steps_of);
-    let (context_messages, sources): (Vec<_>, Vec<_>) = items
-        .into_iter()
-        .map(|one| (one.line, Source { place: one.index, steps: source(one.pieces) }))
-        .unzip();
-    let current_index = current.as_ref().map(|current| current.index);
-    let nothing = || (Cow::Borrowed(""), Some(Vec::new()));
-    let is_from_person = current.as_ref().is_some_and(|current| current.is_from_person);
-    let sender = current.as_ref().and_then(|current| match current.line.kind {
+    let steps = |pieces: &Option<Pieces>| pieces.as_ref().map(steps_of);
+    let items = view.items.iter();
+    let sources: Vec<Source> =
+        items.map(|one| Source { place: one.index, steps: steps(&one.pieces) }).collect();
+    let current = view.current.as_ref();
+    let current_steps = current.map_or(Some(Vec::new()), |current| steps(&current.pieces));
+    let is_from_person = current.is_some_and(|current| current.is_from_person);
+    let sender = current.and_then(|current| match current.line.kind {
         ContextKind::Speech { by, .. } => Some((current.line.from.clone(), by)),
         _ => None,
     });
-    let (current_message, current_steps) =
-        current.map_or_else(nothing, |current| (current.line.content, source(current.pieces)));
     let input = AssemblerInput {
-        context_messages,
-        current_message,
+        context_messages: view.take_lines(),
+        current_message: view.take_message(),
         team_task: team_task.map(|(_, task)| Cow::Borrowed(task)),
         system_instruction: of.team.system_text(of.member).map(Cow::Owned),
         // A team file's instruction holds the text of its file already.
@@ -309,13 +310,9 @@ fn assemble(view: View<'_>, branch: Branch<'_>, of: &Member<'_>, budget: u64) ->
         None => assembler,
     };
     let prompt = assembler.plan(&input);
-    let extras = sources.len() - messages;
-    let lines = sources.iter().enumerate().skip(extras);
-    let judged = lines.map(|(line, source)| (source.place, prompt.line_fate(line)));
-    let judged = judged.chain(current_index.map(|index| (index, prompt.message_fate())));
-    let verdicts = judged.filter_map(|(index, fate)| {
+    let verdicts = view.fates(&prompt).filter_map(|(index, fate)| {
         let entry = branch.entries().get(index)?.id.clone();
-        Some(Verdict { recalled: recalled.contains(&entry), entry, fate })
+        Some(Verdict { recalled: view.recalled.contains(&entry), entry, fate })
     });
     let verdicts = verdicts.collect();
     let task_place = team_task.map(|(place, _)| place);
@@ -329,9 +326,10 @@ fn assemble(view: View<'_>, branch: Branch<'_>, of: &Member<'_>, budget: u64) ->
         bytes: prompt.bytes(),
         kept: prompt.kept_context().min(messages),
         dropped: messages.saturating_sub(prompt.kept_context()),
-        covered,
-        recalled,
+        covered: view.covered,
+        recalled: view.recalled,
         verdicts,
+        warnings: prompt.warnings().collect(),
         assembled: None,
         mentions: Mentions::NONE,
         recipe: None,

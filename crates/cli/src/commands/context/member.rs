@@ -9,7 +9,7 @@ use tertulia_chat::terminal::grouped;
 use tertulia_context::{SectionBytes, Verdict};
 use tertulia_operations::names::{Latest, find_session_or_latest, own_newest_message};
 use tertulia_session::{Entry, EntryKind};
-use tertulia_team::{Driver, TurnPrompt};
+use tertulia_team::{Preview, TurnPrompt, preview};
 
 use super::record::VerdictRecord;
 use super::table;
@@ -41,13 +41,12 @@ pub(super) fn run(
     let store = StorePlace::read(&args.store)?.need()?;
     let latest = Latest::OfFolder(&folder);
     let session = find_session_or_latest(&store, args.session.as_deref(), latest)?;
-    let mut driver = Driver::peek(&store, &session, team)?.driver;
     let name = &*member.member.name;
-    let Some(prompt) = driver.prompt_for(name) else {
+    let Some(Preview { prompt, entries }) = preview(&store, &session, &team, &member)? else {
         tell(streams, &format!("nothing was said yet in session {session}"));
         return Ok(());
     };
-    if own_newest_message(driver.entries(), name).is_some() {
+    if own_newest_message(&entries, name).is_some() {
         let line = format!(
             "the latest message is {name}'s own; this is the prompt {name} would get if asked to continue"
         );
@@ -62,7 +61,7 @@ pub(super) fn run(
     if args.explain {
         let paint = Paint::new(streams.stdout_has_colour);
         let title = format!("{name} in session {session}");
-        let of = (&prompt, Some(driver.entries()));
+        let of = (&prompt, Some(&*entries));
         return explain(streams.stdout, &title, Some(member.budget_bytes), of, &paint)
             .map_err(CliError::output);
     }
@@ -137,13 +136,9 @@ struct MemberRecord<'a> {
 }
 
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct BytesRecord {
-    system: usize,
-    team_task: usize,
-    context: usize,
-    message: usize,
-    separators: usize,
+    #[serde(flatten)]
+    sections: SectionBytes,
     total: usize,
 }
 
@@ -153,15 +148,13 @@ fn record<'a>(
     budget_bytes: u64,
     prompt: &'a TurnPrompt,
 ) -> MemberRecord<'a> {
-    let SectionBytes { system, team_task, context, message, separators } = prompt.bytes;
-    let total = prompt.bytes.total();
     MemberRecord {
         session_id,
         member,
         prompt: &prompt.text,
         system_flag: prompt.system.as_deref(),
         budget_bytes,
-        bytes: BytesRecord { system, team_task, context, message, separators, total },
+        bytes: BytesRecord { sections: prompt.bytes, total: prompt.bytes.total() },
         kept_context: prompt.kept,
         dropped_context: prompt.dropped,
         covered_by_minutes: prompt.covered,

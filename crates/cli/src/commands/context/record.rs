@@ -2,45 +2,24 @@
 
 use std::fmt::Display;
 
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
-use tertulia_context::record::{Detail, PromptRecord};
-use tertulia_context::{DropReason, Explanation, Fate, Prompt, Section};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use tertulia_context::record::PromptRecord;
+use tertulia_context::{DropReason, Fate, Section};
 
 /// The answer of `tertulia context --json`.
+#[derive(Serialize)]
 pub(super) struct ContextRecord<'a> {
-    pub(super) prompt: &'a Prompt<'a>,
-    pub(super) explanation: Option<&'a Explanation<'a>>,
+    #[serde(flatten)]
+    pub(super) prompt: PromptRecord,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) verdicts: Option<Vec<VerdictRecord<'a>>>,
 }
-
-struct VerdictsRecord<'a>(&'a Explanation<'a>);
 
 /// What became of a message.
 pub(super) struct VerdictRecord<'a> {
     pub(super) id: &'a dyn Display,
     pub(super) fate: &'a Fate,
-}
-
-impl Serialize for ContextRecord<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        let detail = if self.explanation.is_some() { Detail::Sections } else { Detail::Totals };
-        PromptRecord { prompt: self.prompt, detail }.write_fields(&mut map)?;
-        if let Some(explanation) = self.explanation {
-            map.serialize_entry("verdicts", &VerdictsRecord(explanation))?;
-        }
-        map.end()
-    }
-}
-
-impl Serialize for VerdictsRecord<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(None)?;
-        self.0.verdicts().try_for_each(|verdict| {
-            let (id, fate) = (&verdict.entry.id, &verdict.fate);
-            list.serialize_element(&VerdictRecord { id, fate })
-        })?;
-        list.end()
-    }
 }
 
 impl Serialize for VerdictRecord<'_> {

@@ -10,6 +10,7 @@ use tertulia_context::{
     AgentType, DropReason, Explanation, Fate, Prompt, PromptStatus, Section, SectionBytes, Verdict,
 };
 use tertulia_operations::names::short;
+use tertulia_operations::session_file::name_of;
 use tertulia_session::{ConversationMessage, Message};
 
 use crate::commands::drawing::{Paint, bar, padded, share};
@@ -19,22 +20,26 @@ type MessageVerdict<'m> = Verdict<&'m Arc<ConversationMessage>>;
 const NAME_COLUMNS: usize = 16;
 const EXCERPT_COLUMNS: usize = 36;
 
-/// Writes the table.
+/// Writes the table of a snapshot.
 pub(super) fn write(
     out: &mut dyn Write,
     budget: u64,
     prompt: &Prompt<'_>,
     explanation: &Explanation<'_>,
-    colour: bool,
+    paint: &Paint,
 ) -> io::Result<()> {
-    let paint = Paint::new(colour);
-    let agent = match explanation.assembler().agent_type() {
+    let agent = shown_type(explanation.assembler().agent_type());
+    write_head(out, agent, Some(budget), prompt.status(), prompt.bytes().total(), paint)?;
+    write_sections(out, prompt.bytes(), prompt.flag_bytes() > 0, paint)?;
+    write_messages(out, explanation, paint)
+}
+
+/// The name of an agent's format.
+pub(super) fn shown_type(agent: &AgentType) -> &str {
+    match agent {
         AgentType::Other(_) => "plain text",
         known => known.as_str(),
-    };
-    write_head(out, agent, Some(budget), prompt.status(), prompt.bytes().total(), &paint)?;
-    write_sections(out, prompt.bytes(), prompt.flag_bytes() > 0, &paint)?;
-    write_messages(out, explanation, &paint)
+    }
 }
 
 /// Writes whose prompt it is, how large it is and what that means.
@@ -146,7 +151,7 @@ pub(super) fn write_row(
     fate: &Fate,
     paint: &Paint,
 ) -> io::Result<()> {
-    let from = message.speaker.as_deref().map_or("", |speaker| &speaker.role_name);
+    let from = name_of(message);
     let (bytes, became) = match fate {
         Fate::Kept => (None, paint.good("sent as it is")),
         Fate::InPrompt { section: Section::Context, bytes } => {

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use tertulia_chat::terminal::{excerpt, visible};
 use tertulia_chat::{Figures, narrate};
 use tertulia_operations::names::short;
-use tertulia_operations::spoken::name_of;
+use tertulia_operations::session_file::name_of;
 use tertulia_session::{
     Entry, EntryKind, Message, Part, PartKind, Timestamp, TurnActivity, Usage, json,
 };

@@ -7,8 +7,7 @@ use std::num::NonZeroUsize;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use tertulia_context::record::{
-    AssemblerInputRecord, Detail, MessagesRecord, PromptRecord, SnapshotRecord,
-    read_assembler_input,
+    Detail, MessagesRecord, PromptRecord, SnapshotRecord, read_assembler_input,
 };
 use tertulia_context::{AddMessageError, ContextManagerOptions, ContextRequest, ContextSnapshot};
 use tertulia_session::json::{
@@ -94,7 +93,7 @@ impl RpcServer {
             instruction_file_text: options.instruction_file_text.as_deref(),
         };
         let input = manager.get_context_for_agent(&agent_id, &agent_type, &request);
-        Ok(to_json(&AssemblerInputRecord(&input)))
+        Ok(to_json(&input))
     }
 
     pub(super) fn assemble_prompt(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
@@ -107,7 +106,7 @@ impl RpcServer {
             Some(false) | None => Detail::Totals,
         };
         let prompt = manager.plan_prompt(&agent_type, &input);
-        Ok(to_json(&PromptRecord { prompt: &prompt, detail }))
+        Ok(to_json(&PromptRecord::new(&prompt, detail)))
     }
 
     pub(super) fn clear(&mut self, params: &Params<'_>) -> Result<String, RpcError> {

@@ -3,7 +3,7 @@
 
 use tertulia_chat::terminal::excerpt;
 use tertulia_operations::names::short;
-use tertulia_operations::spoken::name_of;
+use tertulia_operations::session_file::name_of;
 use tertulia_session::{Entry, EntryKind, Message};
 use tertulia_store::{Range, SessionId, SessionStore, StoredEntry};
 use tertulia_team::is_partial;
