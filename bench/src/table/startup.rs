@@ -7,14 +7,19 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use tertulia_store::{Import, NewSession, SessionId, SessionStore, StoreUrl};
+
 use super::Programs;
 use crate::arguments::Scale;
 use crate::report::{Figure, Theme, Unit, duration};
-use crate::store::Ground;
+use crate::store::{Ground, prose, said};
 
 const ROUNDS: usize = 60;
 /// What a start may take against the other program's.
 const LIMIT: f64 = 3.0;
+/// How many messages the session has that is shown: as many as the window of a member. Of a longer one the summary
+/// and recall read what lies before the window; how long that takes is measured as the first open of a session.
+const MESSAGES: usize = 20;
 
 pub(crate) fn measure(
     ground: &Ground,
@@ -22,10 +27,11 @@ pub(crate) fn measure(
     scale: &Scale,
 ) -> Result<Theme, Box<dyn Error>> {
     let file = ground.filled("starts", scale.stored_messages / 100)?;
+    add_short(&file)?;
     let store = format!("sqlite:{}", file.display());
     let tertulia = ground.installed(&programs.tertulia)?;
     let hello_world = ground.installed(&programs.hello)?;
-    let context = ["context", "--store", &store, "--session", "large", "--type", "claude"];
+    let context = ["context", "--store", &store, "--session", "short", "--type", "claude"];
     let cases: [(&str, &[&str]); 2] = [
         ("tertulia --version", &["--version"]),
         ("tertulia context on a stored session", &context),
@@ -42,6 +48,18 @@ pub(crate) fn measure(
         figures.push(Figure::new(name, ours / hello, Unit::Times).at_most(LIMIT).of(detail));
     }
     Ok(Theme { title: "Starts", figures })
+}
+
+/// Adds the session that is shown to a store with others.
+fn add_short(file: &Path) -> Result<(), Box<dyn Error>> {
+    let store = SessionStore::open(&StoreUrl::Sqlite(file.to_owned()))?;
+    let mut import = Import::begin(&store)?;
+    for number in 0..MESSAGES {
+        import.push(said(number, &prose(number, 300)))?;
+    }
+    import.finish(&NewSession { id: Some("short".parse::<SessionId>()?) })?;
+    store.catch_up(|_| {})?;
+    Ok(())
 }
 
 /// How long a program takes from its start to its end, in nanoseconds.
