@@ -44,9 +44,6 @@ struct Times {
     late: BTreeSet<(i64, Seq)>,
 }
 
-/// No number is left for the next id.
-pub(crate) struct NumbersUsedUp;
-
 impl Conversation {
     pub(crate) fn new() -> Self {
         Self { next_number: 1, ..Self::default() }
@@ -65,14 +62,11 @@ impl Conversation {
         conversation
     }
 
-    /// Takes a message in under the next id.
-    pub(crate) fn add(
-        &mut self,
-        mut message: Message,
-    ) -> Result<&Arc<ConversationMessage>, NumbersUsedUp> {
+    /// Takes a message in under the next id; `None` if no number is left for it.
+    pub(crate) fn add(&mut self, mut message: Message) -> Option<&Arc<ConversationMessage>> {
         let number = self.next_number;
         // The largest number counts as foreign when it is read again, so it is never given.
-        self.next_number = number.checked_add(1).ok_or(NumbersUsedUp)?;
+        self.next_number = number.checked_add(1)?;
         let id = MessageId::Numbered(number);
         // A conversation is long: room that a caller's text has to spare is not kept.
         for part in &mut message.parts {
@@ -80,7 +74,7 @@ impl Conversation {
                 text.shrink_to_fit();
             }
         }
-        Ok(self.push(Arc::new(ConversationMessage { id, message })))
+        Some(self.push(Arc::new(ConversationMessage { id, message })))
     }
 
     fn push(&mut self, mut message: Arc<ConversationMessage>) -> &Arc<ConversationMessage> {

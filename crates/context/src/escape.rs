@@ -1,6 +1,5 @@
 //! Text that cannot be mistaken for structure. In an escaped format every line of content is indented and
-//! every name is on one line, so only the program writes at the left margin. Called by the assemblers, and by
-//! whoever writes labels or records of such prompts. Pure; knows no format.
+//! every name is on one line, so only the program writes at the left margin.
 
 use std::borrow::Cow;
 
@@ -69,7 +68,6 @@ pub fn indented(text: &str, start: LineStart) -> Cow<'_, str> {
 /// A text and how its lines are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Body<'a> {
-    /// The text as it was said.
     pub text: &'a str,
     /// `None` if it is written as it is, otherwise where it begins.
     pub indent: Option<LineStart>,
@@ -151,7 +149,7 @@ impl<'a> Body<'a> {
 /// characters. It is always on one line, has no `@`, and no two names are written alike unless they are longer
 /// than 80 characters and begin alike.
 pub fn written_name(name: &str) -> Cow<'_, str> {
-    if is_plain(name) { Cow::Borrowed(name) } else { Cow::Owned(quoted(name)) }
+    if is_plain(name) { Cow::Borrowed(name) } else { Cow::Owned(in_quotes(name, NAME_CHARACTERS)) }
 }
 
 /// A few words on one line, as the role of a member: like a name, but `:`, `,`, `'` and words of the format are
@@ -167,11 +165,8 @@ pub fn written_words(words: &str) -> Cow<'_, str> {
 
 /// The id of an entry, written like a name. Other words follow an id, so it is in quotes if it has a blank.
 pub fn written_id(id: &str) -> Cow<'_, str> {
-    if is_plain(id) && !id.contains(' ') { Cow::Borrowed(id) } else { Cow::Owned(quoted(id)) }
-}
-
-fn quoted(name: &str) -> String {
-    in_quotes(name, NAME_CHARACTERS)
+    let is_plain = is_plain(id) && !id.contains(' ');
+    if is_plain { Cow::Borrowed(id) } else { Cow::Owned(in_quotes(id, NAME_CHARACTERS)) }
 }
 
 fn in_quotes(text: &str, characters: usize) -> String {

@@ -13,7 +13,7 @@ use tertulia_session::{ConversationMessage, Fields, Message, MessageId};
 
 use crate::AgentType;
 use crate::assemblers::Assembler;
-use crate::conversation::{Conversation, NumbersUsedUp};
+use crate::conversation::Conversation;
 use crate::log::Log;
 use crate::prompt::{AssemblerInput, AssemblerOutput, Prompt};
 use crate::truncate::truncate_to_bytes;
@@ -87,9 +87,7 @@ impl ContextManager {
         message: Message,
     ) -> Result<Arc<ConversationMessage>, AddMessageError> {
         check_speaker(&message)?;
-        let added =
-            self.conversation.add(message).map_err(|NumbersUsedUp| AddMessageError::IdsUsedUp)?;
-        let added = Arc::clone(added);
+        let added = Arc::clone(self.conversation.add(message).ok_or(AddMessageError::IdsUsedUp)?);
         self.log.debug(format_args!("[ContextManager] Message added: {}", added.id));
         if let Some(hook) = &self.options.on_message_added {
             hook(&added);

@@ -143,3 +143,23 @@ fn a_session_is_shown_as_to_a_member_and_a_snapshot_with_the_window_of_the_libra
     let of_file = tertulia(&["context", "--snapshot", "-", "--type", "claude"], &snapshot);
     assert_eq!(messages(&of_file.stdout), 6, "{}", of_file.stdout);
 }
+
+#[test]
+fn a_session_is_shown_with_the_settings_that_are_asked_for() {
+    let shelf = Shelf::new();
+    let text = "one   two [NEXT: max]\n\n\nthree";
+    shelf.import("s", &[said("a", "user", text), said("b", "user", "Well?")].join("\n"));
+    let shown = |arguments: &[&str]| {
+        context(&shelf, &[&["--session", "s", "--type", "codex"], arguments].concat())
+    };
+    let whole = shown(&["--whitespace", "compact", "--instruction", "Be kind."]).stdout;
+    assert_eq!(
+        whole,
+        "[SYSTEM]\n  Be kind.\n\n[CONTEXT]\n- user -> all: one two\n  three\n\n[MESSAGE from user]\n  Well?"
+    );
+    assert!(shown(&[]).stdout.starts_with("[CONTEXT]\n- user -> all: one   two"));
+    assert_eq!(shown(&["--budget", "40"]).stdout, "[MESSAGE from user]\n  Well?");
+    let cut = shown(&["--budget", "24"]);
+    assert_eq!(cut.stdout, "[MESSAGE from user]\n  We");
+    assert!(cut.stderr.contains("Message truncated: 2 of 5 bytes"), "{}", cut.stderr);
+}

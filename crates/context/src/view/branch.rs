@@ -132,12 +132,8 @@ impl<'l> Branch<'l> {
     /// Returns the number of messages, read or not, that the newest summary stands for: all before the first one
     /// that it keeps.
     pub fn covered(self) -> usize {
-        let summary = self.index.summary.and_then(|index| self.entries.get(index));
-        let Some(EntryKind::CompactionSummary(summary)) = summary.map(|entry| &entry.kind) else {
-            return 0;
-        };
-        let kept = self.index.index_of(&summary.first_kept_entry_id);
-        kept.map_or(0, |index| self.messages_before(index))
+        let summary = self.index.summary.and_then(|index| self.summary_and_kept(index));
+        summary.map_or(0, |(_, kept)| self.messages_before(kept))
     }
 
     /// Returns the number of messages that go into no prompt word for word, because a person had them
@@ -165,10 +161,15 @@ impl<'l> Branch<'l> {
     }
 
     fn summary_at(self, index: usize) -> Option<(usize, &'l CompactionSummary, usize)> {
+        let (summary, kept) = self.summary_and_kept(index)?;
+        Some((index, summary, self.index.said.partition_point(|index| *index < kept)))
+    }
+
+    /// Returns a summary, and the index of the first entry that it does not cover.
+    fn summary_and_kept(self, index: usize) -> Option<(&'l CompactionSummary, usize)> {
         let EntryKind::CompactionSummary(summary) = &self.entries.get(index)?.kind else {
             return None;
         };
-        let kept = self.index.indexes.get(&summary.first_kept_entry_id)?;
-        Some((index, summary, self.index.said.partition_point(|index| index < kept)))
+        Some((summary, self.index.index_of(&summary.first_kept_entry_id)?))
     }
 }
