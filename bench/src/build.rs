@@ -30,7 +30,7 @@ const WINDOW_MESSAGES: usize = 100;
 const MESSAGE_BYTES: usize = 320;
 
 /// A build against cutting, deduplicating and copying the same window by hand.
-const FLOOR_LIMIT: f64 = 5.0;
+const FLOOR_LIMIT: f64 = 3.0;
 
 /// A million entries against a thousand.
 const LENGTH_LIMIT: f64 = 1.5;
@@ -52,11 +52,14 @@ pub(crate) fn measure(scale: &Scale) -> Result<Theme, Box<dyn Error>> {
     let against_floor = in_turns(scale.time * 2, FLOOR_LIMIT, by_hand, || few.prompt());
     let name = format!("{} entries against cutting and copying by hand", grouped(FEW_MESSAGES));
     let first = Figure::ratio(name, &against_floor, FLOOR_LIMIT);
+    let mut growing = Growing::new()?;
+    let with_more = in_turns(scale.time * 2, FLOOR_LIMIT, by_hand, || growing.prompt());
+    let more = Figure::ratio("one entry more each time against the same", &with_more, FLOOR_LIMIT);
     let growth = in_turns(scale.time * 4, LENGTH_LIMIT, || few.prompt(), || many.prompt());
     let name = format!("{} entries against {}", grouped(many.messages), grouped(FEW_MESSAGES));
     let second = Figure::ratio(name, &growth, LENGTH_LIMIT);
     let title = "A warm build of a window of 8,000 tokens";
-    Ok(Theme { title, figures: vec![first, second] })
+    Ok(Theme { title, figures: vec![first, more, second] })
 }
 
 /// Summaries of a long session against counting it.
@@ -119,20 +122,71 @@ impl Warm {
         Ok(warm)
     }
 
-    /// The messages for the next call, and their words in one text.
     fn prompt(&mut self) -> Result<String, ContextError> {
-        let input =
-            ContextBuildInput { session_entries: &self.log, ..ContextBuildInput::default() };
-        let built = self.builder.build_with(&mut self.index, &input)?;
-        let bytes = built.model_messages.iter().map(|sent| sent.message.text().len() + 16);
-        let mut prompt = String::with_capacity(bytes.sum());
-        for sent in &built.model_messages {
-            prompt.push_str(sent.message.effective_role().as_str());
-            prompt.push('\n');
-            prompt.push_str(&sent.message.text());
-            prompt.push('\n');
+        prompt(&self.builder, &mut self.index, &self.log)
+    }
+}
+
+/// The messages for the next call, and their words in one text.
+fn prompt(
+    builder: &ContextBuilder,
+    index: &mut ContextIndex,
+    log: &[Entry],
+) -> Result<String, ContextError> {
+    let input = ContextBuildInput { session_entries: log, ..ContextBuildInput::default() };
+    let built = builder.build_with(index, &input)?;
+    let bytes = built.model_messages.iter().map(|sent| sent.message.text().len() + 16);
+    let mut prompt = String::with_capacity(bytes.sum());
+    for sent in &built.model_messages {
+        prompt.push_str(sent.message.effective_role().as_str());
+        prompt.push('\n');
+        prompt.push_str(&sent.message.text());
+        prompt.push('\n');
+    }
+    Ok(prompt)
+}
+
+/// A log that has one entry more at every build, and whose counts are known, as those of the floor are. It is cut
+/// now and then, so that the window has [`WINDOW_MESSAGES`] on average. At its end it starts anew, and the index
+/// with it.
+struct Growing {
+    log: Vec<Entry>,
+    len: usize,
+    builder: ContextBuilder,
+    index: ContextIndex,
+}
+
+impl Growing {
+    const LEN_MAX: usize = 20 * FEW_MESSAGES;
+
+    const MESSAGES_PER_CUT: usize = WINDOW_MESSAGES / 2;
+
+    fn new() -> Result<Self, ContextError> {
+        let counter = MessageCounter::new(Tokenizer::O200k);
+        let mut log = Vec::with_capacity(Self::LEN_MAX);
+        while log.len() < Self::LEN_MAX {
+            for number in 0..Self::MESSAGES_PER_CUT {
+                push(&mut log, said(number));
+            }
+            let kept = WINDOW_MESSAGES - Self::MESSAGES_PER_CUT / 2;
+            let newest = log.iter().filter(|entry| message(entry).is_some()).rev();
+            let first_kept = newest.take(kept).last().map(|entry| entry.id.clone());
+            push(&mut log, cut(first_kept));
         }
-        Ok(prompt)
+        let mut index = ContextIndex::new();
+        let tokens = |message: &Message| counter.count_message(message).count.tokens;
+        let messages = log.iter().filter_map(message);
+        index.know_counts(messages.map(|(id, message)| (id.clone(), tokens(message))));
+        let builder = ContextBuilder::new(ContextConfig::new(12_000))?.with_counter(counter);
+        Ok(Self { log, len: FEW_MESSAGES, builder, index })
+    }
+
+    fn prompt(&mut self) -> Result<String, ContextError> {
+        if self.len == self.log.len() {
+            self.len = FEW_MESSAGES;
+        }
+        self.len += 1;
+        prompt(&self.builder, &mut self.index, &self.log[..self.len])
     }
 }
 
@@ -183,15 +237,25 @@ fn floor(stored: &[Stored], budget: u64) -> String {
 fn log(messages: usize) -> Vec<Entry> {
     let mut log: Vec<Entry> = Vec::with_capacity(messages + 1);
     for back in (0..messages).rev() {
-        let role = if back % 2 == 0 { Role::User } else { Role::Assistant };
-        let text = words(back, MESSAGE_BYTES);
-        let message = Message::of_role(role, std::iter::once(Part::text(text)).collect());
-        push(&mut log, EntryKind::Message(message));
+        push(&mut log, said(back));
     }
     let first_kept = log.len().saturating_sub(WINDOW_MESSAGES);
-    let cut = ContextCut {
+    let first_kept = log.get(first_kept).map(|entry| entry.id.clone());
+    push(&mut log, cut(first_kept));
+    log
+}
+
+/// A message of a user or of an assistant.
+fn said(number: usize) -> EntryKind {
+    let role = if number % 2 == 0 { Role::User } else { Role::Assistant };
+    let text = words(number, MESSAGE_BYTES);
+    EntryKind::Message(Message::of_role(role, std::iter::once(Part::text(text)).collect()))
+}
+
+fn cut(first_kept_entry_id: Option<EntryId>) -> EntryKind {
+    EntryKind::ContextCut(ContextCut {
         strategy: CutStrategy::Drop,
-        first_kept_entry_id: log.get(first_kept).map(|entry| entry.id.clone()),
+        first_kept_entry_id,
         elided_ids: None,
         tokens_before: 0,
         tokens_after: 0,
@@ -200,9 +264,7 @@ fn log(messages: usize) -> Vec<Entry> {
         scale_permille: None,
         member: None,
         unknown: Fields::NONE,
-    };
-    push(&mut log, EntryKind::ContextCut(cut));
-    log
+    })
 }
 
 /// A session of an agent: requests, answers with calls, outputs of files; about so many bytes.

@@ -70,26 +70,34 @@ impl<'a> Build<'a, '_> {
     fn stats(&self) -> ContextStats {
         let tail = self.index.entries.newest_place();
         let on_branch = self.index.messages_until(tail) + self.arrivals.messages.len() as u64;
-        let items = &self.window.items;
-        // A result that was made up stands right behind those of its call, under the same place.
-        let is_own = |item: &Item<'_>| self.is_message(item.place);
-        let mut sent = Vec::with_capacity(items.len());
-        sent.extend(items.iter().filter(|item| is_own(item)).map(|item| item.place));
-        sent.sort_unstable();
-        sent.dedup();
         let is_stub = |item: &&Item<'_>| {
             self.marks.elided.contains(&item.place) && has_outputs(&item.message)
+        };
+        let elided = match self.marks.elided.is_empty() {
+            true => 0,
+            false => self.window.items.iter().filter(is_stub).count(),
         };
         ContextStats {
             input_tokens: self.total(),
             exact: self.is_exact && self.scale == Scale::ONE,
             message_count: 0,
-            dropped_messages_count: on_branch.saturating_sub(sent.len() as u64),
+            dropped_messages_count: on_branch.saturating_sub(self.sent_messages()),
             summarized_messages_count: self.summarized(),
-            elided_messages_count: items.iter().filter(is_stub).count() as u64,
+            elided_messages_count: elided as u64,
             recalled_entries_count: 0,
             scale_permille: self.scale.permille(),
         }
+    }
+
+    /// How many messages of the branch are sent. A result that was made up, or moved out of a message that stays,
+    /// stands under the same place as another item.
+    fn sent_messages(&self) -> u64 {
+        let mut places = Vec::with_capacity(self.window.items.len());
+        places.extend(self.window.items.iter().map(|item| item.place));
+        places.retain(|place| self.is_message(*place));
+        places.sort_unstable();
+        places.dedup();
+        places.len() as u64
     }
 
     fn is_message(&self, place: usize) -> bool {
@@ -133,7 +141,7 @@ fn breakpoints(messages: &[ModelMessage<'_>]) -> Vec<usize> {
     let is_history = |message: &ModelMessage<'_>| {
         matches!(message.source, Source::Summary(_) | Source::Entry(_))
     };
-    let system = messages.iter().rposition(|message| message.source == Source::System);
+    let system = messages.first().is_some_and(|first| first.source == Source::System).then_some(0);
     let last = messages.iter().rposition(is_history);
     let answer = messages.iter().rposition(|message| {
         is_history(message) && message.message.effective_role() == Role::Assistant

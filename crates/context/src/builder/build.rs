@@ -13,7 +13,7 @@ use super::marks::Marks;
 use super::message_ref::MessageRef;
 use super::plan::{NoPlan, Plan, plan};
 use super::scale::Scale;
-use super::window::{Window, made_message};
+use super::window::{Units, Window, made_message};
 use super::{ContextBuildInput, ContextBuildResult, ContextBuilder, ContextError, Strategy};
 use crate::compact::Summary;
 use crate::tokens::TokenCount;
@@ -172,7 +172,8 @@ impl<'a, 'b> Build<'a, 'b> {
     pub(super) fn count_window(&mut self) {
         // Whoever elided it: what is pinned is sent as it is.
         if !self.marks.elided.is_empty() {
-            for unit in self.window.units.iter().filter(|unit| unit.is_pinned) {
+            let units = self.window.units(self.log, &self.arrivals);
+            for unit in units.list.iter().filter(|unit| unit.is_pinned) {
                 for item in &self.window.items[unit.items.clone()] {
                     self.marks.elided.remove(&item.place);
                 }
@@ -229,8 +230,7 @@ impl<'a, 'b> Build<'a, 'b> {
             return Err(ContextError::failed(reason));
         }
         let (limits, sizes) = (self.limits(summarizes, overflow_hint), self.sizes());
-        let (units, before) = (&self.window.units, self.window.kept_before);
-        match plan(&sizes, units, before, &limits) {
+        match plan(&sizes, self.units(), &limits) {
             Ok(plan) if plan.cut.is_some() && plan.summary_cap == 0 && !self.may_drop() => {
                 let problem = "no room for a summary; and drop is not among strategies";
                 Err(ContextError::failed(problem))
@@ -241,6 +241,10 @@ impl<'a, 'b> Build<'a, 'b> {
             Err(NoPlan::Stuck) => Err(self.overflow(self.total(), &limits, &sizes)),
             Err(NoPlan::Floor { floor }) => Err(self.overflow(floor, &limits, &sizes)),
         }
+    }
+
+    pub(super) fn units(&self) -> &Units {
+        self.window.units(self.log, &self.arrivals)
     }
 
     /// Whether what is cut is summarised.

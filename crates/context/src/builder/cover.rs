@@ -109,8 +109,7 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
 
     fn keep_from(&mut self, first_kept: usize, kept: &[usize]) {
         let build = &mut *self.build;
-        let known = (build.log, &build.arrivals);
-        build.window = build.window.cut(first_kept, kept, |place| said_at(build, place), known);
+        build.window = build.window.cut(first_kept, kept, |place| said_at(build, place));
         build.marks.first_kept = Some(first_kept);
         build.count_window();
     }
@@ -212,18 +211,17 @@ fn said_at<'a>(build: &Build<'a, '_>, place: usize) -> Option<MessageRef<'a>> {
 
 /// The place where what stays begins.
 fn first_kept(build: &Build<'_, '_>, unit: usize) -> Option<usize> {
-    let window = &build.window;
-    let place = window.units.get(unit).map(|unit| window.items[unit.items.start].place);
+    let place = build.units().list.get(unit).map(|unit| build.window.items[unit.items.start].place);
     // Where all that stays is from before the last cut, that one stays where it is.
     place.or(build.marks.first_kept)
 }
 
 /// The places of what stays from before the cut, in order. A result that was moved up to a call stays where it is.
 fn kept_before(build: &Build<'_, '_>, unit: usize) -> Vec<usize> {
-    let window = &build.window;
-    let musts = window.units[..unit].iter().filter(|unit| unit.is_must());
+    let (window, units) = (&build.window, &build.units().list);
+    let musts = units[..unit].iter().filter(|unit| unit.is_must());
     let items = musts.flat_map(|unit| &window.items[unit.items.clone()]);
-    let start = window.units.get(unit).map(|unit| window.items[unit.items.start].place);
+    let start = units.get(unit).map(|unit| window.items[unit.items.start].place);
     let is_before = |place: &usize| start.is_none_or(|start| *place < start);
     let mut places: Vec<usize> = items.map(|item| item.place).filter(is_before).collect();
     places.sort_unstable();
@@ -327,7 +325,8 @@ fn gather<'a>(
     let released = |item: &&Item<'a>| {
         !item.is_mended && !kept.contains(&item.place) && !seen.contains(&item.place)
     };
-    let before = build.window.units[..build.window.kept_before].iter();
+    let units = build.units();
+    let before = units.list[..units.kept_before].iter();
     let items = before.flat_map(|unit| &build.window.items[unit.items.clone()]);
     let released = items.filter(released).map(|item| (item.place, item.message.clone()));
     covering.messages = released.chain(found).collect();

@@ -3,6 +3,7 @@
 //! caller; any of it can be made again from the log alone.
 
 use std::collections::{HashMap, HashSet};
+use std::mem;
 
 use tertulia_session::json::{self, Object};
 use tertulia_session::{
@@ -19,7 +20,10 @@ use crate::tokens::{MessageCounter, TokenCache, TokenCount, ToolSpec};
 #[derive(Debug, Default)]
 pub struct ContextIndex {
     pub(super) entries: EntryIndex,
+    /// The ids of the first and of the last entry that are known.
+    ends: Option<[EntryId; 2]>,
     facts: Vec<Fact>,
+    pub(super) settled: Settled,
     /// Entries whose parent was not there when they came.
     early: Vec<usize>,
     known: HashMap<EntryId, u64>,
@@ -35,6 +39,16 @@ pub struct ContextIndex {
     /// Those that it was shown beyond the log: messages that had arrived and were to be appended.
     pub(super) recalled_arrivals: Vec<EntryId>,
     pub(super) last_recall: Option<LastRecall>,
+}
+
+/// The oldest messages of the last window, as far as no later entry changes them: only a redaction or
+/// another cut can.
+#[derive(Debug, Default)]
+pub(super) struct Settled {
+    /// The cut that the window follows.
+    pub(super) by: Option<usize>,
+    /// Where they are in the log, in ascending order. None of them was mended.
+    pub(super) places: Vec<usize>,
 }
 
 /// What is known of one entry.
@@ -107,18 +121,28 @@ impl ContextIndex {
         })
     }
 
-    /// Takes in what was appended to the log since.
+    /// Takes in what was appended to the log since. All that is known of another log is forgotten.
     pub(super) fn catch_up(
         &mut self,
         log: &[Entry],
         counter: &MessageCounter,
     ) -> Result<(), ContextError> {
+        if !self.knows(log) {
+            let (known, texts) = (mem::take(&mut self.known), mem::take(&mut self.texts));
+            *self = Self { known, texts, counted: self.counted, ..Self::default() };
+        }
         if self.counter.as_ref() != Some(counter) {
             self.forget_counts();
             self.counter = Some(counter.clone());
         }
-        let before = self.facts.len();
-        self.entries.catch_up(log)?;
+        let (before, known) = (self.facts.len(), self.entries.len());
+        let result = self.entries.catch_up(log);
+        if self.entries.len() > known {
+            let last = self.entries.len() - 1;
+            self.ends =
+                log.first().zip(log.get(last)).map(|ends| [ends.0.id.clone(), ends.1.id.clone()]);
+        }
+        result?;
         for (place, entry) in log.iter().enumerate().skip(before) {
             let fact = self.fact_of(log, place, entry);
             self.facts.push(fact);
@@ -127,16 +151,29 @@ impl ContextIndex {
             }
         }
         self.refuse_late_parents(log)?;
-        let hidden = log.iter().skip(before).filter_map(|entry| match &entry.kind {
-            EntryKind::Redaction(redaction) => self.entries.place(&redaction.target_id),
+        let redactions = log.iter().skip(before).filter_map(|entry| match &entry.kind {
+            EntryKind::Redaction(redaction) => Some(&redaction.target_id),
             _ => None,
         });
-        let hidden: HashSet<usize> = hidden.filter(|place| *place < before).collect();
+        let mut hidden = HashSet::new();
+        for target in redactions {
+            self.settled = Settled::default();
+            hidden.extend(self.entries.place(target).filter(|place| *place < before));
+        }
         if !hidden.is_empty() {
             self.last_recall = None;
             self.recall.retain(|place| !hidden.contains(&place));
         }
         Ok(())
+    }
+
+    /// Whether the log begins with the entries that are known. Ids of content name all before them, so the last
+    /// one says it; other ids are compared at both ends.
+    fn knows(&self, log: &[Entry]) -> bool {
+        let Some([first, last]) = &self.ends else { return true };
+        let newest = self.entries.len().checked_sub(1).and_then(|newest| log.get(newest));
+        newest.is_some_and(|entry| entry.id == *last)
+            && log.first().is_some_and(|entry| entry.id == *first)
     }
 
     /// What is known of an entry follows from its parent, so that must have been there before.

@@ -80,7 +80,7 @@ impl Build<'_, '_> {
             (FloorPart::RuntimeHints, self.sums.hints),
         ];
         let fixed = fixed.map(|(what, tokens)| (what, self.scale.of_tokens(tokens)));
-        let musts = self.window.units.iter().filter(|unit| unit.is_must());
+        let musts = self.units().list.iter().filter(|unit| unit.is_must());
         let items = musts.flat_map(|unit| unit.items.clone().map(|place| (unit.is_pinned, place)));
         let entries = items.map(|(is_pinned, place)| {
             let id = id_at(self.log, &self.arrivals, self.window.items[place].place);

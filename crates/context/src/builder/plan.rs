@@ -2,6 +2,7 @@
 //! messages; so it can be tried on any of them.
 
 use super::units::Unit;
+use super::window::Units;
 
 /// What one message costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,14 +77,11 @@ pub(super) enum NoPlan {
 /// A summary of less says nothing.
 const SUMMARY_TOKENS_MIN: u64 = 32;
 
-/// Decides what gives way. `kept_before` is how many units stay from before an earlier cut.
-pub(super) fn plan(
-    sizes: &[Size],
-    units: &[Unit],
-    kept_before: usize,
-    limits: &Limits,
-) -> Result<Plan, NoPlan> {
-    let planner = Planner { units, kept_before, limits, sizes: sizes.to_vec(), elide: Vec::new() };
+/// Decides what gives way.
+pub(super) fn plan(sizes: &[Size], units: &Units, limits: &Limits) -> Result<Plan, NoPlan> {
+    let Units { list: units, kept_before } = units;
+    let (sizes, kept_before) = (sizes.to_vec(), *kept_before);
+    let planner = Planner { units, kept_before, limits, sizes, elide: Vec::new() };
     planner.run()
 }
 

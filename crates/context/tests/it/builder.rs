@@ -14,4 +14,5 @@ mod summaries;
 mod system;
 mod traces;
 mod usage;
+mod warm;
 mod world;

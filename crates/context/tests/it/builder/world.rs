@@ -96,7 +96,7 @@ pub(super) fn lasting(result: &ContextBuildResult<'_>) -> Sent {
 }
 
 /// Appends a line; says whether it changes more than the end of the branch.
-fn add(log: &mut Vec<Entry>, line: &str, is_legacy: bool) -> bool {
+pub(super) fn add(log: &mut Vec<Entry>, line: &str, is_legacy: bool) -> bool {
     let turned = turned(log, line);
     let made = turned.as_ref().map(Option::as_deref);
     let Some(line) = made.unwrap_or(Some(line)) else { return false };
