@@ -19,7 +19,6 @@
 //! # let _ = MessageCounter::new(Tokenizer::Claude);
 //! ```
 
-mod arguments;
 mod cache;
 mod calibration;
 mod count;
@@ -34,7 +33,6 @@ mod vocabulary;
 pub use cache::TokenCache;
 pub use calibration::{CALIBRATION_PERMILLE_MAX, CALIBRATION_PERMILLE_MIN, Calibration};
 pub use count::{Exactness, TokenCount};
-pub use estimate::{CLAUDE_WEIGHTS, Weights, estimate};
 pub use image::{Dimensions, read_dimensions};
 pub use message::{CountNote, CountProblem, MessageCount, MessageCounter, ToolSpec};
 pub use models::{MODELS, Model, find_model};

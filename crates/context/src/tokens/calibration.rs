@@ -24,7 +24,6 @@ const OUTLIER_FACTOR: u64 = 4;
 pub struct Calibration {
     estimated: u64,
     reported: u64,
-    /// How many reports it has seen.
     reports: u64,
 }
 

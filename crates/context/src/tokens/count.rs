@@ -6,7 +6,6 @@ use std::ops::{Add, AddAssign};
 /// How many tokens something costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TokenCount {
-    /// The number.
     pub tokens: u64,
     /// Whether the model's own tokenizer would say the same.
     pub exactness: Exactness,

@@ -1,79 +1,45 @@
 //! The script-aware estimate: one pass over the characters, a price for each class and for each
-//! beginning of a run. Prices are data. Called by [`super::Tokenizer`]; knows no vocabulary.
+//! beginning of a run. Called by [`super::Tokenizer`]; knows no vocabulary.
 
-/// Prices in hundredths of a token. A character's own price comes beside that of the run it begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Weights {
+/// Prices in hundredths of a token, fitted for Claude 4.5 and 4.6: the ASCII prices on what ten Claude Code sessions
+/// were charged, the other scripts on translated program texts. `docs/tokens.md` tells how, and how far off it is.
+///
+/// A character's own price comes beside that of the run it begins.
+mod price {
     /// A word of ASCII letters.
-    pub word: u64,
-    /// Each of its letters.
-    pub letter: u64,
+    pub(super) const WORD: u64 = 87;
+    pub(super) const LETTER: u64 = 5;
     /// Each letter behind the eighth, on top: long words are cut.
-    pub tail: u64,
+    pub(super) const TAIL: u64 = 15;
     /// A capital behind a small letter, as in `camelCase`.
-    pub hump: u64,
+    pub(super) const HUMP: u64 = 145;
     /// A capital behind a capital, as in `CAMEL`.
-    pub capital: u64,
-    pub digit_run: u64,
-    /// Each digit.
-    pub digit: u64,
-    /// A run of ASCII punctuation.
-    pub punctuation_run: u64,
-    /// Each punctuation mark.
-    pub punctuation: u64,
-    /// A run of line breaks.
-    pub line_breaks: u64,
+    pub(super) const CAPITAL: u64 = 30;
+    pub(super) const DIGIT_RUN: u64 = 106;
+    pub(super) const DIGIT: u64 = 15;
+    pub(super) const PUNCTUATION_RUN: u64 = 93;
+    pub(super) const PUNCTUATION: u64 = 17;
+    pub(super) const LINE_BREAKS: u64 = 35;
     /// Blanks that are more than the one between two words.
-    pub blanks: u64,
-    /// A Han character.
-    pub han: u64,
-    pub kana: u64,
-    /// A Hangul syllable.
-    pub hangul: u64,
+    pub(super) const BLANKS: u64 = 102;
+    pub(super) const HAN: u64 = 135;
+    pub(super) const KANA: u64 = 95;
+    pub(super) const HANGUL: u64 = 147;
     /// A Latin letter beyond ASCII; it splits the word it stands in.
-    pub accented: u64,
-    /// A Cyrillic letter.
-    pub cyrillic: u64,
-    /// A Greek letter.
-    pub greek: u64,
+    pub(super) const ACCENTED: u64 = 331;
+    pub(super) const CYRILLIC: u64 = 64;
+    pub(super) const GREEK: u64 = 145;
     /// A Hebrew or Arabic letter.
-    pub semitic: u64,
+    pub(super) const SEMITIC: u64 = 122;
     /// A letter or sign of India and its neighbours to the south-east.
-    pub brahmic: u64,
+    pub(super) const BRAHMIC: u64 = 180;
     /// A letter of any other script.
-    pub other_letter: u64,
+    pub(super) const OTHER_LETTER: u64 = 149;
     /// Typographic marks, arrows, box drawing, CJK punctuation.
-    pub mark: u64,
+    pub(super) const MARK: u64 = 110;
     /// Anything else, such as emoji.
-    pub symbol: u64,
+    pub(super) const SYMBOL: u64 = 272;
 }
-
-/// Fitted for Claude 4.5 and 4.6: the ASCII prices on what ten Claude Code sessions were charged, the
-/// other scripts on translated program texts. `docs/tokens.md` tells how, and how far off it is.
-pub const CLAUDE_WEIGHTS: Weights = Weights {
-    word: 87,
-    letter: 5,
-    tail: 15,
-    hump: 145,
-    capital: 30,
-    digit_run: 106,
-    digit: 15,
-    punctuation_run: 93,
-    punctuation: 17,
-    line_breaks: 35,
-    blanks: 102,
-    han: 135,
-    kana: 95,
-    hangul: 147,
-    accented: 331,
-    cyrillic: 64,
-    greek: 145,
-    semitic: 122,
-    brahmic: 180,
-    other_letter: 149,
-    mark: 110,
-    symbol: 272,
-};
 
 const HUNDREDTHS: u64 = 100;
 
@@ -95,37 +61,35 @@ enum Before {
     Other,
 }
 
-/// The tokens of this text at these prices, rounded up.
+/// The tokens of this text, rounded up.
 ///
 /// Every character costs something or nothing, never less: a longer text is never cheaper. A text
 /// begins as a line does, so that prices of lines add up to that of the text.
-pub fn estimate(text: &str, weights: &Weights) -> u64 {
+pub(super) fn estimate(text: &str) -> u64 {
     if text.is_empty() {
         return 0;
     }
-    let mut scan = Scan { weights, before: Before::LineBreak, letters: 0 };
+    let mut scan = Scan { before: Before::LineBreak, letters: 0 };
     let hundredths: u64 = text.chars().map(|character| scan.price(character)).sum();
     hundredths.div_ceil(HUNDREDTHS).max(1)
 }
 
-struct Scan<'a> {
-    weights: &'a Weights,
+struct Scan {
     before: Before,
     /// Letters of the word so far, counted from its last hump.
     letters: u32,
 }
 
-impl Scan<'_> {
+impl Scan {
     fn price(&mut self, character: char) -> u64 {
         match character {
             'a'..='z' => self.letter(Before::SmallLetter),
             'A'..='Z' => self.letter(Before::Capital),
-            '0'..='9' => self.run(Before::Digit, self.weights.digit_run, self.weights.digit),
-            '\n' | '\r' => self.run(Before::LineBreak, self.weights.line_breaks, 0),
+            '0'..='9' => self.run(Before::Digit, price::DIGIT_RUN, price::DIGIT),
+            '\n' | '\r' => self.run(Before::LineBreak, price::LINE_BREAKS, 0),
             ' ' | '\t' => self.blank(character),
             '\0'..='\x7f' => {
-                let Weights { punctuation_run, punctuation, .. } = *self.weights;
-                self.run(Before::Punctuation, punctuation_run, punctuation)
+                self.run(Before::Punctuation, price::PUNCTUATION_RUN, price::PUNCTUATION)
             }
             _ => self.beyond_ascii(character),
         }
@@ -133,10 +97,10 @@ impl Scan<'_> {
 
     fn letter(&mut self, case: Before) -> u64 {
         let beginning = match (self.before, case) {
-            (Before::SmallLetter, Before::Capital) => self.weights.hump,
-            (Before::Capital, Before::Capital) => self.weights.capital,
+            (Before::SmallLetter, Before::Capital) => price::HUMP,
+            (Before::Capital, Before::Capital) => price::CAPITAL,
             (Before::SmallLetter | Before::Capital | Before::Accented, _) => 0,
-            _ => self.weights.word,
+            _ => price::WORD,
         };
         let goes_on = matches!(
             (self.before, case),
@@ -144,8 +108,8 @@ impl Scan<'_> {
         );
         self.letters = if goes_on { self.letters.saturating_add(1) } else { 1 };
         self.before = case;
-        let tail = if self.letters > WORD_LETTERS { self.weights.tail } else { 0 };
-        beginning + self.weights.letter + tail
+        let tail = if self.letters > WORD_LETTERS { price::TAIL } else { 0 };
+        beginning + price::LETTER + tail
     }
 
     fn run(&mut self, class: Before, beginning: u64, each: u64) -> u64 {
@@ -158,9 +122,7 @@ impl Scan<'_> {
     fn blank(&mut self, character: char) -> u64 {
         let (before, price) = match (self.before, character) {
             (Before::Blanks, _) => (Before::Blanks, 0),
-            (Before::Blank | Before::LineBreak, _) | (_, '\t') => {
-                (Before::Blanks, self.weights.blanks)
-            }
+            (Before::Blank | Before::LineBreak, _) | (_, '\t') => (Before::Blanks, price::BLANKS),
             _ => (Before::Blank, 0),
         };
         self.before = before;
@@ -168,25 +130,24 @@ impl Scan<'_> {
     }
 
     fn beyond_ascii(&mut self, character: char) -> u64 {
-        let weights = self.weights;
         let price = match u32::from(character) {
-            0xD7 | 0xF7 => weights.mark,
+            0xD7 | 0xF7 => price::MARK,
             0xC0..=0x24F | 0x1E00..=0x1EFF => {
                 self.before = Before::Accented;
-                return weights.accented;
+                return price::ACCENTED;
             }
-            0x400..=0x52F => weights.cyrillic,
-            0x370..=0x3FF | 0x1F00..=0x1FFF => weights.greek,
-            0x590..=0x8FF | 0xFB1D..=0xFDFF | 0xFE70..=0xFEFF => weights.semitic,
-            0x900..=0x109F => weights.brahmic,
-            0x1100..=0x11FF | 0x3130..=0x318F | 0xAC00..=0xD7AF => weights.hangul,
-            0x3040..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFF9F => weights.kana,
-            0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF => weights.han,
+            0x400..=0x52F => price::CYRILLIC,
+            0x370..=0x3FF | 0x1F00..=0x1FFF => price::GREEK,
+            0x590..=0x8FF | 0xFB1D..=0xFDFF | 0xFE70..=0xFEFF => price::SEMITIC,
+            0x900..=0x109F => price::BRAHMIC,
+            0x1100..=0x11FF | 0x3130..=0x318F | 0xAC00..=0xD7AF => price::HANGUL,
+            0x3040..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFF9F => price::KANA,
+            0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF => price::HAN,
             0x250..=0x1CFF | 0x1D00..=0x1DFF | 0x2C00..=0x2DFF | 0xA000..=0xABFF => {
-                weights.other_letter
+                price::OTHER_LETTER
             }
-            0x80..=0xBF | 0x2000..=0x25FF | 0x3000..=0x303F | 0xFF00..=0xFF65 => weights.mark,
-            _ => weights.symbol,
+            0x80..=0xBF | 0x2000..=0x25FF | 0x3000..=0x303F | 0xFF00..=0xFF65 => price::MARK,
+            _ => price::SYMBOL,
         };
         self.before = Before::Other;
         price
@@ -199,7 +160,7 @@ mod tests {
 
     /// Prices that show which class a character was taken for.
     fn check(text: &str, hundredths: u64) {
-        let mut scan = Scan { weights: &CLAUDE_WEIGHTS, before: Before::LineBreak, letters: 0 };
+        let mut scan = Scan { before: Before::LineBreak, letters: 0 };
         assert_eq!(text.chars().map(|one| scan.price(one)).sum::<u64>(), hundredths, "{text:?}");
     }
 
@@ -257,8 +218,8 @@ mod tests {
     #[test]
     fn whatever_is_there_costs_at_least_a_token() {
         for text in ["\n", "\r\n\n", "."] {
-            assert!(estimate(text, &CLAUDE_WEIGHTS) >= 1, "{text:?}");
+            assert!(estimate(text) >= 1, "{text:?}");
         }
-        assert_eq!(estimate("", &CLAUDE_WEIGHTS), 0);
+        assert_eq!(estimate(""), 0);
     }
 }

@@ -9,9 +9,7 @@ use super::Vendor;
 /// The size of a picture in pixels; neither is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dimensions {
-    /// From left to right.
     pub width: u32,
-    /// From top to bottom.
     pub height: u32,
 }
 

@@ -3,18 +3,16 @@
 
 use std::borrow::Cow;
 
-use tertulia_session::json::{self, Json};
+use tertulia_session::json::{self, Json, Object};
 use tertulia_session::{
-    FileRef, ImageSource, Message, OtherPart, Part, PartKind, ResultPiece, ToolCall, ToolResult,
+    ImageSource, Message, OtherPart, Part, PartKind, ResultPiece, ToolCall, ToolResult,
 };
 
-use super::arguments::{self, ArgumentStyle};
 use super::{Model, Overheads, TokenCache, TokenCount, Tokenizer, Vendor, read_dimensions};
 
 /// Counts messages for one model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageCounter {
-    /// Who counts the words.
     pub tokenizer: Tokenizer,
     /// Whose wrappers and pictures are counted.
     pub vendor: Vendor,
@@ -26,7 +24,6 @@ pub struct MessageCount {
     /// The tokens of words, wrappers and pictures. Exact only for texts to OpenAI: everybody else's
     /// wrappers, and those of tools, are guesses.
     pub count: TokenCount,
-    /// What could not be counted.
     pub notes: Vec<CountNote>,
 }
 
@@ -34,9 +31,8 @@ pub struct MessageCount {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("part {part}: {problem}")]
 pub struct CountNote {
-    /// The place of the part in its message.
+    /// The index of the part in its message.
     pub part: usize,
-    /// What is the matter with it.
     pub problem: CountProblem,
 }
 
@@ -56,7 +52,6 @@ pub enum CountProblem {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolSpec {
     pub name: Box<str>,
-    /// What it does.
     pub description: Option<Box<str>>,
     /// The JSON Schema of its arguments.
     pub parameter_schema: Json,
@@ -88,12 +83,15 @@ impl MessageCounter {
 
     /// What the model is told of these tools costs: each as JSON text, and its wrapper.
     pub fn count_tools(&self, tools: &[ToolSpec]) -> TokenCount {
-        self.tools(tools, &mut |text| self.tokenizer.count(text))
-    }
-
-    /// The same; tools that were counted before are looked up.
-    pub fn count_tools_cached(&self, tools: &[ToolSpec], cache: &mut TokenCache) -> TokenCount {
-        self.tools(tools, &mut |text| cache.count(&self.tokenizer, text))
+        if tools.is_empty() {
+            return TokenCount::ZERO;
+        }
+        let overheads = self.overheads();
+        let specs: TokenCount =
+            tools.iter().map(|tool| self.tokenizer.count(&tool.to_json())).sum();
+        let wrappers = overheads.tools + overheads.tool_spec * tools.len() as u64;
+        // Vendors rewrite the schema in ways they do not publish: even an exact tokenizer guesses here.
+        specs + TokenCount::estimated(wrappers)
     }
 
     /// What a request costs besides its messages and tools.
@@ -133,20 +131,17 @@ impl MessageCounter {
                 (overheads.tool_result, self.result(result, count, note))
             }
             PartKind::Image(image) => (0, self.image(&image.source, note)),
-            PartKind::FileRef(file) => (0, file_ref(file, count)),
+            // A file is named, not sent.
+            PartKind::FileRef(file) => (0, count(&file.path)),
             PartKind::Other(other) => (0, other_part(other, count)),
         };
         if overhead == 0 { words } else { TokenCount::estimated(overhead) + words }
     }
 
     fn tool_call(&self, call: &ToolCall, count: &mut Count<'_>) -> TokenCount {
-        let style = match self.vendor {
-            Vendor::Anthropic => ArgumentStyle::Named,
-            Vendor::OpenAi | Vendor::Google => ArgumentStyle::Json,
-        };
         let (arguments, number) = match &call.raw_args_text {
             Some(text) => (Cow::Borrowed(&**text), 0),
-            None => arguments::text(&call.arguments, style),
+            None => arguments_text(&call.arguments, self.vendor),
         };
         let wrappers = TokenCount::exact(number * self.overheads().tool_argument);
         wrappers + count(&call.tool_name) + count(&arguments)
@@ -166,13 +161,7 @@ impl MessageCounter {
     }
 
     fn image(&self, source: &ImageSource, note: &mut Note<'_>) -> TokenCount {
-        match source {
-            ImageSource::Data(data) => self.image_data(data, note),
-            ImageSource::Url(url) => self.image_data(url, note),
-        }
-    }
-
-    fn image_data(&self, data: &str, note: &mut Note<'_>) -> TokenCount {
+        let (ImageSource::Data(data) | ImageSource::Url(data)) = source;
         let Some(size) = read_dimensions(data) else {
             let tokens = self.vendor.unknown_image_tokens();
             note(match data.get(..4) {
@@ -182,17 +171,6 @@ impl MessageCounter {
             return TokenCount::estimated(tokens);
         };
         TokenCount::estimated(self.vendor.image_tokens(size))
-    }
-
-    fn tools(&self, tools: &[ToolSpec], count: &mut Count<'_>) -> TokenCount {
-        if tools.is_empty() {
-            return TokenCount::ZERO;
-        }
-        let overheads = self.overheads();
-        let specs: TokenCount = tools.iter().map(|tool| count(&tool.to_json())).sum();
-        let wrappers = overheads.tools + overheads.tool_spec * tools.len() as u64;
-        // Vendors rewrite the schema in ways they do not publish: even an exact tokenizer guesses here.
-        specs + TokenCount::estimated(wrappers)
     }
 }
 
@@ -218,13 +196,51 @@ impl ToolSpec {
     }
 }
 
-/// A file is named, not sent: it costs what its path does.
-fn file_ref(file: &FileRef, count: &mut Count<'_>) -> TokenCount {
-    count(&file.path)
-}
-
 /// What this version does not know is sent as it is.
 fn other_part(other: &OtherPart, count: &mut Count<'_>) -> TokenCount {
     let payload = other.payload.as_ref().map_or(TokenCount::ZERO, |json| count(json.as_str()));
     count(&other.kind) + payload
+}
+
+/// The arguments of a call as the model reads them, and how many there are: JSON text, or, what Claude's counts fit
+/// best, name by name with strings as they are. What is no object is counted as the text it is.
+fn arguments_text(arguments: &Json, vendor: Vendor) -> (Cow<'_, str>, u64) {
+    let whole = Cow::Borrowed(arguments.as_str());
+    let Ok(object) = Object::try_from(arguments.raw()) else { return (whole, 0) };
+    let count = object.names().count() as u64;
+    if vendor != Vendor::Anthropic {
+        return (whole, count);
+    }
+    let mut text = String::with_capacity(arguments.as_str().len());
+    for (name, value) in object.into_fields() {
+        text.push_str(&name);
+        text.push('\n');
+        text.push_str(&json::words(value));
+        text.push('\n');
+    }
+    (Cow::Owned(text), count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(text: &str) -> Json {
+        Json::parse(text).unwrap()
+    }
+
+    #[test]
+    fn arguments_are_json_or_names_and_values() {
+        let call = json(r#"{"path":"a\tb","limit":5}"#);
+        let (named, count) = arguments_text(&call, Vendor::Anthropic);
+        assert_eq!((&*named, count), ("path\na\tb\nlimit\n5\n", 2));
+        let (whole, count) = arguments_text(&call, Vendor::OpenAi);
+        assert_eq!((&*whole, count), (call.as_str(), 2));
+    }
+
+    #[test]
+    fn arguments_that_are_no_object_are_their_json() {
+        let list = json("[1]");
+        assert_eq!(arguments_text(&list, Vendor::Anthropic), (Cow::Borrowed("[1]"), 0));
+    }
 }

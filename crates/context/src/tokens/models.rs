@@ -8,9 +8,7 @@ use super::{Tokenizer, Vendor};
 pub struct Model {
     /// How their names begin, in small letters.
     pub prefix: &'static str,
-    /// Who counts for them.
     pub tokenizer: Tokenizer,
-    /// Whose API they speak.
     pub vendor: Vendor,
     /// How many tokens a request and its answer may have together; `None` where names alike differ.
     pub window: Option<u64>,

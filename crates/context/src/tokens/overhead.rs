@@ -17,7 +17,6 @@ pub enum Vendor {
 pub struct Overheads {
     /// A message: its role, where it begins and ends.
     pub message: u64,
-    /// A thinking part.
     pub thinking: u64,
     /// A tool call, its id included.
     pub tool_call: u64,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tertulia_session::UnknownWord;
 
 use super::TokenCount;
-use super::estimate::{CLAUDE_WEIGHTS, estimate};
+use super::estimate::estimate;
 use super::vocabulary::{CL100K, GEMMA, O200K};
 
 /// Counts the tokens of a text.
@@ -103,7 +103,7 @@ impl Eq for Tokenizer {}
 
 /// Without its vocabulary a tokenizer counts as Claude's, which rather counts too many.
 fn exact_or_estimated(exact: Option<u64>, text: &str) -> TokenCount {
-    let estimated = || TokenCount::estimated(estimate(text, &CLAUDE_WEIGHTS));
+    let estimated = || TokenCount::estimated(estimate(text));
     exact.map_or_else(estimated, TokenCount::exact)
 }
 
