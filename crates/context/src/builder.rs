@@ -37,15 +37,15 @@ mod frozen;
 mod hints;
 mod index;
 mod input;
+mod item;
 mod limits;
 mod marks;
-mod message_ref;
 mod plan;
 mod recalled;
 mod repair;
 mod request;
 mod scale;
-mod units;
+mod settled;
 mod verdict;
 mod window;
 
@@ -65,10 +65,9 @@ pub use input::{
     ContextBuildInput, ContextBuildResult, ContextStats, ContextUpdateRequest, ContextUpdateResult,
     ModelMessage, RecalledPassage, Source,
 };
-pub use message_ref::MessageRef;
-pub use repair::{Item, Mended, Repair, RepairKind, Repaired, repair};
+pub use item::{Item, LogIndex, MessageRef, Unit, units};
+pub use repair::{Mended, Repair, RepairKind, Repaired, repair};
 pub use request::{AcceptedSummary, SummaryRequest};
-pub use units::{Unit, units};
 
 /// Builds contexts for one model.
 #[derive(Clone, Debug)]

@@ -35,7 +35,7 @@ impl<'a> Arrivals<'a> {
 
 /// The id of the entry that the next one follows.
 pub(super) fn tail_id(index: &ContextIndex, log: &[Entry]) -> Option<EntryId> {
-    index.entries.newest_place().and_then(|place| log.get(place)).map(|entry| entry.id.clone())
+    index.newest().and_then(|newest| log.get(newest.0)).map(|entry| entry.id.clone())
 }
 
 fn chained(kind: EntryKind, parent_id: Option<EntryId>, message: &Message) -> Entry {

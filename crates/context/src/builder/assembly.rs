@@ -6,11 +6,11 @@ use tertulia_session::{EntryKind, Role};
 use super::build::{Build, id_at};
 use super::cover::Cut;
 use super::elide::has_outputs;
-use super::message_ref::MessageRef;
-use super::repair::{Item, Repair};
+use super::repair::Repair;
 use super::scale::Scale;
 use super::{
-    ContextBuildResult, ContextError, ContextStats, ModelMessage, Source, recalled, verdict,
+    ContextBuildResult, ContextError, ContextStats, Item, LogIndex, MessageRef, ModelMessage,
+    Source, recalled, verdict,
 };
 
 impl<'a> Build<'a, '_> {
@@ -34,12 +34,12 @@ impl<'a> Build<'a, '_> {
             push(MessageRef::made(message), self.sums.summary, Source::Summary(id));
         }
         for (item, tokens) in self.window.items.into_iter().zip(&self.tokens) {
-            let id = id_at(self.log, &self.arrivals, item.place).clone();
+            let id = id_at(self.log, &self.arrivals, item.entry).clone();
             push(item.message, *tokens, Source::Entry(id));
         }
         if let Some(recalled) = recalled {
             stats.input_tokens += self.scale.of_tokens(recalled.tokens);
-            stats.recalled_entries_count = recalled.places.len() as u64;
+            stats.recalled_entries_count = recalled.entries.len() as u64;
             passages = recalled.passages;
             push(MessageRef::made(recalled.message), recalled.tokens, Source::Recall);
         }
@@ -68,10 +68,10 @@ impl<'a> Build<'a, '_> {
     }
 
     fn stats(&self) -> ContextStats {
-        let tail = self.index.entries.newest_place();
+        let tail = self.index.newest();
         let on_branch = self.index.messages_until(tail) + self.arrivals.messages.len() as u64;
         let is_stub = |item: &&Item<'_>| {
-            self.marks.elided.contains(&item.place) && has_outputs(&item.message)
+            self.marks.elided.contains(&item.entry) && has_outputs(&item.message)
         };
         let elided = match self.marks.elided.is_empty() {
             true => 0,
@@ -90,18 +90,18 @@ impl<'a> Build<'a, '_> {
     }
 
     /// How many messages of the branch are sent. A result that was made up, or moved out of a message that stays,
-    /// stands under the same place as another item.
+    /// has the same entry as another item.
     fn sent_messages(&self) -> u64 {
-        let mut places = Vec::with_capacity(self.window.items.len());
-        places.extend(self.window.items.iter().map(|item| item.place));
-        places.retain(|place| self.is_message(*place));
-        places.sort_unstable();
-        places.dedup();
-        places.len() as u64
+        let mut entries = Vec::with_capacity(self.window.items.len());
+        entries.extend(self.window.items.iter().map(|item| item.entry));
+        entries.retain(|entry| self.is_message(*entry));
+        entries.sort_unstable();
+        entries.dedup();
+        entries.len() as u64
     }
 
-    fn is_message(&self, place: usize) -> bool {
-        let entry = self.log.get(place);
+    fn is_message(&self, at: LogIndex) -> bool {
+        let entry = self.log.get(at.0);
         entry.is_none_or(|entry| matches!(entry.kind, EntryKind::Message(_)))
     }
 
@@ -113,22 +113,22 @@ impl<'a> Build<'a, '_> {
     /// How many messages the summary stands for: those before what it kept, but for those that stay.
     pub(super) fn summarized(&self) -> u64 {
         let Some(first_kept) = self.marks.summary_first_kept else { return 0 };
-        let parent = match first_kept.checked_sub(self.log.len()) {
-            None => self.index.entries.parent_place(self.log, first_kept),
-            Some(_) => self.index.entries.newest_place(),
+        let parent = match first_kept.0.checked_sub(self.log.len()) {
+            None => self.index.parent(self.log, first_kept),
+            Some(_) => self.index.newest(),
         };
-        let arrived = first_kept.saturating_sub(self.log.len()) as u64;
-        let before = self.window.items.iter().filter(|item| item.place < first_kept);
-        let stay = before.filter(|item| self.is_message(item.place) && !item.is_mended).count();
+        let arrived = first_kept.0.saturating_sub(self.log.len()) as u64;
+        let before = self.window.items.iter().filter(|item| item.entry < first_kept);
+        let stay = before.filter(|item| self.is_message(item.entry) && !item.is_mended).count();
         (self.index.messages_until(parent) + arrived).saturating_sub(stay as u64)
     }
 
     fn repairs(&self) -> Vec<Repair> {
         // A call is found to have no result only when something follows it.
         let mut mended: Vec<_> = self.window.mended.iter().collect();
-        mended.sort_by_key(|mended| mended.place);
+        mended.sort_by_key(|mended| mended.entry);
         let named = mended.into_iter().map(|mended| Repair {
-            entry: id_at(self.log, &self.arrivals, mended.place).clone(),
+            entry: id_at(self.log, &self.arrivals, mended.entry).clone(),
             kind: mended.kind.clone(),
         });
         named.collect()
@@ -147,8 +147,8 @@ fn breakpoints(messages: &[ModelMessage<'_>]) -> Vec<usize> {
         is_history(message) && message.message.effective_role() == Role::Assistant
     });
     let before = answer.and_then(|answer| answer.checked_sub(1));
-    let mut places: Vec<usize> = system.into_iter().chain(before).chain(last).collect();
-    places.sort_unstable();
-    places.dedup();
-    places
+    let mut indexes: Vec<usize> = system.into_iter().chain(before).chain(last).collect();
+    indexes.sort_unstable();
+    indexes.dedup();
+    indexes
 }

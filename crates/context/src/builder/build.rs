@@ -9,12 +9,15 @@ use super::elide::{elided, has_outputs};
 use super::frozen::Frozen;
 use super::hints::hints_message;
 use super::index::ContextIndex;
+use super::item::WindowIndex;
 use super::marks::Marks;
-use super::message_ref::MessageRef;
 use super::plan::{NoPlan, Plan, plan};
 use super::scale::Scale;
 use super::window::{Units, Window, made_message};
-use super::{ContextBuildInput, ContextBuildResult, ContextBuilder, ContextError, Strategy};
+use super::{
+    ContextBuildInput, ContextBuildResult, ContextBuilder, ContextError, LogIndex, MessageRef,
+    Strategy,
+};
 use crate::compact::Summary;
 use crate::tokens::TokenCount;
 use crate::view::ViewItem;
@@ -74,7 +77,7 @@ impl<'a, 'b> Build<'a, 'b> {
         };
         let hints = hints_message(input.runtime_hints.or(provided.as_ref()), time)?;
         let member = input.perspective.map(|perspective| perspective.member);
-        let marks = Marks::of(index, log, index.entries.newest_place(), member)?;
+        let marks = Marks::of(index, log, index.newest(), member)?;
         let window = Window::of(index, input, &marks, &arrivals)?;
         let mut build = Self {
             builder,
@@ -92,9 +95,10 @@ impl<'a, 'b> Build<'a, 'b> {
             scale: Scale::ONE,
             is_exact: true,
         };
-        build.summary = build.marks.summary.map(|(place, summary)| {
-            (log[place].id.clone(), build.summary_message(&summary.summary))
-        });
+        build.summary = build
+            .marks
+            .summary
+            .map(|(at, summary)| (log[at.0].id.clone(), build.summary_message(&summary.summary)));
         build.count_sums();
         build.count_window();
         build.scale = Scale::of(&build);
@@ -134,38 +138,32 @@ impl<'a, 'b> Build<'a, 'b> {
 
     /// Counts what is sent besides the history.
     fn count_sums(&mut self) {
-        let counter = &self.builder.counter;
-        let mut exact = true;
-        let mut take = |count: TokenCount| {
-            exact &= count.is_exact();
+        let (index, counter) = (&mut *self.index, &self.builder.counter);
+        let frozen = self.frozen.as_ref();
+        let frozen = frozen.map(|message| index.frozen_tokens(message, counter));
+        let tools = index.tool_tokens(self.input.tool_specs, counter);
+        let hints = self.hints.as_ref().map(|message| index.made_tokens(message, counter));
+        let closing = self.input.closing.map(|message| index.made_tokens(message, counter));
+        let summary = self.summary.as_ref().zip(self.marks.summary);
+        let summary = summary.map(|((id, message), (at, _))| match self.input.perspective {
+            Some(_) => index.made_tokens(message, counter),
+            None => index.tokens(at, id, message, counter),
+        });
+        let mut is_exact = true;
+        let mut take = |count: Option<TokenCount>| {
+            let count = count.unwrap_or(TokenCount::ZERO);
+            is_exact &= count.is_exact();
             count.tokens
         };
         self.sums = Sums {
-            frozen: match &self.frozen {
-                Some(message) => take(self.index.frozen_tokens(message, counter)),
-                None => 0,
-            },
-            tools: take(self.index.tool_tokens(self.input.tool_specs, counter)),
-            reply: take(counter.count_reply()),
-            hints: match &self.hints {
-                Some(message) => take(self.index.made_tokens(message, counter)),
-                None => 0,
-            },
-            closing: match self.input.closing {
-                Some(message) => take(self.index.made_tokens(message, counter)),
-                None => 0,
-            },
-            summary: match (&self.summary, self.marks.summary) {
-                (Some((_, message)), _) if self.input.perspective.is_some() => {
-                    take(self.index.made_tokens(message, counter))
-                }
-                (Some((id, message)), Some((place, _))) => {
-                    take(self.index.tokens(place, id, message, counter))
-                }
-                _ => 0,
-            },
+            frozen: take(frozen),
+            tools: take(Some(tools)),
+            reply: take(Some(counter.count_reply())),
+            hints: take(hints),
+            closing: take(closing),
+            summary: take(summary),
         };
-        self.is_exact = exact;
+        self.is_exact = is_exact;
     }
 
     /// Counts the history; what was elided becomes stubs.
@@ -175,35 +173,35 @@ impl<'a, 'b> Build<'a, 'b> {
             let units = self.window.units(self.log, &self.arrivals);
             for unit in units.list.iter().filter(|unit| unit.is_pinned) {
                 for item in &self.window.items[unit.items.clone()] {
-                    self.marks.elided.remove(&item.place);
+                    self.marks.elided.remove(&item.entry);
                 }
             }
         }
         self.tokens = Vec::with_capacity(self.window.items.len());
-        for place in 0..self.window.items.len() {
-            let count = self.count_item(place);
+        for at in 0..self.window.items.len() {
+            let count = self.count_item(WindowIndex(at));
             self.is_exact &= count.is_exact();
             self.tokens.push(count.tokens);
         }
     }
 
     /// What a message of the window costs; one whose outputs were elided becomes its stub.
-    pub(super) fn count_item(&mut self, place: usize) -> TokenCount {
+    pub(super) fn count_item(&mut self, at: WindowIndex) -> TokenCount {
         let counter = &self.builder.counter;
-        let item = &mut self.window.items[place];
-        let id = id_at(self.log, &self.arrivals, item.place);
+        let item = &mut self.window.items[at.0];
+        let id = id_at(self.log, &self.arrivals, item.entry);
         if !self.marks.elided.is_empty()
-            && self.marks.elided.contains(&item.place)
+            && self.marks.elided.contains(&item.entry)
             && has_outputs(&item.message)
         {
             item.message = MessageRef::made(elided(&item.message, id));
             let (index, message) = (&mut *self.index, &item.message);
-            return index.stub_tokens(item.place, id, || counter.count_message(message).count);
+            return index.stub_tokens(item.entry, id, || counter.count_message(message).count);
         }
         if item.is_mended || !matches!(item.message, MessageRef::Said(_)) {
             return self.index.made_tokens(&item.message, counter);
         }
-        self.index.tokens(item.place, id, &item.message, counter)
+        self.index.tokens(item.entry, id, &item.message, counter)
     }
 
     /// What would be sent, in tokens as the provider would count them.
@@ -268,14 +266,14 @@ impl<'a, 'b> Build<'a, 'b> {
         tokens_before: u64,
         cut: Cut,
     ) -> Result<Cut, ContextError> {
-        let mut maker = Maker::new(self, tokens_before, cut);
+        let mut maker = Maker { build: self, tokens_before, cut };
         if !plan.elide.is_empty() {
             maker.elide(&plan.elide);
         }
         if let Some(cut) = plan.cut {
             maker.cover(cut, summary, plan.summary_cap)?;
         }
-        Ok(maker.done())
+        Ok(maker.cut)
     }
 
     /// Returns a summary as the model reads it.
@@ -302,17 +300,17 @@ impl<'a, 'b> Build<'a, 'b> {
     }
 }
 
-/// The id of the entry at a place; those that arrived come behind the log.
-pub(super) fn id_at<'e>(log: &'e [Entry], arrivals: &'e Arrivals<'_>, place: usize) -> &'e EntryId {
-    &entry_at(log, arrivals, place).id
+pub(super) fn id_at<'e>(log: &'e [Entry], arrivals: &'e Arrivals<'_>, at: LogIndex) -> &'e EntryId {
+    &entry_at(log, arrivals, at).id
 }
 
+/// An entry of the log or of those that arrived.
 pub(super) fn entry_at<'e>(
     log: &'e [Entry],
     arrivals: &'e Arrivals<'_>,
-    place: usize,
+    at: LogIndex,
 ) -> &'e Entry {
-    log.get(place).unwrap_or_else(|| &arrivals.entries[place - log.len()])
+    log.get(at.0).unwrap_or_else(|| &arrivals.entries[at.0 - log.len()])
 }
 
 /// A summary as a model reads it that is no member of a team.

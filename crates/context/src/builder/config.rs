@@ -79,48 +79,33 @@ impl ContextConfig {
 
     /// Says what is wrong, if anything is.
     pub(super) fn check(&self) -> Result<(), ContextError> {
-        let refuse = |field: &'static str, got: u64, must: &str| {
-            Err(ContextError::field(field, format!("must be {must}; got {got}")))
-        };
-        if self.max_input_tokens == 0 {
-            return refuse("maxInputTokens", 0, "at least 1");
-        }
-        if self.max_input_tokens > TOKENS_MAX {
-            let got = self.max_input_tokens;
-            return refuse("maxInputTokens", got, "at most 9,007,199,254,740,992");
-        }
-        if self.max_history_messages == Some(0) {
-            return refuse("maxHistoryMessages", 0, "at least 1");
-        }
-        if !(1..=1_000).contains(&self.target_permille) {
-            return refuse("targetPermille", self.target_permille, "from 1 to 1,000");
-        }
-        if self.protect_permille > 1_000 {
-            return refuse("protectPermille", self.protect_permille, "from 0 to 1,000");
-        }
-        let below = format!("less than maxInputTokens, {}", self.max_input_tokens);
-        for (field, got) in [
-            ("reserveTokens", self.reserve_tokens),
-            ("recallTokens", self.recall_tokens),
-            (
-                "reserveTokens and recallTokens",
-                self.reserve_tokens.saturating_add(self.recall_tokens),
-            ),
-        ] {
-            if got >= self.max_input_tokens {
-                return refuse(field, got, &below);
+        let max = self.max_input_tokens;
+        let (history, summary) = (self.max_history_messages, self.summary_tokens);
+        let (reserve, recall) = (self.reserve_tokens, self.recall_tokens);
+        let reserved = reserve.saturating_add(recall);
+        let (target, protect) = (self.target_permille, self.protect_permille);
+        let below = format!("less than maxInputTokens, {max}");
+        let rules: [(&'static str, u64, bool, &str); 9] = [
+            ("maxInputTokens", max, max > 0, "at least 1"),
+            ("maxInputTokens", max, max <= TOKENS_MAX, "at most 9,007,199,254,740,992"),
+            ("maxHistoryMessages", 0, history != Some(0), "at least 1"),
+            ("targetPermille", target, (1..=1_000).contains(&target), "from 1 to 1,000"),
+            ("protectPermille", protect, protect <= 1_000, "from 0 to 1,000"),
+            ("reserveTokens", reserve, reserve < max, &below),
+            ("recallTokens", recall, recall < max, &below),
+            ("reserveTokens and recallTokens", reserved, reserved < max, &below),
+            ("summaryTokens", 0, summary != Some(0), "at least 1; leave it out for the usual cap"),
+        ];
+        for (field, got, is_kept, must) in rules {
+            if !is_kept {
+                return Err(ContextError::field(field, format!("must be {must}; got {got}")));
             }
         }
-        if self.summary_tokens == Some(0) {
-            return refuse("summaryTokens", 0, "at least 1; leave it out for the usual cap");
+        if self.strategies.is_empty() {
+            let must = "must name at least one of elide, summarize, drop";
+            return Err(ContextError::field("strategies", must));
         }
-        match self.strategies.is_empty() {
-            true => {
-                let must = "must name at least one of elide, summarize, drop";
-                Err(ContextError::field("strategies", must))
-            }
-            false => Ok(()),
-        }
+        Ok(())
     }
 
     /// Over this a context is cut.

@@ -6,12 +6,12 @@ use std::collections::{BTreeSet, HashSet};
 use tertulia_session::{ContextCut, CutStrategy, Entry, EntryId, EntryKind, Fields, NewEntry};
 
 use super::build::{Build, entry_at, id_at};
+use super::item::WindowIndex;
 use super::marks::TOO_LARGE;
-use super::message_ref::MessageRef;
 use super::plan::Plan;
 use super::request::{REQUEST_BYTES_MAX, SummaryRequest};
 use super::window::message_of;
-use super::{ContextError, Item};
+use super::{ContextError, Item, LogIndex, MessageRef};
 use crate::compact::{Coverage, Covered, EXTRACTIVE, Summary, SummaryTask, request_text};
 
 /// What was cut.
@@ -26,41 +26,33 @@ pub(super) struct Cut {
 
 /// Makes the entries and brings the build in line with them.
 pub(super) struct Maker<'m, 'a, 'b> {
-    build: &'m mut Build<'a, 'b>,
-    tokens_before: u64,
-    cut: Cut,
+    pub(super) build: &'m mut Build<'a, 'b>,
+    pub(super) tokens_before: u64,
+    /// What is added to.
+    pub(super) cut: Cut,
 }
 
 /// What a summary covers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Covering<'a> {
     /// Oldest first.
-    pub(super) messages: Vec<(usize, MessageRef<'a>)>,
+    pub(super) messages: Vec<(LogIndex, MessageRef<'a>)>,
     /// The first and the last entry of the range.
     pub(super) range: Option<(EntryId, EntryId)>,
 }
 
-impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
-    /// Adds to a cut.
-    pub(super) fn new(build: &'m mut Build<'a, 'b>, tokens_before: u64, cut: Cut) -> Self {
-        Self { build, tokens_before, cut }
-    }
-
-    pub(super) fn done(self) -> Cut {
-        self.cut
-    }
-
+impl Maker<'_, '_, '_> {
     /// These messages become stubs.
-    pub(super) fn elide(&mut self, items: &[usize]) {
+    pub(super) fn elide(&mut self, items: &[WindowIndex]) {
         let build = &mut *self.build;
-        let places: BTreeSet<usize> =
-            items.iter().map(|item| build.window.items[*item].place).collect();
-        let ids = places.iter().map(|place| id_at(build.log, &build.arrivals, *place).clone());
+        let entries: BTreeSet<LogIndex> =
+            items.iter().map(|item| build.window.items[item.0].entry).collect();
+        let ids = entries.iter().map(|entry| id_at(build.log, &build.arrivals, *entry).clone());
         let ids = ids.collect();
-        build.marks.elided.extend(&places);
-        for item in 0..build.window.items.len() {
-            if places.contains(&build.window.items[item].place) {
-                build.tokens[item] = build.count_item(item).tokens;
+        build.marks.elided.extend(&entries);
+        for at in 0..build.window.items.len() {
+            if entries.contains(&build.window.items[at].entry) {
+                build.tokens[at] = build.count_item(WindowIndex(at)).tokens;
             }
         }
         let kind = EntryKind::ContextCut(ContextCut {
@@ -107,9 +99,9 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
         Ok(())
     }
 
-    fn keep_from(&mut self, first_kept: usize, kept: &[usize]) {
+    fn keep_from(&mut self, first_kept: LogIndex, kept: &[LogIndex]) {
         let build = &mut *self.build;
-        build.window = build.window.cut(first_kept, kept, |place| said_at(build, place));
+        build.window = build.window.cut(first_kept, kept, |entry| said_at(build, entry));
         build.marks.first_kept = Some(first_kept);
         build.count_window();
     }
@@ -118,7 +110,7 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
         &mut self,
         summary: Summary,
         covering: &Covering<'_>,
-        (first_kept, kept): (usize, &[usize]),
+        (first_kept, kept): (LogIndex, &[LogIndex]),
         cap: u64,
     ) {
         let build = &mut *self.build;
@@ -127,11 +119,11 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
         build.marks.summary_first_kept = Some(first_kept);
         let message = build.summary_message(&summary.text);
         build.sums.summary = build.index.made_tokens(&message, &build.builder.counter).tokens;
-        let ids = |places: &[usize]| -> Vec<EntryId> {
-            places.iter().map(|place| id_at(build.log, &build.arrivals, *place).clone()).collect()
+        let ids = |entries: &[LogIndex]| -> Vec<EntryId> {
+            entries.iter().map(|entry| id_at(build.log, &build.arrivals, *entry).clone()).collect()
         };
-        let entries = covering.messages.iter().map(|(place, _)| *place);
-        let entries = entries.map(|place| entry_at(build.log, &build.arrivals, place));
+        let entries = covering.messages.iter();
+        let entries = entries.map(|(entry, _)| entry_at(build.log, &build.arrivals, *entry));
         let mut coverage =
             Coverage::new(entries, id_at(build.log, &build.arrivals, first_kept).clone());
         coverage.range.clone_from(&covering.range);
@@ -155,9 +147,9 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
         self.cut.summary = Some(entry);
     }
 
-    fn append_drop(&mut self, reason: String, first_kept: usize, kept: &[usize]) {
+    fn append_drop(&mut self, reason: String, first_kept: LogIndex, kept: &[LogIndex]) {
         let build = &*self.build;
-        let id = |place: usize| id_at(build.log, &build.arrivals, place).clone();
+        let id = |entry: LogIndex| id_at(build.log, &build.arrivals, entry).clone();
         let kind = EntryKind::ContextCut(ContextCut {
             strategy: CutStrategy::Drop,
             first_kept_entry_id: Some(id(first_kept)),
@@ -165,7 +157,7 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
             tokens_before: self.tokens_before,
             tokens_after: build.total(),
             reason: reason.into(),
-            kept_ids: Some(kept.iter().map(|place| id(*place)).collect()),
+            kept_ids: Some(kept.iter().map(|entry| id(*entry)).collect()),
             scale_permille: build.scale.recorded(),
             member: build.member(),
             unknown: Fields::NONE,
@@ -202,31 +194,31 @@ impl<'m, 'a, 'b> Maker<'m, 'a, 'b> {
 }
 
 /// A message as its entry says it.
-fn said_at<'a>(build: &Build<'a, '_>, place: usize) -> Option<MessageRef<'a>> {
-    match place.checked_sub(build.log.len()) {
+fn said_at<'a>(build: &Build<'a, '_>, entry: LogIndex) -> Option<MessageRef<'a>> {
+    match entry.0.checked_sub(build.log.len()) {
         Some(arrived) => build.arrivals.messages.get(arrived).map(MessageRef::Said),
-        None => message_of(build.index.entries.see(build.log, place)?, build.input.perspective),
+        None => message_of(build.index.see(build.log, entry)?, build.input.perspective),
     }
 }
 
-/// The place where what stays begins.
-fn first_kept(build: &Build<'_, '_>, unit: usize) -> Option<usize> {
-    let place = build.units().list.get(unit).map(|unit| build.window.items[unit.items.start].place);
+/// Where what stays begins.
+fn first_kept(build: &Build<'_, '_>, unit: usize) -> Option<LogIndex> {
+    let start = build.units().list.get(unit).map(|unit| build.window.items[unit.items.start].entry);
     // Where all that stays is from before the last cut, that one stays where it is.
-    place.or(build.marks.first_kept)
+    start.or(build.marks.first_kept)
 }
 
-/// The places of what stays from before the cut, in order. A result that was moved up to a call stays where it is.
-fn kept_before(build: &Build<'_, '_>, unit: usize) -> Vec<usize> {
+/// What stays from before the cut, in order. A result that was moved up to a call stays where it is.
+fn kept_before(build: &Build<'_, '_>, unit: usize) -> Vec<LogIndex> {
     let (window, units) = (&build.window, &build.units().list);
     let musts = units[..unit].iter().filter(|unit| unit.is_must());
     let items = musts.flat_map(|unit| &window.items[unit.items.clone()]);
-    let start = units.get(unit).map(|unit| window.items[unit.items.start].place);
-    let is_before = |place: &usize| start.is_none_or(|start| *place < start);
-    let mut places: Vec<usize> = items.map(|item| item.place).filter(is_before).collect();
-    places.sort_unstable();
-    places.dedup();
-    places
+    let start = units.get(unit).map(|unit| window.items[unit.items.start].entry);
+    let is_before = |entry: &LogIndex| start.is_none_or(|start| *entry < start);
+    let mut entries: Vec<LogIndex> = items.map(|item| item.entry).filter(is_before).collect();
+    entries.sort_unstable();
+    entries.dedup();
+    entries
 }
 
 /// The summary of what a plan cuts, or why there is none. Changes nothing yet.
@@ -280,75 +272,67 @@ fn if_smaller(
 /// what an earlier cut had kept from before and this one does not.
 fn gather<'a>(
     build: &Build<'a, '_>,
-    first_kept: usize,
-    kept: &[usize],
+    first_kept: LogIndex,
+    kept: &[LogIndex],
 ) -> Result<Covering<'a>, ContextError> {
     let log = build.log;
-    let kept: HashSet<usize> = kept.iter().copied().collect();
-    let mut covering = Covering::default();
-    let mut found: Vec<(usize, MessageRef<'a>)> = Vec::new();
+    let kept: HashSet<LogIndex> = kept.iter().copied().collect();
+    let mut found: Vec<(LogIndex, MessageRef<'a>)> = Vec::new();
     let (mut first, mut last) = (None, None);
-    for offset in (0..first_kept.saturating_sub(log.len())).rev() {
-        let place = log.len() + offset;
+    for offset in (0..first_kept.0.saturating_sub(log.len())).rev() {
         let id = &build.arrivals.entries[offset].id;
-        last = last.or(Some(id));
-        first = Some(id);
-        if !kept.contains(&place) {
-            found.push((place, MessageRef::Said(&build.arrivals.messages[offset])));
-        }
+        (first, last) = (Some(id), last.or(Some(id)));
+        let message = MessageRef::Said(&build.arrivals.messages[offset]);
+        found.push((LogIndex(log.len() + offset), message));
     }
     let until = build.marks.summary_first_kept;
-    let mut is_met = first_kept >= log.len();
+    let mut is_met = first_kept.0 >= log.len();
     if Some(first_kept) != until {
         for view in build.index.entries.walk(log)? {
             let view = view?;
+            let entry = LogIndex(view.place());
             if !is_met {
-                is_met = view.place() == first_kept;
+                is_met = entry == first_kept;
                 continue;
             }
-            last = last.or(Some(view.id()));
-            first = Some(view.id());
-            if !kept.contains(&view.place()) {
-                found.extend(
-                    message_of(view, build.input.perspective)
-                        .map(|message| (view.place(), message)),
-                );
-            }
-            if Some(view.place()) == until {
+            (first, last) = (Some(view.id()), last.or(Some(view.id())));
+            let message = message_of(view, build.input.perspective);
+            found.extend(message.map(|message| (entry, message)));
+            if Some(entry) == until {
                 break;
             }
         }
     }
-    covering.range = first.cloned().zip(last.cloned());
+    let range = first.cloned().zip(last.cloned());
+    found.retain(|(entry, _)| !kept.contains(entry));
     found.reverse();
-    let seen: HashSet<usize> = found.iter().map(|(place, _)| *place).collect();
+    let seen: HashSet<LogIndex> = found.iter().map(|(entry, _)| *entry).collect();
     let released = |item: &&Item<'a>| {
-        !item.is_mended && !kept.contains(&item.place) && !seen.contains(&item.place)
+        !item.is_mended && !kept.contains(&item.entry) && !seen.contains(&item.entry)
     };
     let units = build.units();
     let before = units.list[..units.kept_before].iter();
     let items = before.flat_map(|unit| &build.window.items[unit.items.clone()]);
-    let released = items.filter(released).map(|item| (item.place, item.message.clone()));
-    covering.messages = released.chain(found).collect();
-    Ok(covering)
+    let released = items.filter(released).map(|item| (item.entry, item.message.clone()));
+    Ok(Covering { messages: released.chain(found).collect(), range })
 }
 
-fn covered_tokens(build: &mut Build<'_, '_>, covered: &(usize, MessageRef<'_>)) -> u64 {
+fn covered_tokens(build: &mut Build<'_, '_>, covered: &(LogIndex, MessageRef<'_>)) -> u64 {
     let counter = &build.builder.counter;
     match covered {
         (_, MessageRef::Made(message) | MessageRef::Read(message)) => {
             build.index.made_tokens(message, counter).tokens
         }
-        (place, MessageRef::Said(message)) => {
-            let id = id_at(build.log, &build.arrivals, *place);
-            build.index.tokens(*place, id, message, counter).tokens
+        (entry, MessageRef::Said(message)) => {
+            let id = id_at(build.log, &build.arrivals, *entry);
+            build.index.tokens(*entry, id, message, counter).tokens
         }
     }
 }
 
 fn covered_list<'c>(build: &'c Build<'_, '_>, covering: &'c Covering<'_>) -> Vec<Covered<'c>> {
-    let covered = covering.messages.iter().map(|(place, message)| Covered {
-        entry: id_at(build.log, &build.arrivals, *place),
+    let covered = covering.messages.iter().map(|(entry, message)| Covered {
+        entry: id_at(build.log, &build.arrivals, *entry),
         message,
     });
     covered.collect()

@@ -18,10 +18,7 @@ pub enum ContextError {
     Overflow(Overflow),
     /// What is too large could not be made smaller.
     #[error("the context cannot be made smaller: {reason}")]
-    CompactionFailed {
-        /// What was tried, and why it failed.
-        reason: String,
-    },
+    CompactionFailed { reason: String },
 }
 
 /// An input that is wrong.

@@ -68,8 +68,8 @@ fn newest<'a, T>(
     sign: Sign,
     of: impl FnOnce(&'a EntryKind) -> Option<T>,
 ) -> Option<T> {
-    let place = index.seen_sign(log, index.entries.newest_place(), sign)?;
-    index.entries.see(log, place)?.kind().and_then(of)
+    let at = index.seen_sign(log, index.newest(), sign)?;
+    index.see(log, at)?.kind().and_then(of)
 }
 
 /// The fields of an object, by name; texts as they are, anything else as JSON.

@@ -13,11 +13,8 @@ use super::window::made_message;
 /// A hint that this version knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hint {
-    /// Its name in JSON.
     pub name: &'static str,
-    /// What it must be.
     pub kind: HintKind,
-    /// What it says.
     pub meaning: &'static str,
 }
 

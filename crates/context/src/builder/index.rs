@@ -7,12 +7,13 @@ use std::mem;
 
 use tertulia_session::json::{self, Object};
 use tertulia_session::{
-    Entry, EntryError, EntryId, EntryIndex, EntryKind, Message, PartKind, Role,
+    Entry, EntryError, EntryId, EntryIndex, EntryKind, Message, PartKind, Role, ViewEntry,
 };
 
-use super::ContextError;
 use super::recalled::LastRecall;
 use super::repair::says_something;
+use super::settled::Settled;
+use super::{ContextError, LogIndex};
 use crate::recall::RecallIndex;
 use crate::tokens::{MessageCounter, TokenCache, TokenCount, ToolSpec};
 
@@ -25,7 +26,7 @@ pub struct ContextIndex {
     facts: Vec<Fact>,
     pub(super) settled: Settled,
     /// Entries whose parent was not there when they came.
-    early: Vec<usize>,
+    early: Vec<LogIndex>,
     known: HashMap<EntryId, u64>,
     counter: Option<MessageCounter>,
     frozen: Option<(Message, TokenCount)>,
@@ -41,21 +42,11 @@ pub struct ContextIndex {
     pub(super) last_recall: Option<LastRecall>,
 }
 
-/// The oldest messages of the last window, as far as no later entry changes them: only a redaction or
-/// another cut can.
-#[derive(Debug, Default)]
-pub(super) struct Settled {
-    /// The cut that the window follows.
-    pub(super) by: Option<usize>,
-    /// Where they are in the log, in ascending order. None of them was mended.
-    pub(super) places: Vec<usize>,
-}
-
 /// What is known of one entry.
 #[derive(Clone, Copy, Debug)]
 struct Fact {
     trail: Trail,
-    /// The first place of the run of entries that follow each other in the log as on the branch.
+    /// The first index of the run of entries that follow each other in the log as on the branch.
     run_start: u32,
     /// How many messages there are on the branch up to here.
     messages: u32,
@@ -63,30 +54,23 @@ struct Fact {
     stub_tokens: Option<TokenCount>,
 }
 
-/// The nearest entries on the way back to the root, the entry itself included; `NOWHERE` if none.
+/// The nearest entry of each sign on the way back to the root, the entry itself included; `NOWHERE` if none.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Trail {
-    /// A summary or a cut.
-    mark: u32,
-    summary: u32,
-    /// Another system prompt.
-    prompt: u32,
-    /// The data of a run.
-    init: u32,
-    /// A user's message.
-    request: u32,
-    /// Reported usage.
-    usage: u32,
-}
+struct Trail([u32; 6]);
 
 /// What a trail leads to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Sign {
+    /// A summary or a cut.
     Mark,
     Summary,
+    /// Another system prompt.
     Prompt,
+    /// The data of a run.
     Init,
+    /// A user's message.
     Request,
+    /// Reported usage.
     Usage,
 }
 
@@ -143,11 +127,12 @@ impl ContextIndex {
                 log.first().zip(log.get(last)).map(|ends| [ends.0.id.clone(), ends.1.id.clone()]);
         }
         result?;
-        for (place, entry) in log.iter().enumerate().skip(before) {
-            let fact = self.fact_of(log, place, entry);
+        for (at, entry) in log.iter().enumerate().skip(before) {
+            let at = LogIndex(at);
+            let fact = self.fact_of(log, at, entry);
             self.facts.push(fact);
-            if entry.parent_id.is_some() && self.parent_before(log, place).is_none() {
-                self.early.push(place);
+            if entry.parent_id.is_some() && self.parent_before(log, at).is_none() {
+                self.early.push(at);
             }
         }
         self.refuse_late_parents(log)?;
@@ -158,7 +143,7 @@ impl ContextIndex {
         let mut hidden = HashSet::new();
         for target in redactions {
             self.settled = Settled::default();
-            hidden.extend(self.entries.place(target).filter(|place| *place < before));
+            hidden.extend(self.entries.place(target).filter(|hidden| *hidden < before));
         }
         if !hidden.is_empty() {
             self.last_recall = None;
@@ -178,62 +163,81 @@ impl ContextIndex {
 
     /// What is known of an entry follows from its parent, so that must have been there before.
     fn refuse_late_parents(&self, log: &[Entry]) -> Result<(), ContextError> {
-        let Some(tail) = self.entries.newest_place() else { return Ok(()) };
-        for place in self.early.iter().copied() {
-            let parent = self.entries.parent_place(log, place).and_then(|parent| log.get(parent));
-            if let (Some(parent), true) = (parent, self.is_ancestor(log, place, tail)) {
-                let (entry, parent) = (log[place].id.clone(), parent.id.clone());
+        let Some(tail) = self.newest() else { return Ok(()) };
+        for early in self.early.iter().copied() {
+            let parent = self.parent(log, early).and_then(|parent| log.get(parent.0));
+            if let (Some(parent), true) = (parent, self.is_ancestor(log, early, tail)) {
+                let (entry, parent) = (log[early.0].id.clone(), parent.id.clone());
                 return Err(EntryError::ParentCycle { entry, parent }.into());
             }
         }
         Ok(())
     }
 
-    fn parent_before(&self, log: &[Entry], place: usize) -> Option<usize> {
-        self.entries.parent_place(log, place).filter(|parent| *parent < place)
+    fn parent_before(&self, log: &[Entry], of: LogIndex) -> Option<LogIndex> {
+        self.parent(log, of).filter(|parent| *parent < of)
     }
 
-    /// The places of these signs from an entry back to the root, nearest first.
+    pub(super) fn newest(&self) -> Option<LogIndex> {
+        self.entries.newest_place().map(LogIndex)
+    }
+
+    pub(super) fn find(&self, id: &EntryId) -> Option<LogIndex> {
+        self.entries.place(id).map(LogIndex)
+    }
+
+    pub(super) fn parent(&self, log: &[Entry], of: LogIndex) -> Option<LogIndex> {
+        self.entries.parent_place(log, of.0).map(LogIndex)
+    }
+
+    pub(super) fn see<'a>(&self, log: &'a [Entry], at: LogIndex) -> Option<ViewEntry<'a>> {
+        self.entries.see(log, at.0)
+    }
+
+    fn fact(&self, of: LogIndex) -> Option<&Fact> {
+        self.facts.get(of.0)
+    }
+
+    /// These signs from an entry back to the root, nearest first.
     pub(super) fn signs<'i>(
         &'i self,
         log: &'i [Entry],
-        from: Option<usize>,
+        from: Option<LogIndex>,
         sign: Sign,
-    ) -> impl Iterator<Item = usize> + 'i {
-        let nearest = move |place: usize| self.facts.get(place)?.trail.get(sign);
+    ) -> impl Iterator<Item = LogIndex> + 'i {
+        let nearest = move |at: LogIndex| self.fact(at)?.trail.get(sign);
         let first = from.and_then(nearest);
-        std::iter::successors(first, move |place| nearest(self.entries.parent_place(log, *place)?))
+        std::iter::successors(first, move |at| nearest(self.parent(log, *at)?))
     }
 
     /// The nearest of these signs whose content may be seen.
     pub(super) fn seen_sign(
         &self,
         log: &[Entry],
-        from: Option<usize>,
+        from: Option<LogIndex>,
         sign: Sign,
-    ) -> Option<usize> {
-        let may_be_seen = |place: &usize| {
-            self.entries.see(log, *place).is_some_and(|view| view.entry().is_some())
-        };
+    ) -> Option<LogIndex> {
+        let may_be_seen =
+            |at: &LogIndex| self.see(log, *at).is_some_and(|view| view.entry().is_some());
         self.signs(log, from, sign).find(may_be_seen)
     }
 
     /// How many messages there are on the branch that ends here.
-    pub(super) fn messages_until(&self, place: Option<usize>) -> u64 {
-        place.and_then(|place| self.facts.get(place)).map_or(0, |fact| u64::from(fact.messages))
+    pub(super) fn messages_until(&self, last: Option<LogIndex>) -> u64 {
+        last.and_then(|last| self.fact(last)).map_or(0, |fact| u64::from(fact.messages))
     }
 
     /// Whether the first is on the way from the second to its root.
-    pub(super) fn is_ancestor(&self, log: &[Entry], ancestor: usize, of: usize) -> bool {
+    pub(super) fn is_ancestor(&self, log: &[Entry], ancestor: LogIndex, of: LogIndex) -> bool {
         let mut at = of;
         // Every step goes back in the log, but for a parent that comes later than its child.
         for _ in 0..=self.facts.len() {
-            let Some(fact) = self.facts.get(at) else { return false };
-            let start = fact.run_start as usize;
+            let Some(fact) = self.fact(at) else { return false };
+            let start = LogIndex(fact.run_start as usize);
             if (start..=at).contains(&ancestor) {
                 return true;
             }
-            match self.entries.parent_place(log, start) {
+            match self.parent(log, start) {
                 Some(parent) => at = parent,
                 None => return false,
             }
@@ -241,39 +245,39 @@ impl ContextIndex {
         false
     }
 
-    /// What the message at this place costs; counted when it is asked for the first time.
+    /// What the message of this entry costs; counted when it is asked for the first time.
     pub(super) fn tokens(
         &mut self,
-        place: usize,
+        entry: LogIndex,
         id: &EntryId,
         message: &Message,
         counter: &MessageCounter,
     ) -> TokenCount {
-        if let Some(tokens) = self.facts.get(place).and_then(|fact| fact.tokens) {
+        if let Some(tokens) = self.fact(entry).and_then(|fact| fact.tokens) {
             return tokens;
         }
         let tokens = self.known(id, counter).unwrap_or_else(|| {
             self.counted += 1;
             counter.count_message(message).count
         });
-        if let Some(fact) = self.facts.get_mut(place) {
+        if let Some(fact) = self.facts.get_mut(entry.0) {
             fact.tokens = Some(tokens);
         }
         tokens
     }
 
-    /// What the stub of the message at this place costs.
+    /// What the stub of the message of this entry costs.
     pub(super) fn stub_tokens(
         &mut self,
-        place: usize,
+        entry: LogIndex,
         id: &EntryId,
         count: impl FnOnce() -> TokenCount,
     ) -> TokenCount {
-        let known = self.facts.get(place).and_then(|fact| fact.stub_tokens);
+        let known = self.fact(entry).and_then(|fact| fact.stub_tokens);
         known.unwrap_or_else(|| {
             let known = self.counter.as_ref().and_then(|own| self.known(&stub_id(id), own));
             let tokens = known.unwrap_or_else(count);
-            if let Some(fact) = self.facts.get_mut(place) {
+            if let Some(fact) = self.facts.get_mut(entry.0) {
                 fact.stub_tokens = Some(tokens);
             }
             tokens
@@ -335,14 +339,14 @@ impl ContextIndex {
         (self.frozen, self.tools, self.last_recall) = (None, None, None);
     }
 
-    fn fact_of(&self, log: &[Entry], place: usize, entry: &Entry) -> Fact {
-        let parent = self.parent_before(log, place);
-        let above = parent.and_then(|parent| self.facts.get(parent));
-        let here = u32::try_from(place).unwrap_or(NOWHERE);
-        let follows = parent.is_some_and(|parent| parent + 1 == place);
+    fn fact_of(&self, log: &[Entry], at: LogIndex, entry: &Entry) -> Fact {
+        let parent = self.parent_before(log, at);
+        let above = parent.and_then(|parent| self.fact(parent));
+        let here = u32::try_from(at.0).unwrap_or(NOWHERE);
+        let follows = parent.is_some_and(|parent| parent.0 + 1 == at.0);
         let run_start = above.filter(|_| follows).map_or(here, |fact| fact.run_start);
         let is_message = matches!(entry.kind, EntryKind::Message(_));
-        let mut trail = above.map_or(Trail::NONE, |fact| fact.trail);
+        let mut trail = above.map_or(Trail([NOWHERE; 6]), |fact| fact.trail);
         trail.pass(here, entry);
         Fact {
             trail,
@@ -355,40 +359,28 @@ impl ContextIndex {
 }
 
 impl Trail {
-    const NONE: Self = Self {
-        mark: NOWHERE,
-        summary: NOWHERE,
-        prompt: NOWHERE,
-        init: NOWHERE,
-        request: NOWHERE,
-        usage: NOWHERE,
-    };
-
-    fn get(&self, sign: Sign) -> Option<usize> {
-        let place = match sign {
-            Sign::Mark => self.mark,
-            Sign::Summary => self.summary,
-            Sign::Prompt => self.prompt,
-            Sign::Init => self.init,
-            Sign::Request => self.request,
-            Sign::Usage => self.usage,
-        };
-        (place != NOWHERE).then_some(place as usize)
+    fn get(&self, sign: Sign) -> Option<LogIndex> {
+        let nearest = self.0[sign as usize];
+        (nearest != NOWHERE).then_some(LogIndex(nearest as usize))
     }
 
     fn pass(&mut self, here: u32, entry: &Entry) {
+        let mut set = |sign: Sign| self.0[sign as usize] = here;
         match &entry.kind {
-            EntryKind::CompactionSummary(_) => (self.mark, self.summary) = (here, here),
-            EntryKind::ContextCut(_) => self.mark = here,
-            EntryKind::SystemPromptOverride(_) => self.prompt = here,
-            EntryKind::RuntimeInit(_) => self.init = here,
-            EntryKind::Usage(_) => self.usage = here,
+            EntryKind::CompactionSummary(_) => {
+                set(Sign::Mark);
+                set(Sign::Summary);
+            }
+            EntryKind::ContextCut(_) => set(Sign::Mark),
+            EntryKind::SystemPromptOverride(_) => set(Sign::Prompt),
+            EntryKind::RuntimeInit(_) => set(Sign::Init),
+            EntryKind::Usage(_) => set(Sign::Usage),
             EntryKind::Message(message) => {
                 if is_request(message) {
-                    self.request = here;
+                    set(Sign::Request);
                 }
                 if reported_usage(message).is_some() {
-                    self.usage = here;
+                    set(Sign::Usage);
                 }
             }
             _ => {}

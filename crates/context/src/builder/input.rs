@@ -3,8 +3,7 @@
 use tertulia_session::json::Json;
 use tertulia_session::{Entry, EntryId, Message};
 
-use super::message_ref::MessageRef;
-use super::{Repair, SummaryRequest};
+use super::{MessageRef, Repair, SummaryRequest};
 use crate::tokens::ToolSpec;
 use crate::verdict::Verdict;
 use crate::view::Perspective;
@@ -41,7 +40,6 @@ pub struct ContextBuildInput<'a> {
 pub struct ContextBuildResult<'a> {
     /// The messages, in order: system, history, and what changes from turn to turn.
     pub model_messages: Vec<ModelMessage<'a>>,
-    /// The tools, untouched.
     pub model_tool_specs: &'a [ToolSpec],
     /// Whether anything was summarised, dropped or elided that was not before.
     pub compacted: bool,
@@ -49,7 +47,6 @@ pub struct ContextBuildResult<'a> {
     pub compaction_summary_entry: Option<EntryId>,
     /// What has to be appended to the log, in this order, behind its tail.
     pub entries_to_append: Vec<Entry>,
-    /// Figures.
     pub stats: ContextStats,
     /// The indexes of messages after which a cache breakpoint belongs.
     pub cache_breakpoints: Vec<usize>,
@@ -67,7 +64,6 @@ pub struct ContextBuildResult<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecalledPassage {
     pub entry: EntryId,
-    /// The words, as the entry has them.
     pub text: String,
 }
 
@@ -75,9 +71,7 @@ pub struct RecalledPassage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelMessage<'a> {
     pub message: MessageRef<'a>,
-    /// What it costs.
     pub tokens: u64,
-    /// Where it comes from.
     pub source: Source,
 }
 
@@ -91,7 +85,6 @@ pub enum Source {
     Entry(EntryId),
     /// Passages of entries that are no longer sent.
     Recall,
-    /// The closing message of the input.
     Closing,
     RuntimeHints,
 }
@@ -116,22 +109,17 @@ pub struct ContextStats {
     pub scale_permille: u64,
 }
 
-/// What has to be looked at again, in the middle of a run.
+/// What has to be looked at again, in the middle of a run: fields as of [`ContextBuildInput`], so that both count alike.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ContextUpdateRequest<'a> {
-    /// The log, in append order.
     pub session_entries: &'a [Entry],
-    /// Messages that are new. Those that the log ends with already are taken once.
     pub new_messages: &'a [Message],
     /// The model found the last request too large.
     pub overflow_hint: bool,
-    /// As for a build, so that both count alike.
+
     pub system_prompt: Option<&'a str>,
-    /// As for a build.
     pub runtime_init_data: Option<&'a Json>,
-    /// As for a build.
     pub runtime_hints: Option<&'a Json>,
-    /// As for a build.
     pub tool_specs: &'a [ToolSpec],
 }
 
@@ -142,9 +130,7 @@ pub struct ContextUpdateResult<'a> {
     pub updated_messages: Option<Vec<ModelMessage<'a>>>,
     /// Whether anything was summarised, dropped or elided that was not before.
     pub compacted: bool,
-    /// What has to be appended to the log.
     pub entries_to_append: Vec<Entry>,
-    /// Figures.
     pub stats: ContextStats,
     /// What a model would be asked to write a better summary.
     pub summary_request: Option<SummaryRequest>,

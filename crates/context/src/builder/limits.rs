@@ -4,6 +4,7 @@
 use super::build::{Build, id_at};
 use super::elide::{elided, has_outputs};
 use super::error::{FloorItem, FloorPart, Overflow};
+use super::item::WindowIndex;
 use super::plan::{Cover, Limits, Size, permille_of};
 use super::{ContextError, Strategy, verdict};
 
@@ -54,23 +55,23 @@ impl Build<'_, '_> {
     pub(super) fn sizes(&mut self) -> Vec<Size> {
         let min = self.builder.config.elide_min_tokens;
         let mut sizes = Vec::with_capacity(self.tokens.len());
-        for (place, tokens) in self.tokens.clone().into_iter().enumerate() {
-            let item = &self.window.items[place];
+        for (at, tokens) in self.tokens.clone().into_iter().enumerate() {
+            let item = &self.window.items[at];
             let can_shrink = tokens >= min
-                && !self.marks.elided.contains(&item.place)
+                && !self.marks.elided.contains(&item.entry)
                 && has_outputs(&item.message)
                 && !verdict::is_made_up(self, item);
-            let stub = can_shrink.then(|| self.scale.of_tokens(self.stub_tokens(place)));
+            let stub = can_shrink.then(|| self.scale.of_tokens(self.stub_tokens(WindowIndex(at))));
             sizes.push(Size { tokens: self.scale.of_tokens(tokens), stub });
         }
         sizes
     }
 
-    fn stub_tokens(&mut self, place: usize) -> u64 {
-        let (item, counter) = (&self.window.items[place], &self.builder.counter);
-        let id = id_at(self.log, &self.arrivals, item.place);
+    fn stub_tokens(&mut self, at: WindowIndex) -> u64 {
+        let (item, counter) = (&self.window.items[at.0], &self.builder.counter);
+        let id = id_at(self.log, &self.arrivals, item.entry);
         let count = || counter.count_message(&elided(&item.message, id)).count;
-        self.index.stub_tokens(item.place, id, count).tokens
+        self.index.stub_tokens(item.entry, id, count).tokens
     }
 
     pub(super) fn overflow(&self, floor: u64, limits: &Limits, sizes: &[Size]) -> ContextError {
@@ -81,10 +82,10 @@ impl Build<'_, '_> {
         ];
         let fixed = fixed.map(|(what, tokens)| (what, self.scale.of_tokens(tokens)));
         let musts = self.units().list.iter().filter(|unit| unit.is_must());
-        let items = musts.flat_map(|unit| unit.items.clone().map(|place| (unit.is_pinned, place)));
-        let entries = items.map(|(is_pinned, place)| {
-            let id = id_at(self.log, &self.arrivals, self.window.items[place].place);
-            let Size { tokens, stub } = sizes[place];
+        let items = musts.flat_map(|unit| unit.items.clone().map(|at| (unit.is_pinned, at)));
+        let entries = items.map(|(is_pinned, at)| {
+            let id = id_at(self.log, &self.arrivals, self.window.items[at].entry);
+            let Size { tokens, stub } = sizes[at];
             let least = stub.filter(|_| limits.may_elide && !is_pinned).unwrap_or(tokens);
             (FloorPart::Entry(id.clone()), least)
         });

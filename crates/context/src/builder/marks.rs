@@ -6,29 +6,29 @@ use std::collections::HashSet;
 
 use tertulia_session::{CompactionSummary, ContextCut, CutStrategy, Entry, EntryId, EntryKind};
 
-use super::ContextError;
 use super::index::{ContextIndex, Sign};
 use super::scale::Scale;
+use super::{ContextError, LogIndex};
 
-/// The state in which the newest cut left the history. Numbers are places in the log.
+/// The state in which the newest cut left the history.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marks<'a> {
     /// The newest summary that counts.
-    pub(super) summary: Option<(usize, &'a CompactionSummary)>,
+    pub(super) summary: Option<(LogIndex, &'a CompactionSummary)>,
     /// The first entry that this summary does not stand for.
-    pub(super) summary_first_kept: Option<usize>,
+    pub(super) summary_first_kept: Option<LogIndex>,
     /// The entry that says what is kept: that summary, or a newer drop.
-    pub(super) by: Option<usize>,
+    pub(super) by: Option<LogIndex>,
     /// The first entry that is kept; `None` for all.
-    pub(super) first_kept: Option<usize>,
+    pub(super) first_kept: Option<LogIndex>,
     /// What stays from before it; `None` where the log does not say.
     pub(super) kept: Option<&'a [EntryId]>,
     /// The entries whose tool outputs are stubs.
-    pub(super) elided: HashSet<usize>,
+    pub(super) elided: HashSet<LogIndex>,
     /// What a counted token weighed when the history was cut last.
     pub(super) scale_permille: Option<u64>,
     /// The newest cut of any kind.
-    pub(super) newest: Option<usize>,
+    pub(super) newest: Option<LogIndex>,
     /// The size that the model found too large, if that is why the newest cut was made.
     pub(super) refused_tokens: Option<u64>,
     /// Whether the last two cuts made nothing smaller, with no message between them.
@@ -39,27 +39,27 @@ impl<'a> Marks<'a> {
     pub(super) fn of(
         index: &ContextIndex,
         log: &'a [Entry],
-        tail: Option<usize>,
+        tail: Option<LogIndex>,
         member: Option<&str>,
     ) -> Result<Self, ContextError> {
         let mut marks = Self::default();
         let mut idle = Vec::new();
-        for place in index.signs(log, tail, Sign::Mark) {
-            if marks.first_kept.is_some_and(|first| place < first) {
+        for at in index.signs(log, tail, Sign::Mark) {
+            if marks.first_kept.is_some_and(|first| at < first) {
                 break;
             }
-            let Some(entry) = seen(index, log, place, member) else { continue };
+            let Some(entry) = seen(index, log, at, member) else { continue };
             if marks.newest.is_none() {
-                (marks.newest, marks.refused_tokens) = (Some(place), refused_tokens(&entry.kind));
+                (marks.newest, marks.refused_tokens) = (Some(at), refused_tokens(&entry.kind));
             }
             match &entry.kind {
                 EntryKind::CompactionSummary(summary) => {
-                    idle.push((place, summary.tokens_before.zip(summary.tokens_after)));
-                    marks.take_summary(index, entry, place, summary)?;
+                    idle.push((at, summary.tokens_before.zip(summary.tokens_after)));
+                    marks.take_summary(index, entry, at, summary)?;
                 }
                 EntryKind::ContextCut(cut) => {
-                    idle.push((place, Some((cut.tokens_before, cut.tokens_after))));
-                    marks.take_cut(index, entry, place, cut)?;
+                    idle.push((at, Some((cut.tokens_before, cut.tokens_after))));
+                    marks.take_cut(index, entry, at, cut)?;
                 }
                 _ => {}
             }
@@ -76,14 +76,14 @@ impl<'a> Marks<'a> {
         &mut self,
         index: &ContextIndex,
         log: &'a [Entry],
-        tail: Option<usize>,
+        tail: Option<LogIndex>,
         member: Option<&str>,
     ) -> Result<(), ContextError> {
-        for place in index.signs(log, tail, Sign::Summary) {
-            if let Some(entry) = seen(index, log, place, member)
+        for at in index.signs(log, tail, Sign::Summary) {
+            if let Some(entry) = seen(index, log, at, member)
                 && let EntryKind::CompactionSummary(summary) = &entry.kind
             {
-                return self.take_summary(index, entry, place, summary);
+                return self.take_summary(index, entry, at, summary);
             }
         }
         Ok(())
@@ -93,19 +93,19 @@ impl<'a> Marks<'a> {
         &mut self,
         index: &ContextIndex,
         entry: &Entry,
-        place: usize,
+        at: LogIndex,
         summary: &'a CompactionSummary,
     ) -> Result<(), ContextError> {
         // An older summary is carried on by the newer one.
         if self.summary.is_some() {
             return Ok(());
         }
-        let first_kept = place_of(index, entry, FIRST_KEPT, &summary.first_kept_entry_id)?;
-        self.summary = Some((place, summary));
+        let first_kept = named_entry(index, entry, FIRST_KEPT, &summary.first_kept_entry_id)?;
+        self.summary = Some((at, summary));
         self.summary_first_kept = Some(first_kept);
         self.scale_permille.get_or_insert(summary.scale_permille.unwrap_or(Scale::ONE.permille()));
         if self.by.is_none() {
-            self.by = Some(place);
+            self.by = Some(at);
             self.first_kept = Some(first_kept);
             self.kept = summary.kept_ids.as_deref();
         }
@@ -116,34 +116,34 @@ impl<'a> Marks<'a> {
         &mut self,
         index: &ContextIndex,
         entry: &Entry,
-        place: usize,
+        at: LogIndex,
         cut: &'a ContextCut,
     ) -> Result<(), ContextError> {
         self.scale_permille.get_or_insert(cut.scale_permille.unwrap_or(Scale::ONE.permille()));
         for id in cut.elided_ids.iter().flatten() {
-            self.elided.insert(place_of(index, entry, "payload.elidedIds", id)?);
+            self.elided.insert(named_entry(index, entry, "payload.elidedIds", id)?);
         }
         if cut.strategy == CutStrategy::Drop && self.by.is_none() {
             let Some(first_kept) = &cut.first_kept_entry_id else {
                 let problem = "is missing; name the first entry that was not dropped";
                 return Err(ContextError::entry(&entry.id, FIRST_KEPT, problem));
             };
-            self.by = Some(place);
-            self.first_kept = Some(place_of(index, entry, FIRST_KEPT, first_kept)?);
+            self.by = Some(at);
+            self.first_kept = Some(named_entry(index, entry, FIRST_KEPT, first_kept)?);
             self.kept = cut.kept_ids.as_deref();
         }
         Ok(())
     }
 }
 
-/// The entry at a place, unless it is hidden or a cut of another member's context.
+/// The entry at an index, unless it is hidden or a cut of another member's context.
 fn seen<'a>(
     index: &ContextIndex,
     log: &'a [Entry],
-    place: usize,
+    at: LogIndex,
     member: Option<&str>,
 ) -> Option<&'a Entry> {
-    let entry = index.entries.see(log, place)?.entry()?;
+    let entry = index.see(log, at)?.entry()?;
     let of = match &entry.kind {
         EntryKind::CompactionSummary(summary) => summary.member.as_deref(),
         EntryKind::ContextCut(cut) => cut.member.as_deref(),
@@ -152,13 +152,13 @@ fn seen<'a>(
     (of.is_none() || of == member).then_some(entry)
 }
 
-fn place_of(
+fn named_entry(
     index: &ContextIndex,
     entry: &Entry,
     field: &'static str,
     named: &EntryId,
-) -> Result<usize, ContextError> {
-    index.entries.place(named).ok_or_else(|| {
+) -> Result<LogIndex, ContextError> {
+    index.find(named).ok_or_else(|| {
         let problem = format!("names {named}, which is not in the log; name one that is");
         ContextError::entry(&entry.id, field, problem)
     })
@@ -167,12 +167,12 @@ fn place_of(
 /// Whether the two newest cuts shrank nothing, and nothing was said since the older one.
 fn is_stuck(
     index: &ContextIndex,
-    cuts: &[(usize, Option<(u64, u64)>)],
-    tail: Option<usize>,
+    cuts: &[(LogIndex, Option<(u64, u64)>)],
+    tail: Option<LogIndex>,
 ) -> bool {
-    let [(_, newest), (place, older), ..] = cuts else { return false };
+    let [(_, newest), (oldest, older), ..] = cuts else { return false };
     let idle = |tokens: &Option<(u64, u64)>| tokens.is_some_and(|(before, after)| after >= before);
-    idle(newest) && idle(older) && index.messages_until(Some(*place)) == index.messages_until(tail)
+    idle(newest) && idle(older) && index.messages_until(Some(*oldest)) == index.messages_until(tail)
 }
 
 /// How large the context was that the model found too large, if this cut was made for that.

@@ -1,7 +1,7 @@
 //! What gives way when a context is too large: sizes in, a decision out. Knows numbers only, no
 //! messages; so it can be tried on any of them.
 
-use super::units::Unit;
+use super::item::{Unit, WindowIndex};
 use super::window::Units;
 
 /// What one message costs.
@@ -49,7 +49,7 @@ pub(super) enum Cover {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan {
     /// The messages that become stubs, oldest first.
-    pub(super) elide: Vec<usize>,
+    pub(super) elide: Vec<WindowIndex>,
     /// The first unit that stays; those before it go, but for what must be sent.
     pub(super) cut: Option<usize>,
     /// How many tokens are left for a summary.
@@ -91,7 +91,7 @@ struct Planner<'p> {
     limits: &'p Limits,
     /// What the messages cost by now.
     sizes: Vec<Size>,
-    elide: Vec<usize>,
+    elide: Vec<WindowIndex>,
 }
 
 impl Planner<'_> {
@@ -207,12 +207,12 @@ impl Planner<'_> {
     fn elide_until(&mut self, target: u64, protected: usize) {
         let mut total = self.total();
         let pinned = self.pinned();
-        for (place, is_pinned) in pinned.into_iter().enumerate().take(protected) {
+        for (at, is_pinned) in pinned.into_iter().enumerate().take(protected) {
             if total <= target {
                 break;
             }
             if !is_pinned {
-                total -= self.elide_one(place);
+                total -= self.elide_one(at);
             }
         }
     }
@@ -223,23 +223,23 @@ impl Planner<'_> {
         let start_of = |cut: usize| self.units.get(cut).map_or(end, |unit| unit.items.start);
         let first = cut.map_or(0, start_of);
         let pinned = self.pinned();
-        for (place, is_pinned) in pinned.into_iter().enumerate().skip(first) {
+        for (at, is_pinned) in pinned.into_iter().enumerate().skip(first) {
             if left <= self.limits.trigger {
                 break;
             }
             if !is_pinned {
-                left -= self.elide_one(place);
+                left -= self.elide_one(at);
             }
         }
     }
 
     /// Makes a stub, if that helps; says how much is saved.
-    fn elide_one(&mut self, place: usize) -> u64 {
-        let size = &mut self.sizes[place];
+    fn elide_one(&mut self, at: usize) -> u64 {
+        let size = &mut self.sizes[at];
         let Some(stub) = size.stub.take().filter(|stub| *stub < size.tokens) else { return 0 };
         let saved = size.tokens - stub;
         size.tokens = stub;
-        self.elide.push(place);
+        self.elide.push(WindowIndex(at));
         saved
     }
 
@@ -247,8 +247,8 @@ impl Planner<'_> {
     fn forget_elided_before(&mut self, cut: Option<usize>) {
         let Some(cut) = cut else { return };
         let units = self.units;
-        let stays = |place: &usize| {
-            let unit = units.partition_point(|unit| unit.items.end <= *place);
+        let stays = |at: &WindowIndex| {
+            let unit = units.partition_point(|unit| unit.items.end <= at.0);
             unit >= cut || units.get(unit).is_some_and(Unit::is_must)
         };
         self.elide.retain(stays);
@@ -303,7 +303,7 @@ impl Planner<'_> {
     /// What stays of the history if it is cut here.
     fn kept(&self, cut: usize) -> u64 {
         let units = self.units.iter().enumerate();
-        let kept = units.filter(|(place, unit)| *place >= cut || unit.is_must());
+        let kept = units.filter(|(at, unit)| *at >= cut || unit.is_must());
         kept.map(|(_, unit)| self.unit(unit)).sum()
     }
 

@@ -5,11 +5,10 @@ use std::collections::HashSet;
 
 use tertulia_session::{EntryId, EntryKind, Message, Part, Role};
 
-use super::RecalledPassage;
 use super::build::{Build, entry_at};
 use super::index::is_request;
-use super::message_ref::MessageRef;
 use super::window::made_message;
+use super::{LogIndex, MessageRef, RecalledPassage};
 use crate::recall::{Passage, RECENT_MESSAGES, RecallBudget, RecallQuery, Standing};
 use crate::view::{RECALL_HEAD, recalled_text};
 
@@ -18,8 +17,8 @@ use crate::view::{RECALL_HEAD, recalled_text};
 pub(super) struct Recalled {
     pub(super) message: Message,
     pub(super) tokens: u64,
-    /// The places of the entries, in order.
-    pub(super) places: Vec<usize>,
+    /// In order.
+    pub(super) entries: Vec<LogIndex>,
     pub(super) passages: Vec<RecalledPassage>,
 }
 
@@ -36,9 +35,9 @@ struct Asked {
     entries: usize,
     budget: u64,
     member: Option<Box<str>>,
-    request: Option<usize>,
-    /// The places of what is sent, and whether each is sent as it is.
-    sent: Vec<(usize, bool)>,
+    request: Option<LogIndex>,
+    /// What is sent, and whether each is sent as it is.
+    sent: Vec<(LogIndex, bool)>,
 }
 
 /// How much of what answers best is looked at, in budgets: what is sent anyway counts among it.
@@ -59,12 +58,12 @@ pub(super) fn recall(build: &mut Build<'_, '_>) -> Option<Recalled> {
     let free = limit.saturating_sub(build.total());
     let budget = free.min(config.recall_tokens).saturating_mul(1_000) / build.scale.permille();
     catch_up(build);
-    let is_whole = |item: &super::Item<'_>| (item.place, !item.message.is_made());
+    let is_whole = |item: &super::Item<'_>| (item.entry, !item.message.is_made());
     let asked = Asked {
         entries: build.log.len(),
         budget,
         member: build.input.perspective.map(|perspective| perspective.member.into()),
-        request: request_at(build).map(|item| item.place),
+        request: request_at(build).map(|item| item.entry),
         sent: build.window.items.iter().map(is_whole).collect(),
     };
     let is_same = |last: &&LastRecall| last.asked == asked;
@@ -81,10 +80,10 @@ pub(super) fn recall(build: &mut Build<'_, '_>) -> Option<Recalled> {
 
 /// The message that is answered.
 fn request_at<'b, 'a>(build: &'b Build<'a, '_>) -> Option<&'b super::Item<'a>> {
-    let answered = build.input.answers.and_then(|id| build.index.entries.place(id));
+    let answered = build.input.answers.and_then(|id| build.index.find(id));
     let mut newest = build.window.items.iter().rev();
     newest.find(|item| match answered {
-        Some(place) => item.place == place,
+        Some(answered) => item.entry == answered,
         None => is_request(&item.message),
     })
 }
@@ -94,24 +93,24 @@ fn request_at<'b, 'a>(build: &'b Build<'a, '_>) -> Option<&'b super::Item<'a>> {
 fn catch_up(build: &mut Build<'_, '_>) {
     let (index, log) = (&mut *build.index, build.log);
     let shown = std::mem::take(&mut index.recalled_arrivals);
-    let is_appended = |(place, id): (usize, &EntryId)| {
-        log.get(place).is_some_and(|entry| entry.id == *id)
-            && index.entries.see(log, place).is_some_and(|view| view.entry().is_some())
+    let is_appended = |(at, id): (usize, &EntryId)| {
+        log.get(at).is_some_and(|entry| entry.id == *id)
+            && index.see(log, LogIndex(at)).is_some_and(|view| view.entry().is_some())
     };
     let appended = (index.recalled_until..).zip(&shown).take_while(|one| is_appended(*one)).count();
     let until = index.recalled_until + appended;
     if appended < shown.len() {
-        index.recall.retain(|place| place < until);
+        index.recall.retain(|at| at < until);
     }
-    for place in until..log.len() {
-        let view = index.entries.see(log, place);
+    for at in until..log.len() {
+        let view = index.see(log, LogIndex(at));
         if let Some(EntryKind::Message(message)) = view.and_then(|view| view.kind()) {
-            index.recall.add(place, message);
+            index.recall.add(at, message);
         }
     }
     index.recalled_until = log.len();
-    for (place, message) in (log.len()..).zip(build.arrivals.messages) {
-        index.recall.add(place, message);
+    for (at, message) in (log.len()..).zip(build.arrivals.messages) {
+        index.recall.add(at, message);
     }
     index.recalled_arrivals = build.arrivals.entries.iter().map(|entry| entry.id.clone()).collect();
 }
@@ -119,28 +118,28 @@ fn catch_up(build: &mut Build<'_, '_>) {
 fn search(build: &Build<'_, '_>, budget: u64) -> Vec<Passage> {
     let items = &build.window.items;
     let is_whole = |message: &MessageRef<'_>| !message.is_made();
-    let sent: HashSet<usize> =
-        items.iter().filter(|item| is_whole(&item.message)).map(|item| item.place).collect();
-    let message_at = |place: usize| match place.checked_sub(build.log.len()) {
+    let sent: HashSet<LogIndex> =
+        items.iter().filter(|item| is_whole(&item.message)).map(|item| item.entry).collect();
+    let message_at = |at: usize| match at.checked_sub(build.log.len()) {
         Some(arrived) => build.arrivals.messages.get(arrived),
-        None => match build.index.entries.see(build.log, place)?.kind()? {
+        None => match build.index.see(build.log, LogIndex(at))?.kind()? {
             EntryKind::Message(message) => Some(message),
             _ => None,
         },
     };
-    let tail = build.index.entries.newest_place();
-    let is_on_branch = |place: usize| {
-        place >= build.log.len()
-            || tail.is_some_and(|tail| build.index.is_ancestor(build.log, place, tail))
+    let tail = build.index.newest();
+    let is_on_branch = |at: usize| {
+        at >= build.log.len()
+            || tail.is_some_and(|tail| build.index.is_ancestor(build.log, LogIndex(at), tail))
     };
     let recent = &items[items.len().saturating_sub(RECENT_MESSAGES)..];
-    let standing = |place: usize| {
-        if sent.contains(&place) {
+    let standing = |at: usize| {
+        if sent.contains(&LogIndex(at)) {
             // What asks is no answer.
-            let asks = recent.iter().any(|item| item.place == place);
+            let asks = recent.iter().any(|item| item.entry == LogIndex(at));
             return if asks { Standing::Apart } else { Standing::Sent };
         }
-        match is_on_branch(place) && message_at(place).is_some() {
+        match is_on_branch(at) && message_at(at).is_some() {
             true => Standing::Gone,
             false => Standing::Apart,
         }
@@ -158,47 +157,40 @@ fn search(build: &Build<'_, '_>, budget: u64) -> Vec<Passage> {
 /// smallest passages pay for them, as few as will do.
 fn fit(build: &Build<'_, '_>, passages: &[Passage], budget: u64) -> Option<Recalled> {
     let mut by_size: Vec<usize> = (0..passages.len()).collect();
-    by_size.sort_by_key(|place| passages[*place].tokens);
+    by_size.sort_by_key(|passage| passages[*passage].tokens);
     // How many go is found by halving: counting anew for each would be quadratic.
-    let (mut too_few, mut enough) = (None, passages.len());
+    let (mut fewest, mut enough) = (0, passages.len());
     let mut best = None;
-    while let Some(gone) = between(too_few, enough) {
+    while fewest < enough {
+        // None first: all fit most often.
+        let gone = fewest.checked_sub(1).map_or(0, |too_few| too_few.midpoint(enough));
         let recalled = without(build, passages, &by_size[..gone]);
         if recalled.tokens <= budget {
             (enough, best) = (gone, Some(recalled));
         } else {
-            too_few = Some(gone);
+            fewest = gone + 1;
         }
     }
     best
 }
 
-/// A number that is not tried yet, above what is too few and below what is enough: none first, then
-/// the middle.
-fn between(too_few: Option<usize>, enough: usize) -> Option<usize> {
-    match too_few {
-        None => (enough > 0).then_some(0),
-        Some(too_few) => (too_few + 1 < enough).then_some(too_few.midpoint(enough)),
-    }
-}
-
 /// The message with all passages but these.
 fn without(build: &Build<'_, '_>, passages: &[Passage], gone: &[usize]) -> Recalled {
     let mut stays = vec![true; passages.len()];
-    for place in gone {
-        stays[*place] = false;
+    for passage in gone {
+        stays[*passage] = false;
     }
     let left = passages.iter().zip(&stays).filter(|(_, stays)| **stays);
     let left: Vec<&Passage> = left.map(|(passage, _)| passage).collect();
     let message = shown(build, &left);
     let tokens = build.builder.counter.count_message(&message).count.tokens;
-    let mut places: Vec<usize> = left.iter().map(|passage| passage.place).collect();
-    places.dedup();
+    let mut entries: Vec<LogIndex> = left.iter().map(|one| LogIndex(one.place)).collect();
+    entries.dedup();
     let passages = left.into_iter().map(|passage| RecalledPassage {
-        entry: entry_at(build.log, &build.arrivals, passage.place).id.clone(),
+        entry: entry_at(build.log, &build.arrivals, LogIndex(passage.place)).id.clone(),
         text: passage.text.clone(),
     });
-    Recalled { message, tokens, places, passages: passages.collect() }
+    Recalled { message, tokens, entries, passages: passages.collect() }
 }
 
 fn shown(build: &Build<'_, '_>, passages: &[&Passage]) -> Message {
@@ -210,16 +202,16 @@ fn shown(build: &Build<'_, '_>, passages: &[&Passage]) -> Message {
     let mut text = String::from(RECALL_HEAD);
     let mut last: Option<(usize, &str)> = None;
     for passage in passages {
-        let entry = entry_at(build.log, &build.arrivals, passage.place);
+        let entry = entry_at(build.log, &build.arrivals, LogIndex(passage.place));
         let role = match &entry.kind {
             EntryKind::Message(message) => message.effective_role().as_str(),
             _ => Role::System.as_str(),
         };
         match last {
-            Some((place, _)) if place == passage.place => text.push_str("\n[…]\n"),
+            Some((last, _)) if last == passage.place => text.push_str("\n[…]\n"),
             // A line that follows needs no name of its own: heads cost more than many a line.
-            Some((place, same)) if place + 1 == passage.place && same == role => text.push('\n'),
-            Some((place, _)) if place + 1 == passage.place => {
+            Some((last, same)) if last + 1 == passage.place && same == role => text.push('\n'),
+            Some((last, _)) if last + 1 == passage.place => {
                 text.push_str(&format!("\n[{role}]\n"));
             }
             _ => text.push_str(&format!("\n\n[{role}, entry {}]\n", entry.id)),

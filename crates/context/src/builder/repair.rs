@@ -6,26 +6,12 @@ use std::collections::HashSet;
 
 use tertulia_session::{EntryId, Message, OpenCalls, Part, PartKind, Role, ToolResult};
 
-use super::message_ref::MessageRef;
-
+use super::{Item, LogIndex, MessageRef};
 use crate::whitespace::trim;
-
-/// A message on its way to a model, and where it comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item<'a> {
-    /// The place of its entry in the log; for a result that was made up, that of its call.
-    pub place: usize,
-    pub message: MessageRef<'a>,
-    /// Whether it stays from before a cut.
-    pub is_before: bool,
-    /// Whether it is not what the entry says, but what was mended or made up.
-    pub is_mended: bool,
-}
 
 /// A list that was mended, and what was done to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repaired<'a> {
-    /// The messages.
     pub items: Vec<Item<'a>>,
     /// What was done, in the order of the list.
     pub mended: Vec<Mended>,
@@ -34,9 +20,7 @@ pub struct Repaired<'a> {
 /// Something that was mended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mended {
-    /// The place of the entry.
-    pub place: usize,
-    /// What was done.
+    pub entry: LogIndex,
     pub kind: RepairKind,
 }
 
@@ -44,7 +28,6 @@ pub struct Mended {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
     pub entry: EntryId,
-    /// What was done.
     pub kind: RepairKind,
 }
 
@@ -57,25 +40,13 @@ pub enum RepairKind {
     /// A part stood in a message of a role that cannot have it; it was left out.
     MisplacedPart,
     /// A second call had the id of another call of the same message; it was left out.
-    RepeatedCall {
-        /// The id.
-        call: Box<str>,
-    },
+    RepeatedCall { call: Box<str> },
     /// A result had no call before it, or its call had one already; it was left out.
-    OrphanResult {
-        /// The id that it names.
-        call: Box<str>,
-    },
+    OrphanResult { call: Box<str> },
     /// A result came late, or in a message of another role; it was put right behind its call.
-    MovedResult {
-        /// The id that it names.
-        call: Box<str>,
-    },
+    MovedResult { call: Box<str> },
     /// A call had no result; an error result was put right behind it.
-    MissingResult {
-        /// The id.
-        call: Box<str>,
-    },
+    MissingResult { call: Box<str> },
 }
 
 impl RepairKind {
@@ -100,13 +71,6 @@ impl RepairKind {
             | Self::MovedResult { call }
             | Self::MissingResult { call } => Some(call),
         }
-    }
-}
-
-impl<'a> Item<'a> {
-    /// A message as its entry says it.
-    pub fn new(place: usize, message: MessageRef<'a>) -> Self {
-        Self { place, message, is_before: false, is_mended: false }
     }
 }
 
@@ -142,7 +106,7 @@ struct Pairs<'a> {
 
 /// An answer with calls.
 struct Answer {
-    place: usize,
+    entry: LogIndex,
     is_before: bool,
     /// Where its results end; `None` while nothing followed them.
     end: Option<usize>,
@@ -182,7 +146,7 @@ impl<'a> Mender<'a> {
             }
             false => item,
         };
-        let place = item.place;
+        let entry = item.entry;
         if let Some(item) = self.unless_empty(item) {
             self.pairs.close(self.done.items.len());
             self.pairs.add(&item);
@@ -191,7 +155,7 @@ impl<'a> Mender<'a> {
         // Some programs write a result into the answer that calls.
         if !results.is_empty() {
             let message = Message::of_role(Role::Assistant, results.into_iter().collect());
-            let item = Item::new(place, MessageRef::made(message));
+            let item = Item::new(entry, MessageRef::made(message));
             self.keep_parts(item, |pairs, item, part| match &part.kind {
                 PartKind::ToolResult(result) => Some(pairs.misplaced(item, part, result)),
                 _ => None,
@@ -217,7 +181,7 @@ impl<'a> Mender<'a> {
 
     fn results(&mut self, item: Item<'a>) {
         if item.message.parts.is_empty() {
-            self.done.mended.push(Mended { place: item.place, kind: RepairKind::Empty });
+            self.done.mended.push(Mended { entry: item.entry, kind: RepairKind::Empty });
             return;
         }
         let item = self.keep_parts(item, |pairs, item, part| match &part.kind {
@@ -252,7 +216,7 @@ impl<'a> Mender<'a> {
         item.message = MessageRef::made(message);
         item.is_mended = true;
         for kind in reasons.into_iter().flatten() {
-            self.done.mended.push(Mended { place: item.place, kind });
+            self.done.mended.push(Mended { entry: item.entry, kind });
         }
         item
     }
@@ -263,7 +227,7 @@ impl<'a> Mender<'a> {
         }
         // What held nothing but results is told result by result.
         if !(item.is_mended && item.message.parts.is_empty()) {
-            self.done.mended.push(Mended { place: item.place, kind: RepairKind::Empty });
+            self.done.mended.push(Mended { entry: item.entry, kind: RepairKind::Empty });
         }
         None
     }
@@ -276,9 +240,9 @@ impl<'a> Mender<'a> {
             if answers[call.answer].end.is_some() {
                 let result = Box::new(ToolResult::not_recorded(call.id.clone()));
                 missing[call.answer].push(Part::new(PartKind::ToolResult(result)));
-                let (place, kind) =
-                    (answers[call.answer].place, RepairKind::MissingResult { call: call.id });
-                self.done.mended.push(Mended { place, kind });
+                let entry = answers[call.answer].entry;
+                let kind = RepairKind::MissingResult { call: call.id };
+                self.done.mended.push(Mended { entry, kind });
             }
         }
         let end = |answer: usize| answers[answer].end.unwrap_or(self.done.items.len());
@@ -288,13 +252,13 @@ impl<'a> Mender<'a> {
         {
             let message =
                 MessageRef::made(Message::of_role(Role::Tool, parts.into_iter().collect()));
-            let Answer { place, is_before, .. } = answers[answer];
-            added.push((end(answer), Item { place, message, is_before, is_mended: true }));
+            let Answer { entry, is_before, .. } = answers[answer];
+            added.push((end(answer), Item { entry, message, is_before, is_mended: true }));
         }
         if !added.is_empty() {
             added.sort_by_key(|(end, _)| *end);
             self.done.items = merged(std::mem::take(&mut self.done.items), added);
-            self.done.mended.sort_by_key(|mended| mended.place);
+            self.done.mended.sort_by_key(|mended| mended.entry);
         }
         self.done
     }
@@ -312,7 +276,7 @@ impl<'a> Pairs<'a> {
             self.open.call(id.into(), self.calls.len());
             self.calls.push(Call { id: id.into(), answer: self.answers.len(), has_result: false });
         }
-        self.answers.push(Answer { place: item.place, is_before: item.is_before, end: None });
+        self.answers.push(Answer { entry: item.entry, is_before: item.is_before, end: None });
     }
 
     /// The answer that waits for this result; it has it now.

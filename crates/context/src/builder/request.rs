@@ -9,35 +9,29 @@ use super::arrivals::tail_id;
 use super::build::summary_message;
 use super::index::{ContextIndex, Sign};
 use super::marks::Marks;
-use super::message_ref::MessageRef;
 use super::scale::Scale;
 use super::window::message_of;
-use super::{ContextBuilder, ContextError};
+use super::{ContextBuilder, ContextError, LogIndex, MessageRef};
 use crate::compact::{CUSTOM, Covered, SummaryTask, accept};
 
 /// What a model is asked, and for which part of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SummaryRequest {
-    /// The first entry that is covered.
     pub covered_from_id: Option<EntryId>,
-    /// The last entry that is covered.
     pub covered_to_id: Option<EntryId>,
     pub first_kept_entry_id: EntryId,
-    /// How many messages are covered.
     pub covered_count: u64,
     pub covered_hash: Box<str>,
     /// What stays from before the first kept entry.
     pub kept_ids: Vec<EntryId>,
     /// How many tokens the summary may have.
     pub max_tokens: u64,
-    /// What to ask the model.
     pub text: String,
 }
 
 /// What became of a text that a model wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcceptedSummary {
-    /// Whether it was taken.
     pub accepted: bool,
     /// Why it was not.
     pub reason: Option<String>,
@@ -95,8 +89,8 @@ pub(super) fn accept_summary(
     let counter = &builder.counter;
     let mut tokens = found.previous.map_or(0, |text| counter.tokenizer.count(text).tokens);
     for (entry, message) in &covered {
-        let place = index.entries.place(entry).unwrap_or(usize::MAX);
-        tokens += index.tokens(place, entry, message, counter).tokens;
+        let at = index.find(entry).unwrap_or(LogIndex(usize::MAX));
+        tokens += index.tokens(at, entry, message, counter).tokens;
     }
     let judged = accept(text, &task, tokens);
     let mut summary = found.summary.clone();
@@ -136,12 +130,12 @@ fn find<'a>(
     log: &'a [Entry],
     request: &SummaryRequest,
 ) -> Result<Found<'a>, ContextError> {
-    let tail = index.entries.newest_place();
+    let tail = index.newest();
     let marks = Marks::of(index, log, tail, None)?;
     // A drop since then kept less than the summary: what it dropped must not come back.
-    let is_overtaken = marks.by != marks.summary.map(|(place, _)| place);
-    let places = index.signs(log, tail, Sign::Summary);
-    let mut summaries = places.filter_map(|place| match index.entries.see(log, place)?.kind()? {
+    let is_overtaken = marks.by != marks.summary.map(|(at, _)| at);
+    let summaries = index.signs(log, tail, Sign::Summary);
+    let mut summaries = summaries.filter_map(|at| match index.see(log, at)?.kind()? {
         EntryKind::CompactionSummary(summary) if summary.member.is_none() => Some(&**summary),
         _ => None,
     });

@@ -5,6 +5,7 @@ use tertulia_session::{EntryKind, Role};
 
 use super::build::Build;
 use super::index::{Sign, reported_usage};
+use super::{Item, LogIndex};
 use crate::tokens::{CALIBRATION_PERMILLE_MAX, CALIBRATION_PERMILLE_MIN, find_model};
 
 /// What a counted token weighs, in thousandths.
@@ -42,9 +43,9 @@ impl Scale {
     /// From the newest report since the newest cut; else what the cut was made with.
     pub(super) fn of(build: &Build<'_, '_>) -> Self {
         let since = build.marks.newest;
-        let reported = newest_report(build).filter(|(place, _)| Some(*place) > since);
-        let fresh = reported.and_then(|(place, tokens)| {
-            let counted = counted_before(build, place)?;
+        let reported = newest_report(build).filter(|(at, _)| Some(*at) > since);
+        let fresh = reported.and_then(|(at, tokens)| {
+            let counted = counted_before(build, at)?;
             let permille = |counted: u64| {
                 let permille = u128::from(tokens) * 1_000 / u128::from(counted);
                 u64::try_from(permille).unwrap_or(u64::MAX)
@@ -60,7 +61,7 @@ impl Scale {
 }
 
 /// The newest report of a request of this builder's member and model, and where it is.
-fn newest_report(build: &Build<'_, '_>) -> Option<(usize, u64)> {
+fn newest_report(build: &Build<'_, '_>) -> Option<(LogIndex, u64)> {
     // A team reports the usage of a turn before its answer, and of whatever its agent did besides.
     if build.input.perspective.is_some() {
         return None;
@@ -70,28 +71,27 @@ fn newest_report(build: &Build<'_, '_>) -> Option<(usize, u64)> {
     // Who names nobody is believed.
     let is_own =
         |who: Option<&str>| member.is_none_or(|member| who.is_none_or(|who| who == member));
-    let mut places = index.signs(build.log, index.entries.newest_place(), Sign::Usage);
-    places.find_map(|place| match index.entries.see(build.log, place)?.kind()? {
+    let mut reports = index.signs(build.log, index.newest(), Sign::Usage);
+    reports.find_map(|at| match index.see(build.log, at)?.kind()? {
         EntryKind::Message(message) => {
             let speaker = message.speaker.as_deref().map(|speaker| &*speaker.role_id);
-            is_own(speaker).then_some((place, reported_usage(message)?))
+            is_own(speaker).then_some((at, reported_usage(message)?))
         }
         EntryKind::Usage(usage) => {
             let model = usage.model.as_deref().and_then(find_model);
             let is_alike =
                 model.is_none_or(|model| model.tokenizer == build.builder.counter.tokenizer);
-            (is_own(Some(&usage.member)) && is_alike).then_some((place, usage.input_tokens))
+            (is_own(Some(&usage.member)) && is_alike).then_some((at, usage.input_tokens))
         }
         _ => None,
     })
 }
 
 /// What was sent for the answer that a report is about, as it is counted here.
-fn counted_before(build: &Build<'_, '_>, report: usize) -> Option<u64> {
+fn counted_before(build: &Build<'_, '_>, report: LogIndex) -> Option<u64> {
     let items = &build.window.items;
-    let is_answer = |item: &super::Item<'_>| {
-        item.place <= report && item.message.effective_role() == Role::Assistant
-    };
+    let is_answer =
+        |item: &Item<'_>| item.entry <= report && item.message.effective_role() == Role::Assistant;
     let answer = items.iter().rposition(is_answer)?;
     let history: u64 = build.tokens[..answer].iter().sum();
     let sums = &build.sums;

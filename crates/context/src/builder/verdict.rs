@@ -5,13 +5,13 @@ use std::collections::{HashMap, HashSet};
 
 use tertulia_session::{EntryId, EntryKind};
 
-use super::ContextError;
 use super::build::Build;
 use super::cover::Cut;
 use super::elide::has_outputs;
 use super::index::Sign;
 use super::recalled::Recalled;
-use super::repair::{Item, Mended, RepairKind};
+use super::repair::{Mended, RepairKind};
+use super::{ContextError, Item, LogIndex};
 use crate::verdict::{DropReason, Fate, HideReason, Verdict};
 
 /// The verdicts on the entries of the log and on those that arrived.
@@ -21,17 +21,17 @@ pub(super) fn verdicts(
     recalled: Option<&Recalled>,
 ) -> Result<Vec<Verdict>, ContextError> {
     let court = Court::of(build, cut)?;
-    let recalled: HashSet<usize> =
-        recalled.map(|recalled| recalled.places.iter().copied().collect()).unwrap_or_default();
-    let entries = build.log.iter().chain(&build.arrivals.entries).enumerate();
+    let recalled: HashSet<LogIndex> =
+        recalled.map(|recalled| recalled.entries.iter().copied().collect()).unwrap_or_default();
+    let entries = build.log.iter().chain(&build.arrivals.entries);
+    let entries = entries.enumerate().map(|(at, entry)| (LogIndex(at), entry));
     // An entry that was appended twice is one.
-    let own = entries.filter(|(place, entry)| {
-        *place >= build.log.len() || build.index.entries.place(&entry.id) == Some(*place)
-    });
-    let judged = own.map(|(place, entry)| Verdict {
+    let own = entries
+        .filter(|(at, entry)| at.0 >= build.log.len() || build.index.find(&entry.id) == Some(*at));
+    let judged = own.map(|(at, entry)| Verdict {
         entry: entry.id.clone(),
-        fate: court.fate(place),
-        recalled: recalled.contains(&place),
+        fate: court.fate(at),
+        recalled: recalled.contains(&at),
     });
     Ok(judged.collect())
 }
@@ -40,12 +40,12 @@ pub(super) fn verdicts(
 struct Court<'c, 'a, 'b> {
     build: &'c Build<'a, 'b>,
     /// Whether what is sent of an entry is a stub.
-    sent: HashMap<usize, bool>,
+    sent: HashMap<LogIndex, bool>,
     /// Entries on the branch, and whether each is before what the newest summary kept.
-    branch: HashMap<usize, bool>,
+    branch: HashMap<LogIndex, bool>,
     summary: Option<EntryId>,
-    mended: HashMap<usize, DropReason>,
-    in_force: Vec<usize>,
+    mended: HashMap<LogIndex, DropReason>,
+    in_force: Vec<LogIndex>,
 }
 
 impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
@@ -53,18 +53,19 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
         let mut sent = HashMap::new();
         let mended = &build.window.mended;
         let is_moved = |one: &&Mended| matches!(one.kind, RepairKind::MovedResult { .. });
-        let moved: HashSet<usize> = mended.iter().filter(is_moved).map(|one| one.place).collect();
-        let is_sent = |item: &&Item<'_>| !is_made_up(build, item) || moved.contains(&item.place);
+        let moved: HashSet<LogIndex> =
+            mended.iter().filter(is_moved).map(|one| one.entry).collect();
+        let is_sent = |item: &&Item<'_>| !is_made_up(build, item) || moved.contains(&item.entry);
         for item in build.window.items.iter().filter(is_sent) {
-            let is_stub = build.marks.elided.contains(&item.place) && has_outputs(&item.message);
-            sent.insert(item.place, is_stub);
+            let is_stub = build.marks.elided.contains(&item.entry) && has_outputs(&item.message);
+            sent.insert(item.entry, is_stub);
         }
         let mut mended = HashMap::new();
         for one in &build.window.mended {
             match one.kind {
-                RepairKind::Empty => mended.insert(one.place, DropReason::Empty),
+                RepairKind::Empty => mended.insert(one.entry, DropReason::Empty),
                 RepairKind::OrphanResult { .. } | RepairKind::MisplacedPart => {
-                    mended.insert(one.place, DropReason::Orphan)
+                    mended.insert(one.entry, DropReason::Orphan)
                 }
                 RepairKind::RepeatedCall { .. }
                 | RepairKind::MovedResult { .. }
@@ -73,18 +74,18 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
         }
         let summary = cut.summary.clone().or(build.summary.as_ref().map(|(id, _)| id.clone()));
         let in_force = [Sign::Prompt, Sign::Init]
-            .map(|sign| build.index.seen_sign(build.log, build.index.entries.newest_place(), sign));
+            .map(|sign| build.index.seen_sign(build.log, build.index.newest(), sign));
         let in_force = in_force.into_iter().flatten().collect();
         Ok(Self { build, sent, branch: branch(build)?, summary, mended, in_force })
     }
 
-    fn fate(&self, place: usize) -> Fate {
+    fn fate(&self, at: LogIndex) -> Fate {
         let hidden = |reason| Fate::Hidden { reason };
-        let Some(is_covered) = self.branch.get(&place).copied() else {
+        let Some(is_covered) = self.branch.get(&at).copied() else {
             return hidden(HideReason::OtherBranch);
         };
-        if let Some(entry) = self.build.log.get(place) {
-            let view = self.build.index.entries.see(self.build.log, place);
+        if let Some(entry) = self.build.log.get(at.0) {
+            let view = self.build.index.see(self.build.log, at);
             if view.is_none_or(|view| view.entry().is_none()) {
                 return hidden(HideReason::Redacted);
             }
@@ -95,7 +96,7 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
                 }
                 EntryKind::CompactionSummary(_) => return self.covered(),
                 EntryKind::SystemPromptOverride(_) | EntryKind::RuntimeInit(_) => {
-                    return match self.in_force.contains(&place) {
+                    return match self.in_force.contains(&at) {
                         true => Fate::Kept,
                         false => hidden(HideReason::Superseded),
                     };
@@ -103,12 +104,12 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
                 _ => return hidden(HideReason::NoMessage),
             }
         }
-        match self.sent.get(&place) {
+        match self.sent.get(&at) {
             Some(true) => Fate::Elided,
             Some(false) => Fate::Kept,
             None if is_covered => self.covered(),
             None => {
-                let reason = self.mended.get(&place).cloned().unwrap_or(DropReason::Cut);
+                let reason = self.mended.get(&at).cloned().unwrap_or(DropReason::Cut);
                 Fate::Dropped { reason }
             }
         }
@@ -122,9 +123,9 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
     }
 }
 
-/// A result that was made up for a call has the place of the call, which may be gone for itself.
+/// A result that was made up for a call has the entry of the call, which may be gone for itself.
 pub(super) fn is_made_up(build: &Build<'_, '_>, item: &Item<'_>) -> bool {
-    let entry = super::build::entry_at(build.log, &build.arrivals, item.place);
+    let entry = super::build::entry_at(build.log, &build.arrivals, item.entry);
     let role = match &entry.kind {
         EntryKind::Message(message) => message.effective_role(),
         _ => return false,
@@ -133,18 +134,18 @@ pub(super) fn is_made_up(build: &Build<'_, '_>, item: &Item<'_>) -> bool {
 }
 
 /// The entries of the branch, and whether the newest summary stands for them.
-fn branch(build: &Build<'_, '_>) -> Result<HashMap<usize, bool>, ContextError> {
+fn branch(build: &Build<'_, '_>) -> Result<HashMap<LogIndex, bool>, ContextError> {
     let first_kept = build.marks.summary_first_kept;
     let mut branch = HashMap::new();
     let mut is_covered = false;
-    for place in (build.log.len()..build.log.len() + build.arrivals.entries.len()).rev() {
-        branch.insert(place, is_covered);
-        is_covered |= first_kept == Some(place);
+    for at in (build.log.len()..build.log.len() + build.arrivals.entries.len()).rev() {
+        branch.insert(LogIndex(at), is_covered);
+        is_covered |= first_kept == Some(LogIndex(at));
     }
     for view in build.index.entries.walk(build.log)? {
         let view = view?;
-        branch.insert(view.place(), is_covered);
-        is_covered |= first_kept == Some(view.place());
+        branch.insert(LogIndex(view.place()), is_covered);
+        is_covered |= first_kept == Some(LogIndex(view.place()));
     }
     Ok(branch)
 }

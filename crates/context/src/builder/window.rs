@@ -6,15 +6,13 @@ use std::collections::{BTreeSet, HashSet};
 use std::mem;
 
 use tertulia_session::json::Json;
-use tertulia_session::{BranchSummary, Entry, EntryId, EntryKind, Message, Part, Role, ViewEntry};
+use tertulia_session::{Entry, EntryId, EntryKind, Message, Part, Role, ViewEntry};
 
 use super::arrivals::Arrivals;
-use super::index::{ContextIndex, Settled, Sign, is_pinned, is_request};
+use super::index::{ContextIndex, Sign, is_pinned, is_request};
 use super::marks::{FIRST_KEPT, Marks};
-use super::message_ref::MessageRef;
-use super::repair::{Item, Mended, Repaired, repair};
-use super::units::{Unit, units};
-use super::{ContextBuildInput, ContextError};
+use super::repair::{Mended, Repaired, repair};
+use super::{ContextBuildInput, ContextError, Item, LogIndex, MessageRef, Unit, units};
 use crate::view::Perspective;
 
 /// What would be sent if nothing were cut.
@@ -23,8 +21,8 @@ pub(super) struct Window<'a> {
     /// The messages, mended.
     pub(super) items: Vec<Item<'a>>,
     pub(super) mended: Vec<Mended>,
-    /// The place of the newest request.
-    request: Option<usize>,
+    /// The newest request.
+    request: Option<LogIndex>,
     /// Made when something has to give way.
     units: OnceCell<Units>,
 }
@@ -45,65 +43,36 @@ impl<'a> Window<'a> {
         marks: &Marks<'a>,
         arrivals: &Arrivals<'a>,
     ) -> Result<Self, ContextError> {
-        let (log, perspective) = (input.session_entries, input.perspective);
-        let answered = input.answers.and_then(|id| index.entries.place(id));
+        let log = input.session_entries;
+        let answered = input.answers.and_then(|id| index.find(id));
         let request = answered.or_else(|| newest_request(index, log, arrivals));
         // What a member reads depends on more than the log, and what is answered may be anywhere.
-        let mut may_settle = perspective.is_none() && input.answers.is_none();
+        let mut may_settle = input.perspective.is_none() && input.answers.is_none();
         let settled = mem::take(&mut index.settled);
         let known = settled.items(log, marks, request).filter(|_| may_settle);
-        let until = known.as_deref().and_then(<[Item<'_>]>::last).map(|item| item.place);
-        let mut branch = Branch::read(index, log, marks, perspective, until)?;
+        let until = known.as_deref().and_then(<[Item<'_>]>::last).map(|item| item.entry);
+        let reader = Reader { index, log, perspective: input.perspective };
+        let mut branch = Branch::read(reader, marks, until)?;
         let (mut items, mut before) = (Vec::new(), Vec::new());
         match known.filter(|_| branch.is_known) {
             Some(known) => items = known,
             None => {
-                let whole = kept_from_before(index, input, marks, request, &mut branch)?;
+                let whole = kept_from_before(reader, marks, request, &mut branch)?;
                 before = whole.items;
                 may_settle &= !whole.depends_on_later;
             }
         }
         let known = items.len();
         let arrived = arrivals.messages.iter().zip(log.len()..);
-        let arrived = arrived.map(|(message, place)| Item::new(place, MessageRef::Said(message)));
+        let arrived =
+            arrived.map(|(message, at)| Item::new(LogIndex(at), MessageRef::Said(message)));
         let repaired = repair(before.into_iter().chain(branch.since).chain(arrived));
         items.extend(repaired.items);
         let window = Self { items, mended: repaired.mended, request, units: OnceCell::new() };
         if may_settle {
-            index.settled = window.settle(settled, known, marks, log.len());
+            index.settled = settled.extended(&window, known, marks, LogIndex(log.len()));
         }
         Ok(window)
-    }
-
-    /// Adds what no later entry changes any more: whole units before the newest one and before all that was mended.
-    /// Every call in them has its result, so what comes later is mended as if they were not there.
-    fn settle(
-        &self,
-        mut settled: Settled,
-        known: usize,
-        marks: &Marks<'_>,
-        log_len: usize,
-    ) -> Settled {
-        settled.by = marks.by;
-        settled.places.truncate(known);
-        let new = &self.items[known..];
-        let end = self.mended.iter().map(|one| one.place).fold(log_len, usize::min);
-        let units = units(new);
-        for unit in units.split_last().map_or(&[][..], |(_, older)| older) {
-            let places = new[unit.items.clone()].iter().map(|item| item.place);
-            let follows = settled.places.last().copied().into_iter().chain(places.clone());
-            if !follows.is_sorted_by(|left, right| left < right)
-                || places.clone().any(|place| place >= end)
-            {
-                break;
-            }
-            settled.places.extend(places);
-        }
-        // The walk along the branch has to end behind the cut.
-        if settled.places.last().copied() < marks.first_kept {
-            settled.places.clear();
-        }
-        settled
     }
 
     /// Its units, with what has to be sent.
@@ -117,56 +86,42 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// What is left of it from this place on, and these entries from before: the window that a later build reads from
+    /// What is left of it from this entry on, and these from before: the window that a later build reads from
     /// the log. A cut can separate a result from its call, or take away what stood between them, so all is mended anew.
     pub(super) fn cut(
         &self,
-        first_kept: usize,
-        kept: &[usize],
-        source: impl Fn(usize) -> Option<MessageRef<'a>>,
+        first_kept: LogIndex,
+        kept: &[LogIndex],
+        source: impl Fn(LogIndex) -> Option<MessageRef<'a>>,
     ) -> Self {
-        let mended = self.mended.iter().map(|one| one.place);
-        let places = self.items.iter().map(|item| item.place).chain(mended);
-        let mut places: BTreeSet<usize> = places.filter(|place| *place >= first_kept).collect();
-        places.extend(kept);
-        let items = places.into_iter().filter_map(|place| {
-            let is_before = place < first_kept;
-            Some(Item { is_before, ..Item::new(place, source(place)?) })
+        let mended = self.mended.iter().map(|one| one.entry);
+        let entries = self.items.iter().map(|item| item.entry).chain(mended);
+        let mut entries: BTreeSet<LogIndex> =
+            entries.filter(|entry| *entry >= first_kept).collect();
+        entries.extend(kept);
+        let items = entries.into_iter().filter_map(|entry| {
+            let is_before = entry < first_kept;
+            Some(Item { is_before, ..Item::new(entry, source(entry)?) })
         });
         let Repaired { items, mended } = repair(items);
         Self { items, mended, request: self.request, units: OnceCell::new() }
     }
 }
 
-impl Settled {
-    /// The messages, unless they belong to another cut or the newest request is not among them or later.
-    fn items<'a>(
-        &self,
-        log: &'a [Entry],
-        marks: &Marks<'_>,
-        request: Option<usize>,
-    ) -> Option<Vec<Item<'a>>> {
-        let last = *self.places.last()?;
-        let is_there =
-            |request: usize| request > last || self.places.binary_search(&request).is_ok();
-        if self.by != marks.by || (marks.first_kept.is_some() && !request.is_none_or(is_there)) {
-            return None;
-        }
-        let mut items = Vec::with_capacity(self.places.len() + NEW_ITEMS);
-        for place in self.places.iter().copied() {
-            let message = match &log.get(place)?.kind {
-                EntryKind::Message(message) => MessageRef::Said(message),
-                kind => made_of(kind)?,
-            };
-            let is_before = Some(place) < marks.first_kept;
-            items.push(Item { is_before, ..Item::new(place, message) });
-        }
-        Some(items)
-    }
+/// What messages are read from, and who reads them.
+#[derive(Clone, Copy)]
+struct Reader<'r, 'a> {
+    index: &'r ContextIndex,
+    log: &'a [Entry],
+    perspective: Option<&'r Perspective<'r>>,
 }
 
-/// As many as a turn brings, about.
-const NEW_ITEMS: usize = 8;
+impl<'a> Reader<'_, 'a> {
+    fn item(&self, entry: LogIndex) -> Option<Item<'a>> {
+        let view = self.index.see(self.log, entry)?;
+        Some(Item::new(entry, message_of(view, self.perspective)?))
+    }
+}
 
 /// The messages of a branch, oldest first, parted by the newest cut.
 #[derive(Default)]
@@ -180,31 +135,30 @@ struct Branch<'a> {
 
 impl<'a> Branch<'a> {
     fn read(
-        index: &ContextIndex,
-        log: &'a [Entry],
+        reader: Reader<'_, 'a>,
         marks: &Marks<'a>,
-        perspective: Option<&Perspective<'_>>,
-        known_until: Option<usize>,
+        known_until: Option<LogIndex>,
     ) -> Result<Self, ContextError> {
         let mut branch = Self::default();
         let mut is_met = false;
-        for view in index.entries.walk(log)? {
+        for view in reader.index.entries.walk(reader.log)? {
             let view = view?;
-            branch.is_known = known_until == Some(view.place());
+            let entry = LogIndex(view.place());
+            branch.is_known = known_until == Some(entry);
             if branch.is_known {
                 break;
             }
-            if let Some(message) = message_of(view, perspective) {
+            if let Some(message) = message_of(view, reader.perspective) {
                 let side = if is_met { &mut branch.before } else { &mut branch.since };
-                side.push(Item::new(view.place(), message));
+                side.push(Item::new(entry, message));
             }
-            is_met |= marks.first_kept == Some(view.place());
+            is_met |= marks.first_kept == Some(entry);
             if is_met && marks.kept.is_some() {
                 break;
             }
         }
         if marks.first_kept.is_some() && !is_met && !branch.is_known {
-            return Err(not_on_branch(log, marks));
+            return Err(not_on_branch(reader.log, marks));
         }
         branch.before.reverse();
         branch.since.reverse();
@@ -229,11 +183,11 @@ pub(super) fn message_of<'a>(
     }
 }
 
-fn made_of<'a>(kind: &EntryKind) -> Option<MessageRef<'a>> {
-    match kind {
-        EntryKind::BranchSummary(summary) => branch_summary(summary).map(MessageRef::made),
-        _ => None,
-    }
+/// The message that is made of an entry of another kind.
+pub(super) fn made_of<'a>(kind: &EntryKind) -> Option<MessageRef<'a>> {
+    let EntryKind::BranchSummary(summary) = kind else { return None };
+    let text = Part::text(summary.summary.as_deref()?);
+    Some(MessageRef::made(made_message(Role::User, "branch_summary", [text])))
 }
 
 /// A message that was made from something else, and of what kind that is.
@@ -247,16 +201,15 @@ pub(super) fn made_message(
     message
 }
 
-fn branch_summary(summary: &BranchSummary) -> Option<Message> {
-    let text = summary.summary.as_deref()?;
-    Some(made_message(Role::User, "branch_summary", [Part::text(text)]))
-}
-
-fn newest_request(index: &ContextIndex, log: &[Entry], arrivals: &Arrivals<'_>) -> Option<usize> {
+fn newest_request(
+    index: &ContextIndex,
+    log: &[Entry],
+    arrivals: &Arrivals<'_>,
+) -> Option<LogIndex> {
     if let Some(offset) = arrivals.messages.iter().rposition(is_request) {
-        return Some(log.len() + offset);
+        return Some(LogIndex(log.len() + offset));
     }
-    index.seen_sign(log, index.entries.newest_place(), Sign::Request)
+    index.seen_sign(log, index.newest(), Sign::Request)
 }
 
 /// What is sent from before the newest cut.
@@ -267,27 +220,27 @@ struct Before<'a> {
 }
 
 fn kept_from_before<'a>(
-    index: &ContextIndex,
-    input: &ContextBuildInput<'a>,
+    reader: Reader<'_, 'a>,
     marks: &Marks<'a>,
-    request: Option<usize>,
+    request: Option<LogIndex>,
     branch: &mut Branch<'a>,
 ) -> Result<Before<'a>, ContextError> {
-    let (log, perspective) = (input.session_entries, input.perspective);
+    let Reader { index, log, .. } = reader;
     // What was asked last when it was cut, so that a newer request changes nothing here.
     let asked = index.seen_sign(log, marks.by, Sign::Request);
     let mut items = match marks.kept {
-        Some(kept) => kept_items(index, log, marks, kept, perspective)?,
+        Some(kept) => kept_items(reader, marks, kept)?,
         None => musts(log, mem::take(&mut branch.before), &branch.since, asked),
     };
-    let mut depends_on_later = marks.first_kept.is_some() && marks.kept.is_none();
+    let is_early = |id: &EntryId| index.find(id) < marks.first_kept;
+    let is_kept_early = marks.kept.is_some_and(|kept| kept.iter().all(is_early));
+    let mut depends_on_later = marks.first_kept.is_some() && !is_kept_early;
     if marks.first_kept.is_some() {
         if let Some(asked) = asked {
-            bring_back(index, log, asked, &mut items, &branch.since, perspective);
+            bring_back(reader, asked, &mut items, &branch.since);
         }
         if let Some(request) = request {
-            depends_on_later |=
-                bring_back(index, log, request, &mut items, &branch.since, perspective);
+            depends_on_later |= bring_back(reader, request, &mut items, &branch.since);
         }
     }
     for item in &mut items {
@@ -298,48 +251,42 @@ fn kept_from_before<'a>(
 
 /// A request may have been cut, if a newer one was redacted since. Says whether it was.
 fn bring_back<'a>(
-    index: &ContextIndex,
-    log: &'a [Entry],
-    request: usize,
+    reader: Reader<'_, 'a>,
+    request: LogIndex,
     before: &mut Vec<Item<'a>>,
     since: &[Item<'a>],
-    perspective: Option<&Perspective<'_>>,
 ) -> bool {
-    let is_there = |items: &[Item<'_>]| items.iter().any(|item| item.place == request);
+    let is_there = |items: &[Item<'_>]| items.iter().any(|item| item.entry == request);
     if is_there(since) || is_there(before) {
         return false;
     }
-    let view = index.entries.see(log, request);
-    let Some(message) = view.and_then(|view| message_of(view, perspective)) else { return false };
-    let at = before.partition_point(|item| item.place < request);
-    before.insert(at, Item::new(request, message));
+    let Some(item) = reader.item(request) else { return false };
+    let at = before.partition_point(|item| item.entry < request);
+    before.insert(at, item);
     true
 }
 
 /// What the cut said that it kept; what was redacted since is gone.
 fn kept_items<'a>(
-    index: &ContextIndex,
-    log: &'a [Entry],
+    reader: Reader<'_, 'a>,
     marks: &Marks<'a>,
     kept: &[EntryId],
-    perspective: Option<&Perspective<'_>>,
 ) -> Result<Vec<Item<'a>>, ContextError> {
+    let Reader { index, log, .. } = reader;
     let mut items = Vec::with_capacity(kept.len());
-    let (by, tail) = (marks.by.unwrap_or_default(), index.entries.newest_place());
+    let (by, tail) = (marks.by.map_or(0, |by| by.0), index.newest());
     for id in kept {
-        let place = index.entries.place(id);
+        let entry = index.find(id);
         let on_branch =
-            place.filter(|place| tail.is_some_and(|tail| index.is_ancestor(log, *place, tail)));
-        let Some(place) = on_branch else {
+            entry.filter(|entry| tail.is_some_and(|tail| index.is_ancestor(log, *entry, tail)));
+        let Some(entry) = on_branch else {
             let problem = format!("names {id}, which is not on this branch; name entries that are");
             return Err(ContextError::entry(&log[by].id, "payload.keptIds", problem));
         };
-        let view = index.entries.see(log, place);
-        let message = view.and_then(|view| message_of(view, perspective));
-        items.extend(message.map(|message| Item::new(place, message)));
+        items.extend(reader.item(entry));
     }
-    items.sort_by_key(|item| item.place);
-    items.dedup_by_key(|item| item.place);
+    items.sort_by_key(|item| item.entry);
+    items.dedup_by_key(|item| item.entry);
     Ok(items)
 }
 
@@ -349,7 +296,7 @@ fn musts<'a>(
     log: &[Entry],
     mut before: Vec<Item<'a>>,
     since: &[Item<'a>],
-    request: Option<usize>,
+    request: Option<LogIndex>,
 ) -> Vec<Item<'a>> {
     let is_result = |item: &&Item<'_>| item.message.effective_role() == Role::Tool;
     let results = since.iter().take_while(is_result);
@@ -358,9 +305,9 @@ fn musts<'a>(
     mark_musts(&mut units, &repaired.items, log, &Arrivals::default(), request);
     let musts = units.iter().filter(|unit| unit.is_request || unit.is_pinned);
     let items = musts.flat_map(|unit| &repaired.items[unit.items.clone()]);
-    let wanted: HashSet<usize> = items.map(|item| item.place).collect();
+    let wanted: HashSet<LogIndex> = items.map(|item| item.entry).collect();
     // As they were: what is to be mended in them is told when all is mended.
-    before.retain(|item| wanted.contains(&item.place));
+    before.retain(|item| wanted.contains(&item.entry));
     before
 }
 
@@ -370,14 +317,14 @@ fn mark_musts(
     items: &[Item<'_>],
     log: &[Entry],
     arrivals: &Arrivals<'_>,
-    request: Option<usize>,
+    request: Option<LogIndex>,
 ) {
     for unit in units.iter_mut() {
-        let places = items[unit.items.clone()].iter().map(|item| item.place);
-        for place in places {
-            unit.is_request |= Some(place) == request;
-            let arrived = || arrivals.entries.get(place.checked_sub(log.len())?);
-            unit.is_pinned |= log.get(place).or_else(arrived).is_some_and(is_pinned);
+        let entries = items[unit.items.clone()].iter().map(|item| item.entry);
+        for at in entries {
+            unit.is_request |= Some(at) == request;
+            let arrived = || arrivals.entries.get(at.0.checked_sub(log.len())?);
+            unit.is_pinned |= log.get(at.0).or_else(arrived).is_some_and(is_pinned);
         }
     }
     keep_whole(units, items);
@@ -391,20 +338,20 @@ fn mark_musts(
 fn keep_whole(units: &mut [Unit], items: &[Item<'_>]) {
     let mut split = HashSet::new();
     for unit in units {
-        unit.is_pinned |= split.contains(&items[unit.items.start].place);
+        unit.is_pinned |= split.contains(&items[unit.items.start].entry);
         if unit.is_must() {
-            split.extend(unit.items.clone().skip(1).map(|item| items[item].place));
+            split.extend(unit.items.clone().skip(1).map(|item| items[item].entry));
         }
     }
 }
 
 fn not_on_branch(log: &[Entry], marks: &Marks<'_>) -> ContextError {
-    let first_kept = marks.first_kept.and_then(|place| log.get(place)).map(|entry| &entry.id);
+    let first_kept = marks.first_kept.and_then(|first| log.get(first.0)).map(|entry| &entry.id);
     let problem = match first_kept {
         Some(id) => format!("names {id}, which is not on this branch; name one that is"),
         None => "names nothing on this branch; name an entry that is".to_owned(),
     };
-    match marks.by.and_then(|place| log.get(place)) {
+    match marks.by.and_then(|by| log.get(by.0)) {
         Some(by) => ContextError::entry(&by.id, FIRST_KEPT, problem),
         None => ContextError::field(FIRST_KEPT, problem),
     }

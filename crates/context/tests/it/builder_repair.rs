@@ -2,7 +2,7 @@
 //! where `!call` is a result that was made up and `~` is thinking. A unit per line of the output.
 
 use proptest::prelude::*;
-use tertulia_context::builder::{Item, MessageRef, RepairKind, Repaired, repair, units};
+use tertulia_context::builder::{Item, LogIndex, MessageRef, RepairKind, Repaired, repair, units};
 use tertulia_session::json::Json;
 use tertulia_session::{Message, Part, PartKind, Role, Speaker, SpeakerType, ToolCall, ToolResult};
 
@@ -37,7 +37,7 @@ fn item(place: usize, line: &str) -> Item<'static> {
         _ => Role::Tool,
     });
     message.parts = words.split_whitespace().map(part).collect();
-    Item::new(place, MessageRef::made(message))
+    Item::new(LogIndex(place), MessageRef::made(message))
 }
 
 fn mended(lines: &[&str]) -> Repaired<'static> {
@@ -77,7 +77,7 @@ fn shown_units(repaired: &Repaired<'_>) -> Vec<String> {
 fn check(lines: &[&str], expected_units: &[&str], repairs: &[(&str, RepairKind)]) {
     let repaired = mended(lines);
     assert_eq!(shown_units(&repaired), expected_units, "{lines:?}");
-    let told = repaired.mended.iter().map(|one| (format!("e{}", one.place), one.kind.clone()));
+    let told = repaired.mended.iter().map(|one| (format!("e{}", one.entry.0), one.kind.clone()));
     let repairs = repairs.iter().map(|(entry, kind)| ((*entry).to_owned(), kind.clone()));
     assert_eq!(told.collect::<Vec<_>>(), repairs.collect::<Vec<_>>(), "{lines:?}");
 }
@@ -241,7 +241,7 @@ proptest! {
         let repaired = mended(&lines);
         // Results stand where their call is, wherever they come from.
         let said = repaired.items.iter().filter(|item| item.message.role != Some(Role::Tool));
-        let places: Vec<usize> = said.map(|item| item.place).collect();
+        let places: Vec<usize> = said.map(|item| item.entry.0).collect();
         prop_assert!(places.is_sorted());
         let again = repair(repaired.items.clone());
         prop_assert_eq!(&again.items, &repaired.items);
@@ -260,7 +260,7 @@ proptest! {
         for one in &repaired.mended {
             let RepairKind::MissingResult { call } = &one.kind else { continue };
             let calls_again = |line: &&&str| line.starts_with('a') && line.contains(&format!("+{call}"));
-            let before_next = lines[one.place + 1..].iter().take_while(|line| !calls_again(line));
+            let before_next = lines[one.entry.0 + 1..].iter().take_while(|line| !calls_again(line));
             prop_assert!(before_next.clone().all(|line| !line.contains(&format!("={call}"))), "{:?}", shown);
         }
     }

@@ -5,8 +5,9 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use tertulia_context::Fate;
-use tertulia_context::builder::MessageRef;
-use tertulia_context::builder::{ContextError, ContextIndex, Item, Source, repair};
+use tertulia_context::builder::{
+    ContextError, ContextIndex, Item, LogIndex, MessageRef, Source, repair,
+};
 use tertulia_context::tokens::{MessageCounter, Tokenizer};
 use tertulia_session::{Entry, EntryKind, Message, PartKind};
 
@@ -179,9 +180,10 @@ fn old_messages_are_a_prefix(turn: &Turn<'_>) -> Checked {
 fn mended(turn: &Turn<'_>, branch: &Branch<'_>) -> HashSet<usize> {
     let messages = (0..branch.entries.len()).filter_map(|at| Some((at, branch.message(at)?)));
     let arrived = (branch.entries.len()..).zip(turn.input.input_messages);
-    let items =
-        messages.chain(arrived).map(|(at, message)| Item::new(at, MessageRef::Said(message)));
-    repair(items).mended.into_iter().map(|one| one.place).collect()
+    let items = messages
+        .chain(arrived)
+        .map(|(at, message)| Item::new(LogIndex(at), MessageRef::Said(message)));
+    repair(items).mended.into_iter().map(|one| one.entry.0).collect()
 }
 
 fn musts_are_sent_verbatim(turn: &Turn<'_>) -> Checked {

@@ -4,7 +4,9 @@
 use std::collections::HashSet;
 
 use tertulia_context::builder::MessageRef;
-use tertulia_context::builder::{Item, ModelMessage, Source, Strategy as Way, repair, units};
+use tertulia_context::builder::{
+    Item, LogIndex, ModelMessage, Source, Strategy as Way, repair, units,
+};
 use tertulia_context::tokens::MessageCounter;
 use tertulia_session::json::{self, Json, Kind};
 use tertulia_session::{
@@ -64,22 +66,25 @@ pub(super) fn least_history(turn: &Turn<'_>) -> u64 {
         ids.push(Some(id));
         match entry.map(|entry| &entry.kind) {
             Some(EntryKind::Message(message)) => {
-                items.push(Item::new(at, MessageRef::Said(message)))
+                items.push(Item::new(LogIndex(at), MessageRef::Said(message)))
             }
             Some(EntryKind::BranchSummary(BranchSummary { summary: Some(text), .. })) => {
                 let parts = std::iter::once(Part::text(&**text)).collect();
-                items.push(Item::new(at, MessageRef::made(Message::of_role(Role::User, parts))));
+                items.push(Item::new(
+                    LogIndex(at),
+                    MessageRef::made(Message::of_role(Role::User, parts)),
+                ));
             }
             _ => {}
         }
     }
     for message in turn.input.input_messages {
-        items.push(Item::new(ids.len(), MessageRef::Said(message)));
+        items.push(Item::new(LogIndex(ids.len()), MessageRef::Said(message)));
         ids.push(None);
     }
     let is_said = |item: &&Item<'_>| !item.message.is_made();
     let mut said = items.iter().rev().filter(is_said);
-    let request = said.find(|item| asks(&item.message)).map(|item| item.place);
+    let request = said.find(|item| asks(&item.message)).map(|item| item.entry.0);
     let is_never = !config.strategies.iter().any(|way| *way != Way::Elide);
     let may_elide = config.strategies.contains(&Way::Elide);
     let elided = elided_in(&branch);
@@ -92,19 +97,19 @@ pub(super) fn least_history(turn: &Turn<'_>) -> u64 {
         let of_unit = &items[unit.items.clone()];
         let is_pinned = of_unit
             .iter()
-            .any(|item| item.place < branch.entries.len() && branch.is_pinned(item.place));
-        let is_pinned = is_pinned || split.contains(&of_unit[0].place);
-        let is_request = of_unit.iter().any(|item| Some(item.place) == request);
+            .any(|item| item.entry.0 < branch.entries.len() && branch.is_pinned(item.entry.0));
+        let is_pinned = is_pinned || split.contains(&of_unit[0].entry.0);
+        let is_request = of_unit.iter().any(|item| Some(item.entry.0) == request);
         if !(is_pinned || is_request || number + 1 == units.len() || is_never) {
             continue;
         }
-        split.extend(of_unit[1..].iter().map(|item| item.place));
+        split.extend(of_unit[1..].iter().map(|item| item.entry.0));
         for item in of_unit {
             let whole = counter.count_message(&item.message).count.tokens;
             let can =
                 may_elide && !is_pinned && !item.is_mended && whole >= config.elide_min_tokens;
             let id = ids
-                .get(item.place)
+                .get(item.entry.0)
                 .copied()
                 .flatten()
                 .map_or("e-".to_owned() + &"0".repeat(32), |id| id.to_string());

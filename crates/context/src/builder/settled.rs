@@ -1,0 +1,80 @@
+//! The beginning of a window that later builds need not read again. Kept in the index; any of it can be made again from
+//! the log.
+
+use tertulia_session::{Entry, EntryKind};
+
+use super::marks::Marks;
+use super::window::{Window, made_of};
+use super::{Item, LogIndex, MessageRef, units};
+
+/// The oldest messages of the last window, as far as no later entry changes them: only a redaction or
+/// another cut can.
+#[derive(Debug, Default)]
+pub(super) struct Settled {
+    /// The cut that the window follows.
+    by: Option<LogIndex>,
+    /// In ascending order. None of them was mended.
+    entries: Vec<LogIndex>,
+}
+
+impl Settled {
+    /// The messages, unless they belong to another cut or the newest request is not among them or later.
+    pub(super) fn items<'a>(
+        &self,
+        log: &'a [Entry],
+        marks: &Marks<'_>,
+        request: Option<LogIndex>,
+    ) -> Option<Vec<Item<'a>>> {
+        let last = *self.entries.last()?;
+        let is_there =
+            |request: LogIndex| request > last || self.entries.binary_search(&request).is_ok();
+        if self.by != marks.by || (marks.first_kept.is_some() && !request.is_none_or(is_there)) {
+            return None;
+        }
+        let mut items = Vec::with_capacity(self.entries.len() + NEW_ITEMS);
+        for entry in self.entries.iter().copied() {
+            let message = match &log.get(entry.0)?.kind {
+                EntryKind::Message(message) => MessageRef::Said(message),
+                kind => made_of(kind)?,
+            };
+            let is_before = Some(entry) < marks.first_kept;
+            items.push(Item { is_before, ..Item::new(entry, message) });
+        }
+        Some(items)
+    }
+
+    /// Adds what no later entry changes any more: whole units before the newest one and before all that was mended.
+    /// Every call in them has its result, so what comes later is mended as if they were not there. The first `known`
+    /// items of the window are settled already.
+    pub(super) fn extended(
+        mut self,
+        window: &Window<'_>,
+        known: usize,
+        marks: &Marks<'_>,
+        log_end: LogIndex,
+    ) -> Self {
+        self.by = marks.by;
+        self.entries.truncate(known);
+        let new = &window.items[known..];
+        let end = window.mended.iter().map(|one| one.entry).fold(log_end, LogIndex::min);
+        let units = units(new);
+        for unit in units.split_last().map_or(&[][..], |(_, older)| older) {
+            let entries = new[unit.items.clone()].iter().map(|item| item.entry);
+            let follows = self.entries.last().copied().into_iter().chain(entries.clone());
+            if !follows.is_sorted_by(|left, right| left < right)
+                || entries.clone().any(|entry| entry >= end)
+            {
+                break;
+            }
+            self.entries.extend(entries);
+        }
+        // The walk along the branch has to end behind the cut.
+        if self.entries.last().copied() < marks.first_kept {
+            self.entries.clear();
+        }
+        self
+    }
+}
+
+/// As many as a turn brings, about.
+const NEW_ITEMS: usize = 8;
