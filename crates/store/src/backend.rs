@@ -18,12 +18,20 @@ use crate::{Result, SessionId};
 /// Whether a session can be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// It is there.
     Open,
     /// An import fills it; nobody else sees it.
     Importing,
     /// It is being taken away; nobody sees it any more.
     Deleting,
+}
+
+/// Which way a log is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// The entries after a number, oldest first.
+    Forth,
+    /// The entries up to a number and that one, newest first.
+    Back,
 }
 
 /// What a new session is besides its entries.
@@ -34,7 +42,6 @@ pub(crate) struct Begun {
     pub(crate) project: Option<String>,
 }
 
-/// Where a session stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) id: SessionId,
@@ -44,7 +51,6 @@ pub(crate) struct Head {
     pub(crate) seq: Seq,
     pub(crate) tail: Option<EntryId>,
     pub(crate) link: ChainLink,
-    /// The folder of the project that it belongs to.
     pub(crate) project: Option<String>,
 }
 
@@ -89,7 +95,6 @@ pub(crate) struct Landmark {
 }
 
 impl Landmark {
-    /// The type of the entries that are looked for.
     pub(crate) const TASK: &str = "team_task";
 }
 
@@ -112,9 +117,7 @@ impl From<Row> for Brief {
 /// How far the search index has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Indexed {
-    /// How many entries were taken in by this call.
     pub(crate) entries: u64,
-    /// Whether some are left.
     pub(crate) is_behind: bool,
 }
 
@@ -129,7 +132,6 @@ pub(crate) trait Backend: Send + Sync {
     /// the id is taken.
     fn create(&self, id: &SessionId, begun: Begun, first: Batch) -> Result<()>;
 
-    /// Says which project a session belongs to.
     fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<()>;
 
     /// Appends as [`plan`](crate::plan::plan) says, in one transaction, and purges what redactions
@@ -139,11 +141,13 @@ pub(crate) trait Backend: Send + Sync {
     /// Where a session stands; `StoreError::SessionNotFound` if there is none.
     fn head(&self, id: &SessionId) -> Result<Head>;
 
-    /// The entries after a number, oldest first, at most so many.
-    fn rows(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Row>>;
+    /// Entries from a number on, at most so many.
+    fn page(&self, id: &SessionId, way: Way, from: Seq, limit: usize) -> Result<Vec<Row>>;
 
-    /// The entries up to a number and that one, newest first, at most so many.
-    fn rows_back(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Row>>;
+    /// The entries after a number, oldest first, at most so many.
+    fn rows(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Row>> {
+        self.page(id, Way::Forth, after, limit)
+    }
 
     /// The same as [`rows`](Self::rows) without records. There may be fewer than asked for, and more behind them.
     fn briefs(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Brief>> {
@@ -154,7 +158,6 @@ pub(crate) trait Backend: Send + Sync {
     /// cost does not follow the session.
     fn landmarks(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Landmark>>;
 
-    /// The number of an entry.
     fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>>;
 
     /// The open sessions that a filter asks for, most recently changed first.
@@ -169,10 +172,8 @@ pub(crate) trait Backend: Send + Sync {
         Ok(true)
     }
 
-    /// Lets go of a number.
     fn release_imports(&self, _number: u64) {}
 
-    /// What killed imports and deletions left.
     fn left_behind(&self) -> Result<LeftBehind> {
         Ok(LeftBehind::default())
     }
@@ -192,7 +193,6 @@ pub(crate) trait Backend: Send + Sync {
     /// deletion hid under this id goes with it. The hidden session stays until [`forget_deleted`](Self::forget_deleted).
     fn delete(&self, id: &SessionId) -> Result<()>;
 
-    /// Whether an interrupted deletion hid a session of this id.
     fn is_half_deleted(&self, _id: &SessionId) -> Result<bool> {
         Ok(false)
     }
@@ -208,7 +208,6 @@ pub(crate) trait Backend: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Copies of the database that a migration left beside it.
     fn old_copies(&self) -> Vec<PathBuf> {
         Vec::new()
     }

@@ -4,19 +4,17 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::import::ImportHold;
-use crate::model::{ListFilter, NewRecord, Range};
+use crate::model::{NewRecord, Range, StoredEntry};
+use crate::new_file::folder_of;
 use crate::sqlite::SqliteStore;
-use crate::sqlite::backup;
+use crate::sqlite::backup::{self, Backup};
 use crate::verify::{Sealed, check_all};
 use crate::{
-    Import, NewFile, NewFileError, Outcome, Problem, Readers, Result, SessionId, SessionStore,
-    StoreError,
+    Import, NewFile, NewFileError, Problem, Readers, Result, SessionId, SessionStore, StoreError,
 };
 
-/// Copies all sessions into a new file. Says how many.
 pub(crate) fn backup(store: &SessionStore, file: &Path) -> Result<u64> {
     let real = in_real_folder(file)?;
     let new = NewFile::begin(&real, Readers::Owner).map_err(not_written)?;
@@ -25,15 +23,13 @@ pub(crate) fn backup(store: &SessionStore, file: &Path) -> Result<u64> {
     Ok(manifest.len() as u64)
 }
 
-/// Writes a backup under its temporary name and checks it.
 fn fill(store: &SessionStore, part: &Path) -> Result<Vec<Sealed>> {
     if !store.backend.copy_to(part)? {
         let copy = SessionStore::of(SqliteStore::open_part(part)?);
-        let imports = copy_sessions(store, &sessions_of(store)?, &copy)?;
-        Import::finish_all(imports)?;
+        Import::finish_all(copy_sessions(store, &copy)?)?;
     }
     backup::seal(part)?;
-    let (copy, manifest, _) = backup::open(part)?.into_parts();
+    let Backup { store: copy, manifest, .. } = backup::open(part)?;
     let copy = SessionStore::of(copy);
     // What is damaged in the copy was so before, most likely: then the store is the one to name.
     let checked = check(&copy, &manifest, part);
@@ -54,11 +50,9 @@ fn about_new_file(error: StoreError, file: &Path) -> StoreError {
 
 /// SQLite wants the path of a file without links in it.
 fn in_real_folder(file: &Path) -> Result<PathBuf> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder
-        .unwrap_or(Path::new("."))
-        .canonicalize()
-        .map_err(|source| not_written(NewFileError::Io { path: file.to_owned(), source }))?;
+    let folder = folder_of(file).canonicalize();
+    let folder =
+        folder.map_err(|source| not_written(NewFileError::Io { path: file.to_owned(), source }))?;
     Ok(file.file_name().map_or_else(|| file.to_owned(), |name| folder.join(name)))
 }
 
@@ -77,19 +71,17 @@ pub(crate) fn not_written(error: NewFileError) -> StoreError {
         }
         other @ NewFileError::Unsupported(_) => Problem::Database(other.to_string()),
     };
-    StoreError::SessionWriteFailed { session: None, outcome: Outcome::NotStored, problem }
+    StoreError::write_failed(problem)
 }
 
 /// Copies the sessions of a backup into a store: all of them, or none. Says how many.
 pub(crate) fn restore(store: &SessionStore, file: &Path) -> Result<u64> {
     if !file.is_file() {
-        return Err(of_file(
-            file,
-            "is no file; name a backup that `tertulia sessions backup` made",
-        ));
+        let reason = "is no file; name a backup that `tertulia sessions backup` made";
+        return Err(StoreError::bad_place(file, reason));
     }
     let opened = backup::open(file).map_err(|error| about_backup(error, file))?;
-    let (from, manifest, _copy) = opened.into_parts();
+    let Backup { store: from, manifest, copy: _copy } = opened;
     let from = SessionStore::of(from);
     check(&from, &manifest, file).map_err(|error| about_backup(error, file))?;
     for session in &manifest {
@@ -97,12 +89,12 @@ pub(crate) fn restore(store: &SessionStore, file: &Path) -> Result<u64> {
             return Err(StoreError::SessionExists(session.id.clone()));
         }
     }
-    let imports = copy_sessions(&from, &sessions_of(&from)?, store)?;
+    let imports = copy_sessions(&from, store)?;
     // What came in is compared with what was written once more: the file may have changed meanwhile.
     let expected: BTreeMap<&SessionId, &Sealed> =
         manifest.iter().map(|one| (&one.id, one)).collect();
     for (import, id) in &imports {
-        let head = store.backend.head(import.hidden())?;
+        let head = store.backend.head(&import.session)?;
         let is_same =
             expected.get(id).is_some_and(|one| one.entries == head.seq && one.head == head.link);
         if !is_same {
@@ -127,8 +119,7 @@ fn about_backup(error: StoreError, file: &Path) -> StoreError {
         StoreError::SessionNotFound(session) => format!("it has no session {session}"),
         other => return other,
     };
-    let reason = format!("is damaged or incomplete ({what}); use another backup");
-    of_file(file, &reason)
+    StoreError::bad_place(file, format!("is damaged or incomplete ({what}); use another backup"))
 }
 
 /// Checks the database, every session in it, and that these are the ones of the manifest.
@@ -142,38 +133,24 @@ fn not_the_same(file: &Path) -> StoreError {
     let reason = "is damaged or was changed: its sessions are not those of its manifest; some are \
                   missing, or it was written to after the backup. Use another backup, or make one of \
                   it with `tertulia sessions backup`";
-    of_file(file, reason)
+    StoreError::bad_place(file, reason)
 }
 
-fn of_file(file: &Path, reason: &str) -> StoreError {
-    let problem = Problem::BadPlace { path: file.to_owned(), reason: reason.to_owned() };
-    StoreError::SessionReadFailed { session: None, problem }
-}
-
-/// The one that was changed last at the end, so that lists show the same order.
-fn sessions_of(store: &SessionStore) -> Result<Vec<SessionId>> {
-    let heads = store.backend.heads(&ListFilter::default())?;
-    Ok(heads.into_iter().rev().map(|head| head.id).collect())
-}
-
-/// Copies session by session; nobody sees them before they are finished. What lands meanwhile may or
-/// may not be in the copy; each session is a beginning of itself.
-fn copy_sessions(
-    from: &SessionStore,
-    sessions: &[SessionId],
-    to: &SessionStore,
-) -> Result<Vec<(Import, SessionId)>> {
-    let hold: Arc<ImportHold> = ImportHold::take(to)?;
-    let mut imports = Vec::with_capacity(sessions.len());
-    for id in sessions {
+/// Copies session by session, the one that was changed last at the end, so that lists show the same order. Nobody
+/// sees them before they are finished. What lands meanwhile may or may not be in the copy; each session is a
+/// beginning of itself.
+fn copy_sessions(from: &SessionStore, to: &SessionStore) -> Result<Vec<(Import, SessionId)>> {
+    let hold = ImportHold::take(to)?;
+    let mut imports = Vec::new();
+    for id in from.ids()?.into_iter().rev() {
         let mut import = Import::under(&hold)?;
-        import.set_project(from.project(id)?);
-        for stored in from.entries(id, &Range::All)? {
-            let stored = stored?;
-            import.push_new(&NewRecord { entry: stored.entry, count: stored.count })?;
+        import.set_project(from.project(&id)?);
+        for stored in from.entries(&id, &Range::All)? {
+            let StoredEntry { entry, count, .. } = stored?;
+            import.push_new(&NewRecord { entry, count })?;
         }
         import.flush()?;
-        imports.push((import, id.clone()));
+        imports.push((import, id));
     }
     Ok(imports)
 }
@@ -181,6 +158,7 @@ fn copy_sessions(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Outcome;
 
     #[test]
     fn a_full_disk_is_told_of_the_new_file() {

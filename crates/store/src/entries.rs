@@ -1,8 +1,12 @@
-//! The entries of a range, a page at a time. A branch is walked by the numbers of parents, so only its
-//! own entries are kept.
+//! Reading a session: the entries of a range, a page at a time, the outline of a branch, and new entries as they
+//! land. A branch is walked by the numbers of parents, so only its own entries are kept.
 
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
+use tertulia_session::EntryId;
+
+use crate::backend::{Brief, Way};
 use crate::model::{Range, Seq, StoredEntry};
 use crate::row::Row;
 use crate::{Problem, Result, SessionId, SessionStore, StoreError};
@@ -13,13 +17,14 @@ const PAGE: usize = 256;
 /// How many landmarks are read at once: most sessions have a handful.
 const LANDMARKS: usize = 64;
 
+const OUTLINE_PAGE: usize = 1 << 16;
+
 /// The entries of a range, oldest first. Ends after the first error, so what comes before a damaged
 /// entry can be read.
 pub struct Entries<'s> {
     store: &'s SessionStore,
     session: SessionId,
     page: VecDeque<Row>,
-    /// The number after which the next page begins.
     after: Seq,
     /// The newest entry when the reading began; what lands later is not part of it.
     last: Seq,
@@ -113,7 +118,7 @@ fn walk(
     let mut branch = VecDeque::new();
     let mut next = Some(from).filter(|seq| *seq > 0);
     while let Some(from) = next.filter(|_| branch.len() < limit) {
-        let page = store.backend.rows_back(session, from, PAGE.min(limit - branch.len()))?;
+        let page = store.backend.page(session, Way::Back, from, PAGE.min(limit - branch.len()))?;
         let before = branch.len();
         for row in page {
             // Entries of other branches lie between those of this one.
@@ -178,7 +183,100 @@ pub(crate) fn task_before(
     }
 }
 
-pub(crate) fn missing(session: &SessionId, place: Seq) -> StoreError {
+fn missing(session: &SessionId, place: Seq) -> StoreError {
     let reason = "it is not there".to_owned();
     StoreError::unreadable(session, Problem::Damaged { place, entry: None, reason })
+}
+
+/// The entries of the branch that ends in the newest one, oldest first, without their records. Whoever opens a long
+/// session reads it first, and then the entries that are needed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outline {
+    pub entries: Vec<OutlineEntry>,
+}
+
+/// An entry of an outline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutlineEntry {
+    pub number: Seq,
+    pub id: EntryId,
+    /// Its type; of one that was purged, the type that it had.
+    pub type_name: Box<str>,
+}
+
+impl Outline {
+    /// Reads the outline of a session.
+    pub fn read(store: &SessionStore, session: &SessionId) -> Result<Self> {
+        let last = store.backend.head(session)?.seq;
+        let (mut all, mut after) = (Vec::new(), 0);
+        while after < last {
+            let page = store.backend.briefs(session, after, OUTLINE_PAGE)?;
+            let end = page.last().map(|brief| brief.seq).filter(|end| *end > after);
+            after = end.ok_or_else(|| missing(session, after + 1))?;
+            all.extend(page);
+        }
+        let mut entries = Vec::with_capacity(all.len());
+        let mut next = Some(last).filter(|seq| *seq > 0);
+        for Brief { seq, parent, id, type_name } in all.into_iter().rev() {
+            // Entries of other branches lie between those of this one.
+            if Some(seq) == next {
+                next = parent.filter(|parent| *parent < seq);
+                entries.push(OutlineEntry { number: seq, id, type_name });
+            }
+        }
+        entries.reverse();
+        match next {
+            Some(place) => Err(missing(session, place)),
+            None => Ok(Self { entries }),
+        }
+    }
+}
+
+/// New entries of a session, whoever appends them: a thread of this process, another process, or another machine.
+/// None is left out and none comes twice.
+pub struct Follow {
+    pub(crate) store: SessionStore,
+    pub(crate) session: SessionId,
+    pub(crate) after: Seq,
+}
+
+impl Follow {
+    /// The number of the last entry that was handed over.
+    pub fn seen(&self) -> Seq {
+        self.after
+    }
+
+    /// The entries that landed since; waits for some if there are none, at most so long. Empty if
+    /// nothing came.
+    pub fn next(&mut self, timeout: Duration) -> Result<Vec<StoredEntry>> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            let rows = self.store.backend.rows(&self.session, self.after, PAGE)?;
+            if !rows.is_empty() {
+                return self.take(rows);
+            }
+            // A session that was deleted has no more entries either; say so instead of waiting.
+            self.store.backend.head(&self.session)?;
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(Vec::new());
+            }
+            self.store.backend.wait(&self.session, self.after, left)?;
+        }
+    }
+
+    fn take(&mut self, rows: Vec<Row>) -> Result<Vec<StoredEntry>> {
+        let mut entries = Vec::with_capacity(rows.len());
+        for row in rows {
+            let seq = row.seq;
+            match row.decode() {
+                Ok(entry) => entries.push(entry),
+                // What is before the damage is handed over first; the next call says what is wrong.
+                Err(_) if !entries.is_empty() => break,
+                Err(damage) => return Err(damage.into_error(&self.session)),
+            }
+            self.after = seq;
+        }
+        Ok(entries)
+    }
 }

@@ -3,13 +3,14 @@
 //! program left is empty and nobody's; whoever holds one takes such away.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use crate::new_file::is_at;
+use crate::NewFile;
+use crate::new_file::{folder_of, lock_abandoned};
 
 /// How often a file that is held is looked at again: it may only be being taken away.
 const LOOKS: u32 = 3;
@@ -23,20 +24,20 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// Where nobody can tell whether somebody else is there.
     pub(crate) fn unknown() -> Self {
         Self { held: None }
     }
 
     /// Holds the file of this path; `None` if somebody else does.
     pub(crate) fn of_file(path: &Path) -> io::Result<Option<Self>> {
+        let closed = [ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem];
         let mut looks = 0;
         loop {
             let mut options = OpenOptions::new();
             let options = options.create(true).truncate(false).write(true).mode(0o600);
             let file = match options.open(path) {
                 // Nothing can be written there either.
-                Err(error) if is_closed(&error) => return Ok(Some(Self::unknown())),
+                Err(error) if closed.contains(&error.kind()) => return Ok(Some(Self::unknown())),
                 file => file?,
             };
             match file.try_lock() {
@@ -50,7 +51,7 @@ impl Hold {
                 Err(TryLockError::Error(_)) => return Ok(Some(Self::unknown())),
             }
             // Whoever held it may have taken the file away between the two.
-            if is_at(&file, path) {
+            if NewFile::is_at(&file, path) {
                 sweep(path);
                 return Ok(Some(Self { held: Some((file, path.to_owned())) }));
             }
@@ -61,48 +62,33 @@ impl Hold {
 /// Whether nobody holds the file of this path, as far as the system can tell for certain.
 pub(crate) fn is_free(path: &Path) -> bool {
     match OpenOptions::new().write(true).open(path) {
-        Err(error) => error.kind() == io::ErrorKind::NotFound,
+        Err(error) => error.kind() == ErrorKind::NotFound,
         Ok(file) => file.try_lock().is_ok(),
     }
 }
 
 /// Takes away the files beside this one, of the same name with another number, that nobody holds.
 fn sweep(path: &Path) {
-    let (Some(folder), Some(own)) = (path.parent(), path.file_name().and_then(|own| own.to_str()))
-    else {
-        return;
-    };
+    let Some(own) = path.file_name().and_then(|own| own.to_str()) else { return };
     let kind = own.trim_end_matches(|c: char| c.is_ascii_digit());
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     if !kind.ends_with('-') {
         return;
     }
-    for file in folder.read_dir().into_iter().flatten().flatten() {
+    for file in folder_of(path).read_dir().into_iter().flatten().flatten() {
         let name = file.file_name();
         let number = name.to_str().and_then(|name| name.strip_prefix(kind));
         let is_other = number.is_some_and(|number| {
             !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
         });
-        if is_other && name != own {
-            take_away(&file.path());
+        if is_other
+            && name != own
+            && let Some(locked) = lock_abandoned(&file.path())
+            && locked.metadata().is_ok_and(|about| about.is_file() && about.len() == 0)
+        {
+            // While it is locked, so that nobody has locked the one that goes.
+            let _ = std::fs::remove_file(file.path());
         }
     }
-}
-
-/// Takes a file away that nobody holds and nothing is in.
-fn take_away(path: &Path) {
-    let Ok(file) = OpenOptions::new().write(true).open(path) else { return };
-    if file.try_lock().is_err() || !is_at(&file, path) {
-        return;
-    }
-    if file.metadata().is_ok_and(|file| file.is_file() && file.len() == 0) {
-        // While it is locked, so that nobody has locked the one that goes.
-        let _ = std::fs::remove_file(path);
-    }
-}
-
-fn is_closed(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
 impl Drop for Hold {

@@ -3,35 +3,31 @@
 //! imports, it holds a number that its hidden sessions are named by; the system lets go of it when the
 //! process ends, however that happens. Whoever writes to the store next deletes what was left.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use tertulia_session::Entry;
+use tertulia_session::{Entry, EntryId, EntryKind, NewEntry, Purged, Redaction, Timestamp};
 
 use crate::backend::{Begun, State};
 use crate::clock::{chance, now_millis};
 use crate::model::{NewRecord, NewSession, SessionInfo};
 use crate::plan::Batch;
-use crate::row::Prepared;
+use crate::row::{Encoding, Prepared};
 use crate::salting::SaltKey;
-use crate::{Result, SessionId, SessionStore, StoreError};
+use crate::{Entries, Result, SessionId, SessionStore, StoreError};
 
-/// How many entries are stored at once.
 const BATCH_ENTRIES: usize = 1000;
 /// How many bytes of entries wait in memory, about.
 const BATCH_BYTES: usize = 4 << 20;
 /// An import of an earlier version, which held no number, that stored nothing for so long is abandoned.
 const SILENT_MILLIS: i64 = 10 * 60 * 1000;
-/// How the names of hidden sessions begin.
 const PREFIX: &str = "importing:";
 
 /// What killed imports and deletions left in a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftBehind {
-    /// How many sessions.
     pub sessions: u64,
-    /// How many entries they have.
     pub entries: u64,
-    /// How many bytes these take.
     pub bytes: u64,
 }
 
@@ -75,7 +71,8 @@ pub(crate) fn is_silent(updated_at: i64) -> bool {
 /// An import that goes on.
 pub struct Import {
     store: SessionStore,
-    session: SessionId,
+    /// Nobody else sees it under this name.
+    pub(crate) session: SessionId,
     waiting: Vec<Prepared>,
     waiting_bytes: usize,
     salts: SaltKey,
@@ -129,7 +126,6 @@ impl Import {
         Ok(())
     }
 
-    /// Stores what waits.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.waiting_bytes = 0;
         let records = std::mem::take(&mut self.waiting);
@@ -139,11 +135,6 @@ impl Import {
         let batch = Batch { records, expected_tail: None };
         self.store.backend.append(&self.session, batch).map_err(StoreError::unnamed)?;
         Ok(())
-    }
-
-    /// The session as it stands, while nobody else sees it.
-    pub(crate) fn hidden(&self) -> &SessionId {
-        &self.session
     }
 
     /// Shows the session under its id, or under one that is made.
@@ -182,5 +173,61 @@ impl Drop for Import {
             let deleted = self.store.backend.delete(&self.session);
             let _ = deleted.and_then(|()| self.store.backend.forget_deleted(&self.session));
         }
+    }
+}
+
+/// The redactions that a session made from a branch needs: the branch may hold entries that were purged by a
+/// redaction which is not on it. The new session gets a redaction of its own then, and the purged entries name
+/// that one: what purged an entry is not part of the chain.
+#[derive(Default)]
+pub(crate) struct Redactions {
+    /// In the order in which they are appended.
+    pub(crate) entries: Vec<Entry>,
+    /// Their ids, by those of the redactions they stand for.
+    ids: HashMap<EntryId, EntryId>,
+}
+
+impl Redactions {
+    /// Those that a branch needs, each after the one before it and the first after `last`.
+    pub(crate) fn of(
+        store: &SessionStore,
+        session: &SessionId,
+        branch: &Entries<'_>,
+        last: &EntryId,
+    ) -> Result<Self> {
+        let on_branch: HashSet<&EntryId> = branch.collected().map(|row| &row.record.id).collect();
+        let now = Timestamp::from_millis(now_millis());
+        let mut new = Self::default();
+        for row in branch.collected().filter(|row| row.record.encoding == Encoding::Purged) {
+            let stored = row.clone().decode().map_err(|damage| damage.into_error(session))?;
+            let EntryKind::Purged(Purged { by, .. }) = &stored.entry.kind else { continue };
+            if on_branch.contains(by) || new.ids.contains_key(by) {
+                continue;
+            }
+            // The reason stays, and so does the target where it is on the branch.
+            let mut redaction = match store.entry(session, by).map(|stored| stored.entry.kind) {
+                Ok(EntryKind::Redaction(redaction)) => redaction,
+                _ => Redaction::new(&stored.entry.id),
+            };
+            if !on_branch.contains(&redaction.target_id) {
+                redaction.target_id = stored.entry.id.clone();
+            }
+            let parent = new.entries.last().map_or(last, |redaction| &redaction.id).clone();
+            let entry = NewEntry::new(EntryKind::Redaction(redaction)).at(now.clone());
+            let entry = entry.with_parent(parent).with_content_id();
+            new.ids.insert(by.clone(), entry.id.clone());
+            new.entries.push(entry);
+        }
+        Ok(new)
+    }
+
+    /// An entry of the branch as the new session has it.
+    pub(crate) fn rename(&self, mut entry: Entry) -> Entry {
+        if let EntryKind::Purged(purged) = &mut entry.kind
+            && let Some(new) = self.ids.get(&purged.by)
+        {
+            purged.by = new.clone();
+        }
+        entry
     }
 }

@@ -50,14 +50,11 @@ mod clock;
 mod copy;
 mod entries;
 mod error;
-mod follow;
-mod fork;
 mod hold;
 mod import;
 mod memory;
 mod model;
 mod new_file;
-mod outline;
 mod plan;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -66,6 +63,8 @@ mod row;
 mod salting;
 mod search;
 mod session_id;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod signal;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
@@ -74,10 +73,9 @@ mod url;
 mod verify;
 
 pub use clock::now_millis;
-pub use entries::Entries;
+pub use entries::{Entries, Follow, Outline, OutlineEntry};
 pub(crate) use error::Result;
 pub use error::{Outcome, Problem, StoreError};
-pub use follow::Follow;
 pub use hold::Hold;
 pub use import::{Import, LeftBehind};
 pub use model::{
@@ -85,7 +83,6 @@ pub use model::{
     SearchQuery, SearchResult, Seq, SessionInfo, Snippet, StoredEntry, TokenCount, Verified,
 };
 pub use new_file::{NewFile, NewFileError, Readers};
-pub use outline::{Outline, OutlineEntry};
 pub use redacting::{EntryPlace, OldCopies, Redacted, Remains, has_sources, sources_meta};
 pub use salting::fresh_salt;
 pub use session_id::{InvalidSessionId, SessionId};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tertulia_session::{ChainLink, EntryId};
 
-use crate::backend::{Backend, Begun, Candidates, Head, Landmark, State, newest_first};
+use crate::backend::{Backend, Begun, Candidates, Head, Landmark, State, Way, newest_first};
 use crate::clock::now_millis;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::{Batch, Known, Tail, plan, what_is_left};
@@ -14,7 +14,6 @@ use crate::row::{Encoding, Row};
 use crate::search::{CANDIDATES_MAX, Candidate, Question, index_terms, text_of};
 use crate::{Result, SessionId, StoreError};
 
-/// Sessions in memory.
 #[derive(Default)]
 pub(crate) struct MemoryStore {
     kept: Mutex<Kept>,
@@ -164,17 +163,14 @@ impl Backend for MemoryStore {
         kept.get(id).map(|session| session.head(id))
     }
 
-    fn rows(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Row>> {
+    fn page(&self, id: &SessionId, way: Way, from: Seq, limit: usize) -> Result<Vec<Row>> {
         let kept = self.kept();
-        let skipped = usize::try_from(after).unwrap_or(usize::MAX);
-        Ok(kept.get(id)?.rows.iter().skip(skipped).take(limit).cloned().collect())
-    }
-
-    fn rows_back(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Row>> {
-        let kept = self.kept();
-        let wanted = usize::try_from(from).unwrap_or(usize::MAX);
-        let rows = &kept.get(id)?.rows;
-        Ok(rows.iter().take(wanted).rev().take(limit).cloned().collect())
+        let rows = kept.get(id)?.rows.iter();
+        let from = usize::try_from(from).unwrap_or(usize::MAX);
+        Ok(match way {
+            Way::Forth => rows.skip(from).take(limit).cloned().collect(),
+            Way::Back => rows.take(from).rev().take(limit).cloned().collect(),
+        })
     }
 
     fn landmarks(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Landmark>> {

@@ -30,7 +30,6 @@ pub enum ProjectScope {
 /// Entries to append, all or none.
 #[derive(Clone, Debug, Default)]
 pub struct Append {
-    /// The entries, in their order.
     pub entries: Vec<NewRecord>,
     /// The entry in which the session must end, unless all entries are there already.
     pub expected_tail: Option<EntryId>,
@@ -40,7 +39,6 @@ pub struct Append {
 #[derive(Clone, Debug)]
 pub struct NewRecord {
     pub entry: Entry,
-    /// How many tokens it has.
     pub count: Option<TokenCount>,
 }
 
@@ -66,14 +64,11 @@ pub struct Appended {
 /// An entry as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredEntry {
-    /// Its number in the session.
     pub seq: Seq,
-    /// The number of the entry that it follows.
     pub parent: Option<Seq>,
     pub entry: Entry,
     /// The size of its record in bytes, as it was written.
     pub bytes: u64,
-    /// How many tokens it has, if somebody counted.
     pub count: Option<TokenCount>,
     /// When it was stored, by the clock of the machine that did.
     pub stored_at: Timestamp,
@@ -91,7 +86,6 @@ pub enum Range {
     From(EntryId),
     /// From this entry back to its root, oldest first; the newest entry if none is named.
     Branch {
-        /// Where the branch ends.
         tail: Option<EntryId>,
         /// At most so many, the newest ones.
         limit: Option<usize>,
@@ -104,13 +98,11 @@ pub enum Range {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionInfo {
     pub id: SessionId,
-    /// When it was begun.
     pub created_at: Timestamp,
     /// When something was stored last.
     pub updated_at: Timestamp,
     /// How many entries it has, which is the number of the newest.
     pub entries: Seq,
-    /// The newest entry.
     pub tail: Option<EntryId>,
     /// The link of the newest entry, which stands for the whole log.
     pub head: ChainLink,
@@ -125,13 +117,11 @@ pub struct SessionInfo {
 /// Which sessions are wanted, most recently changed first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListFilter {
-    /// The id begins with this.
     pub id_prefix: Option<String>,
     /// Changed at this moment or later.
     pub since: Option<Timestamp>,
     /// Changed before this moment.
     pub until: Option<Timestamp>,
-    /// At most so many.
     pub limit: Option<usize>,
     pub project: ProjectScope,
 }
@@ -141,7 +131,6 @@ pub struct ListFilter {
 pub struct Verified {
     /// How many entries fit together, from the first on.
     pub entries: Seq,
-    /// How many of them are purged.
     pub purged: u64,
     /// The link of the last of them.
     pub head: ChainLink,
@@ -152,11 +141,8 @@ pub struct Verified {
 /// What does not fit in a stored session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// The number of the entry.
     pub place: Seq,
-    /// Its id, where it can be told.
     pub entry: Option<EntryId>,
-    /// What does not fit.
     pub reason: String,
 }
 
@@ -165,7 +151,6 @@ pub struct Damage {
 pub struct SearchQuery {
     /// The words; all must be found. `"in quotes"` they must follow each other, `word*` may go on.
     pub text: String,
-    /// Only in this session.
     pub session: Option<SessionId>,
     /// Only what this speaker said: role id or name.
     pub speaker: Option<String>,
@@ -177,14 +162,12 @@ pub struct SearchQuery {
     pub until: Option<Timestamp>,
     /// At most so many; 20 if not said.
     pub limit: Option<usize>,
-    /// Only in sessions of this project.
     pub project: ProjectScope,
 }
 
 /// What was found, best first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchResult {
-    /// The entries.
     pub hits: Vec<Hit>,
     /// Whether there were more candidates than are ever looked at; the newest were.
     pub more: bool,
@@ -194,17 +177,13 @@ pub struct SearchResult {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
     pub session: SessionId,
-    /// The number of the entry.
     pub seq: Seq,
     pub entry_id: EntryId,
     pub type_name: Box<str>,
-    /// Who said it.
     pub speaker: Option<Box<str>>,
-    /// When it happened.
     pub timestamp: Option<Timestamp>,
     /// How well it fits, in thousandths; only for comparing hits of one search.
     pub score: u64,
-    /// The words around what was found.
     pub snippet: Snippet,
 }
 
@@ -215,9 +194,7 @@ pub struct Snippet {
     pub text: String,
     /// The bytes of the piece that were looked for.
     pub marks: Vec<std::ops::Range<usize>>,
-    /// Whether something stands before it.
     pub cut_before: bool,
-    /// Whether something stands behind it.
     pub cut_after: bool,
 }
 
@@ -248,13 +225,19 @@ impl ProjectScope {
         project.map_or(Self::Unassigned, |project| Self::Of(project.to_owned()))
     }
 
+    /// Whether sessions of any project are meant, and else of which; no value stands for no project.
+    pub(crate) fn values(&self) -> (bool, Option<&str>) {
+        match self {
+            Self::All => (true, None),
+            Self::Of(project) => (false, Some(project)),
+            Self::Unassigned => (false, None),
+        }
+    }
+
     /// Whether a session of this project is meant.
     pub fn takes(&self, project: Option<&str>) -> bool {
-        match self {
-            Self::All => true,
-            Self::Of(wanted) => project == Some(wanted),
-            Self::Unassigned => project.is_none(),
-        }
+        let (is_any, wanted) = self.values();
+        is_any || wanted == project
     }
 }
 

@@ -1,7 +1,6 @@
 //! A file that is there whole or not at all. It is written under a temporary name in the same folder,
 //! synced, and then published under its own name; a file that has that name already is never replaced
-//! by accident. Used by backups, migration copies, exports and everything else that writes a new file
-//! in one go.
+//! by accident.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -15,8 +14,6 @@ use crate::clock::chance;
 
 /// How temporary names end. The process that writes one keeps it locked.
 const ENDING: &str = ".tertulia-part";
-/// What SQLite may create beside a database.
-const BESIDE: [&str; 3] = ["-journal", "-wal", "-shm"];
 
 /// Who may read a new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,23 +28,16 @@ pub enum Readers {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NewFileError {
-    /// Another file has this name.
     #[error("{} already exists and was not changed; name a new file", .0.display())]
     Exists(PathBuf),
-    /// The file system can neither link nor rename without replacing.
     #[error(
         "{} cannot be published safely: its file system supports neither hard links nor renaming \
          without replacing; name a file on another file system",
         .0.display()
     )]
     Unsupported(PathBuf),
-    /// The system reported an error.
     #[error("cannot write {}: {source}", .path.display())]
-    Io {
-        path: PathBuf,
-        /// What was reported.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
 impl From<NewFileError> for io::Error {
@@ -98,7 +88,7 @@ impl NewFile {
             // Another process may have taken it for abandoned before it was locked, and removes it. Where locks do
             // not work, nobody can.
             let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
-            if !is_taken && is_at(&file, &part) {
+            if !is_taken && Self::is_at(&file, &part) {
                 return Ok(Self { file, part, path: path.to_owned(), is_published: false });
             }
         }
@@ -114,7 +104,9 @@ impl NewFile {
 
     /// Whether an open file is still the one of this path: another process may have replaced or removed it.
     pub fn is_at(file: &File, path: &Path) -> bool {
-        is_at(file, path)
+        path.metadata().is_ok_and(|there| {
+            file.metadata().is_ok_and(|here| here.ino() == there.ino() && here.dev() == there.dev())
+        })
     }
 
     /// The temporary name, for whoever writes by name.
@@ -124,7 +116,7 @@ impl NewFile {
 
     /// Syncs the file and gives it its name, unless something has that name.
     pub fn publish(mut self) -> Result<(), NewFileError> {
-        self.sync()?;
+        self.file.sync_all().map_err(|error| self.failed(error))?;
         match renameat_with(CWD, &self.part, CWD, &self.path, RenameFlags::NOREPLACE) {
             Ok(()) => {
                 self.is_published = true;
@@ -155,17 +147,13 @@ impl NewFile {
     /// Syncs the file and gives it its name, in the place of a file that has it. What is there and is no
     /// file stays.
     pub fn replace(mut self) -> Result<(), NewFileError> {
-        self.sync()?;
+        self.file.sync_all().map_err(|error| self.failed(error))?;
         if self.path.symlink_metadata().is_ok_and(|about| !about.is_file()) {
             return Err(NewFileError::Exists(self.path.clone()));
         }
         fs::rename(&self.part, &self.path).map_err(|error| self.failed(error))?;
         self.is_published = true;
         self.sync_folder()
-    }
-
-    fn sync(&self) -> Result<(), NewFileError> {
-        self.file.sync_all().map_err(|error| self.failed(error))
     }
 
     /// The name is on disk once its folder is.
@@ -190,7 +178,7 @@ impl Write for NewFile {
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        if !self.is_published && is_at(&self.file, &self.part) {
+        if !self.is_published && Self::is_at(&self.file, &self.part) {
             remove_part(&self.part);
         }
     }
@@ -208,21 +196,22 @@ fn remove_abandoned(path: &Path, name: &[u8]) {
         })
     };
     for found in folder_of(path).read_dir().into_iter().flatten().flatten() {
-        if !is_part(found.file_name().as_encoded_bytes()) {
-            continue;
-        }
         let part = found.path();
-        if !part.symlink_metadata().is_ok_and(|about| about.is_file()) {
-            continue;
-        }
-        let Ok(file) = OpenOptions::new().write(true).open(&part) else { continue };
-        if file.try_lock().is_ok() && is_at(&file, &part) {
+        if is_part(found.file_name().as_encoded_bytes())
+            && part.symlink_metadata().is_ok_and(|about| about.is_file())
+            && let Some(_locked) = lock_abandoned(&part)
+        {
             remove_part(&part);
         }
     }
 }
 
-/// Whether a name is a temporary one.
+/// Locks a file that nobody else has locked, if it still has this name.
+pub(crate) fn lock_abandoned(path: &Path) -> Option<File> {
+    let file = OpenOptions::new().write(true).open(path).ok()?;
+    (file.try_lock().is_ok() && NewFile::is_at(&file, path)).then_some(file)
+}
+
 pub(crate) fn is_part(name: &str) -> bool {
     name.ends_with(ENDING)
 }
@@ -237,13 +226,18 @@ pub(crate) fn is_being_written(path: &Path) -> bool {
             .is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
+/// Removes a file and what SQLite may create beside a database.
 fn remove_part(part: &Path) {
-    for ending in BESIDE {
-        let mut beside = part.as_os_str().to_owned();
-        beside.push(ending);
-        let _ = fs::remove_file(beside);
+    for ending in ["-journal", "-wal", "-shm", ""] {
+        let _ = fs::remove_file(beside(part, ending));
     }
-    let _ = fs::remove_file(part);
+}
+
+/// The file whose name goes on with this ending.
+pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
 }
 
 /// Syncs the folder of a file: its name, or that it has none any more, is on disk then.
@@ -251,15 +245,8 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder_of(path)).and_then(|folder| folder.sync_all())
 }
 
-fn folder_of(path: &Path) -> &Path {
+pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Whether this is still the file of this path.
-pub(crate) fn is_at(file: &File, path: &Path) -> bool {
-    path.metadata().is_ok_and(|there| {
-        file.metadata().is_ok_and(|here| here.ino() == there.ino() && here.dev() == there.dev())
-    })
 }
 
 #[cfg(test)]

@@ -15,29 +15,22 @@
 
 mod address;
 mod append;
-mod bells;
 mod change;
-mod check;
-mod chores;
-mod chunk;
-mod hub;
+mod error;
 mod link;
-mod purge;
+mod maintenance;
+mod pool;
 mod read;
 mod schema;
-mod sweep;
-mod thread;
-mod trouble;
-mod words;
+mod search_index;
 mod write;
 
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tertulia_session::EntryId;
 
-use crate::backend::{Backend, Begun, Candidates, Head, Indexed, Landmark, State};
+use crate::backend::{Backend, Begun, Candidates, Head, Indexed, Landmark, Way};
 use crate::clock::chance;
 use crate::import::LeftBehind;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
@@ -45,21 +38,21 @@ use crate::plan::Batch;
 use crate::redacting::Remains;
 use crate::row::Row;
 use crate::search::Question;
+use crate::signal::Signal;
 use crate::{Result, SessionId, StoreError};
 
 use address::Address;
-use bells::Bells;
-use hub::Hub;
+use error::Trouble;
 use link::Link;
-use read::Way;
-use thread::Thread;
-use trouble::Trouble;
-use words::Turn;
+use pool::Thread;
+use search_index::Turn;
 
-/// Sessions on a server.
+/// So long is waited before looking for what a notice that was lost would have told.
+const LOOK: Duration = Duration::from_millis(500);
+
 pub(crate) struct PostgresStore {
     place: String,
-    bells: Arc<Bells>,
+    signal: Arc<Signal>,
     thread: Thread,
 }
 
@@ -67,58 +60,49 @@ impl PostgresStore {
     /// Connects, and makes the tables if they are not there.
     pub(crate) fn open(url: &str) -> Result<Self> {
         let address = Address::read(url)?;
-        let (place, bells) = (address.place.clone(), Arc::<Bells>::default());
-        let thread = Thread::start(address, Arc::clone(&bells))?;
-        let store = Self { place, bells, thread };
+        let (place, signal) = (address.place.clone(), Arc::<Signal>::default());
+        let thread = Thread::start(address, Arc::clone(&signal))?;
+        let store = Self { place, signal, thread };
         store.prepare()?;
         Ok(store)
     }
 
     fn prepare(&self) -> Result<()> {
-        self.thread.run(async |hub: Rc<Hub>| {
-            let place = hub.place();
-            let done = hub.once(async |link: &mut Link| schema::prepare(link, place).await).await;
+        self.thread.run(async |pool| {
+            let place = pool.place();
+            let done = pool.once(async |link| schema::prepare(link, place).await).await;
             done.map_err(|trouble| trouble.reading(place, None))
         })
     }
 
-    /// Asks something; again if the connection is lost.
-    fn read<T: Send + 'static>(
+    /// Does something with a session, or with all of them; again if the connection is lost. `failed` says what
+    /// an error means.
+    fn work<T: Send + 'static>(
         &self,
         session: Option<&SessionId>,
-        ask: impl AsyncFnMut(&mut Link) -> Result<T, Trouble> + Send + 'static,
+        failed: fn(Trouble, &str, Option<&SessionId>) -> StoreError,
+        work: impl AsyncFnMut(&mut Link) -> Result<T, Trouble> + Send + 'static,
     ) -> Result<T> {
         let session = session.cloned();
-        self.thread.run(async move |hub: Rc<Hub>| {
-            let asked = hub.work(ask).await;
-            asked.map_err(|trouble| trouble.reading(hub.place(), session.as_ref()))
+        self.thread.run(async move |pool| {
+            let done = pool.work(work).await;
+            done.map_err(|trouble| failed(trouble, pool.place(), session.as_ref()))
         })
     }
 
-    /// Changes something; again if the connection is lost.
-    fn change<T: Send + 'static>(
+    fn work_on<T: Send + 'static>(
         &self,
-        session: Option<&SessionId>,
-        change: impl AsyncFnMut(&mut Link) -> Result<T, Trouble> + Send + 'static,
+        id: &SessionId,
+        failed: fn(Trouble, &str, Option<&SessionId>) -> StoreError,
+        mut work: impl AsyncFnMut(&mut Link, &SessionId) -> Result<T, Trouble> + Send + 'static,
     ) -> Result<T> {
-        let session = session.cloned();
-        self.thread.run(async move |hub: Rc<Hub>| {
-            let changed = hub.work(change).await;
-            changed.map_err(|trouble| trouble.changing(hub.place(), session.as_ref()))
-        })
-    }
-
-    fn page(&self, id: &SessionId, way: Way, from: Seq, limit: usize) -> Result<Vec<Row>> {
         let name = id.clone();
-        self.read(Some(id), async move |link: &mut Link| {
-            read::rows(link, &name, way, from, limit).await
-        })
+        self.work(Some(id), failed, async move |link| work(link, &name).await)
     }
 
     /// The keys of sessions of this id that a deletion hid.
     fn hidden(&self, id: &SessionId) -> Result<Vec<i64>> {
-        let name = id.clone();
-        self.read(Some(id), async move |link: &mut Link| change::hidden(link, &name).await)
+        self.work_on(id, Trouble::reading, change::hidden)
     }
 }
 
@@ -128,57 +112,53 @@ impl Backend for PostgresStore {
     }
 
     fn create(&self, id: &SessionId, begun: Begun, first: Batch) -> Result<()> {
-        let (name, made_by) = (id.clone(), chance().cast_signed());
-        self.change(Some(id), async move |link: &mut Link| {
-            change::create(link, &name, made_by, &begun, &first).await
+        let made_by = chance().cast_signed();
+        self.work_on(id, Trouble::changing, async move |link, id| {
+            change::create(link, id, made_by, &begun, &first).await
         })
     }
 
     fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<()> {
-        let (name, project) = (id.clone(), project.map(str::to_owned));
-        self.change(Some(id), async move |link: &mut Link| {
-            change::set_project(link, &name, project.as_deref()).await
+        let project = project.map(str::to_owned);
+        self.work_on(id, Trouble::changing, async move |link, id| {
+            change::set_project(link, id, project.as_deref()).await
         })
     }
 
     fn append(&self, id: &SessionId, batch: Batch) -> Result<Appended> {
         let id = id.clone();
-        self.thread.run(async move |hub: Rc<Hub>| append::append(&hub, &id, &batch).await)
+        self.thread.run(async move |pool| append::append(&pool, &id, &batch).await)
     }
 
     fn head(&self, id: &SessionId) -> Result<Head> {
-        let name = id.clone();
-        self.read(Some(id), async move |link: &mut Link| read::head(link, &name).await)
+        self.work_on(id, Trouble::reading, read::head)
     }
 
-    fn rows(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Row>> {
-        self.page(id, Way::Forth, after, limit)
-    }
-
-    fn rows_back(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Row>> {
-        self.page(id, Way::Back, from, limit)
+    fn page(&self, id: &SessionId, way: Way, from: Seq, limit: usize) -> Result<Vec<Row>> {
+        self.work_on(id, Trouble::reading, async move |link, id| {
+            read::rows(link, id, way, from, limit).await
+        })
     }
 
     fn landmarks(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Landmark>> {
-        let name = id.clone();
-        self.read(Some(id), async move |link: &mut Link| {
-            read::landmarks(link, &name, from, limit).await
+        self.work_on(id, Trouble::reading, async move |link, id| {
+            read::landmarks(link, id, from, limit).await
         })
     }
 
     fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>> {
-        let (name, entry) = (id.clone(), entry.clone());
-        self.read(Some(id), async move |link: &mut Link| read::find(link, &name, &entry).await)
+        let entry = entry.clone();
+        self.work_on(id, Trouble::reading, async move |link, id| read::find(link, id, &entry).await)
     }
 
     fn heads(&self, filter: &ListFilter) -> Result<Vec<Head>> {
         let filter = filter.clone();
-        self.read(None, async move |link: &mut Link| read::heads(link, State::Open, &filter).await)
+        self.work(None, Trouble::reading, async move |link| read::heads(link, &filter).await)
     }
 
     fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<()> {
         let names: Vec<SessionId> = sessions.iter().map(|(imported, _)| imported.clone()).collect();
-        let keys = self.read(None, async move |link: &mut Link| {
+        let keys = self.work(None, Trouble::reading, async move |link| {
             let mut keys = Vec::with_capacity(names.len());
             for name in &names {
                 keys.push(change::key(link, name).await?);
@@ -186,9 +166,9 @@ impl Backend for PostgresStore {
             Ok(keys)
         })?;
         let sessions = sessions.to_vec();
-        self.change(None, async move |link: &mut Link| {
+        self.work(None, Trouble::changing, async move |link| {
             let keys = keys.iter().copied();
-            link.transaction(async |link: &mut Link| {
+            link.transaction(async |link| {
                 for (key, (imported, id)) in keys.zip(&sessions) {
                     change::publish(link, key, imported, id).await?;
                 }
@@ -199,44 +179,41 @@ impl Backend for PostgresStore {
     }
 
     fn hold_imports(&self, number: u64) -> Result<bool> {
-        self.thread.run(async move |hub: Rc<Hub>| {
-            let held = sweep::hold(&hub, number).await;
-            held.map_err(|trouble| trouble.changing(hub.place(), None))
+        self.thread.run(async move |pool| {
+            let held = change::hold(&pool, number).await;
+            held.map_err(|trouble| trouble.changing(pool.place(), None))
         })
     }
 
     fn release_imports(&self, number: u64) {
         // If the thread is gone, so is the connection.
-        let _ = self.thread.run(async move |hub: Rc<Hub>| {
-            hub.holds.borrow_mut().remove(&number);
+        let _ = self.thread.run(async move |pool| {
+            pool.holds.borrow_mut().remove(&number);
             Ok(())
         });
     }
 
     fn left_behind(&self) -> Result<LeftBehind> {
-        self.read(None, async |link: &mut Link| sweep::measure(link).await)
+        self.work(None, Trouble::reading, change::measure)
     }
 
     fn delete_left_behind(&self) -> Result<()> {
-        self.change(None, async |link: &mut Link| sweep::sweep(link).await)
+        self.work(None, Trouble::changing, change::sweep)
     }
 
     fn delete(&self, id: &SessionId) -> Result<()> {
-        let name = id.clone();
-        let key = self.read(Some(id), async move |link: &mut Link| change::key(link, &name).await);
-        match key {
-            Ok(key) => {
-                let name = id.clone();
-                let hide = async move |link: &mut Link| change::hide(link, key, &name).await;
-                self.change(Some(id), hide)?;
-            }
+        match self.work_on(id, Trouble::reading, change::key) {
+            Ok(key) => self.work_on(id, Trouble::changing, async move |link, id| {
+                change::hide(link, key, id).await
+            })?,
             // An interrupted deletion may have hidden it.
             Err(StoreError::SessionNotFound(_)) if self.is_half_deleted(id)? => {}
             Err(error) => return Err(error),
         }
         for key in self.hidden(id)? {
-            let some = async move |link: &mut Link| change::delete_some(link, key).await;
-            while self.change(Some(id), some)? {}
+            while self.work(Some(id), Trouble::changing, async move |link| {
+                change::delete_some(link, key).await
+            })? {}
         }
         Ok(())
     }
@@ -247,48 +224,48 @@ impl Backend for PostgresStore {
 
     fn forget_deleted(&self, id: &SessionId) -> Result<()> {
         self.hidden(id)?.into_iter().try_for_each(|key| {
-            self.change(Some(id), async move |link: &mut Link| change::forget(link, key).await)
+            self.work(Some(id), Trouble::changing, async move |link| {
+                change::forget(link, key).await
+            })
         })
     }
 
     fn scrub(&self) -> Result<Vec<Remains>> {
-        self.thread.run(async |hub: Rc<Hub>| {
-            let cleaned = chores::clean(&hub).await;
-            cleaned.map_err(|trouble| trouble.reading(hub.place(), None))
+        self.thread.run(async |pool| {
+            let cleaned = maintenance::clean(&pool).await;
+            cleaned.map_err(|trouble| trouble.reading(pool.place(), None))
         })
     }
 
     fn know_counts(&self, id: &SessionId, counts: &[(EntryId, TokenCount)]) -> Result<()> {
-        let (name, counts) = (id.clone(), counts.to_vec());
-        self.change(Some(id), async move |link: &mut Link| {
-            change::know_counts(link, &name, &counts).await
+        let counts = counts.to_vec();
+        self.work_on(id, Trouble::changing, async move |link, id| {
+            change::know_counts(link, id, &counts).await
         })
     }
 
     fn index_some(&self, limit: usize) -> Result<Indexed> {
-        self.change(None, async move |link: &mut Link| {
-            words::index_some(link, limit, Turn::Wait).await
+        self.work(None, Trouble::changing, async move |link| {
+            search_index::index_some(link, limit, Turn::Wait).await
         })
     }
 
     fn candidates(&self, question: &Question, query: &SearchQuery) -> Result<Candidates> {
         let (question, query) = (question.clone(), query.clone());
-        let found = self.read(None, async move |link: &mut Link| {
-            words::candidates(link, &question, &query).await
+        let found = self.work(None, Trouble::reading, async move |link| {
+            search_index::candidates(link, &question, &query).await
         })?;
         Ok(Candidates::of(found))
     }
 
     fn wait(&self, id: &SessionId, after: Seq, timeout: Duration) -> Result<()> {
-        let watch = self.bells.watch(id);
-        let name = id.clone();
-        let newest = self.thread.run(async move |hub: Rc<Hub>| {
-            hub.listen();
-            let head = hub.work(async |link: &mut Link| read::head(link, &name).await).await;
-            head.map_err(|trouble| trouble.reading(hub.place(), Some(&name)))
-        });
-        match newest {
-            Ok(head) if head.seq <= after => watch.wait(timeout),
+        let watch = self.signal.watch(id);
+        self.thread.run(async |pool| {
+            pool.listen();
+            Ok(())
+        })?;
+        match self.head(id) {
+            Ok(head) if head.seq <= after => watch.wait(timeout.min(LOOK)),
             // Something is there, or the session is gone: whoever follows it will see.
             Ok(_) | Err(StoreError::SessionNotFound(_)) => {}
             Err(error) => return Err(error),
@@ -297,12 +274,12 @@ impl Backend for PostgresStore {
     }
 
     fn check(&self) -> Result<Vec<String>> {
-        self.read(None, async |link: &mut Link| check::check(link).await)
+        self.work(None, Trouble::reading, maintenance::check)
     }
 
     fn reopen(&self) -> Result<()> {
-        self.thread.run(async |hub: Rc<Hub>| {
-            hub.forget();
+        self.thread.run(async |pool| {
+            pool.forget();
             Ok(())
         })?;
         self.prepare()

@@ -16,7 +16,7 @@ use crate::model::{Append, Appended, StoredEntry};
 use crate::new_file::sync_folder;
 use crate::salting::fresh_salt;
 use crate::search::json_values;
-use crate::{ListFilter, Result, SessionId, SessionStore, StoreError};
+use crate::{Problem, Result, SessionId, SessionStore, StoreError};
 
 const PAGE: usize = 512;
 /// Where a message names the entries that it was made from.
@@ -41,7 +41,6 @@ pub struct Redacted {
     /// Those of them whose hash or id can still confirm a guess of their text, because they were stored
     /// without a salt or under an id that was computed from their text.
     pub guessable: Vec<EntryPlace>,
-    /// What the database still holds of the text.
     pub remains: Vec<Remains>,
 }
 
@@ -98,7 +97,6 @@ impl Remains {
 /// What became of the copies that migrations left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OldCopies {
-    /// They are gone.
     pub removed: Vec<PathBuf>,
     /// They are still there: the store did not pass its check, or they cannot be removed.
     pub kept: Vec<PathBuf>,
@@ -107,15 +105,10 @@ pub struct OldCopies {
 /// The entries that a message was made from, as `meta` of the message names them. A source without a session
 /// is of the same one.
 pub fn sources_meta(sources: &[(Option<SessionId>, EntryId)]) -> Option<Json> {
+    let field = |name: &str, text: &str| format!(r#""{name}":{}"#, Json::text(text).as_str());
     let one = |(session, entry): &(Option<SessionId>, EntryId)| {
-        let entry = Json::text(entry.as_str());
-        match session {
-            Some(session) => {
-                let session = Json::text(session.as_str());
-                format!(r#"{{"sessionId":{},"entryId":{}}}"#, session.as_str(), entry.as_str())
-            }
-            None => format!(r#"{{"entryId":{}}}"#, entry.as_str()),
-        }
+        let session = session.as_ref().map(|id| field("sessionId", id.as_str()) + ",");
+        format!("{{{}{}}}", session.unwrap_or_default(), field("entryId", entry.as_str()))
     };
     let list: Vec<String> = sources.iter().map(one).collect();
     let text = format!(r#"{{"{SOURCES}":[{}]}}"#, list.join(","));
@@ -130,7 +123,6 @@ pub fn has_sources(entry: &Entry) -> bool {
 
 /// What a message says about where its words come from.
 enum Origin {
-    /// The entries, named.
     Named(Vec<EntryPlace>),
     /// An answer of an older version: it cites entries in its text.
     Cited(String),
@@ -287,12 +279,7 @@ impl SessionStore {
     ) -> Result<()> {
         let sessions = match session {
             Some(session) => vec![session.clone()],
-            None => self
-                .backend
-                .heads(&ListFilter::default())?
-                .into_iter()
-                .map(|head| head.id)
-                .collect(),
+            None => self.ids()?,
         };
         for session in &sessions {
             let mut after = 0;
@@ -316,22 +303,17 @@ impl SessionStore {
     /// those of summaries that may hold their text, also from the files of the database.
     pub fn redact_all(&self, targets: &[EntryPlace], reason: Option<&str>) -> Result<Redacted> {
         let derived = self.derived_from(targets)?;
-        let mut sessions: Vec<&SessionId> = Vec::new();
-        for place in targets.iter().chain(&derived) {
-            if !sessions.contains(&&place.session) {
-                sessions.push(&place.session);
+        let mut sessions: Vec<(&SessionId, Vec<&EntryId>)> = Vec::new();
+        for EntryPlace { session, entry } in targets.iter().chain(&derived) {
+            match sessions.iter_mut().find(|(known, _)| *known == session) {
+                Some((_, entries)) => entries.push(entry),
+                None => sessions.push((session, vec![entry])),
             }
         }
         let (mut first, mut purged, mut guessable) = (None, Vec::new(), Vec::new());
-        for session in sessions {
+        for (session, mut here) in sessions {
             // The first target last, so that the last entry is the redaction of it.
-            let here: Vec<&EntryId> = targets
-                .iter()
-                .chain(&derived)
-                .rev()
-                .filter(|place| place.session == *session)
-                .map(|place| &place.entry)
-                .collect();
+            here.reverse();
             let before = self.readable(session)?;
             let appended = self.append_redactions(session, &here, reason)?;
             let after: HashSet<EntryId> =
@@ -371,10 +353,14 @@ impl SessionStore {
     ) -> Result<Appended> {
         let (mut new, mut before) = (Vec::new(), None);
         for target in targets {
-            let stored = self.entry_or_damaged(id, target)?;
-            if let Some(EntryKind::Purged(purged)) = stored.map(|stored| stored.entry.kind) {
-                before = Some(purged.by);
-                continue;
+            match self.entry(id, target).map(|stored| stored.entry.kind) {
+                Ok(EntryKind::Purged(purged)) => {
+                    before = Some(purged.by);
+                    continue;
+                }
+                // A damaged entry can be redacted, too.
+                Err(StoreError::SessionReadFailed { problem: Problem::Damaged { .. }, .. }) => {}
+                found => drop(found?),
             }
             let redaction = Redaction { reason: reason.map(Into::into), ..Redaction::new(target) };
             let entry = NewEntry::new(EntryKind::Redaction(redaction)).salted(fresh_salt());

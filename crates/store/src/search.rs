@@ -3,7 +3,6 @@
 //! store keeps the terms in its own index and hands over the newest entries that have all of them;
 //! everything else happens here, so that all stores give the same hits. Pure.
 
-mod flat;
 mod query;
 mod snippet;
 mod terms;
@@ -13,13 +12,16 @@ pub(crate) use query::{Question, Term};
 pub(crate) use terms::index_terms;
 pub(crate) use text::{json_values, text_of};
 
+use std::cmp::Reverse;
+
+use tertulia_session::{Entry, Timestamp};
+
 use crate::SessionId;
 use crate::model::{Hit, SearchQuery, SearchResult, StoredEntry};
-use crate::row::Row;
+use crate::row::{Encoding, Row};
 
 /// How many entries are looked at, the newest of those that have all terms.
 pub(crate) const CANDIDATES_MAX: usize = 2000;
-/// How many hits there are if nobody says.
 const HITS: usize = 20;
 
 /// An entry that has all terms of a question.
@@ -38,6 +40,19 @@ impl Candidate {
     }
 }
 
+/// The terms of an entry for an index, as [`terms_text`] gives them. A damaged entry is not found; `verify` names
+/// it.
+pub(crate) fn terms_of(row: Row) -> Option<String> {
+    let is_purged = row.record.encoding == Encoding::Purged;
+    terms_text(&row.decode().ok().filter(|_| !is_purged)?.entry)
+}
+
+/// The terms of an entry, if it has any. They are letters and digits, so a blank between them is enough.
+pub(crate) fn terms_text(entry: &Entry) -> Option<String> {
+    let terms = index_terms(&text_of(entry));
+    (!terms.is_empty()).then(|| terms.join(" "))
+}
+
 /// The best of the candidates; those that only seemed to fit are left out.
 pub(crate) fn rank(
     question: &Question,
@@ -45,25 +60,15 @@ pub(crate) fn rank(
     candidates: Vec<Candidate>,
     more: bool,
 ) -> SearchResult {
-    let limit = query.limit.unwrap_or(HITS);
-    let mut found: Vec<(u64, Candidate)> = Vec::new();
-    for candidate in candidates {
-        let text = text_of(&candidate.stored.entry);
-        if let Some(score) = question.score(&text) {
-            found.push((score, candidate));
-        }
-    }
+    let score = |one: Candidate| Some((question.score(&text_of(&one.stored.entry))?, one));
+    let mut found: Vec<(u64, Candidate)> = candidates.into_iter().filter_map(score).collect();
     // Equal scores: the later entry first, by time where there is one; then by place, so that every
     // store and every run gives the same order.
-    let moment = |one: &Candidate| one.stored.entry.timestamp.as_ref().map(|time| time.millis());
-    found.sort_by(|(one_score, one), (other_score, other)| {
-        let by_score = other_score.cmp(one_score);
-        let by_time = || moment(other).cmp(&moment(one));
-        let by_session = || one.session.cmp(&other.session);
-        let by_place = || other.stored.seq.cmp(&one.stored.seq);
-        by_score.then_with(by_time).then_with(by_session).then_with(by_place)
+    found.sort_by_cached_key(|(score, one)| {
+        let time = one.stored.entry.timestamp.as_ref().map(Timestamp::millis);
+        (Reverse((*score, time)), one.session.clone(), Reverse(one.stored.seq))
     });
-    found.truncate(limit);
+    found.truncate(query.limit.unwrap_or(HITS));
     let hits = found.into_iter().map(|(score, candidate)| hit(question, score, candidate));
     SearchResult { hits: hits.collect(), more }
 }

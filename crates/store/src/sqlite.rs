@@ -7,17 +7,14 @@ mod check;
 mod connection;
 mod desk;
 mod failure;
-mod heads;
 mod idle;
 mod ids;
 mod journal;
 mod migration_copy;
 mod place;
 mod read;
-mod registered;
 mod reserve;
 mod schema;
-mod signal;
 mod sweep;
 mod words;
 mod write;
@@ -25,38 +22,38 @@ mod writer;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rusqlite::{Connection, params};
 use tertulia_session::{ChainLink, EntryId};
 
 use crate::backend::{
-    Backend, Begun, Brief, Candidates, Head, Indexed, Landmark, State, newest_first,
+    Backend, Begun, Brief, Candidates, Head, Indexed, Landmark, State, Way, newest_first,
 };
 use crate::hold::Hold;
 use crate::import::LeftBehind;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
+use crate::new_file::beside;
 use crate::plan::Batch;
 use crate::redacting::Remains;
 use crate::row::Row;
 use crate::search::Question;
-use crate::{Outcome, Problem, Result, SessionId, StoreError};
+use crate::signal::{self, Signal};
+use crate::{Problem, Result, SessionId, StoreError};
 
 use connection::Purpose;
 use desk::{Desk, Request};
 use failure::Failure;
-use heads::all_heads;
+use place::{Registered, Role};
 use read::SessionRow;
-use registered::{Registered, Role};
-use signal::Signal;
-use sweep::{StepSize, Unpublished};
+use sweep::StepSize;
 use writer::{Writer, lock};
 
-/// How many connections for reading are kept.
 const READERS_KEPT: usize = 8;
+/// So long is waited before looking for what other processes stored.
+const LOOK: Duration = Duration::from_millis(20);
 
-/// A SQLite file with sessions.
 pub(crate) struct SqliteStore {
     path: PathBuf,
     readers: Mutex<Vec<Connection>>,
@@ -78,30 +75,23 @@ impl SqliteStore {
         let mut connection = connection::open(&path, Purpose::Reading)?;
         if !is_stamped && !schema::is_current(&connection, &path)? {
             drop(connection);
-            let mut writing = connection::open(&path, Purpose::Writing)?;
-            schema::prepare(&mut writing, &path)?;
-            drop(writing);
-            connection = connection::open(&path, Purpose::Reading)?;
+            connection = prepared(&path)?;
         }
-        schema::check(&connection, &path)?;
+        schema::check(&connection, &path, schema::VERSION)?;
         Ok(Self::of(path, connection, registered, Role::Store))
     }
 
     /// Opens the new file of a backup, whose folder need not be fit for a store.
     pub(crate) fn open_part(path: &Path) -> Result<Self> {
         let (registered, _) = Registered::look_at(path);
-        let mut writing = connection::open(path, Purpose::Writing)?;
-        schema::prepare(&mut writing, path)?;
-        drop(writing);
-        let connection = connection::open(path, Purpose::Reading)?;
-        Ok(Self::of(path.to_owned(), connection, registered, Role::Part))
+        Ok(Self::of(path.to_owned(), prepared(path)?, registered, Role::Part))
     }
 
     /// Opens a file that nobody writes to. It is only read, and nothing is created beside it.
     pub(crate) fn open_frozen(path: &Path) -> Result<Self> {
         let (registered, _) = Registered::look_at(path);
         let connection = connection::open_frozen(path)?;
-        schema::check(&connection, path)?;
+        schema::check(&connection, path, schema::VERSION)?;
         Ok(Self::of(path.to_owned(), connection, registered, Role::Frozen))
     }
 
@@ -125,14 +115,13 @@ impl SqliteStore {
     }
 
     fn writer(&self) -> Result<Arc<Writer>> {
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writer = lock(&self.writer);
         if let Some(writer) = &*writer {
             return Ok(Arc::clone(writer));
         }
         if self.role == Role::Frozen {
-            let problem = Problem::ReadOnly(self.path.display().to_string());
-            let outcome = Outcome::NotStored;
-            return Err(StoreError::SessionWriteFailed { session: None, outcome, problem });
+            let place = self.path.display().to_string();
+            return Err(StoreError::write_failed(Problem::ReadOnly(place)));
         }
         let started = Writer::start(&self.path, Arc::clone(&self.signal));
         let started = Arc::new(started.map_err(StoreError::while_writing)?);
@@ -143,19 +132,15 @@ impl SqliteStore {
         Ok(started)
     }
 
-    fn idle_readers(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Asks with a connection that nobody else uses meanwhile.
     fn read<T>(&self, ask: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let idle = self.idle_readers().pop();
+        let idle = lock(&self.readers).pop();
         let connection = match idle {
             Some(connection) => connection,
             None => self.reader()?,
         };
         let answer = ask(&connection);
-        let mut idle = self.idle_readers();
+        let mut idle = lock(&self.readers);
         if idle.len() < READERS_KEPT {
             idle.push(connection);
         }
@@ -164,7 +149,9 @@ impl SqliteStore {
 
     /// The same for a question about the file as a whole.
     fn ask<T>(&self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
-        self.read(|connection| ask(connection).map_err(|error| self.failed(&error)))
+        self.read(|connection| {
+            ask(connection).map_err(|error| connection::cannot_open(&self.path, &error))
+        })
     }
 
     /// The same for a question about a session.
@@ -173,45 +160,30 @@ impl SqliteStore {
         id: &SessionId,
         ask: impl FnOnce(&Connection, SessionRow) -> rusqlite::Result<T>,
     ) -> Result<T> {
+        let failed = |error: rusqlite::Error| connection::unreadable(&self.path, id, &error);
         self.read(|connection| {
-            let answer = ask(connection, self.session(connection, id)?);
-            answer.map_err(|error| connection::unreadable(&self.path, id, &error))
+            let session = read::session(connection, id).map_err(failed)?;
+            let session = session.ok_or_else(|| StoreError::SessionNotFound(id.clone()))?;
+            ask(connection, session).map_err(failed)
         })
     }
 
-    fn failed(&self, error: &rusqlite::Error) -> StoreError {
-        connection::cannot_open(&self.path, error)
+    fn key(&self, id: &SessionId) -> Result<i64> {
+        self.ask_of(id, |_, session| Ok(session.key))
     }
 
-    fn session(&self, connection: &Connection, id: &SessionId) -> Result<SessionRow> {
-        let found = read::session(connection, id);
-        let found = found.map_err(|error| connection::unreadable(&self.path, id, &error))?;
-        found.ok_or_else(|| StoreError::SessionNotFound(id.clone()))
-    }
-
-    /// A page of rows: an error counts only if nothing came before it.
-    fn page(&self, id: &SessionId, after: Seq, page: read::Page) -> Result<Vec<Row>> {
-        match page.error {
-            Some(error) if page.rows.is_empty() => match connection::problem(&self.path, &error) {
-                Problem::NotAStore { reason, .. } => {
-                    let place = after + 1;
-                    let problem = Problem::Damaged { place, entry: None, reason };
-                    Err(StoreError::unreadable(id, problem))
-                }
-                problem => Err(StoreError::unreadable(id, problem)),
-            },
-            _ => Ok(page.rows),
-        }
+    fn hold_file(&self, path: &Path) -> Result<Option<Hold>> {
+        let held = Hold::of_file(path);
+        held.map_err(|error| connection::not_a_store(&self.path, error.to_string()))
     }
 
     /// Changes something in a transaction of the connection that writes.
     fn change<T>(
         &self,
         session: Option<&SessionId>,
-        change: impl Fn(&Connection) -> rusqlite::Result<T>,
+        change: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T> {
-        let once = |desk: &mut Desk| desk.transaction(|desk| change(desk.connection()));
-        self.change_by(session, once)
+        self.change_by(session, |desk| desk.transaction(|desk| change(desk.connection())))
     }
 
     /// Deletes the entries of a hidden session. On a full disk the steps are so small that the reserve suffices,
@@ -250,16 +222,21 @@ impl SqliteStore {
         session: Option<&SessionId>,
         change: impl FnOnce(&mut Desk) -> Result<T, Failure>,
     ) -> Result<T> {
-        let session = session.cloned();
         self.writer()?.run(|desk: &mut Desk| {
             let changed = change(desk);
             desk.forget();
             if changed.is_ok() {
                 desk.tidy_journal();
             }
-            changed.map_err(|failure| failure.error(session))
+            changed.map_err(|failure| failure.error(session.cloned()))
         })
     }
+}
+
+/// Makes the tables, or brings them to this version, and opens the file for reading.
+fn prepared(path: &Path) -> Result<Connection> {
+    schema::prepare(&mut connection::open(path, Purpose::Writing)?, path)?;
+    connection::open(path, Purpose::Reading)
 }
 
 impl Backend for SqliteStore {
@@ -273,11 +250,10 @@ impl Backend for SqliteStore {
     }
 
     fn set_project(&self, id: &SessionId, project: Option<&str>) -> Result<()> {
-        let (name, project) = (id.clone(), project.map(str::to_owned));
-        let changed = self.change(Some(id), move |connection| {
+        let changed = self.change(Some(id), |connection| {
             let sql = "UPDATE session SET project = ?2 WHERE id = ?1 AND state <> ?3";
             let deleting = read::state_code(State::Deleting);
-            connection.execute(sql, params![name.as_str(), project, deleting])
+            connection.execute(sql, params![id.as_str(), project, deleting])
         })?;
         if changed == 1 { Ok(()) } else { Err(StoreError::SessionNotFound(id.clone())) }
     }
@@ -302,19 +278,18 @@ impl Backend for SqliteStore {
         })
     }
 
-    fn rows(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Row>> {
-        self.read(|connection| {
-            let key = self.session(connection, id)?.key;
-            self.page(id, after, read::rows(connection, key, after, limit))
-        })
-    }
-
-    fn rows_back(&self, id: &SessionId, from: Seq, limit: usize) -> Result<Vec<Row>> {
-        self.read(|connection| {
-            let key = self.session(connection, id)?.key;
-            let before = from.saturating_sub(1);
-            self.page(id, before, read::rows_back(connection, key, from, limit))
-        })
+    fn page(&self, id: &SessionId, way: Way, from: Seq, limit: usize) -> Result<Vec<Row>> {
+        let page = self.ask_of(id, |connection, session| {
+            Ok(read::page(connection, session.key, way, from, limit))
+        })?;
+        // An error counts only if nothing came before it.
+        let Some(error) = page.error.filter(|_| page.rows.is_empty()) else { return Ok(page.rows) };
+        let place = if way == Way::Forth { from + 1 } else { from.max(1) };
+        let problem = match connection::problem(&self.path, &error) {
+            Problem::NotAStore { reason, .. } => Problem::Damaged { place, entry: None, reason },
+            problem => problem,
+        };
+        Err(StoreError::unreadable(id, problem))
     }
 
     fn briefs(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Brief>> {
@@ -332,28 +307,19 @@ impl Backend for SqliteStore {
     }
 
     fn heads(&self, filter: &ListFilter) -> Result<Vec<Head>> {
-        let heads = self.ask(|connection| all_heads(connection, State::Open, &filter.project))?;
+        let heads = self.ask(|connection| read::heads(connection, &filter.project))?;
         Ok(newest_first(heads.into_iter(), filter))
     }
 
     fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<()> {
-        let published = self.change(None, |connection| sweep::publish(connection, sessions))?;
-        published.map_err(|unpublished| match unpublished {
-            Unpublished::Taken(id) => StoreError::SessionExists(id),
-            Unpublished::Gone(id) => StoreError::SessionNotFound(id),
-        })
+        self.change(None, |connection| sweep::publish(connection, sessions))?
     }
 
     fn hold_imports(&self, number: u64) -> Result<bool> {
-        let held = Hold::of_file(&sweep::hold_path(&self.path, number));
-        let held = held
-            .map_err(|error| connection::not_a_store(&self.path, error.to_string()))
-            .map_err(StoreError::while_writing)?;
-        let is_held = held.is_some();
-        if let Some(hold) = held {
-            lock(&self.imports).insert(number, hold);
-        }
-        Ok(is_held)
+        let held = self.hold_file(&sweep::hold_path(&self.path, number));
+        let Some(hold) = held.map_err(StoreError::while_writing)? else { return Ok(false) };
+        lock(&self.imports).insert(number, hold);
+        Ok(true)
     }
 
     fn release_imports(&self, number: u64) {
@@ -361,10 +327,7 @@ impl Backend for SqliteStore {
     }
 
     fn left_behind(&self) -> Result<LeftBehind> {
-        self.ask(|connection| {
-            let keys = sweep::left_keys(connection, &self.path)?;
-            sweep::measure(connection, &keys)
-        })
+        self.ask(|connection| sweep::measure(connection, &self.path))
     }
 
     fn delete_left_behind(&self) -> Result<()> {
@@ -385,10 +348,8 @@ impl Backend for SqliteStore {
     }
 
     fn delete(&self, id: &SessionId) -> Result<()> {
-        let name = id.clone();
         // From here on nobody sees it; its name is free at once.
-        let keys =
-            self.change_with_reserve(Some(id), |connection| sweep::hide(connection, &name))?;
+        let keys = self.change_with_reserve(Some(id), |connection| sweep::hide(connection, id))?;
         if keys.is_empty() {
             return Err(StoreError::SessionNotFound(id.clone()));
         }
@@ -396,11 +357,14 @@ impl Backend for SqliteStore {
     }
 
     fn is_half_deleted(&self, id: &SessionId) -> Result<bool> {
-        self.ask(|connection| sweep::is_hidden(connection, id))
+        Ok(!self.ask(|connection| sweep::hidden(connection, id))?.is_empty())
     }
 
     fn forget_deleted(&self, id: &SessionId) -> Result<()> {
-        self.change_with_reserve(Some(id), |connection| sweep::forget_hidden(connection, id))?;
+        self.change_with_reserve(Some(id), |connection| {
+            let mut keys = sweep::hidden(connection, id)?.into_iter();
+            keys.try_for_each(|key| sweep::forget(connection, key))
+        })?;
         // The journal holds its name.
         self.scrub().map(drop)
     }
@@ -415,32 +379,25 @@ impl Backend for SqliteStore {
     }
 
     fn know_counts(&self, id: &SessionId, counts: &[(EntryId, TokenCount)]) -> Result<()> {
-        let session = self.read(|connection| self.session(connection, id))?;
-        let counts = counts.to_vec();
-        self.change(Some(id), move |connection| write::set_counts(connection, &session, &counts))
+        let session = self.ask_of(id, |_, session| Ok(session))?;
+        self.change(Some(id), |connection| write::set_counts(connection, &session, counts))
     }
 
     fn index_some(&self, limit: usize) -> Result<Indexed> {
         if !self.ask(words::is_behind)? {
             return Ok(Indexed::default());
         }
-        self.change(None, move |connection| words::index_some(connection, limit))
+        self.change(None, |connection| words::index_some(connection, limit))
     }
 
     fn candidates(&self, question: &Question, query: &SearchQuery) -> Result<Candidates> {
-        let found = self.read(|connection| {
-            let key = match &query.session {
-                Some(id) => Some(self.session(connection, id)?.key),
-                None => None,
-            };
-            let found = words::candidates(connection, question, query, key);
-            found.map_err(|error| self.failed(&error))
-        })?;
+        let key = query.session.as_ref().map(|id| self.key(id)).transpose()?;
+        let found = self.ask(|connection| words::candidates(connection, question, query, key))?;
         Ok(Candidates::of(found))
     }
 
-    fn wait(&self, _id: &SessionId, _after: Seq, timeout: Duration) -> Result<()> {
-        self.signal.wait(timeout);
+    fn wait(&self, id: &SessionId, _after: Seq, timeout: Duration) -> Result<()> {
+        self.signal.watch(id).wait(timeout.min(LOOK));
         Ok(())
     }
 
@@ -451,17 +408,13 @@ impl Backend for SqliteStore {
     }
 
     fn reopen(&self) -> Result<()> {
-        self.idle_readers().clear();
+        lock(&self.readers).clear();
         self.writer()?.run(Desk::reopen)
     }
 
     fn hold(&self, id: &SessionId) -> Result<Option<Hold>> {
-        let key = self.read(|connection| Ok(self.session(connection, id)?.key))?;
         // Keys are never used again.
-        let mut name = self.path.as_os_str().to_owned();
-        name.push(format!("-table-{key}"));
-        let held = Hold::of_file(Path::new(&name));
-        held.map_err(|error| connection::not_a_store(&self.path, error.to_string()))
+        self.hold_file(&beside(&self.path, &format!("-table-{}", self.key(id)?)))
     }
 
     fn copy_to(&self, file: &Path) -> Result<bool> {

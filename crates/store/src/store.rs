@@ -11,7 +11,7 @@ use tertulia_session::{
 
 use crate::backend::{Backend, Begun, Head, State};
 use crate::clock::{chance, now_millis};
-use crate::fork::Redactions;
+use crate::import::Redactions;
 use crate::model::{
     Append, Appended, ListFilter, NewSession, Range, SearchQuery, SearchResult, Seq, SessionInfo,
     StoredEntry, TokenCount, Verified,
@@ -27,7 +27,6 @@ use crate::{
 
 /// How many entries are indexed at once while somebody waits for a search.
 const INDEX_CHUNK: usize = 512;
-/// How many ids of entries are read at once.
 const ID_PAGE: usize = 512;
 /// How many entries are looked through for the first message of a session.
 const TITLE_ENTRIES: usize = 16;
@@ -65,7 +64,7 @@ impl SessionStore {
             other => {
                 let reason = "this program was built without stores of this kind".to_owned();
                 let problem = Problem::NotAStore { place: other.to_string(), reason };
-                return Err(StoreError::SessionReadFailed { session: None, problem });
+                return Err(StoreError::read_failed(problem));
             }
         })
     }
@@ -255,18 +254,6 @@ impl SessionStore {
         }
     }
 
-    /// An entry; `None` if it is there and cannot be read.
-    pub(crate) fn entry_or_damaged(
-        &self,
-        id: &SessionId,
-        entry: &EntryId,
-    ) -> Result<Option<StoredEntry>> {
-        match self.entry(id, entry) {
-            Err(StoreError::SessionReadFailed { problem: Problem::Damaged { .. }, .. }) => Ok(None),
-            found => found.map(Some),
-        }
-    }
-
     /// What is known of a session.
     pub fn info(&self, id: &SessionId) -> Result<SessionInfo> {
         let head = self.backend.head(id)?;
@@ -397,7 +384,7 @@ impl SessionStore {
     /// New entries of a session as they land, those after this number first.
     pub fn follow(&self, id: &SessionId, after: Seq) -> Result<Follow> {
         self.backend.head(id)?;
-        Ok(Follow::new(self.clone(), id.clone(), after))
+        Ok(Follow { store: self.clone(), session: id.clone(), after })
     }
 
     /// Finds entries in all sessions, or in one. The index is caught up first.

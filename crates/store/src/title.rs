@@ -8,9 +8,7 @@ use crate::backend::Backend;
 use crate::salting::fresh_salt;
 use crate::{SessionId, StoreError};
 
-/// How many characters a title may have.
 pub(crate) const CHARACTERS_MAX: usize = 80;
-/// How often a session may be renamed.
 const NUMBERS_MAX: u64 = 10_000;
 
 /// A text that cannot be a title.
@@ -18,11 +16,7 @@ const NUMBERS_MAX: u64 = 10_000;
 #[non_exhaustive]
 pub enum InvalidTitle {
     #[error("the title has {characters} characters; use at most {CHARACTERS_MAX}")]
-    TooLong {
-        /// How many it has.
-        characters: usize,
-    },
-    /// It has a line break or another control character.
+    TooLong { characters: usize },
     #[error("a title is one line without control characters")]
     NotOneLine,
 }

@@ -7,7 +7,6 @@ use std::str::FromStr;
 /// Where a store is.
 #[derive(Clone, PartialEq, Eq)]
 pub enum StoreUrl {
-    /// A file.
     Sqlite(PathBuf),
     /// A server, as its clients write it, password and all.
     Postgres(String),

@@ -21,7 +21,7 @@ pub(crate) struct Sealed {
 pub(crate) fn check_all(store: &SessionStore) -> Result<Vec<Sealed>> {
     if let Some(reason) = store.check()?.into_iter().next() {
         let problem = Problem::NotAStore { place: store.place(), reason };
-        return Err(StoreError::SessionReadFailed { session: None, problem });
+        return Err(StoreError::read_failed(problem));
     }
     let mut sessions = Vec::new();
     for id in store.ids()? {
@@ -39,94 +39,73 @@ pub(crate) fn verify(store: &SessionStore, session: &SessionId) -> Result<Verifi
     let last = store.backend.head(session)?.seq;
     let anchor = store.backend.anchor(session)?;
     let last = anchor.map_or(last, |(seq, _)| last.max(seq));
-    let mut check = Check { store, session, last: None, names_parents: false };
-    let mut found = Verified { entries: 0, purged: 0, head: ChainLink::START, damage: None };
-    loop {
-        let rows = match store.backend.rows(session, found.entries, PAGE) {
-            Ok(rows) => rows,
-            Err(error) => return as_damage(error).map(|damage| damaged(&found, damage)),
-        };
-        if rows.is_empty() {
-            let missing = || Damage {
-                place: found.entries + 1,
-                entry: None,
-                reason: "the entry is missing".to_owned(),
-            };
-            let damage = (found.entries < last).then(missing);
-            return Ok(Verified { damage, ..found });
-        }
-        for row in rows {
-            match check.next(row, &found)? {
-                Ok(stored)
-                    if anchor
-                        .is_some_and(|(seq, link)| seq == stored.seq && link != stored.link) =>
-                {
-                    let reason =
-                        "it is not the entry that the session had in this place".to_owned();
-                    let (place, entry) = (stored.seq, Some(stored.entry.id));
-                    return Ok(damaged(&found, Damage { place, entry, reason }));
-                }
-                Ok(stored) => {
-                    found.entries = stored.seq;
-                    found.head = stored.link;
-                    found.purged += u64::from(matches!(stored.entry.kind, EntryKind::Purged(_)));
-                    check.last = Some(stored.entry.id);
-                }
-                Err(damage) => return Ok(damaged(&found, damage)),
-            }
-        }
-    }
-}
-
-fn damaged(found: &Verified, damage: Damage) -> Verified {
-    Verified { damage: Some(damage), ..found.clone() }
-}
-
-/// A page of the database that cannot be read is a finding, not a failure of the check.
-fn as_damage(error: StoreError) -> Result<Damage> {
-    match error {
-        StoreError::SessionReadFailed {
+    let found = Verified { entries: 0, purged: 0, head: ChainLink::START, damage: None };
+    let mut check = Check { store, session, anchor, last: None, names_parents: false, found };
+    let damage = match check.run(last) {
+        Ok(()) => None,
+        // A page of the database that cannot be read is a finding, not a failure of the check.
+        Err(StoreError::SessionReadFailed {
             problem: Problem::Damaged { place, entry, reason },
             ..
-        } => Ok(Damage { place, entry, reason }),
-        other => Err(other),
-    }
+        }) => Some(Damage { place, entry, reason }),
+        Err(error) => return Err(error),
+    };
+    Ok(Verified { damage, ..check.found })
 }
 
 struct Check<'s> {
     store: &'s SessionStore,
     session: &'s SessionId,
+    anchor: Option<(Seq, ChainLink)>,
     last: Option<EntryId>,
     names_parents: bool,
+    found: Verified,
 }
 
 impl Check<'_> {
-    fn next(&mut self, row: Row, before: &Verified) -> Result<Result<StoredEntry, Damage>> {
-        let expected = before.entries + 1;
-        if row.seq != expected {
+    /// Checks all entries; what does not fit is an error.
+    fn run(&mut self, last: Seq) -> Result<()> {
+        loop {
+            let rows = self.store.backend.rows(self.session, self.found.entries, PAGE)?;
+            if rows.is_empty() {
+                let missing = || self.damaged(None, "the entry is missing");
+                return if self.found.entries < last { Err(missing()) } else { Ok(()) };
+            }
+            for row in rows {
+                let stored = self.next(row)?;
+                self.found.entries = stored.seq;
+                self.found.head = stored.link;
+                self.found.purged += u64::from(stored.entry.is_purged());
+                self.last = Some(stored.entry.id);
+            }
+        }
+    }
+
+    fn damaged(&self, entry: Option<&EntryId>, reason: &str) -> StoreError {
+        let (place, reason) = (self.found.entries + 1, reason.to_owned());
+        Damage { place, entry: entry.cloned(), reason }.into_error(self.session)
+    }
+
+    fn next(&mut self, row: Row) -> Result<StoredEntry> {
+        if row.seq != self.found.entries + 1 {
             let reason = format!("the entry is missing; the next one that is there is {}", row.seq);
-            return Ok(Err(Damage { place: expected, entry: None, reason }));
+            return Err(self.damaged(None, &reason));
         }
-        let stored = match row.decode() {
-            Ok(stored) => stored,
-            Err(damage) => return Ok(Err(damage)),
-        };
-        let damaged = |reason: &str| {
-            let entry = Some(stored.entry.id.clone());
-            Ok(Err(Damage { place: stored.seq, entry, reason: reason.to_owned() }))
-        };
-        if before.head.next(&EntryDigest::from(&stored.entry)) != stored.link {
-            return damaged("its link does not follow from the entry before it");
-        }
-        if let EntryKind::Purged(purged) = &stored.entry.kind
+        let stored = row.decode().map_err(|damage| damage.into_error(self.session))?;
+        let reason = if self.found.head.next(&EntryDigest::from(&stored.entry)) != stored.link {
+            "its link does not follow from the entry before it"
+        } else if let EntryKind::Purged(purged) = &stored.entry.kind
             && self.store.backend.find(self.session, &purged.by)?.is_none()
         {
-            return damaged("the redaction that purged it is not there");
-        }
-        if !self.parent_fits(&stored)? {
-            return damaged("the number of its parent is not that of the entry it follows");
-        }
-        Ok(Ok(stored))
+            "the redaction that purged it is not there"
+        } else if !self.parent_fits(&stored)? {
+            "the number of its parent is not that of the entry it follows"
+        } else if self.anchor.is_some_and(|(seq, link)| seq == stored.seq && link != stored.link) {
+            "it is not the entry that the session had in this place"
+        } else {
+            return Ok(stored);
+        };
+        Err(self.damaged(Some(&stored.entry.id), reason))
     }
 
     fn parent_fits(&mut self, stored: &StoredEntry) -> Result<bool> {

@@ -14,12 +14,10 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::url::without_password;
 use crate::{Problem, StoreError};
 
-/// How long is waited for a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 /// A server that acknowledges nothing for so long is gone.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// A server, and how its connections are secured.
 pub(super) struct Address {
     pub(super) config: Config,
     /// `None`: as plain text, to this machine or because the address says so.
@@ -28,14 +26,11 @@ pub(super) struct Address {
     pub(super) place: String,
 }
 
-/// What an address says about encryption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wish {
     /// Nothing, or something that leaves it open.
     Open,
-    /// `sslmode=disable`.
     Plain,
-    /// `sslmode=require`, `verify-ca` or `verify-full`.
     Tls,
 }
 
@@ -80,8 +75,8 @@ impl Address {
 }
 
 fn refused(place: &str, reason: &str) -> StoreError {
-    let problem = Problem::Connection { server: place.to_owned(), reason: reason.to_owned() };
-    StoreError::SessionReadFailed { session: None, problem }
+    let (server, reason) = (place.to_owned(), reason.to_owned());
+    StoreError::read_failed(Problem::Connection { server, reason })
 }
 
 /// The address without `sslmode`, which is ours to read, and what it said. `None` if it said a word
@@ -109,7 +104,6 @@ fn split_wish(url: &str) -> Option<(String, Wish)> {
     Some((format!("{address}{mark}{}", others.join("&")), wish))
 }
 
-/// Whether every host is this machine.
 fn is_local(config: &Config) -> bool {
     let is_local_host = |host: &Host| match host {
         Host::Unix(_) => true,

@@ -1,16 +1,19 @@
-//! Changes that are not appends: sessions begun, shown and taken away, and counts that are noted. Each
-//! may be tried again after a lost connection: what was done the first time is recognised.
+//! Changes that are not appends: sessions begun, shown and taken away, counts that are noted, and what killed
+//! imports and deletions left behind. Each may be tried again after a lost connection: what was done the first
+//! time is recognised.
 
 use std::collections::BTreeMap;
 
 use tertulia_session::EntryId;
 use tokio_postgres::error::SqlState;
 
+use super::append::{NOTIFY, New, Writing};
+use super::error::Result;
 use super::link::{Link, Values};
+use super::pool::Pool;
 use super::read::{missing, signed, state_code};
-use super::trouble::Result;
-use super::write::{New, Writing};
 use crate::backend::Begun;
+use crate::import::{LeftBehind, is_silent, number_of};
 use crate::model::TokenCount;
 use crate::plan::{Batch, Tail, plan};
 use crate::{SessionId, StoreError};
@@ -34,10 +37,18 @@ const DELETE_SOME: &str = "DELETE FROM tertulia.entry WHERE session = $1 AND seq
 const DELETE_WORDS: &str = "DELETE FROM tertulia.words WHERE session = $1";
 const DELETE_SESSION: &str = "DELETE FROM tertulia.session s WHERE key = $1 AND state = 2 \
     AND NOT EXISTS (SELECT 1 FROM tertulia.entry e WHERE e.session = s.key)";
-const NOTIFY: &str = "SELECT pg_notify('tertulia', $1)";
 const COUNTS: &str = "UPDATE tertulia.entry e SET tokenizer = n.tokenizer, tokens = n.tokens \
     FROM unnest($2::bytea[], $3::bytea[], $4::bigint[]) AS n(id, tokenizer, tokens) \
     WHERE e.session = $1 AND e.id = n.id AND e.encoding <> 2";
+
+const HOLD: &str = "SELECT pg_try_advisory_lock($1)";
+const LET_GO: &str = "SELECT pg_advisory_unlock($1)";
+const UNSEEN: &str =
+    "SELECT key, id, state, updated_at FROM tertulia.session WHERE state <> 0 ORDER BY key";
+const SIZE: &str = "SELECT count(*), coalesce(sum(octet_length(record)), 0)::bigint \
+    FROM tertulia.entry WHERE session = $1";
+/// Unless it was shown meanwhile.
+const HIDE_LEFT: &str = "UPDATE tertulia.session SET state = 2 WHERE key = $1 AND state <> 0";
 
 /// Begins a session with its first entries. `made_by` is a number that chance made: it tells our
 /// session from another of the same id.
@@ -68,13 +79,12 @@ pub(super) async fn create(
         return link.run("COMMIT").await;
     }
     let new = New { id, key: row.try_get(0)?, batch: first, plan: &plan };
-    writing.write(link, &new, &mut None).await.map(drop)
+    writing.write(link, &new, &mut None).await
 }
 
 /// Whether the session that is there is the one that an earlier attempt began.
 async fn is_ours(link: &mut Link, id: &SessionId, made_by: i64) -> Result<()> {
-    let found = link.query_opt(MADE_BY, &[&id.as_str()]).await?;
-    match found.map(|row| row.try_get::<_, i64>(0)).transpose()? {
+    match link.value::<i64>(MADE_BY, &[&id.as_str()]).await? {
         Some(found) if found == made_by => Ok(()),
         _ => Err(StoreError::SessionExists(id.clone()).into()),
     }
@@ -82,11 +92,9 @@ async fn is_ours(link: &mut Link, id: &SessionId, made_by: i64) -> Result<()> {
 
 /// The key of a session, whatever its state.
 pub(super) async fn key(link: &mut Link, id: &SessionId) -> Result<i64> {
-    let found = link.query_opt(KEY, &[&id.as_str()]).await?;
-    Ok(found.ok_or_else(|| missing(id))?.try_get(0)?)
+    link.value(KEY, &[&id.as_str()]).await?.ok_or_else(|| missing(id))
 }
 
-/// Says which project a session belongs to.
 pub(super) async fn set_project(
     link: &mut Link,
     id: &SessionId,
@@ -99,7 +107,6 @@ pub(super) async fn set_project(
     }
 }
 
-/// Shows an imported session.
 pub(super) async fn publish(
     link: &mut Link,
     key: i64,
@@ -114,8 +121,7 @@ pub(super) async fn publish(
         }
         Err(trouble) => return Err(trouble),
     }
-    let found = link.query_opt(ID, &[&key]).await?;
-    match found.map(|row| row.try_get::<_, String>(0)).transpose()? {
+    match link.value::<String>(ID, &[&key]).await? {
         Some(shown) if shown == id.as_str() => Ok(()),
         _ => Err(missing(imported)),
     }
@@ -123,7 +129,7 @@ pub(super) async fn publish(
 
 /// Hides a session that is to be deleted; its name is free at once.
 pub(super) async fn hide(link: &mut Link, key: i64, id: &SessionId) -> Result<()> {
-    link.transaction(async |link: &mut Link| {
+    link.transaction(async |link| {
         link.execute(HIDE, &[&key]).await?;
         link.execute(UNMARK, &[&key]).await?;
         link.query(NOTIFY, &[&id.as_str()]).await.map(drop)
@@ -131,7 +137,6 @@ pub(super) async fn hide(link: &mut Link, key: i64, id: &SessionId) -> Result<()
     .await
 }
 
-/// The keys of hidden sessions that were called so.
 pub(super) async fn hidden(link: &mut Link, id: &SessionId) -> Result<Vec<i64>> {
     let rows = link.query(HIDDEN, &[&id.as_str()]).await?;
     rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
@@ -139,7 +144,7 @@ pub(super) async fn hidden(link: &mut Link, id: &SessionId) -> Result<Vec<i64>> 
 
 /// Forgets a hidden session whose entries are gone.
 pub(super) async fn forget(link: &mut Link, key: i64) -> Result<()> {
-    link.transaction(async |link: &mut Link| {
+    link.transaction(async |link| {
         link.execute(UNMARK, &[&key]).await?;
         link.execute(DELETE_SESSION, &[&key]).await.map(drop)
     })
@@ -148,7 +153,7 @@ pub(super) async fn forget(link: &mut Link, key: i64) -> Result<()> {
 
 /// Takes some entries of a hidden session away. Says whether some are left.
 pub(super) async fn delete_some(link: &mut Link, key: i64) -> Result<bool> {
-    link.transaction(async |link: &mut Link| {
+    link.transaction(async |link| {
         // Whoever fills the search index must not be at it.
         link.query(LOCK, &[&key]).await?;
         if link.execute(DELETE_SOME, &[&key]).await? > 0 {
@@ -172,10 +177,67 @@ pub(super) async fn know_counts(
     let ids: Vec<&[u8]> = last.keys().map(|id| id.as_bytes()).collect();
     let tokenizers: Vec<&[u8]> = last.values().map(|count| count.tokenizer.as_bytes()).collect();
     let tokens: Vec<i64> = last.values().map(|count| signed(count.tokens)).collect();
-    link.transaction(async |link: &mut Link| {
+    link.transaction(async |link| {
         // Two that note counts of the same entries would otherwise wait for each other.
         link.query(LOCK, &[&key]).await?;
         link.execute(COUNTS, &[&key, &ids, &tokenizers, &tokens]).await.map(drop)
     })
     .await
+}
+
+pub(super) async fn hold(pool: &Pool, number: u64) -> Result<bool> {
+    let mut link = pool.new_link().await?;
+    let is_held = try_lock(&mut link, number).await?;
+    if is_held {
+        pool.holds.borrow_mut().insert(number, link);
+    }
+    Ok(is_held)
+}
+
+async fn try_lock(link: &mut Link, number: u64) -> Result<bool> {
+    Ok(link.value(HOLD, &[&number.cast_signed()]).await?.unwrap_or_default())
+}
+
+async fn left_keys(link: &mut Link) -> Result<Vec<i64>> {
+    let mut keys = Vec::new();
+    for row in link.query(UNSEEN, &[]).await? {
+        let (id, state): (String, i16) = (row.try_get(1)?, row.try_get(2)?);
+        let is_left = match number_of(&id) {
+            _ if state == 2 => true,
+            None => is_silent(row.try_get(3)?),
+            Some(number) => {
+                let is_free = try_lock(link, number).await?;
+                if is_free {
+                    link.query(LET_GO, &[&number.cast_signed()]).await?;
+                }
+                is_free
+            }
+        };
+        if is_left {
+            keys.push(row.try_get(0)?);
+        }
+    }
+    Ok(keys)
+}
+
+pub(super) async fn measure(link: &mut Link) -> Result<LeftBehind> {
+    let keys = left_keys(link).await?;
+    let mut sum = LeftBehind { sessions: keys.len() as u64, ..LeftBehind::default() };
+    for key in keys {
+        if let Some(row) = link.query_opt(SIZE, &[&key]).await? {
+            sum.entries += row.try_get::<_, i64>(0)?.unsigned_abs();
+            sum.bytes += row.try_get::<_, i64>(1)?.unsigned_abs();
+        }
+    }
+    Ok(sum)
+}
+
+pub(super) async fn sweep(link: &mut Link) -> Result<()> {
+    for key in left_keys(link).await? {
+        if link.execute(HIDE_LEFT, &[&key]).await? > 0 {
+            while delete_some(link, key).await? {}
+            forget(link, key).await?;
+        }
+    }
+    Ok(())
 }

@@ -4,20 +4,18 @@
 
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
-use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, spawn_local};
 use tokio_postgres::tls::TlsStream;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{FromSqlOwned, ToSql};
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row, Socket, Statement};
 
 use super::address::{Address, socket_folder};
-use super::bells::Bells;
-use super::trouble::{Result, Trouble};
+use super::error::{Result, Trouble};
+use crate::signal::Signal;
 
 /// How long the server waits for a lock that somebody else holds.
 pub(super) const LOCK_SECONDS: u64 = 10;
@@ -33,23 +31,21 @@ const SETTINGS: &str = "SET search_path = pg_catalog; SET lock_timeout = '10s'; 
     SELECT set_config('synchronous_commit', 'on', false) \
     WHERE current_setting('synchronous_commit') <> 'remote_apply'";
 
-/// Values of a statement.
 pub(super) type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
 
 /// A connection that nobody else uses meanwhile.
 pub(super) struct Link {
     pub(super) client: Client,
-    /// Ends when the connection does.
     driver: JoinHandle<()>,
     statements: HashMap<&'static str, Statement>,
 }
 
 impl Link {
-    /// Connects; notices that come by this connection ring the bells. `alive` is held as long as the
+    /// Connects; notices that come by this connection raise the signal. `alive` is held as long as the
     /// connection is open.
     pub(super) async fn open(
         address: &Address,
-        bells: Option<Arc<Bells>>,
+        signal: Option<Arc<Signal>>,
         alive: Rc<()>,
     ) -> Result<Self> {
         let failed = |error: tokio_postgres::Error| match Trouble::connecting(&error) {
@@ -63,24 +59,22 @@ impl Link {
             Some(tls) => {
                 let connected = address.config.connect(tls.clone()).await;
                 let (client, connection) = connected.map_err(failed)?;
-                (client, tokio::task::spawn_local(drive(connection, bells, alive)))
+                (client, spawn_local(drive(connection, signal, alive)))
             }
             None => {
                 let connected = address.config.connect(NoTls).await;
                 let (client, connection) = connected.map_err(failed)?;
-                (client, tokio::task::spawn_local(drive(connection, bells, alive)))
+                (client, spawn_local(drive(connection, signal, alive)))
             }
         };
         timed(client.batch_execute(SETTINGS)).await??;
         Ok(Self { client, driver, statements: HashMap::new() })
     }
 
-    /// Whether it can be used again.
     pub(super) fn is_open(&self) -> bool {
         !self.client.is_closed()
     }
 
-    /// Waits until it ends.
     pub(super) async fn ended(&mut self) {
         let _ = (&mut self.driver).await;
     }
@@ -113,6 +107,16 @@ impl Link {
         Ok(timed(self.client.query_opt(&statement, values)).await??)
     }
 
+    /// The first column of the only row; `None` if there is no row.
+    pub(super) async fn value<T: FromSqlOwned>(
+        &mut self,
+        sql: &'static str,
+        values: Values<'_>,
+    ) -> Result<Option<T>> {
+        let row = self.query_opt(sql, values).await?;
+        Ok(row.map(|row| row.try_get(0)).transpose()?)
+    }
+
     pub(super) async fn execute(&mut self, sql: &'static str, values: Values<'_>) -> Result<u64> {
         let statement = self.prepared(sql).await?;
         Ok(timed(self.client.execute(&statement, values)).await??)
@@ -140,56 +144,27 @@ impl Link {
 }
 
 /// Speaks with the server until one of the two has enough.
-async fn drive<T>(mut connection: Connection<Socket, T>, bells: Option<Arc<Bells>>, alive: Rc<()>)
-where
-    T: TlsStream + Unpin,
-{
-    loop {
-        match poll_fn(|context| connection.poll_message(context)).await {
-            Some(Ok(AsyncMessage::Notification(notification))) => {
-                if let Some(bells) = &bells {
-                    bells.ring(notification.payload());
-                }
+async fn drive<T: TlsStream + Unpin>(
+    mut connection: Connection<Socket, T>,
+    signal: Option<Arc<Signal>>,
+    _alive: Rc<()>,
+) {
+    while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
+        match (message, &signal) {
+            (Ok(AsyncMessage::Notification(notification)), Some(signal)) => {
+                signal.raise_for(notification.payload());
             }
-            Some(Ok(_)) => {}
-            Some(Err(error)) => {
+            (Ok(_), _) => {}
+            (Err(error), _) => {
                 tracing::debug!(%error, "a connection to the server ended");
                 break;
             }
-            None => break,
         }
     }
-    drop(alive);
 }
 
 /// Waits for an answer, but not for ever.
 pub(super) async fn timed<T>(answer: impl Future<Output = T>) -> Result<T> {
     let waited = tokio::time::timeout(ANSWER, answer).await;
     waited.map_err(|_| Trouble::Lost(format!("no answer for {} seconds", ANSWER.as_secs())))
-}
-
-/// Two questions in one go: the second is sent before the first is answered.
-pub(super) async fn both<A: Future, B: Future>(one: A, other: B) -> (A::Output, B::Output) {
-    let (mut one, mut other) = (pin!(one), pin!(other));
-    let (mut first, mut second) = (None, None);
-    poll_fn(|context| {
-        if first.is_none()
-            && let Poll::Ready(answer) = one.as_mut().poll(context)
-        {
-            first = Some(answer);
-        }
-        if second.is_none()
-            && let Poll::Ready(answer) = other.as_mut().poll(context)
-        {
-            second = Some(answer);
-        }
-        match (first.take(), second.take()) {
-            (Some(first), Some(second)) => Poll::Ready((first, second)),
-            (not, yet) => {
-                (first, second) = (not, yet);
-                Poll::Pending
-            }
-        }
-    })
-    .await
 }

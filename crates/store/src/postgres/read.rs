@@ -3,10 +3,10 @@
 use tertulia_session::{ChainLink, EntryId, RecordHash};
 use tokio_postgres::Row as Answer;
 
+use super::error::{Result, Trouble};
 use super::link::{Link, Values};
-use super::trouble::{Result, Trouble};
-use crate::backend::{Head, Landmark, State};
-use crate::model::{ListFilter, ProjectScope, Seq, TokenCount};
+use crate::backend::{Head, Landmark, State, Way};
+use crate::model::{ListFilter, Seq, TokenCount};
 use crate::row::{Encoding, Record, Row, Speaker};
 use crate::{SessionId, StoreError};
 
@@ -19,16 +19,15 @@ macro_rules! columns {
 }
 pub(super) use columns;
 
-/// How many columns that are.
 pub(super) const COLUMNS: usize = 15;
 
 const HEAD: &str = "SELECT id, created_at, updated_at, tail_seq, tail_id, tail_link, project \
     FROM tertulia.session WHERE id = $1 AND state <> 2";
 const HEADS: &str = "SELECT id, created_at, updated_at, tail_seq, tail_id, tail_link, project \
-    FROM tertulia.session WHERE state = $1 AND ($2::text IS NULL OR starts_with(id, $2)) \
-    AND ($3::bigint IS NULL OR updated_at >= $3) AND ($4::bigint IS NULL OR updated_at < $4) \
-    AND ($5::boolean OR project IS NOT DISTINCT FROM $6::bytea) \
-    ORDER BY updated_at DESC, key DESC LIMIT $7";
+    FROM tertulia.session WHERE state = 0 AND ($1::text IS NULL OR starts_with(id, $1)) \
+    AND ($2::bigint IS NULL OR updated_at >= $2) AND ($3::bigint IS NULL OR updated_at < $3) \
+    AND ($4::boolean OR project IS NOT DISTINCT FROM $5::bytea) \
+    ORDER BY updated_at DESC, key DESC LIMIT $6";
 const ROWS: &str = concat!(
     "SELECT ",
     columns!(),
@@ -49,15 +48,6 @@ const LANDMARKS: &str = "SELECT e.seq, e.parent, e.type FROM tertulia.entry e \
 const FIND: &str = "SELECT e.seq FROM tertulia.entry e WHERE e.session = (SELECT key \
     FROM tertulia.session WHERE id = $1 AND state <> 2) AND e.id = $2";
 
-/// Which way a log is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    /// The entries after a number.
-    Forth,
-    /// The entries up to a number.
-    Back,
-}
-
 pub(super) fn state_code(state: State) -> i16 {
     match state {
         State::Open => 0,
@@ -70,14 +60,12 @@ pub(super) fn missing(id: &SessionId) -> Trouble {
     Trouble::Store(StoreError::SessionNotFound(id.clone()))
 }
 
-/// Where a session stands.
 pub(super) async fn head(link: &mut Link, id: &SessionId) -> Result<Head> {
     let row = link.query_opt(HEAD, &[&id.as_str()]).await?;
     head_of(&row.ok_or_else(|| missing(id))?, id.clone())
 }
 
-/// The sessions of a state that a filter asks for, most recently changed first.
-pub(super) async fn heads(link: &mut Link, state: State, filter: &ListFilter) -> Result<Vec<Head>> {
+pub(super) async fn heads(link: &mut Link, filter: &ListFilter) -> Result<Vec<Head>> {
     // The server's texts have no NUL; neither has an id.
     if filter.id_prefix.as_ref().is_some_and(|prefix| prefix.contains('\0')) {
         return Ok(Vec::new());
@@ -85,9 +73,9 @@ pub(super) async fn heads(link: &mut Link, state: State, filter: &ListFilter) ->
     let since = filter.since.as_ref().map(|since| since.millis());
     let until = filter.until.as_ref().map(|until| until.millis());
     let limit = signed(filter.limit.unwrap_or(usize::MAX) as u64);
-    let (is_any, project) = scope_values(&filter.project);
-    let values: Values<'_> =
-        &[&state_code(state), &filter.id_prefix, &since, &until, &is_any, &project, &limit];
+    let (is_any, project) = filter.project.values();
+    let project = project.map(str::as_bytes);
+    let values: Values<'_> = &[&filter.id_prefix, &since, &until, &is_any, &project, &limit];
     let rows = link.query(HEADS, values).await?;
     let mut heads = Vec::with_capacity(rows.len());
     for row in rows {
@@ -100,28 +88,17 @@ pub(super) async fn heads(link: &mut Link, state: State, filter: &ListFilter) ->
 }
 
 fn head_of(row: &Answer, id: SessionId) -> Result<Head> {
-    let link: Option<&[u8]> = row.try_get(5)?;
     Ok(Head {
         id,
         created_at: row.try_get(1)?,
         updated_at: row.try_get(2)?,
         seq: row.try_get::<_, i64>(3)?.unsigned_abs(),
         tail: optional_text(row, 4)?.map(EntryId::from),
-        link: link.map_or(ChainLink::START, |link| ChainLink::from_bytes(fixed(link))),
+        link: chain_link(row, 5)?,
         project: optional_text(row, 6)?,
     })
 }
 
-/// Whether sessions of any project are meant, and else of which; no value stands for no project.
-pub(super) fn scope_values(scope: &ProjectScope) -> (bool, Option<&[u8]>) {
-    match scope {
-        ProjectScope::All => (true, None),
-        ProjectScope::Of(project) => (false, Some(project.as_bytes())),
-        ProjectScope::Unassigned => (false, None),
-    }
-}
-
-/// A page of a log.
 pub(super) async fn rows(
     link: &mut Link,
     id: &SessionId,
@@ -138,10 +115,9 @@ pub(super) async fn rows(
         // Nothing there, or nowhere to look?
         head(link, id).await?;
     }
-    found.iter().map(|one| row(one, 0)).collect()
+    found.iter().map(row).collect()
 }
 
-/// The landmarks up to a number, newest first.
 pub(super) async fn landmarks(
     link: &mut Link,
     id: &SessionId,
@@ -161,43 +137,41 @@ pub(super) async fn landmarks(
     Ok(marks)
 }
 
-/// The number of an entry.
 pub(super) async fn find(link: &mut Link, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>> {
-    let found = link.query_opt(FIND, &[&id.as_str(), &entry.as_str().as_bytes()]).await?;
-    match found {
-        Some(row) => Ok(Some(row.try_get::<_, i64>(0)?.unsigned_abs())),
+    match link.value(FIND, &[&id.as_str(), &entry.as_str().as_bytes()]).await? {
+        Some(seq) => Ok(Some(i64::unsigned_abs(seq))),
         None => head(link, id).await.map(|_| None),
     }
 }
 
-/// An entry, from the column on that is its first.
-pub(super) fn row(from: &Answer, first: usize) -> Result<Row> {
-    let tokenizer = optional_text(from, first + 8)?;
-    let tokens: Option<i64> = from.try_get(first + 9)?;
+/// The entry of a row that begins with its columns.
+pub(super) fn row(from: &Answer) -> Result<Row> {
+    let tokenizer = optional_text(from, 8)?;
+    let tokens: Option<i64> = from.try_get(9)?;
     let count = tokenizer.zip(tokens).map(|(tokenizer, tokens)| TokenCount {
         tokenizer: tokenizer.into(),
         tokens: tokens.unsigned_abs(),
     });
-    let name = optional_text(from, first + 6)?.map(Into::into);
-    let speaker = optional_text(from, first + 5)?.map(|id| Speaker { id: id.into(), name });
-    let encoding: i16 = from.try_get(first + 11)?;
+    let name = optional_text(from, 6)?.map(Into::into);
+    let speaker = optional_text(from, 5)?.map(|id| Speaker { id: id.into(), name });
+    let encoding: i16 = from.try_get(11)?;
     let record = Record {
-        id: EntryId::from(text(from, first + 1)?),
-        type_name: text(from, first + 3)?.into(),
-        time: from.try_get(first + 4)?,
+        id: EntryId::from(text(from, 1)?),
+        type_name: text(from, 3)?.into(),
+        time: from.try_get(4)?,
         speaker,
-        bytes: from.try_get::<_, i64>(first + 7)?.unsigned_abs(),
+        bytes: from.try_get::<_, i64>(7)?.unsigned_abs(),
         count,
         // A code that nobody wrote: the hash will not fit.
         encoding: Encoding::of(i64::from(encoding)).unwrap_or(Encoding::Plain),
-        body: from.try_get(first + 12)?,
-        hash: RecordHash::from_bytes(fixed(from.try_get(first + 13)?)),
+        body: from.try_get(12)?,
+        hash: RecordHash::from_bytes(fixed(from.try_get(13)?)),
     };
     Ok(Row {
-        seq: from.try_get::<_, i64>(first)?.unsigned_abs(),
-        parent: from.try_get::<_, Option<i64>>(first + 2)?.map(i64::unsigned_abs),
-        stored_at: from.try_get(first + 10)?,
-        link: ChainLink::from_bytes(fixed(from.try_get(first + 14)?)),
+        seq: from.try_get::<_, i64>(0)?.unsigned_abs(),
+        parent: from.try_get::<_, Option<i64>>(2)?.map(i64::unsigned_abs),
+        stored_at: from.try_get(10)?,
+        link: ChainLink::from_bytes(fixed(from.try_get(14)?)),
         record,
     })
 }
@@ -212,12 +186,17 @@ pub(super) fn optional_text(row: &Answer, column: usize) -> Result<Option<String
     Ok(bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned()))
 }
 
+/// The link of the newest entry of a session, which may have none.
+pub(super) fn chain_link(row: &Answer, column: usize) -> Result<ChainLink> {
+    let link: Option<&[u8]> = row.try_get(column)?;
+    Ok(link.map_or(ChainLink::START, |link| ChainLink::from_bytes(fixed(link))))
+}
+
 /// 32 bytes; zeros where they are not: no hash is all zeros.
 pub(super) fn fixed(bytes: &[u8]) -> [u8; 32] {
     bytes.try_into().unwrap_or([0; 32])
 }
 
-/// As the server counts.
 pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

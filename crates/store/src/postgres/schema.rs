@@ -3,8 +3,9 @@
 //! so that a database may hold other things too. Where they are there already, nothing but the rights
 //! to read and change rows is needed.
 
+use super::error::{Result, Trouble, said};
 use super::link::Link;
-use super::trouble::{Result, Trouble};
+use crate::error::later_version;
 use crate::{Problem, StoreError};
 
 /// One step per version. A step that was published is never changed.
@@ -62,7 +63,6 @@ const STEPS: [&str; 3] = [
     "ALTER TABLE tertulia.session ADD COLUMN project bytea;",
 ];
 
-/// The version that is read and written.
 const VERSION: usize = STEPS.len();
 
 /// Our lock: `Tert` and `vers` in ASCII.
@@ -77,55 +77,40 @@ const HAS_SCHEMA: &str =
 
 /// Makes the tables in a database that has none, or brings an earlier version to this one.
 pub(super) async fn prepare(link: &mut Link, place: &str) -> Result<()> {
-    let encoding = link.query_opt("SELECT current_setting('server_encoding')", &[]).await?;
-    let encoding: String = encoding.map_or(Ok(String::new()), |row| row.try_get(0))?;
+    let encoding = link.value("SELECT current_setting('server_encoding')", &[]).await?;
+    let encoding: String = encoding.unwrap_or_default();
     if encoding != "UTF8" {
         let reason = format!("its encoding is {encoding}; make a database with ENCODING 'UTF8'");
         let problem = Problem::NotAStore { place: place.to_owned(), reason };
-        return Err(StoreError::SessionReadFailed { session: None, problem }.into());
+        return Err(StoreError::read_failed(problem).into());
     }
     if version(link, place).await? == VERSION {
         return Ok(());
     }
     match migrate(link, place).await {
         // What the server says here is about the step, not about a session.
-        Err(Trouble::Db(error)) => {
-            let reason = error.as_db_error().map_or_else(
-                || error.to_string(),
-                |db| format!("{} ({})", db.message(), db.code().code()),
-            );
-            Err(failed(place, reason).into())
-        }
+        Err(Trouble::Db(error)) => Err(failed(place, said(&error)).into()),
         other => other,
     }
 }
 
 /// The version of the tables; 0 if there are none. A later one than ours is an error.
 async fn version(link: &mut Link, place: &str) -> Result<usize> {
-    let there = link.query_opt(HAS_VERSION, &[]).await?;
-    if !there.map_or(Ok(false), |row| row.try_get(0))? {
+    if link.value(HAS_VERSION, &[]).await? != Some(true) {
         return Ok(0);
     }
-    let row = link.query_opt("SELECT max(version) FROM tertulia.version", &[]).await?;
-    let found: Option<i32> = row.map_or(Ok(None), |row| row.try_get(0))?;
-    let found = found.unwrap_or(0);
+    let found = link.value("SELECT max(version) FROM tertulia.version", &[]).await?;
+    let found: i32 = found.flatten().unwrap_or(0);
     match usize::try_from(found) {
         Ok(version) if version <= VERSION => Ok(version),
-        _ => Err(failed(
-            place,
-            format!(
-                "it is of version {found}, and this program knows versions up to {VERSION}; use a \
-                 later tertulia"
-            ),
-        )
-        .into()),
+        _ => Err(failed(place, later_version(found.into(), VERSION)).into()),
     }
 }
 
 async fn migrate(link: &mut Link, place: &str) -> Result<()> {
     loop {
         let done = link
-            .transaction(async |link: &mut Link| {
+            .transaction(async |link| {
                 // A step may take long, and so may the wait for another process that is at it.
                 link.run("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0").await?;
                 link.run(LOCK).await?;
@@ -148,8 +133,7 @@ async fn migrate(link: &mut Link, place: &str) -> Result<()> {
 
 /// The schema may be there: who may make tables in it may not make schemas.
 async fn begin(link: &mut Link) -> Result<()> {
-    let there = link.query_opt(HAS_SCHEMA, &[]).await?;
-    if !there.map_or(Ok(false), |row| row.try_get(0))? {
+    if link.value(HAS_SCHEMA, &[]).await? != Some(true) {
         link.run("CREATE SCHEMA tertulia").await?;
     }
     link.run(

@@ -1,93 +1,123 @@
-//! The second trip of an append: the entries, the new end of the session and the commit, all at once.
-//! Called with the session locked, or just begun, in a transaction.
+//! Statements that write entries: new ones, column by column, so that a thousand of them are one statement, and
+//! what redactions leave of old ones.
 
 use tokio_postgres::Statement;
 
-use super::chunk::{self, chunks};
-use super::link::{Link, Values, both, timed};
-use super::purge;
-use super::read::signed;
-use super::trouble::Trouble;
-use crate::SessionId;
-use crate::clock::now_millis;
-use crate::model::Appended;
-use crate::plan::{Batch, Plan};
+use super::error::Trouble;
+use super::link::Link;
+use super::read::{columns, row, signed};
+use crate::plan::{Batch, Placed, what_is_left};
+use crate::row::Record;
+use crate::{Problem, StoreError};
 
-const TAIL: &str = "UPDATE tertulia.session SET tail_seq = $2, tail_id = $3, tail_link = $4, \
-    names_parents = $5, updated_at = $6 WHERE key = $1";
-const MARK: &str = "INSERT INTO tertulia.unindexed (session) VALUES ($1) ON CONFLICT DO NOTHING";
-const NOTIFY: &str = "SELECT pg_notify('tertulia', $1)";
+/// How many bytes of entries are sent in one statement, about.
+const STATEMENT_BYTES: usize = 8 << 20;
 
-/// What is to be written.
-pub(super) struct New<'n> {
-    pub(super) id: &'n SessionId,
-    pub(super) key: i64,
-    pub(super) batch: &'n Batch,
-    pub(super) plan: &'n Plan,
+pub(super) const INSERT: &str = "INSERT INTO tertulia.entry (session, stored_at, seq, id, parent, type, time, \
+    speaker, speaker_name, bytes, tokenizer, tokens, encoding, record, hash, link) \
+    SELECT $1, $2, n.* FROM unnest($3::bigint[], $4::bytea[], $5::bigint[], $6::bytea[], \
+    $7::bigint[], $8::bytea[], $9::bytea[], $10::bigint[], $11::bytea[], $12::bigint[], \
+    $13::smallint[], $14::bytea[], $15::bytea[], $16::bytea[]) AS n";
+const LOG: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM tertulia.entry e WHERE e.session = $1 AND e.seq > $2 ORDER BY e.seq LIMIT 1000"
+);
+const OVERWRITE: &str = "UPDATE tertulia.entry e SET speaker = NULL, speaker_name = NULL, \
+    bytes = n.bytes, tokenizer = NULL, tokens = NULL, encoding = n.encoding, record = n.record \
+    FROM unnest($2::bigint[], $3::bigint[], $4::smallint[], $5::bytea[]) \
+    AS n(seq, bytes, encoding, record) WHERE e.session = $1 AND e.seq = n.seq";
+const FORGET: &str = "DELETE FROM tertulia.words WHERE session = $1 AND seq = ANY($2)";
+
+/// Entries that are sent together.
+type Chunk<'b> = Vec<(&'b Placed, &'b Record)>;
+
+/// The new entries of a batch, so many in each chunk that a statement stays small.
+pub(super) fn chunks<'b>(batch: &'b Batch, new: &'b [Placed]) -> Vec<Chunk<'b>> {
+    let mut chunks = Vec::new();
+    let (mut chunk, mut bytes) = (Chunk::new(), 0);
+    for placed in new {
+        let Some(prepared) = batch.records.get(placed.index) else { continue };
+        if bytes >= STATEMENT_BYTES {
+            chunks.push(std::mem::take(&mut chunk));
+            bytes = 0;
+        }
+        bytes += prepared.record.body.len() + 256;
+        chunk.push((placed, &prepared.record));
+    }
+    chunks.push(chunk);
+    chunks
 }
 
-/// The statements, prepared before the transaction begins.
-pub(super) struct Writing {
-    insert: Statement,
-    tail: Statement,
-    mark: Statement,
-    notify: Statement,
+pub(super) async fn insert(
+    chunk: &Chunk<'_>,
+    link: &Link,
+    statement: &Statement,
+    key: i64,
+    now: i64,
+) -> Result<u64, tokio_postgres::Error> {
+    fn column<'c, T>(chunk: &'c Chunk<'_>, of: impl Fn(&'c Record) -> T) -> Vec<T> {
+        chunk.iter().map(|(_, record)| of(record)).collect()
+    }
+    let seqs: Vec<_> = chunk.iter().map(|(placed, _)| signed(placed.seq)).collect();
+    let parents: Vec<_> = chunk.iter().map(|(placed, _)| placed.parent.map(signed)).collect();
+    let links: Vec<_> = chunk.iter().map(|(placed, _)| placed.link.as_bytes().as_slice()).collect();
+    let speakers = column(chunk, |one| one.speaker.as_ref().map(|speaker| speaker.id.as_bytes()));
+    let names = column(chunk, |one| one.speaker.as_ref()?.name.as_deref().map(str::as_bytes));
+    let tokenizers =
+        column(chunk, |one| one.count.as_ref().map(|count| count.tokenizer.as_bytes()));
+    let tokens = column(chunk, |one| one.count.as_ref().map(|count| signed(count.tokens)));
+    link.client
+        .execute(
+            statement,
+            &[
+                &key,
+                &now,
+                &seqs,
+                &column(chunk, |one| one.id.as_str().as_bytes()),
+                &parents,
+                &column(chunk, |one| one.type_name.as_bytes()),
+                &column(chunk, |one| one.time),
+                &speakers,
+                &names,
+                &column(chunk, |one| signed(one.bytes)),
+                &tokenizers,
+                &tokens,
+                &column(chunk, |one| one.encoding.code()),
+                &column(chunk, |one| one.body.as_slice()),
+                &column(chunk, |one| one.hash.as_bytes().as_slice()),
+                &links,
+            ],
+        )
+        .await
 }
 
-impl Writing {
-    pub(super) async fn prepare(link: &mut Link) -> Result<Self, Trouble> {
-        Ok(Self {
-            insert: link.prepared(chunk::INSERT).await?,
-            tail: link.prepared(TAIL).await?,
-            mark: link.prepared(MARK).await?,
-            notify: link.prepared(NOTIFY).await?,
-        })
-    }
-
-    /// Writes and commits; says whether something was purged. `in_doubt` is set when the commit is on
-    /// its way.
-    pub(super) async fn write(
-        &self,
-        link: &mut Link,
-        new: &New<'_>,
-        in_doubt: &mut Option<Appended>,
-    ) -> Result<bool, Trouble> {
-        let (key, plan, now) = (new.key, new.plan, now_millis());
-        let mut chunks = chunks(new.batch, &plan.new);
-        let last = if plan.redacts { None } else { chunks.pop() };
-        for chunk in &chunks {
-            timed(chunk.insert(link, &self.insert, key, now)).await??;
+/// Takes the bytes of all that is hidden in a locked session out of the tables and the search index. What the
+/// server keeps of old rows in its files is cleaned away before the redaction returns.
+pub(super) async fn purge(link: &mut Link, key: i64) -> Result<(), Trouble> {
+    let mut log = Vec::new();
+    let mut after = 0_i64;
+    loop {
+        let page = link.query(LOG, &[&key, &after]).await?;
+        let Some(last) = page.last() else { break };
+        after = last.try_get(0)?;
+        for one in &page {
+            log.push(row(one)?);
         }
-        let purged = if plan.redacts { purge::purge(link, key).await? } else { false };
-        let tail = &plan.tail;
-        let (seq, parents) = (signed(tail.seq), tail.names_parents);
-        let tail_id = tail.id.as_ref().map(|id| id.as_str().as_bytes());
-        let tail_link = tail.link.as_bytes().as_slice();
-        let (id, client) = (new.id.as_str(), &link.client);
-        let insert = async {
-            match &last {
-                Some(chunk) => chunk.insert(link, &self.insert, key, now).await,
-                None => Ok(0),
-            }
-        };
-        *in_doubt = Some(plan.appended.clone());
-        // The notice is outside of the transaction: inside, the server would let commits that tell
-        // others something happen only one after the other, each with its own sync.
-        let (named, marked): (Values<'_>, Values<'_>) = (&[&id], &[&key]);
-        let ended: Values<'_> = &[&key, &seq, &tail_id, &tail_link, &parents, &now];
-        let end = both(client.batch_execute("COMMIT"), client.query(&self.notify, named));
-        let mark = both(client.execute(&self.mark, marked), end);
-        let tail = both(client.execute(&self.tail, ended), mark);
-        let (inserted, (ended, (marked, (committed, notified)))) =
-            timed(both(insert, tail)).await?;
-        inserted?;
-        ended?;
-        marked?;
-        committed?;
-        if let Err(error) = notified {
-            // Whoever follows looks again after a moment.
-            tracing::debug!(%error, "nobody was told of an append");
-        }
-        Ok(purged)
     }
+    // Decoding a long log takes its time; other work goes on meanwhile.
+    let Ok(left) = tokio::task::spawn_blocking(move || what_is_left(log)).await else {
+        link.run("ROLLBACK").await?;
+        let problem = Problem::Database("the log could not be read for a purge".to_owned());
+        return Err(StoreError::write_failed(problem).into());
+    };
+    if left.is_empty() {
+        return Ok(());
+    }
+    let seqs: Vec<i64> = left.iter().map(|(seq, ..)| signed(*seq)).collect();
+    let bytes: Vec<i64> = left.iter().map(|(.., record)| signed(record.bytes)).collect();
+    let encodings: Vec<i16> = left.iter().map(|(.., record)| record.encoding.code()).collect();
+    let bodies: Vec<&[u8]> = left.iter().map(|(.., record)| record.body.as_slice()).collect();
+    link.execute(OVERWRITE, &[&key, &seqs, &bytes, &encodings, &bodies]).await?;
+    link.execute(FORGET, &[&key, &seqs]).await.map(drop)
 }

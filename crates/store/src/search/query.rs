@@ -3,9 +3,8 @@
 
 use tertulia_session::script::{is_dense, is_word};
 
-use super::flat::folded;
 use super::snippet;
-use super::terms::each_term;
+use super::terms::{each_term, folded};
 use crate::model::Snippet;
 
 /// How often a word counts that is said again and again.
@@ -13,7 +12,6 @@ const SATURATION: u64 = 2;
 /// The length, in characters, at which a text is neither long nor short.
 const LENGTH: u64 = 1200;
 
-/// A question, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Question {
     items: Vec<Item>,
@@ -47,7 +45,6 @@ impl Question {
         (!terms.is_empty()).then_some(Self { items, terms })
     }
 
-    /// What an index is asked for; an entry must have all of it.
     pub(crate) fn terms(&self) -> &[Term] {
         &self.terms
     }
@@ -74,7 +71,6 @@ impl Question {
         Some(score)
     }
 
-    /// The words around what is found.
     pub(crate) fn snippet(&self, text: &str) -> Snippet {
         let lower = folded(text);
         let mut marks: Vec<_> = self
@@ -88,7 +84,6 @@ impl Question {
 }
 
 impl Term {
-    /// Whether a term of a text is what is asked for.
     fn fits(&self, term: &str) -> bool {
         if self.is_prefix { term.starts_with(&self.text) } else { term == self.text }
     }

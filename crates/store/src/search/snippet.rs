@@ -3,12 +3,11 @@
 
 use std::ops::Range;
 
-use super::flat::flat;
+use super::terms::flat;
 use crate::model::Snippet;
 
 /// How many places of one word are looked at.
 pub(super) const MARKS_MAX: usize = 64;
-/// How many characters are shown.
 const CHARACTERS: usize = 160;
 /// How many of them before the first place.
 const BEFORE: usize = 40;
@@ -16,19 +15,20 @@ const BEFORE: usize = 40;
 /// The piece of a text around the first of these places, which are bytes of its folded form.
 pub(super) fn around(text: &str, lower: &str, marks: &[Range<usize>]) -> Snippet {
     let shown = flat(text);
-    let places = Places::new(lower, &shown);
-    let marks: Vec<Range<usize>> = marks.iter().map(|mark| places.range(mark)).collect();
-    let total = places.starts.len();
+    // Both forms have as many characters; only their bytes differ.
+    let starts: Vec<usize> = shown.char_indices().map(|(at, _)| at).collect();
+    let byte = |character: usize| starts.get(character).copied().unwrap_or(shown.len());
+    let count = |end: usize| lower.get(..end).map_or(0, |text| text.chars().count());
+    let marks: Vec<_> = marks.iter().map(|mark| count(mark.start)..count(mark.end)).collect();
+    let total = starts.len();
     let first = marks.first().map_or(0, |mark| mark.start);
     // Rather more before the place than an empty end of the line.
     let begin = first.saturating_sub(BEFORE).min(total.saturating_sub(CHARACTERS));
     let end = (begin + CHARACTERS).min(total);
-    let offset = places.byte(begin, &shown);
-    let piece = shown.get(offset..places.byte(end, &shown)).unwrap_or_default();
+    let offset = byte(begin);
+    let piece = shown.get(offset..byte(end)).unwrap_or_default();
     let inside = marks.iter().filter(|mark| mark.start >= begin && mark.end <= end);
-    let marks = inside.map(|mark| {
-        places.byte(mark.start, &shown) - offset..places.byte(mark.end, &shown) - offset
-    });
+    let marks = inside.map(|mark| byte(mark.start) - offset..byte(mark.end) - offset);
     Snippet {
         text: piece.to_owned(),
         marks: joined(marks),
@@ -47,29 +47,6 @@ fn joined(marks: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
         }
     }
     joined
-}
-
-/// The characters of a text in its two forms, which have as many.
-struct Places<'t> {
-    lower: &'t str,
-    /// Where each character begins in the form that is shown.
-    starts: Vec<usize>,
-}
-
-impl<'t> Places<'t> {
-    fn new(lower: &'t str, shown: &str) -> Self {
-        Self { lower, starts: shown.char_indices().map(|(at, _)| at).collect() }
-    }
-
-    /// Bytes of the folded form as numbers of characters.
-    fn range(&self, bytes: &Range<usize>) -> Range<usize> {
-        let count = |end: usize| self.lower.get(..end).map_or(0, |text| text.chars().count());
-        count(bytes.start)..count(bytes.end)
-    }
-
-    fn byte(&self, character: usize, shown: &str) -> usize {
-        self.starts.get(character).copied().unwrap_or(shown.len())
-    }
 }
 
 #[cfg(test)]

@@ -1,28 +1,24 @@
 //! The text of an entry that can be searched: what was said, called and answered, tasks and summaries.
 //! Called when an entry is indexed and when it is a candidate; must give the same text both times.
 
-use std::fmt::Write;
-
 use tertulia_session::json::{self, Json};
 use tertulia_session::{Entry, EntryKind, Message, PartKind};
 
 /// The text, pieces on lines of their own; empty where there is nothing to find.
 pub(crate) fn text_of(entry: &Entry) -> String {
-    let mut text = String::new();
-    match &entry.kind {
-        EntryKind::Message(message) => message_text(message, &mut text),
-        EntryKind::TeamTask(task) => text.push_str(task.task.as_deref().unwrap_or_default()),
-        EntryKind::CompactionSummary(summary) => text.push_str(&summary.summary),
-        EntryKind::BranchSummary(summary) => {
-            text.push_str(summary.summary.as_deref().unwrap_or_default());
-        }
-        EntryKind::SystemPromptOverride(other) => text.push_str(&other.system_prompt),
-        _ => {}
-    }
-    text
+    let text = match &entry.kind {
+        EntryKind::Message(message) => return message_text(message),
+        EntryKind::TeamTask(task) => task.task.as_deref(),
+        EntryKind::CompactionSummary(summary) => Some(&*summary.summary),
+        EntryKind::BranchSummary(summary) => summary.summary.as_deref(),
+        EntryKind::SystemPromptOverride(other) => Some(&*other.system_prompt),
+        _ => None,
+    };
+    text.unwrap_or_default().to_owned()
 }
 
-fn message_text(message: &Message, text: &mut String) {
+fn message_text(message: &Message) -> String {
+    let mut text = String::new();
     for part in &message.parts {
         if !text.is_empty() {
             text.push('\n');
@@ -30,19 +26,18 @@ fn message_text(message: &Message, text: &mut String) {
         match &part.kind {
             PartKind::Text(said) | PartKind::Thinking(said) => text.push_str(said),
             PartKind::ToolCall(call) => {
-                let _ = write!(text, "{}", call.tool_name);
-                json_texts(&call.arguments, text);
+                text.push_str(&call.tool_name);
+                json_texts(&call.arguments, &mut text);
             }
-            PartKind::ToolResult(result) => json_texts(&result.content, text),
+            PartKind::ToolResult(result) => json_texts(&result.content, &mut text),
             PartKind::FileRef(file) => text.push_str(&file.path),
             PartKind::Image(_) => {}
             PartKind::Other(other) => {
-                if let Some(payload) = &other.payload {
-                    json_texts(payload, text);
-                }
+                other.payload.iter().for_each(|payload| json_texts(payload, &mut text));
             }
         }
     }
+    text
 }
 
 /// All strings of a JSON value, one per line; numbers and words of JSON are not searched for. Base64

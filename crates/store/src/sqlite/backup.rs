@@ -13,31 +13,21 @@ use tertulia_session::{ChainLink, RecordHash};
 
 use super::SqliteStore;
 use super::connection::{self, Purpose, cannot_open, not_a_store};
-use super::heads::all_heads;
+use super::read;
 use super::schema::{self, Found, MANIFEST};
 use super::sweep::{self, StepSize};
-use crate::backend::State;
 use crate::clock::chance;
 use crate::model::{ProjectScope, Seq};
 use crate::verify::Sealed;
-use crate::{Problem, Result, SessionId, StoreError};
+use crate::{Result, SessionId, StoreError};
 
-/// The version of the manifest.
 const VERSION: i64 = 1;
 
-/// A backup that is being read.
 pub(crate) struct Backup {
     pub(crate) store: SqliteStore,
     pub(crate) manifest: Vec<Sealed>,
-    /// Where a backup of an earlier version was copied to, to be brought to this one.
-    copy: Option<TemporaryFolder>,
-}
-
-impl Backup {
-    /// The copy of a backup of an earlier version, which must outlive the store.
-    pub(crate) fn into_parts(self) -> (SqliteStore, Vec<Sealed>, Option<TemporaryFolder>) {
-        (self.store, self.manifest, self.copy)
-    }
+    /// Where a backup of an earlier version was copied to, to be brought to this one. It must outlive the store.
+    pub(crate) copy: Option<TemporaryFolder>,
 }
 
 /// Makes a backup of a copy that nobody else sees yet: deletes what no reader of the store sees, and
@@ -57,11 +47,10 @@ fn write_manifest(path: &Path) -> rusqlite::Result<()> {
         while sweep::delete_some(&connection, key, StepSize::USUAL)? {}
         sweep::forget(&connection, key)?;
     }
-    for table in ["backup", "backup_session"] {
-        connection.execute_batch(&format!("DROP TABLE IF EXISTS {table}"))?;
-    }
+    let sql = "DROP TABLE IF EXISTS backup; DROP TABLE IF EXISTS backup_session";
+    connection.execute_batch(sql)?;
     MANIFEST.iter().try_for_each(|sql| connection.execute_batch(sql))?;
-    let mut sealed: Vec<Sealed> = all_heads(&connection, State::Open, &ProjectScope::All)?
+    let mut sealed: Vec<Sealed> = read::heads(&connection, &ProjectScope::All)?
         .into_iter()
         .map(|(head, _)| Sealed { id: head.id, entries: head.seq, head: head.link })
         .collect();
@@ -92,17 +81,18 @@ fn digest(sealed: &[Sealed]) -> RecordHash {
 /// Opens a backup for reading; refuses everything that is no whole backup by what it says of itself.
 /// Whether its sessions are what the manifest says, the caller checks.
 pub(crate) fn open(path: &Path) -> Result<Backup> {
-    let path = path.canonicalize().map_err(|error| refused(path, &error.to_string()))?;
+    let path =
+        path.canonicalize().map_err(|error| StoreError::bad_place(path, error.to_string()))?;
     if !connection::is_settled(&path) {
         let reason = "has a journal beside it: a program has it open, or was interrupted while it wrote \
                       to it; run `tertulia sessions verify --store sqlite:FILE` on it, then try again";
-        return Err(refused(&path, reason));
+        return Err(StoreError::bad_place(&path, reason));
     }
     let probe = connection::open_frozen(&path)?;
     match schema::look(&probe, &path)? {
         Found::Current => open_current(&path, &path, None),
         Found::Earlier(version) => {
-            schema::check_version(&probe, &path, version)?;
+            schema::check(&probe, &path, version)?;
             drop(probe);
             let (folder, copy) = upgraded(&path)?;
             open_current(&copy, &path, Some(folder))
@@ -110,7 +100,7 @@ pub(crate) fn open(path: &Path) -> Result<Backup> {
         Found::Empty => {
             let reason = "is no backup: it is empty, or was cut short; name a file that \
                           `tertulia sessions backup` made";
-            Err(refused(&path, reason))
+            Err(StoreError::bad_place(&path, reason))
         }
     }
 }
@@ -118,28 +108,26 @@ pub(crate) fn open(path: &Path) -> Result<Backup> {
 /// Opens a backup of this version. `shown` is its name for people, where `path` is that of a copy.
 fn open_current(path: &Path, shown: &Path, copy: Option<TemporaryFolder>) -> Result<Backup> {
     let store = SqliteStore::open_frozen(path)?;
-    let manifest = store
-        .read(|connection| read_manifest(connection).map_err(|error| cannot_open(path, &error)))?;
-    let Some((version, count, entries, kept)) = manifest.0 else {
+    let (about, manifest) = store.ask(read_manifest)?;
+    let Some((version, count, entries, kept)) = about else {
         let reason = "has no manifest, so it may be a store or an old backup, and nothing says whether \
                       it is whole; run `tertulia sessions backup NEW --store sqlite:FILE` with it as \
                       FILE, and restore NEW";
-        return Err(refused(shown, reason));
+        return Err(StoreError::bad_place(shown, reason));
     };
     if version != VERSION {
         let reason = format!("has a manifest of version {version}; use a later tertulia");
-        return Err(refused(shown, &reason));
+        return Err(StoreError::bad_place(shown, reason));
     }
-    let sealed = manifest.1;
-    let sum: Seq = sealed.iter().map(|one| one.entries).sum();
-    let is_whole = i64::try_from(sealed.len()) == Ok(count)
+    let sum: Seq = manifest.iter().map(|one| one.entries).sum();
+    let is_whole = i64::try_from(manifest.len()) == Ok(count)
         && sum.cast_signed() == entries
-        && digest(&sealed).as_bytes().as_slice() == kept;
+        && digest(&manifest).as_bytes().as_slice() == kept;
     if !is_whole {
         let reason = "its manifest is not the one that was written".to_owned();
         return Err(not_a_store(shown, reason));
     }
-    Ok(Backup { store, manifest: sealed, copy })
+    Ok(Backup { store, manifest, copy })
 }
 
 /// The manifest's own row and its sessions.
@@ -157,14 +145,10 @@ fn read_manifest(connection: &Connection) -> rusqlite::Result<Manifest> {
     let sql = "SELECT id, entries, head FROM backup_session ORDER BY id";
     let mut statement = connection.prepare(sql)?;
     let sessions = statement.query_map([], |row| {
-        let head: Vec<u8> = row.get(2)?;
-        let head = ChainLink::from_bytes(head.try_into().unwrap_or([0; 32]));
+        let head = ChainLink::from_bytes(read::bytes(row, 2)?);
         let entries = row.get::<_, i64>(1)?.unsigned_abs();
-        Ok(row.get::<_, String>(0)?.parse::<SessionId>().ok().map(|id| Sealed {
-            id,
-            entries,
-            head,
-        }))
+        let id = row.get::<_, String>(0)?.parse::<SessionId>().ok();
+        Ok(id.map(|id| Sealed { id, entries, head }))
     })?;
     let sessions: Vec<Sealed> = sessions.filter_map(Result::transpose).collect::<Result<_, _>>()?;
     Ok((row, sessions))
@@ -172,14 +156,15 @@ fn read_manifest(connection: &Connection) -> rusqlite::Result<Manifest> {
 
 /// A copy of a backup of an earlier version, brought to this one. The backup stays as it is.
 fn upgraded(path: &Path) -> Result<(TemporaryFolder, PathBuf)> {
-    let failed = |error: io::Error| refused(path, &format!("cannot be copied: {error}"));
+    let failed =
+        |error: io::Error| StoreError::bad_place(path, format!("cannot be copied: {error}"));
     let folder = TemporaryFolder::new().map_err(failed)?;
     let copy = folder.0.join("backup.db");
     let mut from = File::open(path).map_err(failed)?;
     let to = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&copy);
     io::copy(&mut from, &mut to.map_err(failed)?).map_err(failed)?;
     let mut connection = connection::open(&copy, Purpose::Writing)?;
-    schema::migrate(&mut connection, &copy, schema::VERSION)?;
+    schema::migrate(&mut connection, &copy)?;
     Ok((folder, copy))
 }
 
@@ -199,9 +184,4 @@ impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
-}
-
-fn refused(path: &Path, reason: &str) -> StoreError {
-    let problem = Problem::BadPlace { path: path.to_owned(), reason: reason.to_owned() };
-    StoreError::SessionReadFailed { session: None, problem }
 }

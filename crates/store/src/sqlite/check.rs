@@ -12,7 +12,6 @@ use crate::{Problem, StoreError};
 /// How many lines of each kind are given.
 const LINES: usize = 20;
 
-/// What is wrong, one line each.
 pub(super) fn check(connection: &Connection, path: &Path) -> Result<Vec<String>, StoreError> {
     let mut lines = match integrity(connection) {
         Ok(lines) => lines,

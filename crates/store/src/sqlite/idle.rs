@@ -9,7 +9,7 @@ use super::desk::Desk;
 use super::sweep::{self, StepSize};
 use super::words;
 use super::writer::lock;
-use crate::{Outcome, Problem, StoreError};
+use crate::{Problem, StoreError};
 
 /// After so long without an append the index is filled.
 const QUIET: Duration = Duration::from_millis(500);
@@ -30,7 +30,6 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// Counts groups of appends.
     appends: u64,
     is_over: bool,
 }
@@ -44,9 +43,8 @@ impl Idle {
             move || shared.run()
         });
         let thread = thread.map_err(|error| {
-            let problem = Problem::Database(format!("no thread can be started: {error}"));
-            let outcome = Outcome::NotStored;
-            StoreError::SessionWriteFailed { session: None, outcome, problem }
+            let reason = format!("no thread can be started: {error}");
+            StoreError::write_failed(Problem::Database(reason))
         })?;
         Ok(Self { shared, thread: Some(thread) })
     }

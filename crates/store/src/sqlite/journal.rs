@@ -6,7 +6,6 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// How many bytes are written at once.
 const PIECE: usize = 64 << 10;
 
 /// Writes every byte over with itself and syncs the file. The bytes are the same before and after, so

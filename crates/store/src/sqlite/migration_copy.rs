@@ -4,14 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
-use tertulia_session::RecordHash;
+use rusqlite::types::ValueRef;
 
 use super::connection;
 use super::schema::{self, migration_failed};
-use crate::new_file::{is_being_written, is_part};
+use crate::new_file::{beside, folder_of, is_being_written, is_part};
 use crate::{NewFile, NewFileError, Readers, StoreError};
 
-/// How many copies of one version there may be.
 const COPIES_MAX: usize = 1000;
 
 /// Makes a copy of the file as it is, beside it, unless there is one.
@@ -41,12 +40,10 @@ pub(super) fn make(connection: &Connection, path: &Path, version: usize) -> Resu
 
 /// The first copy of a version is `FILE.v3.bak`, others are `FILE.v3.2.bak` and so on.
 fn copy_path(path: &Path, version: usize, number: usize) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
     match number {
-        1 => name.push(format!(".v{version}.bak")),
-        _ => name.push(format!(".v{version}.{number}.bak")),
+        1 => beside(path, &format!(".v{version}.bak")),
+        _ => beside(path, &format!(".v{version}.{number}.bak")),
     }
-    PathBuf::from(name)
 }
 
 /// Whether a file is a whole copy of what the connection sees. An error means that it is not.
@@ -56,7 +53,7 @@ fn is_same(connection: &Connection, copy: &Path, version: usize) -> bool {
             return None;
         }
         let other = connection::open_frozen(copy).ok()?;
-        schema::check_version(&other, copy, version).ok()?;
+        schema::check(&other, copy, version).ok()?;
         let is_version = schema::version_of(&other).ok()? == version;
         let is_whole = connection::run_pragma(&other, "PRAGMA integrity_check(1)").ok()? == "ok";
         Some(is_version && is_whole && content(&other).ok()? == content(connection).ok()?)
@@ -64,34 +61,32 @@ fn is_same(connection: &Connection, copy: &Path, version: usize) -> bool {
     same().unwrap_or(false)
 }
 
-/// A hash of all sessions and entries.
-fn content(connection: &Connection) -> rusqlite::Result<RecordHash> {
-    let mut hash = RecordHash::of_bytes(b"");
-    let sql = "SELECT key, id, state FROM session ORDER BY key";
-    let mut statement = connection.prepare(sql)?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let (key, id, state): (i64, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        hash = RecordHash::of_bytes(format!("{hash} {key} {id} {state}").as_bytes());
+fn content(connection: &Connection) -> rusqlite::Result<blake3::Hash> {
+    let mut hasher = blake3::Hasher::new();
+    for sql in [
+        "SELECT key, id, state FROM session ORDER BY key",
+        "SELECT place, encoding, record, link FROM entry ORDER BY place",
+    ] {
+        let mut statement = connection.prepare(sql)?;
+        let columns = statement.column_count();
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            for column in 0..columns {
+                match row.get_ref(column)? {
+                    ValueRef::Integer(number) => hasher.update(&number.to_le_bytes()),
+                    // A hash of its own, so that no two values run together.
+                    value => hasher.update(blake3::hash(value.as_bytes()?).as_bytes()),
+                };
+            }
+        }
     }
-    let sql = "SELECT place, encoding, record, link FROM entry ORDER BY place";
-    let mut statement = connection.prepare(sql)?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let (place, encoding): (i64, i64) = (row.get(0)?, row.get(1)?);
-        let record = RecordHash::of_bytes(row.get_ref(2)?.as_blob().unwrap_or_default());
-        let link = RecordHash::of_bytes(row.get_ref(3)?.as_blob().unwrap_or_default());
-        let line = format!("{hash} {place} {encoding} {record} {link}");
-        hash = RecordHash::of_bytes(line.as_bytes());
-    }
-    Ok(hash)
+    Ok(hasher.finalize())
 }
 
 /// The copies that migrations left beside a file, whole or not. One that is being written is not among them.
 pub(super) fn old_copies(path: &Path) -> Vec<PathBuf> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
-    let files = folder.unwrap_or(Path::new(".")).read_dir().into_iter().flatten().flatten();
+    let files = folder_of(path).read_dir().into_iter().flatten().flatten();
     let is_copy = |other: &str| {
         // What a killed process left of a copy begins with a dot.
         let other = other.strip_prefix('.').filter(|_| is_part(other)).unwrap_or(other);

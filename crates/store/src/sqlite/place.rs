@@ -1,21 +1,54 @@
 //! The file of a store and its folder, before SQLite sees them: made for their owner alone, and refused
-//! where others could read or swap them, or where the file system cannot keep the promises.
+//! where others could read or swap them, or where the file system cannot keep the promises. Counts the stores
+//! that this process has open.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use crate::{Problem, Result, StoreError};
+use super::schema;
+use crate::new_file::{beside, folder_of, sync_folder};
+use crate::{Result, StoreError};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Store,
+    /// A backup that is being made.
+    Part,
+    /// A backup that is read. Nothing is created beside it.
+    Frozen,
+}
+
+/// Counts the stores that this process has open.
+static OPEN: Mutex<usize> = Mutex::new(0);
+
+/// A store that is open, or about to be.
+pub(super) struct Registered;
+
+impl Registered {
+    /// Reads the beginning of a file, unless the process has any store open: closing a file takes away
+    /// the locks that the process has on it, also those of SQLite.
+    pub(super) fn look_at(path: &Path) -> (Self, bool) {
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_stamped = *open == 0 && schema::is_stamped(path).unwrap_or(false);
+        *open += 1;
+        (Self, is_stamped)
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        *OPEN.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+    }
+}
 
 /// Makes the file and its folder if they are not there, and checks them. The path that comes back is
 /// the one that was checked: absolute, its folder without links.
 pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
-    let name = path.file_name().ok_or_else(|| bad(path, "names no file"))?;
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let name = path.file_name().ok_or_else(|| StoreError::bad_place(path, "names no file"))?;
+    let folder = folder_of(path);
     make_folder(folder)?;
     let folder = folder.canonicalize().map_err(|error| failed(folder, &error))?;
     check_folder(&folder)?;
@@ -27,13 +60,6 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Makes an empty file for its owner alone, which must not be there.
-pub(super) fn make_new(path: &Path) -> Result<()> {
-    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    made.map_err(|error| failed(path, &error))?;
-    path.parent().map_or(Ok(()), sync_folder)
-}
-
 fn make_folder(folder: &Path) -> Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -43,13 +69,10 @@ fn make_folder(folder: &Path) -> Result<()> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(|error| failed(folder, &error))?;
     // A new folder is on disk once the one that names it is.
-    above.iter().take(there + 1).try_for_each(|one| sync_folder(one))
-}
-
-fn sync_folder(folder: &Path) -> Result<()> {
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let synced = File::open(folder).and_then(|opened| opened.sync_all());
-    synced.map_err(|error| failed(folder, &error))
+    folder
+        .ancestors()
+        .take(there + 1)
+        .try_for_each(|one| sync_folder(one).map_err(|error| failed(folder_of(one), &error)))
 }
 
 fn make_file(path: &Path) -> Result<()> {
@@ -59,10 +82,11 @@ fn make_file(path: &Path) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(failed(path, &error)),
     }
-    match make_new(path) {
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    match made.and_then(|_| sync_folder(path)) {
         // Another process was faster.
         Err(_) if path.symlink_metadata().is_ok() => Ok(()),
-        made => made,
+        made => made.map_err(|error| failed(path, &error)),
     }
 }
 
@@ -74,13 +98,12 @@ fn check_folder(folder: &Path) -> Result<()> {
         let is_sticky = about.mode() & 0o1000 != 0;
         if about.mode() & 0o022 != 0 && !(is_sticky && level > 0) {
             // A folder with the sticky bit, as /tmp, is meant to be shared.
-            let reason = match is_sticky {
-                true => "can be written to by others; choose another folder",
-                false => {
-                    "can be written to by others; run `chmod go-w` on it, or name another folder"
-                }
+            let cure = match is_sticky {
+                true => "choose another folder",
+                false => "run `chmod go-w` on it, or name another folder",
             };
-            return Err(bad(one, reason));
+            let reason = format!("can be written to by others; {cure}");
+            return Err(StoreError::bad_place(one, reason));
         }
         // Whoever owns a folder can put another one in the place of what is in it.
         if about.uid() != rustix::process::geteuid().as_raw() && about.uid() != 0 {
@@ -89,7 +112,7 @@ fn check_folder(folder: &Path) -> Result<()> {
                 "belongs to another user (uid {owner}), who could replace the store; name a store in \
                  folders of your own"
             );
-            return Err(bad(one, &reason));
+            return Err(StoreError::bad_place(one, reason));
         }
     }
     Ok(())
@@ -101,9 +124,7 @@ fn check_beside(path: &Path) -> Result<()> {
     let is_writable = |mode: u32| mode & 0o600 == 0o600;
     let about = path.symlink_metadata().map_err(|error| failed(path, &error))?;
     for ending in ["-wal", "-shm"] {
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(ending);
-        let beside = PathBuf::from(beside);
+        let beside = beside(path, ending);
         let Ok(found) = beside.symlink_metadata() else { continue };
         check_file(&beside)?;
         if is_writable(about.mode()) && !is_writable(found.mode()) {
@@ -116,33 +137,28 @@ fn check_beside(path: &Path) -> Result<()> {
 
 fn check_file(path: &Path) -> Result<()> {
     let about = path.symlink_metadata().map_err(|error| failed(path, &error))?;
-    if about.file_type().is_symlink() {
-        return Err(bad(path, "is a symbolic link; name the file that it leads to"));
-    }
-    if !about.is_file() {
-        return Err(bad(path, "is no file; name another one"));
-    }
-    if about.uid() != rustix::process::geteuid().as_raw() {
-        return Err(bad(path, "belongs to another user; name a file of your own"));
-    }
-    if about.mode() & 0o077 != 0 {
-        return Err(bad(path, "can be read by others; run `chmod 600` on it first"));
-    }
-    Ok(())
+    let reason = if about.file_type().is_symlink() {
+        "is a symbolic link; name the file that it leads to"
+    } else if !about.is_file() {
+        "is no file; name another one"
+    } else if about.uid() != rustix::process::geteuid().as_raw() {
+        "belongs to another user; name a file of your own"
+    } else if about.mode() & 0o077 != 0 {
+        "can be read by others; run `chmod 600` on it first"
+    } else {
+        return Ok(());
+    };
+    Err(StoreError::bad_place(path, reason))
 }
 
 fn check_file_system(folder: &Path) -> Result<()> {
     let about = rustix::fs::statfs(folder).map_err(|error| failed(folder, &error.into()))?;
-    match network_file_system(about.f_type) {
-        Some(name) => Err(bad(
-            folder,
-            &format!(
-                "lies on {name}, where processes on several machines cannot share a file safely; \
-                 name a folder on a local disk, or use PostgreSQL"
-            ),
-        )),
-        None => Ok(()),
-    }
+    let Some(name) = network_file_system(about.f_type) else { return Ok(()) };
+    let reason = format!(
+        "lies on {name}, where processes on several machines cannot share a file safely; \
+         name a folder on a local disk, or use PostgreSQL"
+    );
+    Err(StoreError::bad_place(folder, reason))
 }
 
 /// The network file systems by the number that Linux knows them by.
@@ -165,13 +181,8 @@ fn network_file_system(number: i64) -> Option<&'static str> {
     systems.into_iter().find(|(known, _)| *known == number).map(|(_, name)| name)
 }
 
-fn bad(path: &Path, reason: &str) -> StoreError {
-    let problem = Problem::BadPlace { path: path.to_owned(), reason: reason.to_owned() };
-    StoreError::SessionReadFailed { session: None, problem }
-}
-
 fn failed(path: &Path, error: &io::Error) -> StoreError {
-    bad(path, &format!("cannot be used: {error}"))
+    StoreError::bad_place(path, format!("cannot be used: {error}"))
 }
 
 #[cfg(test)]

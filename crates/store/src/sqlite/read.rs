@@ -4,12 +4,12 @@
 use std::cmp::Ordering;
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, params};
 use tertulia_session::{ChainLink, EntryId, RecordHash};
 
 use crate::SessionId;
-use crate::backend::{Brief, Landmark, State};
-use crate::model::{Seq, TokenCount};
+use crate::backend::{Brief, Head, Landmark, State, Way};
+use crate::model::{ProjectScope, Seq, TokenCount};
 use crate::plan::Tail;
 use crate::row::{Encoding, Record, Row, Speaker};
 
@@ -23,7 +23,6 @@ const COLUMNS: &str = "place, id, parent, type, time, speaker, speaker_name, byt
 
 type Result<T> = rusqlite::Result<T>;
 
-/// A session as the file knows it.
 #[derive(Clone, Debug)]
 pub(super) struct SessionRow {
     pub(super) key: i64,
@@ -87,6 +86,36 @@ pub(super) fn session(connection: &Connection, id: &SessionId) -> Result<Option<
     Ok(found.filter(|session| session.state != State::Deleting))
 }
 
+/// The open sessions of a scope with their keys, in no order.
+pub(super) fn heads(connection: &Connection, scope: &ProjectScope) -> Result<Vec<(Head, i64)>> {
+    let sql = "SELECT s.id, s.created_at, s.key, e.place, e.id, e.link, e.stored_at, s.project \
+               FROM session s LEFT JOIN entry e ON e.place = (SELECT n.place FROM entry n \
+                 WHERE n.place > s.key << ?1 AND n.place < (s.key + 1) << ?1 \
+                 ORDER BY n.place DESC LIMIT 1) \
+               WHERE coalesce(s.state, 0) NOT IN (?2, ?3) AND (?4 OR s.project IS ?5)";
+    let mut statement = connection.prepare_cached(sql)?;
+    let hidden = (state_code(State::Importing), state_code(State::Deleting));
+    let (is_any, project) = scope.values();
+    let values = params![SEQ_BITS, hidden.0, hidden.1, is_any, project];
+    let heads = statement.query_map(values, |row| {
+        let created_at: i64 = row.get(1)?;
+        let place: Option<i64> = row.get(3)?;
+        let link: Option<Vec<u8>> = row.get(5)?;
+        let link = link.and_then(|link| link.try_into().ok()).map(ChainLink::from_bytes);
+        let head = row.get::<_, String>(0)?.parse::<SessionId>().ok().map(|id| Head {
+            id,
+            created_at,
+            updated_at: row.get::<_, Option<i64>>(6).ok().flatten().unwrap_or(created_at),
+            seq: place.map_or(0, seq_of),
+            tail: row.get::<_, Option<String>>(4).ok().flatten().map(EntryId::from),
+            link: link.unwrap_or(ChainLink::START),
+            project: optional_text(row, 7).unwrap_or_default(),
+        });
+        Ok(head.map(|head| (head, row.get::<_, i64>(2).unwrap_or(0))))
+    })?;
+    heads.filter_map(Result::transpose).collect()
+}
+
 pub(super) fn newest(connection: &Connection, key: i64) -> Result<Option<Newest>> {
     let sql = "SELECT place, id, link, stored_at FROM entry WHERE place > ?1 AND place <= ?2 \
                ORDER BY place DESC LIMIT 1";
@@ -115,15 +144,15 @@ pub(super) fn anchor(connection: &Connection, key: i64) -> Result<Option<(Seq, C
 }
 
 pub(super) fn tail(connection: &Connection, session: &SessionRow) -> Result<Tail> {
-    let newest = newest(connection, session.key)?;
     let names_parents = session.names_parents;
-    Ok(match newest {
+    Ok(match newest(connection, session.key)? {
         Some(Newest { seq, id, link, .. }) => Tail { seq, id: Some(id), link, names_parents },
-        None => Tail { seq: 0, id: None, link: ChainLink::START, names_parents },
+        None => Tail { names_parents, ..Tail::start() },
     })
 }
 
-fn bounds(key: i64) -> (i64, i64) {
+/// Entries of a session have places after the first and up to the second.
+pub(super) fn bounds(key: i64) -> (i64, i64) {
     (place(key, 0), last_place(key))
 }
 
@@ -132,25 +161,10 @@ pub(super) fn last_place(key: i64) -> i64 {
     place(key, Seq::from(u32::MAX))
 }
 
-/// The entries after a number, oldest first.
 pub(super) fn rows(connection: &Connection, key: i64, after: Seq, limit: usize) -> Page {
-    let sql = format!(
-        "SELECT {COLUMNS} FROM entry WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3"
-    );
-    let bounds = (place(key, after), last_place(key), signed(limit));
-    page(connection, &sql, bounds, Ordering::Less)
+    page(connection, key, Way::Forth, after, limit)
 }
 
-/// The entries up to a number, newest first.
-pub(super) fn rows_back(connection: &Connection, key: i64, from: Seq, limit: usize) -> Page {
-    let sql = format!(
-        "SELECT {COLUMNS} FROM entry WHERE place > ?1 AND place <= ?2 \
-         ORDER BY place DESC LIMIT ?3"
-    );
-    page(connection, &sql, (place(key, 0), place(key, from), signed(limit)), Ordering::Greater)
-}
-
-/// The columns of entries after a number, oldest first.
 pub(super) fn briefs(
     connection: &Connection,
     key: i64,
@@ -168,8 +182,7 @@ pub(super) fn briefs(
             type_name: text(row, 3)?.into(),
         })
     };
-    let last = place(key, Seq::from(u32::MAX));
-    statement.query_map((place(key, after), last, signed(limit)), read)?.collect()
+    statement.query_map((place(key, after), last_place(key), signed(limit)), read)?.collect()
 }
 
 /// The condition is that of the index, word for word: else the whole session would be read.
@@ -177,7 +190,6 @@ const LANDMARKS: &str = "SELECT place, parent, type FROM entry \
     WHERE (type = 'team_task' OR parent IS NOT (place & 4294967295) - 1) \
     AND place > ?1 AND place <= ?2 ORDER BY place DESC LIMIT ?3";
 
-/// The landmarks up to a number, newest first.
 pub(super) fn landmarks(
     connection: &Connection,
     key: i64,
@@ -192,8 +204,7 @@ pub(super) fn landmarks(
             is_task: text(row, 2)? == Landmark::TASK,
         })
     };
-    let found = statement.query_map((place(key, 0), place(key, from), signed(limit)), read)?;
-    found.collect()
+    statement.query_map((place(key, 0), place(key, from), signed(limit)), read)?.collect()
 }
 
 /// Rows up to the first that the database could not give, and its error. There may be fewer than were
@@ -203,27 +214,36 @@ pub(super) struct Page {
     pub(super) error: Option<rusqlite::Error>,
 }
 
-/// `order` is how a row compares with the one behind it.
-fn page(connection: &Connection, sql: &str, values: (i64, i64, i64), order: Ordering) -> Page {
+pub(super) fn page(connection: &Connection, key: i64, way: Way, from: Seq, limit: usize) -> Page {
+    let (bounds, order) = match way {
+        Way::Forth => ((place(key, from), last_place(key)), Ordering::Less),
+        Way::Back => ((place(key, 0), place(key, from)), Ordering::Greater),
+    };
     let mut rows = Vec::new();
-    let error = collect(connection, sql, values, order, &mut rows).err();
+    let error = collect(connection, bounds, limit, order, &mut rows).err();
     Page { rows, error }
 }
 
+/// Reads entries between two places. `order` is how a row compares with the one behind it.
 fn collect(
     connection: &Connection,
-    sql: &str,
-    values: (i64, i64, i64),
+    (low, high): (i64, i64),
+    limit: usize,
     order: Ordering,
     into: &mut Vec<Row>,
 ) -> Result<()> {
-    let mut statement = connection.prepare_cached(sql)?;
-    let mut found = statement.query(values)?;
+    let direction = if order == Ordering::Less { "ASC" } else { "DESC" };
+    let sql = format!(
+        "SELECT {COLUMNS} FROM entry WHERE place > ?1 AND place <= ?2 \
+         ORDER BY place {direction} LIMIT ?3"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut found = statement.query((low, high, signed(limit)))?;
     let (mut before, mut bytes) = (None, 0);
     while let Some(one) = found.next()? {
         let place: i64 = one.get(0)?;
         // A damaged tree gives rows in any order, and whoever reads page by page would never end.
-        let is_inside = values.0 < place && place <= values.1;
+        let is_inside = low < place && place <= high;
         if !is_inside || before.is_some_and(|before: i64| before.cmp(&place) != order) {
             let corrupt = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
             let reason = "an entry stands out of order".to_owned();

@@ -13,6 +13,7 @@ use super::connection::{
     self, BUSY_SECONDS, cannot_open, is_busy, not_a_store, problem, run_pragma,
 };
 use super::{migration_copy, write};
+use crate::error::later_version;
 use crate::{Result, StoreError};
 
 /// `Tert` in ASCII: tells our files from others.
@@ -88,23 +89,18 @@ pub(super) const MANIFEST: [&str; 2] = [
      head BLOB NOT NULL) STRICT, WITHOUT ROWID",
 ];
 
-/// The version that is read and written.
 pub(super) const VERSION: usize = STEPS.len();
 
 /// The [`digest`] of what the steps make.
 const DIGEST: &str = "e8431a58125ba12994977db49341f3d24bdd99fea77c4943e6e586ae0f8a2523";
 
-/// What a file is.
 pub(super) enum Found {
     /// Nothing was ever written to it.
     Empty,
-    /// A store of this version.
     Current,
-    /// A store of an earlier version.
     Earlier(usize),
 }
 
-/// Whether a file can be used as it is.
 pub(super) fn is_current(connection: &Connection, path: &Path) -> Result<bool> {
     let is_current = matches!(look(connection, path)?, Found::Current);
     let is_readonly = connection.is_readonly("main").unwrap_or(false);
@@ -119,13 +115,13 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<()> {
         Found::Current => set_wal(connection, path),
         Found::Empty => {
             set_wal(connection, path)?;
-            migrate(connection, path, VERSION)
+            migrate(connection, path)
         }
         Found::Earlier(version) => {
-            check_version(connection, path, version)?;
+            check(connection, path, version)?;
             migration_copy::make(connection, path, version)?;
             set_wal(connection, path)?;
-            migrate(connection, path, VERSION)
+            migrate(connection, path)
         }
     }
 }
@@ -167,17 +163,10 @@ pub(super) fn look(connection: &Connection, path: &Path) -> Result<Found> {
     match usize::try_from(version) {
         Ok(VERSION) => Ok(Found::Current),
         Ok(version) if version < VERSION => Ok(Found::Earlier(version)),
-        _ => Err(StoreError::SessionMigrationFailed {
-            place: path.display().to_string(),
-            reason: format!(
-                "it is of version {version}, and this program knows versions up to {VERSION}; use a \
-                 later tertulia"
-            ),
-        }),
+        _ => Err(migration_failed(path, &later_version(version, VERSION))),
     }
 }
 
-/// The version that a file says it has.
 pub(super) fn version_of(connection: &Connection) -> rusqlite::Result<usize> {
     let version =
         connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))?;
@@ -208,23 +197,21 @@ fn set_wal(connection: &Connection, path: &Path) -> Result<()> {
     }
 }
 
-/// Runs the steps up to a version that are missing. Another process may have been faster.
-pub(super) fn migrate(connection: &mut Connection, path: &Path, until: usize) -> Result<()> {
+/// Runs the steps that are missing. Another process may have been faster.
+pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
     let failed =
         |error: rusqlite::Error| migration_failed(path, &problem(path, &error).to_string());
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
     let transaction = transaction.map_err(failed)?;
-    let version: i64 =
-        transaction.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(failed)?;
-    let done = usize::try_from(version).unwrap_or(usize::MAX);
-    for step in STEPS.iter().take(until).skip(done) {
+    let done = version_of(&transaction).map_err(failed)?;
+    for step in STEPS.iter().skip(done) {
         transaction.execute_batch(step).map_err(failed)?;
     }
-    if (1..until).contains(&done) {
+    if (1..VERSION).contains(&done) {
         write::expand_over_compressed(&transaction).map_err(failed)?;
     }
-    if done < until {
-        let version = i64::try_from(until).unwrap_or(i64::MAX);
+    if done < VERSION {
+        let version = i64::try_from(VERSION).unwrap_or(i64::MAX);
         transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;
         transaction.pragma_update(None, "user_version", version).map_err(failed)?;
     }
@@ -241,14 +228,8 @@ pub(super) fn copy_into(connection: &Connection, copy: &Path) -> Result<()> {
 
 /// Whether the file has exactly our tables and indexes, of this version. A view or a trigger in the place
 /// of a table would run whatever somebody else wrote.
-pub(super) fn check(connection: &Connection, path: &Path) -> Result<()> {
-    check_version(connection, path, VERSION)
-}
-
-/// The same for a file of this or an earlier version.
-pub(super) fn check_version(connection: &Connection, path: &Path, version: usize) -> Result<()> {
-    let allowed: Schema = MANIFEST.iter().map(|sql| (*sql).to_owned()).collect();
-    let found = schema_of(connection, &allowed).map_err(|error| cannot_open(path, &error))?;
+pub(super) fn check(connection: &Connection, path: &Path, version: usize) -> Result<()> {
+    let found = schema_of(connection).map_err(|error| cannot_open(path, &error))?;
     if version == VERSION && digest(&found) == DIGEST {
         return Ok(());
     }
@@ -263,10 +244,9 @@ pub(super) fn check_version(connection: &Connection, path: &Path, version: usize
 fn schema_made(version: usize) -> rusqlite::Result<Schema> {
     let new = Connection::open_in_memory()?;
     STEPS.iter().take(version).try_for_each(|step| new.execute_batch(step))?;
-    schema_of(&new, &Schema::default())
+    schema_of(&new)
 }
 
-/// Stands for a schema.
 fn digest(schema: &Schema) -> String {
     let mut hasher = blake3::Hasher::new();
     for sql in schema {
@@ -279,14 +259,16 @@ fn digest(schema: &Schema) -> String {
 /// The statements that made the tables and indexes.
 type Schema = BTreeSet<String>;
 
-/// Those of a file, without those that are allowed besides. More than we ever have are not read.
-fn schema_of(connection: &Connection, allowed: &Schema) -> rusqlite::Result<Schema> {
+/// Those of a file, without those of a manifest. More than we ever have are not read.
+fn schema_of(connection: &Connection) -> rusqlite::Result<Schema> {
     let sql =
         "SELECT coalesce(substr(sql, 1, 4096), type || ' ' || name) FROM sqlite_schema LIMIT 64";
     let mut statement = connection.prepare(sql)?;
     let found = statement.query_map([], |row| row.get::<_, String>(0))?;
-    let found = found.filter(|sql| sql.as_ref().map_or(true, |sql| !allowed.contains(sql)));
-    found.collect()
+    let is_ours = |sql: &rusqlite::Result<String>| {
+        sql.as_ref().map_or(true, |sql| !MANIFEST.contains(&sql.as_str()))
+    };
+    found.filter(is_ours).collect()
 }
 
 pub(super) fn migration_failed(path: &Path, reason: &str) -> StoreError {

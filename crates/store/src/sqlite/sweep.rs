@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::read::{self, place, state_code};
+use super::read::{self, bounds, place, state_code};
 use super::{ids, words};
-use crate::SessionId;
 use crate::backend::State;
 use crate::hold;
 use crate::import::{LeftBehind, is_silent, number_of};
+use crate::new_file::beside;
+use crate::{SessionId, StoreError};
 
 /// How much is deleted in one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,9 +31,7 @@ type Result<T> = rusqlite::Result<T>;
 
 /// The file that a process locks while it imports under this number.
 pub(super) fn hold_path(store: &Path, number: u64) -> PathBuf {
-    let mut name = store.as_os_str().to_owned();
-    name.push(format!("-import-{number}"));
-    PathBuf::from(name)
+    beside(store, &format!("-import-{number}"))
 }
 
 /// Hides a session that is to be deleted and frees its name. Also finds those that were hidden before: the name
@@ -45,20 +44,10 @@ pub(super) fn hide(connection: &Connection, id: &SessionId) -> Result<Vec<i64>> 
     statement.query_map(values, |row| row.get(0))?.collect()
 }
 
-/// Whether a session of this name is hidden.
-pub(super) fn is_hidden(connection: &Connection, id: &SessionId) -> Result<bool> {
-    let sql = "SELECT 1 FROM session WHERE state = ?2 AND id = key || ':deleted:' || ?1";
-    let values = params![id.as_str(), state_code(State::Deleting)];
-    connection.prepare_cached(sql)?.exists(values)
-}
-
-/// Forgets hidden sessions of this name that have no entries left.
-pub(super) fn forget_hidden(connection: &Connection, id: &SessionId) -> Result<()> {
+pub(super) fn hidden(connection: &Connection, id: &SessionId) -> Result<Vec<i64>> {
     let sql = "SELECT key FROM session WHERE state = ?2 AND id = key || ':deleted:' || ?1";
     let values = params![id.as_str(), state_code(State::Deleting)];
-    let mut statement = connection.prepare_cached(sql)?;
-    let keys: Vec<i64> = statement.query_map(values, |row| row.get(0))?.collect::<Result<_>>()?;
-    keys.into_iter().try_for_each(|key| forget(connection, key))
+    connection.prepare_cached(sql)?.query_map(values, |row| row.get(0))?.collect()
 }
 
 /// Forgets a hidden session if it has no entries left.
@@ -90,13 +79,11 @@ pub(super) fn delete_some(connection: &Connection, key: i64, size: StepSize) -> 
     } else {
         last_of_step(connection, key, size)?
     };
-    if let Some(last) = last {
-        ids::remove(connection, key, last)?;
-        let sql = "DELETE FROM entry WHERE place > ?1 AND place <= ?2";
-        connection.execute(sql, [place(key, 0), last])?;
-        return Ok(true);
-    }
-    Ok(false)
+    let Some(last) = last else { return Ok(false) };
+    ids::remove(connection, key, last)?;
+    let sql = "DELETE FROM entry WHERE place > ?1 AND place <= ?2";
+    connection.execute(sql, [place(key, 0), last])?;
+    Ok(true)
 }
 
 fn first_seq(connection: &Connection, key: i64) -> Result<Option<u64>> {
@@ -120,10 +107,7 @@ fn unindex_some(
             words::remove(connection, place, &stored.entry)?;
         }
     }
-    match last {
-        None => last_of_step(connection, key, size),
-        last => Ok(last),
-    }
+    if last.is_some() { Ok(last) } else { last_of_step(connection, key, size) }
 }
 
 /// The place of the last entry that one step deletes.
@@ -144,11 +128,6 @@ fn last_of_step(connection: &Connection, key: i64, size: StepSize) -> Result<Opt
     Ok(last)
 }
 
-fn bounds(key: i64) -> (i64, i64) {
-    (place(key, 0), read::last_place(key))
-}
-
-/// The keys of all sessions that nobody sees.
 pub(super) fn hidden_keys(connection: &Connection) -> Result<Vec<i64>> {
     // A state that is neither, by a changed bit, counts as open everywhere.
     let sql = "SELECT key FROM session WHERE state IN (?1, ?2)";
@@ -157,14 +136,12 @@ pub(super) fn hidden_keys(connection: &Connection) -> Result<Vec<i64>> {
     statement.query_map(hidden, |row| row.get(0))?.collect()
 }
 
-/// The keys of what killed imports and deletions left.
 pub(super) fn left_keys(connection: &Connection, store: &Path) -> Result<Vec<i64>> {
     let sql = "SELECT key, id, state, coalesce((SELECT max(e.stored_at) FROM entry e WHERE e.place = \
                (SELECT max(n.place) FROM entry n WHERE n.place > s.key << 32 \
                AND n.place < (s.key + 1) << 32)), s.created_at) FROM session s WHERE state IN (?1, ?2)";
     let mut statement = connection.prepare_cached(sql)?;
-    let states = (state_code(State::Importing), state_code(State::Deleting));
-    let mut rows = statement.query(params![states.0, states.1])?;
+    let mut rows = statement.query([State::Importing, State::Deleting].map(state_code))?;
     let mut keys = Vec::new();
     while let Some(row) = rows.next()? {
         let is_left = match read::state_at(row, 2) {
@@ -182,27 +159,27 @@ pub(super) fn left_keys(connection: &Connection, store: &Path) -> Result<Vec<i64
     Ok(keys)
 }
 
-/// How much that is.
-pub(super) fn measure(connection: &Connection, keys: &[i64]) -> Result<LeftBehind> {
+pub(super) fn measure(connection: &Connection, store: &Path) -> Result<LeftBehind> {
+    let keys = left_keys(connection, store)?;
     let sql = "SELECT count(*), coalesce(sum(length(record)), 0) FROM entry \
                WHERE place > ?1 AND place <= ?2";
     let mut statement = connection.prepare_cached(sql)?;
     let mut sum = LeftBehind { sessions: keys.len() as u64, ..LeftBehind::default() };
     for key in keys {
         let (entries, bytes): (i64, i64) =
-            statement.query_row(bounds(*key), |row| Ok((row.get(0)?, row.get(1)?)))?;
+            statement.query_row(bounds(key), |row| Ok((row.get(0)?, row.get(1)?)))?;
         sum.entries += entries.unsigned_abs();
         sum.bytes += bytes.unsigned_abs();
     }
     Ok(sum)
 }
 
-/// Shows imported sessions under their ids, and has their words indexed from now on. Gives an id that is
-/// taken, or an import that is gone; then nothing was changed.
+/// Shows imported sessions under their ids, and has their words indexed from now on. A refusal means that an id
+/// is taken, or an import gone; then nothing was changed.
 pub(super) fn publish(
     connection: &Connection,
     sessions: &[(SessionId, SessionId)],
-) -> Result<std::result::Result<(), Unpublished>> {
+) -> Result<crate::Result<()>> {
     for (imported, id) in sessions {
         let sql = "SELECT state FROM session WHERE id = ?1";
         let mut statement = connection.prepare_cached(sql)?;
@@ -210,10 +187,10 @@ pub(super) fn publish(
             statement.query_row([id.as_str()], |row| Ok(read::state_at(row, 0))).optional()
         };
         if state(id)?.is_some() {
-            return Ok(Err(Unpublished::Taken(id.clone())));
+            return Ok(Err(StoreError::SessionExists(id.clone())));
         }
         if state(imported)? != Some(State::Importing) {
-            return Ok(Err(Unpublished::Gone(imported.clone())));
+            return Ok(Err(StoreError::SessionNotFound(imported.clone())));
         }
     }
     for (imported, id) in sessions {
@@ -223,10 +200,4 @@ pub(super) fn publish(
         words::mark(connection, key)?;
     }
     Ok(Ok(()))
-}
-
-/// Why imported sessions were not shown.
-pub(super) enum Unpublished {
-    Taken(SessionId),
-    Gone(SessionId),
 }

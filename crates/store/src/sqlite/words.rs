@@ -1,19 +1,26 @@
 //! The search index in the file. It is filled behind the appends and caught up before a search; what is
 //! taken out is taken out whole, so that no term of a purged text stays on the disk.
 
-use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
-use tertulia_session::Entry;
+use rusqlite::{Connection, OptionalExtension, params};
+use tertulia_session::{Entry, Timestamp};
 
 use super::read::{self, place, signed};
 use crate::backend::{Indexed, State};
-use crate::model::{ProjectScope, SearchQuery};
-use crate::row::{Encoding, Row};
-use crate::search::{CANDIDATES_MAX, Question, Term, index_terms, text_of};
+use crate::model::SearchQuery;
+use crate::row::Row;
+use crate::search::{CANDIDATES_MAX, Question, Term, terms_of, terms_text};
 
 type Result<T> = rusqlite::Result<T>;
 
 /// About how many bytes of entries, as they are stored, are handed over to a search.
 const CANDIDATE_BYTES: usize = 64 << 20;
+
+const CANDIDATES: &str = "SELECT w.rowid, s.id FROM words w JOIN entry e ON e.place = w.rowid \
+    JOIN session s ON s.key = w.rowid >> 32 WHERE words MATCH ?1 AND s.state NOT IN (?2, ?3) \
+    AND w.rowid > ?4 AND w.rowid <= ?5 AND (?6 OR s.project IS ?7) \
+    AND (?8 IS NULL OR e.speaker = ?8 OR e.speaker_name = ?8) AND (?9 IS NULL OR e.type = ?9) \
+    AND (?10 IS NULL OR e.time >= ?10) AND (?11 IS NULL OR e.time < ?11) \
+    ORDER BY w.rowid DESC LIMIT ?12";
 
 /// Notes that a session has entries that are not in the index.
 pub(super) fn mark(connection: &Connection, key: i64) -> Result<()> {
@@ -22,7 +29,6 @@ pub(super) fn mark(connection: &Connection, key: i64) -> Result<()> {
     Ok(())
 }
 
-/// Whether some session has entries that are not in the index.
 pub(super) fn is_behind(connection: &Connection) -> Result<bool> {
     next_session(connection).map(|next| next.is_some())
 }
@@ -75,19 +81,6 @@ fn index_session(connection: &Connection, key: i64, limit: usize) -> Result<(usi
     Ok((taken, last >= newest))
 }
 
-fn terms_of(row: Row) -> Option<String> {
-    if row.record.encoding == Encoding::Purged {
-        return None;
-    }
-    let stored = row.decode().ok()?;
-    terms_text(&stored.entry)
-}
-
-fn terms_text(entry: &Entry) -> Option<String> {
-    let terms = index_terms(&text_of(entry));
-    (!terms.is_empty()).then(|| terms.join(" "))
-}
-
 /// Takes an entry out of the index; the index wants to be told what it had taken in.
 pub(super) fn remove(connection: &Connection, place: i64, entry: &Entry) -> Result<()> {
     if let Some(terms) = terms_text(entry) {
@@ -105,46 +98,28 @@ pub(super) fn candidates(
     query: &SearchQuery,
     key: Option<i64>,
 ) -> Result<Vec<(String, Row)>> {
-    let mut sql = String::from(
-        "SELECT w.rowid, s.id FROM words w JOIN entry e ON e.place = w.rowid \
-         JOIN session s ON s.key = w.rowid >> 32 WHERE words MATCH ?1",
-    );
-    let mut values: Vec<rusqlite::types::Value> = vec![match_text(question.terms()).into()];
-    let mut add = |condition: &str, new: Vec<rusqlite::types::Value>| {
-        sql.push_str(condition);
-        values.extend(new);
-    };
-    let hidden = [State::Importing, State::Deleting].map(|state| read::state_code(state).into());
-    add(" AND s.state NOT IN (?, ?)", hidden.into());
-    if let Some(key) = key {
-        let last = place(key, u64::from(u32::MAX));
-        add(" AND w.rowid > ? AND w.rowid <= ?", vec![place(key, 0).into(), last.into()]);
-    }
-    if query.project != ProjectScope::All {
-        let (_, project) = scope_values(&query.project);
-        add(" AND s.project IS ?", vec![project.map(str::to_owned).into()]);
-    }
-    if let Some(speaker) = &query.speaker {
-        let said_by = rusqlite::types::Value::from(speaker.clone());
-        add(" AND (e.speaker = ? OR e.speaker_name = ?)", vec![said_by.clone(), said_by]);
-    }
-    if let Some(type_name) = &query.type_name {
-        add(" AND e.type = ?", vec![type_name.clone().into()]);
-    }
-    if let Some(since) = &query.since {
-        add(" AND e.time >= ?", vec![since.millis().into()]);
-    }
-    if let Some(until) = &query.until {
-        add(" AND e.time < ?", vec![until.millis().into()]);
-    }
-    add(" ORDER BY w.rowid DESC LIMIT ?", vec![signed(CANDIDATES_MAX + 1).into()]);
-    let mut statement = connection.prepare(&sql)?;
-    let places = statement.query_map(params_from_iter(values), |row| {
-        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
-    })?;
+    let hidden = [State::Importing, State::Deleting].map(read::state_code);
+    let (first, last) = key.map_or((0, i64::MAX), read::bounds);
+    let (is_any, project) = query.project.values();
+    let mut statement = connection.prepare_cached(CANDIDATES)?;
+    let values = params![
+        match_text(question.terms()),
+        hidden[0],
+        hidden[1],
+        first,
+        last,
+        is_any,
+        project,
+        query.speaker,
+        query.type_name,
+        query.since.as_ref().map(Timestamp::millis),
+        query.until.as_ref().map(Timestamp::millis),
+        signed(CANDIDATES_MAX + 1),
+    ];
+    let places = statement.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
     let (mut found, mut bytes) = (Vec::new(), 0);
     for one in places {
-        let (place, session) = one?;
+        let (place, session): (i64, String) = one?;
         if let Some(row) = read::one(connection, place)? {
             bytes += row.record.body.len();
             found.push((session, row));
@@ -154,15 +129,6 @@ pub(super) fn candidates(
         }
     }
     Ok(found)
-}
-
-/// Whether sessions of any project are meant, and else of which; no value stands for no project.
-pub(super) fn scope_values(scope: &ProjectScope) -> (bool, Option<&str>) {
-    match scope {
-        ProjectScope::All => (true, None),
-        ProjectScope::Of(project) => (false, Some(project)),
-        ProjectScope::Unassigned => (false, None),
-    }
 }
 
 /// The question in the words of the index. Terms are letters and digits, so quotes are safe.

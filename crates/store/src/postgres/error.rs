@@ -1,5 +1,4 @@
-//! What can go wrong between us and the server, and the same in the words of the store. Called
-//! wherever an answer is awaited.
+//! What can go wrong between us and the server, and the same as an error of the store.
 
 use std::error::Error;
 use std::io;
@@ -9,10 +8,8 @@ use tokio_postgres::error::SqlState;
 use super::link::LOCK_SECONDS;
 use crate::{Outcome, Problem, SessionId, StoreError};
 
-/// What work for the server returns.
 pub(super) type Result<T, E = Trouble> = std::result::Result<T, E>;
 
-/// Why a piece of work did not come about.
 #[derive(Debug)]
 pub(super) enum Trouble {
     /// The connection is gone, or there is none; another one may do.
@@ -38,18 +35,15 @@ impl From<StoreError> for Trouble {
 }
 
 impl Trouble {
-    /// While a connection was made.
     pub(super) fn connecting(error: &tokio_postgres::Error) -> Self {
         let may_pass = is_lost(error) || error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS);
         if may_pass { Self::Lost(said(error)) } else { Self::NoEntry(said(error)) }
     }
 
-    /// Whether the server said this.
     pub(super) fn is(&self, state: &SqlState) -> bool {
         matches!(self, Self::Db(error) if error.code() == Some(state))
     }
 
-    /// Something could not be read.
     pub(super) fn reading(self, place: &str, session: Option<&SessionId>) -> StoreError {
         match self {
             Self::Store(error) => error,
@@ -69,7 +63,6 @@ impl Trouble {
         self.writing(place, session, outcome)
     }
 
-    /// Something could not be changed, and this became of it.
     pub(super) fn writing(
         self,
         place: &str,
@@ -123,7 +116,7 @@ fn is_lost(error: &tokio_postgres::Error) -> bool {
 }
 
 /// The whole of an error on one line: the driver's own text leaves out what the server said.
-fn said(error: &tokio_postgres::Error) -> String {
+pub(super) fn said(error: &tokio_postgres::Error) -> String {
     if let Some(db) = error.as_db_error() {
         return format!("{} ({})", db.message(), db.code().code());
     }

@@ -5,15 +5,14 @@ use std::collections::BTreeMap;
 
 use tokio_postgres::types::Type;
 
+use super::error::Result;
 use super::link::{Link, timed};
-use super::read::{COLUMNS, columns, row, scope_values, signed};
-use super::trouble::Result;
+use super::read::{COLUMNS, columns, row, signed};
 use crate::backend::Indexed;
 use crate::model::SearchQuery;
-use crate::row::{Encoding, Row};
-use crate::search::{CANDIDATES_MAX, Question, Term, index_terms, text_of};
+use crate::row::Row;
+use crate::search::{CANDIDATES_MAX, Question, Term, terms_of};
 
-/// How many sessions are looked at in one go.
 const SESSIONS: usize = 64;
 
 /// `Tert` and `word` in ASCII.
@@ -55,13 +54,6 @@ const CANDIDATES: &str = concat!(
       ORDER BY w.session DESC, w.seq DESC LIMIT $9"
 );
 
-/// A session that has entries which are not in the index.
-struct Behind {
-    key: i64,
-    indexed: i64,
-    tail: i64,
-}
-
 /// Whether it is worth waiting while another process fills the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
@@ -72,11 +64,10 @@ pub(super) enum Turn {
 /// Takes entries into the index, at most so many. Whatever was appended before the call is taken in,
 /// unless it says that it is behind.
 pub(super) async fn index_some(link: &mut Link, limit: usize, turn: Turn) -> Result<Indexed> {
-    let behind = link.query_opt(IS_BEHIND, &[]).await?;
-    if !behind.map_or(Ok(false), |row| row.try_get(0))? {
+    if link.value(IS_BEHIND, &[]).await? != Some(true) {
         return Ok(Indexed::default());
     }
-    link.transaction(async |link: &mut Link| {
+    link.transaction(async |link| {
         match turn {
             Turn::Wait => {
                 // Whoever is at it may take longer than a lock is waited for.
@@ -85,8 +76,7 @@ pub(super) async fn index_some(link: &mut Link, limit: usize, turn: Turn) -> Res
                 link.run("SET LOCAL lock_timeout = '10s'").await?;
             }
             Turn::Pass => {
-                let given = link.query_opt(TRY_TURN, &[]).await?;
-                if !given.map_or(Ok(false), |row| row.try_get(0))? {
+                if link.value(TRY_TURN, &[]).await? != Some(true) {
                     return Ok(Indexed::default());
                 }
             }
@@ -97,57 +87,38 @@ pub(super) async fn index_some(link: &mut Link, limit: usize, turn: Turn) -> Res
 }
 
 async fn fill(link: &mut Link, limit: usize) -> Result<Indexed> {
-    let mut behind = Vec::new();
+    let (mut keys, mut from, mut tails) = (Vec::new(), Vec::new(), Vec::new());
     for row in link.query(BEHIND, &[&signed(SESSIONS as u64)]).await? {
-        behind.push(Behind {
-            key: row.try_get(0)?,
-            indexed: row.try_get(1)?,
-            tail: row.try_get(2)?,
-        });
+        keys.push(row.try_get::<_, i64>(0)?);
+        from.push(row.try_get::<_, i64>(1)?);
+        tails.push(row.try_get::<_, i64>(2)?);
     }
-    let keys: Vec<i64> = behind.iter().map(|one| one.key).collect();
-    let from: Vec<i64> = behind.iter().map(|one| one.indexed).collect();
     let mut rows = Vec::new();
     for one in link.query(ROWS, &[&keys, &from, &signed(limit as u64)]).await? {
-        rows.push((one.try_get::<_, i64>(COLUMNS)?, row(&one, 0)?));
+        rows.push((one.try_get::<_, i64>(COLUMNS)?, row(&one)?));
     }
     let taken = rows.len();
     // Of the last session some may be left, if there were as many as were asked for.
     let cut = rows.last().filter(|_| taken >= limit).map(|(key, _)| *key);
-    let mut reached: BTreeMap<i64, i64> = BTreeMap::new();
-    for (key, row) in &rows {
-        reached.insert(*key, signed(row.seq));
-    }
+    let reached: BTreeMap<i64, i64> =
+        rows.iter().map(|(key, row)| (*key, signed(row.seq))).collect();
     // Making terms takes its time; other work goes on meanwhile, and no session is locked yet. If
     // it fails, these entries are not found: better than a search that never ends.
-    let terms = tokio::task::spawn_blocking(move || all_terms(rows)).await.unwrap_or_default();
+    let terms = tokio::task::spawn_blocking(move || {
+        let found = rows.into_iter();
+        let found = found.filter_map(|(key, row)| Some((key, signed(row.seq), terms_of(row)?)));
+        found.collect::<(Vec<i64>, Vec<i64>, Vec<String>)>()
+    });
+    let (sessions, seqs, texts) = terms.await.unwrap_or_default();
     link.query(LOCK, &[&keys]).await?;
-    let sessions: Vec<i64> = terms.iter().map(|(key, _, _)| *key).collect();
-    let seqs: Vec<i64> = terms.iter().map(|(_, seq, _)| *seq).collect();
-    let texts: Vec<&str> = terms.iter().map(|(_, _, text)| text.as_str()).collect();
     link.execute(INSERT, &[&sessions, &seqs, &texts]).await?;
     let (of, until): (Vec<i64>, Vec<i64>) = reached.into_iter().unzip();
     link.execute(INDEXED, &[&of, &until]).await?;
-    let done = behind.iter().filter(|one| cut.is_none_or(|cut| one.key < cut));
-    let (done, tails): (Vec<i64>, Vec<i64>) = done.map(|one| (one.key, one.tail)).unzip();
+    let is_behind = cut.is_some() || keys.len() == SESSIONS;
+    let done = keys.into_iter().zip(tails).filter(|(key, _)| cut.is_none_or(|cut| *key < cut));
+    let (done, tails): (Vec<i64>, Vec<i64>) = done.unzip();
     link.execute(UNMARK, &[&done, &tails]).await?;
-    let is_behind = cut.is_some() || behind.len() == SESSIONS;
     Ok(Indexed { entries: taken as u64, is_behind })
-}
-
-/// Key, number and terms of each entry that can be found. Terms are letters and digits, so a blank
-/// between them is enough.
-fn all_terms(rows: Vec<(i64, Row)>) -> Vec<(i64, i64, String)> {
-    let terms = rows.into_iter().filter_map(|(key, row)| {
-        if row.record.encoding == Encoding::Purged {
-            return None;
-        }
-        let seq = signed(row.seq);
-        // A damaged entry is not found; `verify` names it.
-        let terms = index_terms(&text_of(&row.decode().ok()?.entry));
-        (!terms.is_empty()).then(|| (key, seq, terms.join(" ")))
-    });
-    terms.collect()
 }
 
 /// The newest entries that have all terms and pass the filters, one more than are ever looked at, to
@@ -163,7 +134,8 @@ pub(super) async fn candidates(
     let type_name = query.type_name.as_ref().map(|text| text.as_bytes());
     let since = query.since.as_ref().map(|since| since.millis());
     let until = query.until.as_ref().map(|until| until.millis());
-    let (is_any, project) = scope_values(&query.project);
+    let (is_any, project) = query.project.values();
+    let project = project.map(str::as_bytes);
     let limit = signed(CANDIDATES_MAX as u64 + 1);
     // Planned anew each time: how many entries have a term is what the plan hangs on.
     let found = timed(link.client.query_typed(
@@ -181,7 +153,7 @@ pub(super) async fn candidates(
         ],
     ))
     .await??;
-    found.iter().map(|one| Ok((one.try_get(COLUMNS)?, row(one, 0)?))).collect()
+    found.iter().map(|one| Ok((one.try_get(COLUMNS)?, row(one)?))).collect()
 }
 
 /// The question in the words of the index. Terms are letters and digits; quotes are escaped all the

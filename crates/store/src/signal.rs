@@ -1,0 +1,84 @@
+//! Wakes those who follow a session when something may have been stored. A notice can get lost, and what other
+//! processes store in a file comes without one: whoever waits must look again after a moment anyway.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::SessionId;
+
+/// Notices for each session that somebody follows.
+#[derive(Default)]
+pub(crate) struct Signal {
+    watched: Mutex<BTreeMap<String, Notices>>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Notices {
+    waiting: usize,
+    count: u64,
+}
+
+/// Somebody who waits, from before the first look on, so that nothing falls between two looks.
+pub(crate) struct Watch<'s> {
+    signal: &'s Signal,
+    session: String,
+    before: u64,
+}
+
+impl Signal {
+    fn watched(&self) -> MutexGuard<'_, BTreeMap<String, Notices>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something may have been stored in this session.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn raise_for(&self, session: &str) {
+        if let Some(notices) = self.watched().get_mut(session) {
+            notices.count += 1;
+            self.changed.notify_all();
+        }
+    }
+
+    /// Something may have been stored anywhere. Where nobody waits, the system is not asked.
+    pub(crate) fn raise(&self) {
+        let mut watched = self.watched();
+        watched.values_mut().for_each(|notices| notices.count += 1);
+        let is_watched = !watched.is_empty();
+        drop(watched);
+        if is_watched {
+            self.changed.notify_all();
+        }
+    }
+
+    pub(crate) fn watch(&self, session: &SessionId) -> Watch<'_> {
+        let session = session.as_str().to_owned();
+        let mut watched = self.watched();
+        let notices = watched.entry(session.clone()).or_default();
+        notices.waiting += 1;
+        Watch { signal: self, before: notices.count, session }
+    }
+}
+
+impl Watch<'_> {
+    pub(crate) fn wait(&self, timeout: Duration) {
+        let watched = self.signal.watched();
+        let quiet = |watched: &mut BTreeMap<String, Notices>| {
+            watched.get(&self.session).is_some_and(|notices| notices.count == self.before)
+        };
+        drop(self.signal.changed.wait_timeout_while(watched, timeout, quiet));
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        let mut watched = self.signal.watched();
+        if let Some(notices) = watched.get_mut(&self.session) {
+            notices.waiting -= 1;
+            if notices.waiting == 0 {
+                watched.remove(&self.session);
+            }
+        }
+    }
+}
