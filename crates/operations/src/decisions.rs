@@ -3,8 +3,7 @@
 use tertulia_session::EntryId;
 use tertulia_team::Decision;
 
-/// What was decided because of an entry, with the whole history of every turn among it. Also for `/why` of the
-/// chat.
+/// What was decided because of an entry, with the whole history of every turn among it.
 pub fn story<'d>(
     entry: &EntryId,
     why: impl Fn(&EntryId) -> Vec<&'d Decision>,

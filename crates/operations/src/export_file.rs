@@ -1,5 +1,4 @@
-//! A file that an export goes to, which only its owner can read. It is there whole or not at all, and never in
-//! the place of another one by accident.
+//! The file of an export: readable by its owner only, there whole or not at all, never replaced by accident.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -17,26 +16,13 @@ pub struct ExportFile {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
-    /// Another file would be overwritten.
     #[error("{} already exists; name another file", .path.display())]
-    Exists {
-        /// The file.
-        path: PathBuf,
-    },
+    Exists { path: PathBuf },
     /// A folder, a pipe or a device is never replaced.
     #[error("{} is not a file; name a file", .path.display())]
-    NotAFile {
-        /// What is there.
-        path: PathBuf,
-    },
-    /// The file system said no.
+    NotAFile { path: PathBuf },
     #[error("cannot write {}: {source}", .path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
 }
 
 impl ExportFile {

@@ -23,6 +23,8 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+use serde::Serialize;
+
 pub mod decisions;
 pub mod export_file;
 pub mod lines;
@@ -33,3 +35,8 @@ pub mod session_file;
 pub mod session_record;
 pub mod stored_log;
 pub mod unfinished;
+
+/// A value as JSON. Writing to memory cannot fail for the shapes of this crate, whose keys are texts.
+fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
+}

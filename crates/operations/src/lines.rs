@@ -1,5 +1,4 @@
-//! Lines of bytes with a limit on their length, so that one endless line cannot take all memory; and the entries
-//! of a log, which has one on every line.
+//! Lines with a limit on their length, so that one cannot take all memory, and the entries of a log, one per line.
 
 use std::io::{self, BufRead};
 
@@ -23,46 +22,31 @@ pub struct Lines<'a> {
 /// One line of the input, from 1.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// Its number, from 1.
     pub number: u64,
-    /// Its text, or why there is none.
     pub text: Result<&'a str, LineError>,
 }
 
 /// Why a line cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
-    /// It is too long; it was passed over.
+    /// It was passed over.
     #[error("line {number} is longer than {bytes_max} bytes; raise --max-line-bytes or split it")]
-    TooLong {
-        /// The line, from 1.
-        number: u64,
-        /// The longest that is read.
-        bytes_max: u64,
-    },
-    /// It is not UTF-8.
+    TooLong { number: u64, bytes_max: u64 },
+    /// Line and byte count from 1.
     #[error(
         "line {number} is not UTF-8: byte {offset} of it begins no character; encode it as UTF-8"
     )]
-    NotUtf8 {
-        /// The line, from 1.
-        number: u64,
-        /// The byte of it, from 1.
-        offset: usize,
-    },
+    NotUtf8 { number: u64, offset: usize },
 }
 
 /// Why a line of a log cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
-    /// The input broke.
     #[error(transparent)]
     Input(#[from] io::Error),
-    /// The line is too long, or no text.
     #[error(transparent)]
     Line(#[from] LineError),
-    /// The line is no entry.
     #[error(transparent)]
     Entry(#[from] record::LineError),
 }

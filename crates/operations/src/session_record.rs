@@ -1,9 +1,8 @@
-//! What the doors tell of stored sessions, as JSON: the same on the command line and over rpc. Moments are
-//! milliseconds since 1970.
+//! Stored sessions as JSON, for the command line and rpc. Moments are milliseconds since 1970.
 
 use serde::Serialize;
 use tertulia_session::{EntryId, Timestamp};
-use tertulia_store::{Damage, Hit, SessionId, SessionInfo, Verified};
+use tertulia_store::{Appended, Hit, SessionId, SessionInfo, Verified};
 
 /// A session.
 #[derive(Serialize)]
@@ -115,15 +114,12 @@ impl<'a> VerifiedRecord<'a> {
             entries: verified.entries,
             purged: verified.purged,
             head: verified.head.to_string(),
-            damage: verified.damage.as_ref().map(DamageRecord::of),
+            damage: verified.damage.as_ref().map(|damage| DamageRecord {
+                place: damage.place,
+                entry_id: damage.entry.as_ref().map(EntryId::as_str),
+                reason: &damage.reason,
+            }),
         }
-    }
-}
-
-impl<'a> DamageRecord<'a> {
-    fn of(damage: &'a Damage) -> Self {
-        let entry_id = damage.entry.as_ref().map(EntryId::as_str);
-        Self { place: damage.place, entry_id, reason: &damage.reason }
     }
 }
 
@@ -134,8 +130,17 @@ pub struct AppendedRecord<'a> {
     /// The session; left out where the caller named it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<&'a str>,
-    /// The entry that is the newest now.
     pub last_appended_entry_id: Option<&'a str>,
-    /// How many entries are new.
     pub appended_count: usize,
+}
+
+impl<'a> AppendedRecord<'a> {
+    /// The record of an append.
+    pub fn new(session: Option<&'a SessionId>, appended: &'a Appended) -> Self {
+        Self {
+            session_id: session.map(SessionId::as_str),
+            last_appended_entry_id: appended.last_entry_id.as_ref().map(EntryId::as_str),
+            appended_count: appended.appended_count,
+        }
+    }
 }

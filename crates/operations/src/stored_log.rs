@@ -16,15 +16,12 @@ pub struct StoredLog {
     session: SessionId,
     /// All entries, not only those of one branch: a redaction may be on another branch than its target.
     entries: Vec<Entry>,
-    /// What the store knows of sizes.
     counts: Vec<(EntryId, TokenCount)>,
     last: Option<Last>,
     index: ContextIndex,
-    /// Who counts for the index.
     counter: Option<MessageCounter>,
 }
 
-/// The newest entry that was loaded.
 #[derive(Clone, PartialEq, Eq)]
 struct Last {
     id: EntryId,
@@ -89,7 +86,7 @@ impl StoredLog {
         self.entries.push(stored.entry);
     }
 
-    /// The entries.
+    /// All entries, of every branch.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -105,7 +102,10 @@ impl StoredLog {
         input: &mut BuildInput,
         build: impl FnOnce(&BuildInput, &mut ContextIndex) -> T,
     ) -> T {
-        self.count_with(&input.setup.counter);
+        if self.counter.as_ref() != Some(&input.setup.counter) {
+            self.counter = Some(input.setup.counter.clone());
+            self.index = self.fresh_index();
+        }
         input.session_entries = mem::take(&mut self.entries);
         let built = if input.token_counts.is_empty() {
             build(input, &mut self.index)
@@ -115,13 +115,6 @@ impl StoredLog {
         };
         self.entries = mem::take(&mut input.session_entries);
         built
-    }
-
-    fn count_with(&mut self, counter: &MessageCounter) {
-        if self.counter.as_ref() != Some(counter) {
-            self.counter = Some(counter.clone());
-            self.index = self.fresh_index();
-        }
     }
 
     fn fresh_index(&self) -> ContextIndex {
@@ -135,12 +128,8 @@ impl StoredLog {
     /// Gives the store the counts that it does not have.
     pub fn store_counts(&mut self, store: &SessionStore) -> Result<(), StoreError> {
         let Some(tokenizer) = self.counter.as_ref().map(counter_name) else { return Ok(()) };
-        let known: HashSet<&EntryId> = self
-            .counts
-            .iter()
-            .filter(|(_, count)| count.tokenizer == tokenizer)
-            .map(|(id, _)| id)
-            .collect();
+        let counts = self.counts.iter().filter(|(_, count)| count.tokenizer == tokenizer);
+        let known: HashSet<&EntryId> = counts.map(|(id, _)| id).collect();
         let counted = self.index.counts(&self.entries);
         let new: Vec<_> = counted
             // The sizes of stubs are no sizes of entries.

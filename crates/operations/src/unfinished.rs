@@ -1,5 +1,4 @@
-//! The turn that a session was left with, if it did not come to its end. Called by `run` and the chat, which say
-//! how it is repeated.
+//! The turn that a session was left with, if it did not come to its end.
 
 use tertulia_session::{Cause, Entry, EntryKind, Turn, TurnState};
 use tertulia_team::Team;

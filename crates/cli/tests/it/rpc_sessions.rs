@@ -18,7 +18,7 @@ impl Door {
 
     fn on(shelf: &Shelf) -> Self {
         let url = shelf.url().parse::<StoreUrl>().unwrap();
-        Self(RpcServer::with_store(|| NOW_MILLIS, url))
+        Self(RpcServer::with_place(|| NOW_MILLIS, Ok(url)))
     }
 
     fn answer(&mut self, method: &str, params: &Value) -> Value {
@@ -286,7 +286,7 @@ fn the_entries_of_a_build_fit_behind_the_session() {
 #[test]
 fn a_store_that_cannot_be_opened_is_told_and_other_methods_go_on() {
     let url = "sqlite:/dev/null/sessions.db".parse::<StoreUrl>().unwrap();
-    let mut door = Door(RpcServer::with_store(|| NOW_MILLIS, url));
+    let mut door = Door(RpcServer::with_place(|| NOW_MILLIS, Ok(url)));
     assert_eq!(door.error("listSessions", &json!({}))["data"]["code"], "SessionReadFailed");
     assert_eq!(door.result("getTeamTask", &json!({})), json!({"task": null}));
 }

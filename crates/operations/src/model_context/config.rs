@@ -1,26 +1,18 @@
-//! The settings of a build: `config`, the model, who writes summaries. What is left out gets the product's
-//! defaults, which are these.
+//! The settings of a build, with their defaults: `config`, the model, who writes summaries.
 
-use tertulia_context::builder::{ContextBuilder, ContextConfig, ContextError, Strategy};
+use tertulia_context::builder::{ContextBuilder, ContextConfig, ContextError};
 use tertulia_context::compact::Compactor;
 use tertulia_context::recall::usual_tokens;
 use tertulia_context::tokens::{MessageCounter, Model, Tokenizer, find_model};
-use tertulia_session::UnknownWord;
-use tertulia_session::json::{
-    FieldError, Kind, Object, Problem, RawValue, boolean, text, whole_number,
-};
+use tertulia_session::json::{FieldError, Kind, Object, Problem, boolean, text, whole_number};
 
-use super::reading::not_one_of;
-use super::{BuildError, Overrides, Unused, each, read_tokenizer};
+use super::{BuildError, Overrides, Unused, each, not_one_of, read_word};
 
 /// A builder, and what was found out on the way to it.
 #[derive(Debug)]
 pub struct Setup {
-    /// Builds the context.
     pub builder: ContextBuilder,
-    /// Counts its tokens.
     pub counter: MessageCounter,
-    /// The model as it was named.
     pub model: Option<String>,
 }
 
@@ -74,7 +66,7 @@ fn read_model(
     overrides: &Overrides<'_>,
     unused: &mut Unused,
 ) -> Result<Named, BuildError> {
-    let tokenizer = input.take_with("tokenizer", read_tokenizer)?;
+    let tokenizer = input.take_with("tokenizer", read_word)?;
     let given = input.take_text("model")?;
     if let Some(tokenizer) = tokenizer.filter(|_| overrides.model.is_none()) {
         return match given {
@@ -109,8 +101,8 @@ fn read_compactor(input: &mut Object<'_>) -> Result<Option<Compactor>, FieldErro
         "extractive" => Ok(Some(Compactor::Extractive)),
         "none" => Ok(None),
         other => {
-            Err(not_one_of("extractive, or none or null for no summaries", other)
-                .within("compactor"))
+            let error = not_one_of("extractive, or none or null for no summaries", other);
+            Err(error.within("compactor"))
         }
     }
 }
@@ -142,28 +134,18 @@ fn read_config(
     let recall_tokens = overrides.recall_tokens.or(recall_tokens);
     config.recall_tokens = recall_tokens.unwrap_or_else(|| usual_tokens(unreserved));
     config.elide_min_tokens = elide_min_tokens.unwrap_or(config.elide_min_tokens);
-    if let Some(enabled) = object.take_with("enableCompaction", boolean).map_err(in_config)? {
-        config.enable_compaction = enabled;
-    }
-    if let Some(wanted) = object.take_with("requestSummaries", boolean).map_err(in_config)? {
-        config.request_summaries = wanted;
-    }
-    let strategies = |raw| each(raw, read_strategy);
-    if let Some(strategies) = object.take_with("strategies", strategies).map_err(in_config)? {
-        config.strategies = strategies;
-    }
-    if let Some(permille) = read_permille(object, "targetRatio", 1)? {
-        config.target_permille = permille;
-    }
-    if let Some(permille) = read_permille(object, "protectRatio", 0)? {
-        config.protect_permille = permille;
-    }
+    let enabled = object.take_with("enableCompaction", boolean).map_err(in_config)?;
+    config.enable_compaction = enabled.unwrap_or(config.enable_compaction);
+    let wanted = object.take_with("requestSummaries", boolean).map_err(in_config)?;
+    config.request_summaries = wanted.unwrap_or(config.request_summaries);
+    let strategies = |raw| each(raw, read_word);
+    let strategies = object.take_with("strategies", strategies).map_err(in_config)?;
+    config.strategies = strategies.unwrap_or(config.strategies);
+    let target = read_permille(object, "targetRatio", 1)?;
+    config.target_permille = target.unwrap_or(config.target_permille);
+    let protect = read_permille(object, "protectRatio", 0)?;
+    config.protect_permille = protect.unwrap_or(config.protect_permille);
     Ok(config)
-}
-
-fn read_strategy(raw: &RawValue) -> Result<Strategy, FieldError> {
-    let got = text(raw)?;
-    got.parse().map_err(|error: UnknownWord| not_one_of(error.allowed, &got))
 }
 
 /// A share such as 0.6 in thousandths.

@@ -10,15 +10,12 @@ use tertulia_session::record::EntryReadError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// A field cannot be read.
     #[error(transparent)]
     Field(#[from] FieldError),
-    /// An entry cannot be read.
+    /// `index` is the entry's place in the list, from 0.
     #[error("sessionEntries[{index}]: {cause}")]
     Entry {
-        /// Its place in the list, from 0.
         index: usize,
-        /// What is wrong with it.
         #[source]
         cause: EntryReadError,
     },

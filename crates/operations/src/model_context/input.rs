@@ -8,16 +8,13 @@ use tertulia_session::record::read_entry;
 use tertulia_session::{Entry, EntryId, Message};
 
 use super::vendor::{VendorInput, read_messages};
-use super::{BuildError, Setup, Unused, each, read_dialect, read_tool_spec};
+use super::{BuildError, Setup, Unused, each, read_tool_spec, read_word};
 
 /// What a build is given.
 #[derive(Debug)]
 pub struct BuildInput {
-    /// The builder and who counts for it.
     pub setup: Setup,
-    /// What the model is told before everything else.
     pub system_prompt: Option<String>,
-    /// The log.
     pub session_entries: Vec<Entry>,
     /// Messages that are not in the log yet.
     pub input_messages: Vec<Message>,
@@ -31,11 +28,9 @@ pub struct BuildInput {
     pub tool_specs: Vec<ToolSpec>,
     /// The model refused the last context as too long.
     pub overflow_hint: bool,
-    /// The verdicts are wanted too.
     pub explain: bool,
     /// Sizes of entries that the caller knows.
     pub token_counts: Vec<(EntryId, u64)>,
-    /// The sizes of entries are wanted too.
     pub return_token_counts: bool,
     /// The vendor in whose shape the context is wanted too.
     pub format: Option<Dialect>,
@@ -45,18 +40,14 @@ pub struct BuildInput {
 #[derive(Debug, Default)]
 pub struct Overrides<'a> {
     pub model: Option<&'a str>,
-    /// The most tokens of a request.
     pub max_input_tokens: Option<u64>,
-    /// The most tokens of recalled passages.
     pub recall_tokens: Option<u64>,
     pub system_prompt: Option<&'a str>,
-    /// The log.
     pub session_entries: Option<Vec<Entry>>,
     /// The vendor in whose shape messages come in.
     pub input_format: Option<Dialect>,
     /// A vendor's request that stands for the whole input.
     pub request: Option<&'a RawValue>,
-    /// The verdicts are wanted too.
     pub explain: bool,
 }
 
@@ -87,7 +78,7 @@ impl BuildInput {
         unused: &mut Unused,
     ) -> Result<Self, BuildError> {
         let setup = Setup::read(object, &overrides, unused)?;
-        let input_format = object.take_with("inputFormat", read_dialect)?;
+        let input_format = object.take_with("inputFormat", read_word)?;
         let input_format = overrides.input_format.or(input_format);
         let new = match (overrides.request, object.take_some(messages.field())) {
             (Some(request), _) => read_messages(request, input_format)?,
@@ -113,9 +104,7 @@ impl BuildInput {
         };
         let flag = |object: &mut Object<'_>, name| object.take_with(name, boolean);
         let (explain, format) = match messages {
-            Messages::Input => {
-                (flag(object, "explain")?, object.take_with("format", read_dialect)?)
-            }
+            Messages::Input => (flag(object, "explain")?, object.take_with("format", read_word)?),
             // An update gives neither; whoever asks for one is told that it was passed over.
             Messages::New => (None, None),
         };
@@ -163,7 +152,6 @@ impl BuildInput {
     }
 }
 
-/// The log of an input.
 pub(super) fn read_entries(raw: &RawValue) -> Result<Vec<Entry>, BuildError> {
     let list = elements(raw).map_err(|error| error.within("sessionEntries"))?;
     let read = |(index, raw)| read_entry(raw).map_err(|cause| BuildError::Entry { index, cause });
@@ -172,18 +160,16 @@ pub(super) fn read_entries(raw: &RawValue) -> Result<Vec<Entry>, BuildError> {
 
 fn read_tools(tools: &[Json]) -> Result<Vec<ToolSpec>, FieldError> {
     let read = |(index, tool): (usize, &Json)| {
-        // What was kept as JSON is JSON still.
-        let raw = tool.raw();
-        read_tool_spec(raw).map_err(|error| error.at_index(index).within("toolSpecs"))
+        read_tool_spec(tool.raw()).map_err(|error| error.at_index(index).within("toolSpecs"))
     };
     tools.iter().enumerate().map(read).collect()
 }
 
 fn read_counts(raw: &RawValue) -> Result<Vec<(EntryId, u64)>, FieldError> {
     let fields = Object::try_from(raw)?.into_fields();
-    let read = fields.map(|(name, raw)| match whole_number(raw) {
-        Ok(tokens) => Ok((EntryId::from(&*name), tokens)),
-        Err(error) => Err(error.within(&name)),
+    let read = fields.map(|(name, raw)| {
+        let tokens = whole_number(raw).map_err(|error| error.within(&name))?;
+        Ok((EntryId::from(&*name), tokens))
     });
     read.collect()
 }

@@ -1,9 +1,8 @@
-//! What a build gives at the doors: JSON with its fields in a fixed order, so that the same input gives the
-//! same bytes.
+//! What a build gives: JSON with its fields in a fixed order, so that the same input gives the same bytes.
 
 use std::collections::HashSet;
 
-use serde::ser::{Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use tertulia_context::builder::{
     ContextBuildResult, ContextIndex, ContextStats, ContextUpdateResult, MessageRef, ModelMessage,
     Repair, Source,
@@ -17,31 +16,13 @@ use tertulia_session::{Entry, EntryId};
 use super::summary::SummaryRequestRecord;
 use super::vendor::NoteRecord;
 use super::{BuildInput, render};
+use crate::to_json;
 
 /// A context, ready to be written.
 pub struct BuildOutput<'a> {
-    /// What it was built from.
     pub input: &'a BuildInput,
-    /// What is known of the log.
     pub index: &'a ContextIndex,
     pub result: &'a ContextBuildResult<'a>,
-}
-
-/// What changed, ready to be written.
-pub struct UpdateOutput<'a> {
-    /// What it was computed from.
-    pub input: &'a BuildInput,
-    /// What is known of the log.
-    pub index: &'a ContextIndex,
-    /// The changes.
-    pub result: &'a ContextUpdateResult<'a>,
-}
-
-impl BuildOutput<'_> {
-    /// The JSON text, on one line.
-    pub fn to_json(&self) -> String {
-        to_json(self)
-    }
 }
 
 impl Serialize for BuildOutput<'_> {
@@ -61,39 +42,29 @@ impl Serialize for BuildOutput<'_> {
             repairs: result.repairs.iter().map(RepairRecord::of).collect(),
             summary_request: result.summary_request.as_ref().map(SummaryRequestRecord),
             verdicts: result.verdicts.iter().map(VerdictRecord::of).collect(),
-            token_counts: input
-                .return_token_counts
-                .then(|| counts(index, &input.session_entries, &result.model_messages)),
-            notes: rendered
-                .as_ref()
-                .map(|rendered| rendered.notes.iter().map(NoteRecord::of).collect()),
+            token_counts: counts(input, index, &result.model_messages),
+            notes: rendered.as_ref().map(|one| one.notes.iter().map(NoteRecord::of).collect()),
             request: rendered.as_ref().map(|rendered| &rendered.fragment),
         };
         record.serialize(serializer)
     }
 }
 
-impl UpdateOutput<'_> {
-    /// The JSON text, on one line.
-    pub fn to_json(&self) -> String {
-        let Self { input, index, result } = self;
-        let updated = result.updated_messages.as_deref();
-        to_json(&UpdateRecord {
-            updated_messages: updated.map(messages),
-            compacted: result.compacted,
-            entries_to_append: entries(&result.entries_to_append),
-            stats: StatsRecord::of(&result.stats, input.setup.limit()),
-            summary_request: result.summary_request.as_ref().map(SummaryRequestRecord),
-            token_counts: input
-                .return_token_counts
-                .then(|| counts(index, &input.session_entries, updated.unwrap_or_default())),
-        })
-    }
-}
-
-/// A value as JSON. Writing to memory cannot fail for these shapes, whose keys are texts.
-pub(super) fn to_json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
+/// The JSON of what changed.
+pub(super) fn update_json(
+    input: &BuildInput,
+    index: &ContextIndex,
+    result: &ContextUpdateResult<'_>,
+) -> String {
+    let updated = result.updated_messages.as_deref();
+    to_json(&UpdateRecord {
+        updated_messages: updated.map(messages),
+        compacted: result.compacted,
+        entries_to_append: entries(&result.entries_to_append),
+        stats: StatsRecord::of(&result.stats, input.setup.limit()),
+        summary_request: result.summary_request.as_ref().map(SummaryRequestRecord),
+        token_counts: counts(input, index, updated.unwrap_or_default()),
+    })
 }
 
 fn messages<'a>(messages: &'a [ModelMessage<'_>]) -> Vec<MessageRecord<'a>> {
@@ -104,9 +75,16 @@ pub(super) fn entries(entries: &[Entry]) -> Vec<EntryRecord<'_>> {
     entries.iter().map(EntryRecord::new).collect()
 }
 
-/// What entries cost, as far as it was counted: those of the log, then those that are new to it.
-fn counts(index: &ContextIndex, log: &[Entry], sent: &[ModelMessage<'_>]) -> CountsRecord {
-    let mut counts: Vec<_> = index.counts(log).collect();
+/// What entries cost, as far as it was counted and is wanted: those of the log, then those that are new to it.
+fn counts(
+    input: &BuildInput,
+    index: &ContextIndex,
+    sent: &[ModelMessage<'_>],
+) -> Option<CountsRecord> {
+    if !input.return_token_counts {
+        return None;
+    }
+    let mut counts: Vec<_> = index.counts(&input.session_entries).collect();
     let mut known: HashSet<EntryId> = counts.iter().map(|(id, _)| id.clone()).collect();
     for sent in sent {
         // What was mended is not what the entry says.
@@ -117,10 +95,10 @@ fn counts(index: &ContextIndex, log: &[Entry], sent: &[ModelMessage<'_>]) -> Cou
             counts.push((id.clone(), sent.tokens));
         }
     }
-    CountsRecord(counts)
+    Some(CountsRecord(counts))
 }
 
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct BuildRecord<'a> {
     model_messages: Vec<MessageRecord<'a>>,
@@ -146,7 +124,7 @@ struct BuildRecord<'a> {
     notes: Option<Vec<NoteRecord>>,
 }
 
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct UpdateRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -160,7 +138,7 @@ struct UpdateRecord<'a> {
     token_counts: Option<CountsRecord>,
 }
 
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct StatsRecord {
     input_tokens: u64,
@@ -192,7 +170,7 @@ impl StatsRecord {
     }
 }
 
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct RepairRecord<'a> {
     entry: &'a str,
     kind: &'static str,
@@ -207,7 +185,7 @@ impl<'a> RepairRecord<'a> {
     }
 }
 
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct VerdictRecord<'a> {
     entry: &'a str,
     state: &'static str,

@@ -7,8 +7,9 @@ use tertulia_session::record::EntryRecord;
 use tertulia_session::{Entry, EntryId};
 
 use super::input::read_entries;
-use super::output::{entries, to_json};
+use super::output::entries;
 use super::{BuildError, Overrides, Setup, Unused, each};
+use crate::to_json;
 
 /// Who wrote a text where nobody says.
 const SOME_AUTHOR: &str = "model";
@@ -25,12 +26,8 @@ pub fn accept_summary(
     let log = stored.unwrap_or(&given);
     let short = object.take("request");
     let raw = object.take("summaryRequest").or(short);
-    let raw = raw.ok_or_else(|| {
-        FieldError::missing(
-            "summaryRequest",
-            "the summaryRequest of the result that asked for a text",
-        )
-    })?;
+    let expected = "the summaryRequest of the result that asked for a text";
+    let raw = raw.ok_or_else(|| FieldError::missing("summaryRequest", expected))?;
     let request = read_request(raw, unused).map_err(|error| error.within("summaryRequest"))?;
     let text = object.need_text("text")?;
     let author = object.take_text("author")?;
@@ -65,7 +62,6 @@ struct AcceptedRecord<'a> {
     entries_to_append: Vec<EntryRecord<'a>>,
 }
 
-/// What a model is asked, as JSON.
 pub(super) struct SummaryRequestRecord<'a>(pub(super) &'a SummaryRequest);
 
 impl Serialize for SummaryRequestRecord<'_> {
@@ -96,6 +92,7 @@ impl Serialize for SummaryRequestRecord<'_> {
 fn read_request(raw: &RawValue, unused: &mut Unused) -> Result<SummaryRequest, FieldError> {
     let mut object = Object::try_from(raw)?;
     let id = |object: &mut Object<'_>, name| object.take_text(name).map(|id| id.map(EntryId::from));
+    let ids = |raw| each(raw, |raw| text(raw).map(EntryId::from));
     let number = "a whole number of 0 or more";
     let request = SummaryRequest {
         covered_from_id: id(&mut object, "coveredFromId")?,
@@ -103,15 +100,11 @@ fn read_request(raw: &RawValue, unused: &mut Unused) -> Result<SummaryRequest, F
         first_kept_entry_id: object.need_text("firstKeptEntryId")?.into(),
         covered_count: object.take_with("coveredCount", whole_number)?.unwrap_or_default(),
         covered_hash: object.need_text("coveredHash")?.into(),
-        kept_ids: object.take_with("keptIds", read_ids)?.unwrap_or_default(),
+        kept_ids: object.take_with("keptIds", ids)?.unwrap_or_default(),
         max_tokens: whole_number(object.need("maxTokens", number)?)
             .map_err(|error| error.within("maxTokens"))?,
         text: object.take_text("text")?.unwrap_or_default(),
     };
     unused.rest("summaryRequest", &object);
     Ok(request)
-}
-
-fn read_ids(raw: &RawValue) -> Result<Vec<EntryId>, FieldError> {
-    each(raw, |raw| text(raw).map(EntryId::from))
 }

@@ -9,22 +9,18 @@ use tertulia_session::{Message, Role};
 
 use super::each;
 
-/// What came in as new messages.
 #[derive(Debug, Default)]
 pub(super) struct VendorInput {
     /// The system messages that a vendor's request begins with.
     pub(super) system: Vec<Message>,
-    /// Their text.
     pub(super) system_prompt: Option<String>,
-    /// The other messages.
     pub(super) messages: Vec<Message>,
     pub(super) tools: Vec<Json>,
     /// What was not carried over, for people.
     pub(super) notes: Vec<String>,
 }
 
-/// Reads new messages: ours, or those of a vendor's request, which may bring system prompt and tools
-/// along.
+/// Reads new messages: ours, or a vendor's request, which may bring a system prompt and tools along.
 pub(super) fn read_messages(
     raw: &RawValue,
     format: Option<Dialect>,
@@ -61,7 +57,6 @@ pub fn render<'a>(
     })
 }
 
-/// A note, for programs.
 #[derive(Serialize)]
 pub(super) struct NoteRecord {
     #[serde(skip_serializing_if = "Option::is_none")]

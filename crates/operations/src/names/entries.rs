@@ -39,7 +39,6 @@ pub fn find_stored_entry(
     Ok(ids.into_iter().nth(place).unwrap_or(exact))
 }
 
-/// The place of the id that is meant.
 fn find(ids: &[&EntryId], given: &str) -> Result<usize, NameError> {
     if let Some(place) = ids.iter().position(|id| id.as_str() == given) {
         return Ok(place);

@@ -1,16 +1,23 @@
 //! Which session is meant: an id, `latest` or `-`, a title, or a unique prefix of an id, of a later part of
 //! it, or of a title.
 
-use tertulia_store::{ListFilter, ProjectScope, SessionId, SessionStore, StoreError};
-use tertulia_team::nearest_name;
+use tertulia_session::{Entry, EntryKind, Setting, SpeakerType};
+use tertulia_store::{
+    ListFilter, ProjectScope, Range, SessionId, SessionInfo, SessionStore, StoreError,
+};
+use tertulia_team::{nearest_name, reached_nobody};
 
-use super::{MATCHES_SHOWN, NameError, listed, newest_table, short_session};
+use super::{MATCHES_SHOWN, NameError, listed, short_session};
 
 /// How many sessions are compared to find one that may have been meant.
 const COMPARED_MAX: usize = 1000;
 
-/// How many characters of what was typed are repeated.
 const GIVEN_SHOWN: usize = 80;
+
+/// So many of the sessions that changed last are looked at for a table.
+const SESSIONS_LOOKED_AT: usize = 200;
+/// So many entries from either end of a session tell whether it is a table's.
+const ENTRIES_LOOKED_AT: usize = 256;
 
 /// Which session `latest` is.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +29,7 @@ pub enum Latest<'f> {
 }
 
 impl Latest<'_> {
-    /// The session.
-    pub fn find(self, store: &SessionStore) -> Result<SessionId, NameError> {
+    fn find(self, store: &SessionStore) -> Result<SessionId, NameError> {
         let project = match self {
             Self::OfFolder(folder) => return newest_table(store, folder),
             Self::OfProject(project) => project,
@@ -115,10 +121,9 @@ pub fn new_session_id(name: &str) -> Result<SessionId, NameError> {
 
 /// Refuses an id or a title that means the newest session wherever one is named.
 pub fn refuse_latest(name: &str) -> Result<(), NameError> {
-    let name = name.trim();
-    match is_latest(name) {
-        true => Err(NameError::NameOfLatest { given: name.to_owned() }),
-        false => Ok(()),
+    match name.trim() {
+        given if is_latest(given) => Err(NameError::NameOfLatest { given: given.to_owned() }),
+        _ => Ok(()),
     }
 }
 
@@ -171,8 +176,8 @@ fn only<'i>(
 /// Whether a later part of the id begins so: `2ftj` names `2026-11-16-1542-2ftj924w`.
 fn has_part(id: &SessionId, given: &str) -> bool {
     let id = id.as_str();
-    let parts = id.match_indices('-').filter_map(|(place, _)| id.get(place + 1..));
-    parts.into_iter().any(|part| part.starts_with(given))
+    let mut parts = id.match_indices('-').filter_map(|(place, _)| id.get(place + 1..));
+    parts.any(|part| part.starts_with(given))
 }
 
 /// The sessions that were given a title, with it in small letters.
@@ -187,4 +192,82 @@ fn titled(store: &SessionStore, ids: &[SessionId]) -> Result<Vec<(SessionId, Str
         }
     }
     Ok(titled)
+}
+
+/// The session of this project that changed last and in which a team worked. One that belongs to no project
+/// yet counts if its log names the folder.
+pub fn newest_table(store: &SessionStore, folder: &str) -> Result<SessionId, NameError> {
+    let mut own = list(store, ProjectScope::Of(folder.to_owned()))?.into_iter();
+    let mut found = own.find(|info| matches!(look_at(store, &info.id), Seen::Table(_)));
+    for info in list(store, ProjectScope::Unassigned)? {
+        let changed = |info: &SessionInfo| info.updated_at.millis();
+        if found.as_ref().is_some_and(|found| changed(found) >= changed(&info)) {
+            break;
+        }
+        match look_at(store, &info.id) {
+            Seen::Table(Some(there)) if *there == *folder => found = Some(info),
+            _ => {}
+        }
+    }
+    match found {
+        Some(info) => Ok(info.id),
+        None => Err(no_table(store, folder)?),
+    }
+}
+
+fn list(store: &SessionStore, project: ProjectScope) -> Result<Vec<SessionInfo>, NameError> {
+    let filter = ListFilter { limit: Some(SESSIONS_LOOKED_AT), project, ..ListFilter::default() };
+    Ok(store.list(&filter)?)
+}
+
+/// There is nothing to continue here; there may be elsewhere.
+fn no_table(store: &SessionStore, folder: &str) -> Result<NameError, NameError> {
+    let elsewhere = list(store, ProjectScope::All)?.into_iter().find_map(|info| {
+        let Seen::Table(noted) = look_at(store, &info.id) else { return None };
+        Some(match info.project.or(noted.map(String::from)) {
+            Some(there) => format!("{}, in {there}", info.id),
+            None => info.id.to_string(),
+        })
+    });
+    let (place, folder) = (store.place(), folder.to_owned());
+    Ok(NameError::NoTable { place, folder, elsewhere })
+}
+
+enum Seen {
+    /// A table, and the folder where it stands, as far as it is known.
+    Table(Option<Box<str>>),
+    Other,
+}
+
+/// Whether agents took turns in a session, or a person spoke to a table in it. One that cannot be read is not what
+/// is meant, and no reason to find nothing.
+fn look_at(store: &SessionStore, id: &SessionId) -> Seen {
+    read_ends(store, id).unwrap_or(Seen::Other)
+}
+
+fn read_ends(store: &SessionStore, id: &SessionId) -> Result<Seen, StoreError> {
+    let (mut is_table, mut folder) = (false, None);
+    let mut look = |entry: &Entry| {
+        is_table |= is_of_table(entry);
+        if let Some(Setting::Folder { path }) = entry.kind.setting() {
+            folder = Some(path.clone());
+        }
+    };
+    for stored in store.entries(id, &Range::All)?.take(ENTRIES_LOOKED_AT) {
+        look(&stored?.entry);
+    }
+    store.load(id, &Range::Tail(ENTRIES_LOOKED_AT))?.iter().for_each(|stored| look(&stored.entry));
+    Ok(if is_table { Seen::Table(folder) } else { Seen::Other })
+}
+
+/// A turn, or what a person said to a table that found nobody.
+fn is_of_table(entry: &Entry) -> bool {
+    match &entry.kind {
+        EntryKind::Turn(_) => true,
+        EntryKind::Message(message) => {
+            let kind = message.speaker.as_ref().and_then(|speaker| speaker.kind.as_ref());
+            kind == Some(&SpeakerType::Human) && reached_nobody(message)
+        }
+        _ => false,
+    }
 }

@@ -11,7 +11,6 @@ pub(super) const SHOWN_ENTRY: usize = DIGITS + 2;
 const WHOLE: usize = 32;
 /// The form of a session's id that the store made; the last part is shown.
 const MADE: &str = "dddd-dd-dd-dddd-xxxxxxxx";
-/// Where that part begins.
 const TAIL: usize = MADE.len() - 8;
 
 /// A sentence with its long ids cut short.

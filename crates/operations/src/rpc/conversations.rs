@@ -1,5 +1,4 @@
-//! The conversations of one caller, and what their hooks and logs have to say: notifications that
-//! wait here until the answer is sent.
+//! The conversations of one caller, and the notifications of their hooks and logs until the answer is sent.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -17,7 +16,6 @@ use super::protocol::write_notification;
 /// The conversation that is meant when none is named. It is always there.
 pub(super) const MAIN: &str = "main";
 
-/// The conversations by name.
 pub(super) struct Conversations {
     managers: HashMap<String, ContextManager>,
     outbox: Outbox,
@@ -30,21 +28,42 @@ impl Conversations {
         conversations
     }
 
-    /// Begins a conversation; one of that name that is there already is replaced, and what goes with
-    /// it is told.
+    /// Begins a conversation; one of that name is replaced, and the caller is told what is lost.
     pub(super) fn create(
         &mut self,
         name: &str,
         options: ContextManagerOptions,
         messages_max: Option<NonZeroUsize>,
     ) {
-        let manager = ContextManager::new(self.hooked(name, options, messages_max));
+        let shared: Arc<str> = name.into();
+        let to_outbox = || (self.outbox.clone(), Arc::clone(&shared));
+        let (added, added_name) = to_outbox();
+        let (task, task_name) = to_outbox();
+        let (log, log_name) = to_outbox();
+        let message_cap = messages_max.map(|messages_max| {
+            let (archived, name) = to_outbox();
+            let archive = move |message: Arc<ConversationMessage>| {
+                archived.send(&name, "messageArchived", Body::Message(&message));
+            };
+            MessageCap { messages_max, archive: Box::new(archive) }
+        });
+        let options = ContextManagerOptions {
+            message_cap,
+            on_message_added: Some(Box::new(move |message| {
+                added.send(&added_name, "messageAdded", Body::Message(message));
+            })),
+            on_team_task_changed: Some(Box::new(move |new| {
+                task.send(&task_name, "teamTaskChanged", Body::Task(new));
+            })),
+            log_sink: Some(Arc::new(move |level, line| log.log(&log_name, level, line))),
+            ..options
+        };
+        let manager = ContextManager::new(options);
         let replaced = self.managers.insert(name.to_owned(), manager);
         let messages = replaced.map_or(0, |manager| manager.messages().len());
         if messages > 0 {
-            let line =
-                format!("[rpc] Conversation replaced: {messages} messages of {name:?} are gone");
-            self.outbox.log(name, LogLevel::Warn, &line);
+            let lost = format!("{messages} messages of {name:?} are gone");
+            self.warn(name, &format!("[rpc] Conversation replaced: {lost}"));
         }
     }
 
@@ -61,45 +80,12 @@ impl Conversations {
     pub(super) fn take_notifications(&mut self) -> Vec<String> {
         std::mem::take(&mut self.outbox.lines())
     }
-
-    /// The same options with hooks that write to the outbox.
-    fn hooked(
-        &self,
-        name: &str,
-        options: ContextManagerOptions,
-        messages_max: Option<NonZeroUsize>,
-    ) -> ContextManagerOptions {
-        let name: Arc<str> = name.into();
-        let to_outbox = || (self.outbox.clone(), Arc::clone(&name));
-        let (added, added_name) = to_outbox();
-        let (task, task_name) = to_outbox();
-        let (log, log_name) = to_outbox();
-        let message_cap = messages_max.map(|messages_max| {
-            let (archived, name) = to_outbox();
-            let archive = move |message: Arc<ConversationMessage>| {
-                archived.send(&name, "messageArchived", Body::Message(&message));
-            };
-            MessageCap { messages_max, archive: Box::new(archive) }
-        });
-        ContextManagerOptions {
-            message_cap,
-            on_message_added: Some(Box::new(move |message| {
-                added.send(&added_name, "messageAdded", Body::Message(message));
-            })),
-            on_team_task_changed: Some(Box::new(move |new| {
-                task.send(&task_name, "teamTaskChanged", Body::Task(new));
-            })),
-            log_sink: Some(Arc::new(move |level, line| log.log(&log_name, level, line))),
-            ..options
-        }
-    }
 }
 
 /// Lines that wait to be sent, shared with the hooks.
 #[derive(Clone, Default)]
 struct Outbox(Arc<Mutex<Vec<String>>>);
 
-/// What a notification says.
 enum Body<'a> {
     Message(&'a ConversationMessage),
     Task(Option<&'a str>),

@@ -1,5 +1,4 @@
-//! Errors on the wire: the codes of the standard, the texts of the contract, and in `data` the kind
-//! and its numbers.
+//! Errors on the wire: codes of the standard, texts of the contract, and in `data` the kind and its numbers.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tertulia_context::{AddMessageError, SnapshotError};
@@ -12,18 +11,22 @@ use super::{BATCH_ANSWER_BYTES_MAX, BATCH_REQUESTS_MAX};
 use crate::lines::LineError;
 use crate::model_context::BuildError;
 
-/// An error as JSON-RPC tells it.
 #[derive(Debug)]
 pub(super) struct RpcError {
     code: i32,
     message: String,
-    /// The kind, for programs.
     kind: &'static str,
-    detail: Option<String>,
+    more: More,
+}
+
+/// What else programs are told.
+#[derive(Debug)]
+enum More {
+    Nothing,
+    Detail(String),
     /// Why there is no context, with its numbers.
-    context: Option<Box<BuildError>>,
-    /// Why the store did not do it.
-    store: Option<Box<StoreError>>,
+    Context(Box<BuildError>),
+    Store(Box<StoreError>),
 }
 
 const PARSE_ERROR: i32 = -32700;
@@ -34,13 +37,11 @@ const SERVER_ERROR: i32 = -32000;
 
 impl RpcError {
     fn new(code: i32, kind: &'static str, message: impl Into<String>) -> Self {
-        let message = message.into();
-        Self { code, message, kind, detail: None, context: None, store: None }
+        Self { code, message: message.into(), kind, more: More::Nothing }
     }
 
-    fn detail(mut self, detail: impl Into<String>) -> Self {
-        self.detail = Some(detail.into());
-        self
+    fn detail(self, detail: impl Into<String>) -> Self {
+        Self { more: More::Detail(detail.into()), ..self }
     }
 
     pub(super) fn parse(syntax: &SyntaxError) -> Self {
@@ -60,14 +61,12 @@ impl RpcError {
     }
 
     pub(super) fn batch(requests: usize) -> Self {
-        let reason = if requests == 0 {
-            "a batch must hold at least one request".to_owned()
-        } else {
-            format!(
-                "a batch holds at most {BATCH_REQUESTS_MAX} requests, this one {requests}; split it"
-            )
-        };
-        Self::invalid_request(&reason)
+        if requests == 0 {
+            return Self::invalid_request("a batch must hold at least one request");
+        }
+        Self::invalid_request(&format!(
+            "a batch holds at most {BATCH_REQUESTS_MAX} requests, this one {requests}; split it"
+        ))
     }
 
     pub(super) fn batch_answers() -> Self {
@@ -79,11 +78,10 @@ impl RpcError {
     }
 
     pub(super) fn unknown_method(name: &str) -> Self {
-        let nearest = Method::nearest(name).map(|method| method.name);
-        let hint = nearest.map_or_else(
-            || "docs/rpc.md lists the methods".to_owned(),
-            |nearest| format!("did you mean {nearest}?"),
-        );
+        let hint = match Method::nearest(name) {
+            Some(nearest) => format!("did you mean {}?", nearest.name),
+            None => "docs/rpc.md lists the methods".to_owned(),
+        };
         Self::new(METHOD_NOT_FOUND, "MethodNotFound", "Method not found")
             .detail(format!("no method {:?}; {hint}", name.chars().take(80).collect::<String>()))
     }
@@ -93,7 +91,7 @@ impl RpcError {
     }
 
     pub(super) fn unknown_conversation(name: &str) -> Self {
-        let name = name.chars().take(80).collect::<String>();
+        let name: String = name.chars().take(80).collect();
         let message = format!("no conversation {name:?}; call createConversation first");
         Self::new(SERVER_ERROR, "ConversationNotFound", message)
     }
@@ -112,15 +110,12 @@ impl From<FieldError> for RpcError {
 
 impl From<AddMessageError> for RpcError {
     fn from(error: AddMessageError) -> Self {
-        match error {
-            AddMessageError::Message(error) => {
-                Self::new(INVALID_PARAMS, "TypeError", error.to_string())
-            }
-            AddMessageError::IdsUsedUp => {
-                Self::new(SERVER_ERROR, "MessageIdsUsedUp", error.to_string())
-            }
-            other => Self::new(SERVER_ERROR, "ServerError", other.to_string()),
-        }
+        let (code, kind) = match &error {
+            AddMessageError::Message(_) => (INVALID_PARAMS, "TypeError"),
+            AddMessageError::IdsUsedUp => (SERVER_ERROR, "MessageIdsUsedUp"),
+            _ => (SERVER_ERROR, "ServerError"),
+        };
+        Self::new(code, kind, error.to_string())
     }
 }
 
@@ -134,7 +129,7 @@ impl From<SnapshotError> for RpcError {
 impl From<BuildError> for RpcError {
     fn from(error: BuildError) -> Self {
         let told = Self::new(SERVER_ERROR, error.code(), error.to_string());
-        Self { context: Some(Box::new(error)), ..told }
+        Self { more: More::Context(Box::new(error)), ..told }
     }
 }
 
@@ -145,7 +140,7 @@ impl From<StoreError> for RpcError {
             _ => SERVER_ERROR,
         };
         let told = Self::new(code, error.code(), error.to_string());
-        Self { store: Some(Box::new(error)), ..told }
+        Self { more: More::Store(Box::new(error)), ..told }
     }
 }
 
@@ -165,14 +160,11 @@ impl Serialize for Data<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("code", self.0.kind)?;
-        if let Some(detail) = &self.0.detail {
-            map.serialize_entry("detail", detail)?;
-        }
-        if let Some(context) = &self.0.context {
-            context.write_data(&mut map)?;
-        }
-        if let Some(store) = &self.0.store {
-            write_store_data(store, &mut map)?;
+        match &self.0.more {
+            More::Nothing => {}
+            More::Detail(detail) => map.serialize_entry("detail", detail)?,
+            More::Context(error) => error.write_data(&mut map)?,
+            More::Store(error) => write_store_data(error, &mut map)?,
         }
         map.end()
     }

@@ -5,40 +5,42 @@ mod conversation;
 mod model_context;
 mod sessions;
 mod text;
-mod tokens;
 
-use tertulia_session::json::Object;
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use tertulia_session::json::{FieldError, Object, RawValue, whole_number};
 use tertulia_team::nearest_name;
 
 use super::RpcServer;
 use super::conversations::MAIN;
 use super::error::RpcError;
+use crate::to_json;
 
-/// A method: its name, and what it does.
+type Answer = Result<String, RpcError>;
+
 pub(super) struct Method {
     pub(super) name: &'static str,
-    call: fn(&mut RpcServer, &mut Params<'_>) -> Result<String, RpcError>,
+    call: fn(&mut RpcServer, &mut Params<'_>) -> Answer,
 }
 
-/// All methods.
 const METHODS: [Method; 28] = [
     Method { name: "createConversation", call: RpcServer::create_conversation },
     Method { name: "addMessage", call: RpcServer::add_message },
-    Method { name: "getMessages", call: |server, params| server.get_messages(params) },
-    Method { name: "getLatestMessage", call: |server, params| server.get_latest_message(params) },
+    Method { name: "getMessages", call: RpcServer::get_messages },
+    Method { name: "getLatestMessage", call: RpcServer::get_latest_message },
     Method { name: "setTeamTask", call: RpcServer::set_team_task },
-    Method { name: "getTeamTask", call: |server, params| server.get_team_task(params) },
+    Method { name: "getTeamTask", call: RpcServer::get_team_task },
     Method { name: "getContextForAgent", call: RpcServer::get_context_for_agent },
     Method { name: "assemblePrompt", call: RpcServer::assemble_prompt },
-    Method { name: "clear", call: |server, params| server.clear(params) },
-    Method { name: "exportSnapshot", call: |server, params| server.export_snapshot(params) },
+    Method { name: "clear", call: RpcServer::clear },
+    Method { name: "exportSnapshot", call: RpcServer::export_snapshot },
     Method { name: "importSnapshot", call: RpcServer::import_snapshot },
     Method { name: "stripAllMarkers", call: |_, params| text::strip_all_markers(params) },
     Method { name: "parseMarkers", call: |_, params| text::parse_markers(params) },
     Method { name: "normalizeAgentType", call: |_, params| text::normalize_agent_type(params) },
     Method { name: "truncateToBytes", call: |_, params| text::truncate_to_bytes(params) },
     Method { name: "formatAddressees", call: |_, params| text::format_addressees(params) },
-    Method { name: "estimateTokens", call: |_, params| tokens::estimate_tokens(params) },
+    Method { name: "estimateTokens", call: |_, params| text::estimate_tokens(params) },
     Method { name: "buildContext", call: RpcServer::build_context },
     Method { name: "computeContextUpdates", call: RpcServer::compute_context_updates },
     Method { name: "acceptSummary", call: RpcServer::accept_summary },
@@ -74,7 +76,7 @@ pub(super) struct Params<'a> {
 }
 
 impl RpcServer {
-    pub(super) fn call(&mut self, method: &Method, object: Object<'_>) -> Result<String, RpcError> {
+    pub(super) fn call(&mut self, method: &Method, object: Object<'_>) -> Answer {
         let (conversation, passed_over, notes) = (MAIN.to_owned(), Vec::new(), Vec::new());
         let mut params = Params { object, conversation, passed_over, notes };
         if let Some(name) = params.object.take_text("conversation")? {
@@ -94,4 +96,24 @@ impl RpcServer {
         }
         result
     }
+}
+
+/// The JSON of an object with one field.
+fn named(name: &'static str, value: impl Serialize) -> String {
+    to_json(&Named(name, value))
+}
+
+struct Named<T>(&'static str, T);
+
+impl<T: Serialize> Serialize for Named<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1))?;
+        map.serialize_entry(self.0, &self.1)?;
+        map.end()
+    }
+}
+
+/// A whole number of things in memory.
+fn count(raw: &RawValue) -> Result<usize, FieldError> {
+    whole_number(raw).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 use tertulia_session::json::{Kind, Object, RawValue, text};
 
 use super::error::RpcError;
+use crate::to_json;
 
 /// A request, or a notification if it has no id.
 pub(super) struct Request<'a> {
@@ -26,8 +27,8 @@ impl<'a> Request<'a> {
         let mut object = Object::try_from(raw)
             .map_err(|error| invalid(None, &error.within("the request").to_string()))?;
         let id = object.take("id");
-        let known_id = id.filter(|raw| is_id(raw));
-        if id.is_some() != known_id.is_some() {
+        let is_id = |raw| matches!(Kind::from(raw), Kind::Null | Kind::Number | Kind::String);
+        if id.is_some_and(|raw| !is_id(raw)) {
             return Err(invalid(None, "id must be a string, a number or null"));
         }
         if object.take("jsonrpc").is_none_or(|raw| raw.get() != "\"2.0\"") {
@@ -46,31 +47,21 @@ impl<'a> Request<'a> {
     }
 }
 
-fn is_id(raw: &RawValue) -> bool {
-    match Kind::from(raw) {
-        Kind::Null | Kind::Number | Kind::String => true,
-        Kind::Boolean | Kind::Array | Kind::Object => false,
-    }
-}
-
 /// Writes the answer to a request that worked. `result` is JSON already.
 pub(super) fn write_result(out: &mut String, id: &RawValue, result: &str) {
-    let pieces = [r#"{"jsonrpc":"2.0","id":"#, id.get(), r#","result":"#, result, "}"];
-    pieces.into_iter().for_each(|piece| out.push_str(piece));
+    write_answer(out, id.get(), "result", result);
 }
 
 /// Writes the answer to a request that did not work.
 pub(super) fn write_error(out: &mut String, id: Option<&RawValue>, error: &RpcError) {
-    let (id, error) = (id.map_or("null", RawValue::get), to_json(error));
-    let pieces = [r#"{"jsonrpc":"2.0","id":"#, id, r#","error":"#, &error, "}"];
-    pieces.into_iter().for_each(|piece| out.push_str(piece));
+    write_answer(out, id.map_or("null", RawValue::get), "error", &to_json(error));
+}
+
+fn write_answer(out: &mut String, id: &str, name: &str, value: &str) {
+    let pieces = [r#"{"jsonrpc":"2.0","id":"#, id, ",\"", name, "\":", value, "}"];
+    out.extend(pieces);
 }
 
 pub(super) fn write_notification(method: &str, params: &impl Serialize) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{}}}"#, to_json(params))
-}
-
-/// A value as JSON. Writing to memory cannot fail for the shapes of this door, whose keys are texts.
-pub(super) fn to_json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
 }

@@ -8,7 +8,6 @@ use crate::stored_log::StoredLog;
 /// How many logs are kept in memory; the one that was used longest ago goes first.
 const LOGS_KEPT: usize = 8;
 
-/// The store, and what is kept of it.
 pub(super) struct Sessions {
     /// Or why no place is known, which is told to whoever asks for a session.
     url: Result<StoreUrl, String>,

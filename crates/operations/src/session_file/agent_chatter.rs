@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
+use serde::{Serialize, Serializer};
 use tertulia_context::ContextSnapshot;
 use tertulia_context::record::SnapshotRecord;
 use tertulia_session::Timestamp;
@@ -36,14 +35,30 @@ pub(super) fn read(raw: &RawValue) -> Result<Document, DocumentError> {
 }
 
 /// A session as such a file.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct AgentChatterRecord {
+    schema_version: &'static str,
     team_id: String,
     session_id: String,
-    created_at: Timestamp,
-    updated_at: Timestamp,
+    created_at: String,
+    updated_at: String,
+    #[serde(serialize_with = "write_snapshot")]
     context: ContextSnapshot,
+    metadata: Metadata,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    #[serde(skip_serializing_if = "Option::is_none")]
     last_speaker_id: Option<String>,
+    message_count: usize,
     summary: String,
+}
+
+fn write_snapshot<S: Serializer>(snapshot: &ContextSnapshot, to: S) -> Result<S::Ok, S::Error> {
+    SnapshotRecord(snapshot).serialize(to)
 }
 
 impl AgentChatterRecord {
@@ -59,47 +74,20 @@ impl AgentChatterRecord {
             message.timestamp = message.timestamp.as_ref().map(dated);
         }
         let last = branch.messages.last().and_then(|last| last.message.speaker.clone());
-        let updated_at = dated(&info.updated_at);
         Self {
+            schema_version: VERSION,
             team_id: named("teamId").unwrap_or_else(|| TEAM.to_owned()),
             session_id: named("sessionId").unwrap_or_else(|| info.id.to_string()),
-            created_at: dated(&info.created_at),
-            last_speaker_id: last.map(|speaker| speaker.role_id.to_string()),
-            summary: summary(&branch),
-            context: branch.into_snapshot(Some(Json::text(&updated_at.to_string()))),
-            updated_at,
+            created_at: dated(&info.created_at).to_iso(),
+            updated_at: dated(&info.updated_at).to_iso(),
+            metadata: Metadata {
+                last_speaker_id: last.map(|speaker| speaker.role_id.to_string()),
+                message_count: branch.messages.len(),
+                summary: summary(&branch),
+            },
+            context: branch.into_snapshot(Some(Json::text(&dated(&info.updated_at).to_string()))),
         }
     }
-}
-
-impl Serialize for AgentChatterRecord {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("schemaVersion", VERSION)?;
-        map.serialize_entry("teamId", &self.team_id)?;
-        map.serialize_entry("sessionId", &self.session_id)?;
-        map.serialize_entry("createdAt", &self.created_at.to_iso())?;
-        map.serialize_entry("updatedAt", &self.updated_at.to_iso())?;
-        map.serialize_entry("context", &SnapshotRecord(&self.context))?;
-        map.serialize_entry(
-            "metadata",
-            &MetadataRecord {
-                last_speaker_id: self.last_speaker_id.as_deref(),
-                message_count: self.context.messages.len(),
-                summary: &self.summary,
-            },
-        )?;
-        map.end()
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct MetadataRecord<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    last_speaker_id: Option<&'a str>,
-    message_count: usize,
-    summary: &'a str,
 }
 
 /// The same moment, written as a date text.

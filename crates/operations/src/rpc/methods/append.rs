@@ -1,14 +1,13 @@
 //! Entries as callers hand them in: an id and a parent may be left out, and are found here. Reads the end of
 //! the session for that; what is stored, and whether, the store decides.
 
-use tertulia_session::json::{Json, Object, RawValue, elements};
+use tertulia_session::json::{self, Json, Object, RawValue, elements};
 use tertulia_session::record::{EntryReadError, read_entry};
 use tertulia_session::{Entry, EntryId};
 use tertulia_store::{Range, SessionId, SessionStore, StoreError, fresh_salt};
 
 use crate::rpc::error::RpcError;
 
-/// Entries that were read.
 pub(super) struct Drafts(Vec<Draft>);
 
 struct Draft {
@@ -45,15 +44,11 @@ fn read_draft(raw: &RawValue) -> Result<Draft, EntryReadError> {
     }
     let mut text = String::from(r#"{"id":"""#);
     for (name, value) in fields.iter().filter(|(name, _)| name != "id") {
-        text.push(',');
-        text.push_str(Json::text(name).as_str());
-        text.push(':');
-        text.push_str(value.get());
+        text.push_str(&format!(",{}:{}", Json::text(name).as_str(), value.get()));
     }
     text.push('}');
     // The pieces are JSON, so the whole is; the fallback is never needed.
-    let named = Json::parse(&text).unwrap_or_else(|_| Json::from(raw));
-    let raw = tertulia_session::json::parse(named.as_str()).unwrap_or(raw);
+    let raw = json::parse(&text).unwrap_or(raw);
     Ok(Draft { entry: read_entry(raw)?, has_id: false })
 }
 
@@ -74,25 +69,25 @@ impl Drafts {
         session: &SessionId,
         expected: Option<&EntryId>,
     ) -> Result<(Vec<Entry>, Option<EntryId>), StoreError> {
+        let place = Place { store, session };
         let needs_end = self.0.iter().any(|draft| draft.entry.parent_id.is_none());
-        let mut end = if needs_end { End::of(store, session)? } else { End::default() };
-        end.id = expected.cloned().or(end.id);
-        let tail = end.id.clone();
+        let (end, mut names_parents) = if needs_end { place.end()? } else { (None, false) };
+        let tail = expected.cloned().or(end);
+        let mut last = tail.clone();
         let mut counts_on = None;
         let mut entries = Vec::with_capacity(self.0.len());
         for Draft { entry, has_id } in &self.0 {
             let mut entry = entry.clone();
-            if entry.parent_id.is_none() && (!has_id || end.names_parents) {
-                entry.parent_id = match stored_parent(store, session, &entry.id, *has_id)? {
-                    Some(stored) => stored,
-                    None => end.id.clone(),
-                };
+            if entry.parent_id.is_none() && (!has_id || names_parents) {
+                let stored = if *has_id { place.stored_parent(&entry.id)? } else { None };
+                entry.parent_id = stored.unwrap_or_else(|| last.clone());
                 if entry.parent_id == tail {
                     counts_on = tail.clone();
                 }
             }
             if !has_id {
-                match sent_before(store, session, expected, &entry)? {
+                let before = if expected.is_some() { place.sent_before(&entry)? } else { None };
+                match before {
                     Some(stored) => entry = stored,
                     None => {
                         entry.salt = entry.salt.or_else(|| Some(fresh_salt()));
@@ -100,72 +95,51 @@ impl Drafts {
                     }
                 }
             }
-            end.names_parents |= entry.parent_id.is_some();
-            end.id = Some(entry.id.clone());
+            names_parents |= entry.parent_id.is_some();
+            last = Some(entry.id.clone());
             entries.push(entry);
         }
         Ok((entries, counts_on))
     }
 }
 
-/// The entry without an id that is stored already behind its parent, if the caller says in which entry the
-/// session must end: then it is sent once more, because the answer to the first time was lost.
-fn sent_before(
-    store: &SessionStore,
-    session: &SessionId,
-    expected: Option<&EntryId>,
-    entry: &Entry,
-) -> Result<Option<Entry>, StoreError> {
-    let Some(parent) = entry.parent_id.as_ref().filter(|_| expected.is_some()) else {
-        return Ok(None);
-    };
-    let from = match store.entries(session, &Range::From(parent.clone())) {
-        Err(StoreError::EntryNotFound { .. }) => return Ok(None),
-        from => from?,
-    };
-    for stored in from.skip(1).take(1) {
-        let stored = stored?.entry;
-        let same = Entry { id: stored.id.clone(), ..entry.clone() };
-        if same.repeats(&stored) {
-            return Ok(Some(stored));
-        }
-    }
-    Ok(None)
+/// A session that entries are appended to.
+struct Place<'a> {
+    store: &'a SessionStore,
+    session: &'a SessionId,
 }
 
-/// The parent of an entry that is stored already; `None` if it is not.
-fn stored_parent(
-    store: &SessionStore,
-    session: &SessionId,
-    entry: &EntryId,
-    has_id: bool,
-) -> Result<Option<Option<EntryId>>, StoreError> {
-    if !has_id {
-        return Ok(None);
-    }
-    match store.entry(session, entry) {
-        Ok(stored) => Ok(Some(stored.entry.parent_id)),
-        Err(StoreError::EntryNotFound { .. }) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// Where a session ends.
-#[derive(Default)]
-struct End {
-    id: Option<EntryId>,
-    /// Whether any entry names the one that it follows.
-    names_parents: bool,
-}
-
-impl End {
-    fn of(store: &SessionStore, session: &SessionId) -> Result<Self, StoreError> {
-        let Some(last) = store.load(session, &Range::Tail(1))?.pop() else {
-            return Ok(Self::default());
+impl Place<'_> {
+    /// The newest entry, and whether any entry names the one that it follows.
+    fn end(&self) -> Result<(Option<EntryId>, bool), StoreError> {
+        let Some(last) = self.store.load(self.session, &Range::Tail(1))?.pop() else {
+            return Ok((None, false));
         };
         // Without a parent of its own an entry follows the one before it only while none was named.
         let starts_branch = last.parent.is_none() && last.seq > 1;
         let names_parents = last.entry.parent_id.is_some() || starts_branch;
-        Ok(Self { id: Some(last.entry.id), names_parents })
+        Ok((Some(last.entry.id), names_parents))
+    }
+
+    /// The entry without an id that is stored already behind its parent, where the caller says in which entry the
+    /// session must end: then it is sent once more, because the answer to the first time was lost.
+    fn sent_before(&self, entry: &Entry) -> Result<Option<Entry>, StoreError> {
+        let Some(parent) = &entry.parent_id else { return Ok(None) };
+        let mut from = match self.store.entries(self.session, &Range::From(parent.clone())) {
+            Err(StoreError::EntryNotFound { .. }) => return Ok(None),
+            from => from?,
+        };
+        let Some(stored) = from.nth(1).transpose()? else { return Ok(None) };
+        let same = Entry { id: stored.entry.id.clone(), ..entry.clone() };
+        Ok(same.repeats(&stored.entry).then_some(stored.entry))
+    }
+
+    /// The parent of an entry that is stored already; `None` if it is not.
+    fn stored_parent(&self, entry: &EntryId) -> Result<Option<Option<EntryId>>, StoreError> {
+        match self.store.entry(self.session, entry) {
+            Ok(stored) => Ok(Some(stored.entry.parent_id)),
+            Err(StoreError::EntryNotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }

@@ -4,8 +4,6 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
-use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
 use tertulia_context::record::{
     Detail, MessagesRecord, PromptRecord, SnapshotRecord, read_assembler_input,
 };
@@ -15,19 +13,15 @@ use tertulia_session::json::{
 };
 use tertulia_session::record::{ConversationMessageRecord, MessageError, read_message};
 
-use super::{Params, text::read_strip};
+use super::{Answer, Params, count, named, text::read_strip};
 use crate::rpc::RpcServer;
-use crate::rpc::error::RpcError;
-use crate::rpc::protocol::to_json;
+use crate::to_json;
 
 impl RpcServer {
-    pub(super) fn create_conversation(
-        &mut self,
-        params: &mut Params<'_>,
-    ) -> Result<String, RpcError> {
+    pub(super) fn create_conversation(&mut self, params: &mut Params<'_>) -> Answer {
         let object = &mut params.object;
         let mut options = ContextManagerOptions::default();
-        if let Some(size) = object.take_with("contextWindowSize", window)? {
+        if let Some(size) = object.take_with("contextWindowSize", count)? {
             options.context_window_size = size;
         }
         if let Some(windows) = object.take_with("memberWindows", member_windows)? {
@@ -41,10 +35,10 @@ impl RpcServer {
         }
         let messages_max = object.take_with("maxMessages", at_least_one)?;
         self.conversations.create(&params.conversation, options, messages_max);
-        Ok(to_json(&Named("conversation", &params.conversation)))
+        Ok(named("conversation", &params.conversation))
     }
 
-    pub(super) fn add_message(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
+    pub(super) fn add_message(&mut self, params: &mut Params<'_>) -> Answer {
         let manager = self.conversations.get(&params.conversation)?;
         let raw = params.object.take("message").ok_or(AddMessageError::from(MessageError::Null))?;
         let message = read_message(raw).map_err(AddMessageError::from)?;
@@ -52,17 +46,17 @@ impl RpcServer {
         Ok(to_json(&ConversationMessageRecord(&added)))
     }
 
-    pub(super) fn get_messages(&mut self, params: &Params<'_>) -> Result<String, RpcError> {
+    pub(super) fn get_messages(&mut self, params: &mut Params<'_>) -> Answer {
         let messages = self.conversations.get(&params.conversation)?.get_messages();
-        Ok(to_json(&Named("messages", &MessagesRecord(&messages))))
+        Ok(named("messages", MessagesRecord(&messages)))
     }
 
-    pub(super) fn get_latest_message(&mut self, params: &Params<'_>) -> Result<String, RpcError> {
+    pub(super) fn get_latest_message(&mut self, params: &mut Params<'_>) -> Answer {
         let latest = self.conversations.get(&params.conversation)?.get_latest_message();
         Ok(to_json(&latest.map(|message| ConversationMessageRecord(message))))
     }
 
-    pub(super) fn set_team_task(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
+    pub(super) fn set_team_task(&mut self, params: &mut Params<'_>) -> Answer {
         let manager = self.conversations.get(&params.conversation)?;
         let raw = params.object.need("task", "a string, or null for none")?;
         if Kind::from(raw) == Kind::Null {
@@ -70,18 +64,15 @@ impl RpcServer {
         } else {
             manager.set_team_task(text(raw).map_err(|error| error.within("task"))?);
         }
-        Ok(to_json(&Named("task", &manager.get_team_task())))
+        Ok(named("task", manager.get_team_task()))
     }
 
-    pub(super) fn get_team_task(&mut self, params: &Params<'_>) -> Result<String, RpcError> {
+    pub(super) fn get_team_task(&mut self, params: &mut Params<'_>) -> Answer {
         let task = self.conversations.get(&params.conversation)?.get_team_task();
-        Ok(to_json(&Named("task", &task)))
+        Ok(named("task", task))
     }
 
-    pub(super) fn get_context_for_agent(
-        &mut self,
-        params: &mut Params<'_>,
-    ) -> Result<String, RpcError> {
+    pub(super) fn get_context_for_agent(&mut self, params: &mut Params<'_>) -> Answer {
         let manager = self.conversations.get(&params.conversation)?;
         let agent_id = params.object.need_text("agentId")?;
         let agent_type = params.object.need_text("agentType")?;
@@ -96,7 +87,7 @@ impl RpcServer {
         Ok(to_json(&input))
     }
 
-    pub(super) fn assemble_prompt(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
+    pub(super) fn assemble_prompt(&mut self, params: &mut Params<'_>) -> Answer {
         let manager = self.conversations.get(&params.conversation)?;
         let agent_type = params.object.need_text("agentType")?;
         let raw = params.object.need("input", "an AssemblerInput")?;
@@ -109,25 +100,25 @@ impl RpcServer {
         Ok(to_json(&PromptRecord::new(&prompt, detail)))
     }
 
-    pub(super) fn clear(&mut self, params: &Params<'_>) -> Result<String, RpcError> {
+    pub(super) fn clear(&mut self, params: &mut Params<'_>) -> Answer {
         self.conversations.get(&params.conversation)?.clear();
         Ok("{}".to_owned())
     }
 
-    pub(super) fn export_snapshot(&mut self, params: &Params<'_>) -> Result<String, RpcError> {
+    pub(super) fn export_snapshot(&mut self, params: &mut Params<'_>) -> Answer {
         let now = (self.now_millis)();
         let snapshot = self.conversations.get(&params.conversation)?.export_snapshot(now);
         Ok(to_json(&SnapshotRecord(&snapshot)))
     }
 
-    pub(super) fn import_snapshot(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
+    pub(super) fn import_snapshot(&mut self, params: &mut Params<'_>) -> Answer {
         let manager = self.conversations.get(&params.conversation)?;
         let snapshot = match params.object.take("snapshot") {
             Some(raw) => ContextSnapshot::read(raw)?,
             None => ContextSnapshot::parse("null")?,
         };
         manager.import_snapshot(snapshot)?;
-        Ok(to_json(&Named("messageCount", &manager.messages().len())))
+        Ok(named("messageCount", manager.messages().len()))
     }
 }
 
@@ -136,26 +127,21 @@ struct Options {
     window_size: Option<usize>,
     system_instruction: Option<String>,
     instruction_file_text: Option<String>,
-    /// Names that say nothing to this version.
     passed_over: Vec<String>,
 }
 
 fn read_options(raw: &RawValue) -> Result<Options, FieldError> {
     let mut object = Object::try_from(raw)?;
     Ok(Options {
-        window_size: object.take_with("windowSizeOverride", window)?,
+        window_size: object.take_with("windowSizeOverride", count)?,
         system_instruction: object.take_text("systemInstruction")?,
         instruction_file_text: object.take_text("instructionFileText")?,
         passed_over: object.names().map(|name| format!("options.{name}")).collect(),
     })
 }
 
-fn window(raw: &RawValue) -> Result<usize, FieldError> {
-    whole_number(raw).map(|size| usize::try_from(size).unwrap_or(usize::MAX))
-}
-
 fn member_windows(raw: &RawValue) -> Result<HashMap<String, usize>, FieldError> {
-    let read = |(name, raw): (Cow<'_, str>, &RawValue)| match window(raw) {
+    let read = |(name, raw): (Cow<'_, str>, &RawValue)| match count(raw) {
         Ok(size) => Ok((name.into_owned(), size)),
         Err(error) => Err(error.within(&name)),
     };
@@ -164,16 +150,5 @@ fn member_windows(raw: &RawValue) -> Result<HashMap<String, usize>, FieldError> 
 
 fn at_least_one(raw: &RawValue) -> Result<NonZeroUsize, FieldError> {
     let too_small = || FieldError::new(Problem::TooSmall { min: 1, got: 0 });
-    NonZeroUsize::new(window(raw)?).ok_or_else(too_small)
-}
-
-/// An object with one field.
-struct Named<'a, T>(&'static str, &'a T);
-
-impl<T: Serialize> Serialize for Named<'_, T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(1))?;
-        map.serialize_entry(self.0, self.1)?;
-        map.end()
-    }
+    NonZeroUsize::new(count(raw)?).ok_or_else(too_small)
 }

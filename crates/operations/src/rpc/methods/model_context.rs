@@ -4,33 +4,24 @@ use tertulia_context::builder::ContextIndex;
 use tertulia_session::json::{FieldError, Problem, text};
 use tertulia_store::SessionId;
 
-use super::Params;
 use super::sessions::session_id;
+use super::{Answer, Params};
 use crate::model_context::{self, BuildError, BuildInput, Messages, Overrides, Unused};
 use crate::rpc::RpcServer;
 use crate::rpc::error::RpcError;
 
-/// What is made of an input.
 type Build = fn(&BuildInput, &mut ContextIndex) -> Result<String, BuildError>;
 
 impl RpcServer {
-    pub(super) fn build_context(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
+    pub(super) fn build_context(&mut self, params: &mut Params<'_>) -> Answer {
         self.build(params, Messages::Input, BuildInput::build_json)
     }
 
-    pub(super) fn compute_context_updates(
-        &mut self,
-        params: &mut Params<'_>,
-    ) -> Result<String, RpcError> {
+    pub(super) fn compute_context_updates(&mut self, params: &mut Params<'_>) -> Answer {
         self.build(params, Messages::New, BuildInput::update_json)
     }
 
-    fn build(
-        &mut self,
-        params: &mut Params<'_>,
-        messages: Messages,
-        build: Build,
-    ) -> Result<String, RpcError> {
+    fn build(&mut self, params: &mut Params<'_>, messages: Messages, build: Build) -> Answer {
         let session = take_session(params)?;
         // The log of a stored session is lent to the input when it is built.
         let session_entries = session.is_some().then(Vec::new);
@@ -46,7 +37,7 @@ impl RpcServer {
         })
     }
 
-    pub(super) fn accept_summary(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
+    pub(super) fn accept_summary(&mut self, params: &mut Params<'_>) -> Answer {
         let session = take_session(params)?;
         let mut unused = Unused::default();
         let object = &mut params.object;

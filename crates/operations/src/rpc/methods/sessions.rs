@@ -1,31 +1,19 @@
-//! The methods that work on stored sessions. Sessions are named by their whole ids here: programs do not
-//! guess.
+//! The methods that work on stored sessions, which are named by their whole ids: programs do not guess.
 
 use serde::Serialize;
-use tertulia_session::json::{FieldError, Kind, Object, Problem, RawValue, text, whole_number};
+use tertulia_session::json::{FieldError, Kind, Object, Problem, RawValue, text};
 use tertulia_session::record::EntryRecord;
 use tertulia_session::{EntryId, Timestamp};
 use tertulia_store::{
     Append, ListFilter, NewSession, ProjectScope, Range, SearchQuery, SessionId, StoreError,
 };
 
-use super::Params;
 use super::append::read_entries;
+use super::{Answer, Params, count, named};
 use crate::rpc::RpcServer;
 use crate::rpc::error::RpcError;
-use crate::rpc::protocol::to_json;
 use crate::session_record::{AppendedRecord, HitRecord, SessionRecord, VerifiedRecord};
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Created<'a> {
-    session_id: &'a str,
-}
-
-#[derive(Serialize)]
-struct Loaded<'a> {
-    entries: Vec<EntryRecord<'a>>,
-}
+use crate::to_json;
 
 #[derive(Serialize)]
 struct Found<'a> {
@@ -33,22 +21,17 @@ struct Found<'a> {
     more: bool,
 }
 
-#[derive(Serialize)]
-struct Listed<'a> {
-    sessions: Vec<SessionRecord<'a>>,
-}
-
 impl RpcServer {
-    pub(super) fn create_session(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
+    pub(super) fn create_session(&mut self, params: &mut Params<'_>) -> Answer {
         let id = params.object.take_with("sessionId", text)?;
         let id = id.as_deref().map(session_id).transpose()?;
         // The folder that the caller names, else the one that the server works in.
         let project = params.object.take_text("project")?.or_else(self.project);
         let info = self.sessions.store()?.create_in(&NewSession { id }, project.as_deref())?;
-        Ok(to_json(&Created { session_id: info.id.as_str() }))
+        Ok(named("sessionId", info.id.as_str()))
     }
 
-    pub(super) fn append(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
+    pub(super) fn append(&mut self, params: &mut Params<'_>) -> Answer {
         let session = need_session(&mut params.object)?;
         let expected_tail = take_entry(&mut params.object, "expectedTailEntryId")?;
         let raw = params.object.need("entries", "a list of entries")?;
@@ -64,22 +47,18 @@ impl RpcServer {
                 appended => break appended?,
             }
         };
-        Ok(to_json(&AppendedRecord {
-            session_id: None,
-            last_appended_entry_id: appended.last_entry_id.as_ref().map(EntryId::as_str),
-            appended_count: appended.appended_count,
-        }))
+        Ok(to_json(&AppendedRecord::new(None, &appended)))
     }
 
-    pub(super) fn load(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
+    pub(super) fn load(&mut self, params: &mut Params<'_>) -> Answer {
         let session = need_session(&mut params.object)?;
         let range = read_range(&mut params.object)?;
         let entries = self.sessions.store()?.load(&session, &range)?;
-        let entries = entries.iter().map(|stored| EntryRecord::new(&stored.entry)).collect();
-        Ok(to_json(&Loaded { entries }))
+        let entries = entries.iter().map(|stored| EntryRecord::new(&stored.entry));
+        Ok(named("entries", entries.collect::<Vec<_>>()))
     }
 
-    pub(super) fn branch(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
+    pub(super) fn branch(&mut self, params: &mut Params<'_>) -> Answer {
         let session = need_session(&mut params.object)?;
         let entry = EntryId::from(params.object.need_text("entryId")?);
         let into = params.object.take_with("into", text)?;
@@ -90,26 +69,18 @@ impl RpcServer {
             return Ok(to_json(&SessionRecord::from(&made)));
         }
         let appended = store.branch(&session, &entry)?;
-        Ok(to_json(&AppendedRecord {
-            session_id: Some(session.as_str()),
-            last_appended_entry_id: appended.last_entry_id.as_ref().map(EntryId::as_str),
-            appended_count: appended.appended_count,
-        }))
+        Ok(to_json(&AppendedRecord::new(Some(&session), &appended)))
     }
 
-    pub(super) fn redact(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
+    pub(super) fn redact(&mut self, params: &mut Params<'_>) -> Answer {
         let session = need_session(&mut params.object)?;
         let entry = EntryId::from(params.object.need_text("entryId")?);
         let reason = params.object.take_text("reason")?;
         let appended = self.sessions.store()?.redact(&session, &entry, reason.as_deref())?;
-        Ok(to_json(&AppendedRecord {
-            session_id: Some(session.as_str()),
-            last_appended_entry_id: appended.last_entry_id.as_ref().map(EntryId::as_str),
-            appended_count: appended.appended_count,
-        }))
+        Ok(to_json(&AppendedRecord::new(Some(&session), &appended)))
     }
 
-    pub(super) fn search(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
+    pub(super) fn search(&mut self, params: &mut Params<'_>) -> Answer {
         let object = &mut params.object;
         let session = object.take_with("sessionId", text)?;
         let query = SearchQuery {
@@ -127,7 +98,7 @@ impl RpcServer {
         Ok(to_json(&Found { hits, more: found.more }))
     }
 
-    pub(super) fn list_sessions(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
+    pub(super) fn list_sessions(&mut self, params: &mut Params<'_>) -> Answer {
         let object = &mut params.object;
         let filter = ListFilter {
             id_prefix: object.take_text("prefix")?,
@@ -137,10 +108,10 @@ impl RpcServer {
             project: scope(object.take_text("project")?),
         };
         let sessions = self.sessions.store()?.list(&filter)?;
-        Ok(to_json(&Listed { sessions: sessions.iter().map(SessionRecord::from).collect() }))
+        Ok(named("sessions", sessions.iter().map(SessionRecord::from).collect::<Vec<_>>()))
     }
 
-    pub(super) fn verify(&mut self, params: &mut Params<'_>) -> Result<String, RpcError> {
+    pub(super) fn verify(&mut self, params: &mut Params<'_>) -> Answer {
         let session = need_session(&mut params.object)?;
         let verified = self.sessions.store()?.verify(&session)?;
         Ok(to_json(&VerifiedRecord::new(&session, &verified)))
@@ -152,8 +123,7 @@ fn scope(project: Option<String>) -> ProjectScope {
     project.map_or(ProjectScope::All, ProjectScope::Of)
 }
 
-/// The session that a call is about.
-pub(super) fn need_session(object: &mut Object<'_>) -> Result<SessionId, RpcError> {
+fn need_session(object: &mut Object<'_>) -> Result<SessionId, RpcError> {
     session_id(&object.need_text("sessionId")?)
 }
 
@@ -178,10 +148,6 @@ fn read_range(object: &mut Object<'_>) -> Result<Range, FieldError> {
         (None, None, Some(count)) => Ok(Range::Tail(count)),
         (None, None, None) => Ok(Range::All),
     }
-}
-
-fn count(raw: &RawValue) -> Result<usize, FieldError> {
-    whole_number(raw).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
 }
 
 fn moment(raw: &RawValue) -> Result<Timestamp, FieldError> {

@@ -1,18 +1,14 @@
-//! The methods that need no conversation: texts in, texts out.
+//! The methods that need no conversation: texts and messages in, texts and counts out.
 
 use serde::Serialize;
+use tertulia_context::tokens::{MessageCounter, TokenCount};
 use tertulia_context::{AgentType, Strip};
-use tertulia_session::json::{self, FieldError, Kind, Problem, RawValue};
-use tertulia_session::record::read_addressees;
+use tertulia_session::json::{self, FieldError, Kind, RawValue};
+use tertulia_session::record::{read_addressees, read_entry_message};
 
-use super::Params;
-use crate::rpc::error::RpcError;
-use crate::rpc::protocol::to_json;
-
-#[derive(Serialize)]
-struct Text<'a> {
-    text: &'a str,
-}
+use super::{Answer, Params, named};
+use crate::model_context::{each, not_one_of, read_tool_spec, read_word};
+use crate::to_json;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -32,20 +28,18 @@ struct NextRecord<'a> {
     intent: &'static str,
 }
 
-pub(super) fn strip_all_markers(params: &mut Params<'_>) -> Result<String, RpcError> {
+pub(super) fn strip_all_markers(params: &mut Params<'_>) -> Answer {
     let text = params.object.need_text("text")?;
     let strip = params.object.take_with("mode", read_strip)?.unwrap_or(Strip::COMPACT);
-    let stripped = tertulia_context::strip_markers(&text, strip).text;
-    Ok(to_json(&Text { text: &stripped }))
+    Ok(named("text", &tertulia_context::strip_markers(&text, strip).text))
 }
 
-pub(super) fn parse_markers(params: &mut Params<'_>) -> Result<String, RpcError> {
+pub(super) fn parse_markers(params: &mut Params<'_>) -> Answer {
     let markers = tertulia_context::parse_markers(&params.object.need_text("text")?);
     let next = markers.next.iter();
+    let next = next.map(|next| NextRecord { name: &next.name, intent: next.intent.as_str() });
     let record = MarkersRecord {
-        next: next
-            .map(|next| NextRecord { name: &next.name, intent: next.intent.as_str() })
-            .collect(),
+        next: next.collect(),
         drop: &markers.drop,
         from: markers.from.as_deref(),
         team_task: markers.team_task.as_deref(),
@@ -54,25 +48,34 @@ pub(super) fn parse_markers(params: &mut Params<'_>) -> Result<String, RpcError>
     Ok(to_json(&record))
 }
 
-pub(super) fn normalize_agent_type(params: &mut Params<'_>) -> Result<String, RpcError> {
-    #[derive(Serialize)]
-    struct Type<'a> {
-        r#type: &'a str,
-    }
+pub(super) fn normalize_agent_type(params: &mut Params<'_>) -> Answer {
     let normalized = AgentType::named(&params.object.need_text("type")?);
-    Ok(to_json(&Type { r#type: normalized.as_str() }))
+    Ok(named("type", normalized.as_str()))
 }
 
-pub(super) fn truncate_to_bytes(params: &mut Params<'_>) -> Result<String, RpcError> {
+pub(super) fn truncate_to_bytes(params: &mut Params<'_>) -> Answer {
     let text = params.object.need_text("text")?;
     let raw = params.object.need("maxBytes", "a number of bytes")?;
     let bytes_max = byte_limit(raw).map_err(|error| error.within("maxBytes"))?;
-    Ok(to_json(&Text { text: tertulia_context::truncate_to_bytes(&text, bytes_max) }))
+    Ok(named("text", tertulia_context::truncate_to_bytes(&text, bytes_max)))
 }
 
-pub(super) fn format_addressees(params: &mut Params<'_>) -> Result<String, RpcError> {
+pub(super) fn format_addressees(params: &mut Params<'_>) -> Answer {
     let addressees = params.object.take_with("addressees", read_addressees)?;
-    Ok(to_json(&Text { text: &tertulia_context::format_addressees(addressees.as_deref()) }))
+    Ok(named("text", tertulia_context::format_addressees(addressees.as_deref())))
+}
+
+/// Counts messages and tools as a model would be told of them.
+pub(super) fn estimate_tokens(params: &mut Params<'_>) -> Answer {
+    let raw = params.object.need("messages", "a list of messages, [] for none")?;
+    let messages = each(raw, read_entry_message).map_err(|error| error.within("messages"))?;
+    let tools = |raw| each(raw, read_tool_spec);
+    let tools = params.object.take_with("toolSpecs", tools)?.unwrap_or_default();
+    let tokenizer = params.object.take_with("tokenizer", read_word)?.unwrap_or_default();
+    let counter = MessageCounter::new(tokenizer);
+    let messages = messages.iter().map(|message| counter.count_message(message).count);
+    let count = messages.sum::<TokenCount>() + counter.count_tools(&tools);
+    Ok(named("tokens", count.tokens))
 }
 
 /// How markers are taken out, by the name of the whitespace mode.
@@ -80,10 +83,7 @@ pub(super) fn read_strip(raw: &RawValue) -> Result<Strip, FieldError> {
     match json::text(raw)?.as_str() {
         "compact" => Ok(Strip::COMPACT),
         "preserve" => Ok(Strip::Preserve),
-        other => Err(FieldError::new(Problem::NotOneOf {
-            allowed: "\"compact\" or \"preserve\"",
-            got: other.chars().take(40).collect(),
-        })),
+        other => Err(not_one_of("\"compact\" or \"preserve\"", other)),
     }
 }
 
