@@ -1,7 +1,6 @@
 //! What can be typed. Declares arguments and checks their form; touches nothing.
 
 mod alone;
-mod chat;
 mod global;
 mod overview;
 mod sessions;
@@ -18,7 +17,6 @@ use tertulia_dialect::Dialect;
 use tertulia_operations::lines::LINE_BYTES_MAX;
 
 pub(crate) use alone::wants_events;
-pub(crate) use chat::ChatArgs;
 pub(crate) use global::{ColorWhen, GlobalArgs, color_of};
 pub(crate) use sessions::{
     BackupArgs, BranchArgs, DeleteArgs, ExportArgs, FileFormat, ImportArgs, ListArgs, RedactArgs,
@@ -26,9 +24,9 @@ pub(crate) use sessions::{
     VerifyArgs,
 };
 pub(crate) use setup::{CompletionsArgs, DemoArgs, DoctorArgs, InitArgs, ManArgs};
-pub(crate) use table::{ReplayArgs, RunArgs, SessionArg, TeamArg, TeamFileArg, WhyArgs};
+pub(crate) use table::{ChatArgs, ReplayArgs, RunArgs, SessionArg, TeamArg, TeamFileArg, WhyArgs};
 pub(crate) use values::When;
-use values::{byte_count, dialect, token_count, tokenizer, whole_number};
+use values::{byte_count, token_count, whole_number, word};
 
 /// The widest that help is.
 const WIDTH_MAX: usize = 100;
@@ -160,7 +158,6 @@ pub(crate) struct ContextArgs {
 pub(crate) struct BuildArgs {
     /// The input; - for standard input, which is also read when neither a file nor --log nor --session
     /// is named. With --from it may be a request of that API, or its list of messages
-    #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// The model that is called: who counts, and how much fits
     #[arg(long, value_name = "NAME")]
@@ -184,10 +181,10 @@ pub(crate) struct BuildArgs {
     #[arg(long, requires = "session")]
     pub(crate) append: bool,
     /// Print the request of an API instead of the result: openai, responses, anthropic, gemini
-    #[arg(long, value_name = "API", value_parser = dialect)]
+    #[arg(long, value_name = "API", value_parser = word::<Dialect>)]
     pub(crate) format: Option<Dialect>,
     /// The API whose shape the new messages have: openai, responses, anthropic, gemini
-    #[arg(long, value_name = "API", value_parser = dialect)]
+    #[arg(long, value_name = "API", value_parser = word::<Dialect>)]
     pub(crate) from: Option<Dialect>,
     /// Show where the tokens go, and what became of every entry
     #[arg(long, conflicts_with = "format")]
@@ -253,7 +250,7 @@ pub(crate) struct TokensArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Vec<String>,
     /// The tokenizer, instead of a model: o200k, cl100k, gemma, claude, bytes
-    #[arg(long, value_name = "NAME", value_parser = tokenizer)]
+    #[arg(long, value_name = "NAME", value_parser = word::<Tokenizer>)]
     pub(crate) tokenizer: Vec<Tokenizer>,
     /// Print one JSON object per file
     #[arg(long)]

@@ -1,22 +1,28 @@
-//! What a shell offers at Tab: commands and flags as the arguments declare them, and what there is to name:
-//! members, sessions, entries, models, formats. Reads the team file and the store on this machine; starts
-//! nothing, makes no file, and stays silent where something cannot be read. Called when a shell asks, by
-//! the script that `tertulia completions` prints.
+//! What a shell offers at Tab: commands and flags as the arguments declare them, members, sessions, entries, models,
+//! formats. Called by the script that `tertulia completions` prints. Reads the team file and the store on this
+//! machine; starts nothing, creates no file, and is silent where something cannot be read.
 
 mod offers;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 
+use clap::builder::{PossibleValue, StyledStr};
 use clap::{Arg, ArgAction, Command, CommandFactory};
+use tertulia_context::tokens::{MODELS, Tokenizer};
+use tertulia_dialect::Dialect;
+use tertulia_session::{Entry, EntryKind};
 
-use crate::args::Cli;
-use offers::{Line, Wanted};
+use crate::args::{Cli, PLAIN};
+use offers::Line;
+
+/// The types of the entries that a search looks into.
+const ENTRY_TYPES: [&str; 5] =
+    ["message", "team_task", "compaction_summary", "branch_summary", "system_prompt_override"];
 
 /// The variable by which a shell asks; it names the shell.
 pub(crate) const VARIABLE: &str = "TERTULIA_COMPLETE";
 
-/// Something that the word can become.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Offer {
     value: String,
@@ -25,19 +31,10 @@ struct Offer {
     is_rare: bool,
 }
 
-/// What the last word can become.
-#[derive(Debug, PartialEq, Eq)]
-enum Answer {
-    Offers(Vec<Offer>),
-    /// A path, which the shell knows better.
-    Path,
-}
-
 /// What the words before the last one say.
 #[derive(Debug)]
 struct Before<'c> {
     command: &'c Command,
-    /// The name of the first command.
     first: Option<&'c str>,
     /// The number of the positional argument that is next.
     positional: usize,
@@ -47,19 +44,6 @@ struct Before<'c> {
     only_values: bool,
     /// The session that is named by a positional argument.
     session: Option<String>,
-}
-
-/// Where in the declaration the last word stands.
-#[derive(Debug)]
-enum Spot<'c> {
-    /// The value of this argument, behind a part of the word that stays.
-    Value(&'c Arg, String),
-    /// The name of a flag of this command.
-    Flag(&'c Command),
-    /// The name of a command below this one.
-    Command(&'c Command),
-    /// Nothing that is declared.
-    Nowhere,
 }
 
 impl Offer {
@@ -88,7 +72,7 @@ pub(crate) fn complete(
     };
     let mut command = Cli::command();
     command.build();
-    let Answer::Offers(offers) = answer(&command, &words) else { return Ok(false) };
+    let Some(offers) = answer(&command, &words) else { return Ok(false) };
     for Offer { value, help, .. } in offers {
         match shell.to_str() {
             Some("zsh") if help.is_empty() => writeln!(out, "{}", value.replace(':', "\\:"))?,
@@ -143,30 +127,18 @@ fn unquoted(word: &str) -> String {
     plain
 }
 
-fn answer(root: &Command, words: &[String]) -> Answer {
+/// What the last word can become; none if it is a path, which the shell knows better.
+fn answer(root: &Command, words: &[String]) -> Option<Vec<Offer>> {
     let (current, before) = match words.split_last() {
         Some((current, before)) => (current.as_str(), before),
         None => ("", words),
     };
-    let before = Before::read(root, before);
-    let offers = match spot(&before, current) {
-        Spot::Nowhere => Vec::new(),
-        Spot::Command(command) => commands(command),
-        Spot::Flag(command) => flags(command),
-        Spot::Value(arg, stays) => match values(arg, words, &before) {
-            Answer::Path => return Answer::Path,
-            Answer::Offers(mut offers) => {
-                offers.iter_mut().for_each(|offer| offer.value.insert_str(0, &stays));
-                offers
-            }
-        },
-    };
-    let mut fitting: Vec<Offer> =
-        offers.into_iter().filter(|offer| offer.value.starts_with(current)).collect();
+    let mut fitting = declared(&Before::read(root, before), current, words)?;
+    fitting.retain(|offer| offer.value.starts_with(current));
     if fitting.iter().any(|offer| !offer.is_rare) {
         fitting.retain(|offer| !offer.is_rare);
     }
-    Answer::Offers(fitting)
+    Some(fitting)
 }
 
 impl<'c> Before<'c> {
@@ -208,24 +180,29 @@ impl<'c> Before<'c> {
     }
 }
 
-/// Finds the place of the last word.
-fn spot<'c>(before: &Before<'c>, current: &str) -> Spot<'c> {
+/// What the declaration has for the place of the last word; none for a path.
+fn declared(before: &Before<'_>, current: &str, words: &[String]) -> Option<Vec<Offer>> {
+    let command = before.command;
     if let Some(arg) = before.pending {
-        return Spot::Value(arg, String::new());
+        return values(arg, words, before);
     }
     let inline = current.strip_prefix("--").and_then(|rest| rest.split_once('='));
     if let Some((name, _)) = inline.filter(|_| !before.only_values) {
-        let arg = flag_named(before.command, &format!("-{name}"));
-        return arg.map_or(Spot::Nowhere, |arg| Spot::Value(arg, format!("--{name}=")));
+        let Some(arg) = flag_named(command, &format!("-{name}")) else { return Some(Vec::new()) };
+        let mut offers = values(arg, words, before)?;
+        offers.iter_mut().for_each(|offer| offer.value.insert_str(0, &format!("--{name}=")));
+        return Some(offers);
     }
     if current.starts_with('-') && current != "-" && !before.only_values {
-        return Spot::Flag(before.command);
+        return Some(flags(command));
     }
-    if before.command.has_subcommands() {
-        return Spot::Command(before.command);
+    if command.has_subcommands() {
+        return Some(commands(command));
     }
-    let found = positional(before.command, before.positional);
-    found.map_or(Spot::Nowhere, |arg| Spot::Value(arg, String::new()))
+    match positional(command, before.positional) {
+        Some(arg) => values(arg, words, before),
+        None => Some(Vec::new()),
+    }
 }
 
 /// The flag of a word without its first dash; none if it brings its value along.
@@ -244,7 +221,6 @@ fn takes_value(arg: &Arg) -> bool {
     matches!(arg.get_action(), ArgAction::Set | ArgAction::Append)
 }
 
-/// The positional argument of this number.
 fn positional(command: &Command, number: usize) -> Option<&Arg> {
     command.get_positionals().find(|arg| arg.get_index() == Some(number))
 }
@@ -254,48 +230,60 @@ fn value_name(arg: &Arg) -> &str {
     arg.get_value_names().and_then(|names| names.first()).map_or("", |name| name.as_str())
 }
 
+fn plain<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<Offer> {
+    names.into_iter().map(Offer::new).collect()
+}
+
+fn text_of(help: Option<&StyledStr>) -> String {
+    help.map(ToString::to_string).unwrap_or_default()
+}
+
 fn commands(command: &Command) -> Vec<Offer> {
     let shown = command.get_subcommands().filter(|below| !below.is_hide_set());
-    let about = |below: &Command| below.get_about().map(ToString::to_string).unwrap_or_default();
-    shown.map(|below| Offer::new(below.get_name()).with_help(&about(below))).collect()
+    let offer =
+        |below: &Command| Offer::new(below.get_name()).with_help(&text_of(below.get_about()));
+    shown.map(offer).collect()
 }
 
 fn flags(command: &Command) -> Vec<Offer> {
     let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
     let flag = |arg: &Arg| {
-        let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-        let help = help.lines().next().unwrap_or_default().to_owned();
-        Some(Offer::new(&format!("--{}", arg.get_long()?)).with_help(&help))
+        let help = text_of(arg.get_help());
+        let help = help.lines().next().unwrap_or_default();
+        Some(Offer::new(&format!("--{}", arg.get_long()?)).with_help(help))
     };
     shown.filter_map(flag).collect()
 }
 
-fn values(arg: &Arg, words: &[String], before: &Before<'_>) -> Answer {
-    let wanted = match (value_name(arg), arg.get_id().as_str()) {
-        ("SESSION", _) => Wanted::Session,
-        ("ENTRY", _) => Wanted::Entry,
-        ("TURN", _) | ("ID", "turn") => Wanted::Turn,
-        ("API", _) => Wanted::Api,
-        ("AGENT", _) => Wanted::Agent,
+/// What an argument can be; none for a path.
+fn values(arg: &Arg, words: &[String], before: &Before<'_>) -> Option<Vec<Offer>> {
+    let line = Line::of(words, before);
+    Some(match (value_name(arg), arg.get_id().as_str()) {
+        ("SESSION", _) => line.sessions().unwrap_or_default(),
+        ("ENTRY", _) => line.entries(|_| true).unwrap_or_default(),
+        ("TURN", _) | ("ID", "turn") => {
+            let is_turn = |entry: &Entry| matches!(entry.kind, EntryKind::Turn(_));
+            line.entries(is_turn).unwrap_or_default()
+        }
+        ("API", _) => plain(Dialect::ALL.into_iter().map(Dialect::as_str)),
+        ("AGENT", _) => plain(["claude", "codex", "gemini", PLAIN]),
         // Only a person can be spoken as; whoever is searched for may be anybody.
-        ("NAME", "speaker") if arg.get_long() == Some("as") => Wanted::Person,
-        ("NAME", "member" | "speaker") => Wanted::Member,
-        ("TYPE", _) => Wanted::EntryType,
-        ("NAME", "model") => Wanted::Model,
-        ("NAME", "tokenizer") => Wanted::Tokenizer,
-        ("FILE" | "DIR", _) => return Answer::Path,
+        ("NAME", "speaker") if arg.get_long() == Some("as") => {
+            line.members(|member| member.agent.is_none())
+        }
+        ("NAME", "member" | "speaker") => line.members(|_| true),
+        ("TYPE", _) => plain(ENTRY_TYPES),
+        ("NAME", "model") => plain(MODELS.iter().map(|model| model.prefix)),
+        ("NAME", "tokenizer") => plain(Tokenizer::BUILT_IN.iter().map(Tokenizer::id)),
+        ("FILE" | "DIR", _) => return None,
         _ => {
             let values = arg.get_possible_values();
-            let help = |value: &clap::builder::PossibleValue| {
-                value.get_help().map(ToString::to_string).unwrap_or_default()
+            let offer = |value: &PossibleValue| {
+                Offer::new(value.get_name()).with_help(&text_of(value.get_help()))
             };
-            let offer = |value: &clap::builder::PossibleValue| {
-                Offer::new(value.get_name()).with_help(&help(value))
-            };
-            return Answer::Offers(values.iter().map(offer).collect());
+            values.iter().map(offer).collect()
         }
-    };
-    Answer::Offers(Line::of(words, before).offers(wanted))
+    })
 }
 
 #[cfg(test)]
@@ -307,8 +295,8 @@ mod tests {
         command.build();
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         match answer(&command, &joined(words)) {
-            Answer::Offers(offers) => offers.into_iter().map(|offer| offer.value).collect(),
-            Answer::Path => vec!["(path)".to_owned()],
+            Some(offers) => offers.into_iter().map(|offer| offer.value).collect(),
+            None => vec!["(path)".to_owned()],
         }
     }
 

@@ -12,16 +12,11 @@ impl Cli {
     pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
         let arguments: Vec<OsString> = arguments.into_iter().collect();
         let name = arguments.get(1).and_then(|name| name.to_str()).unwrap_or_default();
-        match one(name) {
-            Some(command) => {
-                let mut matches = root().subcommand(command).try_get_matches_from(arguments)?;
-                Self::from_arg_matches_mut(&mut matches)
-            }
-            None => {
-                let mut matches = Self::declared().try_get_matches_from(arguments)?;
-                Self::from_arg_matches_mut(&mut matches)
-            }
-        }
+        let declared = match one(name) {
+            Some(command) => root().subcommand(command),
+            None => Self::declared(),
+        };
+        Self::from_arg_matches_mut(&mut declared.try_get_matches_from(arguments)?)
     }
 }
 

@@ -76,7 +76,6 @@ pub(crate) struct ListArgs {
   tertulia sessions show login-page --json | jq .type")]
 pub(crate) struct ShowArgs {
     /// The session [default: the newest]
-    #[arg(value_name = "SESSION")]
     pub(crate) session: Option<String>,
     /// Only what was said
     #[arg(long)]
@@ -111,7 +110,6 @@ pub(crate) struct ShowArgs {
   tertulia sessions search '\"quiet grey\" ban*' --speaker carol --since 2w")]
 pub(crate) struct SearchArgs {
     /// The words
-    #[arg(value_name = "QUERY")]
     pub(crate) query: String,
     /// Only in this session
     #[arg(long, value_name = "SESSION")]
@@ -149,10 +147,8 @@ pub(crate) struct SearchArgs {
   tertulia chat --session 'login page'")]
 pub(crate) struct RenameArgs {
     /// The session
-    #[arg(value_name = "SESSION")]
     pub(crate) session: String,
     /// The title, at most 80 characters
-    #[arg(value_name = "TITLE")]
     pub(crate) title: String,
     /// Print a JSON object
     #[arg(long)]
@@ -166,10 +162,8 @@ pub(crate) struct RenameArgs {
 #[derive(Debug, Args)]
 pub(crate) struct BranchArgs {
     /// The session
-    #[arg(value_name = "SESSION")]
     pub(crate) session: String,
     /// The entry
-    #[arg(value_name = "ENTRY")]
     pub(crate) entry: String,
     /// Copy the branch that ends in the entry into a new session of this ID
     #[arg(long, value_name = "NEW")]
@@ -223,7 +217,6 @@ pub(crate) struct RedactArgs {
   tertulia sessions export login-page --format snapshot | tertulia context --snapshot -")]
 pub(crate) struct ExportArgs {
     /// The session
-    #[arg(value_name = "SESSION")]
     pub(crate) session: String,
     /// The file format
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
@@ -245,7 +238,6 @@ pub(crate) struct ExportArgs {
   tertulia sessions export old | ssh host tertulia sessions import -")]
 pub(crate) struct ImportArgs {
     /// The file; - for standard input
-    #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// The id of the new session; without it, one is made
     #[arg(long = "as", value_name = "ID")]
@@ -267,7 +259,6 @@ pub(crate) struct ImportArgs {
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
     /// The session; without it, all of them and the database as a whole
-    #[arg(value_name = "SESSION")]
     pub(crate) session: Option<String>,
     /// Print one JSON object per session
     #[arg(long)]
@@ -280,7 +271,6 @@ pub(crate) struct VerifyArgs {
 #[derive(Debug, Args)]
 pub(crate) struct DeleteArgs {
     /// The session
-    #[arg(value_name = "SESSION")]
     pub(crate) session: String,
     /// Do not ask
     #[arg(long)]
@@ -296,7 +286,6 @@ pub(crate) struct DeleteArgs {
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
     /// Output file (must not exist)
-    #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Print a JSON object
     #[arg(long)]
@@ -309,7 +298,6 @@ pub(crate) struct BackupArgs {
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArgs {
     /// The file that backup made
-    #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Print a JSON object
     #[arg(long)]

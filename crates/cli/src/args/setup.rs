@@ -59,7 +59,6 @@ pub(crate) struct DoctorArgs {
   tertulia completions fish > ~/.config/fish/completions/tertulia.fish")]
 pub(crate) struct CompletionsArgs {
     /// The shell
-    #[arg(value_name = "SHELL")]
     pub(crate) shell: Shell,
 }
 

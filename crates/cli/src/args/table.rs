@@ -38,6 +38,29 @@ pub(crate) struct SessionArg {
     pub(crate) go_on: bool,
 }
 
+/// Chat with your team of agents
+///
+/// Answers stream in as they are written; you can edit the line below them meanwhile. Type /help for the
+/// commands. Without a terminal it reads one message per line, answers in plain text and ends with the
+/// input, with the exit code of `tertulia run`. docs/chat.md has more.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tertulia chat
+  tertulia chat --continue
+  tertulia chat --continue --as ann
+  echo '@scribe what did we decide?' | tertulia chat --session login-page")]
+pub(crate) struct ChatArgs {
+    /// Which person types, if the team has several
+    #[arg(long = "as", value_name = "NAME")]
+    pub(crate) speaker: Option<String>,
+    #[command(flatten)]
+    pub(crate) session: SessionArg,
+    #[command(flatten)]
+    pub(crate) team: TeamArg,
+    #[command(flatten)]
+    pub(crate) store: StoreArg,
+}
+
 /// Send one message and run until a human is needed
 ///
 /// Sends the text, lets agents answer and hand over to each other, and stops when they are done or need
@@ -55,7 +78,6 @@ pub(crate) struct SessionArg {
   tertulia run --continue \"@max take the second option\" --json")]
 pub(crate) struct RunArgs {
     /// What to say; - for standard input. With --continue alone, the agents continue
-    #[arg(value_name = "TEXT")]
     pub(crate) text: Option<String>,
     /// Who answers if the text addresses nobody
     #[arg(long, value_name = "NAME")]
@@ -92,7 +114,6 @@ pub(crate) struct RunArgs {
   tertulia why e-4f1c --session login-page --json")]
 pub(crate) struct WhyArgs {
     /// The entry (a unique prefix is enough) [default: the newest message]
-    #[arg(value_name = "ENTRY")]
     pub(crate) entry: Option<String>,
     /// The session: latest, an ID, a unique part of it, or a title [default: the newest of this folder]
     #[arg(long, value_name = "SESSION")]
@@ -117,7 +138,6 @@ pub(crate) struct WhyArgs {
   tertulia replay login-page --team other.toml")]
 pub(crate) struct ReplayArgs {
     /// The session: latest, an ID, a unique part of it, or a title [default: the newest of this folder]
-    #[arg(value_name = "SESSION")]
     pub(crate) session: Option<String>,
     /// Print one JSON object
     #[arg(long)]

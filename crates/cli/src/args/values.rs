@@ -1,8 +1,8 @@
 //! The forms of values on the command line: counts, sizes, names, moments. Pure: a moment that depends
 //! on the clock is resolved by whoever runs the command.
 
-use tertulia_context::tokens::Tokenizer;
-use tertulia_dialect::Dialect;
+use std::str::FromStr;
+
 use tertulia_session::{Timestamp, UnknownWord};
 
 use crate::clock::LocalTime;
@@ -49,16 +49,9 @@ pub(super) fn when(text: &str) -> Result<When, String> {
     Ok(When::Ago(i64::from(count) * seconds * 1000))
 }
 
-fn must_be(error: &UnknownWord) -> String {
-    format!("must be {}", error.allowed)
-}
-
-pub(super) fn tokenizer(id: &str) -> Result<Tokenizer, String> {
-    id.parse().map_err(|error| must_be(&error))
-}
-
-pub(super) fn dialect(word: &str) -> Result<Dialect, String> {
-    word.parse().map_err(|error| must_be(&error))
+/// One of a few words: a tokenizer or a dialect.
+pub(super) fn word<T: FromStr<Err = UnknownWord>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: UnknownWord| format!("must be {}", error.allowed))
 }
 
 pub(super) fn token_count(text: &str) -> Result<u64, String> {

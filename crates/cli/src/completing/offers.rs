@@ -1,15 +1,13 @@
-//! What there is to offer: members of the team file, sessions and entries of the store, models, formats.
+//! What there is to offer: members of the team file, sessions and entries of the store.
 
 use tertulia_chat::terminal::excerpt;
-use tertulia_context::tokens::{MODELS, Tokenizer};
-use tertulia_dialect::Dialect;
 use tertulia_operations::names::{Latest, find_session_or_latest, short, short_session};
 use tertulia_session::{Entry, EntryKind};
 use tertulia_store::{ListFilter, ProjectScope, Range, SessionStore};
 use tertulia_team::file::{MemberFile, TeamFile};
 
 use super::{Before, Offer};
-use crate::args::{PLAIN, StoreArg, TeamFileArg};
+use crate::args::{StoreArg, TeamFileArg};
 use crate::store_place::StorePlace;
 use crate::team_place::{TeamPlace, find, open, project_here};
 
@@ -19,24 +17,6 @@ const OFFERED_MAX: usize = 100;
 const ENTRIES_READ: usize = 400;
 /// How much of a message or a title is shown beside its id.
 const HELP_COLUMNS: usize = 48;
-/// The types of the entries that a search looks into.
-const ENTRY_TYPES: [&str; 5] =
-    ["message", "team_task", "compaction_summary", "branch_summary", "system_prompt_override"];
-
-/// What an argument stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
-    Member,
-    Person,
-    Session,
-    Entry,
-    EntryType,
-    Turn,
-    Model,
-    Agent,
-    Api,
-    Tokenizer,
-}
 
 /// What is on the command line already.
 pub(super) struct Line {
@@ -67,26 +47,7 @@ impl Line {
         }
     }
 
-    pub(super) fn offers(&self, wanted: Wanted) -> Vec<Offer> {
-        let plain = |names: Vec<&str>| names.into_iter().map(Offer::new).collect();
-        match wanted {
-            Wanted::Member => self.members(|_| true),
-            Wanted::Person => self.members(|member| member.agent.is_none()),
-            Wanted::Session => self.sessions().unwrap_or_default(),
-            Wanted::Entry => self.entries(|_| true).unwrap_or_default(),
-            Wanted::EntryType => plain(ENTRY_TYPES.to_vec()),
-            Wanted::Turn => {
-                let is_turn = |entry: &Entry| matches!(entry.kind, EntryKind::Turn(_));
-                self.entries(is_turn).unwrap_or_default()
-            }
-            Wanted::Model => plain(MODELS.iter().map(|model| model.prefix).collect()),
-            Wanted::Agent => plain(vec!["claude", "codex", "gemini", PLAIN]),
-            Wanted::Api => plain(Dialect::ALL.into_iter().map(Dialect::as_str).collect()),
-            Wanted::Tokenizer => plain(Tokenizer::BUILT_IN.iter().map(Tokenizer::id).collect()),
-        }
-    }
-
-    fn members(&self, fits: impl Fn(&MemberFile) -> bool) -> Vec<Offer> {
+    pub(super) fn members(&self, fits: impl Fn(&MemberFile) -> bool) -> Vec<Offer> {
         let team = match find(&self.team) {
             Ok(Some(found)) => open(&found).ok().map(|opened| opened.team),
             Ok(None) => Some(TeamFile::house()),
@@ -103,13 +64,12 @@ impl Line {
         place.is_file().then(|| place.open_existing().ok()).flatten().flatten()
     }
 
-    fn sessions(&self) -> Option<Vec<Offer>> {
-        let project =
-            ProjectScope::Of(TeamPlace::folder(&self.team).unwrap_or_else(|_| project_here()));
+    pub(super) fn sessions(&self) -> Option<Vec<Offer>> {
+        let project = TeamPlace::folder(&self.team).unwrap_or_else(|_| project_here());
+        let project = ProjectScope::Of(project);
         let filter = ListFilter { limit: Some(OFFERED_MAX), project, ..ListFilter::default() };
         let sessions = self.store()?.list(&filter).ok()?;
-        let latest = Offer::new("latest").with_help("the newest session");
-        let mut offers = vec![latest];
+        let mut offers = vec![Offer::new("latest").with_help("the newest session")];
         for info in sessions {
             let title = info.title.as_deref().map(|title| excerpt(title, HELP_COLUMNS));
             let (title, shown) = (title.unwrap_or_default(), short_session(&info.id));
@@ -123,7 +83,7 @@ impl Line {
     }
 
     /// The newest messages and turns of the session that is meant.
-    fn entries(&self, fits: impl Fn(&Entry) -> bool) -> Option<Vec<Offer>> {
+    pub(super) fn entries(&self, fits: impl Fn(&Entry) -> bool) -> Option<Vec<Offer>> {
         let store = self.store()?;
         let folder = TeamPlace::folder(&self.team).unwrap_or_default();
         let latest = match self.is_of_store {
