@@ -1,5 +1,4 @@
-//! What belongs to a command that is suggested: the flags that lead to the same team and the same store. Called
-//! by the commands that say what to run next.
+//! The flags of a suggested command: those that lead to the same team and the same store.
 
 use crate::args::{StoreArg, TeamFileArg};
 
@@ -16,9 +15,7 @@ pub(crate) fn same_place(team: &TeamFileArg, store: &StoreArg) -> String {
 /// The flags that select the same team and store, for an error that is printed later.
 #[derive(Debug, Default)]
 pub(crate) struct SamePlace {
-    /// The flags of both.
     pub(crate) team_and_store: String,
-    /// The flag of the store alone.
     pub(crate) store: String,
 }
 
@@ -31,7 +28,6 @@ impl SamePlace {
     }
 }
 
-/// The flag that leads to the same store.
 pub(crate) fn same_store(store: &StoreArg) -> String {
     let is_set = |store: &str| std::env::var("TERTULIA_STORE").is_ok_and(|set| set == store);
     if let Some(store) = store.store.as_deref()

@@ -11,7 +11,6 @@ pub enum Zone {
     Utc,
 }
 
-/// Moments as people of one zone read them.
 pub(crate) struct LocalTime(TimeZone);
 
 impl LocalTime {

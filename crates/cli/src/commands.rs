@@ -21,11 +21,11 @@ mod why;
 use crate::Streams;
 use crate::advice::SamePlace;
 use crate::args::Command;
-use crate::error::CliError;
+use crate::error::Result;
 
 pub(crate) use run::write_wrong_usage;
 
-pub(crate) fn run(command: Command, streams: &mut Streams<'_>) -> Result<(), CliError> {
+pub(crate) fn run(command: Command, streams: &mut Streams<'_>) -> Result {
     let place = place_of(&command);
     let ended = match command {
         Command::Init(args) => init::run(&args, streams),
@@ -47,7 +47,6 @@ pub(crate) fn run(command: Command, streams: &mut Streams<'_>) -> Result<(), Cli
     ended.map_err(|error| error.at(place))
 }
 
-/// What leads to the same team and store as a command.
 fn place_of(command: &Command) -> SamePlace {
     match command {
         Command::Chat(args) => SamePlace::of(Some(&args.team.file), &args.store),

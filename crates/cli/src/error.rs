@@ -1,5 +1,6 @@
 //! What can go wrong on the command line: one sentence with place and hint, and an exit code.
 
+use std::error::Error;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,99 +12,42 @@ use tertulia_operations::export_file::ExportError;
 use tertulia_operations::lines::LogError;
 use tertulia_operations::model_context::BuildError;
 use tertulia_operations::names::{NameError, short};
-use tertulia_operations::session_file::DocumentError;
-use tertulia_session::json::SyntaxError;
-use tertulia_store::{InvalidStoreUrl, Problem, SessionId, StoreError};
+use tertulia_store::{InvalidStoreUrl, SessionId, StoreError};
 use tertulia_team::file::{FileErrors, SettingsError, TrustError};
 use tertulia_team::{DriveError, PromptLost, SpeakerError, TeamError, UnknownMember};
 
 use crate::advice::SamePlace;
 
-/// Why a command failed.
+/// What a command gives, or why it failed.
+pub(crate) type Result<T = (), E = CliError> = std::result::Result<T, E>;
+
+/// Why a command failed. [`CliError::code`] gives the exit codes.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
-    /// The arguments exclude each other.
     #[error("{0}")]
     Usage(&'static str),
-    /// A file cannot be read.
+    /// It did not come to a good end, for a reason that nothing else depends on.
+    #[error("{0}")]
+    Failed(String),
     #[error("cannot read {}: {source}", .path.display())]
     ReadFile { path: PathBuf, source: io::Error },
-    /// A file is not UTF-8.
-    #[error("{} is not UTF-8: byte {offset} begins no character; convert it first", .path.display())]
-    NotUtf8 { path: PathBuf, offset: usize },
-    /// A file is not a snapshot.
-    #[error("{}: {error}: {}", .path.display(), .error.cause)]
-    Snapshot {
-        path: PathBuf,
-        #[source]
-        error: SnapshotError,
-    },
-    /// A file is not JSON.
-    #[error("{}: {error}", .path.display())]
-    Syntax {
-        path: PathBuf,
-        #[source]
-        error: SyntaxError,
-    },
-    /// A file is not a session's log.
-    #[error("{}: {error}", .path.display())]
-    Log {
-        path: PathBuf,
-        #[source]
-        error: LogError,
-    },
-    /// There is no context.
-    #[error("{code}: {0}", code = .0.code())]
-    Context(#[from] BuildError),
-    /// A file is no session.
-    #[error("{}: {error}", .path.display())]
-    Document {
-        path: PathBuf,
-        #[source]
-        error: DocumentError,
-    },
-    /// A session that was read does not fit together.
-    #[error("{}: {problem}; nothing was imported", .path.display())]
-    Import {
-        path: PathBuf,
-        #[source]
-        problem: Problem,
-    },
-    /// There is nothing to import.
-    #[error("{} is empty; there is nothing to import", .path.display())]
-    Empty { path: PathBuf },
-    /// A document is larger than a line may be.
-    #[error(
-        "{} is not a log, and is too long for a snapshot ({bytes_max} bytes at most); raise \
-         --max-line-bytes",
-        .path.display()
-    )]
-    TooLarge { path: PathBuf, bytes_max: u64 },
-    /// A text that does not fit into memory.
-    #[error("{} is longer than {} MiB; name a shorter file", .path.display(), .bytes_max / 1024 / 1024)]
-    TextTooLarge { path: PathBuf, bytes_max: u64 },
-    /// A folder, a pipe or a device where a file or standard input is needed.
-    #[error("{} is not a file; name a file, or - for standard input", .path.display())]
-    NoFileToRead { path: PathBuf },
-    /// An export was not written.
-    #[error("{0}{hint}", hint = force_hint(.0))]
-    Export(#[from] ExportError),
-    /// A team file would be overwritten.
-    #[error(
-        "{} already exists; --force replaces it, --print shows what would be written",
-        .path.display()
-    )]
-    TeamFileExists { path: PathBuf },
-    /// A file cannot be written.
     #[error("cannot write {}: {source}", .path.display())]
     WriteFile { path: PathBuf, source: io::Error },
-    /// The store said no.
+    /// The problem goes on with the sentence that begins with the path.
+    #[error("{} {problem}", .path.display())]
+    UnfitFile { path: PathBuf, problem: String },
+    #[error("{}: {error}", .path.display())]
+    Content { path: PathBuf, error: Box<dyn Error + Send + Sync> },
+    #[error("{}: {error}: {}", .path.display(), .error.cause)]
+    Snapshot { path: PathBuf, error: SnapshotError },
+    #[error("{code}: {0}", code = .0.code())]
+    Context(#[from] BuildError),
+    #[error("{0}{hint}", hint = force_hint(.0))]
+    Export(#[from] ExportError),
     #[error("{0}")]
     Store(#[from] StoreError),
-    /// The store that was named cannot be one.
     #[error("--store: {0}")]
     StoreUrl(#[from] InvalidStoreUrl),
-    /// There is no folder for the store.
     #[error("no home folder is known; name a store with --store sqlite:PATH, or set TERTULIA_HOME")]
     NoHome,
     /// The folder of this program's data is none, or is not to be written to.
@@ -113,140 +57,73 @@ pub(crate) enum CliError {
         .folder.display()
     )]
     HomeUnusable { folder: PathBuf, variable: &'static str, why: String },
-    /// The settings of the project cannot be trusted.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// A name that leads to no session or entry.
     #[error("{error}{}", advice(.error, .place))]
-    Name {
-        #[source]
-        error: NameError,
-        place: Box<SamePlace>,
-    },
-    /// No session of this name to resume.
+    Name { error: NameError, place: Box<SamePlace> },
     #[error(
         "there is no session {given}; {}`--new {given}` creates it",
         .nearest.as_ref().map(|nearest| format!("did you mean {nearest}? ")).unwrap_or_default()
     )]
     NothingToResume { given: String, nearest: Option<String> },
-    /// The session that is to be created exists.
     #[error("session {id} already exists; resume it with `--session {id}`, or use another name")]
     SessionTaken { id: SessionId },
-    /// A session that another program has open.
     #[error("session {id} is open in another process; close it or wait, then try again")]
     OpenElsewhere { id: SessionId },
-    /// A check found something, which was told already.
-    #[error("{0}")]
-    Damaged(String),
-    /// A backup holds a session that is there.
-    #[error(
-        "session {session} is in the store already; delete it first, or restore into another --store; \
-         nothing was copied"
-    )]
-    RestoredTwice { session: SessionId },
     /// A name that is not the whole ID, where nobody is asked.
     #[error(
         "--yes requires the full ID; {given} is not one{}",
         .id.as_ref().map(|id| format!("; did you mean {id}?")).unwrap_or_default()
     )]
     NotFullId { given: String, id: Option<String> },
-    /// The person said no.
-    #[error("nothing was deleted")]
-    NotDeleted,
-    /// The person said no.
-    #[error("nothing was redacted")]
-    NotRedacted,
-    /// The team file says what it must not.
     #[error("{0}")]
     TeamFile(#[from] FileErrors),
-    /// A team file that was named and is not there.
     #[error(
         "there is no team file {} (from {by}); correct the path, or create one here with `tertulia init`",
         .path.display()
     )]
     NoTeamFile { path: PathBuf, by: &'static str },
-    /// A team cannot be made of its file.
     #[error("{}: {error}", .path.display())]
-    Team {
-        path: PathBuf,
-        #[source]
-        error: TeamError,
-    },
-    /// The list of trusted team files cannot be used.
+    Team { path: PathBuf, error: TeamError },
     #[error("{}", with_cause(.0))]
     Trust(#[from] TrustError),
     /// A team file that wants something, and nobody said that it may.
     #[error("{0}Review it, then run again with --trust.")]
     Untrusted(String),
-    /// A name that nobody at the table has.
     #[error("{flag}: {error}")]
-    UnknownMember {
-        flag: &'static str,
-        #[source]
-        error: UnknownMember,
-    },
-    /// A person who gets no prompt.
+    UnknownMember { flag: &'static str, error: UnknownMember },
     #[error("--member: {name} is a person and gets no prompt; {}", agents_hint(.agents))]
     NoPrompt { name: Box<str>, agents: Vec<Box<str>> },
-    /// What an agent was sent cannot be shown.
     #[error(transparent)]
     PromptLost(PromptLost),
-    /// Whoever speaks is to answer.
     #[error("--member: {name} is who speaks; {}", agents_hint(.agents))]
     OwnAnswer { name: Box<str>, agents: Vec<Box<str>> },
-    /// `--as` names nobody who can speak.
     #[error("--as: {}", wrong_speaker(.0))]
-    Speaker(#[source] SpeakerError),
-    /// `--as` and the text name two people.
+    Speaker(SpeakerError),
     #[error(
         "--as {flag} and [FROM: {marker}] in the text name two speakers; leave one of them out"
     )]
     TwoSpeakers { flag: String, marker: String },
-    /// The table cannot go on.
     #[error("{0}")]
     Drive(#[from] DriveError),
-    /// A prefix that is too short for what cannot be undone.
-    #[error("redact needs at least four digits of the entry's ID; {given} has {digits}")]
-    TooFewDigits { given: String, digits: usize },
-    /// An entry that the current branch does not have.
-    #[error(
-        "{entry} is on another branch of session {session}; \
-         `tertulia sessions show {session} --branch {entry}` shows that branch"
-    )]
-    OtherBranch { entry: tertulia_session::EntryId, session: SessionId },
-    /// An entry that is no turn.
     #[error("{given} is not a turn; `{why}` lists the turns it led to")]
     NoTurn { given: String, why: String },
-    /// A decision of the log is not what would be decided now; each was told already.
-    #[error("{0}")]
-    Different(String),
     /// Something is missing that `run` needs; standard output says what.
     #[error("not ready")]
     Unfit,
-    /// A person is to decide.
     #[error("{0}")]
     NeedsPerson(String),
-    /// An agent could not answer.
     #[error("{0}")]
     AgentFailed(String),
-    /// The person stopped it.
     #[error("{0}")]
     Interrupted(String),
-    /// Standard input broke.
     #[error("cannot read standard input: {0}")]
-    Input(#[source] io::Error),
-    /// Standard output broke.
+    Input(io::Error),
     #[error("cannot write standard output: {0}")]
-    Output(#[source] io::Error),
-    /// Whoever reads standard output has gone, and a protocol cannot go on without.
-    #[error("standard output was closed by its reader; the conversations of this process are gone")]
-    ReaderGone,
+    Output(io::Error),
     /// Whoever reads standard output has enough.
     #[error("standard output was closed")]
     ReaderDone,
-    /// Lines of the input were wrong; each was told already.
-    #[error("{failed} of {total} input lines failed")]
-    Lines { failed: u64, total: u64 },
 }
 
 impl CliError {
@@ -259,12 +136,11 @@ impl CliError {
         }
     }
 
-    /// A failure to read lines of a file.
     pub(crate) fn log(path: impl Into<PathBuf>, error: impl Into<LogError>) -> Self {
         let path = path.into();
         match error.into() {
             LogError::Input(source) => Self::ReadFile { path, source },
-            error => Self::Log { path, error },
+            error => Self::Content { path, error: error.into() },
         }
     }
 
@@ -298,7 +174,7 @@ impl CliError {
         }
     }
 
-    /// The exit code.
+    /// The exit code: 0 done, 2 wrong usage, 3 a person has to decide, 130 interrupted, 1 all else.
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::ReaderDone => 0,
@@ -321,44 +197,7 @@ impl CliError {
             | Self::Store(StoreError::InvalidSessionId(_) | StoreError::InvalidTitle(_)) => 2,
             Self::NeedsPerson(_) => 3,
             Self::Interrupted(_) => 130,
-            Self::ReadFile { .. }
-            | Self::NotUtf8 { .. }
-            | Self::Snapshot { .. }
-            | Self::Syntax { .. }
-            | Self::Log { .. }
-            | Self::Context(_)
-            | Self::Document { .. }
-            | Self::Import { .. }
-            | Self::Empty { .. }
-            | Self::TooLarge { .. }
-            | Self::TextTooLarge { .. }
-            | Self::NoFileToRead { .. }
-            | Self::Export(_)
-            | Self::TeamFileExists { .. }
-            | Self::WriteFile { .. }
-            | Self::Store(_)
-            | Self::NoHome
-            | Self::HomeUnusable { .. }
-            | Self::Name { .. }
-            | Self::OpenElsewhere { .. }
-            | Self::Damaged(_)
-            | Self::RestoredTwice { .. }
-            | Self::NotFullId { .. }
-            | Self::NotDeleted
-            | Self::NotRedacted
-            | Self::Trust(_)
-            | Self::PromptLost(_)
-            | Self::Drive(_)
-            | Self::TooFewDigits { .. }
-            | Self::OtherBranch { .. }
-            | Self::NoTurn { .. }
-            | Self::Different(_)
-            | Self::Unfit
-            | Self::AgentFailed(_)
-            | Self::Input(_)
-            | Self::Output(_)
-            | Self::ReaderGone
-            | Self::Lines { .. } => 1,
+            _ => 1,
         }
     }
 }
@@ -406,7 +245,6 @@ fn advice(error: &NameError, place: &SamePlace) -> String {
     }
 }
 
-/// What replaces a file that is there.
 fn force_hint(error: &ExportError) -> &'static str {
     match error {
         ExportError::Exists { .. } => ", or use --force",
@@ -414,7 +252,6 @@ fn force_hint(error: &ExportError) -> &'static str {
     }
 }
 
-/// Who does get a prompt.
 fn agents_hint(agents: &[Box<str>]) -> String {
     match agents {
         [] => {
@@ -426,29 +263,22 @@ fn agents_hint(agents: &[Box<str>]) -> String {
 
 /// What is wrong with `--as`, with its own cure: whoever wrote a flag is told of the flag.
 fn wrong_speaker(error: &SpeakerError) -> String {
-    match error {
+    let (problem, people) = match error {
         SpeakerError::Unknown { name, nearest, people } => {
             let nearest = nearest.as_ref().map(|name| format!(" (did you mean --as {name}?)"));
-            let (nearest, people) = (nearest.unwrap_or_default(), people.join(", "));
-            format!(
-                "no person of this team is called '{name}'{nearest}; name one with --as: {people}"
-            )
+            let nearest = nearest.unwrap_or_default();
+            (format!("no person of this team is called '{name}'{nearest}"), people)
         }
         SpeakerError::Agent { name, people } => {
-            let people = people.join(", ");
-            format!(
-                "'{name}' is an agent and cannot speak for a person; name one with --as: {people}"
-            )
+            (format!("'{name}' is an agent and cannot speak for a person"), people)
         }
-        SpeakerError::Several { people } => {
-            format!("the team has several people; name one with --as: {}", people.join(", "))
-        }
-        other => other.to_string(),
-    }
+        SpeakerError::Several { people } => ("the team has several people".to_owned(), people),
+        other => return other.to_string(),
+    };
+    format!("{problem}; name one with --as: {}", people.join(", "))
 }
 
-/// An error with what lies beneath it.
-fn with_cause(error: &dyn std::error::Error) -> String {
+fn with_cause(error: &dyn Error) -> String {
     match error.source() {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),

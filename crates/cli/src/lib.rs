@@ -9,13 +9,11 @@
 )]
 
 mod advice;
-mod alone;
 mod args;
 mod clock;
 mod commands;
 mod completing;
 mod error;
-mod logging;
 mod open_table;
 mod progress;
 mod store_place;
@@ -23,55 +21,64 @@ mod team_place;
 mod trust_question;
 
 use std::ffi::{OsStr, OsString};
-use std::io::{BufRead, Write};
+use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
 
+use clap::builder::StyledStr;
 use tertulia_chat::terminal::visible;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
-use args::Cli;
+use args::{Cli, Command, InitArgs, TeamFileArg};
 pub use clock::Zone;
-use error::CliError;
+use error::{CliError, Result};
 
 /// The streams of the process, or stand-ins for them.
 pub struct Streams<'a> {
-    /// What comes in.
     pub stdin: &'a mut dyn BufRead,
-    /// Data.
     pub stdout: &'a mut dyn Write,
-    /// Messages.
     pub stderr: &'a mut dyn Write,
-    /// Whether a person can be asked on standard input.
     pub stdin_is_terminal: bool,
-    /// Whether a person looks at standard error.
     pub stderr_is_terminal: bool,
-    /// Whether a person looks at standard output.
     pub stdout_is_terminal: bool,
-    /// Whether standard output takes colours.
     pub stdout_has_colour: bool,
     /// Whether only results and errors are wanted.
     pub is_quiet: bool,
-    /// Where people read the clock.
     pub zone: Zone,
 }
 
 impl Streams<'_> {
-    /// Where progress and notes go: standard error, or nowhere with `--quiet`. Errors and questions do not go
-    /// here.
+    /// Where progress and notes go, but no errors and questions: standard error, or nowhere with `--quiet`.
     pub(crate) fn notes(&mut self) -> &mut dyn Write {
         match self.is_quiet {
             // A sink has no size, so nothing is allocated.
-            true => Box::leak(Box::new(std::io::sink())),
+            true => Box::leak(Box::new(io::sink())),
             false => self.stderr,
         }
     }
 
+    /// Says something to the person, unless they want only results.
+    pub(crate) fn note(&mut self, line: &str) {
+        // With standard error gone there is nobody left to tell.
+        let _ = writeln!(self.notes(), "tertulia: {}", visible(line));
+    }
+
+    /// Writes a text of the argument parser, with its colours where they are wanted.
+    pub(crate) fn write_styled(&mut self, text: &StyledStr) -> io::Result<()> {
+        match self.stdout_has_colour {
+            true => write!(self.stdout, "{}", text.ansi()),
+            false => write!(self.stdout, "{text}"),
+        }
+    }
+
     /// Asks the person; no answer is no.
-    pub(crate) fn agree(&mut self, question: &str) -> Result<bool, CliError> {
+    pub(crate) fn agree(&mut self, question: &str) -> Result<bool> {
         let _ = write!(self.stderr, "{}", visible(question));
         let _ = self.stderr.flush();
         let mut answer = Vec::new();
         // An answer of any length is one line.
-        let limited = &mut std::io::Read::take(&mut *self.stdin, 64);
+        let limited = &mut io::Read::take(&mut *self.stdin, 64);
         limited.read_until(b'\n', &mut answer).map_err(CliError::Input)?;
         let answer = answer.trim_ascii();
         Ok(answer.eq_ignore_ascii_case(b"y") || answer.eq_ignore_ascii_case(b"yes"))
@@ -92,17 +99,46 @@ pub fn main_with(
         Ok(cli) => cli,
         Err(usage) => return tell_usage(&usage, wants_events, streams),
     };
-    logging::start();
+    start_logging();
     obey(&cli.global, streams);
     let outcome = match cli.command {
         Some(command) => commands::run(command, streams),
-        None => alone::run(streams),
+        None => without_command(streams),
     };
     let outcome = outcome.and_then(|()| streams.stdout.flush().map_err(CliError::output));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => error.tell(streams.stderr),
     }
+}
+
+/// On a terminal the chat opens, and where there is no team file yet one is offered first; elsewhere the help is
+/// printed.
+fn without_command(streams: &mut Streams<'_>) -> Result {
+    const QUESTION: &str = "There is no team file here yet. Create tertulia.toml with the agents found on this \
+                            machine? [y/N] ";
+    if !streams.stdin_is_terminal || !streams.stdout_is_terminal {
+        return streams.write_styled(&Cli::declared().render_help()).map_err(CliError::output);
+    }
+    if team_place::find(&TeamFileArg::default())?.is_none() && streams.agree(QUESTION)? {
+        commands::run(Command::Init(InitArgs::default()), streams)?;
+    }
+    // The store may be named by a variable: the arguments are read as if they had been typed.
+    match Cli::read(["tertulia", "chat"].map(OsString::from)).map(|cli| cli.command) {
+        Ok(Some(chat)) => commands::run(chat, streams),
+        _ => Err(CliError::Usage("the chat cannot be opened; try `tertulia chat`")),
+    }
+}
+
+/// Log lines go to standard error for whoever sets `TERTULIA_LOG` (such as `debug` or `tertulia::context=debug`).
+fn start_logging() {
+    let Some(targets) = std::env::var("TERTULIA_LOG").ok().and_then(|text| text.parse().ok())
+    else {
+        return;
+    };
+    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).without_time();
+    // Tests run several commands in one process; the first one's log stays.
+    let _ = tracing_subscriber::registry().with(lines).with::<Targets>(targets).try_init();
 }
 
 /// What the options of all commands change.
@@ -163,11 +199,7 @@ fn tell_usage(usage: &clap::Error, wants_events: bool, streams: &mut Streams<'_>
         return ExitCode::from(2);
     }
     // Help and version were asked for: they are data.
-    let written = if streams.stdout_has_colour {
-        write!(streams.stdout, "{}", text.ansi())
-    } else {
-        write!(streams.stdout, "{text}")
-    };
+    let written = streams.write_styled(&text);
     match written.and_then(|()| streams.stdout.flush()).map_err(CliError::output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => error.tell(streams.stderr),

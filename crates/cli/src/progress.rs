@@ -1,5 +1,4 @@
-//! A bar on standard error for work that takes longer than a second, if a person looks at it. Draws on the
-//! real standard error; used by the commands that move many entries.
+//! A bar on the real standard error for work that takes longer than a second, if a person looks at it.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,6 @@ const BYTES: &str = "{msg} {wide_bar} {bytes} of {total_bytes}, {eta} left";
 const BYTES_OPEN: &str = "{msg} {spinner} {bytes}, {elapsed}";
 const ENTRIES_OPEN: &str = "{msg} {spinner} {human_pos} entries, {elapsed}";
 
-/// How far the work is.
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     started: Instant,
@@ -25,7 +23,6 @@ impl Progress {
         Self::new(is_wanted, what, size, if size.is_some() { BYTES } else { BYTES_OPEN })
     }
 
-    /// Work on entries.
     pub(crate) fn entries(is_wanted: bool, what: &'static str) -> Self {
         Self::new(is_wanted, what, None, ENTRIES_OPEN)
     }
@@ -41,7 +38,6 @@ impl Progress {
         Self { bar, started: Instant::now(), done: 0 }
     }
 
-    /// So much more is done.
     pub(crate) fn add(&mut self, more: u64) {
         self.done += more;
         let Some(bar) = &self.bar else { return };

@@ -1,49 +1,46 @@
-//! Where the sessions of this machine's user are, unless somebody says otherwise, and the door to them. A
-//! store is opened when it is needed, and a file is made when something is written. Called by the commands
-//! that take `--store`.
+//! Where the sessions are: the store that `--store` names, else the user's own. It is opened when it is needed, and
+//! a file is created when something is written.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
-use tertulia_operations::names::NameError;
-use tertulia_store::{SessionStore, StoreUrl};
+use tertulia_operations::names::{Latest, NameError, find_session};
+use tertulia_store::{SessionId, SessionStore, StoreUrl};
 
 use crate::args::StoreArg;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
+use crate::team_place::{is_missing, project_here};
 
-/// The file in the folder of this program's data.
-const FILE: &str = "sessions.db";
-
-/// Where the sessions are.
 pub(crate) struct StorePlace {
     url: StoreUrl,
     /// The folder of this program's data, if the store is there because nobody named one.
     home: Option<Home>,
 }
 
-/// The folder of this program's data.
 struct Home {
     folder: PathBuf,
-    /// The variable that leads there.
     variable: &'static str,
 }
 
 impl StorePlace {
     /// The place that was named, or the user's own.
-    pub(crate) fn read(arg: &StoreArg) -> Result<Self, CliError> {
+    pub(crate) fn read(arg: &StoreArg) -> Result<Self> {
         // A variable that is set to nothing says nothing.
         match arg.store.as_deref().filter(|text| !text.is_empty()) {
             Some(text) => Ok(Self { url: text.parse::<StoreUrl>()?, home: None }),
             None => {
                 let home = Home::read()?;
-                Ok(Self { url: StoreUrl::Sqlite(home.folder.join(FILE)), home: Some(home) })
+                Ok(Self {
+                    url: StoreUrl::Sqlite(home.folder.join("sessions.db")),
+                    home: Some(home),
+                })
             }
         }
     }
 
     /// The store; a file is made if it is not there.
-    pub(crate) fn open(&self) -> Result<SessionStore, CliError> {
+    pub(crate) fn open(&self) -> Result<SessionStore> {
         SessionStore::open(&self.url).map_err(|error| {
             let unusable = self.home.as_ref().and_then(Home::problem);
             unusable.unwrap_or_else(|| error.into())
@@ -51,24 +48,26 @@ impl StorePlace {
     }
 
     /// The store, or none if there is no file yet: whoever only reads makes none.
-    pub(crate) fn open_existing(&self) -> Result<Option<SessionStore>, CliError> {
-        if let StoreUrl::Sqlite(path) = &self.url
-            && path
-                .symlink_metadata()
-                .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
-        {
-            return Ok(None);
+    pub(crate) fn open_existing(&self) -> Result<Option<SessionStore>> {
+        match &self.url {
+            StoreUrl::Sqlite(path) if is_missing(path) => Ok(None),
+            _ => self.open().map(Some),
         }
-        self.open().map(Some)
     }
 
     /// The store, for whoever asks for a session that must be there.
-    pub(crate) fn need(&self) -> Result<SessionStore, CliError> {
+    pub(crate) fn need(&self) -> Result<SessionStore> {
         let none = || NameError::NoSessions { place: self.url.to_string() };
         Ok(self.open_existing()?.ok_or_else(none)?)
     }
 
-    /// Whether it is a file of this machine.
+    /// The store, and the session in it that is meant; `latest` is the newest of this project.
+    pub(crate) fn find(&self, given: &str) -> Result<(SessionStore, SessionId)> {
+        let store = self.need()?;
+        let session = find_here(&store, given)?;
+        Ok((store, session))
+    }
+
     pub(crate) fn is_file(&self) -> bool {
         matches!(self.url, StoreUrl::Sqlite(_))
     }
@@ -95,27 +94,29 @@ impl StorePlace {
         })
     }
 
-    /// The address of the store.
     pub(crate) fn into_url(self) -> StoreUrl {
         self.url
     }
 }
 
+/// The session that is meant; `latest` is the newest of this project.
+pub(crate) fn find_here(store: &SessionStore, given: &str) -> Result<SessionId> {
+    Ok(find_session(store, given, Latest::OfProject(&project_here()))?)
+}
+
 /// The folder of this program's data. It may not be there.
-pub(crate) fn home() -> Result<PathBuf, CliError> {
+pub(crate) fn home() -> Result<PathBuf> {
     Home::read().map(|home| home.folder)
 }
 
 /// Does something in that folder. If it fails because the folder is none, the folder is told.
-pub(crate) fn in_home<T, E: Into<CliError>>(
-    work: impl FnOnce(&Path) -> Result<T, E>,
-) -> Result<T, CliError> {
+pub(crate) fn in_home<T, E: Into<CliError>>(work: impl FnOnce(&Path) -> Result<T, E>) -> Result<T> {
     let home = Home::read()?;
     work(&home.folder).map_err(|error| home.problem().unwrap_or_else(|| error.into()))
 }
 
 impl Home {
-    fn read() -> Result<Self, CliError> {
+    fn read() -> Result<Self> {
         let folder =
             |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(folder) = folder("TERTULIA_HOME") {

@@ -4,7 +4,6 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use tertulia_chat::terminal::visible;
 use tertulia_team::Team;
 use tertulia_team::file::{
     self, ContentHash, FileErrors, Found, MemberFile, Opened, Origin, Places, Settings,
@@ -13,7 +12,7 @@ use tertulia_team::file::{
 
 use crate::Streams;
 use crate::args::{TeamArg, TeamFileArg};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::store_place;
 use crate::trust_question;
 
@@ -33,13 +32,12 @@ pub(crate) enum Standing {
     Harmless,
     /// The person has allowed it, or it is the person's own.
     Trusted,
-    /// Nobody has allowed this yet.
     Untrusted(Vec<TrustReason>),
 }
 
 impl TeamPlace {
     /// The team for a command that lets agents answer: its file must be trusted if it wants anything.
-    pub(crate) fn trusted(arg: &TeamArg, streams: &mut Streams<'_>) -> Result<Self, CliError> {
+    pub(crate) fn trusted(arg: &TeamArg, streams: &mut Streams<'_>) -> Result<Self> {
         let Some(found) = find(&arg.file)? else { return Self::house() };
         let opened = open(&found)?;
         allow(arg, &found, &opened, streams)?;
@@ -57,25 +55,21 @@ impl TeamPlace {
     }
 
     /// The team for a command that only reads. Nothing is started, so nothing has to be trusted.
-    pub(crate) fn read(arg: &TeamFileArg, streams: &mut Streams<'_>) -> Result<Self, CliError> {
+    pub(crate) fn read(arg: &TeamFileArg, streams: &mut Streams<'_>) -> Result<Self> {
         let Some(found) = find(arg)? else { return Self::house() };
         let mut opened = open(&found)?;
-        // What cannot be told is not trusted.
-        let is_trusted =
-            !matches!(standing(found.origin, &opened), Err(_) | Ok(Standing::Untrusted(_)));
-        if !is_trusted {
+        if !is_trusted(found.origin, &opened) {
             let (team, left_out) = opened.team.without_outside_files();
             opened.team = team;
             for path in left_out {
-                let line = format!("{path} is not read: the team file is not trusted yet");
-                let _ = writeln!(streams.notes(), "tertulia: {}", visible(&line));
+                streams.note(&format!("{path} is not read: the team file is not trusted yet"));
             }
         }
         Self::of(found.origin, opened, streams)
     }
 
     /// The folder that a team belongs to, as [`Self::read`] gives it, without reading who is in it.
-    pub(crate) fn folder(arg: &TeamFileArg) -> Result<String, CliError> {
+    pub(crate) fn folder(arg: &TeamFileArg) -> Result<String> {
         let found = find(arg)?.filter(|found| found.origin == Origin::Project);
         let path = found.map(|found| std::fs::canonicalize(&found.path).unwrap_or(found.path));
         Ok(match path.as_deref().and_then(Path::parent) {
@@ -85,7 +79,7 @@ impl TeamPlace {
     }
 
     /// The members that need no file.
-    fn house() -> Result<Self, CliError> {
+    fn house() -> Result<Self> {
         let base = working_folder()?;
         let file = TeamFile::house();
         let team = make(&file, &base, &base, &base)?.without_file();
@@ -93,11 +87,10 @@ impl TeamPlace {
         Ok(Self { team: team.in_project(&folder), file, folder })
     }
 
-    fn of(origin: Origin, opened: Opened, streams: &mut Streams<'_>) -> Result<Self, CliError> {
+    fn of(origin: Origin, opened: Opened, streams: &mut Streams<'_>) -> Result<Self> {
         let Opened { team: file, folder: base, path, .. } = opened;
         for warning in &file.warnings {
-            // With standard error gone there is nobody left to tell.
-            let _ = writeln!(streams.notes(), "tertulia: {}", visible(&warning.to_string()));
+            streams.note(&warning.to_string());
         }
         let work = work_folder(origin, &base)?;
         let team = make(&file, &base, &work, &path)?;
@@ -119,7 +112,7 @@ pub(crate) fn project_here() -> String {
 /// Where agents without a `cwd` work: in the folder of a team file of the project, else where the command
 /// runs. The folder of the user's own file is no place to work in: whoever may edit there may edit the file
 /// that is trusted unseen.
-pub(crate) fn work_folder(origin: Origin, base: &Path) -> Result<PathBuf, CliError> {
+pub(crate) fn work_folder(origin: Origin, base: &Path) -> Result<PathBuf> {
     let start = working_folder()?;
     let is_of_project = match origin {
         Origin::Project => true,
@@ -139,13 +132,13 @@ fn shown(folder: &Path) -> String {
     folder.display().to_string()
 }
 
-fn make(file: &TeamFile, base: &Path, work: &Path, path: &Path) -> Result<Team, CliError> {
+fn make(file: &TeamFile, base: &Path, work: &Path, path: &Path) -> Result<Team> {
     let team = Team::from_file_in(file, base, work);
     team.map_err(|error| CliError::Team { path: path.to_owned(), error })
 }
 
 /// Finds the team file; `None` if there is none.
-pub(crate) fn find(arg: &TeamFileArg) -> Result<Option<Found>, CliError> {
+pub(crate) fn find(arg: &TeamFileArg) -> Result<Option<Found>> {
     let path = |name: &str| env::var_os(name).filter(|text| !text.is_empty()).map(PathBuf::from);
     let (variable, home) = (path("TERTULIA_TEAM"), path("HOME"));
     let (config_home, start) = (path("XDG_CONFIG_HOME"), working_folder()?);
@@ -172,7 +165,8 @@ pub(crate) fn open(found: &Found) -> Result<Opened, FileErrors> {
     }
 }
 
-fn is_missing(path: &Path) -> bool {
+/// Whether nothing is at a path, not even a link that leads nowhere.
+pub(crate) fn is_missing(path: &Path) -> bool {
     path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
@@ -192,13 +186,11 @@ pub(crate) fn agents_of(team: &Team) -> Vec<Box<str>> {
     agents.map(|one| one.member.name.clone()).collect()
 }
 
-/// The folder where the command runs.
-pub(crate) fn working_folder() -> Result<PathBuf, CliError> {
+pub(crate) fn working_folder() -> Result<PathBuf> {
     env::current_dir().map_err(|source| CliError::ReadFile { path: ".".into(), source })
 }
 
-/// Whether a team file that was read may start what it names.
-pub(crate) fn standing(origin: Origin, opened: &Opened) -> Result<Standing, CliError> {
+pub(crate) fn standing(origin: Origin, opened: &Opened) -> Result<Standing> {
     let reasons = file::needs_trust(&opened.team);
     if reasons.is_empty() {
         return Ok(Standing::Harmless);
@@ -207,15 +199,19 @@ pub(crate) fn standing(origin: Origin, opened: &Opened) -> Result<Standing, CliE
         return Ok(Standing::Trusted);
     }
     let known = store_place::in_home(Trust::open)?;
-    match known.is_trusted(&opened.path, opened.hash) {
-        true => Ok(Standing::Trusted),
-        false => Ok(Standing::Untrusted(reasons)),
-    }
+    Ok(match known.is_trusted(&opened.path, opened.hash) {
+        true => Standing::Trusted,
+        false => Standing::Untrusted(reasons),
+    })
+}
+
+/// Whether a team file may start what it names, or names nothing. What cannot be told is not trusted.
+pub(crate) fn is_trusted(origin: Origin, opened: &Opened) -> bool {
+    !matches!(standing(origin, opened), Err(_) | Ok(Standing::Untrusted(_)))
 }
 
 /// Settings of a project that nobody has allowed yet with this content.
 pub(crate) struct UntrustedSettings {
-    /// The folder of the project.
     pub(crate) folder: PathBuf,
     pub(crate) settings: Settings,
     /// The members that obey them.
@@ -223,12 +219,7 @@ pub(crate) struct UntrustedSettings {
 }
 
 /// Goes on if the file and the settings of the project are trusted, or become so now: one question for both.
-fn allow(
-    arg: &TeamArg,
-    found: &Found,
-    opened: &Opened,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
+fn allow(arg: &TeamArg, found: &Found, opened: &Opened, streams: &mut Streams<'_>) -> Result {
     let file = match standing(found.origin, opened)? {
         Standing::Untrusted(reasons) => Some(reasons),
         Standing::Harmless | Standing::Trusted => None,
@@ -257,22 +248,17 @@ fn allow(
     }
     if file.is_some() {
         trust(&opened.path, opened.hash)?;
-        let line = format!("{} is trusted as it is now", opened.path.display());
-        tell_trusted(&line, streams);
+        streams.note(&format!("{} is trusted as it is now", opened.path.display()));
     }
-    if let Some(untrusted) = &settings {
-        trust_settings(untrusted)?;
-        let folder = untrusted.folder.display();
-        tell_trusted(
-            &format!("the settings for agents in {folder} are trusted as they are now"),
-            streams,
-        );
+    if let Some(UntrustedSettings { folder, settings, .. }) = &settings {
+        trust_seen(folder, settings.hash(), |list| {
+            let lines = settings.lines(folder, &list.hide_key());
+            Some(Trusted { reasons: settings.names(folder), lines })
+        })?;
+        let folder = folder.display();
+        streams.note(&format!("the settings for agents in {folder} are trusted as they are now"));
     }
     Ok(())
-}
-
-fn tell_trusted(line: &str, streams: &mut Streams<'_>) {
-    let _ = writeln!(streams.notes(), "tertulia: {}", visible(line));
 }
 
 /// The settings of the project that the programs of a team would obey, if nobody has allowed them with this
@@ -280,7 +266,7 @@ fn tell_trusted(line: &str, streams: &mut Streams<'_>) {
 pub(crate) fn untrusted_settings(
     origin: Origin,
     opened: &Opened,
-) -> Result<Option<UntrustedSettings>, CliError> {
+) -> Result<Option<UntrustedSettings>> {
     let (_, _, settings) = settings_of(origin, opened)?;
     if settings.is_empty() {
         return Ok(None);
@@ -301,7 +287,7 @@ fn starters(opened: &Opened) -> impl Iterator<Item = &MemberFile> {
 fn settings_of(
     origin: Origin,
     opened: &Opened,
-) -> Result<(Vec<WorkPlace>, Option<PathBuf>, Settings), CliError> {
+) -> Result<(Vec<WorkPlace>, Option<PathBuf>, Settings)> {
     let work = work_folder(origin, &opened.folder)?;
     let places: Vec<WorkPlace> = starters(opened)
         .map(|member| match member.cwd.as_deref() {
@@ -318,30 +304,26 @@ fn settings_of(
     Ok((places, home, settings))
 }
 
-/// Trusts settings with this content from now on.
-fn trust_settings(untrusted: &UntrustedSettings) -> Result<(), CliError> {
-    let UntrustedSettings { folder, settings, .. } = untrusted;
-    store_place::in_home(|home| {
-        let mut list = Trust::open(home)?;
-        let lines = settings.lines(folder, &list.hide_key());
-        let seen = Trusted { reasons: settings.names(folder), lines };
-        // For the next question only: without it all is shown again. It comes first, so that whoever is
-        // interrupted does both again.
-        let _ = list.remember(folder, settings.hash(), &seen);
-        list.trust(folder, settings.hash())
+pub(crate) fn trust(path: &Path, hash: ContentHash) -> Result {
+    let opened = file::open(path).ok().filter(|opened| opened.hash == hash);
+    trust_seen(path, hash, |list| {
+        let opened = opened?;
+        let reasons = file::needs_trust(&opened.team).iter().map(ToString::to_string).collect();
+        Some(Trusted { reasons, lines: opened.lines(&list.hide_key()) })
     })
 }
 
-/// Trusts a file with this content from now on.
-pub(crate) fn trust(path: &Path, hash: ContentHash) -> Result<(), CliError> {
-    let opened = file::open(path).ok().filter(|opened| opened.hash == hash);
+/// Trusts what is at a path with this content from now on, and remembers what the person saw of it.
+fn trust_seen(
+    path: &Path,
+    hash: ContentHash,
+    seen: impl FnOnce(&Trust) -> Option<Trusted>,
+) -> Result {
     store_place::in_home(|home| {
         let mut list = Trust::open(home)?;
         // For the next question only: without it all is shown again. It comes first, so that whoever is
         // interrupted does both again.
-        if let Some(opened) = opened {
-            let reasons = file::needs_trust(&opened.team).iter().map(ToString::to_string).collect();
-            let seen = Trusted { reasons, lines: opened.lines(&list.hide_key()) };
+        if let Some(seen) = seen(&list) {
             let _ = list.remember(path, hash, &seen);
         }
         list.trust(path, hash)

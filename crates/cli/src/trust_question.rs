@@ -1,5 +1,4 @@
-//! What a person is shown before they trust a team file and the settings that its agents obey: all that it
-//! wants; of what they trusted before, what changed since.
+//! What a person is shown before they trust a team file and its agents' settings: all of it, or what changed.
 
 use std::path::Path;
 
@@ -18,12 +17,13 @@ pub(crate) fn of_file(
     lines: &[String],
     before: Option<&Trusted>,
 ) -> String {
+    let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
     match before {
-        Some(before) => {
-            let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
-            changed(path, &reasons, lines, before)
+        Some(before) => changed(path, &reasons, lines, before),
+        None => {
+            let head = format!("{} is not trusted yet. With it:\n", path.display());
+            reasons.iter().fold(head, |text, reason| text + &format!("  {reason}\n"))
         }
-        None => listed(&format!("{} is not trusted yet. With it:", path.display()), reasons),
     }
 }
 
@@ -58,20 +58,11 @@ pub(crate) fn all_settings(untrusted: &UntrustedSettings) -> String {
     );
     let names = settings.names(folder);
     names.iter().take(LINES_MAX).for_each(|name| text.push_str(&format!("  {name}\n")));
-    let more = names.len().saturating_sub(LINES_MAX) as u64;
-    if more > 0 {
-        text.push_str(&format!("  and {}\n", counted(more, "more", "more")));
-    }
-    text
+    text + &more_than(LINES_MAX, names.len())
 }
 
 fn who_obeys(untrusted: &UntrustedSettings) -> String {
     format!("Obeyed by {} (hooks, MCP servers, variables):", untrusted.members.join(", "))
-}
-
-fn listed(head: &str, reasons: &[TrustReason]) -> String {
-    let lines = reasons.iter().map(|reason| format!("\n  {reason}"));
-    lines.fold(head.to_owned(), |text, line| text + &line) + "\n"
 }
 
 fn changed(path: &Path, reasons: &[String], lines: &[String], before: &Trusted) -> String {
@@ -115,8 +106,13 @@ fn write(changes: &[Change<'_>], shown: usize, text: &mut String) {
             Change::Added(line) => format!("  + {line}\n"),
         });
     }
-    let more = changes.len().saturating_sub(shown) as u64;
-    if more > 0 {
-        text.push_str(&format!("  and {}\n", counted(more, "more", "more")));
+    text.push_str(&more_than(shown, changes.len()));
+}
+
+/// How many are not shown, on a line of its own.
+fn more_than(shown: usize, all: usize) -> String {
+    match all.saturating_sub(shown) as u64 {
+        0 => String::new(),
+        more => format!("  and {}\n", counted(more, "more", "more")),
     }
 }

@@ -12,9 +12,8 @@ use tertulia_session::json::{self, FieldError, SyntaxError};
 use super::prompt_format::choose_assembler;
 use crate::Streams;
 use crate::args::AssembleArgs;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 
-/// Why a line gives no prompt.
 #[derive(Debug, thiserror::Error)]
 enum InputError {
     #[error(transparent)]
@@ -34,7 +33,7 @@ struct ErrorRecord {
     error: String,
 }
 
-pub(crate) fn run(args: &AssembleArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+pub(crate) fn run(args: &AssembleArgs, streams: &mut Streams<'_>) -> Result {
     let assembler = choose_assembler(&args.agent_type, streams.notes());
     let mut lines = Lines::new(streams.stdin, args.limits.max_line_bytes);
     let mut writer = Writer {
@@ -48,7 +47,7 @@ pub(crate) fn run(args: &AssembleArgs, streams: &mut Streams<'_>) -> Result<(), 
     while let Some(line) = lines.next_line().map_err(CliError::Input)? {
         total += 1;
         let number = line.number;
-        match read_input(line).and_then(|input| check(args, &assembler, input)) {
+        match read_input(line, &assembler, args.strict) {
             Ok(input) => writer.prompt(&assembler.plan(&input), number)?,
             Err(error) => {
                 failed += 1;
@@ -57,19 +56,19 @@ pub(crate) fn run(args: &AssembleArgs, streams: &mut Streams<'_>) -> Result<(), 
         }
     }
     writer.finish()?;
-    if failed > 0 { Err(CliError::Lines { failed, total }) } else { Ok(()) }
+    match failed {
+        0 => Ok(()),
+        _ => Err(CliError::Failed(format!("{failed} of {total} input lines failed"))),
+    }
 }
 
-fn read_input(line: Line<'_>) -> Result<AssemblerInput<'static>, InputError> {
-    Ok(read_assembler_input(json::parse(line.text?)?)?)
-}
-
-fn check<'a>(
-    args: &AssembleArgs,
+fn read_input(
+    line: Line<'_>,
     assembler: &Assembler,
-    input: AssemblerInput<'a>,
-) -> Result<AssemblerInput<'a>, InputError> {
-    if args.strict {
+    strict: bool,
+) -> Result<AssemblerInput<'static>, InputError> {
+    let input = read_assembler_input(json::parse(line.text?)?)?;
+    if strict {
         assembler.plan(&input).whole_message()?;
     }
     Ok(input)
@@ -84,7 +83,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn prompt(&mut self, prompt: &Prompt<'_>, line: u64) -> Result<(), CliError> {
+    fn prompt(&mut self, prompt: &Prompt<'_>, line: u64) -> Result {
         for warning in prompt.warnings() {
             let _ = writeln!(self.talk, "tertulia: line {line}: {warning}");
         }
@@ -112,7 +111,7 @@ impl Writer<'_> {
         written.map_err(CliError::output)
     }
 
-    fn error(&mut self, error: &InputError, line: u64) -> Result<(), CliError> {
+    fn error(&mut self, error: &InputError, line: u64) -> Result {
         let told = match error {
             InputError::Line(_) => error.to_string(),
             _ => format!("line {line}: {error}"),
@@ -126,14 +125,14 @@ impl Writer<'_> {
     }
 
     /// A person's prompt begins on a line of its own.
-    fn finish(&mut self) -> Result<(), CliError> {
+    fn finish(&mut self) -> Result {
         if self.args.text && self.for_person && self.prompts > 0 {
             writeln!(self.out).map_err(CliError::output)?;
         }
         Ok(())
     }
 
-    fn json(&mut self, record: &impl Serialize) -> Result<(), CliError> {
+    fn json(&mut self, record: &impl Serialize) -> Result {
         serde_json::to_writer(&mut *self.out, record)
             .map_err(|error| CliError::output(error.into()))?;
         self.out.write_all(b"\n").map_err(CliError::output)

@@ -1,32 +1,27 @@
-//! `tertulia build`: the messages for a model's next call, from an input, a log, a stored session, or a
-//! vendor's request.
+//! `tertulia build`: the messages for a model's next call.
 
 mod table;
 
-use std::io::Write;
 use std::path::Path;
 
-use serde::Serialize;
-use tertulia_chat::terminal::visible;
 use tertulia_context::builder::ContextIndex;
 use tertulia_operations::lines;
 use tertulia_operations::model_context::{
     BuildError, BuildInput, BuildOutput, Messages, Overrides, Unused, render,
 };
-use tertulia_operations::names::{Latest, find_session};
 use tertulia_operations::stored_log::StoredLog;
 use tertulia_session::Entry;
 use tertulia_session::json::{self, Kind, Object, RawValue};
 use tertulia_store::{Append, SessionId, SessionStore};
 
 use super::files::{Source, name, read_text};
+use super::sessions::write_json;
 use crate::Streams;
 use crate::args::BuildArgs;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::store_place::StorePlace;
-use crate::team_place::project_here;
 
-pub(crate) fn run(args: &BuildArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+pub(crate) fn run(args: &BuildArgs, streams: &mut Streams<'_>) -> Result {
     let standard_input = Path::new("-");
     let is_both = args.file.as_deref() == Some(standard_input);
     if is_both && args.log.as_deref() == Some(standard_input) {
@@ -42,9 +37,11 @@ pub(crate) fn run(args: &BuildArgs, streams: &mut Streams<'_>) -> Result<(), Cli
         Some(path) => read_text(path, streams)?,
         None => "{}".to_owned(),
     };
-    let raw = json::parse(text.trim_start_matches('\u{feff}'))
-        .map_err(|error| CliError::Syntax { path: name(path.unwrap_or(standard_input)), error })?;
-    let mut input = read_input(args, raw, log, streams.notes())?;
+    let raw = json::parse(text.trim_start_matches('\u{feff}')).map_err(|error| {
+        let path = name(path.unwrap_or(standard_input));
+        CliError::Content { path, error: error.into() }
+    })?;
+    let mut input = read_input(args, raw, log, streams)?;
     match stored {
         None => {
             let mut index = ContextIndex::new();
@@ -55,7 +52,6 @@ pub(crate) fn run(args: &BuildArgs, streams: &mut Streams<'_>) -> Result<(), Cli
     }
 }
 
-/// A stored session that is built from.
 struct Stored {
     store: SessionStore,
     session: SessionId,
@@ -63,10 +59,9 @@ struct Stored {
 }
 
 impl Stored {
-    fn load(args: &BuildArgs) -> Result<Option<Self>, CliError> {
+    fn load(args: &BuildArgs) -> Result<Option<Self>> {
         let Some(given) = &args.session else { return Ok(None) };
-        let store = StorePlace::read(&args.store)?.need()?;
-        let session = find_session(&store, given, Latest::OfProject(&project_here()))?;
+        let (store, session) = StorePlace::read(&args.store)?.find(given)?;
         let log = StoredLog::load(&store, &session)?;
         Ok(Some(Self { store, session, log }))
     }
@@ -76,7 +71,7 @@ impl Stored {
         args: &BuildArgs,
         input: &mut BuildInput,
         streams: &mut Streams<'_>,
-    ) -> Result<(), CliError> {
+    ) -> Result {
         let Self { store, session, log } = self;
         let tail = log.tail().cloned();
         log.lend(input, |input, index| {
@@ -89,8 +84,7 @@ impl Stored {
         })?;
         // The context is there; the next one only takes longer without.
         if let Err(error) = log.store_counts(store) {
-            let line = format!("the counts of tokens were not stored: {error}");
-            let _ = writeln!(streams.notes(), "tertulia: {}", visible(&line));
+            streams.note(&format!("the counts of tokens were not stored: {error}"));
         }
         Ok(())
     }
@@ -100,7 +94,7 @@ fn read_input(
     args: &BuildArgs,
     raw: &RawValue,
     log: Option<Vec<Entry>>,
-    talk: &mut dyn Write,
+    streams: &mut Streams<'_>,
 ) -> Result<BuildInput, BuildError> {
     let request = (args.from.is_some() && is_request(raw)).then_some(raw);
     let mut object = match request {
@@ -124,11 +118,10 @@ fn read_input(
     names.extend(unused.names.iter().map(String::as_str));
     if !names.is_empty() {
         names.truncate(8);
-        let line = format!("unknown fields ignored: {}", names.join(", "));
-        let _ = writeln!(talk, "tertulia: {}", visible(&line));
+        streams.note(&format!("unknown fields ignored: {}", names.join(", ")));
     }
     for note in &unused.notes {
-        let _ = writeln!(talk, "tertulia: {}", visible(note));
+        streams.note(note);
     }
     Ok(input)
 }
@@ -139,21 +132,16 @@ fn is_request(raw: &RawValue) -> bool {
     !object.names().any(|name| matches!(name, "config" | "inputMessages" | "sessionEntries"))
 }
 
-/// The model that a vendor's request names.
 fn requested_model(raw: &RawValue) -> Option<String> {
     Object::try_from(raw).ok()?.take_text("model").ok()?
 }
 
-fn read_log(path: &Path, streams: &mut Streams<'_>) -> Result<Vec<Entry>, CliError> {
+fn read_log(path: &Path, streams: &mut Streams<'_>) -> Result<Vec<Entry>> {
     let mut source = Source::open(path, streams.stdin)?;
     lines::read_log(&mut *source.reader).map_err(|error| CliError::log(name(path), error))
 }
 
-fn write(
-    args: &BuildArgs,
-    output: &BuildOutput<'_>,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
+fn write(args: &BuildArgs, output: &BuildOutput<'_>, streams: &mut Streams<'_>) -> Result {
     let BuildOutput { input, index, result } = output;
     if args.explain {
         let table = table::Table { input, index, result };
@@ -165,18 +153,7 @@ fn write(
     };
     let rendered = render(dialect, result, &input.tools);
     for note in &rendered.notes {
-        let _ = writeln!(streams.notes(), "tertulia: {}", visible(&note.to_string()));
+        streams.note(&note.to_string());
     }
     write_json(streams, &rendered.fragment)
-}
-
-/// Writes a value on one line, straight to the output unless people may have to be protected from it.
-fn write_json(streams: &mut Streams<'_>, value: &impl Serialize) -> Result<(), CliError> {
-    let written = match streams.stdout_is_terminal {
-        true => serde_json::to_string(value)
-            .map_err(Into::into)
-            .and_then(|json| write!(streams.stdout, "{}", visible(&json))),
-        false => serde_json::to_writer(&mut *streams.stdout, value).map_err(Into::into),
-    };
-    written.and_then(|()| writeln!(streams.stdout)).map_err(CliError::output)
 }

@@ -1,5 +1,4 @@
-//! `tertulia chat`: finds the team and the session, and opens the room; on a terminal with a line editor,
-//! else by plain lines.
+//! `tertulia chat`: finds the team and the session, and opens the chat, on a terminal or by plain lines.
 
 use tertulia_chat::terminal::is_dumb;
 use tertulia_chat::{Ended, Guest, OpenTable, Room};
@@ -8,12 +7,12 @@ use tertulia_team::{EventSink, Machine};
 use crate::Streams;
 use crate::advice::{as_word, same_place};
 use crate::args::ChatArgs;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::open_table;
 use crate::store_place::{self, StorePlace};
 use crate::team_place::{TeamPlace, working_folder};
 
-pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result {
     let TeamPlace { team, file, folder } = TeamPlace::trusted(&args.team, streams)?;
     let speaker = match &args.speaker {
         // Before anything is begun.
@@ -34,12 +33,10 @@ pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result<(), CliE
     let home = store_place::home().ok();
     let guest = Guest { speaker, back, attended: is_terminal };
     let room = Room::new(store, team, file, working_folder()?, home, guest);
-    let open = |audience: &mut dyn EventSink| -> Result<OpenTable, CliError> {
-        let team = room.team().clone();
-        let store = room.store();
-        let found = open_table::resumed(&args.session, store, &folder)?;
-        let found = found.as_ref();
-        let mut table = open_table::open(&args.session, found, store, team, is_terminal, audience)?;
+    let open = |audience: &mut dyn EventSink| -> Result<OpenTable> {
+        let (team, store, arg) = (room.team().clone(), room.store(), &args.session);
+        let found = open_table::resumed(arg, store, &folder)?;
+        let mut table = open_table::open(arg, found.as_ref(), store, team, is_terminal, audience)?;
         table.driver.set_terms(Some(&folder), None);
         Ok(table)
     };

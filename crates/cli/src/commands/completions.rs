@@ -1,5 +1,4 @@
-//! `tertulia completions` and `tertulia man`: what the declaration of the arguments says, for shells and
-//! for `man`. The scripts of bash, zsh and fish ask [`crate::completing`].
+//! `tertulia completions`, whose scripts for bash, zsh and fish ask [`crate::completing`], and `tertulia man`.
 
 use std::borrow::Cow;
 use std::io;
@@ -8,18 +7,14 @@ use std::path::Path;
 use clap::Command;
 use clap_complete::Shell;
 use clap_mangen::Man;
-use tertulia_chat::terminal::visible;
 
 use crate::Streams;
 use crate::args::{Cli, CompletionsArgs, ManArgs};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 
 const NAME: &str = "tertulia";
 
-pub(crate) fn completions(
-    args: &CompletionsArgs,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
+pub(crate) fn completions(args: &CompletionsArgs, streams: &mut Streams<'_>) -> Result {
     let script = match args.shell {
         Shell::Bash => Cow::Borrowed(include_bytes!("completions/tertulia.bash").as_slice()),
         Shell::Zsh => Cow::Borrowed(include_bytes!("completions/tertulia.zsh").as_slice()),
@@ -35,7 +30,7 @@ pub(crate) fn completions(
     streams.stdout.write_all(&script).map_err(CliError::output)
 }
 
-pub(crate) fn man(args: &ManArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+pub(crate) fn man(args: &ManArgs, streams: &mut Streams<'_>) -> Result {
     let Some(folder) = &args.out else {
         let page = page(&built()).map_err(CliError::output)?;
         return streams.stdout.write_all(page.as_bytes()).map_err(CliError::output);
@@ -43,12 +38,10 @@ pub(crate) fn man(args: &ManArgs, streams: &mut Streams<'_>) -> Result<(), CliEr
     let failed = |source| CliError::WriteFile { path: folder.clone(), source };
     std::fs::create_dir_all(folder).map_err(failed)?;
     write_pages(&built(), folder).map_err(failed)?;
-    let line = format!("the pages are in {}", folder.display());
-    let _ = writeln!(streams.notes(), "tertulia: {}", visible(&line));
+    streams.note(&format!("the pages are in {}", folder.display()));
     Ok(())
 }
 
-/// The declaration, with all that follows from it.
 fn built() -> Command {
     let mut command = Cli::declared().disable_help_subcommand(true);
     command.build();
@@ -64,8 +57,7 @@ fn write_pages(command: &Command, folder: &Path) -> io::Result<()> {
     std::fs::write(folder.join(name), page(command)?)
 }
 
-/// The page of a command. The generator knows no section for examples and leaves the values of options out
-/// of the synopsis.
+/// The page of a command, with what the generator lacks: a section for examples, values in the synopsis.
 fn page(command: &Command) -> io::Result<String> {
     let mut page = Vec::new();
     Man::new(command.clone()).render(&mut page)?;

@@ -3,19 +3,17 @@
 
 mod hand_over;
 
-use std::io::{self, Write};
-
 use tertulia_chat::terminal::visible;
 use tertulia_operations::lines::read_log;
 use tertulia_store::{Import, NewSession, SessionId, SessionStore, StoreError};
 use tertulia_team::file::TeamFile;
-use tertulia_team::{Driver, EventSink, SessionEvent, Team, TurnPrompt};
+use tertulia_team::{Driver, EventSink, SessionEvent, Team};
 
 use super::context::explain;
 use super::drawing::Paint;
 use crate::Streams;
 use crate::args::DemoArgs;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 
 /// The conversation: how an import became fast enough.
 const SESSION: &str = include_str!("demo/session.jsonl");
@@ -41,7 +39,7 @@ impl EventSink for Silence {
     fn on_event(&mut self, _: SessionEvent) {}
 }
 
-pub(crate) fn run(_: &DemoArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+pub(crate) fn run(_: &DemoArgs, streams: &mut Streams<'_>) -> Result {
     let paint = Paint::new(streams.stdout_has_colour);
     hand_over::run(streams.stdout, &paint)?;
     let store = SessionStore::memory();
@@ -69,32 +67,20 @@ pub(crate) fn run(_: &DemoArgs, streams: &mut Streams<'_>) -> Result<(), CliErro
             _ => None,
         });
         let answer = answer.unwrap_or_default();
-        show(streams.stdout, member, request, &answer, prompt.as_ref(), &paint)
+        let (you, name) = (paint.strong("you:"), paint.strong(&format!("{member}:")));
+        let answer = visible(answer.trim_end());
+        writeln!(streams.stdout, "\n{you} {request}\n\n{name}\n{answer}\n")
             .map_err(CliError::output)?;
+        if let Some(prompt) = &prompt {
+            let title = format!("what {member} received");
+            explain(streams.stdout, &title, None, (prompt, None), &paint)
+                .map_err(CliError::output)?;
+        }
     }
     write!(streams.stdout, "\n{NEXT}").map_err(CliError::output)
 }
 
-fn show(
-    out: &mut dyn Write,
-    member: &str,
-    request: &str,
-    answer: &str,
-    prompt: Option<&TurnPrompt>,
-    paint: &Paint,
-) -> io::Result<()> {
-    writeln!(out, "\n{} {request}\n", paint.strong("you:"))?;
-    writeln!(out, "{}\n{}\n", paint.strong(&format!("{member}:")), visible(answer.trim_end()))?;
-    match prompt {
-        Some(prompt) => {
-            explain(out, &format!("what {member} received"), None, (prompt, None), paint)
-        }
-        None => Ok(()),
-    }
-}
-
-/// Puts a bundled log into the store.
-fn bring_in(store: &SessionStore, id: &str, log: &str) -> Result<SessionId, CliError> {
+fn bring_in(store: &SessionStore, id: &str, log: &str) -> Result<SessionId> {
     let mut import = Import::begin(store)?;
     let entries = read_log(&mut log.as_bytes());
     for entry in entries.map_err(|error| CliError::log("the demo", error))? {

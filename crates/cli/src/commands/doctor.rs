@@ -2,7 +2,6 @@
 //! created, and no credential is read.
 
 mod agents;
-mod members;
 mod places;
 
 use serde::Serialize;
@@ -14,17 +13,14 @@ use super::sessions::write_json;
 use crate::Streams;
 use crate::advice::same_place;
 use crate::args::DoctorArgs;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use agents::{Known, is_shortened};
 
-/// How wide the marks in front of the findings are.
 const MARK_COLUMNS: usize = 9;
 
-/// How well something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum Health {
-    /// As it should be.
     Ok,
     /// It works, and something may not be as it is meant.
     Warning,
@@ -36,18 +32,14 @@ enum Health {
     Optional,
 }
 
-/// One thing that was looked at.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Finding {
-    /// What was looked at.
     about: String,
     health: Health,
     /// Whether it would stop `run`.
     blocks: bool,
-    /// What was found.
     text: String,
-    /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
 }
@@ -61,7 +53,7 @@ struct DoctorRecord<'a> {
     findings: &'a [Finding],
 }
 
-pub(crate) fn run(args: &DoctorArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+pub(crate) fn run(args: &DoctorArgs, streams: &mut Streams<'_>) -> Result {
     let mut known = Known::look();
     let place = same_place(&args.team, &args.store);
     let mut findings = places::team(&args.team, &place, &mut known);
@@ -160,52 +152,39 @@ impl Finding {
     fn advised(self, advice: impl Into<String>) -> Self {
         Self { advice: Some(advice.into()), ..self }
     }
-
-    fn blocking(self, blocks: bool) -> Self {
-        Self { blocks, ..self }
-    }
 }
 
-/// What holds the processes of a turn together.
 fn held_by(containment: Containment) -> Finding {
-    let (health, text) = match containment {
-        Containment::ControlGroup => {
-            (Health::Ok, "a control group per turn: no process of an agent survives it")
+    let text = match containment {
+        Containment::ControlGroup => "a control group per turn: no process of an agent survives it",
+        Containment::Supervisor => "a supervisor per turn: no process of an agent survives it",
+        Containment::Descendants => {
+            "descendants are looked for; a process that hides on purpose may survive its turn"
         }
-        Containment::Supervisor => {
-            (Health::Ok, "a supervisor per turn: no process of an agent survives it")
-        }
-        Containment::Descendants => (
-            Health::Warning,
-            "descendants are looked for; a process that hides on purpose may survive its turn",
-        ),
-        Containment::None => {
-            (Health::Warning, "processes of agents that outlive their turn are not ended")
-        }
+        Containment::None => "processes of agents that outlive their turn are not ended",
+    };
+    let health = match containment {
+        Containment::ControlGroup | Containment::Supervisor => Health::Ok,
+        Containment::Descendants | Containment::None => Health::Warning,
     };
     Finding::new("containment", health, text)
 }
 
 /// What a turn may use, and who sees to it.
 fn limited_by(keeper: LimitKeeper) -> Finding {
-    let ResourceLimits { processes, memory_bytes } = ResourceLimits::default();
-    let usual = format!("{processes} processes and {} MB of memory per turn", memory_bytes >> 20);
-    let (health, text) = match keeper {
-        LimitKeeper::Kernel => (Health::Ok, format!("{usual}, kept by the control group")),
-        LimitKeeper::Supervisor => {
-            (Health::Ok, format!("{usual}, measured by the supervisor a few times per second"))
-        }
+    let how = match keeper {
+        LimitKeeper::Kernel => "kept by the control group",
+        LimitKeeper::Supervisor => "measured by the supervisor a few times per second",
         LimitKeeper::Nobody => {
-            (Health::Warning, "what a turn uses of the machine is not limited here".to_owned())
+            let text = "what a turn uses of the machine is not limited here";
+            return Finding::new("limits", Health::Warning, text);
         }
     };
-    let finding = Finding::new("limits", health, text);
-    match keeper {
-        LimitKeeper::Nobody => finding,
-        LimitKeeper::Kernel | LimitKeeper::Supervisor => {
-            finding.advised("set max_processes and max_memory_mb in the team file to change them")
-        }
-    }
+    let ResourceLimits { processes, memory_bytes } = ResourceLimits::default();
+    let memory = memory_bytes >> 20;
+    let text = format!("{processes} processes and {memory} MB of memory per turn, {how}");
+    let advice = "set max_processes and max_memory_mb in the team file to change them";
+    Finding::new("limits", Health::Ok, text).advised(advice)
 }
 
 fn terminal(streams: &Streams<'_>) -> Finding {
@@ -217,19 +196,17 @@ fn terminal(streams: &Streams<'_>) -> Finding {
     let folded = locale.to_ascii_lowercase();
     let is_utf8 = folded.contains("utf-8") || folded.contains("utf8");
     let width = rustix::termios::tcgetwinsize(std::io::stdout()).map(|size| size.ws_col);
-    let text = [
-        match streams.stdout_is_terminal {
-            true => "a terminal".to_owned(),
-            false => "no terminal".to_owned(),
-        },
-        match width {
-            Ok(columns @ 1..) => format!("{columns} columns"),
-            _ => "width unknown".to_owned(),
-        },
-        if streams.stdout_has_colour { "colours" } else { "no colours" }.to_owned(),
-        if is_utf8 { "UTF-8".to_owned() } else { format!("locale {locale:?}, no UTF-8") },
-    ];
-    let health = if is_utf8 { Health::Ok } else { Health::Warning };
-    let finding = Finding::new("terminal", health, text.join(", "));
-    if is_utf8 { finding } else { finding.advised("set LANG to a UTF-8 locale, such as C.UTF-8") }
+    let terminal = if streams.stdout_is_terminal { "a terminal" } else { "no terminal" };
+    let width = match width {
+        Ok(columns @ 1..) => format!("{columns} columns"),
+        _ => "width unknown".to_owned(),
+    };
+    let colours = if streams.stdout_has_colour { "colours" } else { "no colours" };
+    let text = format!("{terminal}, {width}, {colours}");
+    if is_utf8 {
+        return Finding::new("terminal", Health::Ok, format!("{text}, UTF-8"));
+    }
+    let text = format!("{text}, locale {locale:?}, no UTF-8");
+    let finding = Finding::new("terminal", Health::Warning, text);
+    finding.advised("set LANG to a UTF-8 locale, such as C.UTF-8")
 }

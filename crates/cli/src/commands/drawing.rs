@@ -27,7 +27,6 @@ pub(super) fn padded(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(text.width())))
 }
 
-/// Colours, where they are wanted.
 pub(super) struct Paint {
     colour: bool,
 }
@@ -53,7 +52,6 @@ impl Paint {
         self.styled(Style::new().dimmed(), text)
     }
 
-    /// What was looked for.
     pub(super) fn found(&self, text: &str) -> String {
         self.styled(Style::new().bold().fg_color(Some(AnsiColor::Yellow.into())), text)
     }

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::Streams;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 
 /// A longer text is not read at once.
 const TEXT_BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -18,19 +18,19 @@ pub(super) fn name(path: &Path) -> PathBuf {
 
 /// Opens a file that is really one. What was opened is asked, not the path: that may lead elsewhere by now. A
 /// pipe nobody writes to must not stop the program either.
-pub(super) fn open_file(path: &Path) -> Result<File, CliError> {
+pub(super) fn open_file(path: &Path) -> Result<File> {
     let failed = |source| CliError::ReadFile { path: path.into(), source };
     let not_blocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(not_blocking).open(path);
     let file = file.map_err(failed)?;
     if !file.metadata().map_err(failed)?.is_file() {
-        return Err(CliError::NoFileToRead { path: path.into() });
+        let problem = "is not a file; name a file, or - for standard input".to_owned();
+        return Err(CliError::UnfitFile { path: path.into(), problem });
     }
     Ok(file)
 }
 
-/// The text of a file.
-pub(super) fn read_text(path: &Path, streams: &mut Streams<'_>) -> Result<String, CliError> {
+pub(super) fn read_text(path: &Path, streams: &mut Streams<'_>) -> Result<String> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {
         let mut limited = Read::take(&mut *streams.stdin, TEXT_BYTES_MAX + 1);
@@ -42,17 +42,19 @@ pub(super) fn read_text(path: &Path, streams: &mut Streams<'_>) -> Result<String
         file.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
     }
     check_length(path, bytes.len() as u64)?;
-    String::from_utf8(bytes).map_err(|error| CliError::NotUtf8 {
-        path: name(path),
-        offset: error.utf8_error().valid_up_to() + 1,
+    String::from_utf8(bytes).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to() + 1;
+        let problem = format!("is not UTF-8: byte {offset} begins no character; convert it first");
+        CliError::UnfitFile { path: name(path), problem }
     })
 }
 
-fn check_length(path: &Path, bytes: u64) -> Result<(), CliError> {
-    match bytes > TEXT_BYTES_MAX {
-        true => Err(CliError::TextTooLarge { path: name(path), bytes_max: TEXT_BYTES_MAX }),
-        false => Ok(()),
+fn check_length(path: &Path, bytes: u64) -> Result {
+    if bytes <= TEXT_BYTES_MAX {
+        return Ok(());
     }
+    let problem = format!("is longer than {} MiB; name a shorter file", TEXT_BYTES_MAX >> 20);
+    Err(CliError::UnfitFile { path: name(path), problem })
 }
 
 /// Something to read, and its size where that is known.
@@ -63,7 +65,7 @@ pub(crate) struct Source<'a> {
 
 impl<'a> Source<'a> {
     /// Opens a file; `-` is standard input.
-    pub(crate) fn open(path: &Path, stdin: &'a mut dyn BufRead) -> Result<Self, CliError> {
+    pub(crate) fn open(path: &Path, stdin: &'a mut dyn BufRead) -> Result<Self> {
         if path == Path::new("-") {
             return Ok(Self { reader: Box::new(stdin), bytes: None });
         }

@@ -2,7 +2,7 @@
 //! first command. Never replaces a file unless told to.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tertulia_store::{NewFile, NewFileError, Readers};
 use tertulia_team::agents::{AGENTS, AgentDefinition};
@@ -13,16 +13,16 @@ use super::sessions::tell;
 use crate::Streams;
 use crate::advice::as_word;
 use crate::args::InitArgs;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::team_place::{self, working_folder};
 
 const NO_AGENT: &str = "No coding agent was found. Install Claude Code, Codex, Gemini CLI, opencode, Copilot CLI or pi, then run \
                         `tertulia init --force`; or add a local model (agent = \"openai\").";
 
-pub(crate) fn run(args: &InitArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+pub(crate) fn run(args: &InitArgs, streams: &mut Streams<'_>) -> Result {
     let path = working_folder()?.join(FILE_NAME);
     if !args.print && !args.force && path.symlink_metadata().is_ok() {
-        return Err(CliError::TeamFileExists { path });
+        return Err(file_exists(path));
     }
     let mut found = Vec::new();
     for agent in AGENTS {
@@ -58,24 +58,23 @@ fn tell_trust(path: &Path, text: &str, streams: &mut Streams<'_>) {
     let opened = file::open(path).map_err(CliError::from);
     let settings =
         opened.and_then(|opened| team_place::untrusted_settings(Origin::Project, &opened));
-    match settings {
+    let trusted = match settings {
         Ok(Some(untrusted)) => {
             let names = untrusted.settings.names(&untrusted.folder);
             let first = names.first().map(String::as_str).unwrap_or_default();
             let more = if names.len() > 1 { " and more" } else { "" };
             let line = format!("these agents also obey {first}{more}; the first run asks about it");
             tell(streams, &line);
+            Ok(())
         }
-        Ok(None) => {
-            if let Err(error) = team_place::trust(path, ContentHash::new(text.as_bytes())) {
-                tell(streams, &format!("it is not trusted yet: {error}"));
-            }
-        }
-        Err(error) => tell(streams, &format!("it is not trusted yet: {error}")),
+        Ok(None) => team_place::trust(path, ContentHash::new(text.as_bytes())),
+        Err(error) => Err(error),
+    };
+    if let Err(error) = trusted {
+        tell(streams, &format!("it is not trusted yet: {error}"));
     }
 }
 
-/// Who does what in the new team.
 fn tell_roles(text: &str, streams: &mut Streams<'_>) {
     let Ok(team) = TeamFile::parse(text, FILE_NAME) else { return };
     for member in &team.members {
@@ -86,7 +85,7 @@ fn tell_roles(text: &str, streams: &mut Streams<'_>) {
 }
 
 /// An existing file is replaced only when that was asked for. The file is there whole or not at all.
-fn write(path: &Path, text: &str, force: bool) -> Result<(), CliError> {
+fn write(path: &Path, text: &str, force: bool) -> Result {
     let begun = match force {
         // Where the name is a link, the file that it leads to is replaced.
         true => {
@@ -101,10 +100,15 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), CliError> {
         if force { file.replace() } else { file.publish() }
     });
     written.map_err(|error| match error {
-        NewFileError::Exists(path) => CliError::TeamFileExists { path },
+        NewFileError::Exists(path) => file_exists(path),
         NewFileError::Io { path, source } => CliError::WriteFile { path, source },
         other => CliError::WriteFile { path: path.to_owned(), source: io::Error::other(other) },
     })
+}
+
+fn file_exists(path: PathBuf) -> CliError {
+    let problem = "already exists; --force replaces it, --print shows what would be written";
+    CliError::UnfitFile { path, problem: problem.to_owned() }
 }
 
 fn about(agent: &AgentDefinition, probe: &Probe) -> String {

@@ -1,16 +1,15 @@
 //! `tertulia replay`: a session decided again, with the recorded answers in place of the agents.
 
 use serde::Serialize;
-use tertulia_chat::terminal::visible;
 use tertulia_operations::names::{Latest, find_session_or_latest, short};
 use tertulia_session::{EntryId, EntryKind, TurnState};
 use tertulia_store::Range;
 use tertulia_team::{Difference, Machine};
 
-use super::sessions::{counted, tell, write_json};
+use super::sessions::{counted, tell, write_json, write_line};
 use crate::Streams;
 use crate::args::ReplayArgs;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::store_place::StorePlace;
 use crate::team_place::TeamPlace;
 
@@ -21,7 +20,6 @@ struct ReplayRecord<'a> {
     entries: usize,
     turns: usize,
     equal: bool,
-    /// There may be more differences than these.
     more: bool,
     /// Messages whose text is gone, so that what followed from them was not compared.
     unchecked: Vec<&'a str>,
@@ -36,7 +34,7 @@ struct DifferenceRecord<'a> {
     text: String,
 }
 
-pub(crate) fn run(args: &ReplayArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+pub(crate) fn run(args: &ReplayArgs, streams: &mut Streams<'_>) -> Result {
     let TeamPlace { team, folder, .. } = TeamPlace::read(&args.team, streams)?;
     let store = StorePlace::read(&args.store)?.need()?;
     let latest = Latest::OfFolder(&folder);
@@ -59,8 +57,7 @@ pub(crate) fn run(args: &ReplayArgs, streams: &mut Streams<'_>) -> Result<(), Cl
         write_json(streams, &record)?;
     } else {
         for difference in &differences {
-            let line = difference.to_string();
-            writeln!(streams.stdout, "{}", visible(&short(&line))).map_err(CliError::output)?;
+            write_line(streams, &short(&difference.to_string()))?;
         }
     }
     let turns = counted(turns as u64, "turn", "turns");
@@ -75,7 +72,7 @@ pub(crate) fn run(args: &ReplayArgs, streams: &mut Streams<'_>) -> Result<(), Cl
     }
     let count = counted(differences.len() as u64, "difference", "differences");
     let count = if more { format!("{count} and perhaps more") } else { count };
-    Err(CliError::Different(format!(
+    Err(CliError::Failed(format!(
         "{turns}, {count}; the recorded decisions are kept; nothing was changed"
     )))
 }

@@ -1,17 +1,15 @@
 //! `tertulia rpc`: lines in, answers out, until the input ends.
 
-use std::io;
-
 use tertulia_operations::lines::Lines;
 use tertulia_operations::rpc::RpcServer;
 
 use crate::Streams;
 use crate::args::RpcArgs;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::store_place::StorePlace;
 use crate::team_place::project_here;
 
-pub(crate) fn run(args: &RpcArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+pub(crate) fn run(args: &RpcArgs, streams: &mut Streams<'_>) -> Result {
     let store = match StorePlace::read(&args.store) {
         Err(error @ CliError::NoHome) => Err(error.to_string()),
         place => Ok(place?.into_url()),
@@ -25,15 +23,14 @@ pub(crate) fn run(args: &RpcArgs, streams: &mut Streams<'_>) -> Result<(), CliEr
             Err(error) => server.refuse(&error, &mut streams.stdout),
         };
         // A caller may wait for this answer before it writes the next line.
-        answered.and_then(|()| streams.stdout.flush()).map_err(gone)?;
+        let answered = answered.and_then(|()| streams.stdout.flush());
+        answered.map_err(|error| match CliError::output(error) {
+            CliError::ReaderDone => CliError::Failed(
+                "standard output was closed by its reader; the conversations of this process are gone"
+                    .to_owned(),
+            ),
+            broken => broken,
+        })?;
     }
     Ok(())
-}
-
-fn gone(error: io::Error) -> CliError {
-    if error.kind() == io::ErrorKind::BrokenPipe {
-        CliError::ReaderGone
-    } else {
-        CliError::Output(error)
-    }
 }

@@ -1,7 +1,6 @@
 //! `tertulia sessions`: one file per command. This one hands over, and holds what they share.
 
 mod changes;
-mod copies;
 mod export;
 mod import;
 mod left;
@@ -12,8 +11,6 @@ mod show;
 mod transcript;
 mod verify;
 
-use std::borrow::Cow;
-
 use serde::Serialize;
 use tertulia_chat::terminal::visible;
 use tertulia_operations::names::short;
@@ -21,11 +18,11 @@ use tertulia_store::SessionStore;
 
 use crate::Streams;
 use crate::args::{SessionsArgs, SessionsCommand};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::store_place::StorePlace;
 pub(super) use tertulia_chat::terminal::counted;
 
-pub(crate) fn run(args: &SessionsArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+pub(crate) fn run(args: &SessionsArgs, streams: &mut Streams<'_>) -> Result {
     let place = StorePlace::read(&args.store)?;
     match &args.command {
         SessionsCommand::List(args) => list::run(args, &place, streams),
@@ -38,26 +35,24 @@ pub(crate) fn run(args: &SessionsArgs, streams: &mut Streams<'_>) -> Result<(), 
         SessionsCommand::Import(args) => import::run(args, &place, streams),
         SessionsCommand::Verify(args) => verify::run(args, &place, streams),
         SessionsCommand::Delete(args) => changes::delete(args, &place, streams),
-        SessionsCommand::Backup(args) => copies::backup(args, &place, streams),
-        SessionsCommand::Restore(args) => copies::restore(args, &place, streams),
+        SessionsCommand::Backup(args) => changes::backup(args, &place, streams),
+        SessionsCommand::Restore(args) => changes::restore(args, &place, streams),
     }
 }
 
-/// Writes one line of JSON. On a terminal, what JSON leaves in texts is made visible too.
-pub(super) fn write_json(
-    streams: &mut Streams<'_>,
-    record: &impl Serialize,
-) -> Result<(), CliError> {
-    let json = serde_json::to_string(record).map_err(|error| CliError::output(error.into()))?;
-    let shown = if streams.stdout_is_terminal { visible(&json) } else { Cow::Borrowed(&*json) };
-    writeln!(streams.stdout, "{shown}").map_err(CliError::output)
+/// Writes one line of JSON: straight to the output, but on a terminal with what JSON leaves in texts made visible.
+pub(super) fn write_json(streams: &mut Streams<'_>, record: &impl Serialize) -> Result {
+    let written = match streams.stdout_is_terminal {
+        true => serde_json::to_string(record)
+            .map_err(Into::into)
+            .and_then(|json| write!(streams.stdout, "{}", visible(&json))),
+        false => serde_json::to_writer(&mut *streams.stdout, record).map_err(Into::into),
+    };
+    written.and_then(|()| writeln!(streams.stdout)).map_err(CliError::output)
 }
 
 /// The store, for whoever lists what is there: that there is none yet is an answer.
-fn open_or_tell(
-    place: &StorePlace,
-    streams: &mut Streams<'_>,
-) -> Result<Option<SessionStore>, CliError> {
+fn open_or_tell(place: &StorePlace, streams: &mut Streams<'_>) -> Result<Option<SessionStore>> {
     let store = place.open_existing()?;
     if store.is_none() {
         tell(streams, "there are no sessions yet");
@@ -67,6 +62,9 @@ fn open_or_tell(
 
 /// Says something to the person, with ids cut short.
 pub(super) fn tell(streams: &mut Streams<'_>, line: &str) {
-    // With standard error gone there is nobody left to tell.
-    let _ = writeln!(streams.notes(), "tertulia: {}", visible(&short(line)));
+    streams.note(&short(line));
+}
+
+pub(super) fn write_line(streams: &mut Streams<'_>, line: &str) -> Result {
+    writeln!(streams.stdout, "{}", visible(line)).map_err(CliError::output)
 }

@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 use super::files::read_text;
 use crate::Streams;
 use crate::args::TokensArgs;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 
 /// What is counted when nobody names a model: one of each vendor.
 const USUAL_MODELS: [&str; 3] = ["gpt-5", "claude-sonnet-4", "gemini-2.5"];
@@ -26,14 +26,13 @@ struct Column {
     window: Option<u64>,
 }
 
-/// A row of the table: what was counted.
 struct Row {
     name: String,
     bytes: u64,
     counts: Vec<TokenCount>,
 }
 
-pub(crate) fn run(args: &TokensArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+pub(crate) fn run(args: &TokensArgs, streams: &mut Streams<'_>) -> Result {
     let columns = columns(args, streams.notes());
     let standard_input = ["-".into()];
     let paths = if args.files.is_empty() { &standard_input[..] } else { &args.files };
@@ -57,17 +56,15 @@ pub(crate) fn run(args: &TokensArgs, streams: &mut Streams<'_>) -> Result<(), Cl
 }
 
 fn columns(args: &TokensArgs, talk: &mut dyn Write) -> Vec<Column> {
-    let by_tokenizer = args.tokenizer.iter().map(|tokenizer| Column {
-        title: tokenizer.id().to_owned(),
-        model: None,
-        tokenizer: tokenizer.clone(),
-        window: None,
-    });
     let usual = USUAL_MODELS.map(str::to_owned);
     let nothing_named = args.model.is_empty() && args.tokenizer.is_empty();
     let models = if nothing_named { &usual[..] } else { &args.model };
-    let by_model = models.iter().map(|name| model_column(name, talk));
-    by_model.collect::<Vec<_>>().into_iter().chain(by_tokenizer).collect()
+    let mut columns: Vec<Column> = models.iter().map(|name| model_column(name, talk)).collect();
+    columns.extend(args.tokenizer.iter().map(|tokenizer| {
+        let (title, tokenizer) = (tokenizer.id().to_owned(), tokenizer.clone());
+        Column { title, model: None, tokenizer, window: None }
+    }));
+    columns
 }
 
 fn model_column(name: &str, talk: &mut dyn Write) -> Column {
@@ -89,9 +86,9 @@ fn write_table(out: &mut dyn Write, columns: &[Column], rows: &[Row]) -> io::Res
         let sign = if count.is_exact() { "" } else { "~" };
         format!("{sign}{}", grouped(count.tokens))
     };
-    let mut lines: Vec<Vec<String>> = Vec::new();
     let titles = columns.iter().map(|column| column.title.clone());
-    lines.push(["file".to_owned(), "bytes".to_owned()].into_iter().chain(titles).collect());
+    let titles = ["file".to_owned(), "bytes".to_owned()].into_iter().chain(titles);
+    let mut lines: Vec<Vec<String>> = vec![titles.collect()];
     let total = (rows.len() > 1).then(|| total(rows));
     for row in rows.iter().chain(&total) {
         let first = [excerpt(&row.name, FILE_COLUMNS), grouped(row.bytes)];
@@ -158,8 +155,7 @@ fn write_json(out: &mut dyn Write, columns: &[Column], row: &Row) -> io::Result<
         exact: count.is_exact(),
         window: column.window,
     });
-    let counts = counts.collect();
-    let record = FileRecord { file: &row.name, bytes: row.bytes, counts };
+    let record = FileRecord { file: &row.name, bytes: row.bytes, counts: counts.collect() };
     serde_json::to_writer(&mut *out, &record)?;
     writeln!(out)
 }

@@ -2,7 +2,6 @@
 //! sits there now; where that comes to something else, only what the log says is told.
 
 use serde::Serialize;
-use tertulia_chat::terminal::visible;
 use tertulia_operations::decisions::story;
 use tertulia_operations::names::{
     Latest, NameError, find_entry, find_session_or_latest, find_stored_entry, newest_message, short,
@@ -11,15 +10,14 @@ use tertulia_session::{Cause, Entry, EntryId, EntryKind};
 use tertulia_store::{Range, SessionId, SessionStore};
 use tertulia_team::{Decision, Machine, reached_nobody};
 
-use super::sessions::{tell, write_json};
+use super::sessions::{tell, write_json, write_line};
 use crate::Streams;
 use crate::advice::same_place;
 use crate::args::WhyArgs;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::store_place::StorePlace;
 use crate::team_place::TeamPlace;
 
-/// One decision.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DecisionRecord<'a> {
@@ -35,7 +33,7 @@ struct DecisionRecord<'a> {
     entries: Vec<&'a str>,
 }
 
-pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result {
     let TeamPlace { team, folder, .. } = TeamPlace::read(&args.team, streams)?;
     let store = StorePlace::read(&args.store)?.need()?;
     let latest = Latest::OfFolder(&folder);
@@ -43,14 +41,12 @@ pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result<(), CliEr
     let stored = store.load(&session, &Range::Branch { tail: None, limit: None })?;
     let log: Vec<Entry> = stored.into_iter().map(|stored| stored.entry).collect();
     let entry = match &args.entry {
-        Some(given) => named(&store, &session, &log, given)?,
-        None => match newest_message(&log) {
-            Some(entry) => entry,
-            None => {
-                tell(streams, &format!("nothing was said yet in session {session}"));
-                return Ok(());
-            }
-        },
+        Some(given) => Some(named(&store, &session, &log, given)?),
+        None => newest_message(&log),
+    };
+    let Some(entry) = entry else {
+        tell(streams, &format!("nothing was said yet in session {session}"));
+        return Ok(());
     };
     let logged = recorded(&log);
     let recorded = story(&entry.id, |about| {
@@ -64,12 +60,9 @@ pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result<(), CliEr
     let was_heard = !recorded.is_empty() || found_nobody;
     let decisions = if is_same && was_heard { &decided } else { &recorded };
     if !is_same && !recorded.is_empty() {
-        let place = same_place(&args.team, &args.store);
-        let line = format!(
-            "this decision would differ with the current team file; `tertulia replay \
-             {session}{place}` shows how"
-        );
-        tell(streams, &line);
+        let replay = format!("tertulia replay {session}{}", same_place(&args.team, &args.store));
+        let line = "this decision would differ with the current team file";
+        tell(streams, &format!("{line}; `{replay}` shows how"));
     }
     if args.json {
         for decision in decisions {
@@ -81,8 +74,7 @@ pub(crate) fn run(args: &WhyArgs, streams: &mut Streams<'_>) -> Result<(), CliEr
         tell(streams, &format!("nothing was decided because of {}", entry.id));
     }
     for decision in decisions {
-        let line = decision.to_string();
-        writeln!(streams.stdout, "{}", visible(&short(&line))).map_err(CliError::output)?;
+        write_line(streams, &short(&decision.to_string()))?;
     }
     Ok(())
 }
@@ -93,17 +85,19 @@ fn named<'e>(
     session: &SessionId,
     log: &'e [Entry],
     given: &str,
-) -> Result<&'e Entry, CliError> {
+) -> Result<&'e Entry> {
     match find_entry(log, given) {
         Err(NameError::UnknownEntry { .. }) => {
             let entry = find_stored_entry(store, session, given)?;
-            Err(CliError::OtherBranch { entry, session: session.clone() })
+            Err(CliError::Failed(format!(
+                "{entry} is on another branch of session {session}; \
+                 `tertulia sessions show {session} --branch {entry}` shows that branch"
+            )))
         }
         found => Ok(found?),
     }
 }
 
-/// The states of turns in the log.
 fn recorded(log: &[Entry]) -> Vec<Decision> {
     let decisions = log.iter().filter_map(|entry| {
         let EntryKind::Turn(turn) = &entry.kind else { return None };
@@ -121,7 +115,6 @@ fn recorded(log: &[Entry]) -> Vec<Decision> {
     decisions.collect()
 }
 
-/// The entries of turns among decisions.
 fn turns<'d>(decisions: &[&'d Decision]) -> impl Iterator<Item = &'d EntryId> {
     decisions.iter().copied().filter_map(|decision| match decision {
         Decision::Turn { entry, .. } => Some(entry),

@@ -17,7 +17,6 @@ const ID_COLUMNS: usize = 12;
 const ROLE_COLUMNS: usize = 14;
 const EXCERPT_COLUMNS: usize = 36;
 
-/// All that is shown.
 pub(super) struct Table<'a> {
     pub(super) input: &'a BuildInput,
     pub(super) index: &'a ContextIndex,
@@ -81,13 +80,7 @@ impl Table<'_> {
         if self.result.verdicts.is_empty() {
             return writeln!(out, "No entries.");
         }
-        let titles = format!(
-            "{} {} {} {:>9}  became",
-            padded("entry", ID_COLUMNS),
-            padded("role", ROLE_COLUMNS),
-            padded("begins", EXCERPT_COLUMNS),
-            "tokens"
-        );
+        let titles = format!("{} {:>9}  became", row("entry", "role", "begins"), "tokens");
         writeln!(out, "{}", paint.faint(&titles))?;
         let log = &self.input.session_entries;
         let made = &self.result.entries_to_append;
@@ -98,17 +91,9 @@ impl Table<'_> {
             let id = verdict.entry.as_str();
             let tokens = tokens.get(id).map_or_else(|| "–".to_owned(), |tokens| grouped(*tokens));
             let entry = entries.get(id).copied();
-            writeln!(
-                out,
-                "{} {} {} {tokens:>9}  {}",
-                padded(&excerpt(&short(id), ID_COLUMNS), ID_COLUMNS),
-                padded(&excerpt(entry.map_or("", role), ROLE_COLUMNS), ROLE_COLUMNS),
-                padded(
-                    &entry.map_or_else(String::new, |entry| begins(entry, verdict)),
-                    EXCERPT_COLUMNS
-                ),
-                became(verdict, paint)
-            )?;
+            let begins = entry.map(|entry| begins(entry, verdict)).unwrap_or_default();
+            let row = row(&short(id), entry.map_or("", role), &begins);
+            writeln!(out, "{row} {tokens:>9}  {}", became(verdict, paint))?;
         }
         Ok(())
     }
@@ -127,6 +112,13 @@ impl Table<'_> {
     }
 }
 
+/// The first columns of the table of entries.
+fn row(id: &str, role: &str, begins: &str) -> String {
+    let column = |text: &str, columns| padded(&excerpt(text, columns), columns);
+    let (id, role) = (column(id, ID_COLUMNS), column(role, ROLE_COLUMNS));
+    format!("{id} {role} {}", padded(begins, EXCERPT_COLUMNS))
+}
+
 fn role(entry: &Entry) -> &str {
     match &entry.kind {
         EntryKind::Message(message) => message.effective_role().as_str(),
@@ -141,8 +133,8 @@ fn begins(entry: &Entry, verdict: &Verdict) -> String {
     }
     match &entry.kind {
         EntryKind::Message(message) => {
-            let said = message.parts.iter().map(|part| excerpt(&words(part), EXCERPT_COLUMNS));
-            said.into_iter().find(|text| !text.is_empty()).unwrap_or_default()
+            let mut said = message.parts.iter().map(|part| excerpt(&words(part), EXCERPT_COLUMNS));
+            said.find(|text| !text.is_empty()).unwrap_or_default()
         }
         EntryKind::CompactionSummary(summary) => excerpt(&summary.summary, EXCERPT_COLUMNS),
         EntryKind::SystemPromptOverride(other) => excerpt(&other.system_prompt, EXCERPT_COLUMNS),
@@ -155,7 +147,7 @@ fn words(part: &Part) -> Cow<'_, str> {
     match &part.kind {
         PartKind::Text(text) | PartKind::Thinking(text) => Cow::Borrowed(text),
         PartKind::ToolCall(call) => {
-            Cow::Owned(format!("{} {}", call.tool_name, call.arguments.as_str()))
+            format!("{} {}", call.tool_name, call.arguments.as_str()).into()
         }
         PartKind::ToolResult(result) => json::words(result.content.raw()),
         PartKind::FileRef(file) => Cow::Borrowed(&file.path),

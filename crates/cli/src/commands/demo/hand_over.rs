@@ -1,5 +1,4 @@
-//! The first part of `tertulia demo`: two agents hand over to each other and then to the person. Their answers
-//! are written down; everything else is the real program.
+//! The first part of `tertulia demo`: two agents with scripted answers hand over to each other, then to the person.
 
 use std::io::{self, Write};
 
@@ -11,7 +10,7 @@ use tertulia_team::{Driver, SentPrompt, Team, sent_prompt};
 
 use super::Silence;
 use crate::commands::drawing::Paint;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 
 const TEAM: &str = r#"
 [[member]]
@@ -43,20 +42,19 @@ Max and Eva are agents in one team. Ann asks once. They hand over to each other 
 (In this demo their answers are written down. With `tertulia init` they are Claude Code, Codex or Gemini CLI.)
 ";
 
-/// What the second agent was asked for, and what it was sent.
+/// What was said, why the second agent was asked, and what it was sent.
 struct Shown {
     entries: Vec<Entry>,
     why: Vec<String>,
     sent: SentPrompt,
 }
 
-/// Lets the agents talk, and shows it.
-pub(super) fn run(out: &mut dyn Write, paint: &Paint) -> Result<(), CliError> {
+pub(super) fn run(out: &mut dyn Write, paint: &Paint) -> Result {
     let shown = talk()?;
     write(out, &shown, paint).map_err(CliError::output)
 }
 
-fn talk() -> Result<Shown, CliError> {
+fn talk() -> Result<Shown> {
     let file = TeamFile::parse(TEAM, "the demo")?;
     let team = Team::from_file(&file, "/".as_ref())
         .map_err(|error| CliError::Team { path: "the demo".into(), error })?;
@@ -66,8 +64,7 @@ fn talk() -> Result<Shown, CliError> {
     driver.run(&mut Silence)?;
     let entries = driver.entries().to_vec();
     let said = |name: &str| {
-        let is_theirs = |entry: &&Entry| speaker(entry) == Some(name);
-        let entry = entries.iter().find(is_theirs);
+        let entry = entries.iter().find(|entry| speaker(entry) == Some(name));
         entry.map_or_else(|| EntryId::from(""), |entry| entry.id.clone())
     };
     let why = driver.machine().why(said("max").as_str());

@@ -1,8 +1,13 @@
-//! The agents that are known by name: which are installed, and which of them the team uses. Each is looked at
-//! once, whoever uses it.
+//! The programs of agents: those that are known by name, each looked at once, and those of the team's members, with
+//! their keys and the folders they work in, looked for as a turn would with the member's own settings. No program
+//! that the file names is started, for the file may not be trusted.
+
+use std::io;
+use std::path::Path;
 
 use tertulia_team::agents::{AGENTS, AgentDefinition};
-use tertulia_team::{Probe, SignIn, probe};
+use tertulia_team::file::{MemberFile, TeamFile};
+use tertulia_team::{Probe, SignIn, Unusable, Whereabouts, look_for, probe};
 
 use super::{Finding, Health};
 
@@ -18,7 +23,6 @@ struct One {
 }
 
 impl Known {
-    /// Looks at all of them.
     pub(super) fn look() -> Self {
         let one = |agent: &&'static AgentDefinition| {
             Some(One { agent, probe: probe(agent, None)?, is_used: false })
@@ -27,17 +31,11 @@ impl Known {
     }
 
     /// The finding about an agent that members use. `is_needed`: the default member is among them.
-    pub(super) fn used(
-        &mut self,
-        agent: &AgentDefinition,
-        about: String,
-        is_needed: bool,
-    ) -> Option<Finding> {
+    fn used(&mut self, agent: &AgentDefinition, about: String, is_needed: bool) -> Option<Finding> {
         let one = self.agents.iter_mut().find(|one| one.agent == agent)?;
         one.is_used = true;
-        let finding = finding(about, agent, &one.probe);
-        let is_unusable = one.probe.path.is_none();
-        Some(finding.blocking(is_unusable && is_needed))
+        let blocks = one.probe.path.is_none() && is_needed;
+        Some(Finding { blocks, ..finding(about, agent, &one.probe) })
     }
 
     /// Those that nobody of the team uses.
@@ -49,7 +47,6 @@ impl Known {
     }
 }
 
-/// An agent as it was found.
 fn finding(about: String, agent: &AgentDefinition, probe: &Probe) -> Finding {
     let advice = probe.advice.as_deref().map(without_folders);
     let of = if about == agent.word { String::new() } else { format!("{agent} ") };
@@ -66,8 +63,7 @@ fn finding(about: String, agent: &AgentDefinition, probe: &Probe) -> Finding {
     Finding { advice, ..Finding::new(about, health, text) }
 }
 
-/// Whether an agent is signed in, in words.
-pub(super) fn signed_in(state: &SignIn) -> String {
+fn signed_in(state: &SignIn) -> String {
     match state {
         SignIn::Yes(how) => format!("signed in ({how})"),
         SignIn::No(why) => format!("not signed in ({why})"),
@@ -84,10 +80,111 @@ pub(super) fn is_shortened(advice: &str) -> bool {
 }
 
 /// An advice without all the folders of `PATH`: they are shown once for all programs.
-pub(super) fn without_folders(advice: &str) -> String {
+fn without_folders(advice: &str) -> String {
     let Some((before, rest)) = advice.split_once(" in PATH (") else { return advice.to_owned() };
     match rest.rsplit_once("); ") {
         Some((_, hint)) if !hint.is_empty() => format!("{before}{SHORTENED}{hint}"),
         _ => advice.to_owned(),
+    }
+}
+
+/// What is found of every member that is an agent; `work` is where those without a `cwd` work.
+pub(super) fn check(team: &TeamFile, base: &Path, work: &Path, known: &mut Known) -> Vec<Finding> {
+    let agents: Vec<&MemberFile> =
+        team.members.iter().filter(|member| member.agent.is_some()).collect();
+    // Whoever gets the messages that address nobody has to be able to answer.
+    let first = team.default.as_ref().or(agents.first().map(|member| &member.name));
+    let mut findings = Vec::new();
+    for agent in AGENTS {
+        let users: Vec<&str> = agents
+            .iter()
+            .filter(|member| usual(member) == Some(agent))
+            .map(|member| &*member.name)
+            .collect();
+        let is_needed = first.is_some_and(|first| users.contains(&&**first));
+        let about = match users.as_slice() {
+            [] => continue,
+            [one] => format!("member {one}"),
+            several => format!("members {}", several.join(", ")),
+        };
+        findings.extend(known.used(agent, about, is_needed));
+    }
+    for member in agents {
+        let is_needed = first == Some(&member.name);
+        findings.extend(of_member(member, base, work, is_needed));
+    }
+    findings
+}
+
+/// The agent of a member that is started as usual: what is found of it holds for all such members.
+fn usual(member: &MemberFile) -> Option<&'static AgentDefinition> {
+    if !member.command.is_empty() || !member.env.is_empty() {
+        return None;
+    }
+    member.agent.filter(|agent| agent.cli.is_some())
+}
+
+fn of_member(member: &MemberFile, base: &Path, work: &Path, is_needed: bool) -> Vec<Finding> {
+    let folder = folder(member, base);
+    let program = if folder.is_none() { program(member, base, work) } else { None };
+    let mut findings: Vec<Finding> = key(member).or(program).into_iter().chain(folder).collect();
+    for finding in &mut findings {
+        finding.blocks = is_needed && matches!(finding.health, Health::Missing | Health::Error);
+    }
+    findings
+}
+
+fn about(member: &MemberFile, health: Health, text: String) -> Finding {
+    Finding::new(format!("member {}", member.name), health, text)
+}
+
+fn folder(member: &MemberFile, base: &Path) -> Option<Finding> {
+    let cwd = member.cwd.as_deref()?;
+    let folder = base.join(cwd);
+    let what = match folder.metadata() {
+        Ok(about) if about.is_dir() => return None,
+        Ok(_) => "is not a folder".to_owned(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => "does not exist".to_owned(),
+        Err(error) => format!("cannot be used ({error})"),
+    };
+    let text = format!("its cwd {} {what}", folder.display());
+    let finding = about(member, Health::Missing, text);
+    Some(finding.advised("create the folder, or correct cwd in the team file"))
+}
+
+fn key(member: &MemberFile) -> Option<Finding> {
+    let variable = member.key_variable.as_deref();
+    let is_unset = |name: &str| std::env::var_os(name).is_none_or(|value| value.is_empty());
+    if let Some(variable) = variable.filter(|variable| is_unset(variable)) {
+        let finding = about(member, Health::Missing, format!("{variable} is not set"));
+        return Some(finding.advised(format!("set {variable}")));
+    }
+    let place = member.base_url.as_deref()?;
+    let key = variable.map_or("no key".to_owned(), |variable| format!("its key from {variable}"));
+    Some(about(member, Health::Ok, format!("endpoint {place}, {key}; not contacted")))
+}
+
+fn program(member: &MemberFile, base: &Path, work: &Path) -> Option<Finding> {
+    if usual(member).is_some() {
+        return None;
+    }
+    // What is wrong with the file is shown already.
+    let spec = member.agent_spec(base, work).ok().flatten()?;
+    match look_for(&spec)? {
+        Err(Unusable { is_missing, reason }) => {
+            let named = member.command.first().map(|name| format!(" {name}")).unwrap_or_default();
+            let (health, what) = match is_missing {
+                true => (Health::Missing, "was not found"),
+                false => (Health::Error, "cannot be started"),
+            };
+            let finding = about(member, health, format!("its program{named} {what}"));
+            Some(finding.advised(without_folders(&reason)))
+        }
+        Ok(Whereabouts { path, sign_in }) => {
+            let state = sign_in.as_ref().map(|state| format!(", {}", signed_in(state)));
+            let text = format!("its program is {}{}", path.display(), state.unwrap_or_default());
+            let is_out = matches!(sign_in, Some(SignIn::No(_)));
+            Some(about(member, if is_out { Health::Warning } else { Health::Ok }, text))
+        }
     }
 }

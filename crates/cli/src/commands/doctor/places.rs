@@ -7,10 +7,10 @@ use tertulia_store::{LeftBehind, StoreUrl};
 use tertulia_team::Team;
 use tertulia_team::file::{HideKey, Opened, Origin, Trust, TrustReason, Trusted};
 
-use super::agents::Known;
-use super::{Finding, Health, members};
+use super::agents::{self, Known};
+use super::{Finding, Health};
 use crate::args::{StoreArg, TeamFileArg};
-use crate::error::CliError;
+use crate::error::Result;
 use crate::store_place::{self, StorePlace};
 use crate::team_place::{self, Standing};
 use crate::trust_question;
@@ -43,13 +43,14 @@ pub(super) fn team(arg: &TeamFileArg, flags: &str, known: &mut Known) -> Vec<Fin
     }
     let base = &opened.folder;
     let work = team_place::work_folder(found.origin, base).unwrap_or_else(|_| base.clone());
-    let is_trusted =
-        !matches!(team_place::standing(found.origin, &opened), Err(_) | Ok(Standing::Untrusted(_)));
-    let team = if is_trusted { opened.team.clone() } else { opened.team.without_outside_files().0 };
+    let team = match team_place::is_trusted(found.origin, &opened) {
+        true => opened.team.clone(),
+        false => opened.team.without_outside_files().0,
+    };
     if let Err(error) = Team::from_file_in(&team, base, &work) {
         findings.push(Finding::new(ABOUT, Health::Error, error.to_string()));
     }
-    findings.extend(members::check(&team, base, &work, known));
+    findings.extend(agents::check(&team, base, &work, known));
     findings
 }
 
@@ -107,13 +108,10 @@ fn review(flags: &str) -> String {
 
 /// The store. Opening it checks its schema; a file that is not there is not made.
 pub(super) fn store(arg: &StoreArg) -> Finding {
-    match look_at(arg) {
-        Ok(finding) => finding,
-        Err(error) => Finding::new("store", Health::Error, error.to_string()),
-    }
+    look_at(arg).unwrap_or_else(|error| Finding::new("store", Health::Error, error.to_string()))
 }
 
-fn look_at(arg: &StoreArg) -> Result<Finding, CliError> {
+fn look_at(arg: &StoreArg) -> Result<Finding> {
     let place = StorePlace::read(arg)?;
     let opened = place.open_existing()?;
     let url = place.into_url();
@@ -121,16 +119,13 @@ fn look_at(arg: &StoreArg) -> Result<Finding, CliError> {
         StoreUrl::Sqlite(path) => file(path, opened.is_some()),
         _ => Finding::new("store", Health::Ok, format!("{url}, opened")),
     };
-    if let (Some(store), false) = (&opened, matches!(found.health, Health::Error)) {
-        let left = store.left_behind()?;
-        if left.sessions > 0 {
-            let finding = Finding::new("store", Health::Warning, left_behind(&url, &left));
-            return Ok(
-                finding.advised("the next command that writes deletes it, for instance an import")
-            );
-        }
+    let Some(store) = opened.filter(|_| found.health != Health::Error) else { return Ok(found) };
+    let left = store.left_behind()?;
+    if left.sessions == 0 {
+        return Ok(found);
     }
-    Ok(found)
+    let finding = Finding::new("store", Health::Warning, left_behind(&url, &left));
+    Ok(finding.advised("the next command that writes deletes it, for instance an import"))
 }
 
 /// Whether the file of a store, which is there or is to be created, can be written to.
@@ -158,7 +153,6 @@ fn file(path: &Path, is_there: bool) -> Finding {
     }
 }
 
-/// What so much free space means.
 fn health_of(free: u64) -> Health {
     match free {
         ..SPACE_NEEDED => Health::Error,
@@ -169,11 +163,8 @@ fn health_of(free: u64) -> Health {
 
 /// What an import that was killed left, which no list shows.
 fn left_behind(url: &StoreUrl, left: &LeftBehind) -> String {
-    let imports = counted(
-        left.sessions,
-        "interrupted import or deletion",
-        "interrupted imports or deletions",
-    );
+    let many = "interrupted imports or deletions";
+    let imports = counted(left.sessions, "interrupted import or deletion", many);
     let entries = counted(left.entries, "entry", "entries");
     format!("{url}, opened; {imports} left {entries}, {} KiB", grouped(left.bytes.div_ceil(1024)))
 }

@@ -1,29 +1,22 @@
-//! `tertulia sessions branch`, `rename` and `delete`: commands that change an existing session.
+//! `tertulia sessions branch`, `rename` and `delete`, which change an existing session; `backup` and `restore`,
+//! which copy all of them.
 
-use tertulia_chat::terminal::visible;
+use tertulia_operations::export_file::ExportError;
 use tertulia_operations::names::{
-    Latest, exact_session, find_session, find_stored_entry, is_latest, new_session_id,
-    refuse_latest,
+    exact_session, find_stored_entry, is_latest, new_session_id, refuse_latest,
 };
 use tertulia_operations::session_record::{AppendedRecord, SessionRecord};
-use tertulia_session::EntryId;
-use tertulia_store::{Appended, NewSession, SessionId, SessionInfo, SessionStore};
+use tertulia_store::{Hold, NewSession, SessionId, SessionInfo, SessionStore, StoreError};
 
 use super::left::Left;
-use super::{counted, tell, write_json};
+use super::{counted, tell, write_json, write_line};
 use crate::Streams;
-use crate::args::{BranchArgs, DeleteArgs, RenameArgs};
-use crate::error::CliError;
-use crate::store_place::StorePlace;
-use crate::team_place::project_here;
+use crate::args::{BackupArgs, BranchArgs, DeleteArgs, RenameArgs, RestoreArgs};
+use crate::error::{CliError, Result};
+use crate::store_place::{StorePlace, find_here};
 
-pub(super) fn branch(
-    args: &BranchArgs,
-    place: &StorePlace,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
-    let store = place.need()?;
-    let session = find_session(&store, &args.session, Latest::OfProject(&project_here()))?;
+pub(super) fn branch(args: &BranchArgs, place: &StorePlace, streams: &mut Streams<'_>) -> Result {
+    let (store, session) = place.find(&args.session)?;
     let entry = find_stored_entry(&store, &session, &args.entry)?;
     if let Some(into) = &args.into {
         let id = new_session_id(into)?;
@@ -36,59 +29,39 @@ pub(super) fn branch(
         return write_line(streams, made.id.as_str());
     }
     let appended = store.branch(&session, &entry)?;
-    let news = format!("{session} continues from {entry}");
-    tell_appended(&session, &appended, args.json, &news, streams)
+    let record = AppendedRecord::new(Some(&session), &appended);
+    let last = record.last_appended_entry_id.unwrap_or_default();
+    if args.json {
+        let last_appended_entry_id = Some(last);
+        return write_json(streams, &AppendedRecord { last_appended_entry_id, ..record });
+    }
+    tell(streams, &format!("{session} continues from {entry}"));
+    write_line(streams, last)
 }
 
-pub(super) fn rename(
-    args: &RenameArgs,
-    place: &StorePlace,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
+pub(super) fn rename(args: &RenameArgs, place: &StorePlace, streams: &mut Streams<'_>) -> Result {
     refuse_latest(&args.title)?;
-    let store = place.need()?;
-    let session = find_session(&store, &args.session, Latest::OfProject(&project_here()))?;
+    let (store, session) = place.find(&args.session)?;
     // Whoever has it open would stumble over an entry that it did not write.
-    let Some(_hold) = store.hold(&session)? else {
-        return Err(CliError::OpenElsewhere { id: session });
-    };
+    let _hold = hold(&store, &session)?;
     store.rename(&session, &args.title)?;
     let info = store.info(&session)?;
     if args.json {
         return write_json(streams, &SessionRecord::from(&info));
     }
-    let title = info.title.filter(|_| info.has_own_title);
-    tell(
-        streams,
-        &match title {
-            Some(title) => format!("session {session} is now called \"{title}\""),
-            None => format!("session {session} has no title now"),
-        },
-    );
+    let news = match info.title.filter(|_| info.has_own_title) {
+        Some(title) => format!("is now called \"{title}\""),
+        None => "has no title now".to_owned(),
+    };
+    tell(streams, &format!("session {session} {news}"));
     Ok(())
 }
 
-/// The id of the entry that says so, for programs; what happened, for people.
-fn tell_appended(
-    session: &SessionId,
-    appended: &Appended,
-    json: bool,
-    news: &str,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
-    let last = appended.last_entry_id.as_ref().map_or("", EntryId::as_str);
-    if json {
-        return write_json(streams, &appended_record(session, last, appended.appended_count));
-    }
-    tell(streams, news);
-    write_line(streams, last)
+fn hold(store: &SessionStore, session: &SessionId) -> Result<Hold> {
+    store.hold(session)?.ok_or_else(|| CliError::OpenElsewhere { id: session.clone() })
 }
 
-pub(super) fn delete(
-    args: &DeleteArgs,
-    place: &StorePlace,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
+pub(super) fn delete(args: &DeleteArgs, place: &StorePlace, streams: &mut Streams<'_>) -> Result {
     if !args.yes && !streams.stdin_is_terminal {
         return Err(CliError::Usage("not a terminal; use --yes to confirm"));
     }
@@ -100,11 +73,9 @@ pub(super) fn delete(
         None => {
             let session = session_to_delete(&store, args)?;
             // Whoever is in it would lose what they type.
-            let Some(hold) = store.hold(&session)? else {
-                return Err(CliError::OpenElsewhere { id: session });
-            };
+            let hold = hold(&store, &session)?;
             if !args.yes && !is_agreed(&store.info(&session)?, streams)? {
-                return Err(CliError::NotDeleted);
+                return Err(CliError::Failed("nothing was deleted".to_owned()));
             }
             left.forget_session(&store, &session)?;
             (session, Some(hold))
@@ -112,7 +83,7 @@ pub(super) fn delete(
     };
     // Before the session, so that whoever is interrupted can do it again.
     left.remove_copies(&store)?;
-    left.set_remains(store.delete(&session)?);
+    left.remains = store.delete(&session)?;
     if args.json {
         let mut record = left.to_json(place);
         record.insert("deleted".to_owned(), session.as_str().into());
@@ -123,50 +94,67 @@ pub(super) fn delete(
     Ok(())
 }
 
-fn session_to_delete(store: &SessionStore, args: &DeleteArgs) -> Result<SessionId, CliError> {
-    match args.yes {
-        // Nobody looks: a beginning that fits today may fit something else tomorrow.
-        true => match exact_session(store, &args.session)? {
-            Some(id) => Ok(id),
-            None => Err(not_full_id(store, &args.session)?),
-        },
-        false => Ok(find_session(store, &args.session, Latest::OfProject(&project_here()))?),
+fn session_to_delete(store: &SessionStore, args: &DeleteArgs) -> Result<SessionId> {
+    let given = &args.session;
+    if !args.yes {
+        return find_here(store, given);
     }
+    // Nobody looks: a beginning that fits today may fit something else tomorrow.
+    if let Some(id) = exact_session(store, given)? {
+        return Ok(id);
+    }
+    let id = find_here(store, given)?;
+    let id = (!is_latest(given)).then(|| id.to_string());
+    Err(CliError::NotFullId { given: given.clone(), id })
 }
 
 /// The session of exactly this id whose deletion was interrupted, if no other one has its id by now.
-fn half_deleted(store: &SessionStore, given: &str) -> Result<Option<SessionId>, CliError> {
+fn half_deleted(store: &SessionStore, given: &str) -> Result<Option<SessionId>> {
     let Ok(id) = given.parse::<SessionId>() else { return Ok(None) };
     Ok((!store.has(&id)? && store.is_half_deleted(&id)?).then_some(id))
 }
 
-/// What is said of a name that is not the ID; an error if it names nothing at all.
-fn not_full_id(store: &SessionStore, given: &str) -> Result<CliError, CliError> {
-    let id = find_session(store, given, Latest::OfProject(&project_here()))?;
-    let id = (!is_latest(given)).then(|| id.to_string());
-    Ok(CliError::NotFullId { given: given.to_owned(), id })
-}
-
-/// Asks the person.
-fn is_agreed(info: &SessionInfo, streams: &mut Streams<'_>) -> Result<bool, CliError> {
+fn is_agreed(info: &SessionInfo, streams: &mut Streams<'_>) -> Result<bool> {
     let title = info.title.as_deref().map(|title| format!(", \"{title}\"")).unwrap_or_default();
     let entries = counted(info.entries, "entry", "entries");
     let question = format!("Delete {} for good ({entries}{title})? [y/N] ", info.id);
     streams.agree(&question)
 }
 
-pub(super) fn appended_record<'a>(
-    session: &'a SessionId,
-    last: &'a str,
-    count: usize,
-) -> AppendedRecord<'a> {
-    AppendedRecord {
-        session_id: Some(session.as_str()),
-        last_appended_entry_id: Some(last),
-        appended_count: count,
+pub(super) fn backup(args: &BackupArgs, place: &StorePlace, streams: &mut Streams<'_>) -> Result {
+    // Elsewhere `-` is standard output; a backup is a database and needs a file.
+    if args.file.as_os_str() == "-" {
+        return Err(CliError::Usage(
+            "a backup cannot be written to standard output; name a new file",
+        ));
     }
+    let sessions = place.need()?.backup(&args.file)?;
+    let done = format!("copied to {} and checked", args.file.display());
+    tell_copied(sessions, &done, args.json, streams)
 }
 
-pub(super) fn write_line(streams: &mut Streams<'_>, line: &str) -> Result<(), CliError> {
-    writeln!(streams.stdout, "{}", visible(line)).map_err(CliError::output)
+pub(super) fn restore(args: &RestoreArgs, place: &StorePlace, streams: &mut Streams<'_>) -> Result {
+    // The backup is looked at first, so that a wrong name makes no store.
+    let about = std::fs::metadata(&args.file);
+    let about = about.map_err(|source| CliError::ReadFile { path: args.file.clone(), source })?;
+    if !about.is_file() {
+        return Err(ExportError::NotAFile { path: args.file.clone() }.into());
+    }
+    let restored = place.open()?.restore(&args.file);
+    let sessions = restored.map_err(|error| match error {
+        StoreError::SessionExists(session) => CliError::Failed(format!(
+            "session {session} is in the store already; delete it first, or restore into another \
+             --store; nothing was copied"
+        )),
+        other => other.into(),
+    })?;
+    tell_copied(sessions, &format!("copied from {}", args.file.display()), args.json, streams)
+}
+
+fn tell_copied(sessions: u64, done: &str, json: bool, streams: &mut Streams<'_>) -> Result {
+    if json {
+        return write_json(streams, &serde_json::json!({ "sessions": sessions }));
+    }
+    tell(streams, &format!("{} {done}", counted(sessions, "session", "sessions")));
+    Ok(())
 }

@@ -1,122 +1,169 @@
 //! `tertulia sessions export`: a session as a log, or its messages in a form that other programs read.
 
-mod markdown;
-mod target;
-
+use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
+use tertulia_chat::terminal::{excerpt, visible};
 use tertulia_context::record::SnapshotRecord;
-use tertulia_operations::names::{Latest, find_session};
+use tertulia_operations::export_file::ExportFile;
+use tertulia_operations::names::short;
 use tertulia_operations::session_file::{AgentChatterRecord, Branch};
+use tertulia_operations::session_file::name_of;
 use tertulia_session::json::Json;
 use tertulia_session::record::EntryRecord;
-use tertulia_store::{Problem, Range, SessionId, SessionStore, StoreError};
+use tertulia_session::{Entry, EntryKind, Message};
+use tertulia_store::{Problem, Range, SessionId, SessionStore, StoreError, StoredEntry};
+use tertulia_team::is_partial;
 
+use super::transcript::{in_words, moment};
 use super::{counted, tell};
 use crate::Streams;
 use crate::args::{ExportArgs, FileFormat};
 use crate::clock::LocalTime;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::store_place::StorePlace;
-use crate::team_place::project_here;
-use target::Target;
 
-/// How many damaged entries are named one by one.
 const DAMAGES_NAMED: u64 = 20;
+/// How much a document shows of what is no text: calls, results, thinking.
+const LINE_COLUMNS: usize = 100;
 
-pub(super) fn run(
-    args: &ExportArgs,
-    place: &StorePlace,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
-    let store = place.need()?;
-    let session = find_session(&store, &args.session, Latest::OfProject(&project_here()))?;
+pub(super) fn run(args: &ExportArgs, place: &StorePlace, streams: &mut Streams<'_>) -> Result {
+    let (store, session) = place.find(&args.session)?;
     if args.output.as_ref().is_some_and(|path| place.holds(path)) {
         return Err(CliError::Usage("the target is the store itself; name another file"));
     }
     let local = LocalTime::new(streams.zone);
-    let mut target = Target::open(args, streams)?;
-    let mut notes = Vec::new();
-    let damaged = match args.format {
-        FileFormat::Jsonl => write_log(&store, &session, &mut target, &mut notes)?,
-        FileFormat::Markdown => {
-            markdown::write(&store, &session, &local, &mut target)?;
-            0
-        }
-        FileFormat::Snapshot | FileFormat::AgentChatter => {
-            write_messages(&store, &session, args.format, &mut target, &mut notes)?;
-            0
-        }
-    };
+    let (target, notes) = (Target::open(args, streams)?, Vec::new());
+    let mut export = Export { store: &store, session: &session, local, target, notes };
+    let mut damaged = 0;
+    match args.format {
+        FileFormat::Jsonl => damaged = export.write_log()?,
+        FileFormat::Markdown => export.write_document()?,
+        FileFormat::Snapshot | FileFormat::AgentChatter => export.write_messages(args.format)?,
+    }
+    let Export { target, notes, .. } = export;
     target.finish()?;
     for note in &notes {
         tell(streams, note);
     }
     if damaged > 0 {
         let left_out = counted(damaged, "damaged entry was", "damaged entries were");
-        return Err(CliError::Damaged(format!("{left_out} left out of the export")));
+        return Err(CliError::Failed(format!("{left_out} left out of the export")));
     }
     Ok(())
 }
 
-/// Writes all entries, page by page. One that is damaged is named and left out, so that the others can be
-/// saved; says how many are.
-fn write_log(
-    store: &SessionStore,
-    session: &SessionId,
-    target: &mut Target<'_>,
-    notes: &mut Vec<String>,
-) -> Result<u64, CliError> {
-    let last = store.info(session)?.entries;
-    let mut follow = store.follow(session, 0)?;
-    let mut damaged = 0;
-    while follow.seen() < last {
-        match follow.next(Duration::ZERO) {
-            Ok(page) if page.is_empty() => break,
-            Ok(page) => {
-                for stored in page.iter().filter(|stored| stored.seq <= last) {
-                    target.write_line(&EntryRecord::new(&stored.entry).to_json())?;
-                }
-            }
-            Err(StoreError::SessionReadFailed {
-                problem: Problem::Damaged { place, entry, reason },
-                ..
-            }) if place > follow.seen() => {
-                damaged += 1;
-                if damaged <= DAMAGES_NAMED {
-                    let named = entry.map(|id| format!(" ({id})")).unwrap_or_default();
-                    notes.push(format!("entry {place}{named} is damaged: {reason}"));
-                }
-                follow = store.follow(session, place)?;
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(damaged)
+struct Export<'a> {
+    store: &'a SessionStore,
+    session: &'a SessionId,
+    local: LocalTime,
+    target: Target<'a>,
+    /// What the person is told at the end.
+    notes: Vec<String>,
 }
 
-fn write_messages(
-    store: &SessionStore,
-    session: &SessionId,
-    format: FileFormat,
-    target: &mut Target<'_>,
-    notes: &mut Vec<String>,
-) -> Result<(), CliError> {
-    let info = store.info(session)?;
-    let mut branch = Branch::default();
-    let mut on_branch = 0;
-    for stored in store.entries(session, &Range::Branch { tail: info.tail.clone(), limit: None })? {
-        branch.add(stored?.entry);
-        on_branch += 1;
+impl Export<'_> {
+    /// Writes all entries, page by page. One that is damaged is named and left out, so that the others can be
+    /// saved; says how many are.
+    fn write_log(&mut self) -> Result<u64> {
+        let Self { store, session, target, notes, .. } = self;
+        let last = store.info(session)?.entries;
+        let mut follow = store.follow(session, 0)?;
+        let mut damaged = 0;
+        while follow.seen() < last {
+            match follow.next(Duration::ZERO) {
+                Ok(page) if page.is_empty() => break,
+                Ok(page) => {
+                    for stored in page.iter().filter(|stored| stored.seq <= last) {
+                        target.write_line(&EntryRecord::new(&stored.entry).to_json())?;
+                    }
+                }
+                Err(StoreError::SessionReadFailed {
+                    problem: Problem::Damaged { place, entry, reason },
+                    ..
+                }) if place > follow.seen() => {
+                    damaged += 1;
+                    if damaged <= DAMAGES_NAMED {
+                        let named = entry.map(|id| format!(" ({id})")).unwrap_or_default();
+                        notes.push(format!("entry {place}{named} is damaged: {reason}"));
+                    }
+                    follow = store.follow(session, place)?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(damaged)
     }
-    note_left_out(&branch, info.entries.saturating_sub(on_branch), notes);
-    let json = if format == FileFormat::AgentChatter {
-        serde_json::to_string(&AgentChatterRecord::new(&info, branch))
-    } else {
-        let moment = Json::parse(&info.updated_at.millis().to_string()).ok();
-        serde_json::to_string(&SnapshotRecord(&branch.into_snapshot(moment)))
-    };
-    target.write_line(&json.map_err(|error| CliError::output(error.into()))?)
+
+    fn write_messages(&mut self, format: FileFormat) -> Result {
+        let Self { store, session, target, notes, .. } = self;
+        let info = store.info(session)?;
+        let mut branch = Branch::default();
+        let mut on_branch = 0;
+        for stored in
+            store.entries(session, &Range::Branch { tail: info.tail.clone(), limit: None })?
+        {
+            branch.add(stored?.entry);
+            on_branch += 1;
+        }
+        note_left_out(&branch, info.entries.saturating_sub(on_branch), notes);
+        let json = if format == FileFormat::AgentChatter {
+            serde_json::to_string(&AgentChatterRecord::new(&info, branch))
+        } else {
+            let moment = Json::parse(&info.updated_at.millis().to_string()).ok();
+            serde_json::to_string(&SnapshotRecord(&branch.into_snapshot(moment)))
+        };
+        target.write_line(&json.map_err(|error| CliError::output(error.into()))?)
+    }
+
+    /// Writes a Markdown document: who said what on the current branch, and when, as it was written.
+    fn write_document(&mut self) -> Result {
+        let (info, session) = (self.store.info(self.session)?, self.session);
+        let title = info.title.as_deref().unwrap_or(session.as_str());
+        self.target.write_line(&format!("# {}", one_line(title)))?;
+        let began = self.local.minute(&info.created_at);
+        self.target.write_line(&format!("\nSession `{session}`, created {began}."))?;
+        let branch = Range::Branch { tail: info.tail, limit: None };
+        for stored in self.store.entries(session, &branch)? {
+            self.write_entry(&stored?)?;
+        }
+        Ok(())
+    }
+
+    fn write_entry(&mut self, stored: &StoredEntry) -> Result {
+        let aside = match &stored.entry.kind {
+            EntryKind::Message(message) => {
+                let time = self.local.minute(moment(stored));
+                return self.write_message(&stored.entry, message, &time);
+            }
+            EntryKind::TeamTask(task) => match &task.task {
+                Some(task) => format!("*Task: {}*", one_line(task)),
+                None => "*Task cleared*".to_owned(),
+            },
+            EntryKind::Purged(purged) => format!("*[redacted {}]*", purged.type_name),
+            _ => return Ok(()),
+        };
+        self.target.write_line(&format!("\n{aside}"))
+    }
+
+    fn write_message(&mut self, entry: &Entry, message: &Message, time: &str) -> Result {
+        let cut = if is_partial(entry) { " (cut off)" } else { "" };
+        let (name, id) = (one_line(name_of(message)), short(entry.id.as_str()));
+        self.target.write_line(&format!("\n## {name}{cut}\n\n<sub>{time} · {id}</sub>"))?;
+        for part in &message.parts {
+            let text = match part.as_text() {
+                Some(text) => text.trim_end_matches('\n').to_owned(),
+                None => format!("> {}", excerpt(&in_words(part), LINE_COLUMNS)),
+            };
+            self.target.write_line(&format!("\n{text}"))?;
+        }
+        Ok(())
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn note_left_out(branch: &Branch, elsewhere: u64, notes: &mut Vec<String>) {
@@ -127,12 +174,43 @@ fn note_left_out(branch: &Branch, elsewhere: u64, notes: &mut Vec<String>) {
         (branch.silent, "entry that is no message", "entries that are no messages"),
         (elsewhere, "entry of another branch", "entries of other branches"),
     ];
-    let left_out: Vec<String> = rows
-        .into_iter()
-        .filter(|(count, ..)| *count > 0)
-        .map(|(count, one, many)| counted(count, one, many))
-        .collect();
+    let left_out = rows.into_iter().filter(|(count, ..)| *count > 0);
+    let left_out = left_out.map(|(count, one, many)| counted(count, one, many));
+    let left_out: Vec<String> = left_out.collect();
     if !left_out.is_empty() {
         notes.push(format!("left out, since this form cannot hold it: {}", left_out.join(", ")));
+    }
+}
+
+/// An export under way. Dropped before its end, it leaves no file.
+enum Target<'a> {
+    Stream(&'a mut dyn Write),
+    /// A terminal, which nothing that an agent wrote may steer.
+    Terminal(&'a mut dyn Write),
+    File(ExportFile),
+}
+
+impl<'a> Target<'a> {
+    fn open(args: &ExportArgs, streams: &'a mut Streams<'_>) -> Result<Self> {
+        match args.output.as_deref().filter(|path| *path != Path::new("-")) {
+            Some(path) => Ok(Self::File(ExportFile::open(path, args.force)?)),
+            None if streams.stdout_is_terminal => Ok(Self::Terminal(&mut *streams.stdout)),
+            None => Ok(Self::Stream(&mut *streams.stdout)),
+        }
+    }
+
+    fn write_line(&mut self, line: &str) -> Result {
+        match self {
+            Self::Stream(out) => writeln!(out, "{line}").map_err(CliError::output),
+            Self::Terminal(out) => writeln!(out, "{}", visible(line)).map_err(CliError::output),
+            Self::File(file) => Ok(file.write_line(line)?),
+        }
+    }
+
+    fn finish(self) -> Result {
+        match self {
+            Self::Stream(_) | Self::Terminal(_) => Ok(()),
+            Self::File(file) => Ok(file.finish()?),
+        }
     }
 }

@@ -13,16 +13,12 @@ use super::{counted, tell, write_json};
 use crate::Streams;
 use crate::args::{ImportArgs, SourceFormat};
 use crate::commands::files::{Source, name};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::progress::Progress;
 use crate::store_place::StorePlace;
 use crate::team_place::project_here;
 
-pub(super) fn run(
-    args: &ImportArgs,
-    place: &StorePlace,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
+pub(super) fn run(args: &ImportArgs, place: &StorePlace, streams: &mut Streams<'_>) -> Result {
     let id = args.id.as_deref().map(new_session_id).transpose()?;
     let is_watched = streams.stderr_is_terminal;
     let mut source = Source::open(&args.file, streams.stdin)?;
@@ -31,12 +27,15 @@ pub(super) fn run(
         return Err(StoreError::SessionExists(taken.clone()).into());
     }
     let path = name(&args.file);
+    let mut import = Import::begin(&store).map_err(|error| about_file(error.into(), &path))?;
+    // What is imported belongs to the project that it is imported in.
+    import.set_project(Some(project_here()));
     let reading = Reading {
         path: path.clone(),
         lines: Lines::new(&mut *source.reader, args.limits.max_line_bytes),
         bytes_max: args.limits.max_line_bytes,
         progress: Progress::bytes(is_watched, "Importing", source.bytes),
-        import: begin(&store).map_err(|error| about_file(error, &path))?,
+        import,
     };
     let stored = reading.read(form(args.format), id, &store);
     let info = stored.map_err(|error| about_file(error, &path))?;
@@ -54,13 +53,6 @@ pub(super) fn run(
     let are = if info.entries == 1 { "is" } else { "are" };
     tell(streams, &format!("{entries} of {} {are} session {}", path.display(), info.id));
     writeln!(streams.stdout, "{}", info.id).map_err(CliError::output)
-}
-
-/// What is imported belongs to the project that it is imported in.
-fn begin(store: &SessionStore) -> Result<Import, CliError> {
-    let mut import = Import::begin(store)?;
-    import.set_project(Some(project_here()));
-    Ok(import)
 }
 
 fn form(format: SourceFormat) -> Option<Form> {
@@ -86,13 +78,13 @@ fn about_file(error: CliError, path: &Path) -> CliError {
                     | Problem::DiskFull
             ) =>
         {
-            CliError::Import { path: path.into(), problem }
+            let error = format!("{problem}; nothing was imported").into();
+            CliError::Content { path: path.into(), error }
         }
         other => other,
     }
 }
 
-/// An import under way.
 struct Reading<'r> {
     path: PathBuf,
     lines: Lines<'r>,
@@ -107,7 +99,7 @@ impl Reading<'_> {
         form: Option<Form>,
         id: Option<SessionId>,
         store: &SessionStore,
-    ) -> Result<tertulia_store::SessionInfo, CliError> {
+    ) -> Result<tertulia_store::SessionInfo> {
         let (number, first) = self.first_line()?;
         let form = match form {
             Some(form) => Some(form),
@@ -132,15 +124,19 @@ impl Reading<'_> {
     }
 
     fn no_session(&self, error: DocumentError) -> CliError {
-        CliError::Document { path: self.path.clone(), error }
+        CliError::Content { path: self.path.clone(), error: error.into() }
     }
 
-    fn first_line(&mut self) -> Result<(u64, String), CliError> {
+    fn unfit(&self, problem: String) -> CliError {
+        CliError::UnfitFile { path: self.path.clone(), problem }
+    }
+
+    fn first_line(&mut self) -> Result<(u64, String)> {
         let first = self.next_line()?.map(|(number, text)| (number, text.to_owned()));
-        first.ok_or_else(|| CliError::Empty { path: self.path.clone() })
+        first.ok_or_else(|| self.unfit("is empty; there is nothing to import".to_owned()))
     }
 
-    fn next_line(&mut self) -> Result<Option<(u64, &str)>, CliError> {
+    fn next_line(&mut self) -> Result<Option<(u64, &str)>> {
         let Self { path, lines, progress, .. } = self;
         let Some(line) = lines.next_line().map_err(|error| CliError::log(&*path, error))? else {
             return Ok(None);
@@ -150,7 +146,7 @@ impl Reading<'_> {
         Ok(Some((line.number, text)))
     }
 
-    fn read_log(&mut self, first: Line<'_>) -> Result<(), CliError> {
+    fn read_log(&mut self, first: Line<'_>) -> Result {
         let Self { path, lines, progress, import, .. } = self;
         let failed = |error: LogError| CliError::log(&*path, error);
         import.push(first.entry().map_err(failed)?)?;
@@ -161,16 +157,18 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// All lines as one text. Blank lines were passed over; they are put back, so that errors name the
-    /// right one.
-    fn whole_text(&mut self, mut number: u64, first: String) -> Result<String, CliError> {
+    /// All lines as one text. Blank lines, which were skipped, are put back: errors name the right line.
+    fn whole_text(&mut self, mut number: u64, first: String) -> Result<String> {
         let mut text = "\n".repeat(usize::try_from(number - 1).unwrap_or_default().min(1 << 16));
         text.push_str(&first);
         drop(first);
-        let (path, bytes_max) = (self.path.clone(), self.bytes_max);
+        let bytes_max = self.bytes_max;
         while let Some((next, line)) = self.next_line()? {
             if (text.len() + line.len()) as u64 >= bytes_max {
-                return Err(CliError::TooLarge { path, bytes_max });
+                return Err(self.unfit(format!(
+                    "is not a log, and is too long for a snapshot ({bytes_max} bytes at most); raise \
+                     --max-line-bytes"
+                )));
             }
             while number < next && (text.len() as u64) < bytes_max {
                 text.push('\n');

@@ -1,5 +1,4 @@
-//! What a redaction or a deletion took along besides the store's tables, and what it leaves: said to people in
-//! a few lines, and to programs as fields.
+//! What a redaction or a deletion removed outside the store, and what it leaves, for people and for programs.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -12,7 +11,7 @@ use tertulia_team::file::Trust;
 
 use super::{counted, tell};
 use crate::Streams;
-use crate::error::CliError;
+use crate::error::Result;
 use crate::store_place::{StorePlace, home};
 
 /// Shorter texts are in many lines by chance.
@@ -21,7 +20,8 @@ const HISTORY_CHARACTERS_MIN: usize = 4;
 /// What was taken along, and what is left.
 #[derive(Default)]
 pub(super) struct Left {
-    remains: Vec<Remains>,
+    /// What the store may still hold; what a later step found is what holds.
+    pub(super) remains: Vec<Remains>,
     removed_copies: Vec<PathBuf>,
     kept_copies: Vec<PathBuf>,
     history_lines: usize,
@@ -31,13 +31,8 @@ pub(super) struct Left {
 }
 
 impl Left {
-    /// What the store may still hold; what a later step found is what holds.
-    pub(super) fn set_remains(&mut self, remains: Vec<Remains>) {
-        self.remains = remains;
-    }
-
     /// Removes the copies that migrations left beside the store.
-    pub(super) fn remove_copies(&mut self, store: &SessionStore) -> Result<(), CliError> {
+    pub(super) fn remove_copies(&mut self, store: &SessionStore) -> Result {
         let copies = store.remove_old_copies()?;
         self.removed_copies.extend(copies.removed);
         self.kept_copies = copies.kept;
@@ -63,11 +58,7 @@ impl Left {
     }
 
     /// Removes the lines of the chat history that people said in a session.
-    pub(super) fn forget_session(
-        &mut self,
-        store: &SessionStore,
-        session: &SessionId,
-    ) -> Result<(), CliError> {
+    pub(super) fn forget_session(&mut self, store: &SessionStore, session: &SessionId) -> Result {
         let mut said = HashSet::new();
         for stored in store.entries(session, &Range::All)? {
             // What comes before a damaged entry is better than nothing.
@@ -98,18 +89,17 @@ impl Left {
         let paths = |paths: &[PathBuf]| -> Value {
             paths.iter().map(|path| path.display().to_string()).collect()
         };
-        let remains: Value = self.remains.iter().map(|one| one.as_str()).collect();
-        let mut record = Map::new();
-        record.insert("remains".to_owned(), remains);
-        record.insert("outOfReach".to_owned(), out_of_reach(place).into_iter().collect());
-        record.insert("removedCopies".to_owned(), paths(&self.removed_copies));
-        record.insert("keptCopies".to_owned(), paths(&self.kept_copies));
-        record.insert("chatHistoryLines".to_owned(), self.history_lines.into());
-        record.insert("trustedCopies".to_owned(), self.seen_removed.into());
-        if let Some(error) = &self.history_failed {
-            record.insert("chatHistoryError".to_owned(), error.as_str().into());
-        }
-        record
+        let fields = [
+            ("remains", self.remains.iter().map(|one| one.as_str()).collect()),
+            ("outOfReach", out_of_reach(place).into_iter().collect()),
+            ("removedCopies", paths(&self.removed_copies)),
+            ("keptCopies", paths(&self.kept_copies)),
+            ("chatHistoryLines", self.history_lines.into()),
+            ("trustedCopies", self.seen_removed.into()),
+        ];
+        let error = self.history_failed.as_deref().map(|error| ("chatHistoryError", error.into()));
+        let fields = fields.into_iter().chain(error);
+        fields.map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     pub(super) fn tell(&self, place: &StorePlace, streams: &mut Streams<'_>) {
@@ -118,17 +108,13 @@ impl Left {
             tell(streams, &format!("{lines} of the chat history removed"));
         }
         if let Some(error) = &self.history_failed {
-            tell(
-                streams,
-                &format!("still in the chat history, which cannot be rewritten: {error}"),
-            );
+            let line = "still in the chat history, which cannot be rewritten";
+            tell(streams, &format!("{line}: {error}"));
         }
         if self.seen_removed > 0 {
             let files = counted(self.seen_removed as u64, "copy", "copies");
-            tell(
-                streams,
-                &format!("{files} of trusted files removed; the next question shows them whole"),
-            );
+            let line = "of trusted files removed; the next question shows them whole";
+            tell(streams, &format!("{files} {line}"));
         }
         for copy in &self.removed_copies {
             tell(streams, &format!("removed {}, a copy from before an update", copy.display()));
@@ -170,7 +156,6 @@ fn typed(text: &str) -> &str {
     words
 }
 
-/// Where this program cannot remove a text.
 fn out_of_reach(place: &StorePlace) -> Vec<&'static str> {
     let mut places = vec![
         "backups and exports made earlier",

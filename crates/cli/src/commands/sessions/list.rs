@@ -13,7 +13,7 @@ use crate::Streams;
 use crate::args::ListArgs;
 use crate::clock::LocalTime;
 use crate::commands::drawing::{Paint, padded};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::store_place::StorePlace;
 use crate::team_place::project_here;
 
@@ -21,11 +21,7 @@ const TITLE_COLUMNS: usize = 48;
 const CHANGED_COLUMNS: usize = 16;
 const PROJECT_COLUMNS: usize = 40;
 
-pub(super) fn run(
-    args: &ListArgs,
-    place: &StorePlace,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
+pub(super) fn run(args: &ListArgs, place: &StorePlace, streams: &mut Streams<'_>) -> Result {
     let Some(store) = open_or_tell(place, streams)? else { return Ok(()) };
     let (now, local) = (now_millis(), LocalTime::new(streams.zone));
     // One more than is shown, to know whether there are more.
@@ -62,17 +58,12 @@ pub(super) fn run(
     tell_others(&store, &filter, streams)
 }
 
-/// The sessions that a list or a search is about.
 pub(super) fn scope(all: bool) -> ProjectScope {
     if all { ProjectScope::All } else { ProjectScope::Of(project_here()) }
 }
 
 /// Says how many sessions of other projects a filter would show.
-fn tell_others(
-    store: &SessionStore,
-    filter: &ListFilter,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
+fn tell_others(store: &SessionStore, filter: &ListFilter, streams: &mut Streams<'_>) -> Result {
     if filter.project == ProjectScope::All {
         return Ok(());
     }
@@ -85,7 +76,6 @@ fn tell_others(
     Ok(())
 }
 
-/// How sessions are listed.
 struct Table<'l> {
     now: i64,
     local: &'l LocalTime,
@@ -95,37 +85,25 @@ struct Table<'l> {
 impl Table<'_> {
     /// Writes one line per session; with the project that it belongs to where several are listed.
     fn write(&self, out: &mut dyn Write, sessions: &[SessionInfo], all: bool) -> io::Result<()> {
-        let widest = |widths: &mut dyn Iterator<Item = usize>, title: &str| {
-            widths.max().unwrap_or_default().max(title.len())
+        let widest = |widths: &mut dyn Iterator<Item = usize>| widths.max().unwrap_or_default();
+        let ids = widest(&mut sessions.iter().map(|info| short_session(&info.id).len()));
+        let ids = ids.max("session".len());
+        let places: Vec<String> = sessions.iter().map(project_shown).collect();
+        let projects = widest(&mut places.iter().map(|place| place.chars().count()));
+        let projects = projects.max("project".len());
+        let row = |id: &str, entries: &str, changed: &str, project: &str, title: &str| {
+            let project = if all { padded(project, projects) + "  " } else { String::new() };
+            let (id, changed) = (padded(id, ids), padded(changed, CHANGED_COLUMNS));
+            format!("{id} {entries:>9}  {changed} {project}{title}")
         };
-        let columns =
-            widest(&mut sessions.iter().map(|info| short_session(&info.id).len()), "session");
-        let projects: Vec<String> = sessions.iter().map(project_shown).collect();
-        let project_columns =
-            widest(&mut projects.iter().map(|project| project.chars().count()), "project");
-        let project = |text: &str| match all {
-            true => format!("{}  ", padded(text, project_columns)),
-            false => String::new(),
-        };
-        let titles = format!(
-            "{} {:>9}  {} {}title",
-            padded("session", columns),
-            "entries",
-            padded("changed", CHANGED_COLUMNS),
-            project("project"),
-        );
+        let titles = row("session", "entries", "changed", "project", "title");
         writeln!(out, "{}", self.paint.faint(&titles))?;
-        for (info, place) in sessions.iter().zip(&projects) {
+        for (info, place) in sessions.iter().zip(&places) {
             let title = info.title.as_deref().map(|title| excerpt(title, TITLE_COLUMNS));
-            writeln!(
-                out,
-                "{} {:>9}  {} {}{}",
-                padded(short_session(&info.id), columns),
-                grouped(info.entries),
-                padded(&since(&info.updated_at, self.now, self.local), CHANGED_COLUMNS),
-                project(place),
-                title.unwrap_or_else(|| self.paint.faint("–")),
-            )?;
+            let title = title.unwrap_or_else(|| self.paint.faint("–"));
+            let changed = since(&info.updated_at, self.now, self.local);
+            let (id, entries) = (short_session(&info.id), grouped(info.entries));
+            writeln!(out, "{}", row(id, &entries, &changed, place, &title))?;
         }
         Ok(())
     }
@@ -135,12 +113,11 @@ impl Table<'_> {
 fn project_shown(info: &SessionInfo) -> String {
     let project = visible(info.project.as_deref().unwrap_or("–")).replace(['\n', '\t'], " ");
     let length = project.chars().count();
-    match length > PROJECT_COLUMNS {
-        false => project,
-        true => {
-            format!("…{}", project.chars().skip(length + 1 - PROJECT_COLUMNS).collect::<String>())
-        }
+    if length <= PROJECT_COLUMNS {
+        return project;
     }
+    let end: String = project.chars().skip(length + 1 - PROJECT_COLUMNS).collect();
+    format!("…{end}")
 }
 
 /// How long ago, in words; a date once it is over a month.

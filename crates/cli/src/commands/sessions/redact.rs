@@ -1,187 +1,206 @@
-//! `tertulia sessions redact`: takes the text of an entry, or a text wherever it is, out of the store and out of
-//! the files beside it, and says what is left.
+//! `tertulia sessions redact`: removes an entry's text, or a text wherever it is, and says what is left.
 
 use std::io::Read;
 
 use serde_json::{Value, json};
-use tertulia_operations::names::{Latest, find_session, find_stored_entry};
+use tertulia_chat::terminal::visible;
+use tertulia_operations::names::find_stored_entry;
+use tertulia_operations::session_record::AppendedRecord;
 use tertulia_session::{Entry, EntryId, EntryKind, PartKind};
 use tertulia_store::{EntryPlace, Redacted, SessionId, SessionStore, StoredEntry};
 
-use super::changes::{appended_record, write_line};
 use super::left::Left;
-use super::{counted, tell, write_json};
+use super::{counted, tell, write_json, write_line};
 use crate::Streams;
 use crate::args::RedactArgs;
-use crate::error::CliError;
-use crate::store_place::StorePlace;
-use crate::team_place::project_here;
+use crate::error::{CliError, Result};
+use crate::store_place::{StorePlace, find_here};
 
-/// How many digits of an entry's ID `redact` requires.
 const REDACTED_DIGITS_MIN: usize = 4;
 /// A shorter text is in many entries by chance.
 const SAME_CHARACTERS_MIN: usize = 6;
-/// How many entries are listed.
 const LISTED_MAX: usize = 10;
-/// How long a text from standard input may be.
 const TEXT_BYTES_MAX: u64 = 1 << 20;
 
-pub(super) fn run(
-    args: &RedactArgs,
-    place: &StorePlace,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
+pub(super) fn run(args: &RedactArgs, place: &StorePlace, streams: &mut Streams<'_>) -> Result {
     match (&args.text, &args.session, &args.entry) {
-        (Some(text), session, _) => {
+        (Some(text), ..) => {
             let text = wanted_text(text, args.yes, streams)?;
-            by_text(&text, session.as_deref(), args, place, streams)
+            Redact { args, place, store: place.need()?, streams }.by_text(&text)
         }
-        (None, Some(session), Some(entry)) => one_entry(session, entry, args, place, streams),
+        (None, Some(session), Some(entry)) => {
+            let (store, session) = place.find(session)?;
+            Redact { args, place, store, streams }.one_entry(session, entry)
+        }
         (None, ..) => Err(CliError::Usage("name a session and an entry, or use --text")),
     }
 }
 
-/// What one command redacted.
+type Found = (SessionId, StoredEntry);
+
+struct Redact<'a, 's> {
+    args: &'a RedactArgs,
+    place: &'a StorePlace,
+    store: SessionStore,
+    streams: &'a mut Streams<'s>,
+}
+
 struct Done {
     session: Option<SessionId>,
     first: Redacted,
     left: Left,
     /// Entries with the same text that were not redacted.
-    same: Vec<(SessionId, StoredEntry)>,
+    same: Vec<Found>,
 }
 
-fn one_entry(
-    session: &str,
-    entry: &str,
-    args: &RedactArgs,
-    place: &StorePlace,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
-    let store = place.need()?;
-    let session = find_session(&store, session, Latest::OfProject(&project_here()))?;
-    let entry = entry_to_redact(&store, &session, entry)?;
-    // A damaged entry has no words that could be looked for.
-    let words = store.entry(&session, &entry).map(|stored| words_of(&stored.entry));
-    let words = words.unwrap_or_default();
-    let target = EntryPlace { session: session.clone(), entry: entry.clone() };
-    let mut left = Left::default();
-    // First, so that whoever is interrupted can do it again: afterwards nobody knows the words any more.
-    left.forget_lines(&words);
-    left.remove_copies(&store)?;
-    let mut redacted = store.redact_all(&[target], args.reason.as_deref())?;
-    left.set_remains(redacted.remains.clone());
-    if !args.json {
+impl Redact<'_, '_> {
+    fn one_entry(&mut self, session: SessionId, entry: &str) -> Result {
+        let entry = entry_to_redact(&self.store, &session, entry)?;
+        // A damaged entry has no words that could be looked for.
+        let words = self.store.entry(&session, &entry).map(|stored| words_of(&stored.entry));
+        let words = words.unwrap_or_default();
+        let target = EntryPlace { session: session.clone(), entry: entry.clone() };
+        let mut left = Left::default();
+        // First, so that whoever is interrupted can do it again: afterwards nobody knows the words any more.
+        left.forget_lines(&words);
+        left.remove_copies(&self.store)?;
+        let mut redacted = self.redact(&[target], &mut left)?;
         let news = match redacted.appended.appended_count {
             0 => "was redacted before",
             _ => "is redacted, and its text purged from the store",
         };
-        tell(streams, &format!("{entry} of {session} {news}"));
-        tell_others(&redacted, &entry, streams);
-    }
-    let mut same = same_text(&store, &words)?;
-    if !same.is_empty() && (args.yes || is_agreed(&same, args.json, streams)?) {
-        let more = store.redact_all(&places(&same), args.reason.as_deref())?;
-        left.set_remains(more.remains);
-        if !args.json {
-            tell(streams, &format!("the same text was redacted in {}", placed(&more.purged)));
+        self.news(&format!("{entry} of {session} {news}"));
+        let others = redacted.purged.iter().filter(|place| place.entry != entry);
+        let others: Vec<EntryPlace> = others.cloned().collect();
+        if !others.is_empty() {
+            self.news(&format!("so are entries that were made from it: {}", placed(&others)));
         }
-        redacted.purged.extend(more.purged);
-        redacted.guessable.extend(more.guessable);
-        same.clear();
+        let mut same = same_text(&self.store, &words)?;
+        if !same.is_empty() && (self.args.yes || self.is_agreed(&same)?) {
+            let more = self.redact(&places(&same), &mut left)?;
+            self.news(&format!("the same text was redacted in {}", placed(&more.purged)));
+            redacted.purged.extend(more.purged);
+            redacted.guessable.extend(more.guessable);
+            same.clear();
+        }
+        self.finish(&Done { session: Some(session), first: redacted, left, same })
     }
-    let done = Done { session: Some(session), first: redacted, left, same };
-    finish(&done, args, place, streams)
-}
 
-fn by_text(
-    text: &str,
-    session: Option<&str>,
-    args: &RedactArgs,
-    place: &StorePlace,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
-    let store = place.need()?;
-    let project = project_here();
-    let find = |given| find_session(&store, given, Latest::OfProject(&project));
-    let session = session.map(find).transpose()?;
-    // What killed imports left holds text that no search finds.
-    store.delete_left_behind()?;
-    let found = store.entries_with_text(text, session.as_ref())?;
-    if !args.yes && !found.is_empty() {
-        list(&found, streams);
-        let entries = counted(found.len() as u64, "entry", "entries");
-        if !streams.agree(&format!("Redact {entries} for good? [y/N] "))? {
-            return Err(CliError::NotRedacted);
-        }
-    }
-    let mut left = Left::default();
-    left.forget_text(text);
-    left.remove_copies(&store)?;
-    let redacted = store.redact_all(&places(&found), args.reason.as_deref())?;
-    left.set_remains(redacted.remains.clone());
-    if !args.json {
-        let entries = counted(redacted.purged.len() as u64, "entry", "entries");
-        match found.is_empty() {
-            true => tell(streams, "no entry holds this text"),
-            false => {
-                let its = if redacted.purged.len() == 1 { "its" } else { "their" };
-                tell(streams, &format!("{entries} redacted, and {its} text purged from the store"))
+    fn by_text(&mut self, text: &str) -> Result {
+        let session = self.args.session.as_deref();
+        let session = session.map(|given| find_here(&self.store, given)).transpose()?;
+        // What killed imports left holds text that no search finds.
+        self.store.delete_left_behind()?;
+        let found = self.store.entries_with_text(text, session.as_ref())?;
+        if !self.args.yes && !found.is_empty() {
+            self.list(&found);
+            let entries = counted(found.len() as u64, "entry", "entries");
+            if !self.streams.agree(&format!("Redact {entries} for good? [y/N] "))? {
+                return Err(CliError::Failed("nothing was redacted".to_owned()));
             }
         }
-        tell_ids(&store, text, streams)?;
+        let mut left = Left::default();
+        left.forget_text(text);
+        left.remove_copies(&self.store)?;
+        let first = self.redact(&places(&found), &mut left)?;
+        if found.is_empty() {
+            self.news("no entry holds this text");
+        } else {
+            let entries = counted(first.purged.len() as u64, "entry", "entries");
+            let its = if first.purged.len() == 1 { "its" } else { "their" };
+            self.news(&format!("{entries} redacted, and {its} text purged from the store"));
+        }
+        if !self.args.json {
+            // An id is no entry, and cannot be redacted.
+            for id in self.store.ids()?.iter().filter(|id| id.as_str().contains(text)) {
+                self.news(&format!(
+                    "still in the ID of session {id}; delete the session to remove it"
+                ));
+            }
+        }
+        let same = match &session {
+            Some(_) => self.store.entries_with_text(text, None)?,
+            None => Vec::new(),
+        };
+        self.finish(&Done { session, first, left, same })
     }
-    let same = match &session {
-        Some(_) => store.entries_with_text(text, None)?,
-        None => Vec::new(),
-    };
-    finish(&Done { session, first: redacted, left, same }, args, place, streams)
-}
 
-fn finish(
-    done: &Done,
-    args: &RedactArgs,
-    place: &StorePlace,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
-    let appended = &done.first.appended;
-    let last = appended.last_entry_id.as_ref().map_or("", EntryId::as_str);
-    if args.json {
-        let mut record = done.left.to_json(place);
-        if let Some(session) = &done.session {
-            let appended = appended_record(session, last, appended.appended_count);
-            if let Ok(Value::Object(appended)) = serde_json::to_value(&appended) {
+    fn redact(&self, places: &[EntryPlace], left: &mut Left) -> Result<Redacted> {
+        let redacted = self.store.redact_all(places, self.args.reason.as_deref())?;
+        left.remains.clone_from(&redacted.remains);
+        Ok(redacted)
+    }
+
+    /// Tells the person what was done; programs are told at the end.
+    fn news(&mut self, line: &str) {
+        if !self.args.json {
+            tell(self.streams, line);
+        }
+    }
+
+    fn finish(&mut self, done: &Done) -> Result {
+        let appended = AppendedRecord::new(done.session.as_ref(), &done.first.appended);
+        let last = appended.last_appended_entry_id.unwrap_or_default();
+        if self.args.json {
+            let mut record = done.left.to_json(self.place);
+            let last_appended_entry_id = Some(last);
+            let appended = AppendedRecord { last_appended_entry_id, ..appended };
+            if done.session.is_some()
+                && let Ok(Value::Object(appended)) = serde_json::to_value(&appended)
+            {
                 record.extend(appended);
             }
+            record.insert("purged".to_owned(), listed(&done.first.purged));
+            record.insert("guessable".to_owned(), listed(&done.first.guessable));
+            record.insert("sameText".to_owned(), listed(&places(&done.same)));
+            return write_json(self.streams, &record);
         }
-        record.insert("purged".to_owned(), listed(&done.first.purged));
-        record.insert("guessable".to_owned(), listed(&done.first.guessable));
-        record.insert("sameText".to_owned(), listed(&places(&done.same)));
-        return write_json(streams, &record);
-    }
-    if !done.first.guessable.is_empty() {
-        let names = named(&done.first.guessable);
-        tell(
-            streams,
-            &format!(
-                "the hash or the id of {names} can still confirm a guess: stored without a salt"
-            ),
-        );
-    }
-    if !done.same.is_empty() {
-        tell(streams, "the same text is also in other entries; to redact them:");
-        for (session, stored) in done.same.iter().take(LISTED_MAX) {
-            let _ = writeln!(
-                streams.notes(),
-                "  tertulia sessions redact {session} {}",
-                tertulia_chat::terminal::visible(stored.entry.id.as_str())
-            );
+        if !done.first.guessable.is_empty() {
+            let names = named(&done.first.guessable);
+            let line = "can still confirm a guess: stored without a salt";
+            self.news(&format!("the hash or the id of {names} {line}"));
         }
-        tell_more(done.same.len(), streams);
+        if !done.same.is_empty() {
+            self.news("the same text is also in other entries; to redact them:");
+            for (session, stored) in done.same.iter().take(LISTED_MAX) {
+                let id = visible(stored.entry.id.as_str());
+                let _ = writeln!(self.streams.notes(), "  tertulia sessions redact {session} {id}");
+            }
+            self.tell_more(done.same.len());
+        }
+        done.left.tell(self.place, self.streams);
+        if last.is_empty() { Ok(()) } else { write_line(self.streams, last) }
     }
-    done.left.tell(place, streams);
-    match last {
-        "" => Ok(()),
-        last => write_line(streams, last),
+
+    /// Asks whether entries with the same text are to be redacted too; `false` where nobody can be asked.
+    fn is_agreed(&mut self, same: &[Found]) -> Result<bool> {
+        if self.args.json || !self.streams.stdin_is_terminal {
+            return Ok(false);
+        }
+        self.list(same);
+        let entries = counted(same.len() as u64, "other entry", "other entries");
+        let question = format!("The same text is in {entries}. Redact it there too? [y/N] ");
+        self.streams.agree(&question)
+    }
+
+    /// Where entries are and who said them, without their text.
+    fn list(&mut self, found: &[Found]) {
+        for (session, stored) in found.iter().take(LISTED_MAX) {
+            let who = match &stored.entry.kind {
+                EntryKind::Message(message) => message.speaker.as_ref().map(|one| &*one.role_id),
+                _ => None,
+            };
+            let who = who.map(|who| format!(" by {who}")).unwrap_or_default();
+            let kind = stored.entry.kind.type_name();
+            tell(self.streams, &format!("{session} {}: {kind}{who}", stored.entry.id));
+        }
+        self.tell_more(found.len());
+    }
+
+    fn tell_more(&mut self, count: usize) {
+        if count > LISTED_MAX {
+            tell(self.streams, &format!("and {} more", count - LISTED_MAX));
+        }
     }
 }
 
@@ -192,10 +211,10 @@ fn listed(places: &[EntryPlace]) -> Value {
 
 fn named(places: &[EntryPlace]) -> String {
     let names = places.iter().take(LISTED_MAX).map(|place| place.entry.as_str());
-    let names: Vec<&str> = names.collect();
+    let names = names.collect::<Vec<_>>().join(", ");
     match places.len().saturating_sub(LISTED_MAX) {
-        0 => names.join(", "),
-        more => format!("{} and {more} more", names.join(", ")),
+        0 => names,
+        more => format!("{names} and {more} more"),
     }
 }
 
@@ -209,33 +228,11 @@ fn placed(places: &[EntryPlace]) -> String {
     names.join(", ")
 }
 
-/// Names sessions whose ids hold the text: an id is no entry, and cannot be redacted.
-fn tell_ids(store: &SessionStore, text: &str, streams: &mut Streams<'_>) -> Result<(), CliError> {
-    for id in store.ids()?.iter().filter(|id| id.as_str().contains(text)) {
-        let line = format!("still in the ID of session {id}; delete the session to remove it");
-        tell(streams, &line);
-    }
-    Ok(())
-}
-
-/// What else was purged: summaries, and answers that were made from the entry.
-fn tell_others(redacted: &Redacted, entry: &EntryId, streams: &mut Streams<'_>) {
-    let others: Vec<EntryPlace> =
-        redacted.purged.iter().filter(|place| place.entry != *entry).cloned().collect();
-    if !others.is_empty() {
-        tell(streams, &format!("so are entries that were made from it: {}", placed(&others)));
-    }
-}
-
-fn same_text(
-    store: &SessionStore,
-    words: &[String],
-) -> Result<Vec<(SessionId, StoredEntry)>, CliError> {
-    let mut same: Vec<(SessionId, StoredEntry)> = Vec::new();
+fn same_text(store: &SessionStore, words: &[String]) -> Result<Vec<Found>> {
+    let mut same: Vec<Found> = Vec::new();
     for text in words.iter().filter(|text| text.chars().count() >= SAME_CHARACTERS_MIN) {
         for (session, stored) in store.entries_with_text(text, None)? {
-            let is_known =
-                |(of, one): &(SessionId, StoredEntry)| *of == session && one.seq == stored.seq;
+            let is_known = |(of, one): &Found| *of == session && one.seq == stored.seq;
             if !same.iter().any(is_known) {
                 same.push((session, stored));
             }
@@ -244,10 +241,10 @@ fn same_text(
     Ok(same)
 }
 
-fn places(found: &[(SessionId, StoredEntry)]) -> Vec<EntryPlace> {
-    let place = |(session, stored): &(SessionId, StoredEntry)| EntryPlace {
-        session: session.clone(),
-        entry: stored.entry.id.clone(),
+fn places(found: &[Found]) -> Vec<EntryPlace> {
+    let place = |(session, stored): &Found| {
+        let (session, entry) = (session.clone(), stored.entry.id.clone());
+        EntryPlace { session, entry }
     };
     found.iter().map(place).collect()
 }
@@ -272,42 +269,7 @@ fn words_of(entry: &Entry) -> Vec<String> {
     }
 }
 
-/// Asks whether entries with the same text are to be redacted too; `false` where nobody can be asked.
-fn is_agreed(
-    same: &[(SessionId, StoredEntry)],
-    json: bool,
-    streams: &mut Streams<'_>,
-) -> Result<bool, CliError> {
-    if json || !streams.stdin_is_terminal {
-        return Ok(false);
-    }
-    list(same, streams);
-    let entries = counted(same.len() as u64, "other entry", "other entries");
-    streams.agree(&format!("The same text is in {entries}. Redact it there too? [y/N] "))
-}
-
-/// Where entries are and who said them, without their text.
-fn list(found: &[(SessionId, StoredEntry)], streams: &mut Streams<'_>) {
-    for (session, stored) in found.iter().take(LISTED_MAX) {
-        let who = match &stored.entry.kind {
-            EntryKind::Message(message) => message.speaker.as_ref().map(|one| &*one.role_id),
-            _ => None,
-        };
-        let who = who.map(|who| format!(" by {who}")).unwrap_or_default();
-        let kind = stored.entry.kind.type_name();
-        tell(streams, &format!("{session} {}: {kind}{who}", stored.entry.id));
-    }
-    tell_more(found.len(), streams);
-}
-
-fn tell_more(count: usize, streams: &mut Streams<'_>) {
-    if count > LISTED_MAX {
-        tell(streams, &format!("and {} more", count - LISTED_MAX));
-    }
-}
-
-/// The text that was given, or read.
-fn wanted_text(given: &str, yes: bool, streams: &mut Streams<'_>) -> Result<String, CliError> {
+fn wanted_text(given: &str, yes: bool, streams: &mut Streams<'_>) -> Result<String> {
     if !yes && !streams.stdin_is_terminal {
         return Err(CliError::Usage("not a terminal; use --yes to confirm"));
     }
@@ -332,15 +294,13 @@ fn wanted_text(given: &str, yes: bool, streams: &mut Streams<'_>) -> Result<Stri
 }
 
 /// The entry that is meant. What is purged never comes back, so a digit or two that fit by chance do not do.
-fn entry_to_redact(
-    store: &SessionStore,
-    session: &SessionId,
-    given: &str,
-) -> Result<EntryId, CliError> {
+fn entry_to_redact(store: &SessionStore, session: &SessionId, given: &str) -> Result<EntryId> {
     let entry = find_stored_entry(store, session, given)?;
     let digits = given.strip_prefix("e-").unwrap_or(given).chars().count();
     match entry.as_str() == given || digits >= REDACTED_DIGITS_MIN {
         true => Ok(entry),
-        false => Err(CliError::TooFewDigits { given: given.to_owned(), digits }),
+        false => Err(CliError::Failed(format!(
+            "redact needs at least four digits of the entry's ID; {given} has {digits}"
+        ))),
     }
 }

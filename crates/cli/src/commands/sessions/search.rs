@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use tertulia_chat::terminal::{excerpt, visible};
-use tertulia_operations::names::{Latest, find_session, short, short_session};
+use tertulia_operations::names::{short, short_session};
 use tertulia_operations::session_record::HitRecord;
 use tertulia_store::{Hit, ProjectScope, SearchQuery, SessionStore, Snippet, now_millis};
 
@@ -13,29 +13,20 @@ use crate::Streams;
 use crate::args::SearchArgs;
 use crate::clock::LocalTime;
 use crate::commands::drawing::Paint;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::progress::Progress;
-use crate::store_place::StorePlace;
-use crate::team_place::project_here;
+use crate::store_place::{StorePlace, find_here};
 
-pub(super) fn run(
-    args: &SearchArgs,
-    place: &StorePlace,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
+pub(super) fn run(args: &SearchArgs, place: &StorePlace, streams: &mut Streams<'_>) -> Result {
     let Some(store) = open_or_tell(place, streams)? else { return Ok(()) };
     let (now, local) = (now_millis(), LocalTime::new(streams.zone));
-    let session = args
-        .session
-        .as_deref()
-        .map(|given| find_session(&store, given, Latest::OfProject(&project_here())))
-        .transpose()?;
-    // Whoever names a session means it, whatever project it belongs to.
-    let project = scope(args.all || session.is_some());
+    let session = args.session.as_deref();
+    let session = session.map(|given| find_here(&store, given)).transpose()?;
     let query = SearchQuery {
         text: args.query.clone(),
+        // Whoever names a session means it, whatever project it belongs to.
+        project: scope(args.all || session.is_some()),
         session,
-        project,
         speaker: args.speaker.clone(),
         type_name: args.type_name.clone(),
         since: args.since.as_ref().map(|when| when.resolve(now, &local)),
@@ -57,7 +48,8 @@ pub(super) fn run(
     } else {
         let paint = Paint::new(streams.stdout_has_colour);
         for hit in &result.hits {
-            let project = if args.all { Some(project_of(&store, hit)) } else { None };
+            // An empty piece of the head is left out.
+            let project = if args.all { project_of(&store, hit) } else { String::new() };
             write_hit(streams.stdout, hit, project, &local, &paint).map_err(CliError::output)?;
         }
     }
@@ -75,7 +67,7 @@ pub(super) fn run(
 }
 
 /// Whether the same query finds something in sessions of other projects, or of none.
-fn has_others(store: &SessionStore, query: &SearchQuery) -> Result<bool, CliError> {
+fn has_others(store: &SessionStore, query: &SearchQuery) -> Result<bool> {
     let query =
         SearchQuery { project: ProjectScope::All, limit: Some(usize::MAX), ..query.clone() };
     let scope = scope(false);
@@ -87,7 +79,6 @@ fn has_others(store: &SessionStore, query: &SearchQuery) -> Result<bool, CliErro
     Ok(false)
 }
 
-/// The project of a hit's session, as it is shown.
 fn project_of(store: &SessionStore, hit: &Hit) -> String {
     let project = store.project(&hit.session).ok().flatten();
     excerpt(project.as_deref().unwrap_or("–"), 80)
@@ -96,19 +87,15 @@ fn project_of(store: &SessionStore, hit: &Hit) -> String {
 fn write_hit(
     out: &mut dyn Write,
     hit: &Hit,
-    project: Option<String>,
+    project: String,
     local: &LocalTime,
     paint: &Paint,
 ) -> io::Result<()> {
     let time = hit.timestamp.as_ref().map(|moment| local.minute(moment)).unwrap_or_default();
-    let who = match hit.speaker.as_deref() {
-        Some(speaker) => excerpt(speaker, 40),
-        None => excerpt(&hit.type_name, 40),
-    };
-    let (session, entry) = (short_session(&hit.session), short(hit.entry_id.as_str()));
-    let entry = excerpt(&entry, 80);
-    let project = project.unwrap_or_default();
-    let head = [paint.strong(session), project, time, who, paint.faint(&entry)];
+    let who = excerpt(hit.speaker.as_deref().unwrap_or(&hit.type_name), 40);
+    let entry = excerpt(&short(hit.entry_id.as_str()), 80);
+    let session = paint.strong(short_session(&hit.session));
+    let head = [session, project, time, who, paint.faint(&entry)];
     let head: Vec<String> = head.into_iter().filter(|piece| !piece.is_empty()).collect();
     writeln!(out, "{}", head.join("  "))?;
     writeln!(out, "  {}", marked(&hit.snippet, paint))

@@ -13,46 +13,37 @@ use crate::Streams;
 use crate::args::ShowArgs;
 use crate::clock::LocalTime;
 use crate::commands::drawing::Paint;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::store_place::StorePlace;
 use crate::team_place::project_here;
 
-/// How long is waited for new entries at once.
 const WAIT: Duration = Duration::from_secs(60);
 /// How many entries are read first for each one that is to be shown.
 const GROWTH: usize = 4;
 
-/// Which entries are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum View {
     Messages,
     /// What happened, without the bookkeeping.
     Talk,
-    /// Everything.
     All,
 }
 
-/// Which part of the session is shown.
 struct Part {
     from: Option<EntryId>,
     branch: Option<EntryId>,
 }
 
-pub(super) fn run(
-    args: &ShowArgs,
-    place: &StorePlace,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
+pub(super) fn run(args: &ShowArgs, place: &StorePlace, streams: &mut Streams<'_>) -> Result {
     let store = place.need()?;
     let session = find_session_or_latest(
         &store,
         args.session.as_deref(),
         Latest::OfProject(&project_here()),
     )?;
-    let entry = |given: &Option<String>| {
-        given.as_deref().map(|given| find_stored_entry(&store, &session, given)).transpose()
-    };
-    let part = Part { from: entry(&args.from)?, branch: entry(&args.branch)? };
+    let entry = |given: &String| find_stored_entry(&store, &session, given);
+    let from = args.from.as_ref().map(entry).transpose()?;
+    let part = Part { from, branch: args.branch.as_ref().map(entry).transpose()? };
     let info = store.info(&session)?;
     if let Some(line) = elsewhere(&store, &session, &project_here())? {
         tell(streams, &line);
@@ -63,12 +54,13 @@ pub(super) fn run(
     }
     let paint = Paint::new(streams.stdout_has_colour);
     let transcript = Transcript::new(paint, LocalTime::new(streams.zone));
-    let mut shown = Shown { args, view: View::of(args), transcript, streams, count: 0 };
-    let seen = shown.write_stored(&store, &session, &part)?.max(info.entries);
+    let (store, session, view) = (&store, &session, View::of(args));
+    let mut shown = Shown { args, store, session, view, transcript, streams, count: 0 };
+    let seen = shown.write_stored(&part)?.max(info.entries);
     if shown.count == 0 && !args.json && !args.follow {
         tell(shown.streams, "nothing to show; --all also shows the bookkeeping");
     }
-    if args.follow { follow(&store, &session, seen, &mut shown) } else { Ok(()) }
+    if args.follow { shown.follow(seen) } else { Ok(()) }
 }
 
 impl Part {
@@ -104,7 +96,10 @@ impl View {
 /// What only says how a turn came about, what it cost, or how the session was set up.
 fn is_bookkeeping(entry: &Entry) -> bool {
     match &entry.kind {
-        EntryKind::SessionHeader(_) | EntryKind::Usage(_) | EntryKind::RuntimeInit(_) => true,
+        EntryKind::SessionHeader(_)
+        | EntryKind::Usage(_)
+        | EntryKind::RuntimeInit(_)
+        | EntryKind::Custom(_) => true,
         EntryKind::Turn(turn) => {
             matches!(turn.state, TurnState::Queued | TurnState::Started | TurnState::Done)
         }
@@ -113,53 +108,32 @@ fn is_bookkeeping(entry: &Entry) -> bool {
             TurnActivity::Began { .. } | TurnActivity::Thought { .. } | TurnActivity::Resent { .. }
         ),
         EntryKind::SessionSetting(setting) => !matches!(setting.setting, Setting::Title { .. }),
-        EntryKind::Custom(_) => true,
         _ => false,
-    }
-}
-
-/// Ends when the reader has enough, or the session is gone.
-fn follow(
-    store: &SessionStore,
-    session: &SessionId,
-    seen: Seq,
-    shown: &mut Shown<'_, '_>,
-) -> Result<(), CliError> {
-    let mut follow = store.follow(session, seen)?;
-    loop {
-        shown.streams.stdout.flush().map_err(CliError::output)?;
-        for stored in follow.next(WAIT)? {
-            shown.write(&stored)?;
-        }
     }
 }
 
 struct Shown<'a, 's> {
     args: &'a ShowArgs,
+    store: &'a SessionStore,
+    session: &'a SessionId,
     view: View,
     transcript: Transcript,
     streams: &'a mut Streams<'s>,
-    /// How many entries were shown.
     count: usize,
 }
 
 impl Shown<'_, '_> {
     /// Writes what is stored; says how far it came.
-    fn write_stored(
-        &mut self,
-        store: &SessionStore,
-        session: &SessionId,
-        part: &Part,
-    ) -> Result<Seq, CliError> {
+    fn write_stored(&mut self, part: &Part) -> Result<Seq> {
         let mut seen = 0;
         if let (Some(count), true) = (self.args.tail, self.view != View::All) {
-            for stored in self.newest(store, session, part, count)? {
+            for stored in self.newest(part, count)? {
                 seen = seen.max(stored.seq);
                 self.write(&stored)?;
             }
             return Ok(seen);
         }
-        for stored in store.entries(session, &part.range(self.args.tail))? {
+        for stored in self.store.entries(self.session, &part.range(self.args.tail))? {
             let stored = stored?;
             seen = seen.max(stored.seq);
             self.write(&stored)?;
@@ -168,23 +142,13 @@ impl Shown<'_, '_> {
     }
 
     /// The newest entries that are shown, at most so many. Read in growing steps from the end.
-    fn newest(
-        &self,
-        store: &SessionStore,
-        session: &SessionId,
-        part: &Part,
-        count: usize,
-    ) -> Result<Vec<StoredEntry>, CliError> {
+    fn newest(&self, part: &Part, count: usize) -> Result<Vec<StoredEntry>> {
         let mut limit = count.saturating_mul(GROWTH);
         loop {
-            let read = store.load(session, &part.range(Some(limit)))?;
+            let read = self.store.load(self.session, &part.range(Some(limit)))?;
             let is_whole = read.len() < limit;
-            let mut newest: Vec<StoredEntry> = read
-                .into_iter()
-                .rev()
-                .filter(|stored| self.view.shows(&stored.entry))
-                .take(count)
-                .collect();
+            let shown = read.into_iter().rev().filter(|stored| self.view.shows(&stored.entry));
+            let mut newest: Vec<StoredEntry> = shown.take(count).collect();
             if is_whole || newest.len() == count {
                 newest.reverse();
                 return Ok(newest);
@@ -193,7 +157,18 @@ impl Shown<'_, '_> {
         }
     }
 
-    fn write(&mut self, stored: &StoredEntry) -> Result<(), CliError> {
+    /// Writes what is appended from now on. Ends when the reader has enough, or the session is gone.
+    fn follow(&mut self, seen: Seq) -> Result {
+        let mut follow = self.store.follow(self.session, seen)?;
+        loop {
+            self.streams.stdout.flush().map_err(CliError::output)?;
+            for stored in follow.next(WAIT)? {
+                self.write(&stored)?;
+            }
+        }
+    }
+
+    fn write(&mut self, stored: &StoredEntry) -> Result {
         if !self.view.shows(&stored.entry) {
             return Ok(());
         }

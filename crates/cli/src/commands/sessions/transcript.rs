@@ -65,45 +65,42 @@ impl Transcript {
     }
 
     /// What an entry that is no message says, on one line.
-    fn said(&mut self, entry: &Entry) -> String {
-        let line = |text: String| excerpt(&short(&text), LINE_COLUMNS);
-        match &entry.kind {
+    fn said(&self, entry: &Entry) -> String {
+        let said = match &entry.kind {
             EntryKind::Purged(purged) => {
-                let line = line(format!("[redacted {} by {}]", purged.type_name, purged.by));
-                self.paint.warning(&line)
+                format!("[redacted {} by {}]", purged.type_name, purged.by)
             }
-            EntryKind::Redaction(redaction) => line(match &redaction.reason {
+            EntryKind::Redaction(redaction) => match &redaction.reason {
                 Some(reason) => format!("· redaction of {}: {reason}", redaction.target_id),
                 None => format!("· redaction of {}", redaction.target_id),
-            }),
-            EntryKind::TeamTask(task) => {
-                line(format!("· {}", narrate::team_task(task.task.as_deref())))
-            }
-            EntryKind::CompactionSummary(summary) => {
-                line(format!("· summary: {}", summary.summary))
-            }
+            },
+            EntryKind::TeamTask(task) => format!("· {}", narrate::team_task(task.task.as_deref())),
+            EntryKind::CompactionSummary(summary) => format!("· summary: {}", summary.summary),
             EntryKind::BranchSummary(branch) => {
                 let from = entry.parent_id.as_ref().map_or("", |parent| parent.as_str());
                 let (session, left) = (&branch.source_session_id, &branch.source_entry_id);
-                line(format!("· branch from {from} (left {session} at {left})"))
+                format!("· branch from {from} (left {session} at {left})")
             }
             EntryKind::SystemPromptOverride(prompt) => {
-                line(format!("· system prompt: {}", prompt.system_prompt))
+                format!("· system prompt: {}", prompt.system_prompt)
             }
-            EntryKind::ModelChange(change) => line(format!("· model: {}", change.model)),
-            EntryKind::Turn(turn) => {
-                line(format!("· turn of {}: {}", turn.member, turn.state.as_str()))
-            }
-            EntryKind::Usage(usage) => line(usage_in_words(usage)),
-            EntryKind::TurnEvent(event) => line(match &event.activity {
+            EntryKind::ModelChange(change) => format!("· model: {}", change.model),
+            EntryKind::Turn(turn) => format!("· turn of {}: {}", turn.member, turn.state.as_str()),
+            EntryKind::Usage(usage) => usage_in_words(usage),
+            EntryKind::TurnEvent(event) => match &event.activity {
                 // That is no failure of the agent's.
                 TurnActivity::Failed { class, .. } if **class == *"cancelled" => {
                     format!("· {}: ended, since its turn was cancelled", event.member)
                 }
                 activity => format!("· {}", narrate::note(&event.member, activity)),
-            }),
-            EntryKind::SessionSetting(setting) => line(format!("· {}", setting.setting)),
-            kind => line(format!("· {}", kind.type_name())),
+            },
+            EntryKind::SessionSetting(setting) => format!("· {}", setting.setting),
+            kind => format!("· {}", kind.type_name()),
+        };
+        let line = excerpt(&short(&said), LINE_COLUMNS);
+        match entry.kind {
+            EntryKind::Purged(_) => self.paint.warning(&line),
+            _ => line,
         }
     }
 }

@@ -1,27 +1,20 @@
 //! `tertulia sessions verify`: whether what is stored is what was written.
 
 use tertulia_chat::terminal::visible;
-use tertulia_operations::names::{Latest, find_session};
 use tertulia_operations::session_record::VerifiedRecord;
 use tertulia_store::{ListFilter, SessionId, SessionStore, Verified};
 
-use super::{counted, open_or_tell, write_json};
+use super::{counted, open_or_tell, write_json, write_line};
 use crate::Streams;
 use crate::args::VerifyArgs;
 use crate::commands::drawing::Paint;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::progress::Progress;
 use crate::store_place::StorePlace;
-use crate::team_place::project_here;
 
-pub(super) fn run(
-    args: &VerifyArgs,
-    place: &StorePlace,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
+pub(super) fn run(args: &VerifyArgs, place: &StorePlace, streams: &mut Streams<'_>) -> Result {
     if let Some(given) = &args.session {
-        let store = place.need()?;
-        let session = find_session(&store, given, Latest::OfProject(&project_here()))?;
+        let (store, session) = place.find(given)?;
         let damaged = u64::from(!check(&store, &session, args, streams)?);
         return outcome(damaged, 0);
     }
@@ -31,8 +24,7 @@ pub(super) fn run(
         if args.json {
             write_json(streams, &serde_json::json!({ "problem": problem }))?;
         } else {
-            let line = format!("{}: {problem}", store.place());
-            writeln!(streams.stdout, "{}", visible(&line)).map_err(CliError::output)?;
+            write_line(streams, &format!("{}: {problem}", store.place()))?;
         }
     }
     let mut progress = Progress::entries(streams.stderr_is_terminal, "Checking");
@@ -50,7 +42,7 @@ fn check(
     session: &SessionId,
     args: &VerifyArgs,
     streams: &mut Streams<'_>,
-) -> Result<bool, CliError> {
+) -> Result<bool> {
     let verified = store.verify(session)?;
     if args.json {
         write_json(streams, &VerifiedRecord::new(session, &verified))?;
@@ -82,18 +74,16 @@ fn line(session: &SessionId, verified: &Verified, paint: &Paint) -> String {
     }
 }
 
-fn outcome(damaged: u64, problems: usize) -> Result<(), CliError> {
-    if damaged == 0 && problems == 0 {
-        return Ok(());
-    }
-    let mut found = Vec::new();
-    if damaged > 0 {
-        found.push(counted(damaged, "session is damaged", "sessions are damaged"));
-    }
-    if problems > 0 {
-        let many = "things are wrong with the database";
-        found.push(counted(problems as u64, "thing is wrong with the database", many));
-    }
+fn outcome(damaged: u64, problems: usize) -> Result {
+    let sessions = counted(damaged, "session is damaged", "sessions are damaged");
+    let many = "things are wrong with the database";
+    let things = counted(problems as u64, "thing is wrong with the database", many);
+    let found = match (damaged, problems) {
+        (0, 0) => return Ok(()),
+        (_, 0) => sessions,
+        (0, _) => things,
+        _ => format!("{sessions}, {things}"),
+    };
     let cure = "restore a backup, or export what can still be read";
-    Err(CliError::Damaged(format!("{}; {cure}", found.join(", "))))
+    Err(CliError::Failed(format!("{found}; {cure}")))
 }
