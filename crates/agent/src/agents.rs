@@ -8,7 +8,6 @@ mod codex;
 pub(crate) mod command;
 mod copilot;
 mod gemini;
-mod gemini_transcript;
 pub(crate) mod openai;
 mod opencode;
 mod pi;
@@ -26,7 +25,6 @@ pub use pi::PI;
 pub use script::SCRIPT;
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::path::Path;
 
 use tertulia_dialect::stream::{AgentStream, TurnOutput};
@@ -49,8 +47,8 @@ pub struct AgentDefinition {
     pub earlier_words: &'static [&'static str],
     /// The description shown to other members and to the person.
     pub title: &'static str,
-    /// The fields of a team file that it takes, besides those that every member has.
-    pub fields: &'static [&'static str],
+    /// The fields of a team file that it takes, in groups, besides those that every member has.
+    fields: &'static [&'static [&'static str]],
     /// The fields that it cannot do without, each with the complaint about its absence.
     pub required: &'static [(&'static str, &'static str)],
     /// The name of the prompt format that it reads best.
@@ -59,11 +57,8 @@ pub struct AgentDefinition {
     pub window_tokens: u64,
     /// Whether it may report what a turn cost, so that a spending limit can hold it.
     pub reports_cost: bool,
-    /// The settings of a project that it obeys.
     pub settings: ProjectSettings,
-    /// What it interprets in a prompt.
     pub(crate) reader: Reader,
-    /// Where the system text goes.
     pub(crate) system_text: SystemText,
     /// The program of a coding agent; `None` for those whose program the team file names, and for those that
     /// have none.
@@ -80,7 +75,7 @@ const GENERIC: AgentDefinition = AgentDefinition {
     prompt_format: "text",
     window_tokens: 128_000,
     reports_cost: true,
-    settings: ProjectSettings::NONE,
+    settings: ProjectSettings { folders: &[], files: &[], skipped: &[] },
     reader: Reader::Plain,
     system_text: SystemText::Separate,
     cli: None,
@@ -145,12 +140,6 @@ pub struct ProjectSettings {
     pub skipped: &'static [&'static str],
 }
 
-impl ProjectSettings {
-    /// None at all.
-    pub const NONE: Self = Self { folders: &[], files: &[], skipped: &[] };
-}
-
-/// Where the system text of a turn goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SystemText {
     /// Its own way, by a flag or a file.
@@ -161,17 +150,13 @@ pub(crate) enum SystemText {
     Instructions,
 }
 
-/// The fields that every coding agent takes.
-const CLI_FIELDS: &[&str] = &[
-    "model",
-    "instruction",
-    "instruction_file",
-    "preamble",
-    "permissions",
-    "window",
+/// The fields of everybody who answers a prompt.
+const PROMPT_FIELDS: &[&str] =
+    &["instruction", "instruction_file", "preamble", "window", "budget_usd", "timeout_s", "memory"];
+
+/// The fields of everybody who is a program.
+const PROGRAM_FIELDS: &[&str] = &[
     "budget_bytes",
-    "budget_usd",
-    "timeout_s",
     "first_byte_s",
     "silence_s",
     "max_processes",
@@ -180,17 +165,29 @@ const CLI_FIELDS: &[&str] = &[
     "args",
     "env",
     "cwd",
-    "memory",
 ];
+
+/// The fields of every coding agent.
+const CLI_FIELDS: &[&[&str]] = &[PROMPT_FIELDS, PROGRAM_FIELDS, &["model", "permissions"]];
 
 impl AgentDefinition {
     /// A member that is built in: it is no program, costs nothing, and this crate does not run it.
     pub const fn built_in(
         word: &'static str,
         title: &'static str,
-        fields: &'static [&'static str],
+        fields: &'static [&'static [&'static str]],
     ) -> Self {
         Self { word, title, fields, ..GENERIC }
+    }
+
+    /// The fields of a team file that it takes, besides those that every member has.
+    pub fn fields(&self) -> impl Iterator<Item = &'static str> {
+        self.fields.iter().copied().flatten().copied()
+    }
+
+    /// Whether it takes this field.
+    pub fn takes(&self, field: &str) -> bool {
+        self.fields().any(|own| own == field)
     }
 
     /// The coding agent that a program belongs to by its name, as adapters for the Agent Client Protocol do.
@@ -220,12 +217,6 @@ impl PartialEq for AgentDefinition {
 }
 
 impl Eq for AgentDefinition {}
-
-impl Hash for AgentDefinition {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.word.hash(state);
-    }
-}
 
 #[cfg(test)]
 mod tests {

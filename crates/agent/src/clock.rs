@@ -1,15 +1,17 @@
-//! The clocks of a turn: how long it may be silent, and how long it may take. Used by every kind that waits;
-//! whoever runs a turn asks [`Clock::expired`] several times a second.
+//! How long a turn may be silent, how long it may take, and how much it may say before it is ended. Used by every
+//! kind that waits; whoever runs a turn asks [`must_end`] several times a second.
 
 use std::time::{Duration, Instant};
 
-use tertulia_dialect::stream::{ErrorClass, TurnError};
+use tertulia_dialect::stream::{ErrorClass, Limits, StreamEvent, TurnError};
 
-use crate::process::verdict::time_up;
-use crate::{Timeout, Timeouts};
+use crate::process::verdict::{CANCELLED, OVER_LIMIT, time_up};
+use crate::{CancelToken, Ended, Timeout, Timeouts};
 
 /// How often a turn is looked at while nothing comes.
 pub(crate) const POLL: Duration = Duration::from_millis(50);
+/// All that is sent may be this many times the answer's limit: thinking and tools are told too.
+const FACTOR: u64 = 16;
 
 /// The clocks of one turn, running.
 #[derive(Debug)]
@@ -35,7 +37,6 @@ impl Clock {
         }
     }
 
-    /// Bytes came.
     pub(crate) fn hear(&mut self) {
         self.heard = Some(Instant::now());
         self.stood_since_heard = Duration::ZERO;
@@ -55,7 +56,6 @@ impl Clock {
         done
     }
 
-    /// Which time is up, if one is.
     pub(crate) fn expired(&self) -> Option<Timeout> {
         let ran = |since: Instant, stood: Duration| since.elapsed().saturating_sub(stood);
         let Timeouts { first_byte, silence, total, after_final, .. } = self.timeouts;
@@ -71,13 +71,60 @@ impl Clock {
     }
 }
 
-/// Why a turn failed whose time was up. Silence is the service's; how long all may take was set for it.
-pub(crate) fn failure(timeout: Timeout, timeouts: &Timeouts) -> TurnError {
-    let class = match timeout {
-        Timeout::FirstByte | Timeout::Silence => ErrorClass::Network,
-        Timeout::Total | Timeout::AfterFinal => ErrorClass::Limit,
+/// What a turn has said so far, in bytes.
+#[derive(Debug)]
+pub(crate) struct Flood {
+    limits: Limits,
+    heard: u64,
+    answer: usize,
+}
+
+impl Flood {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self { limits, heard: 0, answer: 0 }
+    }
+
+    /// These bytes came, and said this.
+    pub(crate) fn note(&mut self, bytes: usize, events: &[StreamEvent]) {
+        self.heard = self.heard.saturating_add(bytes as u64);
+        for event in events {
+            match event {
+                StreamEvent::TextDelta { text } => self.answer += text.len(),
+                StreamEvent::ToolStarted { .. } => self.answer = 0,
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether there is more than is kept.
+    pub(crate) fn is_over(&self) -> bool {
+        let heard_max = FACTOR.saturating_mul(self.limits.text_bytes_max as u64);
+        self.answer > self.limits.text_bytes_max || self.heard > heard_max
+    }
+}
+
+/// Why a turn has to end now, if it has.
+pub(crate) fn must_end(cancel: &CancelToken, flood: &Flood, clock: &Clock) -> Option<Ended> {
+    if cancel.is_cancelled() {
+        return Some(Ended::Cancelled);
+    }
+    if flood.is_over() {
+        return Some(Ended::OverLimit);
+    }
+    clock.expired().map(Ended::TimedOut)
+}
+
+/// Why a turn failed that had to end. Silence is the service's; how long all may take was set for it.
+pub(crate) fn failure(ended: Ended, timeouts: &Timeouts) -> TurnError {
+    let (class, message) = match ended {
+        Ended::TimedOut(timeout @ (Timeout::FirstByte | Timeout::Silence)) => {
+            (ErrorClass::Network, time_up(timeout, timeouts).into())
+        }
+        Ended::TimedOut(timeout) => (ErrorClass::Limit, time_up(timeout, timeouts).into()),
+        Ended::OverLimit => (ErrorClass::Limit, OVER_LIMIT.into()),
+        _ => (ErrorClass::Cancelled, CANCELLED.into()),
     };
-    TurnError { class, message: time_up(timeout, timeouts).into() }
+    TurnError { class, message }
 }
 
 #[cfg(test)]

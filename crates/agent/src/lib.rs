@@ -55,19 +55,19 @@
 )]
 
 pub mod agents;
-mod cancel;
 mod clock;
-mod flood;
 mod listener;
 mod probe;
 mod process;
 mod sent;
 mod spec;
 
-pub use cancel::CancelToken;
-pub use listener::{Listener, PermissionAnswer, PermissionChoice, PermissionRequest};
+pub use listener::{CancelToken, Listener, PermissionAnswer, PermissionChoice, PermissionRequest};
 pub use probe::{Probe, SignIn, Unusable, Whereabouts, look_for, probe};
-pub use process::{Edit, Mentions, PromptText, apply};
+pub use process::supervisor::{set_supervisor, supervisor_main};
+pub use process::{
+    Edit, Mentions, PromptText, apply, containment, end_all_now, end_strays, is_held, limit_keeper,
+};
 pub(crate) use sent::reader_of;
 pub use sent::{prompt_edits, sent_prompt};
 pub use spec::{
@@ -93,51 +93,6 @@ pub fn run(
         }
         AgentKind::Script(lines) => agents::script::run(lines, request, cancel, listener),
     }
-}
-
-/// What holds the processes of a turn together on this machine. The first call tries it.
-pub fn containment() -> Containment {
-    process::containment()
-}
-
-/// Who sees to it that the processes of a turn use no more than they may on this machine.
-pub fn limit_keeper() -> LimitKeeper {
-    process::limit_keeper()
-}
-
-/// To be called first in `main`, before anything else runs or is opened. If this process was started to
-/// supervise a turn, it does that and gives the exit code to return. Else it gives `None`, and from then on
-/// turns of this process are supervised by its own program.
-///
-/// A program that calls it starts no processes in other sessions by other means: if somebody kills the
-/// supervisor of a turn, all children in other sessions are taken for orphans of that turn and ended.
-pub fn supervisor_main() -> Option<std::process::ExitCode> {
-    process::supervisor::main()
-}
-
-/// Names the program that supervises turns, for a process that cannot call [`supervisor_main`] in its own
-/// `main`, such as a host that loads this crate as a library. The program has to call it; this crate has one
-/// that does nothing else, `tertulia-supervisor`. The first name counts.
-pub fn set_supervisor(program: &std::path::Path) {
-    process::supervisor::set_program(program);
-}
-
-/// Ends what is left of turns whose tables were killed.
-pub fn end_strays() {
-    process::end_strays();
-}
-
-/// Kills at once, and without a polite word, every process of every turn that runs here. For whoever is about
-/// to leave this process without waiting for its turns: nothing is started any more afterwards. From any
-/// thread. Takes milliseconds in control groups, a tenth of a second where descendants have to be looked for,
-/// and half a second at most, where the system does not let a process die.
-pub fn end_all_now() {
-    process::end_all_now();
-}
-
-/// Whether a table that lives, of this process or another, has processes of this turn.
-pub fn is_held(turn: &str) -> bool {
-    process::is_held(turn)
 }
 
 /// [`run`] for an agent that is a program, in a weaker containment than this machine allows. For tests.

@@ -1,4 +1,8 @@
-//! Who hears what an agent says while it works. The driver implements it: it stores, then shows.
+//! Who hears what an agent says while it works, and who may end it. The driver implements the first: it stores,
+//! then shows.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tertulia_dialect::stream::StreamEvent;
 use tertulia_session::json::Json;
@@ -8,7 +12,6 @@ pub trait Listener {
     /// The agent was started, and the first byte of its prompt is on the way.
     fn fed(&mut self) {}
 
-    /// The agent said something.
     fn event(&mut self, event: StreamEvent);
 
     /// The agent asks whether it may do something. It waits for the answer; the clocks of the turn
@@ -21,25 +24,13 @@ pub trait Listener {
 pub struct PermissionRequest {
     /// What it is about to do, in the agent's words.
     pub title: Box<str>,
-    /// The tool, if the agent names it.
     pub tool: Option<Box<str>>,
-    /// What the tool is given.
     pub input: Option<Json>,
-    /// What may be answered.
     pub choices: Vec<PermissionChoice>,
 }
 
 /// One answer that the agent offers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PermissionChoice {
-    /// The agent's id of it.
-    pub id: Box<str>,
-    /// Its words.
-    pub name: Box<str>,
-    pub allows: bool,
-    /// Whether it holds from now on, and not for this call alone.
-    pub is_lasting: bool,
-}
+pub use tertulia_dialect::stream::AcpChoice as PermissionChoice;
 
 /// The person's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,4 +41,26 @@ pub enum PermissionAnswer {
     Deny,
     /// No, and the turn is to end: nobody is there to be asked.
     EndTurn,
+}
+
+/// A word from outside that a turn is to end. Whoever runs the turn looks at it several times a second. Every
+/// clone is the same word.
+#[derive(Clone, Debug, Default)]
+pub struct CancelToken(Arc<AtomicBool>);
+
+impl CancelToken {
+    /// A word that was not said yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Says it.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// Whether it was said.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::agents::{AgentDefinition, Cli, HomeFile, SignInSources};
 use crate::process::environment::Environment;
 use crate::process::{CommandLine, StartError, pipes, program, start};
-use crate::spec::AgentSpec;
+use crate::{AgentSpec, ResourceLimits};
 
 /// How long a program may take to say its version.
 const VERSION_TIME: Duration = Duration::from_secs(10);
@@ -22,14 +22,11 @@ const GRACE: Duration = Duration::from_millis(500);
 /// What was found of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// The program that was looked for.
     pub program: Box<str>,
     pub path: Option<PathBuf>,
     /// Whether there is such a program, also one that cannot be started.
     pub is_installed: bool,
-    /// The version it says it has.
     pub version: Option<String>,
-    /// Whether it seems to be signed in.
     pub sign_in: SignIn,
     /// What to do, if something is to be done.
     pub advice: Option<String>,
@@ -38,11 +35,8 @@ pub struct Probe {
 /// Whether an agent seems to be signed in, and how one knows. No credential was tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SignIn {
-    /// It has something to sign in with.
     Yes(Box<str>),
-    /// It has nothing.
     No(Box<str>),
-    /// It cannot be told from outside.
     Unknown(Box<str>),
 }
 
@@ -79,7 +73,6 @@ pub struct Whereabouts {
 pub struct Unusable {
     /// Whether there is no such program. Else it is there and cannot be used.
     pub is_missing: bool,
-    /// Why, and what to do.
     pub reason: String,
 }
 
@@ -107,7 +100,9 @@ fn advice(cli: &Cli, name: &str, has_version: bool, sign_in: &SignIn) -> Option<
 
 /// Asks a program for its version, in a containment of its own.
 fn version(path: PathBuf, environment: Environment) -> Option<String> {
-    let command = CommandLine::new(path, environment, Path::new("/")).args(["--version"]);
+    let (args, cwd) = (vec!["--version".into()], "/".into());
+    let limits = ResourceLimits::default();
+    let command = CommandLine { program: path, args, environment, cwd, limits };
     let mut running = start(&command, "probe").ok()?;
     let _stderr = running.stderr.take().map(pipes::tail);
     running.stdin = None;

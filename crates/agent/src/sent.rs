@@ -9,18 +9,6 @@ use crate::{AgentSpec, TurnRequest};
 
 /// The text that the agent gets on its standard input, or as its prompt.
 pub fn sent_prompt(spec: &AgentSpec, request: &TurnRequest<'_>) -> String {
-    let (text, before) = whole(spec, request);
-    let mentions = request.mentions.behind(before);
-    apply(&text, &edits(&text, reader_of(spec), &mentions)).into_owned()
-}
-
-/// What is changed in a prompt that has no system text in front of it.
-pub fn prompt_edits(spec: &AgentSpec, prompt: &str, mentions: &Mentions) -> Vec<Edit> {
-    edits(prompt, reader_of(spec), mentions)
-}
-
-/// System text and prompt as one, and how many bytes stand in front of the prompt.
-fn whole(spec: &AgentSpec, request: &TurnRequest<'_>) -> (String, usize) {
     let prompt = request.prompt;
     let text = match spec.kind.definition().system_text {
         SystemText::Separate => prompt.to_owned(),
@@ -34,8 +22,13 @@ fn whole(spec: &AgentSpec, request: &TurnRequest<'_>) -> (String, usize) {
             }
         }
     };
-    let before = text.len() - prompt.len();
-    (text, before)
+    let mentions = request.mentions.behind(text.len() - prompt.len());
+    apply(&text, &edits(&text, reader_of(spec), &mentions)).into_owned()
+}
+
+/// What is changed in a prompt that has no system text in front of it.
+pub fn prompt_edits(spec: &AgentSpec, prompt: &str, mentions: &Mentions) -> Vec<Edit> {
+    edits(prompt, reader_of(spec), mentions)
 }
 
 /// Who reads the prompt. An adapter for the Agent Client Protocol may hand it to a program that interprets it; it

@@ -22,13 +22,9 @@ pub struct AgentSpec {
     pub env: BTreeMap<Box<str>, Box<str>>,
     /// The model to ask for.
     pub model: Option<Box<str>>,
-    /// Where it works.
     pub cwd: PathBuf,
-    /// What it may do there.
     pub permissions: Permissions,
-    /// How long it may take.
     pub timeouts: Timeouts,
-    /// How much of what it writes is kept.
     pub limits: Limits,
     /// What it may use of the machine, with all the processes that it starts.
     pub resources: ResourceLimits,
@@ -66,7 +62,6 @@ impl AgentKind {
         !matches!(self, Self::OpenAi(_) | Self::Script(_))
     }
 
-    /// What it writes to its stdout.
     pub(crate) fn stream(&self) -> AgentStream {
         match self {
             Self::Cli(definition) => {
@@ -103,7 +98,6 @@ pub struct Endpoint {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptLine {
     pub text: Box<str>,
-    /// How long it takes.
     pub delay: Duration,
 }
 
@@ -126,7 +120,6 @@ pub struct Timeouts {
     pub first_byte: Duration,
     /// Between two bytes of output.
     pub silence: Duration,
-    /// All of it.
     pub total: Duration,
     /// From the final event to the end of the process.
     pub after_final: Duration,
@@ -167,9 +160,7 @@ impl AgentSpec {
 /// What all processes of a turn together may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResourceLimits {
-    /// How many of them may live at once.
     pub processes: u32,
-    /// How much memory they may have.
     pub memory_bytes: u64,
 }
 
@@ -186,14 +177,12 @@ pub struct Overuse {
     pub resource: Resource,
     /// How much it was: processes, or bytes.
     pub used: u64,
-    /// How much is allowed.
     pub limit: u64,
 }
 
 /// What is limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
-    /// The number of processes.
     Processes,
     Memory,
 }
@@ -220,7 +209,6 @@ pub struct TurnRequest<'a> {
     pub prompt: &'a str,
     /// Which of its `@` signs are no risk.
     pub mentions: &'a Mentions,
-    /// The system text.
     pub system: Option<&'a str>,
     /// For an endpoint: the body's fields that hold the messages, as a JSON object.
     pub body: Option<&'a str>,
@@ -229,10 +217,8 @@ pub struct TurnRequest<'a> {
 /// What became of a turn.
 #[derive(Clone, Debug)]
 pub struct TurnReport {
-    /// What it gave, or why it failed.
     pub output: TurnOutput,
     pub ended: Ended,
-    /// What held its processes together.
     pub containment: Containment,
     /// How many of its processes still lived when the program itself had ended: a moment later where it ended
     /// by itself, after `grace` where it was asked to. All are ended now. 0 where it had to be killed itself.
@@ -249,14 +235,10 @@ impl TurnReport {
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The agent ended.
     ByItself,
     Cancelled,
-    /// It took too long.
     TimedOut(Timeout),
-    /// It wrote more than is kept.
     OverLimit,
-    /// Its processes used more than they may.
     OverResources(Overuse),
     /// It asked to be allowed something, and nobody was there to answer: ended with the class `refused`.
     NeedsPerson,
@@ -265,13 +247,9 @@ pub enum Ended {
 /// Which time was up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timeout {
-    /// Nothing came.
     FirstByte,
-    /// Nothing more came.
     Silence,
-    /// It went on too long.
     Total,
-    /// It had answered and did not end.
     AfterFinal,
 }
 

@@ -6,7 +6,6 @@
 //! (the rules). Every stage goes on after an error, so that all errors are told at once. It starts no
 //! program and knows no session.
 
-mod agent;
 mod changes;
 mod check;
 mod desk;
@@ -32,12 +31,13 @@ use std::path::Path;
 use tertulia_agent::agents::AgentDefinition;
 use tertulia_agent::{CommandOutput, Permissions};
 
+use check::Form;
+
 use crate::house::{LIBRARIAN, SCRIBE};
 use crate::table::{Limits, Member, MemberKind, Table, TableError};
 
-pub use agent::{LibrarianScope, known_agents};
 pub use changes::{Change, HideKey, changes};
-pub use fields::known_fields;
+pub use fields::{LibrarianScope, known_agents, known_fields};
 pub use find::{Found, Origin, Places, find, find_project};
 pub use init::{FoundAgent, first_task, write_new};
 pub use problem::{FileErrors, FileProblem, Position};
@@ -54,17 +54,13 @@ pub const SCHEMA: &str = include_str!("../../../docs/tertulia.schema.json");
 pub const FILE_NAME: &str = "tertulia.toml";
 
 /// A team file that was read and found good.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct TeamFile {
-    /// What the team is to do.
     pub task: Option<Box<str>>,
     /// The member that gets a person's message which addresses nobody.
     pub default: Option<Box<str>>,
-    /// What the table allows.
     pub limits: Limits,
-    /// What a turn of any member may use of the machine.
     pub resources: ResourcesFile,
-    /// Who sits at the table, in order.
     pub members: Vec<MemberFile>,
     /// What is allowed and may still not be meant. No part of what the file says: two files that
     /// differ only here are equal.
@@ -73,74 +69,55 @@ pub struct TeamFile {
 
 /// A member as the team file describes it. Paths are as written: relative ones start at the folder of
 /// the file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemberFile {
     /// The name in markers.
     pub name: Box<str>,
-    /// The name that is shown.
     pub display_name: Option<Box<str>>,
-    /// A person or an agent.
     pub kind: MemberKind,
-    /// What it does in the team, on one line.
     pub role: Option<Box<str>>,
     /// Who answers; `None` for a person.
     pub agent: Option<&'static AgentDefinition>,
     /// The model to ask for.
     pub model: Option<Box<str>>,
-    /// The system text.
     pub instruction: Option<Box<str>>,
-    /// A file with more of the system text.
     pub instruction_file: Option<Box<str>>,
-    /// What its prompt says about the team.
     pub preamble: PreambleFile,
-    /// What it may do in its folder.
     pub permissions: Permissions,
     /// How many messages before the newest one it sees.
     pub window: Option<usize>,
-    /// How many bytes its prompt may have.
     pub budget_bytes: Option<usize>,
-    /// How many tokens its model messages may have.
     pub budget_tokens: Option<usize>,
     /// What its answers may cost before a person is asked.
     pub budget_usd: Option<f64>,
-    /// Seconds that a turn may take.
     pub timeout_s: Option<u32>,
     /// Seconds until the first byte of output.
     pub first_byte_s: Option<u32>,
     /// Seconds between two bytes of output.
     pub silence_s: Option<u32>,
-    /// What a turn may use of the machine.
     pub resources: ResourcesFile,
     /// What `[limits]` says of that: it counts where the member itself says nothing.
     pub inherited: ResourcesFile,
     /// The program and its first arguments, word by word.
     pub command: Vec<Box<str>>,
-    /// More arguments.
     pub args: Vec<Box<str>>,
-    /// Variables for its process.
     pub env: BTreeMap<Box<str>, Box<str>>,
-    /// The folder it works in.
     pub cwd: Option<Box<str>>,
-    /// What its program writes.
     pub output: CommandOutput,
     /// The endpoint, up to and without `/chat/completions`.
     pub base_url: Option<Box<str>>,
     /// The variable of our environment that holds the key of the endpoint.
     pub key_variable: Option<Box<str>>,
-    /// Written answers.
     pub answers: Vec<Box<str>>,
-    /// A file of written answers.
     pub script_file: Option<Box<str>>,
     /// Which past sessions the librarian searches.
     pub scope: LibrarianScope,
-    /// The colour of its name on a screen.
     pub color: Option<Box<str>>,
 }
 
 /// What all processes of a turn together may use, as the team file writes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResourcesFile {
-    /// How many processes may live at once.
     pub max_processes: Option<u32>,
     /// How many MiB of memory they may have.
     pub max_memory_mb: Option<u32>,
@@ -151,21 +128,19 @@ pub struct ResourcesFile {
 pub enum PreambleFile {
     #[default]
     BuiltIn,
-    /// Nothing: `preamble = false`.
     Off,
-    /// The text of this file.
     File(Box<str>),
 }
 
 impl TeamFile {
     /// Reads a team file in TOML. `place` is the name of the file in errors.
     pub fn parse(text: &str, place: &str) -> Result<Self, FileErrors> {
-        member::parse(text, place)
+        check::parse(text, place, Form::Toml)
     }
 
     /// Reads a team file of the earlier system: JSON, `schemaVersion` 1.1 or 1.2.
     pub fn parse_json(text: &str, place: &str) -> Result<Self, FileErrors> {
-        earlier::parse(text, place)
+        check::parse(text, place, Form::Earlier)
     }
 
     /// Reads a file; whether it is TOML or JSON is seen from its first character. Where the hash is
@@ -186,26 +161,24 @@ impl TeamFile {
 
     /// A file with these members and nothing else.
     pub fn new(members: Vec<MemberFile>) -> Self {
-        Self {
-            task: None,
-            default: None,
-            limits: Limits::default(),
-            resources: ResourcesFile::default(),
-            members,
-            warnings: Vec::new(),
-        }
+        Self { members, ..Self::default() }
     }
 
     /// The table that the file describes. A file that was parsed always has one.
     pub fn table(&self) -> Result<Table, TableError> {
-        let seat = |file: &MemberFile| Member {
+        let members = self.members.iter().map(|file| self.seated(file));
+        Ok(Table::new(members)?.with_limits(self.limits.clone()))
+    }
+
+    /// A member of this team as the table knows it.
+    pub(crate) fn seated(&self, file: &MemberFile) -> Member {
+        Member {
             name: file.name.clone(),
             display_name: file.display_name.clone(),
             kind: file.kind,
             is_default: self.default.as_ref() == Some(&file.name),
             budget_usd: file.budget_usd,
-        };
-        Ok(Table::new(self.members.iter().map(seat))?.with_limits(self.limits.clone()))
+        }
     }
 
     /// The same team without the files that it names outside of its folder, for a file that nobody has
@@ -251,7 +224,7 @@ impl PartialEq for TeamFile {
 impl MemberFile {
     /// Whether a program is started for it.
     pub fn starts_program(&self) -> bool {
-        self.agent.is_some_and(|agent| agent.fields.contains(&"command"))
+        self.agent.is_some_and(|agent| agent.takes("command"))
     }
 
     /// A person.
@@ -265,37 +238,6 @@ impl MemberFile {
     }
 
     fn new(name: Box<str>, kind: MemberKind, agent: Option<&'static AgentDefinition>) -> Self {
-        Self {
-            name,
-            display_name: None,
-            kind,
-            role: None,
-            agent,
-            model: None,
-            instruction: None,
-            instruction_file: None,
-            preamble: PreambleFile::default(),
-            permissions: Permissions::default(),
-            window: None,
-            budget_bytes: None,
-            budget_tokens: None,
-            budget_usd: None,
-            timeout_s: None,
-            first_byte_s: None,
-            silence_s: None,
-            resources: ResourcesFile::default(),
-            inherited: ResourcesFile::default(),
-            command: Vec::new(),
-            args: Vec::new(),
-            env: BTreeMap::new(),
-            cwd: None,
-            output: CommandOutput::default(),
-            base_url: None,
-            key_variable: None,
-            answers: Vec::new(),
-            script_file: None,
-            scope: LibrarianScope::default(),
-            color: None,
-        }
+        Self { name, kind, agent, ..Self::default() }
     }
 }

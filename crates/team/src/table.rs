@@ -7,9 +7,10 @@ use crate::message::plain;
 use crate::names::{fold, nearest_name};
 
 /// A person or an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemberKind {
     /// A person: a turn of theirs is a question, and the table waits.
+    #[default]
     Human,
     /// An agent: a turn of its is a process or a call.
     Ai,
@@ -22,11 +23,9 @@ pub struct Member {
     pub name: Box<str>,
     /// The name that is shown; may stand in markers too, where it is nobody else's.
     pub display_name: Option<Box<str>>,
-    /// A person or an agent.
     pub kind: MemberKind,
     /// Whether a person's message that addresses nobody goes here.
     pub is_default: bool,
-    /// What its answers may cost before the person is asked.
     pub budget_usd: Option<f64>,
 }
 
@@ -60,18 +59,14 @@ pub struct Table {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
-    /// Two names that a marker could not tell apart.
     #[error(
         "'{0}' and '{1}' are one name in a marker (case, blanks, - and _ do not count); rename one"
     )]
     TwoOfOneName(Box<str>, Box<str>),
-    /// A name that a marker cannot carry.
     #[error("'{0}' is not a valid name: {1}; use letters, digits, - and _")]
     Unwritable(Box<str>, &'static str),
-    /// More than one default member.
     #[error("'{0}' and '{1}' are both the default member; keep one")]
     TwoDefaults(Box<str>, Box<str>),
-    /// A person as the default member.
     #[error("'{0}' is a person; only an agent can be the default member")]
     HumanDefault(Box<str>),
 }
@@ -83,7 +78,6 @@ const WRITTEN_BYTES_MAX: usize = 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Seat(pub(crate) usize);
 
-/// What a written name means at this table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Resolved {
     Member(Seat),
@@ -103,27 +97,6 @@ impl Member {
     /// An agent of this name.
     pub fn ai(name: impl Into<Box<str>>) -> Self {
         Self::new(name.into(), MemberKind::Ai)
-    }
-
-    /// The same member, shown under this name.
-    #[must_use]
-    pub fn shown_as(mut self, display_name: impl Into<Box<str>>) -> Self {
-        self.display_name = Some(display_name.into());
-        self
-    }
-
-    /// The same member, as the default one.
-    #[must_use]
-    pub fn as_default(mut self) -> Self {
-        self.is_default = true;
-        self
-    }
-
-    /// The same member, with this limit for the cost of its answers.
-    #[must_use]
-    pub fn with_budget_usd(mut self, usd: f64) -> Self {
-        self.budget_usd = Some(usd);
-        self
     }
 
     fn new(name: Box<str>, kind: MemberKind) -> Self {

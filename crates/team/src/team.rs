@@ -27,7 +27,6 @@ pub struct Team {
     pub task: Option<String>,
     /// The folder of the project that new sessions belong to, where there is one.
     pub project: Option<String>,
-    /// Whether there is no team file.
     pub(crate) is_built_in: bool,
     /// The settings that its programs obey, which must not change while they work.
     pub settings: Option<SettingsGuard>,
@@ -38,9 +37,7 @@ pub struct Team {
 pub struct TeamMember {
     pub member: Member,
     pub answers: Answers,
-    /// What it does in the team, on one line.
     pub role: Option<Box<str>>,
-    /// What its prompt says about the team.
     pub preamble: Preamble,
     /// Its instruction, with the text of its instruction file.
     pub instruction: Option<String>,
@@ -48,11 +45,9 @@ pub struct TeamMember {
     pub strip: Stripping,
     /// How many messages it gets word for word.
     pub window: usize,
-    /// How many bytes its prompt may have.
     pub budget_bytes: u64,
     /// How many tokens its model messages may have, for an endpoint.
     pub budget_tokens: u64,
-    /// Which past sessions it searches, if it is the librarian.
     pub scope: LibrarianScope,
 }
 
@@ -62,9 +57,7 @@ pub enum Answers {
     Person,
     /// A program or an endpoint.
     Agent(Box<AgentSpec>),
-    /// The minutes of the session so far.
     Scribe,
-    /// What past sessions say.
     Librarian,
 }
 
@@ -168,7 +161,6 @@ impl Team {
         preamble::system_text(self, member)
     }
 
-    /// The largest window of a member.
     pub(crate) fn window_max(&self) -> usize {
         self.members.iter().map(|one| one.window).max().unwrap_or(DEFAULT_WINDOW)
     }
@@ -178,10 +170,8 @@ impl Team {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TeamError {
-    /// Its members cannot be seated.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// A file that it names cannot be read.
     #[error(transparent)]
     File(#[from] FileReadError),
 }
@@ -194,11 +184,8 @@ pub enum TeamError {
     members.join(", ")
 )]
 pub struct UnknownMember {
-    /// The name as it was written.
     pub name: Box<str>,
-    /// The nearest known one.
     pub nearest: Option<Box<str>>,
-    /// Who sits there.
     pub members: Vec<Box<str>>,
 }
 
@@ -215,14 +202,7 @@ impl TeamMember {
             (_, Some(spec)) => Answers::Agent(Box::new(spec)),
             (_, None) => Answers::Person,
         };
-        let member = Member {
-            name: file.name.clone(),
-            display_name: file.display_name.clone(),
-            kind: file.kind,
-            is_default: team.default.as_ref() == Some(&file.name),
-            budget_usd: file.budget_usd,
-        };
-        let usual = Self::new(member, answers);
+        let usual = Self::new(team.seated(file), answers);
         Ok(Self {
             role: file.role.clone(),
             preamble: file.preamble_text(base)?,
@@ -280,7 +260,6 @@ impl TeamMember {
         self.member.kind == MemberKind::Human
     }
 
-    /// Whether it answers from the whole session.
     pub(crate) fn is_scribe(&self) -> bool {
         matches!(self.answers, Answers::Scribe)
     }

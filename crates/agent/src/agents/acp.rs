@@ -11,13 +11,12 @@ use std::time::{Duration, Instant};
 
 use tertulia_dialect::stream::{AcpClient, AcpPrompt, ErrorClass, Exit, TurnError};
 
-use super::{AgentDefinition, GENERIC, ProjectSettings, SystemText};
-use crate::clock::{self, Clock};
-use crate::flood::Flood;
+use super::{AgentDefinition, GENERIC, PROGRAM_FIELDS, PROMPT_FIELDS, ProjectSettings, SystemText};
+use crate::clock::{self, Clock, Flood};
 use crate::process::environment::Environment;
 use crate::process::neutral::Reader;
 use crate::process::pipes::Tail;
-use crate::process::verdict::{self, CANCELLED};
+use crate::process::verdict;
 use crate::process::{self, CommandLine, Running, StartError, pipes, program};
 use crate::{AgentSpec, CancelToken, Ended, Listener, TurnReport, TurnRequest};
 use talk::{Talk, Writer};
@@ -26,31 +25,12 @@ use talk::{Talk, Writer};
 const CANCEL_WAIT: Duration = Duration::from_millis(400);
 /// How long the rest of the output is read once the agent has ended.
 const DRAIN: Duration = Duration::from_millis(500);
-const OVER_LIMIT: &str = "it wrote more than is kept of an answer, and was ended";
 
 /// An agent that speaks the Agent Client Protocol.
 pub const ACP: &AgentDefinition = &AgentDefinition {
     word: "acp",
     title: "an agent",
-    fields: &[
-        "instruction",
-        "instruction_file",
-        "preamble",
-        "permissions",
-        "window",
-        "budget_bytes",
-        "budget_usd",
-        "timeout_s",
-        "first_byte_s",
-        "silence_s",
-        "max_processes",
-        "max_memory_mb",
-        "command",
-        "args",
-        "env",
-        "cwd",
-        "memory",
-    ],
+    fields: &[PROMPT_FIELDS, PROGRAM_FIELDS, &["permissions"]],
     required: &[("command", "has no command; write command = [\"gemini\", \"--acp\"] or the like")],
     // Those of agents that are known to speak it and have no definition of their own.
     settings: ProjectSettings {
@@ -83,24 +63,17 @@ pub(crate) fn run(
 fn start(name: &str, spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Running, StartError> {
     let environment = Environment::of_agent(AgentDefinition::of_adapter(name), &spec.env);
     let program = program::resolve(name, &environment, &spec.cwd)?;
-    let command = CommandLine::new(program, environment, &spec.cwd).limits(spec.resources);
-    let command = command.args(spec.args.iter().map(|arg| &**arg));
-    process::start(&command, request.turn)
+    process::start(&CommandLine::new(program, environment, spec), request.turn)
 }
 
-/// One turn, with its process.
 struct Turn {
     running: Running,
     stderr: Tail,
     talk: Talk,
-    clock: Clock,
 }
 
-/// Why nothing more is heard.
 enum Stop {
-    /// The agent answered the prompt.
     Answered,
-    /// Its process ended.
     Exited(Exit),
     /// It has to end; the agent is told so.
     Ended(Ended, TurnError),
@@ -119,12 +92,13 @@ impl Turn {
             writer: Writer::start(running.stdin.take()),
             chunks: running.stdout.take().map(pipes::read),
             flood: Flood::new(spec.limits),
+            clock: Clock::start(spec.timeouts),
             permissions: spec.permissions,
             events: Vec::new(),
             is_fed: false,
         };
         let stderr = running.stderr.take().map(pipes::tail).unwrap_or_default();
-        Self { running, stderr, talk, clock: Clock::start(spec.timeouts) }
+        Self { running, stderr, talk }
     }
 
     fn run(
@@ -171,18 +145,15 @@ impl Turn {
         TurnReport { output, ended, containment, left_behind }
     }
 
-    /// Listens and answers until the turn is over.
     fn attend(
         &mut self,
         spec: &AgentSpec,
         cancel: &CancelToken,
         listener: &mut dyn Listener,
     ) -> Stop {
-        let failed = |class, message: &str| TurnError { class, message: message.into() };
         loop {
-            match self.talk.hear(clock::POLL, &mut self.clock, listener) {
-                Ok(()) => {}
-                Err(stop) => return stop,
+            if let Err(stop) = self.talk.hear(clock::POLL, listener) {
+                return stop;
             }
             if self.talk.client.is_ended() {
                 return Stop::Answered;
@@ -196,15 +167,8 @@ impl Turn {
                 }
                 return if is_ended { Stop::Answered } else { Stop::Exited(exit) };
             }
-            if cancel.is_cancelled() {
-                return Stop::Ended(Ended::Cancelled, failed(ErrorClass::Cancelled, CANCELLED));
-            }
-            if self.talk.flood.is_over() {
-                return Stop::Ended(Ended::OverLimit, failed(ErrorClass::Limit, OVER_LIMIT));
-            }
-            if let Some(timeout) = self.clock.expired() {
-                let error = clock::failure(timeout, &spec.timeouts);
-                return Stop::Ended(Ended::TimedOut(timeout), error);
+            if let Some(ended) = clock::must_end(cancel, &self.talk.flood, &self.talk.clock) {
+                return Stop::Ended(ended, clock::failure(ended, &spec.timeouts));
             }
         }
     }
@@ -212,19 +176,19 @@ impl Turn {
     /// The turn is over: the agent's stdin is closed, and it is given the time to end.
     fn part(&mut self, cancel: &CancelToken, listener: &mut dyn Listener) -> Ended {
         self.talk.writer.close();
-        self.clock.answer();
+        self.talk.clock.answer();
         loop {
             if self.running.poll().is_some() {
                 return Ended::ByItself;
             }
-            if let Some(timeout) = self.clock.expired() {
+            if let Some(timeout) = self.talk.clock.expired() {
                 return Ended::TimedOut(timeout);
             }
             if cancel.is_cancelled() || self.talk.flood.is_over() {
                 return Ended::ByItself;
             }
             // Whatever it says now is no part of the turn; it is told as such.
-            let _ = self.talk.hear(clock::POLL, &mut self.clock, listener);
+            let _ = self.talk.hear(clock::POLL, listener);
         }
     }
 
@@ -239,12 +203,11 @@ impl Turn {
             && self.running.poll().is_none()
         {
             // Who is asked for a permission now is answered by the end.
-            let _ = self.talk.hear(clock::POLL, &mut self.clock, &mut Deaf(listener));
+            let _ = self.talk.hear(clock::POLL, &mut Deaf(listener));
         }
         self.talk.writer.close();
     }
 
-    /// Reads what is left in the pipe.
     fn drain(&mut self, listener: &mut dyn Listener) {
         let until = Instant::now() + DRAIN;
         while !self.talk.flood.is_over() {

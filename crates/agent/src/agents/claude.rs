@@ -8,7 +8,7 @@ use tertulia_dialect::stream::AgentStream;
 use super::{AgentDefinition, CLI_FIELDS, Cli, GENERIC, HomeFile, ProjectSettings, SignInSources};
 use crate::process::StartError;
 use crate::process::neutral::Reader;
-use crate::process::prepare::{Prepared, command_line, set_default, system_file};
+use crate::process::prepare::Prepared;
 use crate::{AgentSpec, Permissions, TurnRequest};
 
 /// Claude Code.
@@ -72,38 +72,28 @@ pub const CLAUDE: &AgentDefinition = &AgentDefinition {
 
 fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
     let is_root = rustix::process::geteuid().is_root();
-    if spec.permissions == Permissions::Full && is_root && !is_sandbox(spec) {
+    let is_sandbox = matches!(spec.env.get("IS_SANDBOX").map(|value| &**value), Some("1" | "true"));
+    if spec.permissions == Permissions::Full && is_root && !is_sandbox {
         return Err(StartError::NotAllowed { message: ROOT_REFUSED.into() });
     }
-    let mut command = command_line(spec, CLAUDE)?;
-    set_default(&mut command, spec, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
-    command = command.args(["-p", "--output-format", "stream-json", "--verbose"]);
-    command = command.args(["--include-partial-messages"]);
-    if let Some(model) = &spec.model {
-        command = command.args(["--model", model]);
-    }
-    let (command, files) = system_file(command, "--append-system-prompt-file", request.system)?;
-    let command = command.args(permission_args(spec.permissions));
-    let prompt = crate::sent_prompt(spec, request);
-    Ok(Prepared { command, prompt, files })
+    let mut turn = Prepared::new(spec, request)?;
+    turn.set_default(spec, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
+    turn.args(["-p", "--output-format", "stream-json", "--verbose", "--include-partial-messages"]);
+    turn.model("--model", spec);
+    turn.system_file("--append-system-prompt-file", request.system)?;
+    // `read` also takes the writing tools away: a person's own settings may allow them for themselves.
+    turn.args(match spec.permissions {
+        Permissions::Read => {
+            ["--disallowedTools", "Edit,Write,NotebookEdit", "--permission-mode", "default"]
+                .as_slice()
+        }
+        Permissions::Edit => &["--permission-mode", "acceptEdits"],
+        Permissions::Full => &["--permission-mode", "bypassPermissions"],
+    });
+    Ok(turn)
 }
 
 /// The error for a member with full permissions that would run as root outside a sandbox.
 const ROOT_REFUSED: &str = "Claude Code does not take `permissions = \"full\"` as root; run as another \
                             user, or set IS_SANDBOX = \"1\" in the member's `env` if this machine is \
                             one, or choose `permissions = \"edit\"`";
-
-fn is_sandbox(spec: &AgentSpec) -> bool {
-    spec.env.get("IS_SANDBOX").is_some_and(|value| matches!(&**value, "1" | "true"))
-}
-
-/// `read` also takes the writing tools away: a person's own settings may allow them for themselves.
-fn permission_args(permissions: Permissions) -> &'static [&'static str] {
-    match permissions {
-        Permissions::Read => {
-            &["--disallowedTools", "Edit,Write,NotebookEdit", "--permission-mode", "default"]
-        }
-        Permissions::Edit => &["--permission-mode", "acceptEdits"],
-        Permissions::Full => &["--permission-mode", "bypassPermissions"],
-    }
-}

@@ -14,7 +14,7 @@ use tertulia_session::ARGUMENT_BYTES_MAX;
 
 use super::{AgentDefinition, CLI_FIELDS, Cli, GENERIC, HomeFile, ProjectSettings, SignInSources};
 use crate::process::neutral::Reader;
-use crate::process::prepare::{Files, Prepared, command_line, headed};
+use crate::process::prepare::{Prepared, headed};
 use crate::process::{CommandLine, StartError};
 use crate::{AgentSpec, Permissions, TurnRequest};
 
@@ -53,38 +53,32 @@ const fn in_home(name: &'static str) -> HomeFile {
     HomeFile { variable: ("CODEX_HOME", ""), folder: ".codex", name }
 }
 
-/// The setting, with its equals sign.
 const INSTRUCTIONS: &str = "developer_instructions=";
-/// What the name of a profile's file ends with.
 const PROFILE_SUFFIX: &str = ".config.toml";
 
 fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
-    let mut command = command_line(spec, CODEX)?;
+    let mut turn = Prepared::new(spec, request)?;
     let sandbox = match spec.permissions {
         Permissions::Read => "read-only",
         Permissions::Edit => "workspace-write",
         Permissions::Full => "danger-full-access",
     };
-    command = command.args(["exec", "--json", "--skip-git-repo-check", "--sandbox", sandbox]);
-    command = command.args(["-c", "features.unbounded_connection_retries=false"]);
-    if let Some(model) = &spec.model {
-        command = command.args(["-m", model]);
-    }
-    let mut files = Files::default();
-    let mut prompt = request.prompt.to_owned();
+    turn.args(["exec", "--json", "--skip-git-repo-check", "--sandbox", sandbox]);
+    turn.args(["-c", "features.unbounded_connection_retries=false"]);
+    turn.model("-m", spec);
     if let Some(system) = request.system.filter(|system| !system.is_empty()) {
         let setting = format!("{INSTRUCTIONS}{}", toml_string(system));
         if setting.len() <= ARGUMENT_BYTES_MAX {
-            command = command.args(["-c", &setting]);
-        } else if let Some((name, file)) = write_profile(spec, &command, &setting) {
-            command = command.args(["-p", &name]);
-            files.profile = Some(file);
+            turn.args(["-c", &setting]);
+        } else if let Some((name, file)) = write_profile(spec, &turn.command, &setting) {
+            turn.args(["-p", &name]);
+            turn.profile = Some(file);
         } else {
-            prompt = headed(Some(system), request.prompt);
+            turn.prompt = headed(Some(system), request.prompt);
         }
     }
-    command = command.args(["-"]);
-    Ok(Prepared { command, prompt, files })
+    turn.args(["-"]);
+    Ok(turn)
 }
 
 /// Writes the setting as a profile of this turn alone. `None` where it cannot be: the folder is not there

@@ -1,34 +1,16 @@
 //! Any program: it reads a prompt and writes an answer. All its arguments are its own.
 
-use super::{AgentDefinition, GENERIC, SystemText};
+use super::{AgentDefinition, GENERIC, PROGRAM_FIELDS, PROMPT_FIELDS, SystemText};
 use crate::process::StartError;
 use crate::process::neutral::Reader;
-use crate::process::prepare::{Files, Prepared, command_line};
+use crate::process::prepare::Prepared;
 use crate::{AgentSpec, TurnRequest};
 
 /// Any program.
 pub const COMMAND: &AgentDefinition = &AgentDefinition {
     word: "command",
     title: "a program",
-    fields: &[
-        "instruction",
-        "instruction_file",
-        "preamble",
-        "window",
-        "budget_bytes",
-        "budget_usd",
-        "timeout_s",
-        "first_byte_s",
-        "silence_s",
-        "max_processes",
-        "max_memory_mb",
-        "command",
-        "args",
-        "env",
-        "cwd",
-        "output",
-        "memory",
-    ],
+    fields: &[PROMPT_FIELDS, PROGRAM_FIELDS, &["output"]],
     required: &[("command", "has no command; write command = [\"program\", \"argument\"]")],
     // Only one that writes our JSON lines may.
     reports_cost: false,
@@ -43,7 +25,5 @@ pub(crate) fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Pre
                        an answer";
         return Err(StartError::NotAllowed { message: message.into() });
     }
-    let command = command_line(spec, COMMAND)?;
-    let prompt = crate::sent_prompt(spec, request);
-    Ok(Prepared { command, prompt, files: Files::default() })
+    Prepared::new(spec, request)
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::process::StartError;
 use crate::process::neutral::Reader;
-use crate::process::prepare::{Files, Prepared, command_line, set_default};
+use crate::process::prepare::Prepared;
 use crate::{AgentSpec, Permissions, TurnRequest};
 
 /// Copilot CLI.
@@ -59,24 +59,17 @@ pub const COPILOT: &AgentDefinition = &AgentDefinition {
 };
 
 fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
-    let mut command = command_line(spec, COPILOT)?;
+    let mut turn = Prepared::new(spec, request)?;
     // A person's own variable would allow everything.
-    set_default(&mut command, spec, "COPILOT_ALLOW_ALL", "false");
-    command = command.args(["--output-format", "json", "--stream", "on", "--no-color"]);
-    command = command.args(["--no-auto-update", "--no-ask-user"]);
-    command = command.args(permission_args(spec.permissions));
-    if let Some(model) = &spec.model {
-        command = command.args(["--model", model]);
-    }
-    let prompt = crate::sent_prompt(spec, request);
-    Ok(Prepared { command, prompt, files: Files::default() })
-}
-
-/// A rule that denies wins over everything that the person allowed before.
-fn permission_args(permissions: Permissions) -> &'static [&'static str] {
-    match permissions {
-        Permissions::Read => &["--deny-tool=shell", "--deny-tool=write"],
+    turn.set_default(spec, "COPILOT_ALLOW_ALL", "false");
+    turn.args(["--output-format", "json", "--stream", "on", "--no-color"]);
+    turn.args(["--no-auto-update", "--no-ask-user"]);
+    // A rule that denies wins over everything that the person allowed before.
+    turn.args(match spec.permissions {
+        Permissions::Read => ["--deny-tool=shell", "--deny-tool=write"].as_slice(),
         Permissions::Edit => &["--allow-tool=write"],
         Permissions::Full => &["--allow-all"],
-    }
+    });
+    turn.model("--model", spec);
+    Ok(turn)
 }

@@ -4,16 +4,24 @@
 //! `GEMINI.md` belongs to the person or the project. So ours stands in front of the prompt. After a failure
 //! it writes the whole conversation into `TMPDIR`: it gets one of its own, which goes with the turn.
 
-use tertulia_dialect::stream::AgentStream;
+use std::fs::{File, read_dir};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use tertulia_dialect::stream::{AgentStream, TextOrigin, TurnOutput, gemini_transcript_text};
 
 use super::{
-    AgentDefinition, CLI_FIELDS, Cli, GENERIC, HomeFile, ProjectSettings, SignInSources,
-    SystemText, gemini_transcript,
+    AgentDefinition, CLI_FIELDS, Cli, GENERIC, HomeFile, ProjectSettings, SignInSources, SystemText,
 };
-use crate::process::StartError;
 use crate::process::neutral::Reader;
-use crate::process::prepare::{Files, Prepared, command_line, private_folder, set_default};
+use crate::process::prepare::{Prepared, private_folder};
+use crate::process::{CommandLine, StartError};
 use crate::{AgentSpec, Permissions, TurnRequest};
+
+/// A longer transcript is not read.
+const BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// How many projects' folders, and how many sessions in each, are looked through.
+const FOLDERS_MAX: usize = 10_000;
 
 /// Gemini CLI.
 pub const GEMINI: &AgentDefinition = &AgentDefinition {
@@ -51,27 +59,74 @@ pub const GEMINI: &AgentDefinition = &AgentDefinition {
         },
         stream: AgentStream::Gemini,
         prepare,
-        correct: Some(gemini_transcript::correct),
+        correct: Some(correct),
     }),
     ..GENERIC
 };
 
 fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
-    let mut command = command_line(spec, GEMINI)?;
+    let mut turn = Prepared::new(spec, request)?;
     let folder = private_folder()?;
     // Its second process would not hear a signal that is sent to the first.
-    set_default(&mut command, spec, "GEMINI_CLI_NO_RELAUNCH", "true");
-    set_default(&mut command, spec, "TMPDIR", folder.path());
+    turn.set_default(spec, "GEMINI_CLI_NO_RELAUNCH", "true");
+    turn.set_default(spec, "TMPDIR", folder.path());
+    turn.folder = Some(folder);
     let mode = match spec.permissions {
         Permissions::Read => "default",
         Permissions::Edit => "auto_edit",
         Permissions::Full => "yolo",
     };
-    command = command.args(["--skip-trust", "-o", "stream-json", "--approval-mode", mode]);
-    if let Some(model) = &spec.model {
-        command = command.args(["-m", model]);
+    turn.args(["--skip-trust", "-o", "stream-json", "--approval-mode", mode]);
+    turn.model("-m", spec);
+    Ok(turn)
+}
+
+/// Gives the exact text of an answer. The stream repeats a text after a retry, without a mark; the transcript
+/// that the program writes holds the good text only. Whatever is missing or odd, the pieced text stays.
+///
+/// Takes away what stands in front of the transcript's text. What the transcript does not hold is left as
+/// it is: it would be another turn's, or another session's.
+fn correct(output: &mut TurnOutput, command: &CommandLine) {
+    let Some(final_text) = &mut output.final_text else { return };
+    let Some(session) = output.native_session_id.as_deref() else { return };
+    if final_text.origin == TextOrigin::Stated {
+        return;
     }
-    let prompt = crate::sent_prompt(spec, request);
-    let files = Files { folder: Some(folder), profile: None };
-    Ok(Prepared { command, prompt, files })
+    let Some(from) = find(command, session, &final_text.text) else {
+        tracing::debug!(session, "no transcript; the text stays as it was pieced together");
+        return;
+    };
+    final_text.text.drain(..from);
+    final_text.origin = TextOrigin::Stated;
+}
+
+/// Where in the pieced text the exact one begins. Looks for the session's file in every project's folder:
+/// which is ours is known by its first line.
+fn find(command: &CommandLine, session: &str, pieced: &str) -> Option<usize> {
+    let home = ["GEMINI_CLI_HOME", "HOME"].iter().find_map(|name| command.environment.get(name))?;
+    let beginning = session.get(..session.floor_char_boundary(8))?;
+    let suffix = format!("-{beginning}.jsonl");
+    let projects = entries(&Path::new(home).join(".gemini/tmp"));
+    let chats = projects.into_iter().flat_map(|project| entries(&project.join("chats")));
+    let is_named = |path: &PathBuf| path.to_string_lossy().ends_with(&suffix);
+    let exact = chats
+        .filter(is_named)
+        .find_map(|path| gemini_transcript_text(&read(&path)?, session, pieced));
+    exact.map(|exact| pieced.len() - exact.len())
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = read_dir(folder) else { return Vec::new() };
+    entries.flatten().take(FOLDERS_MAX).map(|entry| entry.path()).collect()
+}
+
+fn read(path: &Path) -> Option<String> {
+    let file = File::open(path).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(BYTES_MAX + 1).read_to_end(&mut bytes).ok()?;
+    let is_whole = bytes.len() as u64 <= BYTES_MAX;
+    is_whole.then(|| String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -14,13 +14,11 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use tertulia_dialect::stream::{
-    AgentStream, ErrorClass, Exit, StreamEvent, StreamParser, TurnError, TurnOutput,
+    AgentStream, Exit, StreamEvent, StreamParser, TurnError, TurnOutput,
 };
 
-use super::{AgentDefinition, GENERIC};
-use crate::clock::{self, Clock, POLL};
-use crate::flood::Flood;
-use crate::process::verdict::CANCELLED;
+use super::{AgentDefinition, GENERIC, PROMPT_FIELDS};
+use crate::clock::{self, Clock, Flood, POLL};
 use crate::{AgentSpec, CancelToken, Ended, Endpoint, Listener, TurnReport, TurnRequest};
 use scrub::Scrub;
 use wire::{Wire, Word};
@@ -35,19 +33,8 @@ pub const OPENAI: &AgentDefinition = &AgentDefinition {
     word: "openai",
     title: "an agent",
     fields: &[
-        "model",
-        "instruction",
-        "instruction_file",
-        "preamble",
-        "window",
-        "budget_tokens",
-        "budget_usd",
-        "timeout_s",
-        "first_byte_s",
-        "silence_s",
-        "base_url",
-        "key_variable",
-        "memory",
+        PROMPT_FIELDS,
+        &["model", "budget_tokens", "first_byte_s", "silence_s", "base_url", "key_variable"],
     ],
     required: &[(
         "base_url",
@@ -67,7 +54,7 @@ pub(crate) fn run(
     let parser = StreamParser::with_limits(AgentStream::OpenAiChat, spec.limits);
     let call = match setup::call(spec, endpoint, request) {
         Ok(call) => call,
-        Err(error) => return report(parser.failed(error), Ended::ByItself),
+        Err(error) => return TurnReport::without_process(parser.failed(error), Ended::ByItself),
     };
     listener.fed();
     let exchange = Exchange {
@@ -79,10 +66,6 @@ pub(crate) fn run(
         events: Vec::new(),
     };
     let (output, ended) = exchange.run(&call.send(), spec, cancel, listener);
-    report(output, ended)
-}
-
-fn report(output: TurnOutput, ended: Ended) -> TurnReport {
     TurnReport::without_process(output, ended)
 }
 
@@ -92,7 +75,6 @@ fn tell(events: &mut Vec<StreamEvent>, listener: &mut dyn Listener) {
     }
 }
 
-/// One request that is being answered.
 struct Exchange {
     parser: StreamParser,
     scrub: Scrub,
@@ -109,7 +91,6 @@ struct RefusalBody {
     since: Instant,
 }
 
-/// Why nothing more is read.
 enum Stop {
     /// The endpoint is done, or the connection is; in the second case with what it complained of.
     End(String),
@@ -127,14 +108,8 @@ impl Exchange {
         listener: &mut dyn Listener,
     ) -> (TurnOutput, Ended) {
         let stop = loop {
-            if cancel.is_cancelled() {
-                break Stop::Ended(Ended::Cancelled);
-            }
-            if self.flood.is_over() {
-                break Stop::Ended(Ended::OverLimit);
-            }
-            if let Some(timeout) = self.clock.expired() {
-                break Stop::Ended(Ended::TimedOut(timeout));
+            if let Some(ended) = clock::must_end(cancel, &self.flood, &self.clock) {
+                break Stop::Ended(ended);
             }
             if self.refusal.as_ref().is_some_and(RefusalBody::is_enough) {
                 break Stop::End(String::new());
@@ -149,14 +124,13 @@ impl Exchange {
                 break stop;
             }
         };
-        wire.shut_down();
+        // The thread ends when its connections do.
+        wire.agent.clone().shutdown();
         self.judge(stop, spec, listener)
     }
 
-    /// Takes in what the thread says.
     fn hear(&mut self, word: Word) -> Option<Stop> {
         match word {
-            Word::Accepted => None,
             Word::Refused { status } => {
                 self.clock.hear();
                 let since = Instant::now();
@@ -211,11 +185,10 @@ impl Exchange {
                 (parser.finish(Exit::Code(0), "", &mut events), ended)
             }
             (Stop::Ended(ended), _) => {
-                let error = match ended {
-                    Ended::TimedOut(timeout) => clock::failure(timeout, &spec.timeouts),
-                    Ended::OverLimit => failure(ErrorClass::Limit, OVER_LIMIT),
-                    _ => failure(ErrorClass::Cancelled, CANCELLED),
-                };
+                let mut error = clock::failure(ended, &spec.timeouts);
+                if ended == Ended::OverLimit {
+                    error.message = OVER_LIMIT.into();
+                }
                 (parser.failed(error), ended)
             }
         };
@@ -228,8 +201,4 @@ impl RefusalBody {
     fn is_enough(&self) -> bool {
         self.body.len() >= REFUSAL_BYTES_MAX || self.since.elapsed() >= REFUSAL_TIME_MAX
     }
-}
-
-fn failure(class: ErrorClass, message: &str) -> TurnError {
-    TurnError { class, message: message.into() }
 }

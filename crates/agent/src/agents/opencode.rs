@@ -8,7 +8,7 @@ use super::{
 };
 use crate::process::StartError;
 use crate::process::neutral::Reader;
-use crate::process::prepare::{Files, Prepared, command_line, set_default};
+use crate::process::prepare::Prepared;
 use crate::{AgentSpec, Permissions, TurnRequest};
 
 /// opencode.
@@ -74,18 +74,15 @@ const fn in_settings(name: &'static str) -> HomeFile {
 }
 
 fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
-    let mut command = command_line(spec, OPENCODE)?;
-    set_default(&mut command, spec, "OPENCODE_DISABLE_AUTOUPDATE", "1");
-    set_default(&mut command, spec, "OPENCODE_PERMISSION", permission_rules(spec.permissions));
-    command = command.args(["run", "--format", "json", "--title", "tertulia"]);
+    let mut turn = Prepared::new(spec, request)?;
+    turn.set_default(spec, "OPENCODE_DISABLE_AUTOUPDATE", "1");
+    turn.set_default(spec, "OPENCODE_PERMISSION", permission_rules(spec.permissions));
+    turn.args(["run", "--format", "json", "--title", "tertulia"]);
     if spec.permissions == Permissions::Full {
-        command = command.args(["--auto"]);
+        turn.args(["--auto"]);
     }
-    if let Some(model) = &spec.model {
-        command = command.args(["--model", model]);
-    }
-    let prompt = crate::sent_prompt(spec, request);
-    Ok(Prepared { command, prompt, files: Files::default() })
+    turn.model("--model", spec);
+    Ok(turn)
 }
 
 /// A tool that is denied is not offered to the model.

@@ -6,7 +6,7 @@ use tertulia_dialect::stream::AgentStream;
 use super::{AgentDefinition, CLI_FIELDS, Cli, GENERIC, HomeFile, ProjectSettings, SignInSources};
 use crate::process::StartError;
 use crate::process::neutral::Reader;
-use crate::process::prepare::{Prepared, command_line, system_file};
+use crate::process::prepare::Prepared;
 use crate::{AgentSpec, Permissions, TurnRequest};
 
 /// pi.
@@ -63,21 +63,14 @@ const fn in_home(name: &'static str) -> HomeFile {
 }
 
 fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
-    let mut command = command_line(spec, PI)?;
-    command = command.args(["--mode", "json", "--print"]);
-    if let Some(model) = &spec.model {
-        command = command.args(["--model", model]);
-    }
-    command = command.args(permission_args(spec.permissions));
-    let (command, files) = system_file(command, "--append-system-prompt", request.system)?;
-    let prompt = crate::sent_prompt(spec, request);
-    Ok(Prepared { command, prompt, files })
-}
-
-fn permission_args(permissions: Permissions) -> &'static [&'static str] {
-    match permissions {
-        Permissions::Read => &["--tools", "read,grep,find,ls"],
+    let mut turn = Prepared::new(spec, request)?;
+    turn.args(["--mode", "json", "--print"]);
+    turn.model("--model", spec);
+    turn.args(match spec.permissions {
+        Permissions::Read => ["--tools", "read,grep,find,ls"].as_slice(),
         Permissions::Edit => &["--tools", "read,grep,find,ls,edit,write"],
         Permissions::Full => &[],
-    }
+    });
+    turn.system_file("--append-system-prompt", request.system)?;
+    Ok(turn)
 }

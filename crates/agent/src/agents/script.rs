@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tertulia_dialect::stream::{ErrorClass, StreamEvent, TextOrigin, TurnError, TurnOutput};
 
-use super::{AgentDefinition, GENERIC};
+use super::{AgentDefinition, GENERIC, PROMPT_FIELDS};
 use crate::process::verdict::{CANCELLED, not_started};
 use crate::{CancelToken, Ended, Listener, ScriptLine, TurnReport, TurnRequest};
 
@@ -16,18 +16,7 @@ const TICK: Duration = Duration::from_millis(20);
 pub const SCRIPT: &AgentDefinition = &AgentDefinition {
     word: "script",
     title: "written answers",
-    fields: &[
-        "instruction",
-        "instruction_file",
-        "preamble",
-        "window",
-        "budget_bytes",
-        "budget_usd",
-        "timeout_s",
-        "answers",
-        "script_file",
-        "memory",
-    ],
+    fields: &[PROMPT_FIELDS, &["budget_bytes", "answers", "script_file"]],
     ..GENERIC
 };
 

@@ -7,17 +7,15 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::proc_table::{self, Identity, Row};
-use super::start::new_command;
 use crate::ResourceLimits;
 
 /// Enters the group whose folder is `$1`, before the shell becomes a program.
 pub(super) const ENTER: &str = r#"echo $$ >"$1/cgroup.procs" && shift && exec "$@""#;
 
-/// What the names of our groups begin with.
 const PREFIX: &str = "tertulia-";
 /// A group that holds more is told to hold this many.
 const MEMBERS_MAX: usize = 65_536;
@@ -46,7 +44,6 @@ impl ControlGroup {
         Some(group)
     }
 
-    /// A group that exists already.
     pub(super) fn at(path: &Path) -> Self {
         Self { path: path.to_owned() }
     }
@@ -74,7 +71,6 @@ impl ControlGroup {
         }
     }
 
-    /// Whether the kernel keeps the limits.
     fn has_limits(&self) -> bool {
         ["pids.max", "memory.max"].iter().all(|name| self.path.join(name).is_file())
     }
@@ -85,7 +81,6 @@ impl ControlGroup {
         rows.filter(|identity| identity.pid != except).collect()
     }
 
-    /// The rows of all that live in it.
     pub(super) fn rows(&self) -> Vec<Row> {
         let mut pids = Vec::new();
         collect(&self.path, DEPTH_MAX, &mut pids);
@@ -116,7 +111,6 @@ impl ControlGroup {
     }
 }
 
-/// What groups can do here.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ability {
     /// The kernel keeps the limits of a turn.
@@ -128,7 +122,7 @@ pub(super) fn probe() -> Option<Ability> {
     let name = format!("{}-probe", proc_table::own_name());
     let group = ControlGroup::create(&name)?;
     let ability = Ability { has_limits: group.has_limits() };
-    let mut enter = new_command(Path::new("/bin/sh"));
+    let mut enter = Command::new("/bin/sh");
     enter.args(["-c", ENTER, "sh"]).arg(group.path()).arg("true").env_clear();
     enter.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let is_entered = enter.status().is_ok_and(|status| status.success());
@@ -136,7 +130,6 @@ pub(super) fn probe() -> Option<Ability> {
     is_entered.then_some(ability)
 }
 
-/// The folder of the group that we are in.
 fn own_folder() -> Option<PathBuf> {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;

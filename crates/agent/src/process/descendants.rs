@@ -19,7 +19,6 @@ use super::{strays, supervisor};
 /// marks, which cost another read each, are only looked at when the turn ends.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// The processes of one turn.
 #[derive(Debug)]
 pub(super) struct Descendants {
     /// The value of the variable that marks them.
@@ -27,7 +26,6 @@ pub(super) struct Descendants {
     /// The process that we started: the program itself, or its supervisor.
     main: Option<Identity>,
     is_supervised: bool,
-    /// The program below its supervisor.
     program: Option<Identity>,
     known: BTreeSet<Identity>,
     looked: Option<Instant>,
@@ -47,7 +45,6 @@ impl Descendants {
         Self { mark, main: None, is_supervised, program: None, known, looked: None }
     }
 
-    /// The program runs.
     pub(super) fn hold(&mut self, pid: u32) {
         // Our child is not waited for yet, so its id is its own, even if it is dead.
         self.main = proc_table::row(pid).map(|row| row.identity);
@@ -59,7 +56,6 @@ impl Descendants {
         self.program = proc_table::identify(pid);
     }
 
-    /// Looks, if it is time to.
     pub(super) fn look(&mut self) {
         // What a supervisor has below it need not be remembered, unless it is killed and its orphans cannot
         // be told from other children of ours.
@@ -78,7 +74,6 @@ impl Descendants {
         living
     }
 
-    /// Kills all that live, and says how many there were.
     pub(super) fn kill(&mut self) -> usize {
         let mut living = self.look_now(true);
         // A supervisor goes last, so that no orphan gets past it.
@@ -98,15 +93,6 @@ impl Descendants {
         }
     }
 
-    /// The supervisor was killed: its children are ours now. A program that has other children of its own
-    /// keeps them; then only those are known that were seen before or carry the mark.
-    fn adopt(&mut self, rows: &[Row], own_session: u32) {
-        if supervisor::owns_children() {
-            let adopted = rows.iter().filter(|row| is_adopted(row, own_session));
-            self.known.extend(adopted.map(|row| row.identity));
-        }
-    }
-
     /// Finds the living ones, remembers them, and reaps those that died as ours.
     fn look_now(&mut self, with_marks: bool) -> Vec<Identity> {
         let mut rows = proc_table::rows();
@@ -118,7 +104,12 @@ impl Descendants {
             let known: BTreeSet<_> = rows.iter().map(|row| row.identity).collect();
             let children = proc_table::own_children().into_iter();
             rows.extend(children.filter(|row| !known.contains(&row.identity)));
-            self.adopt(&rows, own_session);
+            // The supervisor was killed: its children are ours now. A program that has other children of its
+            // own keeps them; then only those are known that were seen before or carry the mark.
+            if supervisor::owns_children() {
+                let adopted = rows.iter().filter(|row| is_adopted(row, own_session));
+                self.known.extend(adopted.map(|row| row.identity));
+            }
         }
         let is_marked = |row: &Row| {
             let mark = || proc_table::variable(row.identity.pid, MARK);

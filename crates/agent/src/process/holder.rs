@@ -6,13 +6,12 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use super::control_group::{self, Ability, ControlGroup};
 use super::descendants::Descendants;
 use super::live::{self, Held, lock};
 use super::proc_table::{self, Identity};
-use super::start::new_command;
 use super::supervisor::{self, Order};
 use crate::{Containment, LimitKeeper, ResourceLimits};
 
@@ -25,14 +24,11 @@ const CLOSE: &str = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-";
 /// Where util-linux and busybox have it.
 const SETSID: [&str; 2] = ["/usr/bin/setsid", "/bin/setsid"];
 
-/// The holder of one turn.
 #[derive(Debug)]
 pub(super) struct Holder {
     number: u64,
     mark: OsString,
-    /// Where a control group holds.
     group: Option<PathBuf>,
-    /// The program that supervises.
     supervisor: Option<&'static Path>,
     means: Held,
 }
@@ -45,7 +41,6 @@ pub(super) enum Means {
 }
 
 impl Means {
-    /// The program runs.
     pub(super) fn hold(&mut self, pid: u32) {
         match self {
             Self::Group { main, .. } => *main = pid,
@@ -53,19 +48,24 @@ impl Means {
         }
     }
 
-    /// The supervisor has started the program.
-    fn hold_program(&mut self, pid: u32) {
+    pub(super) fn hold_program(&mut self, pid: u32) {
         match self {
             Self::Group { main, .. } => *main = pid,
             Self::Descendants(descendants) => descendants.hold_program(pid),
         }
     }
 
-    /// All that live, but for the program itself.
-    fn others(&mut self) -> Vec<Identity> {
+    pub(super) fn others(&mut self) -> Vec<Identity> {
         match self {
             Self::Group { group, main } => group.members(*main),
             Self::Descendants(descendants) => descendants.others(),
+        }
+    }
+
+    /// Looks for descendants, where this is how they are known.
+    pub(super) fn look(&mut self) {
+        if let Self::Descendants(descendants) = self {
+            descendants.look();
         }
     }
 
@@ -77,7 +77,6 @@ impl Means {
         }
     }
 
-    /// Nothing is left to hold.
     pub(super) fn release(&mut self) {
         match self {
             Self::Group { group, .. } => group.remove(),
@@ -86,17 +85,21 @@ impl Means {
     }
 }
 
-/// What holds turns together here.
-pub(crate) fn containment() -> Containment {
-    match (groups(), supervisor::program()) {
-        (Some(_), _) => Containment::ControlGroup,
-        (None, Some(_)) => Containment::Supervisor,
-        (None, None) => Containment::Descendants,
+/// What holds the processes of a turn together on this machine. The first call tries it.
+pub fn containment() -> Containment {
+    strongest(groups().is_some(), supervisor::program().is_some())
+}
+
+fn strongest(has_group: bool, has_supervisor: bool) -> Containment {
+    match (has_group, has_supervisor) {
+        (true, _) => Containment::ControlGroup,
+        (false, true) => Containment::Supervisor,
+        (false, false) => Containment::Descendants,
     }
 }
 
-/// Who sees to it that a turn stays within its limits here.
-pub(crate) fn limit_keeper() -> LimitKeeper {
+/// Who sees to it that the processes of a turn use no more than they may on this machine.
+pub fn limit_keeper() -> LimitKeeper {
     match (groups(), supervisor::program()) {
         (Some(Ability { has_limits: true }), _) => LimitKeeper::Kernel,
         (_, Some(_)) => LimitKeeper::Supervisor,
@@ -134,11 +137,7 @@ impl Holder {
     }
 
     pub(super) fn containment(&self) -> Containment {
-        match (&self.group, self.supervisor) {
-            (Some(_), _) => Containment::ControlGroup,
-            (None, Some(_)) => Containment::Supervisor,
-            (None, None) => Containment::Descendants,
-        }
+        strongest(self.group.is_some(), self.supervisor.is_some())
     }
 
     pub(super) fn mark(&self) -> (&'static str, &OsStr) {
@@ -159,7 +158,7 @@ impl Holder {
             program: program.to_owned(),
             args: args.to_vec(),
         };
-        let mut command = new_command(self.supervisor?);
+        let mut command = Command::new(self.supervisor?);
         command.args(order.to_arguments());
         std::os::unix::process::CommandExt::arg0(&mut command, "tertulia-supervisor");
         Some(command)
@@ -169,7 +168,7 @@ impl Holder {
     /// it neither reads what a person types nor stops because it may not.
     pub(super) fn wrap(&self, program: &Path, args: &[OsString]) -> Command {
         let setsid = SETSID.iter().map(Path::new).find(|path| path.is_file());
-        let mut command = new_command(Path::new("/bin/sh"));
+        let mut command = Command::new("/bin/sh");
         command.arg("-c");
         match &self.group {
             // The shell enters the group before it becomes the program: nothing is started outside.
@@ -197,39 +196,20 @@ impl Holder {
         live::spawn(self.number, &self.means, line, link)
     }
 
-    /// The supervisor has started the program.
-    pub(super) fn hold_program(&self, pid: u32) {
-        lock(&self.means).hold_program(pid);
+    pub(super) fn means(&self) -> MutexGuard<'_, Means> {
+        lock(&self.means)
     }
 
-    /// Looks for descendants, where this is how they are known.
-    pub(super) fn look(&self) {
-        if let Means::Descendants(descendants) = &mut *lock(&self.means) {
-            descendants.look();
-        }
-    }
-
-    /// All that live, but for the program itself.
-    pub(super) fn others(&self) -> Vec<Identity> {
-        lock(&self.means).others()
-    }
-
-    /// Asks all to end.
     pub(super) fn terminate(&self, program: Option<u32>) {
         let main = program.and_then(proc_table::identify);
-        for identity in self.others().into_iter().chain(main) {
+        let others = self.means().others();
+        for identity in others.into_iter().chain(main) {
             proc_table::signal(identity, rustix::process::Signal::TERM);
         }
     }
 
-    /// Ends all.
-    pub(super) fn kill(&self) {
-        lock(&self.means).kill();
-    }
-
-    /// Nothing is left to hold.
     pub(super) fn release(&self) {
         live::forget(self.number);
-        lock(&self.means).release();
+        self.means().release();
     }
 }

@@ -29,7 +29,6 @@ fn kilobytes(table: &str, word: &str) -> Option<u64> {
     line.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// Finds out whether a turn is over its limits.
 #[derive(Debug)]
 pub(super) struct Meter {
     limits: ResourceLimits,

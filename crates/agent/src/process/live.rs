@@ -29,7 +29,6 @@ struct Live {
     held: BTreeMap<u64, Entry>,
 }
 
-/// One holder.
 struct Entry {
     /// The process that was started for it.
     main: u32,
@@ -72,14 +71,15 @@ pub(super) fn is_main(pid: u32) -> bool {
     lock(&LIVE).held.values().any(|entry| entry.main == pid)
 }
 
-/// Nothing is left to hold by this holder.
 pub(super) fn forget(number: u64) {
     lock(&LIVE).held.remove(&number);
 }
 
-/// Kills every process of every turn that runs, and whatever else was started here, without a polite word.
-/// Nothing is started afterwards.
-pub(crate) fn end_all_now() {
+/// Kills at once, and without a polite word, every process of every turn that runs here. For whoever is about
+/// to leave this process without waiting for its turns: nothing is started any more afterwards. From any
+/// thread. Takes milliseconds in control groups, a tenth of a second where descendants have to be looked for,
+/// and half a second at most, where the system does not let a process die.
+pub fn end_all_now() {
     let (done, is_done) = mpsc::channel();
     let end = move || {
         end_all();

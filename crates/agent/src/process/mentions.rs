@@ -17,11 +17,9 @@ pub struct Mentions {
 /// What a prompt is made of, as far as its `@` signs are concerned.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PromptText<'a> {
-    /// The whole prompt.
     pub text: &'a str,
     /// Where a person's own message begins in it, up to its end; `None` if a person did not write it.
     pub person_from: Option<usize>,
-    /// The names of the members.
     pub names: &'a [&'a str],
 }
 
@@ -119,7 +117,6 @@ fn name_at<'t>(text: &'t str, names: &[&str]) -> Option<&'t str> {
     names.iter().filter_map(|name| begins(name)).max_by_key(|name| name.len())
 }
 
-/// Whether nothing but punctuation comes before the next blank.
 fn is_punctuation(text: &str) -> bool {
     // Up to the first other letter: a text of a megabyte without blanks is not read for every `@` in it.
     let mut rest = text.chars().take_while(|letter| !matches!(letter, ' ' | '\t' | '\n' | '\r'));
@@ -139,7 +136,6 @@ fn named(word: &str) -> &str {
     word.trim_end_matches('-')
 }
 
-/// Whether a word can begin behind this text.
 fn starts_word(before: &str) -> bool {
     before.chars().next_back().is_none_or(|letter| !letter.is_alphanumeric() && letter != '_')
 }

@@ -12,7 +12,6 @@ use std::borrow::Cow;
 
 use super::mentions::Mentions;
 
-/// Who reads the prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reader {
     /// It expands `@` at the start of a word, so `ann@example.org` stays as it is.
@@ -46,7 +45,6 @@ impl Edit {
     }
 }
 
-/// What has to be changed, in order.
 pub(crate) fn edits(text: &str, reader: Reader, mentions: &Mentions) -> Vec<Edit> {
     let command = command_at(text, reader).map(Edit::Escape);
     let signs = text.match_indices('@').map(|(at, _)| at);

@@ -4,11 +4,10 @@
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How much is read at once.
 const CHUNK_BYTES: usize = 64 * 1024;
 /// How many chunks may wait; then the program waits.
 const CHUNKS_MAX: usize = 8;
@@ -31,23 +30,26 @@ pub(crate) fn feed(pipe: impl Write + Send + 'static, bytes: Vec<u8>) {
 /// Reads a pipe. The channel holds a bounded number of chunks and closes at the pipe's end.
 pub(crate) fn read(pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     let (sender, receiver) = sync_channel(CHUNKS_MAX);
-    spawn("agent stdout", move || read_all(pipe, &sender));
+    spawn("agent stdout", move || {
+        let _ = read_all(pipe, CHUNK_BYTES, |chunk| sender.send(chunk.to_vec()).is_ok());
+    });
     receiver
 }
 
-fn read_all(mut pipe: impl Read, sender: &SyncSender<Vec<u8>>) {
-    let mut buffer = vec![0; CHUNK_BYTES];
+/// Reads to the end, or until whoever takes the chunks wants no more.
+pub(crate) fn read_all(
+    mut pipe: impl Read,
+    chunk_bytes: usize,
+    mut take: impl FnMut(&[u8]) -> bool,
+) -> std::io::Result<()> {
+    let mut buffer = vec![0; chunk_bytes];
     loop {
         match pipe.read(&mut buffer) {
-            Ok(0) => return,
-            Ok(length) => {
-                let chunk = buffer.get(..length).unwrap_or_default().to_vec();
-                if sender.send(chunk).is_err() {
-                    return;
-                }
-            }
+            Ok(0) => return Ok(()),
+            Ok(length) if take(buffer.get(..length).unwrap_or_default()) => {}
+            Ok(_) => return Ok(()),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => return,
+            Err(error) => return Err(error),
         }
     }
 }
@@ -69,16 +71,10 @@ pub(crate) fn tail(pipe: impl Read + Send + 'static) -> Tail {
     tail.kept().is_open = true;
     let reader = TailReader(tail.clone());
     spawn("agent stderr", move || {
-        let mut pipe = pipe;
-        let mut buffer = [0; 8 * 1024];
-        loop {
-            match pipe.read(&mut buffer) {
-                Ok(0) => return,
-                Ok(length) => reader.0.push(buffer.get(..length).unwrap_or_default()),
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(_) => return,
-            }
-        }
+        let _ = read_all(pipe, 8 * 1024, |chunk| {
+            reader.0.push(chunk);
+            true
+        });
     });
     tail
 }
@@ -116,7 +112,7 @@ impl Tail {
 }
 
 /// Where no thread can be had, the pipe is closed, and the program sees it.
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) {
+pub(crate) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) {
     if let Err(error) = std::thread::Builder::new().name(name.to_owned()).spawn(work) {
         tracing::warn!(%error, name, "no thread for a pipe");
     }
@@ -154,9 +150,10 @@ mod tests {
     fn whoever_does_not_listen_stops_the_reader() {
         let endless = std::io::repeat(b'y');
         let (sender, receiver) = sync_channel(1);
-        let reader = std::thread::spawn(move || read_all(endless, &sender));
+        let take = move |chunk: &[u8]| sender.send(chunk.to_vec()).is_ok();
+        let reader = std::thread::spawn(move || read_all(endless, CHUNK_BYTES, take));
         assert_eq!(receiver.recv().unwrap().len(), CHUNK_BYTES);
         drop(receiver);
-        reader.join().unwrap();
+        reader.join().unwrap().unwrap();
     }
 }

@@ -1,58 +1,74 @@
 //! How an agent that is a program is started: what all have in common. The command line of each is made by its
 //! own file in `agents`; what was seen of the programs is in docs/agents.md. Called by those files.
 
+use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 
 use tempfile::{NamedTempFile, TempDir};
 
 use super::environment::Environment;
 use super::program;
 use super::start::{CommandLine, StartError};
-use crate::AgentSpec;
-use crate::agents::AgentDefinition;
+use crate::{AgentSpec, TurnRequest};
 
-/// All that a turn needs to be started.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) command: CommandLine,
     pub(crate) prompt: String,
-    /// Files of this turn alone; they go with it.
-    pub(crate) files: Files,
-}
-
-/// What is deleted when the turn has ended.
-#[derive(Debug, Default)]
-pub(crate) struct Files {
+    /// What is deleted when the turn has ended.
     pub(crate) folder: Option<TempDir>,
     pub(crate) profile: Option<NamedTempFile>,
 }
 
-/// The beginning that all have: the program, its environment, its folder and the arguments before ours.
-pub(crate) fn command_line(
-    spec: &AgentSpec,
-    agent: &'static AgentDefinition,
-) -> Result<CommandLine, StartError> {
-    if !spec.cwd.is_dir() {
-        return Err(StartError::NoFolder { cwd: spec.cwd.clone() });
+impl Prepared {
+    /// What all have in common: the program, its environment, its folder, the arguments before ours, and the
+    /// prompt.
+    pub(crate) fn new(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Self, StartError> {
+        if !spec.cwd.is_dir() {
+            return Err(StartError::NoFolder { cwd: spec.cwd.clone() });
+        }
+        let agent = spec.kind.definition();
+        let environment = Environment::of_agent(Some(agent), &spec.env);
+        let default = agent.cli.as_ref().map_or("", |cli| cli.program);
+        let name = spec.program.as_deref().unwrap_or(default);
+        let program = program::resolve(name, &environment, &spec.cwd)?;
+        let command = CommandLine::new(program, environment, spec);
+        let prompt = crate::sent_prompt(spec, request);
+        Ok(Self { command, prompt, folder: None, profile: None })
     }
-    let environment = Environment::of_agent(Some(agent), &spec.env);
-    let default = agent.cli.as_ref().map_or("", |cli| cli.program);
-    let name = spec.program.as_deref().unwrap_or(default);
-    let program = program::resolve(name, &environment, &spec.cwd)?;
-    let command = CommandLine::new(program, environment, &spec.cwd).limits(spec.resources);
-    Ok(command.args(spec.args.iter().map(|arg| &**arg)))
-}
 
-/// Sets a variable of ours, unless the team file says otherwise.
-pub(crate) fn set_default(
-    command: &mut CommandLine,
-    spec: &AgentSpec,
-    name: &str,
-    value: impl AsRef<Path>,
-) {
-    if !spec.env.contains_key(name) {
-        command.environment.set(name, value.as_ref());
+    pub(crate) fn args<A: AsRef<OsStr>>(&mut self, args: impl IntoIterator<Item = A>) {
+        self.command.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+    }
+
+    /// Adds the option that names the model, where the team file does.
+    pub(crate) fn model(&mut self, option: &str, spec: &AgentSpec) {
+        if let Some(model) = &spec.model {
+            self.args([option, model]);
+        }
+    }
+
+    /// Sets a variable of ours, unless the team file says otherwise.
+    pub(crate) fn set_default(&mut self, spec: &AgentSpec, name: &str, value: impl AsRef<OsStr>) {
+        if !spec.env.contains_key(name) {
+            self.command.environment.set(name, value);
+        }
+    }
+
+    /// Adds the option that names a file with the system text, where there is one. The file goes with the turn.
+    pub(crate) fn system_file(
+        &mut self,
+        option: &str,
+        system: Option<&str>,
+    ) -> Result<(), StartError> {
+        let Some(system) = system.filter(|system| !system.is_empty()) else { return Ok(()) };
+        let folder = private_folder()?;
+        let path = folder.path().join("system.md");
+        let written = std::fs::write(&path, system);
+        written.map_err(|error| StartError::Files { what: "the system text", error })?;
+        self.args([option.as_ref(), path.as_os_str()]);
+        self.folder = Some(folder);
+        Ok(())
     }
 }
 
@@ -62,25 +78,6 @@ pub(crate) fn headed(system: Option<&str>, prompt: &str) -> String {
         Some(system) => format!("{system}\n\n{prompt}"),
         None => prompt.to_owned(),
     }
-}
-
-/// Adds the option that names a file with the system text, where there is one. The file goes with the turn.
-pub(crate) fn system_file(
-    command: CommandLine,
-    option: &str,
-    system: Option<&str>,
-) -> Result<(CommandLine, Files), StartError> {
-    let mut files = Files::default();
-    let Some(system) = system.filter(|system| !system.is_empty()) else {
-        return Ok((command, files));
-    };
-    let folder = private_folder()?;
-    let path = folder.path().join("system.md");
-    let written = std::fs::write(&path, system);
-    written.map_err(|error| StartError::Files { what: "the system text", error })?;
-    let command = command.args([option.as_ref(), path.as_os_str()]);
-    files.folder = Some(folder);
-    Ok((command, files))
 }
 
 /// A folder of the turn's own, which nobody else may read.

@@ -19,7 +19,6 @@ pub(super) struct Identity {
     pub(super) started: u64,
 }
 
-/// One row of the table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     pub(super) identity: Identity,
@@ -27,7 +26,6 @@ pub(super) struct Row {
     pub(super) session: u32,
     /// Dead, and not waited for yet.
     pub(super) is_zombie: bool,
-    /// Stopped by a signal.
     pub(super) is_stopped: bool,
     /// How much of it is in memory; pages that it shares with others included.
     pub(super) resident_pages: u64,
@@ -35,10 +33,15 @@ pub(super) struct Row {
 
 /// Reads the row of a process; `None` if it is gone.
 pub(super) fn row(pid: u32) -> Option<Row> {
-    let mut text = Vec::new();
-    let file = std::fs::File::open(format!("/proc/{pid}/stat")).ok()?;
-    file.take(STAT_BYTES_MAX).read_to_end(&mut text).ok()?;
-    parse_row(pid, &String::from_utf8_lossy(&text))
+    parse_row(pid, &String::from_utf8_lossy(&read(pid, "stat", STAT_BYTES_MAX)?))
+}
+
+/// The beginning of a file that `/proc` has of a process; `None` where it may not be seen.
+fn read(pid: u32, name: &str, bytes_max: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(format!("/proc/{pid}/{name}")).ok()?;
+    file.take(bytes_max).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// The name stands in brackets and may hold anything, brackets and blanks too: the last one ends it.
@@ -96,10 +99,7 @@ pub(super) fn own_children() -> Vec<Row> {
 
 /// The sums over the memory of a process; `None` where it may not be seen.
 pub(super) fn memory_table(pid: u32) -> Option<String> {
-    let mut text = String::new();
-    let file = std::fs::File::open(format!("/proc/{pid}/smaps_rollup")).ok()?;
-    file.take(STAT_BYTES_MAX).read_to_string(&mut text).ok()?;
-    Some(text)
+    String::from_utf8(read(pid, "smaps_rollup", STAT_BYTES_MAX)?).ok()
 }
 
 /// Names a process that lives.
@@ -137,9 +137,7 @@ pub(super) fn is_orphaned(name: &str) -> bool {
 pub(super) fn variable(pid: u32, name: &str) -> Option<String> {
     /// An environment may have megabytes; this much is looked through.
     const BYTES_MAX: u64 = 4 * 1024 * 1024;
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(format!("/proc/{pid}/environ")).ok()?;
-    file.take(BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    let bytes = read(pid, "environ", BYTES_MAX)?;
     let mut entries = bytes.split(|byte| *byte == 0);
     let value = entries.find_map(|entry| {
         entry.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"="))

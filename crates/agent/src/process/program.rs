@@ -1,19 +1,22 @@
 //! Finds the program of an agent: a path as it stands, a name in `PATH`; and whether what its `#!` line names
-//! exists too. Used wherever an agent is started
-//! or looked for. A folder of `PATH` that is relative, or leads into the project where the agent works, is not
-//! searched: a project must not bring its own `claude`.
+//! exists too. Used wherever an agent is started or looked for. A folder of `PATH` that is relative, or leads
+//! into the project where the agent works, is not searched: a project must not bring its own `claude`.
 
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
-use super::interpreter;
 use super::start::StartError;
 use crate::agents::{AGENTS, AgentDefinition};
 
 /// Where programs are looked for when `PATH` is not set.
-pub(super) const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
+const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// The kernel reads no more of the line.
+const LINE_BYTES_MAX: usize = 256;
 
 /// Finds a program. One with a `/` in its name is a path, relative to the agent's folder.
 pub(crate) fn resolve(
@@ -22,7 +25,7 @@ pub(crate) fn resolve(
     cwd: &Path,
 ) -> Result<PathBuf, StartError> {
     let path = find(name, environment, cwd)?;
-    interpreter::check(&path, environment)?;
+    check_interpreter(&path, environment)?;
     Ok(path)
 }
 
@@ -36,7 +39,7 @@ fn find(name: &str, environment: &Environment, cwd: &Path) -> Result<PathBuf, St
             Ok(_) => Ok(path),
         };
     }
-    let searched = environment.get("PATH").unwrap_or(OsStr::new(PATH_DEFAULT));
+    let searched = searched_by(environment);
     let (found, refused) = search(name, searched, Some(cwd));
     match (found, refused) {
         (Some(path), _) => Ok(path),
@@ -49,12 +52,12 @@ fn find(name: &str, environment: &Environment, cwd: &Path) -> Result<PathBuf, St
     }
 }
 
+fn searched_by(environment: &Environment) -> &OsStr {
+    environment.get("PATH").unwrap_or(OsStr::new(PATH_DEFAULT))
+}
+
 /// Looks in the folders of a `PATH`. Gives the first that can be executed, and the first that cannot.
-pub(crate) fn search(
-    name: &str,
-    path: &OsStr,
-    not_in: Option<&Path>,
-) -> (Option<PathBuf>, Option<PathBuf>) {
+fn search(name: &str, path: &OsStr, not_in: Option<&Path>) -> (Option<PathBuf>, Option<PathBuf>) {
     let mut refused = None;
     if name.is_empty() || name.contains(['/', '\0']) {
         return (None, None);
@@ -93,7 +96,7 @@ fn project_of(cwd: &Path) -> PathBuf {
 }
 
 /// What to do to have a program.
-pub(crate) fn install(name: &str) -> String {
+fn install(name: &str) -> String {
     let own = |agent: &&&AgentDefinition| agent.cli.as_ref().is_some_and(|cli| cli.program == name);
     match AGENTS.iter().find(own) {
         Some(AgentDefinition { title, cli: Some(cli), .. }) => {
@@ -109,6 +112,43 @@ fn is_executable(path: &Path) -> bool {
     };
     std::fs::metadata(path).is_ok_and(is_marked)
         && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// Refuses a script whose `#!` line names a program that does not exist: the system would say "No such file or
+/// directory" of a file that does. What cannot be read, and what is no script, is left to the system.
+fn check_interpreter(path: &Path, environment: &Environment) -> Result<(), StartError> {
+    let Some(line) = first_line(path) else { return Ok(()) };
+    let missing = |interpreter: &str, hint: &'static str| StartError::NoInterpreter {
+        path: path.to_owned(),
+        interpreter: interpreter.into(),
+        hint,
+    };
+    if let Some(bare) = line.strip_suffix('\r') {
+        let hint = "the line ends with a Windows line break; save the file with Unix line breaks";
+        return Err(missing(bare.trim(), hint));
+    }
+    let mut words = line.split([' ', '\t']).filter(|word| !word.is_empty());
+    let Some(interpreter) = words.next() else { return Ok(()) };
+    if !Path::new(interpreter).exists() {
+        return Err(missing(interpreter, "install it, or correct the #! line"));
+    }
+    let is_env = Path::new(interpreter).file_name() == Some(OsStr::new("env"));
+    let named = words.find(|word| !word.starts_with('-') && !word.contains('='));
+    match named.filter(|name| is_env && !name.contains('/')) {
+        Some(name) if search(name, searched_by(environment), None).0.is_none() => {
+            Err(missing(name, "install it, or add its folder to PATH"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What follows `#!`.
+fn first_line(path: &Path) -> Option<String> {
+    let mut start = Vec::new();
+    File::open(path).ok()?.take(LINE_BYTES_MAX as u64).read_to_end(&mut start).ok()?;
+    let line = start.strip_prefix(b"#!")?;
+    let line = line.split(|byte| *byte == b'\n').next()?;
+    String::from_utf8(line.to_vec()).ok()
 }
 
 #[cfg(test)]
@@ -183,5 +223,36 @@ mod tests {
         assert!(path.is_absolute());
         let error = resolve("./nobody", &none, home.path()).unwrap_err();
         assert!(matches!(error, StartError::NoFile { .. }));
+    }
+
+    /// What is said of a script that begins with this line.
+    fn said(line: &str) -> Option<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("script");
+        std::fs::write(&path, format!("{line}\n")).unwrap();
+        let said = check_interpreter(&path, &Environment::default()).err()?.to_string();
+        Some(said.replace(&*path.to_string_lossy(), "script"))
+    }
+
+    #[test]
+    fn an_interpreter_that_is_missing_is_named() {
+        let said = |line| said(line).unwrap();
+        assert_eq!(
+            said("#!/no/such/python3 -u"),
+            "script needs /no/such/python3 (its #! line), which does not exist; install it, or correct the \
+             #! line"
+        );
+        assert!(said("#!/usr/bin/env no-such-node").contains("needs no-such-node (its #! line)"));
+        assert!(said("#! /usr/bin/env -S A=b no-such-node -x").contains("needs no-such-node"));
+        assert!(said("#!/bin/sh\r").contains("Windows line break"));
+        assert!(said("#!/usr/bin/env sh\r").contains("Windows line break"));
+    }
+
+    #[test]
+    fn a_program_that_can_be_started_is_left_alone() {
+        for line in ["#!/bin/sh", "#! /bin/sh -e", "#!/usr/bin/env sh", "\x7fELF", "", "#!", "echo"]
+        {
+            assert_eq!(said(line), None, "{line:?}");
+        }
     }
 }

@@ -1,21 +1,13 @@
 //! Starts a program so that nothing of it can stay behind. Called by [`super::run`], by `acp` and by
 //! `probe`; it knows processes and pipes, and nothing of what is said on them.
 //!
-//! ```ignore
-//! let environment = Environment::of_agent(Keys::of_program(&name), &spec.env);
-//! let program = program::resolve(&name, &environment, &spec.cwd)?;
-//! let command = CommandLine::new(program, environment, &spec.cwd).args(["--acp"]).limits(spec.resources);
-//! let mut running = process::start(&command, request.turn)?;   // a StartError becomes a TurnError
-//! let (stdin, stdout, stderr) = (running.stdin.take(), running.stdout.take(), running.stderr.take());
-//! // … `pipes::feed`, `pipes::read` and `pipes::tail` serve them from threads of their own …
-//! let left_behind = running.end(spec.timeouts.grace);          // at each end, good or bad
-//! ```
-//!
-//! A [`Running`] that is dropped ends everything at once, without the polite word.
+//! [`start`] gives a [`Running`]: `pipes::feed`, `pipes::read` and `pipes::tail` serve its pipes, and
+//! [`Running::end`] is called at each end, good or bad. One that is dropped ends everything at once, without
+//! the polite word.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -26,7 +18,7 @@ use super::environment::Environment;
 use super::holder::Holder;
 use super::proc_table;
 use super::supervisor::{Link, Pipes};
-use crate::{Containment, Overuse, ResourceLimits};
+use crate::{AgentSpec, Containment, Overuse, ResourceLimits};
 
 /// The largest pipe that Linux gives to everybody.
 #[cfg(target_os = "linux")]
@@ -50,7 +42,6 @@ pub(crate) struct CommandLine {
     pub(crate) limits: ResourceLimits,
 }
 
-/// Why a program was not started.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StartError {
     #[error("{name:?} was not found in {searched}; {advice}, or set `command` to its path")]
@@ -110,25 +101,12 @@ impl From<StartError> for TurnError {
 }
 
 impl CommandLine {
-    pub(crate) fn new(program: PathBuf, environment: Environment, cwd: &Path) -> Self {
+    /// The program of an agent, with the arguments that its team file names.
+    pub(crate) fn new(program: PathBuf, environment: Environment, spec: &AgentSpec) -> Self {
         // The program is looked for from where we are, and started from where it works.
-        let cwd = std::path::absolute(cwd).unwrap_or_else(|_| cwd.to_owned());
-        let limits = ResourceLimits::default();
-        Self { program, args: Vec::new(), environment, cwd, limits }
-    }
-
-    /// Appends arguments.
-    #[must_use]
-    pub(crate) fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
-        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
-        self
-    }
-
-    /// Sets what it may use of the machine.
-    #[must_use]
-    pub(crate) fn limits(mut self, limits: ResourceLimits) -> Self {
-        self.limits = limits;
-        self
+        let cwd = std::path::absolute(&spec.cwd).unwrap_or_else(|_| spec.cwd.clone());
+        let args = spec.args.iter().map(|arg| OsString::from(&**arg)).collect();
+        Self { program, args, environment, cwd, limits: spec.resources }
     }
 
     fn check(&self) -> Result<(), StartError> {
@@ -157,7 +135,6 @@ pub(crate) struct Running {
     pub(crate) stderr: Option<ChildStderr>,
     /// The program, or its supervisor.
     child: Child,
-    /// To the supervisor, where there is one.
     link: Option<Link>,
     exit: Option<Exit>,
     holder: Holder,
@@ -193,7 +170,6 @@ pub(crate) fn start_held(
 type Spawned =
     (Child, (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>), Option<Link>);
 
-/// Starts a program as a child of our own.
 fn spawn_alone(command: &CommandLine, holder: &Holder) -> Result<Spawned, StartError> {
     let mut line = holder.wrap(&command.program, &command.args);
     set_surroundings(&mut line, command);
@@ -248,7 +224,6 @@ fn widen(stdout: &ChildStdout) {
 }
 
 impl Running {
-    /// What holds it.
     pub(crate) fn containment(&self) -> Containment {
         self.holder.containment()
     }
@@ -257,7 +232,7 @@ impl Running {
     /// are only looked for, this is when it is done.
     pub(crate) fn poll(&mut self) -> Option<Exit> {
         if self.exit.is_none() {
-            self.holder.look();
+            self.holder.means().look();
             self.exit = self.heard_exit();
         }
         self.exit
@@ -271,7 +246,7 @@ impl Running {
             let known = link.agent;
             link.hear();
             if let Some(pid) = link.agent.filter(|_| known.is_none()) {
-                self.holder.hold_program(pid);
+                self.holder.means().hold_program(pid);
             }
             if link.exit.is_some() || !link.is_closed {
                 return link.exit;
@@ -301,7 +276,7 @@ impl Running {
         let mut left_behind = 0;
         let is_gone = self.poll().is_some();
         if is_gone && !self.wait_until_empty(SETTLE) {
-            left_behind = self.holder.others().len();
+            left_behind = self.holder.means().others().len();
         }
         if (!is_gone || left_behind > 0) && !grace.is_zero() {
             let program = match &self.link {
@@ -312,7 +287,7 @@ impl Running {
             self.holder.terminate(program);
             self.wait_until_empty(grace);
             if !is_gone && self.exit.is_some() {
-                left_behind = self.holder.others().len();
+                left_behind = self.holder.means().others().len();
             }
         }
         self.kill();
@@ -326,7 +301,7 @@ impl Running {
         let until = Instant::now() + time;
         let mut pause = POLL_FIRST;
         loop {
-            if self.poll().is_some() && self.holder.others().is_empty() {
+            if self.poll().is_some() && self.holder.means().others().is_empty() {
                 return true;
             }
             if Instant::now() >= until {
@@ -352,7 +327,7 @@ impl Running {
         let until = Instant::now() + KILL_WAIT;
         loop {
             // Again and again: what is being killed may start another one.
-            self.holder.kill();
+            self.holder.means().kill();
             if self.exit.is_none() || self.link.is_some() {
                 // It fails only where the process is gone already.
                 let _ = self.child.kill();
@@ -380,9 +355,4 @@ fn exit_of(status: ExitStatus) -> Exit {
         (Some(code), _) => Exit::Code(code),
         (None, signal) => Exit::Signal(signal.unwrap_or(0)),
     }
-}
-
-/// A command that is not started yet; the environment and the pipes are the caller's.
-pub(super) fn new_command(program: &Path) -> Command {
-    Command::new(program)
 }

@@ -14,8 +14,8 @@ use super::proc_table::{self, Identity};
 const ROUNDS: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// Ends all of it, and waits until it is gone.
-pub(crate) fn end_strays() {
+/// Ends what is left of turns whose tables were killed, and waits until it is gone.
+pub fn end_strays() {
     control_group::sweep_own();
     for _ in 0..ROUNDS {
         if sweep() == 0 {
@@ -39,8 +39,8 @@ pub(super) fn kill_marked(is_wanted: impl Fn(&str) -> bool) -> usize {
     strays.len()
 }
 
-/// Whether a table that lives has processes of this turn.
-pub(crate) fn is_held(turn: &str) -> bool {
+/// Whether a table that lives, of this process or another, has processes of this turn.
+pub fn is_held(turn: &str) -> bool {
     let end = format!("/{turn}");
     !marked(|mark| mark.ends_with(&end) && !proc_table::is_orphaned(mark)).is_empty()
 }

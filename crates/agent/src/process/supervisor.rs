@@ -3,19 +3,22 @@
 //! ask for that, and also when we are killed: then the socket between us closes.
 //!
 //! The program is our own executable with a hidden first argument, so a program has to offer it by
-//! [`main`] or name another one by [`set_program`]. Linux only: elsewhere orphans cannot be adopted.
+//! [`supervisor_main`] or name another one by [`set_supervisor`]. Linux only: elsewhere orphans cannot be
+//! adopted.
 
 mod keeper;
 mod link;
-mod order;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
 pub(super) use link::{Link, Pipes};
-pub(super) use order::Order;
+
+use super::control_group::ENTER;
+use super::holder::MARK;
+use crate::ResourceLimits;
 
 /// The hidden first argument.
 const WORD: &str = "--tertulia-supervisor";
@@ -30,10 +33,14 @@ struct Program {
     owns_children: bool,
 }
 
-/// Runs the supervisor if this process was started as one, and gives its exit code. Else it registers this
-/// program for that and gives `None`. Descriptors that this process inherited are closed when it starts
-/// another program.
-pub(crate) fn main() -> Option<ExitCode> {
+/// To be called first in `main`, before anything else runs or is opened. If this process was started to
+/// supervise a turn, it does that and gives the exit code to return. Else it gives `None`, and from then on
+/// turns of this process are supervised by its own program. Descriptors that this process inherited are closed
+/// when it starts another program.
+///
+/// A program that calls it starts no processes in other sessions by other means: if somebody kills the
+/// supervisor of a turn, all children in other sessions are taken for orphans of that turn and ended.
+pub fn supervisor_main() -> Option<ExitCode> {
     close_inherited_on_exec();
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_some_and(|word| word == WORD) {
@@ -47,14 +54,15 @@ pub(crate) fn main() -> Option<ExitCode> {
     None
 }
 
-/// Names the program that is started as a supervisor. The first name counts.
-pub(crate) fn set_program(path: &Path) {
+/// Names the program that supervises turns, for a process that cannot call [`supervisor_main`] in its own
+/// `main`, such as a host that loads this crate as a library. The program has to call it; this crate has one
+/// that does nothing else, `tertulia-supervisor`. The first name counts.
+pub fn set_supervisor(path: &Path) {
     // It is started from the folders of the agents.
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let _ = PROGRAM.set(Program { path, owns_children: false });
 }
 
-/// The program to start, if there is one.
 pub(super) fn program() -> Option<&'static Path> {
     PROGRAM.get().map(|program| &*program.path).filter(|_| cfg!(target_os = "linux"))
 }
@@ -84,5 +92,88 @@ fn close_inherited_on_exec() {
     for number in numbers {
         // It fails only for the descriptor of the list itself, which is closed.
         let _ = fcntl(number, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC));
+    }
+}
+
+/// The orders of a supervisor, as its command line. Its environment and folder are those of the agent, but
+/// for the mark: only the agent carries it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Order {
+    /// The value of the variable that marks the turn's processes.
+    pub(super) mark: OsString,
+    pub(super) group: Option<PathBuf>,
+    pub(super) limits: ResourceLimits,
+    pub(super) program: PathBuf,
+    pub(super) args: Vec<OsString>,
+}
+
+impl Order {
+    pub(super) fn to_arguments(&self) -> Vec<OsString> {
+        let group = self.group.as_deref().map_or(OsStr::new(""), |group| group.as_os_str());
+        let mut arguments = vec![WORD.into(), self.mark.clone(), group.to_owned()];
+        arguments.push(self.limits.processes.to_string().into());
+        arguments.push(self.limits.memory_bytes.to_string().into());
+        arguments.push(self.program.clone().into());
+        arguments.extend(self.args.iter().cloned());
+        arguments
+    }
+
+    fn parse(arguments: &[OsString]) -> Option<Self> {
+        let [mark, group, processes, memory, program, args @ ..] = arguments else { return None };
+        Some(Self {
+            mark: mark.clone(),
+            group: (!group.is_empty()).then(|| group.into()),
+            limits: ResourceLimits {
+                processes: processes.to_str()?.parse().ok()?,
+                memory_bytes: memory.to_str()?.parse().ok()?,
+            },
+            program: program.into(),
+            args: args.to_vec(),
+        })
+    }
+
+    /// The command that starts the agent. In a process group of its own, so that a signal to its group does
+    /// not reach the supervisor.
+    fn command(&self) -> Command {
+        let mut command = match &self.group {
+            // The shell enters the group before it becomes the program: nothing is started outside.
+            Some(group) => {
+                let mut command = Command::new("/bin/sh");
+                command.args(["-c", ENTER, "sh"]).arg(group).arg(&self.program);
+                command
+            }
+            None => Command::new(&self.program),
+        };
+        command.args(&self.args).env(MARK, &self.mark);
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_survives_the_command_line() {
+        let order = Order {
+            mark: "1-2-3-0/turn".into(),
+            group: Some("/sys/fs/cgroup/tertulia-1".into()),
+            limits: ResourceLimits { processes: 7, memory_bytes: 1 << 40 },
+            program: "/bin/echo".into(),
+            args: vec!["".into(), "--tertulia-supervisor".into(), "a b".into()],
+        };
+        for order in [order.clone(), Order { group: None, args: Vec::new(), ..order }] {
+            let arguments = order.to_arguments();
+            assert_eq!(arguments.first().unwrap(), WORD);
+            assert_eq!(Order::parse(arguments.get(1..).unwrap()), Some(order));
+        }
+    }
+
+    #[test]
+    fn an_order_that_is_cut_is_none() {
+        let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+        assert_eq!(Order::parse(&words("mark group 1 2")), None);
+        assert_eq!(Order::parse(&words("mark group many 2 /bin/echo")), None);
     }
 }

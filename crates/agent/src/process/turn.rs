@@ -5,17 +5,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use tertulia_dialect::stream::{
-    AgentStream, ErrorClass, Exit, Limits, StreamEvent, StreamParser, TextOrigin, TurnError,
-    TurnOutput,
+    AgentStream, ErrorClass, Exit, StreamEvent, StreamParser, TurnError, TurnOutput,
 };
 
 use super::pipes;
 use super::prepare::Prepared;
-use super::start::{Running, StartError, start_held};
+use super::start::{CommandLine, Running, StartError, start_held};
 use super::verdict::{CANCELLED, OVER_LIMIT, not_started, over_resources, time_up};
 use crate::agents::{AgentDefinition, command};
-use crate::clock::{self, Clock};
-use crate::flood::Flood;
+use crate::clock::{self, Clock, Flood};
 use crate::{
     AgentKind, AgentSpec, CancelToken, Containment, Ended, Listener, Timeout, Timeouts, TurnReport,
     TurnRequest,
@@ -70,8 +68,7 @@ fn run_prepared(
     listener: &mut dyn Listener,
     forced: Option<Containment>,
 ) -> Result<TurnReport, StartError> {
-    let Prepared { command, prompt, files } = prepared;
-    let correct = spec.kind.definition().cli.as_ref().and_then(|cli| cli.correct);
+    let Prepared { command, prompt, folder, profile } = prepared;
     let mut running = start_held(&command, request.turn, forced)?;
     let clock = Clock::start(spec.timeouts);
     // Claude gives up if nothing arrives within three seconds: the prompt goes in before anything else.
@@ -81,30 +78,24 @@ fn run_prepared(
     let stderr = running.stderr.take().map(pipes::tail).unwrap_or_default();
     let chunks = running.stdout.take().map(pipes::read);
     listener.fed();
-    let parser = StreamParser::with_limits(spec.kind.stream(), spec.limits);
-    let mut hearing = Hearing::new(parser, correct.is_some(), spec.limits, listener);
+    let mut hearing = Hearing::new(spec, listener);
 
     let ended = attend(&mut running, chunks.as_ref(), clock, cancel, &mut hearing);
     // Asked before we end it: what it does and says after that is its reaction to us, as an agent whose tool we
     // ended takes that for a result and goes on to an answer.
     let exit = running.poll();
-    let has_succeeded = hearing.has_succeeded();
+    let has_succeeded = hearing.has_succeeded == Some(true);
     let left_behind = running.end(spec.timeouts.grace);
     if let Some(chunks) = chunks {
         drain(&chunks, &mut hearing);
     }
     let exit = verdict_exit(ended, exit, has_succeeded);
-    let output = hearing.finish(exit, &stderr.text(), |output| {
-        if let Some(correct) = correct {
-            correct(output, &command);
-        }
-    });
+    let output = hearing.finish(exit, &stderr.text(), &command);
     let output = explain(output, ended, exit, &spec.timeouts, &spec.kind);
-    drop(files);
+    drop((folder, profile));
     Ok(TurnReport { output, ended, containment: running.containment(), left_behind })
 }
 
-/// Listens until the program ends or has to.
 fn attend(
     running: &mut Running,
     chunks: Option<&Receiver<Vec<u8>>>,
@@ -123,20 +114,14 @@ fn attend(
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(POLL_AT_END),
         }
-        if hearing.has_finished() {
+        if hearing.has_succeeded.is_some() {
             clock.answer();
         }
         if running.poll().is_some() {
             return running.overuse().map_or(Ended::ByItself, Ended::OverResources);
         }
-        if cancel.is_cancelled() {
-            return Ended::Cancelled;
-        }
-        if hearing.is_over_limit() {
-            return Ended::OverLimit;
-        }
-        if let Some(timeout) = clock.expired() {
-            return Ended::TimedOut(timeout);
+        if let Some(ended) = clock::must_end(cancel, &hearing.flood, &clock) {
+            return ended;
         }
     }
 }
@@ -144,7 +129,7 @@ fn attend(
 /// Reads what the dead had written. What is over the limit is left where it is.
 fn drain(chunks: &Receiver<Vec<u8>>, hearing: &mut Hearing<'_>) {
     let until = Instant::now() + DRAIN;
-    while !hearing.is_over_limit()
+    while !hearing.flood.is_over()
         && let Ok(chunk) = chunks.recv_timeout(until.saturating_duration_since(Instant::now()))
     {
         hearing.hear(&chunk);
@@ -233,81 +218,48 @@ fn timed_out(
     TurnError { class, message: message.into() }
 }
 
-/// Reads what one agent says: bytes go to the parser, events to the listener in their order, and what the turn has to
-/// know of them is kept.
+/// Reads what one agent says: bytes go to the parser, events to the listener in their order, and what the turn has
+/// to know of them is kept.
 struct Hearing<'a> {
     parser: StreamParser,
     listener: &'a mut dyn Listener,
     flood: Flood,
-    /// The text is corrected at the end, and told then.
-    holds_final_text: bool,
-    held: Option<TextOrigin>,
+    /// Corrects the final text, which is held back until the end then.
+    correct: Option<fn(&mut TurnOutput, &CommandLine)>,
+    is_held_back: bool,
     events: Vec<StreamEvent>,
     noise: usize,
-    end: Option<End>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Success,
-    Failure,
+    /// Whether the turn succeeded, once the final event came.
+    has_succeeded: Option<bool>,
 }
 
 impl<'a> Hearing<'a> {
-    fn new(
-        parser: StreamParser,
-        holds_final_text: bool,
-        limits: Limits,
-        listener: &'a mut dyn Listener,
-    ) -> Self {
+    fn new(spec: &AgentSpec, listener: &'a mut dyn Listener) -> Self {
         Self {
-            parser,
+            parser: StreamParser::with_limits(spec.kind.stream(), spec.limits),
             listener,
-            flood: Flood::new(limits),
-            holds_final_text,
-            held: None,
+            flood: Flood::new(spec.limits),
+            correct: spec.kind.definition().cli.as_ref().and_then(|cli| cli.correct),
+            is_held_back: false,
             events: Vec::new(),
             noise: 0,
-            end: None,
+            has_succeeded: None,
         }
     }
 
-    /// The next bytes of output.
     fn hear(&mut self, bytes: &[u8]) {
         self.parser.push(bytes, &mut self.events);
         self.flood.note(bytes.len(), &self.events);
         self.tell();
     }
 
-    /// Whether the final event came.
-    fn has_finished(&self) -> bool {
-        self.end.is_some()
-    }
-
-    /// Whether it said that the turn succeeded.
-    fn has_succeeded(&self) -> bool {
-        self.end == Some(End::Success)
-    }
-
-    /// Whether there is more than is kept.
-    fn is_over_limit(&self) -> bool {
-        self.flood.is_over()
-    }
-
     /// Ends the reading. A final text that was held back is told last, as it was corrected.
-    fn finish(
-        mut self,
-        exit: Exit,
-        stderr: &str,
-        correct: impl FnOnce(&mut TurnOutput),
-    ) -> TurnOutput {
-        let mut events = std::mem::take(&mut self.events);
+    fn finish(mut self, exit: Exit, stderr: &str, command: &CommandLine) -> TurnOutput {
         let parser = std::mem::replace(&mut self.parser, StreamParser::new(AgentStream::Text));
-        let mut output = parser.finish(exit, stderr, &mut events);
-        self.events = events;
+        let mut output = parser.finish(exit, stderr, &mut self.events);
         self.tell();
-        if self.held.is_some() {
-            correct(&mut output);
+        if let Some(correct) = self.correct.filter(|_| self.is_held_back) {
+            correct(&mut output, command);
             if let Some(text) = &output.final_text {
                 let (text, origin) = (text.text.clone(), text.origin);
                 self.listener.event(StreamEvent::FinalText { text, origin });
@@ -318,28 +270,26 @@ impl<'a> Hearing<'a> {
 
     fn tell(&mut self) {
         for event in std::mem::take(&mut self.events) {
-            self.note(&event);
-            match event {
-                StreamEvent::FinalText { origin, .. } if self.holds_final_text => {
-                    self.held = Some(origin);
+            match &event {
+                StreamEvent::FinalText { .. } => {
+                    self.has_succeeded = Some(true);
+                    if self.correct.is_some() {
+                        self.is_held_back = true;
+                        continue;
+                    }
                 }
+                StreamEvent::Failed(_) => self.has_succeeded = Some(false),
                 StreamEvent::Unparsed { .. }
                 | StreamEvent::Oversize { .. }
-                | StreamEvent::Violation { .. }
-                    if self.noise > NOISE_MAX => {}
-                event => self.listener.event(event),
+                | StreamEvent::Violation { .. } => {
+                    self.noise += 1;
+                    if self.noise > NOISE_MAX {
+                        continue;
+                    }
+                }
+                _ => {}
             }
-        }
-    }
-
-    fn note(&mut self, event: &StreamEvent) {
-        match event {
-            StreamEvent::FinalText { .. } => self.end = Some(End::Success),
-            StreamEvent::Failed(_) => self.end = Some(End::Failure),
-            StreamEvent::Unparsed { .. }
-            | StreamEvent::Oversize { .. }
-            | StreamEvent::Violation { .. } => self.noise += 1,
-            _ => {}
+            self.listener.event(event);
         }
     }
 }

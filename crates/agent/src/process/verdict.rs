@@ -12,9 +12,7 @@ pub(crate) fn not_started(error: TurnError, ended: Ended) -> TurnReport {
     TurnReport::without_process(TurnOutput::failed(error), ended)
 }
 
-/// The word for a turn that was cancelled.
 pub(crate) const CANCELLED: &str = "it was cancelled";
-/// The word for a turn that was ended because it wrote too much.
 pub(crate) const OVER_LIMIT: &str = "it wrote more than is kept of an answer, and was ended";
 
 /// The failure of a turn whose processes used too much: names the setting.
@@ -35,7 +33,6 @@ pub(crate) fn over_resources(overuse: Overuse) -> TurnError {
     TurnError { class: ErrorClass::Limit, message: format!("{message}; {advice}").into() }
 }
 
-/// Says which time was up.
 pub(crate) fn time_up(timeout: Timeout, timeouts: &Timeouts) -> String {
     let seconds = |time: Duration| time.as_secs_f64();
     match timeout {

@@ -55,7 +55,7 @@ fn what(one: &TeamMember, file: Option<&MemberFile>) -> String {
 
 /// What an agent may do, where that is held in check.
 fn may(file: &MemberFile, agent: &AgentDefinition) -> Option<String> {
-    let is_held = agent.fields.contains(&"permissions");
+    let is_held = agent.takes("permissions");
     let (member, permissions) = ("it".into(), file.permissions);
     is_held.then(|| TrustReason::Permissions { member, permissions }.to_string())
 }

@@ -15,7 +15,6 @@ const HASH_DIGITS: usize = 8;
 pub struct HideKey(pub(super) [u8; 32]);
 
 impl HideKey {
-    /// Some digits that stand for bytes.
     fn digits(&self, bytes: &[u8]) -> String {
         let hash = blake3::keyed_hash(&self.0, bytes).to_hex();
         hash.get(..HASH_DIGITS).unwrap_or_default().to_owned()
@@ -31,9 +30,7 @@ impl std::fmt::Debug for HideKey {
 /// A line that changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change<'a> {
-    /// It is gone.
     Removed(&'a str),
-    /// It is new.
     Added(&'a str),
 }
 

@@ -1,4 +1,4 @@
-//! The rules for the team as a whole, after both forms were read into a draft: names that are one name,
+//! Reads a team file in either form into a draft, then judges the team as a whole: names that are one name,
 //! the default member, somebody who answers. Ends in the file, or in all its errors.
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use tertulia_agent::{CommandOutput, agents};
 use super::desk::{Meant, Seen};
 use super::hint::{did_you_mean, quoted};
 use super::problem::{FileErrors, Problems, Spot};
-use super::{MemberFile, ResourcesFile, TeamFile, rules};
+use super::{MemberFile, ResourcesFile, TeamFile, earlier, member, read, rules, tree};
 use crate::names::fold;
 use crate::table::{Limits, MemberKind, TableError};
 
@@ -17,7 +17,6 @@ pub(super) const MEMBERS_MAX: usize = 100;
 /// What the conversation keeps of a task.
 const TASK_BYTES: usize = 5120;
 
-/// A team file whose fields were read.
 #[derive(Default)]
 pub(super) struct Draft {
     pub(super) task: Option<Box<str>>,
@@ -30,9 +29,7 @@ pub(super) struct Draft {
     pub(super) seen: Seen,
 }
 
-/// A member whose fields were read.
 pub(super) struct DraftMember {
-    /// As it was written.
     pub(super) kind: Option<MemberKind>,
     pub(super) here: Spot,
     pub(super) seen: Seen,
@@ -42,15 +39,42 @@ pub(super) struct DraftMember {
     pub(super) member: MemberFile,
 }
 
-/// In which form a file is written, for the hints.
-#[derive(Clone, Copy)]
+/// In which form a file is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Toml,
+    /// JSON of the earlier system.
     Earlier,
 }
 
-/// Judges a draft.
-pub(super) fn finish(draft: Draft, mut problems: Problems<'_>) -> Result<TeamFile, FileErrors> {
+pub(super) fn parse(text: &str, place: &str, form: Form) -> Result<TeamFile, FileErrors> {
+    read::check_size(text.len(), place)?;
+    // A byte order mark is no JSON.
+    let text = match form {
+        Form::Toml => text,
+        Form::Earlier => text.strip_prefix('\u{feff}').unwrap_or(text),
+    };
+    let (tree, read): (_, fn(_, &mut Problems<'_>) -> Draft) = match form {
+        Form::Toml => (tree::toml(text), member::team),
+        Form::Earlier => (tree::json(text), earlier::root),
+    };
+    let mut problems = Problems::new(text, place);
+    let draft = match tree {
+        Ok(node) => {
+            problems.secrets = tree::secrets(&node);
+            read(node, &mut problems)
+        }
+        Err(broken) => {
+            for tree::Broken { at, what } in broken {
+                problems.error(&Spot::at(at), what);
+            }
+            Draft::default()
+        }
+    };
+    finish(draft, problems)
+}
+
+fn finish(draft: Draft, mut problems: Problems<'_>) -> Result<TeamFile, FileErrors> {
     task(&draft, &mut problems);
     for member in draft.members.iter().take(MEMBERS_MAX) {
         rules::check(member, &mut problems);

@@ -9,32 +9,32 @@ use super::problem::{Problems, Spot};
 use super::tree::{Key, Node, Value};
 
 /// The fields of one table that were not taken yet.
-pub(super) struct Desk {
-    /// The table itself.
+pub(super) struct Desk<'d, 'p> {
     pub(super) here: Spot,
     /// Where the fields stood that were taken.
     pub(super) seen: Seen,
+    pub(super) problems: &'d mut Problems<'p>,
     fields: Vec<(Key, Node)>,
 }
 
-/// The places of fields by their names.
 pub(super) type Seen = BTreeMap<&'static str, Spot>;
 
 /// The fields that unknown ones look like: that they are missing need not be told as well.
 pub(super) type Meant = BTreeSet<Box<str>>;
 
-/// What becomes of a field that nobody knows.
+type TextTable = BTreeMap<Box<str>, Box<str>>;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unknown {
     Refused,
     Ignored,
 }
 
-impl Desk {
+impl<'d, 'p> Desk<'d, 'p> {
     /// A table; `None` if it is none, which is told.
-    pub(super) fn of(here: Spot, node: Node, problems: &mut Problems<'_>) -> Option<Self> {
-        match node.value {
-            Value::Table(fields) => Some(Self { here, seen: Seen::new(), fields }),
+    pub(super) fn of(here: Spot, value: Value, problems: &'d mut Problems<'p>) -> Option<Self> {
+        match value {
+            Value::Table(fields) => Some(Self { here, seen: Seen::new(), problems, fields }),
             other => {
                 problems.error(&here, must_be("a table", &other));
                 None
@@ -54,22 +54,22 @@ impl Desk {
         Some((spot, node.value))
     }
 
-    /// A text that is not blank.
-    pub(super) fn text(
-        &mut self,
-        name: &'static str,
-        problems: &mut Problems<'_>,
-    ) -> Option<Box<str>> {
-        let (spot, value) = self.take(name)?;
-        as_text(&spot, value, problems)
+    /// Tells that a value is not what it should be.
+    pub(super) fn refuse<T>(&mut self, spot: &Spot, expected: &str, got: &Value) -> Option<T> {
+        self.problems.error(spot, must_be(expected, got));
+        None
     }
 
-    /// One of a few words.
+    /// A text that is not blank.
+    pub(super) fn text(&mut self, name: &'static str) -> Option<Box<str>> {
+        let (spot, value) = self.take(name)?;
+        self.as_text(&spot, value)
+    }
+
     pub(super) fn word<T: Copy>(
         &mut self,
         name: &'static str,
         words: &[(&'static str, T)],
-        problems: &mut Problems<'_>,
     ) -> Option<T> {
         let (spot, value) = self.take(name)?;
         let known = words.iter().map(|(word, _)| *word);
@@ -77,117 +77,110 @@ impl Desk {
             [(only, _)] => (*only).to_owned(),
             _ => format!("one of {}", known.clone().collect::<Vec<_>>().join(", ")),
         };
-        let Value::Text(written) = value else {
-            problems.error(&spot, must_be(&expected, &value));
-            return None;
-        };
+        let Value::Text(written) = value else { return self.refuse(&spot, &expected, &value) };
         let found = words.iter().find(|(word, _)| *word == written).map(|(_, value)| *value);
         if found.is_none() {
             let (written, hint) = (quoted(&written), did_you_mean(&written, known));
-            problems.error(&spot, format!("must be {expected}; got {written}{hint}"));
+            self.problems.error(&spot, format!("must be {expected}; got {written}{hint}"));
         }
         found
     }
 
-    /// A whole number in a range.
     pub(super) fn number<T: TryFrom<i64>>(
         &mut self,
         name: &'static str,
         range: RangeInclusive<i64>,
-        problems: &mut Problems<'_>,
     ) -> Option<T> {
         let (spot, value) = self.take(name)?;
         let expected = format!("a whole number from {} to {}", range.start(), range.end());
-        let Value::Integer(number) = value else {
-            problems.error(&spot, must_be(&expected, &value));
-            return None;
-        };
+        let Value::Integer(number) = value else { return self.refuse(&spot, &expected, &value) };
         let fitting = number.filter(|number| range.contains(number));
         if fitting.is_none() {
             let got =
                 number.map_or_else(|| "one beyond 64 bits".to_owned(), |number| number.to_string());
-            problems.error(&spot, format!("must be {expected}; got {got}"));
+            self.problems.error(&spot, format!("must be {expected}; got {got}"));
         }
         T::try_from(fitting?).ok()
     }
 
-    /// An amount of dollars.
-    pub(super) fn dollars(
-        &mut self,
-        name: &'static str,
-        problems: &mut Problems<'_>,
-    ) -> Option<f64> {
+    pub(super) fn dollars(&mut self, name: &'static str) -> Option<f64> {
         let (spot, value) = self.take(name)?;
         let amount = match value {
             Value::Integer(number) => number.and_then(|n| i32::try_from(n).ok()).map(f64::from),
             Value::Float(number) => Some(number),
-            other => {
-                problems.error(&spot, must_be(DOLLARS, &other));
-                return None;
-            }
+            other => return self.refuse(&spot, DOLLARS, &other),
         };
         // A zero that is written as negative is plain zero.
         let fitting = amount.filter(|usd| (0.0..=DOLLARS_MAX).contains(usd)).map(|usd| usd + 0.0);
         if fitting.is_none() {
-            problems.error(&spot, format!("must be {DOLLARS}"));
+            self.problems.error(&spot, format!("must be {DOLLARS}"));
         }
         fitting
     }
 
-    /// A list of texts.
-    pub(super) fn texts(
-        &mut self,
-        name: &'static str,
-        problems: &mut Problems<'_>,
-    ) -> Option<Vec<Box<str>>> {
-        let (spot, value) = self.take(name)?;
-        let Value::List(items) = value else {
-            problems.error(&spot, must_be("a list of strings", &value));
-            return None;
-        };
-        Some(as_texts(&spot, items, problems))
+    pub(super) fn texts(&mut self, name: &'static str) -> Option<Vec<Box<str>>> {
+        match self.take(name)? {
+            (spot, Value::List(items)) => Some(self.as_texts(&spot, items)),
+            (spot, other) => self.refuse(&spot, "a list of strings", &other),
+        }
     }
 
-    pub(super) fn text_table(
-        &mut self,
-        name: &'static str,
-        problems: &mut Problems<'_>,
-    ) -> BTreeMap<Box<str>, Box<str>> {
-        let mut table = BTreeMap::new();
-        let Some((spot, value)) = self.take(name) else {
-            return table;
-        };
+    pub(super) fn text_table(&mut self, name: &'static str) -> Option<TextTable> {
+        let (spot, value) = self.take(name)?;
         let Value::Table(fields) = value else {
-            problems.error(&spot, must_be("a table of strings", &value));
-            return table;
+            return self.refuse(&spot, "a table of strings", &value);
         };
-        for (key, node) in fields {
+        let mut table = BTreeMap::new();
+        for (key, Node { value, .. }) in fields {
             let spot = spot.part(&key.name, key.span);
-            match node.value {
+            match value {
                 Value::Text(text) => drop(table.insert(key.name.into(), text.into())),
-                other => problems.error(&spot, must_be("a string", &other)),
+                other => self.problems.error(&spot, must_be("a string", &other)),
             }
         }
-        table
+        Some(table)
+    }
+
+    /// A text that is not blank and that a process may be given.
+    pub(super) fn as_text(&mut self, spot: &Spot, value: Value) -> Option<Box<str>> {
+        let Value::Text(text) = value else { return self.refuse(spot, "a string", &value) };
+        if text.trim().is_empty() {
+            self.problems.error(spot, "is empty; fill it in, or take the line out");
+            return None;
+        }
+        Some(text.into())
+    }
+
+    /// The texts of a list; what is no text is told.
+    pub(super) fn as_texts(&mut self, spot: &Spot, items: Vec<Node>) -> Vec<Box<str>> {
+        let mut texts = Vec::with_capacity(items.len());
+        for (index, item) in items.into_iter().enumerate() {
+            match item.value {
+                Value::Text(text) => texts.push(text.into()),
+                other => {
+                    let spot = spot.part(&format!("[{index}]"), item.span);
+                    self.problems.error(&spot, must_be("a string", &other));
+                }
+            }
+        }
+        texts
     }
 
     /// Tells of every field that was not taken; gives where the others stood, and what was probably meant
     /// by those that nobody knows.
-    pub(super) fn finish(
-        self,
-        known: &(impl Iterator<Item = &'static str> + Clone),
-        unknown: Unknown,
-        problems: &mut Problems<'_>,
-    ) -> (Seen, Meant) {
+    pub(super) fn finish(self, known: &[&str], unknown: Unknown) -> (Seen, Meant) {
         let mut meant = Meant::new();
         for (key, _) in self.fields {
             let spot = self.here.part(&shown_key(&key.name), key.span);
-            let hint = did_you_mean(&key.name, known.clone());
-            meant.extend(nearest_of(&key.name, known.clone()));
+            let hint = did_you_mean(&key.name, known.iter().copied());
+            meant.extend(nearest_of(&key.name, known.iter().copied()));
             match unknown {
-                Unknown::Refused => problems.error(&spot, format!("there is no such field{hint}")),
+                Unknown::Refused => {
+                    self.problems.error(&spot, format!("there is no such field{hint}"));
+                }
                 Unknown::Ignored => {
-                    problems.warn(&spot, format!("there is no such field, it is ignored{hint}"));
+                    let what = format!("there is no such field, it is ignored{hint}");
+                    self.problems.warn(&spot, what);
                 }
             }
         }
@@ -198,41 +191,8 @@ impl Desk {
 const DOLLARS_MAX: f64 = 1e6;
 const DOLLARS: &str = "an amount of dollars from 0 to 1000000";
 
-/// What an error says of a value of the wrong kind.
-pub(super) fn must_be(expected: &str, got: &Value) -> String {
+fn must_be(expected: &str, got: &Value) -> String {
     format!("must be {expected}; got {}", got.kind())
-}
-
-/// A text that is not blank and that a process may be given.
-pub(super) fn as_text(spot: &Spot, value: Value, problems: &mut Problems<'_>) -> Option<Box<str>> {
-    let Value::Text(text) = value else {
-        problems.error(spot, must_be("a string", &value));
-        return None;
-    };
-    if text.trim().is_empty() {
-        problems.error(spot, "is empty; fill it in, or take the line out");
-        return None;
-    }
-    Some(text.into())
-}
-
-/// The texts of a list; what is no text is told.
-pub(super) fn as_texts(
-    spot: &Spot,
-    items: Vec<Node>,
-    problems: &mut Problems<'_>,
-) -> Vec<Box<str>> {
-    let mut texts = Vec::with_capacity(items.len());
-    for (index, item) in items.into_iter().enumerate() {
-        match item.value {
-            Value::Text(text) => texts.push(text.into()),
-            other => {
-                let spot = spot.part(&format!("[{index}]"), item.span);
-                problems.error(&spot, must_be("a string", &other));
-            }
-        }
-    }
-    texts
 }
 
 /// A field name as a path shows it.

@@ -3,12 +3,12 @@
 
 use tertulia_agent::agents::AgentDefinition;
 
-use super::agent::{KINDS, Words, earlier_words};
-use super::check::{self, Draft, DraftMember, Form};
-use super::desk::{Desk, Seen, Unknown, as_text, as_texts, must_be};
-use super::problem::{FileErrors, Problems, Spot};
-use super::tree::{self, Node, Value};
-use super::{MemberFile, TeamFile, member as toml_form, read, rules};
+use super::check::{Draft, DraftMember, Form};
+use super::desk::{Desk, Seen, Unknown};
+use super::fields::{KINDS, Words, earlier_words};
+use super::problem::{Problems, Spot};
+use super::tree::{Node, Value};
+use super::{MemberFile, rules};
 use crate::table::{Limits, MemberKind};
 
 const VERSIONS: Words<()> = &[("1.1", ()), ("1.2", ())];
@@ -47,7 +47,6 @@ const CALLED_HERE: &[(&str, &str)] = &[
     ("themeColor", "color"),
 ];
 
-/// What the file says of all members.
 #[derive(Default)]
 struct Shared {
     timeout_s: Option<u32>,
@@ -56,160 +55,131 @@ struct Shared {
     args: Vec<(&'static AgentDefinition, Vec<Box<str>>)>,
 }
 
-/// Reads a team file of the earlier system.
-pub(super) fn parse(text: &str, place: &str) -> Result<TeamFile, FileErrors> {
-    read::check_size(text.len(), place)?;
-    // A byte order mark is no JSON.
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut problems = Problems::new(text, place);
-    match tree::json(text) {
-        Ok(node) => {
-            problems.hide(tree::secrets(&node));
-            let draft = root(node, &mut problems);
-            check::finish(draft, problems)
-        }
-        Err(broken) => Err(toml_form::syntax_errors(vec![broken], problems)),
-    }
-}
-
-fn root(node: Node, problems: &mut Problems<'_>) -> Draft {
+pub(super) fn root(node: Node, problems: &mut Problems<'_>) -> Draft {
     let here = Spot::at(node.span.start..node.span.start + 1);
-    let Some(mut desk) = Desk::of(here.clone(), node, problems) else {
+    let Some(mut desk) = Desk::of(here.clone(), node.value, problems) else {
         return Draft::default();
     };
-    desk.word("schemaVersion", VERSIONS, problems);
+    desk.word("schemaVersion", VERSIONS);
     if !desk.seen.contains_key("schemaVersion") {
-        problems.error(&here, "has no schemaVersion; 1.1 and 1.2 can be read");
+        desk.problems.error(&here, "has no schemaVersion; 1.1 and 1.2 can be read");
     }
-    let mut shared = Shared { args: agents(&mut desk, problems), ..Shared::default() };
+    let mut shared = Shared { args: agents(&mut desk), ..Shared::default() };
     let mut limits = Limits::default();
-    limits.turns = desk.number("maxRounds", rules::COUNT, problems).unwrap_or(limits.turns);
+    limits.turns = desk.number("maxRounds", rules::COUNT).unwrap_or(limits.turns);
     if let Some((spot, value)) = desk.take("conversation") {
-        shared.timeout_s = conversation(spot, value, problems);
+        shared.timeout_s = conversation(spot, value, desk.problems);
     }
     let team = desk.take("team");
     if team.is_none() {
-        problems.error(&here, "has no team");
+        desk.problems.error(&here, "has no team");
     }
-    let (members, spot) = team.map_or_else(Default::default, |(spot, value)| {
-        let node = Node { span: spot.span.clone(), value };
-        let desk = Desk::of(spot, node, problems);
-        desk.map_or_else(Default::default, |desk| self::team(desk, shared, problems))
-    });
-    desk.finish(&ROOT.iter().copied(), Unknown::Ignored, problems);
+    let team = team.and_then(|(spot, value)| Desk::of(spot, value, desk.problems));
+    let (members, spot) = team.map(|desk| self::team(desk, shared)).unwrap_or_default();
+    desk.finish(ROOT, Unknown::Ignored);
     let seen = spot.map(|spot| ("member", spot)).into_iter().collect();
     Draft { limits, members, seen, ..Draft::default() }
 }
 
 fn conversation(spot: Spot, value: Value, problems: &mut Problems<'_>) -> Option<u32> {
-    let node = Node { span: spot.span.clone(), value };
-    let mut desk = Desk::of(spot, node, problems)?;
+    let mut desk = Desk::of(spot, value, problems)?;
     let range = 1000..=rules::SECONDS.end() * 1000;
-    let milliseconds: Option<u32> = desk.number("maxAgentResponseTime", range, problems);
+    let milliseconds: Option<u32> = desk.number("maxAgentResponseTime", range);
     desk.take("showThinkingTimer");
     desk.take("allowEscCancel");
-    desk.finish(&CONVERSATION.iter().copied(), Unknown::Ignored, problems);
+    desk.finish(CONVERSATION, Unknown::Ignored);
     milliseconds.map(|milliseconds| milliseconds.div_ceil(1000))
 }
 
 /// The arguments of the file's own registry of agents: a list with names, or a table by name.
-fn agents(
-    desk: &mut Desk,
-    problems: &mut Problems<'_>,
-) -> Vec<(&'static AgentDefinition, Vec<Box<str>>)> {
-    let Some((spot, value)) = desk.take("agents") else {
-        return Vec::new();
-    };
+fn agents(desk: &mut Desk<'_, '_>) -> Vec<(&'static AgentDefinition, Vec<Box<str>>)> {
     let mut named = Vec::new();
-    match value {
-        Value::List(items) => {
+    match desk.take("agents") {
+        Some((spot, Value::List(items))) => {
             for (index, node) in items.into_iter().enumerate() {
-                let spot = spot.part(&format!("[{index}]"), node.span.clone());
-                let Some(mut desk) = Desk::of(spot, node, problems) else { continue };
-                if let Some(agent) = desk.word("name", &earlier_words(), problems) {
-                    named.push((agent, registered(desk, problems)));
+                let spot = spot.part(&format!("[{index}]"), node.span);
+                let Some(mut desk) = Desk::of(spot, node.value, desk.problems) else { continue };
+                if let Some(agent) = desk.word("name", &earlier_words()) {
+                    named.push((agent, registered(desk)));
                 }
             }
         }
-        Value::Table(fields) => {
+        Some((spot, Value::Table(fields))) => {
             for (key, node) in fields {
                 let spot = spot.part(&key.name, key.span);
                 let agent = earlier_words().into_iter().find(|(word, _)| *word == key.name);
-                let Some(desk) = Desk::of(spot, node, problems) else { continue };
+                let Some(desk) = Desk::of(spot, node.value, desk.problems) else { continue };
                 if let Some((_, agent)) = agent {
-                    named.push((agent, registered(desk, problems)));
+                    named.push((agent, registered(desk)));
                 }
             }
         }
-        other => problems.error(&spot, must_be("a list or a table", &other)),
+        Some((spot, other)) => {
+            return desk.refuse(&spot, "a list or a table", &other).unwrap_or_default();
+        }
+        None => {}
     }
     named
 }
 
-fn registered(mut desk: Desk, problems: &mut Problems<'_>) -> Vec<Box<str>> {
-    let args = desk.texts("args", problems).unwrap_or_default();
+fn registered(mut desk: Desk<'_, '_>) -> Vec<Box<str>> {
+    let args = desk.texts("args").unwrap_or_default();
     if let Some((spot, _)) = desk.take("command") {
-        problems.error(&spot, "a team file cannot set the program of an agent; remove it");
+        desk.problems.error(&spot, "a team file cannot set the program of an agent; remove it");
     }
     desk.take("usePty");
-    desk.finish(&["name", "args", "usePty"].into_iter(), Unknown::Ignored, problems);
+    desk.finish(&["name", "args", "usePty"], Unknown::Ignored);
     args
 }
 
-fn team(
-    mut desk: Desk,
-    mut shared: Shared,
-    problems: &mut Problems<'_>,
-) -> (Vec<DraftMember>, Option<Spot>) {
+fn team(mut desk: Desk<'_, '_>, mut shared: Shared) -> (Vec<DraftMember>, Option<Spot>) {
     for unused in ["name", "description", "displayName", "roleDefinitions"] {
         desk.take(unused);
     }
-    shared.instruction_file = desk.text("instructionFile", problems);
-    let here = desk.here.clone();
-    let taken = desk.take("members");
-    desk.finish(&TEAM.iter().copied(), Unknown::Ignored, problems);
-    let (spot, items) = match taken {
-        Some((spot, Value::List(items))) => (spot, items),
+    shared.instruction_file = desk.text("instructionFile");
+    let (spot, items) = match desk.take("members") {
+        Some((spot, Value::List(items))) => (spot, Some(items)),
         Some((spot, other)) => {
-            problems.error(&spot, must_be("a list", &other));
-            return (Vec::new(), Some(spot));
+            let refused = desk.refuse(&spot, "a list", &other);
+            (spot, refused)
         }
-        None => (here, Vec::new()),
+        None => (desk.here.clone(), Some(Vec::new())),
     };
-    let mut members = Vec::with_capacity(items.len());
-    for (index, node) in items.into_iter().enumerate() {
+    let mut members = Vec::new();
+    for (index, node) in items.into_iter().flatten().enumerate() {
         let span = node.span.start..node.span.start + 1;
         let place = Spot::of_member(index, &node, span);
-        let Some(mut desk) = Desk::of(place, node, problems) else { continue };
-        let order = desk.number("order", 0..=i64::from(u32::MAX), problems);
-        members.push((order.unwrap_or(index as u64), member(desk, &shared, problems)));
+        let Some(mut desk) = Desk::of(place, node.value, desk.problems) else { continue };
+        let order = desk.number("order", 0..=i64::from(u32::MAX));
+        members.push((order.unwrap_or(index as u64), member(desk, &shared)));
     }
     members.sort_by_key(|(order, _)| *order);
     if !members.is_empty() {
         let what = "the agents may only read here";
         let cure = "set permissions and instruction in a tertulia.toml for more";
-        problems.warn(&spot, format!("{what}; {cure}"));
+        desk.problems.warn(&spot, format!("{what}; {cure}"));
     }
+    desk.finish(TEAM, Unknown::Ignored);
     (members.into_iter().map(|(_, member)| member).collect(), Some(spot))
 }
 
-fn member(mut desk: Desk, shared: &Shared, problems: &mut Problems<'_>) -> DraftMember {
-    let kind = desk.word("type", KINDS, problems);
-    let agent = desk.word("agentType", &earlier_words(), problems);
-    let name = desk.text("name", problems).unwrap_or_default();
+fn member(mut desk: Desk<'_, '_>, shared: &Shared) -> DraftMember {
+    let kind = desk.word("type", KINDS);
+    let agent = desk.word("agentType", &earlier_words());
+    let name = desk.text("name").unwrap_or_default();
     // What a person could not use, that system allowed and ignored.
     let is_person = kind == Some(MemberKind::Human);
     let agent = agent.filter(|_| !is_person);
     let kind_or_agent = if agent.is_some() { MemberKind::Ai } else { MemberKind::Human };
     let mut file = MemberFile::new(name, kind.unwrap_or(kind_or_agent), agent);
-    file.display_name = desk.text("displayName", problems);
-    file.color = color(&mut desk, problems);
+    file.display_name = desk.text("displayName");
+    file.color = color(&mut desk);
     file.role = role(&mut desk);
-    let instruction = instruction(&mut desk, problems);
-    let instruction_file = desk.text("instructionFile", problems);
-    let cwd = desk.text("baseDir", problems);
-    let env = desk.text_table("env", problems);
-    let args = desk.texts("additionalArgs", problems).unwrap_or_default();
+    let instruction = instruction(&mut desk);
+    let instruction_file = desk.text("instructionFile");
+    let cwd = desk.text("baseDir");
+    let env = desk.text_table("env").unwrap_or_default();
+    let args = desk.texts("additionalArgs").unwrap_or_default();
     if let Some(agent) = file.agent {
         file.instruction = instruction;
         file.instruction_file = instruction_file.or_else(|| shared.instruction_file.clone());
@@ -218,55 +188,48 @@ fn member(mut desk: Desk, shared: &Shared, problems: &mut Problems<'_>) -> Draft
         file.args = registered.flat_map(|(_, args)| args.iter().cloned()).chain(args).collect();
     }
     let here = desk.here.clone();
-    let (seen, meant) = desk.finish(&MEMBER.iter().copied(), Unknown::Ignored, problems);
+    let (seen, meant) = desk.finish(MEMBER, Unknown::Ignored);
     let seen = called_here(seen, is_person);
     DraftMember { kind, here, seen, meant, form: Form::Earlier, member: file }
 }
 
 /// The places under the names that the rules use; of a person, only what concerns a person.
 fn called_here(seen: Seen, is_person: bool) -> Seen {
-    let mut renamed = Seen::new();
-    for (name, spot) in seen {
+    let renamed = seen.into_iter().map(|(name, spot)| {
         let known = CALLED_HERE.iter().find(|(theirs, _)| *theirs == name);
-        let name = known.map_or(name, |(_, ours)| *ours);
-        if !is_person || matches!(name, "name" | "display_name" | "kind" | "color") {
-            renamed.insert(name, spot);
-        }
-    }
-    renamed
+        (known.map_or(name, |(_, ours)| *ours), spot)
+    });
+    let concerns = |name| matches!(name, "name" | "display_name" | "kind" | "color");
+    renamed.filter(|(name, _)| !is_person || concerns(*name)).collect()
 }
 
 /// A text, or a list of texts of which the empty ones are dropped and the others become lines.
-fn instruction(desk: &mut Desk, problems: &mut Problems<'_>) -> Option<Box<str>> {
+fn instruction(desk: &mut Desk<'_, '_>) -> Option<Box<str>> {
     let text = match desk.take("systemInstruction")? {
         (spot, Value::List(items)) => {
-            let lines = as_texts(&spot, items, problems);
+            let lines = desk.as_texts(&spot, items);
             let lines = lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty());
             lines.collect::<Vec<_>>().join("\n")
         }
         (_, Value::Text(text)) => text,
-        (spot, other) => {
-            as_text(&spot, other, problems);
-            String::new()
-        }
+        (spot, other) => return desk.as_text(&spot, other),
     };
     (!text.trim().is_empty()).then(|| text.into())
 }
 
-/// The role, if it is a text; one line of it.
-fn role(desk: &mut Desk) -> Option<Box<str>> {
+fn role(desk: &mut Desk<'_, '_>) -> Option<Box<str>> {
     let (_, Value::Text(text)) = desk.take("role")? else { return None };
-    let line: String = text.trim().lines().next()?.chars().filter(|c| !c.is_control()).collect();
-    let line: String = line.chars().take(rules::ROLE_CHARACTERS).collect();
+    let line = text.trim().lines().next()?.chars().filter(|c| !c.is_control());
+    let line: String = line.take(rules::ROLE_CHARACTERS).collect();
     (!line.is_empty()).then(|| line.into())
 }
 
 /// The colour, if it has a name here too.
-fn color(desk: &mut Desk, problems: &mut Problems<'_>) -> Option<Box<str>> {
-    let color = desk.text("themeColor", problems)?;
+fn color(desk: &mut Desk<'_, '_>) -> Option<Box<str>> {
+    let color = desk.text("themeColor")?;
     let complaint = rules::as_color(&color);
     if let (Some(spot), Some(complaint)) = (desk.seen.get("themeColor"), &complaint) {
-        problems.warn(spot, format!("is ignored: {complaint}"));
+        desk.problems.warn(spot, format!("is ignored: {complaint}"));
     }
     complaint.is_none().then_some(color)
 }

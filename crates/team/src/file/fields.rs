@@ -1,95 +1,75 @@
-//! The fields of a team file and who may have them: one table for the reader, its errors, and the test
-//! that compares them with the schema and the reference.
+//! What may stand in a team file: the names of the fields and who may have them, and the words of those that
+//! take one of a few. One place for the reader, the writer, their errors, and the test that compares them with
+//! the schema and the reference.
 
-use tertulia_agent::agents::AgentDefinition;
+use tertulia_agent::agents::{AGENTS, AgentDefinition};
+use tertulia_agent::{CommandOutput, Permissions};
 
-use super::agent::known_agents;
-
-/// One field of a member.
-pub(super) struct Field {
-    pub(super) name: &'static str,
-    takers: Takers,
-}
-
-/// Which members may have a field.
-#[derive(Clone, Copy)]
-enum Takers {
-    Everybody,
-    /// Every agent, and no person.
-    AnyAgent,
-    /// The agents whose definition names it.
-    SomeAgents,
-}
-
-const fn field(name: &'static str, takers: Takers) -> Field {
-    Field { name, takers }
-}
+use crate::house::{LIBRARIAN, SCRIBE};
+use crate::table::MemberKind;
 
 pub(super) const TEAM: &[&str] = &["task", "default", "limits", "member"];
 
 pub(super) const LIMITS: &[&str] =
     &["queue", "branch", "local", "turns", "pair", "budget_usd", "max_processes", "max_memory_mb"];
 
-pub(super) const MEMBER: &[Field] = &[
-    field("name", Takers::Everybody),
-    field("display_name", Takers::Everybody),
-    field("kind", Takers::Everybody),
-    field("role", Takers::Everybody),
-    field("agent", Takers::AnyAgent),
-    field("model", Takers::SomeAgents),
-    field("instruction", Takers::SomeAgents),
-    field("instruction_file", Takers::SomeAgents),
-    field("preamble", Takers::SomeAgents),
-    field("permissions", Takers::SomeAgents),
-    field("window", Takers::SomeAgents),
-    field("budget_bytes", Takers::SomeAgents),
-    field("budget_tokens", Takers::SomeAgents),
-    field("budget_usd", Takers::SomeAgents),
-    field("timeout_s", Takers::SomeAgents),
-    field("first_byte_s", Takers::SomeAgents),
-    field("silence_s", Takers::SomeAgents),
-    field("max_processes", Takers::SomeAgents),
-    field("max_memory_mb", Takers::SomeAgents),
-    field("command", Takers::SomeAgents),
-    field("args", Takers::SomeAgents),
-    field("env", Takers::SomeAgents),
-    field("cwd", Takers::SomeAgents),
-    field("output", Takers::SomeAgents),
-    field("base_url", Takers::SomeAgents),
-    field("key_variable", Takers::SomeAgents),
-    field("answers", Takers::SomeAgents),
-    field("script_file", Takers::SomeAgents),
-    field("scope", Takers::SomeAgents),
-    field("memory", Takers::SomeAgents),
-    field("color", Takers::Everybody),
-];
+/// The fields of a member: those of everybody, and those that the definitions of the agents name.
+pub(super) fn member_fields() -> Vec<&'static str> {
+    let mut fields = vec!["name", "display_name", "kind", "role", "agent", "color"];
+    for field in known_agents().flat_map(AgentDefinition::fields) {
+        if !fields.contains(&field) {
+            fields.push(field);
+        }
+    }
+    fields
+}
 
 /// All fields of a team file in TOML, as `task`, `limits.turns`, `member.name`.
 pub fn known_fields() -> impl Iterator<Item = String> {
     let team = TEAM.iter().map(|name| (*name).to_owned());
     let limits = LIMITS.iter().map(|name| format!("limits.{name}"));
-    team.chain(limits).chain(MEMBER.iter().map(|field| format!("member.{}", field.name)))
+    let member = member_fields().into_iter().map(|name| format!("member.{name}"));
+    team.chain(limits).chain(member)
 }
 
-impl Field {
-    /// Whether a member with this agent, or a person, may have it.
-    pub(super) fn is_for(&self, agent: Option<&AgentDefinition>) -> bool {
-        match (self.takers, agent) {
-            (Takers::Everybody, _) | (Takers::AnyAgent, Some(_)) => true,
-            (Takers::AnyAgent | Takers::SomeAgents, None) => false,
-            (Takers::SomeAgents, Some(agent)) => agent.fields.contains(&self.name),
-        }
-    }
-
-    /// Who may have it, in words.
-    pub(super) fn takers(&self) -> String {
-        match self.takers {
-            Takers::Everybody => "everybody".to_owned(),
-            Takers::AnyAgent => "agents".to_owned(),
-            Takers::SomeAgents => {
-                let takers = known_agents().filter(|agent| self.is_for(Some(agent)));
-                takers.map(|agent| agent.word).collect::<Vec<_>>().join(", ")
-            }
-        }
-    }
+/// All agents that a team file can name, in the order of the documentation.
+pub fn known_agents() -> impl Iterator<Item = &'static AgentDefinition> {
+    AGENTS.iter().copied().chain([SCRIBE, LIBRARIAN])
 }
+
+pub(super) type Words<T> = &'static [(&'static str, T)];
+
+pub(super) fn agent_words() -> Vec<(&'static str, &'static AgentDefinition)> {
+    known_agents().map(|agent| (agent.word, agent)).collect()
+}
+
+pub(super) fn earlier_words() -> Vec<(&'static str, &'static AgentDefinition)> {
+    let words = |agent: &'static AgentDefinition| {
+        agent.earlier_words.iter().map(move |word| (*word, agent))
+    };
+    known_agents().flat_map(words).collect()
+}
+
+pub(super) const KINDS: Words<MemberKind> = &[("human", MemberKind::Human), ("ai", MemberKind::Ai)];
+
+pub(super) const PERMISSIONS: Words<Permissions> =
+    &[("read", Permissions::Read), ("edit", Permissions::Edit), ("full", Permissions::Full)];
+
+pub(super) const OUTPUTS: Words<CommandOutput> =
+    &[("text", CommandOutput::Text), ("jsonl", CommandOutput::Jsonl)];
+
+/// Which past sessions the librarian searches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LibrarianScope {
+    /// Those of the same project.
+    #[default]
+    Project,
+    /// Those of all projects, where a person asks for it.
+    All,
+}
+
+pub(super) const SCOPES: Words<LibrarianScope> =
+    &[("project", LibrarianScope::Project), ("all", LibrarianScope::All)];
+
+/// An agent's memory of its earlier turns: it has none, and gets the conversation anew.
+pub(super) const MEMORIES: Words<()> = &[("fresh", ())];

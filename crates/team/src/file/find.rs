@@ -8,13 +8,11 @@ use super::FILE_NAME;
 /// What decides where the team file is.
 #[derive(Clone, Copy, Debug)]
 pub struct Places<'a> {
-    /// The file that a flag names.
     pub flag: Option<&'a Path>,
     /// The variable `TERTULIA_TEAM`; empty counts as not set.
     pub variable: Option<&'a Path>,
     /// The working folder, as a whole path.
     pub start: &'a Path,
-    /// The user's home.
     pub home: Option<&'a Path>,
     /// The variable `XDG_CONFIG_HOME`; a relative path counts as not set.
     pub config_home: Option<&'a Path>,
@@ -25,20 +23,15 @@ pub struct Places<'a> {
 pub struct Found {
     /// Where it is. One that a flag or the variable names may not be there, and none need be a file.
     pub path: PathBuf,
-    /// Why this one.
     pub origin: Origin,
 }
 
 /// Why a team file was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A flag named it.
     Flag,
-    /// `TERTULIA_TEAM` named it.
     Variable,
-    /// It lies in the project.
     Project,
-    /// It is the user's own.
     User,
 }
 

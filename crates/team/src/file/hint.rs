@@ -45,7 +45,6 @@ pub(super) fn did_you_mean<'a>(
     nearest_of(written, known).map_or_else(String::new, |name| format!("; did you mean {name}?"))
 }
 
-/// The known name that is nearest to what was written.
 pub(super) fn nearest_of<'a>(
     written: &str,
     known: impl Iterator<Item = &'a str> + Clone,

@@ -61,18 +61,9 @@ const ROLES: [Role; 3] = [
 const HELPER: Role =
     Role { line: "helper: does what it is asked", instruction: "Answer what you are asked." };
 
-/// What an agent does in a new team.
 struct Role {
     line: &'static str,
     instruction: &'static str,
-}
-
-/// What can be changed of an agent.
-fn fields(role: &Role) -> String {
-    format!(
-        "# instruction = \"{}\"\n# permissions = \"edit\"   # read (default), edit, or full\n",
-        role.instruction
-    )
 }
 
 const NOBODY: &str = "
@@ -96,7 +87,9 @@ pub fn write_new(found: &[FoundAgent], user: &str) -> String {
     for (index, (member, version)) in agents.iter().enumerate() {
         page.push_str(&format!("\n# {}\n", about(member, version.as_deref())));
         page.push_str(&write::member(member));
-        page.push_str(&fields(ROLES.get(index).unwrap_or(&HELPER)));
+        let instruction = ROLES.get(index).unwrap_or(&HELPER).instruction;
+        page.push_str(&format!("# instruction = \"{instruction}\"\n"));
+        page.push_str("# permissions = \"edit\"   # read (default), edit, or full\n");
     }
     if agents.is_empty() {
         page.push_str(NOBODY);
@@ -123,7 +116,7 @@ pub fn first_task(found: &[FoundAgent]) -> String {
 fn members(found: &[FoundAgent]) -> Vec<(MemberFile, Option<Box<str>>)> {
     let mut members: Vec<(MemberFile, Option<Box<str>>)> = Vec::new();
     for FoundAgent { agent, command, version } in found.iter().take(check::MEMBERS_MAX / 2) {
-        let needs_command = agent.fields.contains(&"command");
+        let needs_command = agent.takes("command");
         let stands_alone = agent.cli.is_some() || (needs_command && !command.is_empty());
         let is_new = members.iter().all(|(member, _)| member.agent != Some(agent));
         if stands_alone && is_new {

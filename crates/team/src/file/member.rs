@@ -1,48 +1,26 @@
 //! Reads the TOML form: the team, its limits and its members, field by field. What the fields mean
 //! together is judged in `check`.
 
-use super::agent::{KINDS, MEMORIES, OUTPUTS, PERMISSIONS, SCOPES, agent_words};
-use super::check::{self, Draft, DraftMember, Form};
-use super::desk::{Desk, Unknown, as_text, as_texts, must_be};
-use super::fields::{LIMITS, MEMBER, TEAM};
-use super::problem::{FileErrors, Problems, Spot};
-use super::tree::{self, Node, Value};
-use super::{MemberFile, PreambleFile, ResourcesFile, TeamFile, read, rules};
+use super::check::{Draft, DraftMember, Form};
+use super::desk::{Desk, Unknown};
+use super::fields::{
+    KINDS, LIMITS, MEMORIES, OUTPUTS, PERMISSIONS, SCOPES, TEAM, agent_words, member_fields,
+};
+use super::problem::{Problems, Spot};
+use super::tree::{Node, Value};
+use super::{MemberFile, PreambleFile, ResourcesFile, rules};
 use crate::table::{Limits, MemberKind};
 
-/// Reads a team file in TOML.
-pub(super) fn parse(text: &str, place: &str) -> Result<TeamFile, FileErrors> {
-    read::check_size(text.len(), place)?;
-    let mut problems = Problems::new(text, place);
-    match tree::toml(text) {
-        Ok(node) => {
-            problems.hide(tree::secrets(&node));
-            let draft = team(node, &mut problems);
-            check::finish(draft, problems)
-        }
-        Err(broken) => Err(syntax_errors(broken, problems)),
-    }
-}
-
-/// The errors of a text that is not what it should be.
-pub(super) fn syntax_errors(broken: Vec<tree::Broken>, mut problems: Problems<'_>) -> FileErrors {
-    for tree::Broken { at, what } in broken {
-        problems.error(&Spot::at(at), what);
-    }
-    let none = || FileErrors { errors: Vec::new(), more: 0 };
-    problems.finish().err().unwrap_or_else(none)
-}
-
-fn team(node: Node, problems: &mut Problems<'_>) -> Draft {
-    let Some(mut desk) = Desk::of(Spot::default(), node, problems) else {
+pub(super) fn team(node: Node, problems: &mut Problems<'_>) -> Draft {
+    let Some(mut desk) = Desk::of(Spot::default(), node.value, problems) else {
         return Draft::default();
     };
-    let task = desk.text("task", problems);
-    let default = desk.text("default", problems);
-    let limits = desk.take("limits").map(|(spot, value)| limits(spot, value, problems));
+    let task = desk.text("task");
+    let default = desk.text("default");
+    let limits = desk.take("limits").and_then(|(spot, value)| limits(spot, value, desk.problems));
     let (limits, resources, budget) = limits.unwrap_or_default();
-    let members = members(&mut desk, problems);
-    let (seen, _) = desk.finish(&TEAM.iter().copied(), Unknown::Refused, problems);
+    let members = members(&mut desk);
+    let (seen, _) = desk.finish(TEAM, Unknown::Refused);
     Draft { task, default, limits, resources, budget, members, seen }
 }
 
@@ -51,131 +29,117 @@ fn limits(
     spot: Spot,
     value: Value,
     problems: &mut Problems<'_>,
-) -> (Limits, ResourcesFile, Option<Spot>) {
+) -> Option<(Limits, ResourcesFile, Option<Spot>)> {
+    let mut desk = Desk::of(spot, value, problems)?;
     let usual = Limits::default();
-    let node = Node { span: spot.span.clone(), value };
-    let Some(mut desk) = Desk::of(spot, node, problems) else {
-        return (usual, ResourcesFile::default(), None);
-    };
     let limits = Limits {
-        queue: desk.number("queue", rules::COUNT, problems).unwrap_or(usual.queue),
-        branch: desk.number("branch", rules::COUNT, problems).unwrap_or(usual.branch),
-        local: desk.number("local", rules::COUNT, problems).unwrap_or(usual.local),
-        turns: desk.number("turns", rules::COUNT, problems).unwrap_or(usual.turns),
-        pair: desk.number("pair", rules::COUNT, problems).unwrap_or(usual.pair),
-        budget_usd: desk.dollars("budget_usd", problems),
+        queue: desk.number("queue", rules::COUNT).unwrap_or(usual.queue),
+        branch: desk.number("branch", rules::COUNT).unwrap_or(usual.branch),
+        local: desk.number("local", rules::COUNT).unwrap_or(usual.local),
+        turns: desk.number("turns", rules::COUNT).unwrap_or(usual.turns),
+        pair: desk.number("pair", rules::COUNT).unwrap_or(usual.pair),
+        budget_usd: desk.dollars("budget_usd"),
         names: usual.names,
     };
-    let resources = resources(&mut desk, problems);
-    let (mut seen, _) = desk.finish(&LIMITS.iter().copied(), Unknown::Refused, problems);
-    (limits, resources, seen.remove("budget_usd"))
+    let resources = resources(&mut desk);
+    let (mut seen, _) = desk.finish(LIMITS, Unknown::Refused);
+    Some((limits, resources, seen.remove("budget_usd")))
 }
 
-/// What a turn may use, for the team or for one member.
-fn resources(desk: &mut Desk, problems: &mut Problems<'_>) -> ResourcesFile {
+fn resources(desk: &mut Desk<'_, '_>) -> ResourcesFile {
     ResourcesFile {
-        max_processes: desk.number("max_processes", rules::COUNT, problems),
-        max_memory_mb: desk.number("max_memory_mb", rules::MEGABYTES, problems),
+        max_processes: desk.number("max_processes", rules::COUNT),
+        max_memory_mb: desk.number("max_memory_mb", rules::MEGABYTES),
     }
 }
 
-fn members(desk: &mut Desk, problems: &mut Problems<'_>) -> Vec<DraftMember> {
+fn members(desk: &mut Desk<'_, '_>) -> Vec<DraftMember> {
     let items = match desk.take("member") {
         Some((_, Value::List(items))) => items,
         Some((spot, Value::Table(_))) => {
-            problems.error(&spot, "must be a list; write [[member]] with two brackets");
+            desk.problems.error(&spot, "must be a list; write [[member]] with two brackets");
             return Vec::new();
         }
         Some((spot, other)) => {
-            problems.error(&spot, must_be("a list of tables, each under [[member]]", &other));
-            return Vec::new();
+            let expected = "a list of tables, each under [[member]]";
+            return desk.refuse(&spot, expected, &other).unwrap_or_default();
         }
         None => return Vec::new(),
     };
     let mut members = Vec::with_capacity(items.len());
     for (index, item) in items.into_iter().enumerate() {
         let spot = Spot::of_member(index, &item, item.span.clone());
-        members.extend(Desk::of(spot, item, problems).map(|desk| member(desk, problems)));
+        members.extend(Desk::of(spot, item.value, desk.problems).map(member));
     }
     members
 }
 
-fn member(mut desk: Desk, problems: &mut Problems<'_>) -> DraftMember {
-    let name = desk.text("name", problems).unwrap_or_default();
-    let kind = desk.word("kind", KINDS, problems);
-    let agent = desk.word("agent", &agent_words(), problems);
-    desk.word("memory", MEMORIES, problems);
+fn member(mut desk: Desk<'_, '_>) -> DraftMember {
+    let name = desk.text("name").unwrap_or_default();
+    let kind = desk.word("kind", KINDS);
+    let agent = desk.word("agent", &agent_words());
+    desk.word("memory", MEMORIES);
     let member = MemberFile {
         name,
-        display_name: desk.text("display_name", problems),
+        display_name: desk.text("display_name"),
         kind: kind.unwrap_or(if agent.is_some() { MemberKind::Ai } else { MemberKind::Human }),
-        role: desk.text("role", problems),
+        role: desk.text("role"),
         agent,
-        model: desk.text("model", problems),
-        instruction: desk.text("instruction", problems),
-        instruction_file: desk.text("instruction_file", problems),
-        preamble: preamble(&mut desk, problems),
-        permissions: desk.word("permissions", PERMISSIONS, problems).unwrap_or_default(),
-        window: desk.number("window", rules::WINDOW, problems),
-        budget_bytes: desk.number("budget_bytes", rules::BYTES, problems),
-        budget_tokens: desk.number("budget_tokens", rules::TOKENS, problems),
-        budget_usd: desk.dollars("budget_usd", problems),
-        timeout_s: desk.number("timeout_s", rules::SECONDS, problems),
-        first_byte_s: desk.number("first_byte_s", rules::SECONDS, problems),
-        silence_s: desk.number("silence_s", rules::SECONDS, problems),
-        resources: resources(&mut desk, problems),
+        model: desk.text("model"),
+        instruction: desk.text("instruction"),
+        instruction_file: desk.text("instruction_file"),
+        preamble: preamble(&mut desk).unwrap_or_default(),
+        permissions: desk.word("permissions", PERMISSIONS).unwrap_or_default(),
+        window: desk.number("window", rules::WINDOW),
+        budget_bytes: desk.number("budget_bytes", rules::BYTES),
+        budget_tokens: desk.number("budget_tokens", rules::TOKENS),
+        budget_usd: desk.dollars("budget_usd"),
+        timeout_s: desk.number("timeout_s", rules::SECONDS),
+        first_byte_s: desk.number("first_byte_s", rules::SECONDS),
+        silence_s: desk.number("silence_s", rules::SECONDS),
+        resources: resources(&mut desk),
         inherited: ResourcesFile::default(),
-        command: command(&mut desk, problems),
-        args: desk.texts("args", problems).unwrap_or_default(),
-        env: desk.text_table("env", problems),
-        cwd: desk.text("cwd", problems),
-        output: desk.word("output", OUTPUTS, problems).unwrap_or_default(),
-        base_url: desk.text("base_url", problems),
-        key_variable: desk.text("key_variable", problems),
-        answers: desk.texts("answers", problems).unwrap_or_default(),
-        script_file: desk.text("script_file", problems),
-        scope: desk.word("scope", SCOPES, problems).unwrap_or_default(),
-        color: desk.text("color", problems),
+        command: command(&mut desk).unwrap_or_default(),
+        args: desk.texts("args").unwrap_or_default(),
+        env: desk.text_table("env").unwrap_or_default(),
+        cwd: desk.text("cwd"),
+        output: desk.word("output", OUTPUTS).unwrap_or_default(),
+        base_url: desk.text("base_url"),
+        key_variable: desk.text("key_variable"),
+        answers: desk.texts("answers").unwrap_or_default(),
+        script_file: desk.text("script_file"),
+        scope: desk.word("scope", SCOPES).unwrap_or_default(),
+        color: desk.text("color"),
     };
     let here = desk.here.clone();
-    let known = MEMBER.iter().map(|field| field.name);
-    let (seen, meant) = desk.finish(&known, Unknown::Refused, problems);
+    let (seen, meant) = desk.finish(&member_fields(), Unknown::Refused);
     DraftMember { kind, here, seen, meant, form: Form::Toml, member }
 }
 
 /// `true`, `false`, or the file that holds the text.
-fn preamble(desk: &mut Desk, problems: &mut Problems<'_>) -> PreambleFile {
-    match desk.take("preamble") {
-        None | Some((_, Value::Boolean(true))) => PreambleFile::BuiltIn,
-        Some((_, Value::Boolean(false))) => PreambleFile::Off,
-        Some((spot, value @ Value::Text(_))) => {
-            as_text(&spot, value, problems).map_or(PreambleFile::BuiltIn, PreambleFile::File)
-        }
-        Some((spot, other)) => {
-            problems.error(&spot, must_be("false, or the path of a file", &other));
-            PreambleFile::BuiltIn
-        }
+fn preamble(desk: &mut Desk<'_, '_>) -> Option<PreambleFile> {
+    match desk.take("preamble")? {
+        (_, Value::Boolean(true)) => Some(PreambleFile::BuiltIn),
+        (_, Value::Boolean(false)) => Some(PreambleFile::Off),
+        (spot, value @ Value::Text(_)) => desk.as_text(&spot, value).map(PreambleFile::File),
+        (spot, other) => desk.refuse(&spot, "false, or the path of a file", &other),
     }
 }
 
 /// The words of a command: a list, or one string that is cut at its blanks. No shell reads it, so what
 /// only a shell would understand is refused.
-fn command(desk: &mut Desk, problems: &mut Problems<'_>) -> Vec<Box<str>> {
-    match desk.take("command") {
-        Some((spot, Value::List(items))) => as_texts(&spot, items, problems),
-        Some((spot, value @ Value::Text(_))) => {
-            let text = as_text(&spot, value, problems).unwrap_or_default();
+fn command(desk: &mut Desk<'_, '_>) -> Option<Vec<Box<str>>> {
+    match desk.take("command")? {
+        (spot, Value::List(items)) => Some(desk.as_texts(&spot, items)),
+        (spot, value @ Value::Text(_)) => {
+            let text = desk.as_text(&spot, value)?;
             if let Some(sign) = text.chars().find(|c| rules::SHELL_SIGNS.contains(*c)) {
                 let hint = "use a list, [\"program\", \"argument\"]";
                 let what = format!("commands are not run through a shell, so {sign} has no effect");
-                problems.error(&spot, format!("{what}; {hint}"));
+                desk.problems.error(&spot, format!("{what}; {hint}"));
             }
-            text.split_whitespace().map(Box::from).collect()
+            Some(text.split_whitespace().map(Box::from).collect())
         }
-        Some((spot, other)) => {
-            problems.error(&spot, must_be("a string or a list of strings", &other));
-            Vec::new()
-        }
-        None => Vec::new(),
+        (spot, other) => desk.refuse(&spot, "a string or a list of strings", &other),
     }
 }

@@ -16,14 +16,12 @@ const SHOWN_CHARS: usize = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     pub line: usize,
-    /// The character in it.
     pub column: usize,
 }
 
 /// One thing that is wrong, or may not be meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileProblem {
-    /// The file, as the caller named it.
     pub place: Box<str>,
     /// Where in it; `None` if the problem is the file itself.
     pub position: Option<Position>,
@@ -32,16 +30,13 @@ pub struct FileProblem {
     pub path: Box<str>,
     /// What is wrong, and the cure.
     pub what: Box<str>,
-    /// The line and a mark below it.
     pub excerpt: Option<Box<str>>,
 }
 
 /// All that is wrong with a file, in the order of its lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileErrors {
-    /// The first hundred.
     pub errors: Vec<FileProblem>,
-    /// How many more there are.
     pub more: usize,
 }
 
@@ -54,7 +49,7 @@ pub(super) struct Spot {
     is_member: bool,
 }
 
-/// What was found so far.
+#[derive(Default)]
 pub(super) struct Problems<'a> {
     text: &'a str,
     place: &'a str,
@@ -62,23 +57,16 @@ pub(super) struct Problems<'a> {
     more: usize,
     warnings: Vec<(usize, FileProblem)>,
     /// Lines with a part of these are not repeated.
-    secrets: Vec<Range<usize>>,
+    pub(super) secrets: Vec<Range<usize>>,
     /// Whether the text looks like a team file. Of any other no line is repeated: it may be a file of keys.
     is_team: bool,
 }
 
 impl<'a> Problems<'a> {
     pub(super) fn new(text: &'a str, place: &'a str) -> Self {
-        let (errors, warnings, secrets) = (Vec::new(), Vec::new(), Vec::new());
-        Self { text, place, errors, more: 0, warnings, secrets, is_team: is_team(text) }
+        Self { text, place, is_team: is_team(text), ..Self::default() }
     }
 
-    /// Lines that hold a part of these places are not repeated from now on.
-    pub(super) fn hide(&mut self, secrets: Vec<Range<usize>>) {
-        self.secrets = secrets;
-    }
-
-    /// Something that must be mended.
     pub(super) fn error(&mut self, spot: &Spot, what: impl Into<String>) {
         if self.errors.len() < KEPT_MAX {
             let problem = self.problem(spot, what.into());
@@ -88,7 +76,6 @@ impl<'a> Problems<'a> {
         }
     }
 
-    /// Something that is allowed and may not be meant.
     pub(super) fn warn(&mut self, spot: &Spot, what: impl Into<String>) {
         if self.warnings.len() < KEPT_MAX {
             let problem = self.problem(spot, what.into());
@@ -100,7 +87,6 @@ impl<'a> Problems<'a> {
         !self.errors.is_empty()
     }
 
-    /// The warnings, or the errors if there are any.
     pub(super) fn finish(self) -> Result<Vec<FileProblem>, FileErrors> {
         match self.errors.is_empty() {
             true => Ok(in_order(self.warnings)),
@@ -123,7 +109,6 @@ impl<'a> Problems<'a> {
 }
 
 impl Spot {
-    /// The place of a part of this field.
     pub(super) fn part(&self, name: &str, span: Range<usize>) -> Self {
         let path = match (self.path.is_empty(), name.starts_with('[')) {
             (true, _) => name.to_owned(),
@@ -169,7 +154,6 @@ fn in_order(mut problems: Vec<(usize, FileProblem)>) -> Vec<FileProblem> {
     problems.into_iter().map(|(_, problem)| problem).collect()
 }
 
-/// The line of a place.
 struct Line<'a> {
     text: &'a str,
     bytes: Range<usize>,
@@ -276,10 +260,8 @@ impl fmt::Display for FileProblem {
 
 impl fmt::Display for FileErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, error) in self.errors.iter().enumerate() {
-            let line_break = if index == 0 { "" } else { "\n" };
-            write!(f, "{line_break}{error}")?;
-        }
+        let errors: Vec<_> = self.errors.iter().map(ToString::to_string).collect();
+        f.write_str(&errors.join("\n"))?;
         if self.more > 0 {
             write!(f, "\n… and {} more", self.more)?;
         }

@@ -7,9 +7,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::TeamFile;
 use super::changes::{HideKey, shown_lines};
+use super::check::{self, Form};
 use super::problem::FileErrors;
-use super::{TeamFile, earlier, member};
 
 /// A longer text was not written by a person.
 pub(super) const FILE_BYTES_MAX: usize = 1024 * 1024;
@@ -21,7 +22,6 @@ pub struct ContentHash([u8; 32]);
 /// A team file, and what has to be known of where it came from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opened {
-    /// What it says.
     pub team: TeamFile,
     /// The hash of exactly the bytes that were read.
     pub hash: ContentHash,
@@ -29,7 +29,6 @@ pub struct Opened {
     pub path: PathBuf,
     /// The folder where its relative paths start.
     pub folder: PathBuf,
-    /// What stands in it.
     text: String,
 }
 
@@ -75,15 +74,13 @@ pub fn open(path: &Path) -> Result<Opened, FileErrors> {
         refuse(format!("line {line} is not UTF-8; save the file as UTF-8"))
     })?;
     let is_json = text.trim_start_matches('\u{feff}').trim_start().starts_with('{');
-    let parse = if is_json { earlier::parse } else { member::parse };
-    let team = parse(&text, &place)?;
+    let team = check::parse(&text, &place, if is_json { Form::Earlier } else { Form::Toml })?;
     let whole = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
     let path = whole.unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
     Ok(Opened { team, hash, path, folder, text })
 }
 
-/// What can be done about a team file that cannot be read.
 fn cure_of(path: &Path) -> &'static str {
     match std::fs::metadata(path) {
         Ok(about) if !about.is_file() => "; pass a team file",
@@ -95,7 +92,6 @@ fn cure_of(path: &Path) -> &'static str {
     }
 }
 
-/// Refuses a text that is too long to be a team file.
 pub(super) fn check_size(bytes: usize, place: &str) -> Result<(), FileErrors> {
     match bytes <= FILE_BYTES_MAX {
         true => Ok(()),

@@ -1,8 +1,6 @@
 //! Why a team file has to be trusted: what it would do that reading a conversation does not. Pure; the
 //! doors show the reasons to the person.
 
-use std::fmt;
-
 use tertulia_agent::Permissions;
 use tertulia_agent::agents::AgentDefinition;
 
@@ -11,48 +9,44 @@ use super::{LibrarianScope, MemberFile, PreambleFile, TeamFile};
 use crate::table::Limits;
 
 /// One thing that a team file wants, in words for the person who is asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrustReason {
     /// It starts a coding agent. Such a program obeys the settings of the folder it works in, and the flags
     /// with which it answers without a person spare it the question whether it may.
+    #[error(
+        "{} is {}; it also obeys the project's own settings (hooks, MCP servers)",
+        shown(member),
+        agent.title
+    )]
     Agent { member: Box<str>, agent: &'static AgentDefinition },
-    /// It names a program.
-    Starts {
-        member: Box<str>,
-        /// The words of the command.
-        command: Vec<Box<str>>,
-    },
-    /// It gives a program arguments.
-    Arguments {
-        member: Box<str>,
-        /// The arguments.
-        args: Vec<Box<str>>,
-    },
-    /// It sets variables for a program.
+    #[error("{} starts {}", shown(member), words(command))]
+    Starts { member: Box<str>, command: Vec<Box<str>> },
+    #[error("{} is given the arguments {}", shown(member), words(args))]
+    Arguments { member: Box<str>, args: Vec<Box<str>> },
+    #[error("{} is given the variables {}", shown(member), words(names))]
     Variables { member: Box<str>, names: Vec<Box<str>> },
-    /// It allows more than reading.
-    Permissions {
-        member: Box<str>,
-        /// What it may do.
-        permissions: Permissions,
-    },
-    /// It sends the conversation to an endpoint.
-    Endpoint {
-        member: Box<str>,
-        /// The endpoint.
-        base_url: Box<str>,
-        /// The variable whose value is sent along.
-        key_variable: Option<Box<str>>,
-    },
+    #[error("{} {}", shown(member), match permissions {
+        Permissions::Read => "may read files",
+        Permissions::Edit => "may edit files",
+        Permissions::Full => "may do whatever you may, without asking",
+    })]
+    Permissions { member: Box<str>, permissions: Permissions },
+    #[error("{} sends the conversation to {}{}", shown(member), shown(base_url), match key_variable {
+        Some(variable) => format!(" with the key in {}", shown(variable)),
+        None => String::new(),
+    })]
+    Endpoint { member: Box<str>, base_url: Box<str>, key_variable: Option<Box<str>> },
     /// It names a path outside of its folder.
+    #[error("{} {} {}", shown(member), match *field {
+        "cwd" => "works in",
+        _ => "is given the file",
+    }, shown(path))]
     Outside { member: Box<str>, field: &'static str, path: Box<str> },
-    /// The librarian may search the sessions of all projects.
+    #[error("{} searches the sessions of all projects when you ask it", shown(member))]
     AllProjects { member: Box<str> },
     /// The agents may go on longer without a person than usual.
-    Turns {
-        /// How many turns.
-        turns: u32,
-    },
+    #[error("the agents may take {turns} turns before a person is asked")]
+    Turns { turns: u32 },
 }
 
 /// All that a team file wants and that a person has to allow, in the order of its members.
@@ -112,54 +106,6 @@ fn preamble_path(preamble: &PreambleFile) -> Option<&str> {
     match preamble {
         PreambleFile::File(path) => Some(path),
         PreambleFile::BuiltIn | PreambleFile::Off => None,
-    }
-}
-
-impl fmt::Display for TrustReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Agent { member, agent } => {
-                let product = agent.title;
-                let settings = "it also obeys the project's own settings (hooks, MCP servers)";
-                write!(f, "{} is {product}; {settings}", shown(member))
-            }
-            Self::Starts { member, command } => {
-                write!(f, "{} starts {}", shown(member), words(command))
-            }
-            Self::Arguments { member, args } => {
-                write!(f, "{} is given the arguments {}", shown(member), words(args))
-            }
-            Self::Variables { member, names } => {
-                write!(f, "{} is given the variables {}", shown(member), words(names))
-            }
-            Self::Permissions { member, permissions } => {
-                let may = match permissions {
-                    Permissions::Read => "may read files",
-                    Permissions::Edit => "may edit files",
-                    Permissions::Full => "may do whatever you may, without asking",
-                };
-                write!(f, "{} {may}", shown(member))
-            }
-            Self::Endpoint { member, base_url, key_variable } => {
-                write!(f, "{} sends the conversation to {}", shown(member), shown(base_url))?;
-                match key_variable {
-                    Some(variable) => write!(f, " with the key in {}", shown(variable)),
-                    None => Ok(()),
-                }
-            }
-            Self::Outside { member, field: "cwd", path } => {
-                write!(f, "{} works in {}", shown(member), shown(path))
-            }
-            Self::Outside { member, path, .. } => {
-                write!(f, "{} is given the file {}", shown(member), shown(path))
-            }
-            Self::AllProjects { member } => {
-                write!(f, "{} searches the sessions of all projects when you ask it", shown(member))
-            }
-            Self::Turns { turns } => {
-                write!(f, "the agents may take {turns} turns before a person is asked")
-            }
-        }
     }
 }
 

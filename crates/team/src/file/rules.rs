@@ -5,9 +5,8 @@ use std::ops::RangeInclusive;
 
 use tertulia_agent::agents;
 
-use super::agent::known_agents;
 use super::check::{DraftMember, Form};
-use super::fields::MEMBER;
+use super::fields::known_agents;
 use super::hint::{did_you_mean, quoted};
 use super::problem::Problems;
 use super::{MemberFile, PreambleFile};
@@ -25,13 +24,11 @@ pub(super) const SECONDS: RangeInclusive<i64> = 1..=604_800;
 /// What means something to a shell and nothing here.
 pub(super) const SHELL_SIGNS: &str = "'\"`\\|&;<>$*?(){}#";
 
-/// The longest role.
 pub(super) const ROLE_CHARACTERS: usize = 100;
 
 /// The colours that have a name; others are written as `#rrggbb`.
 pub(super) const COLORS: [&str; 7] = ["red", "green", "yellow", "blue", "magenta", "cyan", "white"];
 
-/// Judges one member.
 pub(super) fn check(draft: &DraftMember, problems: &mut Problems<'_>) {
     name(draft, problems);
     let is_clear = kind_and_agent(draft, problems);
@@ -97,30 +94,34 @@ fn kind_and_agent(draft: &DraftMember, problems: &mut Problems<'_>) -> bool {
 
 fn fields_of_others(draft: &DraftMember, problems: &mut Problems<'_>) {
     let agent = draft.member.agent;
-    for field in MEMBER.iter().filter(|field| !field.is_for(agent)) {
-        let Some(spot) = draft.seen.get(field.name) else { continue };
-        let what = match (field.name, agent) {
-            ("permissions", Some(agent)) if agent == agents::COMMAND => {
+    for (field, spot) in &draft.seen {
+        let takers = known_agents().filter(|agent| agent.takes(field));
+        let takers: Vec<_> = takers.map(|agent| agent.word).collect();
+        // What no agent takes, everybody may have.
+        if takers.is_empty() || agent.is_some_and(|agent| agent.takes(field)) {
+            continue;
+        }
+        let what = match agent {
+            Some(agent) if *field == "permissions" && agent == agents::COMMAND => {
                 "has no effect on command agents, which run with your privileges; remove it"
                     .to_owned()
             }
-            (_, Some(agent)) => {
-                format!("has no effect on {agent}; it is for {}", field.takers())
+            Some(agent) => {
+                format!("has no effect on {agent}; it is for {}", takers.join(", "))
             }
-            (_, None) => "has no effect on a person; remove it".to_owned(),
+            None => "has no effect on a person; remove it".to_owned(),
         };
         problems.error(spot, what);
     }
 }
 
-/// What an agent cannot do without.
 fn needed(draft: &DraftMember, problems: &mut Problems<'_>) {
     let (seen, member) = (&draft.seen, &draft.member);
     let has = |field: &str| seen.contains_key(field) || draft.meant.contains(field);
     let mut missing = |what: &str| problems.error(&draft.here, what);
     let Some(agent) = member.agent else { return };
     for (field, complaint) in agent.required.iter().filter(|(field, _)| !has(field)) {
-        debug_assert!(agent.fields.contains(field), "{agent} needs {field} and takes it");
+        debug_assert!(agent.takes(field), "{agent} needs {field} and takes it");
         missing(complaint);
     }
     if agent == agents::SCRIPT {
@@ -172,7 +173,6 @@ fn values(draft: &DraftMember, problems: &mut Problems<'_>) {
     }
 }
 
-/// The words of command and args.
 fn words(draft: &DraftMember, problems: &mut Problems<'_>) {
     let MemberFile { command, args, .. } = &draft.member;
     for (field, words) in [("command", command), ("args", args)] {

@@ -77,24 +77,13 @@ pub enum SettingsError {
         "{} links to a file outside of this project's agent settings; replace it by what it leads to",
         path.display()
     )]
-    Link {
-        /// The link.
-        path: PathBuf,
-    },
+    Link { path: PathBuf },
     /// Its content is not fixed.
     #[error("{} is among the settings that agents obey here, and is no file; remove it", path.display())]
-    NotAFile {
-        /// The pipe, socket or device.
-        path: PathBuf,
-    },
+    NotAFile { path: PathBuf },
     /// It cannot be read, so nobody knows what it says.
     #[error("{} is among the settings that agents obey here, and cannot be read: {source}", path.display())]
-    Unreadable {
-        /// The file or folder.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    Unreadable { path: PathBuf, source: std::io::Error },
     /// Nobody can judge so much.
     #[error(
         "{} holds more settings than can be trusted (at most {FILES_MAX} files, {} MiB, {DEPTH_MAX} folders \
@@ -102,10 +91,7 @@ pub enum SettingsError {
         path.display(),
         BYTES_MAX / 1024 / 1024
     )]
-    TooMuch {
-        /// The settings where it became too much.
-        path: PathBuf,
-    },
+    TooMuch { path: PathBuf },
 }
 
 impl Settings {
@@ -124,7 +110,8 @@ impl Settings {
                 roots.extend(files.map(|name| folder.join(name)).filter(is_file));
             }
         }
-        let mut reading = Reading::of(&roots);
+        let files = BTreeMap::new();
+        let mut reading = Reading { roots: &roots, files, count: 0, bytes: 0, root: Path::new("") };
         for root in &roots {
             reading.root = root;
             reading.walk(root, 0)?;
@@ -180,7 +167,6 @@ impl Settings {
     }
 }
 
-/// Settings that are being read.
 struct Reading<'r> {
     /// All settings: a link from one to another leads nowhere else.
     roots: &'r BTreeSet<PathBuf>,
@@ -191,11 +177,7 @@ struct Reading<'r> {
     root: &'r Path,
 }
 
-impl<'r> Reading<'r> {
-    fn of(roots: &'r BTreeSet<PathBuf>) -> Self {
-        Self { roots, files: BTreeMap::new(), count: 0, bytes: 0, root: Path::new("") }
-    }
-
+impl Reading<'_> {
     fn walk(&mut self, path: &Path, depth: usize) -> Result<(), SettingsError> {
         self.count += 1;
         if depth > DEPTH_MAX || self.count > FILES_MAX {

@@ -20,28 +20,15 @@ const BYTES_MAX: usize = 1024 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileReadError {
-    /// It cannot be read.
     #[error("{field} of {member}: {} {why}", path.display())]
-    Unreadable {
-        member: Box<str>,
-        /// The field that names it.
-        field: &'static str,
-        path: PathBuf,
-        /// Why, in words.
-        why: Box<str>,
-    },
+    Unreadable { member: Box<str>, field: &'static str, path: PathBuf, why: Box<str> },
     /// It, or the folder, lies in the team file's folder by its name, and elsewhere in truth.
     #[error(
         "{field} of {member}: {} is a link that leads out of the team file's folder; \
          write the path it leads to",
         path.display()
     )]
-    LeadsOut {
-        member: Box<str>,
-        /// The field that names it.
-        field: &'static str,
-        path: PathBuf,
-    },
+    LeadsOut { member: Box<str>, field: &'static str, path: PathBuf },
 }
 
 impl MemberFile {
@@ -122,19 +109,18 @@ impl MemberFile {
     }
 
     fn timeouts(&self) -> Timeouts {
-        let mut usual = Timeouts::default();
-        if self.agent == Some(agents::COMMAND) {
-            // Many programs print their answer only when it is whole.
-            let total = self.timeout_s.map_or(usual.total, |s| Duration::from_secs(s.into()));
-            (usual.first_byte, usual.silence) = (total, total);
-        }
         let seconds = |given: Option<u32>, usual: Duration| {
             given.map_or(usual, |seconds| Duration::from_secs(seconds.into()))
         };
+        let mut usual = Timeouts::default();
+        usual.total = seconds(self.timeout_s, usual.total);
+        if self.agent == Some(agents::COMMAND) {
+            // Many programs print their answer only when it is whole.
+            (usual.first_byte, usual.silence) = (usual.total, usual.total);
+        }
         Timeouts {
             first_byte: seconds(self.first_byte_s, usual.first_byte),
             silence: seconds(self.silence_s, usual.silence),
-            total: seconds(self.timeout_s, usual.total),
             ..usual
         }
     }
@@ -168,7 +154,6 @@ impl MemberFile {
         Ok(lines)
     }
 
-    /// The text of a file that the member names.
     fn text_of(
         &self,
         field: &'static str,

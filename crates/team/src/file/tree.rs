@@ -38,7 +38,6 @@ pub(super) enum Value {
     Unreadable(&'static str),
 }
 
-/// The name of a field and its place.
 #[derive(Debug)]
 pub(super) struct Key {
     pub(super) name: String,
@@ -76,7 +75,6 @@ impl Value {
     }
 }
 
-/// The tree of a TOML text, or all that is wrong with its syntax.
 pub(super) fn toml(text: &str) -> Result<Node, Vec<Broken>> {
     let (table, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {
@@ -116,15 +114,14 @@ fn toml_table(table: DeTable<'_>, depth: usize) -> Value {
     Value::Table(table.into_iter().map(field).collect())
 }
 
-/// The tree of a JSON text.
-pub(super) fn json(text: &str) -> Result<Node, Broken> {
+pub(super) fn json(text: &str) -> Result<Node, Vec<Broken>> {
     match serde_json::from_str::<&RawValue>(text) {
         Ok(raw) => Ok(json_node(text, raw, 0)),
         Err(error) => {
             let at = byte_at(text, error.line(), error.column());
             let message = error.to_string();
             let what = message.split(" at line ").next().unwrap_or(&message).to_owned();
-            Err(Broken { at: at..at, what })
+            Err(vec![Broken { at: at..at, what }])
         }
     }
 }
@@ -184,17 +181,14 @@ fn byte_at(text: &str, line: usize, column: usize) -> usize {
     (before.sum::<usize>() + column.saturating_sub(1)).min(text.len())
 }
 
-/// The fields whose values may be keys or passwords.
-const SECRET: [&str; 2] = ["env", "key_variable"];
-
-/// Words in the names of other settings whose values may be keys or passwords.
+/// Words in the names of settings whose values may be keys or passwords.
 const SECRET_WORDS: [&str; 8] =
     ["env", "header", "key", "token", "secret", "password", "auth", "credential"];
 
-/// The places that may hold a key or a password.
+/// The places of a team file that may hold a key or a password.
 pub(super) fn secrets(node: &Node) -> Vec<Range<usize>> {
     let mut places = Vec::new();
-    collect_secrets(node, false, &|name| SECRET.contains(&name), &mut places);
+    collect_secrets(node, false, |name| matches!(name, "env" | "key_variable"), &mut places);
     places
 }
 
@@ -205,14 +199,14 @@ pub(super) fn setting_secrets(node: &Node) -> Vec<Range<usize>> {
         SECRET_WORDS.iter().any(|word| name.contains(word))
     };
     let mut places = Vec::new();
-    collect_secrets(node, false, &is_named, &mut places);
+    collect_secrets(node, false, is_named, &mut places);
     places
 }
 
 fn collect_secrets(
     node: &Node,
     is_secret: bool,
-    is_named: &dyn Fn(&str) -> bool,
+    is_named: fn(&str) -> bool,
     places: &mut Vec<Range<usize>>,
 ) {
     if is_secret {

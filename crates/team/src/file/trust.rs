@@ -8,7 +8,6 @@
 //! trusts nothing: where it cannot be used, all is shown again.
 
 use std::ffi::OsStr;
-use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -22,7 +21,6 @@ const FILE_NAME: &str = "trusted";
 /// What was seen of each file, by the hash of its path.
 const SEEN_FOLDER: &str = "trusted-files";
 const SEEN_BYTES_MAX: usize = 256 * 1024;
-/// The key by which hidden values are told apart.
 const KEY_FILE: &str = "trust-key";
 /// Older lines go when there are more.
 const LINES_MAX: usize = 1000;
@@ -50,25 +48,12 @@ pub struct Trusted {
 pub enum TrustError {
     /// Others could have written it.
     #[error("{} {why}; see who wrote it, then delete it: you will be asked again", path.display())]
-    Unsafe {
-        /// The list.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: &'static str,
-    },
-    /// It cannot be read.
+    Unsafe { path: PathBuf, why: &'static str },
     #[error("{} {why}; delete it: you will be asked again", path.display())]
-    Read {
-        /// The list.
-        path: PathBuf,
-        why: Box<str>,
-    },
-    /// It cannot be written.
+    Read { path: PathBuf, why: Box<str> },
     #[error("{} cannot be written; check the folder's permissions and free space", path.display())]
     Write {
-        /// The list.
         path: PathBuf,
-        /// Why.
         #[source]
         source: std::io::Error,
     },
@@ -98,7 +83,9 @@ impl Trust {
         self.lines.push(line);
         let extra = self.lines.len().saturating_sub(LINES_MAX);
         self.lines.drain(..extra);
-        self.write().map_err(|source| TrustError::Write { path: list, source })
+        let lines: String = self.lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
+        replace(&self.folder, FILE_NAME, lines.as_bytes())
+            .map_err(|source| TrustError::Write { path: list, source })
     }
 
     /// Keeps what the person saw of a file when they trusted it with this content.
@@ -162,15 +149,9 @@ impl Trust {
         let _ = replace(&self.folder, KEY_FILE, &key);
         HideKey(key)
     }
-
-    /// Replaces the list at once: a reader sees the old one or the new one.
-    fn write(&self) -> std::io::Result<()> {
-        let lines: String = self.lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
-        replace(&self.folder, FILE_NAME, lines.as_bytes())
-    }
 }
 
-/// Replaces a file of the person's own at once.
+/// Replaces a file of the person's own at once: a reader sees the old one or the new one.
 fn replace(folder: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     Ok(NewFile::replace_with(&folder.join(name), bytes, Readers::Owner)?)
@@ -233,11 +214,10 @@ fn written(path: &Path) -> String {
     let whole = whole.unwrap_or_else(|_| path.to_owned());
     let mut written = String::new();
     for byte in OsStr::as_bytes(whole.as_os_str()) {
-        // Writing to a string cannot fail.
-        let _ = match byte {
-            b'%' | 0..=0x20 | 0x7f.. => write!(written, "%{byte:02x}"),
-            printable => write!(written, "{}", char::from(*printable)),
-        };
+        match byte {
+            b'%' | 0..=0x20 | 0x7f.. => written.push_str(&format!("%{byte:02x}")),
+            printable => written.push(char::from(*printable)),
+        }
     }
     written
 }

@@ -8,9 +8,8 @@ use super::Answer;
 
 /// The librarian, as a team file names it.
 pub const LIBRARIAN: &AgentDefinition =
-    &AgentDefinition::built_in("librarian", "finds passages of past sessions", &["scope"]);
+    &AgentDefinition::built_in("librarian", "finds passages of past sessions", &[&["scope"]]);
 
-/// How many places it names.
 const HITS_MAX: usize = 8;
 /// So many are looked at: many of them may be of the session where it is asked.
 const HITS_LOOKED_AT: usize = 64;
@@ -27,7 +26,6 @@ const EMPTY_WORDS: &str = "about after again been before could does ever from ha
 pub(crate) const OTHER_PROJECT: &str = "This session belongs to another project than the one it is open in, \
     so I search no past sessions.";
 
-/// A word of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Word<'r> {
     /// What is looked for.
@@ -67,7 +65,6 @@ pub(crate) fn look_up(
     )))
 }
 
-/// Where something is looked for.
 struct Place<'s> {
     store: &'s SessionStore,
     /// The session where the librarian is asked: what it says is known already.

@@ -4,7 +4,7 @@ use super::*;
 use crate::Member;
 
 fn table() -> Table {
-    let max = Member::ai("max").shown_as("Max the Great");
+    let max = Member { display_name: Some("Max the Great".into()), ..Member::ai("max") };
     Table::new([Member::human("ann"), max, Member::ai("eva"), Member::ai("gpt-5.5")]).unwrap()
 }
 
@@ -254,7 +254,10 @@ fn a_message_that_begins_with_a_name_of_nobody_is_known() {
     ] {
         assert_eq!(called(text), None, "{text:?}");
     }
-    let twins = [Member::ai("a1").shown_as("Twin"), Member::ai("b2").shown_as("Twin")];
+    let twins = [
+        Member { display_name: Some("Twin".into()), ..Member::ai("a1") },
+        Member { display_name: Some("Twin".into()), ..Member::ai("b2") },
+    ];
     let twins = Table::new(twins).unwrap();
     assert_eq!(read("@Twin look", &twins).nobody, None, "two are called so");
 }

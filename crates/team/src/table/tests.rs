@@ -8,7 +8,10 @@ fn table(members: impl IntoIterator<Item = Member>) -> Table {
 
 #[test]
 fn a_name_is_found_whatever_its_case_blanks_and_hyphens() {
-    let table = table([Member::human("ann"), Member::ai("code-max").shown_as("Max the Great")]);
+    let table = table([
+        Member::human("ann"),
+        Member { display_name: Some("Max the Great".into()), ..Member::ai("code-max") },
+    ]);
     for written in ["code-max", "CodeMax", "code_max", " code max", "@code-max", "max the great"] {
         assert_eq!(table.resolve(written), Resolved::Member(Seat(1)), "{written}");
     }
@@ -31,9 +34,9 @@ fn an_unknown_name_offers_the_nearest_one() {
 #[test]
 fn a_display_name_that_two_share_means_neither_and_a_name_goes_before_it() {
     let table = table([
-        Member::ai("a").shown_as("Claude"),
-        Member::ai("b").shown_as("Claude"),
-        Member::ai("c").shown_as("a"),
+        Member { display_name: Some("Claude".into()), ..Member::ai("a") },
+        Member { display_name: Some("Claude".into()), ..Member::ai("b") },
+        Member { display_name: Some("a".into()), ..Member::ai("c") },
     ]);
     assert_eq!(table.resolve("claude"), Resolved::Several(vec!["a".into(), "b".into()]));
     assert_eq!(table.resolve("A"), Resolved::Member(Seat(0)));
@@ -56,9 +59,12 @@ fn names_that_a_marker_cannot_carry_are_refused() {
 
 #[test]
 fn there_is_at_most_one_default_member_and_it_is_an_agent() {
-    let two = Table::new([Member::ai("a").as_default(), Member::ai("b").as_default()]);
+    let two = Table::new([
+        Member { is_default: true, ..Member::ai("a") },
+        Member { is_default: true, ..Member::ai("b") },
+    ]);
     assert_eq!(two, Err(TableError::TwoDefaults("a".into(), "b".into())));
-    let person = Table::new([Member::human("ann").as_default()]);
+    let person = Table::new([Member { is_default: true, ..Member::human("ann") }]);
     assert_eq!(person, Err(TableError::HumanDefault("ann".into())));
 }
 
@@ -67,6 +73,9 @@ fn who_addresses_nobody_reaches_the_default_member_else_the_first_agent() {
     let members = [Member::human("ann"), Member::ai("max"), Member::ai("eva")];
     assert_eq!(table(members.clone()).default_seat(), Some((Seat(1), false)));
     let [ann, max, eva] = members;
-    assert_eq!(table([ann.clone(), max, eva.as_default()]).default_seat(), Some((Seat(2), true)));
+    assert_eq!(
+        table([ann.clone(), max, Member { is_default: true, ..eva }]).default_seat(),
+        Some((Seat(2), true))
+    );
     assert_eq!(table([ann]).default_seat(), None);
 }

@@ -66,7 +66,11 @@ fn a_person_and_an_agent_may_talk_as_long_as_they_like() {
 
 #[test]
 fn a_members_spending_limit_pauses_and_go_on_allows_as_much_again() {
-    let members = [Member::human("ann"), Member::ai("max").with_budget_usd(1.0), Member::ai("eva")];
+    let members = [
+        Member::human("ann"),
+        Member { budget_usd: Some(1.0), ..Member::ai("max") },
+        Member::ai("eva"),
+    ];
     let mut desk = Desk::at(Table::new(members).unwrap());
     desk.person("@max");
     assert!(desk.pay("max", 1.25).is_empty());

@@ -58,7 +58,7 @@ fn a_yes_to_the_question_resumes_what_waits() {
 
 #[test]
 fn a_yes_allows_as_much_money_again() {
-    let members = [Member::human("ann"), Member::ai("max").with_budget_usd(1.0)];
+    let members = [Member::human("ann"), Member { budget_usd: Some(1.0), ..Member::ai("max") }];
     let mut desk = Desk::at(Table::new(members).unwrap());
     desk.person("@max");
     desk.pay("max", 1.25);

@@ -134,7 +134,7 @@ fn a_command_does_not_answer_a_question() {
 fn a_plain_reply_goes_to_the_agent_that_asked() {
     let members = [
         Member::human("ann"),
-        Member::ai("max").as_default(),
+        Member { is_default: true, ..Member::ai("max") },
         Member::ai("eva"),
         Member::ai("leo"),
     ];

@@ -12,7 +12,8 @@ fn a_message_that_addresses_nobody_goes_to_the_first_agent() {
 
 #[test]
 fn a_message_that_addresses_nobody_goes_to_the_default_member_if_there_is_one() {
-    let members = [Member::human("ann"), Member::ai("max"), Member::ai("eva").as_default()];
+    let members =
+        [Member::human("ann"), Member::ai("max"), Member { is_default: true, ..Member::ai("eva") }];
     let mut desk = Desk::at(Table::new(members).unwrap());
     assert_eq!(desk.person("hello"), ["eva queued", "eva started", "start eva P2"]);
     let why: Vec<String> = desk.machine.why("m1").iter().map(ToString::to_string).collect();
@@ -181,8 +182,8 @@ fn when_no_name_is_known_the_sender_is_asked_and_the_queue_goes_on() {
 fn a_display_name_that_two_share_is_refused_with_both() {
     let members = [
         Member::human("ann"),
-        Member::ai("a").shown_as("Claude"),
-        Member::ai("b").shown_as("Claude"),
+        Member { display_name: Some("Claude".into()), ..Member::ai("a") },
+        Member { display_name: Some("Claude".into()), ..Member::ai("b") },
     ];
     let mut desk = Desk::at(Table::new(members).unwrap());
     let effects = desk.person("[NEXT: Claude]");

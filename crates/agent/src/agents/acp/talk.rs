@@ -11,19 +11,19 @@ use tertulia_dialect::stream::{
 };
 
 use super::Stop;
-use crate::clock::Clock;
-use crate::flood::Flood;
-use crate::{Ended, Listener, PermissionAnswer, PermissionChoice, PermissionRequest, Permissions};
+use crate::clock::{Clock, Flood};
+use crate::process::pipes;
+use crate::{Ended, Listener, PermissionAnswer, PermissionRequest, Permissions};
 
 /// How many lines may wait for an agent that does not read.
 const LINES_MAX: usize = 256;
 
-/// The talk of one turn.
 pub(super) struct Talk {
     pub(super) client: AcpClient,
     pub(super) writer: Writer,
     pub(super) chunks: Option<Receiver<Vec<u8>>>,
     pub(super) flood: Flood,
+    pub(super) clock: Clock,
     pub(super) permissions: Permissions,
     pub(super) events: Vec<StreamEvent>,
     pub(super) is_fed: bool,
@@ -31,12 +31,7 @@ pub(super) struct Talk {
 
 impl Talk {
     /// Waits for the next bytes, tells what they say, and answers.
-    pub(super) fn hear(
-        &mut self,
-        wait: Duration,
-        clock: &mut Clock,
-        listener: &mut dyn Listener,
-    ) -> Result<(), Stop> {
+    pub(super) fn hear(&mut self, wait: Duration, listener: &mut dyn Listener) -> Result<(), Stop> {
         let Some(bytes) = self.next(wait) else { return Ok(()) };
         let mut asks = Vec::new();
         self.client.push(&bytes, &mut self.events, &mut asks);
@@ -44,12 +39,12 @@ impl Talk {
         self.tell(listener);
         // What is said before the prompt is no output yet.
         if self.client.is_prompted() {
-            clock.hear();
+            self.clock.hear();
         }
         for ask in asks {
             match ask {
                 AcpAsk::Send(line) => self.send(line)?,
-                AcpAsk::Permit(permission) => self.permit(&permission, clock, listener)?,
+                AcpAsk::Permit(permission) => self.permit(&permission, listener)?,
             }
         }
         if !self.is_fed && self.client.is_prompted() {
@@ -101,7 +96,6 @@ impl Talk {
     fn permit(
         &mut self,
         permission: &AcpPermission,
-        clock: &mut Clock,
         listener: &mut dyn Listener,
     ) -> Result<(), Stop> {
         let answer = match self.permissions {
@@ -112,8 +106,9 @@ impl Talk {
                 })
             }
             Permissions::Read | Permissions::Edit => {
-                let request = request_of(permission);
-                clock.stand_still(|| listener.permit(&request))
+                let AcpPermission { title, tool, input, choices, .. } = permission.clone();
+                let request = PermissionRequest { title, tool, input, choices };
+                self.clock.stand_still(|| listener.permit(&request))
             }
         };
         let line = match &answer {
@@ -138,21 +133,6 @@ impl Talk {
     }
 }
 
-fn request_of(permission: &AcpPermission) -> PermissionRequest {
-    let choices = permission.choices.iter().map(|choice| PermissionChoice {
-        id: choice.id.clone(),
-        name: choice.name.clone(),
-        allows: choice.allows,
-        is_lasting: choice.is_lasting,
-    });
-    PermissionRequest {
-        title: permission.title.clone(),
-        tool: permission.tool.clone(),
-        input: permission.input.clone(),
-        choices: choices.collect(),
-    }
-}
-
 /// Writes lines into an agent's stdin from a thread of its own, so that one that does not read blocks
 /// nobody.
 pub(super) struct Writer(Option<SyncSender<String>>);
@@ -169,9 +149,7 @@ impl Writer {
                 }
             }
         };
-        if let Err(error) = std::thread::Builder::new().name("agent stdin".to_owned()).spawn(work) {
-            tracing::warn!(%error, "no thread for an agent's stdin");
-        }
+        pipes::spawn("agent stdin", work);
         Self(Some(sender))
     }
 

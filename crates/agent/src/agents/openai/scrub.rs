@@ -1,8 +1,6 @@
 //! Takes the key out of whatever an endpoint sends: some say it back in their complaints. Called by
 //! [`super::Exchange`] before anything is read, so that no event, error or log can hold it.
 
-use std::borrow::Cow;
-
 /// A shorter key is a placeholder, such as local servers are given; such a word may stand in any answer.
 const KEY_BYTES_MIN: usize = 16;
 const INSTEAD: &[u8] = b"[key]";
@@ -28,7 +26,7 @@ impl Scrub {
         }
         let mut whole = std::mem::take(&mut self.open);
         whole.extend(bytes);
-        let mut clean = replaced(&whole, &self.key).into_owned();
+        let mut clean = replaced(&whole, &self.key);
         let kept = self.beginning_at_end_of(&clean);
         self.open = clean.split_off(clean.len() - kept);
         clean
@@ -39,7 +37,6 @@ impl Scrub {
         std::mem::take(&mut self.open)
     }
 
-    /// A whole text without the key.
     pub(super) fn text(&self, text: &str) -> String {
         String::from_utf8_lossy(&replaced(text.as_bytes(), &self.key)).into_owned()
     }
@@ -55,30 +52,22 @@ impl Scrub {
     }
 }
 
-fn replaced<'a>(bytes: &'a [u8], key: &[u8]) -> Cow<'a, [u8]> {
-    let Some(first) = key.first() else { return Cow::Borrowed(bytes) };
-    let mut clean: Option<Vec<u8>> = None;
-    let (mut at, mut copied) = (0, 0);
-    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-        let Some(found) = rest.iter().position(|byte| byte == first) else { break };
-        at += found;
-        if bytes.get(at..).is_some_and(|rest| rest.starts_with(key)) {
-            let clean = clean.get_or_insert_default();
-            clean.extend_from_slice(bytes.get(copied..at).unwrap_or_default());
-            clean.extend_from_slice(INSTEAD);
-            at += key.len();
-            copied = at;
-        } else {
-            at += 1;
-        }
+fn replaced(bytes: &[u8], key: &[u8]) -> Vec<u8> {
+    let mut clean = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some((first, others)) = rest.split_first() {
+        rest = match rest.strip_prefix(key).filter(|_| !key.is_empty()) {
+            Some(behind) => {
+                clean.extend_from_slice(INSTEAD);
+                behind
+            }
+            None => {
+                clean.push(*first);
+                others
+            }
+        };
     }
-    match clean {
-        Some(mut clean) => {
-            clean.extend_from_slice(bytes.get(copied..).unwrap_or_default());
-            Cow::Owned(clean)
-        }
-        None => Cow::Borrowed(bytes),
-    }
+    clean
 }
 
 #[cfg(test)]

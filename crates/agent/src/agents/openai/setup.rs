@@ -13,7 +13,6 @@ use crate::{AgentSpec, Endpoint, TurnRequest};
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(30);
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// A request that is ready to go.
 pub(super) struct Call {
     pub(super) agent: ureq::Agent,
     pub(super) url: String,
@@ -23,7 +22,6 @@ pub(super) struct Call {
     pub(super) host: String,
 }
 
-/// Puts the request together.
 pub(super) fn call(
     spec: &AgentSpec,
     endpoint: &Endpoint,

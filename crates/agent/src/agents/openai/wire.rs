@@ -1,7 +1,6 @@
 //! The thread that talks to an endpoint. It blocks on the socket, so it hands on what comes and is never
 //! waited for. Called by [`super::run`]; it knows HTTP and reads nothing of a body.
 
-use std::io::Read;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use tertulia_dialect::stream::{ErrorClass, TurnError};
@@ -10,43 +9,30 @@ use ureq::http::{Response, StatusCode, Uri};
 use ureq::{Body, Error, Timeout};
 
 use super::setup::Call;
+use crate::process::pipes;
 
 /// How much is read at once, and how many pieces may wait; then the endpoint waits.
 const CHUNK_BYTES: usize = 16 * 1024;
 const CHUNKS_MAX: usize = 8;
 
-/// What the thread says.
 pub(super) enum Word {
-    /// An answer comes.
-    Accepted,
     /// The endpoint refused; the bytes that follow say why.
     Refused {
         status: u16,
     },
     Bytes(Vec<u8>),
-    /// The body is whole.
     End,
-    /// The body broke off.
     Broken(String),
     /// There is no reply to read.
     Failed(TurnError),
 }
 
-/// The thread, seen from the turn.
 pub(super) struct Wire {
     pub(super) words: Receiver<Word>,
-    agent: ureq::Agent,
-}
-
-impl Wire {
-    /// Shuts the connections down; the thread ends by it.
-    pub(super) fn shut_down(&self) {
-        self.agent.clone().shutdown();
-    }
+    pub(super) agent: ureq::Agent,
 }
 
 impl Call {
-    /// Sends the request, from a thread of its own.
     pub(super) fn send(self) -> Wire {
         let (sender, words) = sync_channel(CHUNKS_MAX);
         let agent = self.agent.clone();
@@ -55,9 +41,7 @@ impl Call {
             // Nobody listens any more: the turn is over.
             let _ = sender.send(last);
         };
-        if let Err(error) = std::thread::Builder::new().name("endpoint".to_owned()).spawn(work) {
-            tracing::warn!(%error, "no thread for an endpoint");
-        }
+        pipes::spawn("endpoint", work);
         Wire { words, agent }
     }
 
@@ -79,31 +63,15 @@ impl Call {
         if let Some(encoding) = encoding.filter(|it| !it.eq_ignore_ascii_case("identity")) {
             return Word::Failed(self.encoded(status, encoding));
         }
-        let first = match status.is_success() {
-            true => Word::Accepted,
-            false => Word::Refused { status: status.as_u16() },
-        };
-        if sender.send(first).is_err() {
+        let refused = Word::Refused { status: status.as_u16() };
+        if !status.is_success() && sender.send(refused).is_err() {
             return Word::End;
         }
-        self.read_body(reply, sender)
-    }
-
-    fn read_body(&self, reply: Response<Body>, sender: &SyncSender<Word>) -> Word {
-        let mut body = reply.into_body().into_reader();
-        let mut buffer = vec![0; CHUNK_BYTES];
-        loop {
-            match body.read(&mut buffer) {
-                Ok(0) => return Word::End,
-                Ok(length) => {
-                    let bytes = buffer.get(..length).unwrap_or_default().to_vec();
-                    if sender.send(Word::Bytes(bytes)).is_err() {
-                        return Word::End;
-                    }
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Word::Broken(error.to_string()),
-            }
+        let body = reply.into_body().into_reader();
+        let take = |chunk: &[u8]| sender.send(Word::Bytes(chunk.to_vec())).is_ok();
+        match pipes::read_all(body, CHUNK_BYTES, take) {
+            Ok(()) => Word::End,
+            Err(error) => Word::Broken(error.to_string()),
         }
     }
 

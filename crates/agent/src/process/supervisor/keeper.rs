@@ -12,8 +12,8 @@ use rustix::io::Errno;
 use rustix::process::{Signal, WaitOptions, WaitStatus};
 use tertulia_dialect::stream::Exit;
 
+use super::Order;
 use super::link::{Saying, receive};
-use super::order::Order;
 use crate::process::control_group::ControlGroup;
 use crate::process::limits::Meter;
 use crate::process::proc_table::{self, Row};
@@ -26,11 +26,9 @@ const END_MAX: Duration = Duration::from_secs(10);
 const PAUSE_FIRST: Duration = Duration::from_millis(1);
 const PAUSE_LAST: Duration = Duration::from_millis(50);
 
-/// What happens to a supervisor.
 enum Event {
     /// A child died: the agent, or an orphan of it.
     Dead(u32, WaitStatus),
-    /// Everything is to be ended.
     Closed,
 }
 
@@ -149,7 +147,6 @@ impl Keeper {
         true
     }
 
-    /// All processes of the turn that live.
     fn below(&self) -> Vec<Row> {
         match &self.group {
             Some(group) => group.rows(),

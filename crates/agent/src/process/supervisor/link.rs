@@ -20,14 +20,11 @@ use crate::{Overuse, Resource};
 /// A supervisor says a few lines; more is not one.
 const HEARD_BYTES_MAX: usize = 4096;
 
-/// What a supervisor says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Saying {
     /// The agent runs, as this process.
     Started(u32),
-    /// The agent ended.
     Ended(Exit),
-    /// The turn used too much and is being ended.
     Over(Overuse),
 }
 
@@ -74,11 +71,9 @@ impl Saying {
 pub(crate) struct Link {
     stream: UnixStream,
     heard: Vec<u8>,
-    /// The agent's process.
     pub(crate) agent: Option<u32>,
     pub(crate) exit: Option<Exit>,
     pub(crate) overuse: Option<Overuse>,
-    /// The supervisor is gone.
     pub(crate) is_closed: bool,
 }
 
@@ -159,7 +154,6 @@ impl Link {
     }
 }
 
-/// Sends the agent's ends of its pipes.
 fn send(link: &UnixStream, files: &[OwnedFd; 3]) -> std::io::Result<()> {
     let files = files.each_ref().map(OwnedFd::as_fd);
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];

@@ -95,7 +95,7 @@ fn table(dice: &mut Dice) -> (Table, Vec<(Box<str>, Manner)>) {
     for name in ["max", "eva", "leo", "kim"].into_iter().take(1 + dice.below(4)) {
         let mut member = Member::ai(name);
         if dice.once_in(4) {
-            member = member.with_budget_usd(0.02 * dice.below(10) as f64);
+            member.budget_usd = Some(0.02 * dice.below(10) as f64);
         }
         members.push(member);
         let all = [
