@@ -1,24 +1,25 @@
 //! What stops agents from going on for ever: turns since a person spoke, turns between the same two, and
 //! money. Checked before every start of an agent, never in the middle of a turn.
 
+use std::collections::BTreeMap;
+
 use crate::effect::Why;
 use crate::money::Dollars;
-use crate::state::Pairs;
 use crate::table::{Seat, Table};
 
 /// What was used since a person last had a say.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Guard {
     turns: u32,
     /// What the person allows, if less than the team does.
-    turns_max: Option<u32>,
-    pairs: Pairs,
+    pub(crate) turns_max: Option<u32>,
+    /// Turns by pair of seats, the smaller seat first.
+    pairs: BTreeMap<(Seat, Seat), u32>,
     session: Purse,
     members: Vec<Purse>,
 }
 
-/// What was spent, and what may be.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Purse {
     spent: Dollars,
     limit: Option<Dollars>,
@@ -29,25 +30,12 @@ struct Purse {
 impl Guard {
     pub(crate) fn new(table: &Table) -> Self {
         Self {
-            turns: 0,
-            turns_max: None,
-            pairs: Pairs::new(),
             session: Purse::new(table.limits().budget_usd),
             members: table.members().iter().map(|member| Purse::new(member.budget_usd)).collect(),
+            ..Self::default()
         }
     }
 
-    /// After how many turns the person wants to be asked.
-    pub(crate) fn turns_max(&self) -> Option<u32> {
-        self.turns_max
-    }
-
-    /// The person wants to be asked after so many turns.
-    pub(crate) fn limit_turns(&mut self, turns: Option<u32>) {
-        self.turns_max = turns;
-    }
-
-    /// An agent starts, asked for by somebody.
     pub(crate) fn started(&mut self, by: Option<Seat>, seat: Seat) {
         self.turns = self.turns.saturating_add(1);
         if let Some(by) = by {
@@ -102,8 +90,7 @@ impl Guard {
 
 impl Purse {
     fn new(limit_usd: Option<f64>) -> Self {
-        let limit = limit_usd.map(Dollars::from_usd);
-        Self { spent: Dollars::default(), limit, granted: Dollars::default() }
+        Self { limit: limit_usd.map(Dollars::from_usd), ..Self::default() }
     }
 
     fn allowed(&self) -> Option<Dollars> {

@@ -18,7 +18,6 @@ pub use scribe::SCRIBE;
 pub(crate) use librarian::{OTHER_PROJECT, look_up};
 pub(crate) use scribe::{Colleagues, without_markers, write_minutes};
 
-/// What a built-in member answers.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) text: String,
@@ -28,7 +27,6 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// An answer that quotes nobody.
     pub(crate) fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into(), sources: Vec::new() }
     }

@@ -13,21 +13,11 @@ use crate::note::Note;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
     /// A turn has a new state.
-    Turn {
-        turn: EntryId,
-        /// The entry that says so.
-        entry: EntryId,
-        /// Whose turn it is.
-        member: Box<str>,
-        state: TurnState,
-        /// Why.
-        cause: Cause,
-    },
+    Turn { turn: EntryId, entry: EntryId, member: Box<str>, state: TurnState, cause: Cause },
     /// Something was refused or changed.
     Note(Note),
     /// A person was asked.
     Asked {
-        /// What was asked.
         question: Question,
         /// The turns that a guard stopped by it, and the messages that they are for.
         waiting: Vec<EntryId>,

@@ -4,17 +4,17 @@
 //! Every step reads alike: what the event itself means (`said`, `turns`), then `advance`, which starts
 //! the next turn or says why not.
 
-mod advance;
 mod said;
 mod turns;
 
-use tertulia_session::{Cause, EntryId, EntryKind, Fields, Intent, Turn, TurnState};
+use tertulia_session::{Cause, EntryId, EntryKind, Fields, Intent, QueueRule, Turn, TurnState};
 
 use crate::effect::{Effect, Question, Why};
 use crate::event::Event;
 use crate::ledger::{Decision, Ledger};
 use crate::money::Dollars;
 use crate::note::Note;
+use crate::queue::Item;
 use crate::speaker::{SpeakerError, speaker};
 use crate::state::{Slot, State, TurnChange};
 use crate::table::{Seat, Table};
@@ -37,11 +37,7 @@ pub enum Status {
     /// A cancelled agent has not ended yet.
     Stopping { turn: EntryId },
     /// A person is to answer.
-    Waiting {
-        /// The person's turn.
-        turn: EntryId,
-        member: Box<str>,
-    },
+    Waiting { turn: EntryId, member: Box<str> },
     /// Turns wait, and a person is asked first.
     Paused(Why),
 }
@@ -51,15 +47,12 @@ pub enum Status {
 pub struct WaitingTurn<'a> {
     pub turn: &'a EntryId,
     pub member: &'a str,
-    /// The message to be answered.
     pub parent: &'a EntryId,
-    /// How urgent it is.
     pub intent: Intent,
     /// Whether it waits until a person resumes it.
     pub is_paused: bool,
 }
 
-/// One step: the state to change and what comes out.
 struct Step<'m> {
     table: &'m Table,
     state: &'m mut State,
@@ -97,7 +90,7 @@ impl Machine {
             Event::Repeat { turn } => step.repeat(&turn),
             // These decide nothing, so nothing follows from them.
             Event::TurnsLimited { turns } => {
-                step.state.guard.limit_turns(turns);
+                step.state.guard.turns_max = turns;
                 return step.effects;
             }
             Event::TurnStarted { turn } => {
@@ -143,22 +136,22 @@ impl Machine {
                 turn: item.turn.clone(),
                 member: self.table.name(item.seat).into(),
             },
-            Slot::Free => match advance::next(&self.table, &self.state) {
-                advance::Next::Pause(why) => Status::Paused(why),
-                advance::Next::Start(..) | advance::Next::Nothing => Status::Resting,
+            Slot::Free => match next(&self.table, &self.state) {
+                Next::Pause(why) => Status::Paused(why),
+                Next::Start(..) | Next::Nothing => Status::Resting,
             },
         }
     }
 
     /// After how many turns a person is asked at the latest, where the team's own limit does not count.
     pub fn turns_max(&self) -> Option<u32> {
-        self.state.guard.turns_max()
+        self.state.guard.turns_max
     }
 
     /// The turns that wait, oldest first.
     pub fn waiting(&self) -> impl Iterator<Item = WaitingTurn<'_>> {
-        let paused = self.state.queue.paused();
-        self.state.queue.iter().enumerate().map(move |(place, item)| WaitingTurn {
+        let paused = self.state.queue.paused;
+        self.state.queue.items.iter().enumerate().map(move |(place, item)| WaitingTurn {
             turn: &item.turn,
             member: self.table.name(item.seat),
             parent: &item.parent,
@@ -179,7 +172,6 @@ impl Machine {
 }
 
 impl Step<'_> {
-    /// Gives a turn a new state, for the log and here.
     fn record(&mut self, turn: &EntryId, seat: Seat, state: TurnState, cause: Cause) {
         let member = self.table.name(seat);
         let turn_id = (state != TurnState::Queued).then(|| turn.clone());
@@ -199,7 +191,6 @@ impl Step<'_> {
         self.state.apply(self.table, &TurnChange { turn: turn.clone(), seat, state, cause });
     }
 
-    /// The id of a new turn.
     fn turn_id(&self, member: &str, cause: &Cause, about: &EntryId) -> EntryId {
         self.entry_id(turn_payload(member, TurnState::Queued, None, cause.clone()), about)
     }
@@ -223,18 +214,67 @@ impl Step<'_> {
         let question = Question { to: to.map(|seat| self.table.name(seat).into()), why };
         // A question that names no entry is a guard's: it stops whatever waits.
         let is_guard = question.why.ids().is_empty();
-        let stopped = self.state.queue.iter().filter(|_| is_guard);
+        let stopped = self.state.queue.items.iter().filter(|_| is_guard);
         let waiting = stopped.flat_map(|item| [item.turn.clone(), item.parent.clone()]).collect();
         self.ledger.add(Decision::Asked { question: question.clone(), waiting });
         self.effects.push(Effect::AskPerson(question));
     }
 
+    /// Starts the next turn, or asks.
+    fn advance(&mut self) {
+        match next(self.table, self.state) {
+            Next::Nothing => {}
+            Next::Pause(why) => self.ask(None, why),
+            Next::Start(item, rule) => {
+                let item = item.clone();
+                self.start(item, rule);
+            }
+        }
+    }
+
+    fn start(&mut self, item: Item, rule: QueueRule) {
+        self.record(&item.turn, item.seat, TurnState::Started, Cause::Chosen { rule });
+        if self.table.is_human(item.seat) {
+            return self.ask_for_answer(item);
+        }
+        let Item { turn, seat, parent, trigger, intent, .. } = item;
+        let member = self.table.name(seat).into();
+        self.effects.push(Effect::StartTurn { turn, member, parent, trigger, intent });
+    }
+
+    fn ask_for_answer(&mut self, item: Item) {
+        let Item { turn, seat, parent: entry, by, .. } = item;
+        let by = by.map(|by| self.table.name(by).into());
+        self.ask(Some(seat), Why::Answer { turn, entry, by });
+    }
+
     fn finish(mut self) -> Vec<Effect> {
-        let rests = self.state.slot == Slot::Free && self.state.queue.is_empty();
+        let rests = self.state.slot == Slot::Free && self.state.queue.items.is_empty();
         if rests && !self.effects.iter().any(|effect| matches!(effect, Effect::AskPerson(_))) {
             self.effects.push(Effect::Rest);
         }
         self.effects
+    }
+}
+
+/// What can be done when nothing runs.
+enum Next<'s> {
+    Start(&'s Item, QueueRule),
+    Pause(Why),
+    Nothing,
+}
+
+/// What can be done now; nothing while a turn runs.
+fn next<'s>(table: &Table, state: &'s State) -> Next<'s> {
+    if state.slot != Slot::Free {
+        return Next::Nothing;
+    }
+    if let Some(why) = state.pause(table) {
+        return Next::Pause(why);
+    }
+    match state.queue.choose(table.limits(), state.last_said.as_ref()) {
+        Some((item, rule)) => Next::Start(item, rule),
+        None => Next::Nothing,
     }
 }
 

@@ -26,20 +26,16 @@ const EXCERPT_CHARS_MAX: usize = 80;
 /// So many markers of a message that do not count are told.
 const UNHEARD_MAX: usize = 20;
 
-/// What a message asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Directives {
     /// Who is to speak, in order: markers first, then mentions.
     pub(crate) next: Vec<Wish>,
     /// Whose turns are to go; `["ALL"]` for everybody's.
     pub(crate) drop: Vec<String>,
-    /// Who claims to speak.
     pub(crate) from: Option<String>,
-    /// What the team's task is to be.
     pub(crate) team_task: Option<String>,
     /// What looks like a marker or a mention and is none.
     pub(crate) look_alikes: Vec<LookAlike>,
-    /// What may have been meant as a mention.
     pub(crate) strangers: Vec<Stranger>,
     /// Markers and mentions that do not count where their sender may not expect it, as they are written.
     pub(crate) unheard: Vec<Box<str>>,
@@ -96,7 +92,6 @@ impl Directives {
     }
 }
 
-/// Somebody who is to speak.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wish {
     pub(crate) name: String,
@@ -158,7 +153,6 @@ pub(crate) fn kept_ranges(text: &str) -> Vec<Range<usize>> {
     unseen::without_unseen(text, kept)
 }
 
-/// The beginning of a text, for a note.
 pub(crate) fn excerpt(text: &str) -> Box<str> {
     match text.char_indices().nth(EXCERPT_CHARS_MAX) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()).into(),

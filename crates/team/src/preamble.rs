@@ -13,10 +13,8 @@ use crate::team::{Answers, Team, TeamMember};
 /// What a member's prompt says about the team.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Preamble {
-    /// The built-in text.
     #[default]
     BuiltIn,
-    /// Nothing.
     Off,
     Text(String),
 }
@@ -40,7 +38,6 @@ const MARGIN: &str =
 
 /// The most that the built-in text takes for a team of up to four.
 const BYTES_MAX: usize = 1024;
-/// How many members that is.
 const MEMBERS: usize = 4;
 /// How many bytes each further member may add.
 const MEMBER_BYTES: usize = 128;
@@ -77,61 +74,38 @@ fn written(team: &Team, member: &TeamMember, words_bytes: usize) -> String {
     text.push_str("Your final reply is added to the conversation, and every member can read it.\n");
     text.push_str(MARGIN);
     let others = || team.members().iter().filter(|one| one.member.name != member.member.name);
-    let sign = Sign::of(member);
+    // Gemini CLI takes `@name` in a prompt for a file, so its agents learn the marker alone.
+    let by_marker = matches!(&member.answers, Answers::Agent(spec)
+        if spec.kind.definition().takes_mentions_for_files());
     if let Some(agent) = others().find(|one| matches!(one.answers, Answers::Agent(_))) {
-        text.push_str(&sign.hand_over(&agent.member.name));
+        let name = &agent.member.name;
+        text.push_str(&match by_marker {
+            false => format!(
+                "To hand over, address a member in your final reply: \"@{name}, please check \
+                 this.\" or, on a line of its own, [NEXT: {name}]. That member answers next.\n"
+            ),
+            true => format!(
+                "To hand over, end your final reply with a line of its own: [NEXT: {name}]. That \
+                 member answers next.\n"
+            ),
+        });
     }
     if let Some(person) = others().find(|one| one.is_person()) {
-        text.push_str(&sign.ask(&person.member.name));
+        let name = &person.member.name;
+        text.push_str(&match by_marker {
+            false => format!(
+                "To ask a person, address them in your final reply: \"@{name}, which one?\"\n"
+            ),
+            true => {
+                format!("To ask a person, write the question and then the line [NEXT: {name}].\n")
+            }
+        });
     }
     text.push_str(
         "Handing over is optional: if you address nobody, your reply completes the request. \
          Names in code, quotes and tool output address nobody.",
     );
     text
-}
-
-/// How a member addresses others. Gemini CLI takes `@name` in a prompt for a file, so its agents learn
-/// the marker alone.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Sign {
-    Mention,
-    Marker,
-}
-
-impl Sign {
-    fn of(member: &TeamMember) -> Self {
-        match &member.answers {
-            Answers::Agent(spec) if spec.kind.definition().takes_mentions_for_files() => {
-                Self::Marker
-            }
-            _ => Self::Mention,
-        }
-    }
-
-    fn hand_over(self, name: &str) -> String {
-        match self {
-            Self::Mention => format!(
-                "To hand over, address a member in your final reply: \"@{name}, please check \
-                 this.\" or, on a line of its own, [NEXT: {name}]. That member answers next.\n"
-            ),
-            Self::Marker => format!(
-                "To hand over, end your final reply with a line of its own: [NEXT: {name}]. That \
-                 member answers next.\n"
-            ),
-        }
-    }
-
-    fn ask(self, name: &str) -> String {
-        match self {
-            Self::Mention => format!(
-                "To ask a person, address them in your final reply: \"@{name}, which one?\"\n"
-            ),
-            Self::Marker => {
-                format!("To ask a person, write the question and then the line [NEXT: {name}].\n")
-            }
-        }
-    }
 }
 
 /// The beginning of a text that is too long.
@@ -144,7 +118,6 @@ fn cut(text: &str, bytes: usize) -> Cow<'_, str> {
     }
 }
 
-/// What a member does, in a few words.
 fn about(member: &TeamMember, words_bytes: usize) -> String {
     let kind = match &member.answers {
         Answers::Person => "a person",

@@ -5,33 +5,29 @@ use tertulia_session::{EntryId, Intent, QueueRule};
 
 use crate::table::{Limits, Seat};
 
-/// A turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Item {
     /// The id of its `queued` entry.
     pub(crate) turn: EntryId,
     pub(crate) seat: Seat,
-    /// The message to be answered.
     pub(crate) parent: EntryId,
     /// What brought it about: the message, or the turn that is repeated.
     pub(crate) trigger: EntryId,
     pub(crate) intent: Intent,
-    /// Who said the message.
     pub(crate) by: Option<Seat>,
 }
 
-/// The turns that wait, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Queue {
-    items: Vec<Item>,
+    /// Oldest first.
+    pub(crate) items: Vec<Item>,
     /// So many of the oldest ones are paused: none of them starts before the person resumes them. Whatever
     /// is queued later comes behind them, so they are always the first ones.
-    paused: usize,
+    pub(crate) paused: usize,
     /// How many turns in a row went before the one that waits longest; P1 does not count.
     passed: u32,
 }
 
-/// What becomes of somebody who is to be queued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     /// With this intent, which may be less than what was asked for.
@@ -42,49 +38,13 @@ pub(crate) enum Admission {
 }
 
 impl Queue {
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Item> {
-        self.items.iter()
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.items.len()
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.items.is_empty()
-    }
-
     /// Whether nothing waits, and nothing that waited before matters to what comes.
     pub(crate) fn is_idle(&self) -> bool {
         *self == Self::default()
     }
 
-    pub(crate) fn push(&mut self, item: Item) {
-        self.items.push(item);
-    }
-
-    /// Pauses all that wait now.
-    pub(crate) fn pause(&mut self) {
-        self.paused = self.items.len();
-    }
-
-    /// All that wait may start again.
-    pub(crate) fn unpause(&mut self) {
-        self.paused = 0;
-    }
-
-    /// How many are paused.
-    pub(crate) fn paused(&self) -> usize {
-        self.paused
-    }
-
-    /// Whether one waits that is not paused.
-    pub(crate) fn has_ready(&self) -> bool {
-        !self.ready().is_empty()
-    }
-
     /// Those that are not paused.
-    fn ready(&self) -> &[Item] {
+    pub(crate) fn ready(&self) -> &[Item] {
         self.items.get(self.paused..).unwrap_or_default()
     }
 
@@ -102,7 +62,7 @@ impl Queue {
         let place = self.items.iter().position(|item| item.turn == *turn)?;
         if place < self.paused {
             // Only a log of an earlier version starts one: there, a message resumed all of them.
-            self.unpause();
+            self.paused = 0;
         }
         let item = self.items.remove(place);
         if item.intent != Intent::Interrupt {

@@ -26,9 +26,7 @@ pub use difference::Difference;
 /// What a log tells.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    /// The machine as it was at the end of the log.
     pub machine: Machine,
-    /// Where the recorded decisions are not the machine's.
     pub differences: Vec<Difference>,
     /// What was decided for the last event and is not in the log, as after a crash: to be performed,
     /// but for [`Effect::StartTurn`], before [`Event::Resume`].
@@ -40,14 +38,12 @@ pub struct Replay {
     pub unchecked: Vec<EntryId>,
     /// The message that the log was forked or branched at, if nobody was asked for it there.
     pub undecided: Option<Undecided>,
-    /// What the log alone tells.
     recorded: State,
 }
 
 /// A message that asks for members who were not asked, because the log was forked or branched at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undecided {
-    /// The message.
     pub entry: EntryId,
     /// Whom it asks for, in order; never empty.
     pub members: Vec<Box<str>>,
@@ -235,7 +231,7 @@ impl<'a> Replayer<'a> {
             Setting::Continued { .. } => self.noted(entry, Event::Continue, State::go_on),
             Setting::Reopened { .. } => self.noted(entry, Event::Resume, State::reopened),
             Setting::TurnsMax { turns } => {
-                self.recorded.guard.limit_turns(*turns);
+                self.recorded.guard.turns_max = *turns;
                 self.machine.step(Event::TurnsLimited { turns: *turns });
             }
             Setting::Folder { .. } | Setting::Title { .. } | Setting::Other { .. } => {}
@@ -460,7 +456,6 @@ impl<'a> Replayer<'a> {
     }
 }
 
-/// Whether an effect says what an entry says.
 fn says(effect: &Effect, turn: &Turn, change: &TurnChange) -> bool {
     let Effect::Append { id, .. } = effect else { return false };
     let Some(decided) = as_turn(effect) else { return false };

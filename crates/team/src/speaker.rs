@@ -8,36 +8,19 @@ use crate::table::{Resolved, Seat, Table};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpeakerError {
-    /// Nobody has this name.
     #[error(
         "no person in this team is called '{name}'{}; use [FROM: name] with one of: {}",
         nearest.as_ref().map(|name| format!(" (did you mean {name}?)")).unwrap_or_default(),
         people.join(", ")
     )]
-    Unknown {
-        /// The name as it was written.
-        name: Box<str>,
-        /// The person whose name is nearest to it.
-        nearest: Option<Box<str>>,
-        /// The people at the table.
-        people: Vec<Box<str>>,
-    },
-    /// An agent has this name.
+    Unknown { name: Box<str>, nearest: Option<Box<str>>, people: Vec<Box<str>> },
     #[error(
         "'{name}' is an agent and cannot speak for a person; use [FROM: name] with one of: {}",
         people.join(", ")
     )]
-    Agent {
-        name: Box<str>,
-        /// The people at the table.
-        people: Vec<Box<str>>,
-    },
-    /// Several people, and none was named.
+    Agent { name: Box<str>, people: Vec<Box<str>> },
     #[error("the team has several people; use [FROM: name] with one of: {}", people.join(", "))]
-    Several {
-        /// The people at the table.
-        people: Vec<Box<str>>,
-    },
+    Several { people: Vec<Box<str>> },
 }
 
 /// The person who speaks; `None` where no person sits at the table and one speaks from outside.
@@ -70,10 +53,8 @@ pub(crate) fn speaker(
 
 /// An agent with a name that is nearer still cannot be meant.
 fn nearest_person(table: &Table, written: &str) -> Option<Box<str>> {
-    let known = table.humans().flat_map(|(_, member)| {
-        let names = [Some(&member.name), member.display_name.as_ref()].into_iter().flatten();
-        names.map(move |name| (name, &member.name))
-    });
+    let people = table.humans();
+    let known = people.flat_map(|(_, one)| one.names().map(move |name| (name, &one.name)));
     nearest_name(written, known).cloned()
 }
 

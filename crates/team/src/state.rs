@@ -2,7 +2,7 @@
 //! costs, "go on". So a state read from a log and one that was lived through are equal. The machine
 //! decides, writes the entry and applies it here; replay applies the entries that it finds.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use tertulia_session::{Cause, EntryId, EntryKind, NewEntry, TurnState};
 
@@ -11,14 +11,11 @@ use crate::guard::Guard;
 use crate::queue::{Item, Queue};
 use crate::table::{Seat, Table};
 
-/// Where the table stands.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct State {
     pub(crate) queue: Queue,
     pub(crate) slot: Slot,
-    /// Why nothing starts until a person says something.
     pub(crate) hold: Option<Hold>,
-    /// The newest message.
     pub(crate) last_said: Option<EntryId>,
     pub(crate) guard: Guard,
     /// How often the person said "go on".
@@ -27,13 +24,13 @@ pub(crate) struct State {
     pub(crate) times_reopened: u64,
     /// The entry with which the current branch of the session began, if it was ever branched.
     pub(crate) branch: Option<EntryId>,
-    /// All turns there ever were.
-    turns: HashMap<EntryId, Past>,
+    pub(crate) turns: HashMap<EntryId, Past>,
 }
 
 /// One turn runs at a time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Slot {
+    #[default]
     Free,
     /// An agent works.
     Running(Item),
@@ -52,12 +49,10 @@ pub(crate) enum Hold {
     Resumed(Option<EntryId>),
 }
 
-/// A turn and how far it got.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Past {
     pub(crate) item: Item,
     pub(crate) state: TurnState,
-    /// The turn that repeats it.
     pub(crate) repeated_by: Option<EntryId>,
 }
 
@@ -73,21 +68,7 @@ pub(crate) struct TurnChange {
 
 impl State {
     pub(crate) fn new(table: &Table) -> Self {
-        Self {
-            queue: Queue::default(),
-            slot: Slot::Free,
-            hold: None,
-            last_said: None,
-            guard: Guard::new(table),
-            times_gone_on: 0,
-            times_reopened: 0,
-            branch: None,
-            turns: HashMap::new(),
-        }
-    }
-
-    pub(crate) fn turn(&self, turn: &EntryId) -> Option<&Past> {
-        self.turns.get(turn)
+        Self { guard: Guard::new(table), ..Self::default() }
     }
 
     /// The id of an entry that follows from what it says and from what it is about. What is decided
@@ -101,7 +82,14 @@ impl State {
         entry.with_content_id().id
     }
 
-    /// The person that the table waits for.
+    /// Whose turn this is, if it runs.
+    pub(crate) fn running(&self, turn: &EntryId) -> Option<Seat> {
+        match &self.slot {
+            Slot::Running(item) if item.turn == *turn => Some(item.seat),
+            _ => None,
+        }
+    }
+
     pub(crate) fn awaited(&self) -> Option<&Item> {
         match &self.slot {
             Slot::Asking(item) => Some(item),
@@ -115,14 +103,14 @@ impl State {
         match &self.slot {
             Slot::Running(_) | Slot::Asking(_) => false,
             // Every step starts what can start, so what waits now could not.
-            Slot::Free => !self.queue.is_empty(),
+            Slot::Free => !self.queue.items.is_empty(),
             Slot::Stopping(_) => self.pause(table).is_some(),
         }
     }
 
     /// Why nothing of what waits may start, whatever runs now; `None` if something may, or nothing waits.
     pub(crate) fn pause(&self, table: &Table) -> Option<Why> {
-        let waiting = self.queue.len();
+        let waiting = self.queue.items.len();
         match &self.hold {
             _ if waiting == 0 => None,
             Some(Hold::Cancelled(turn)) => Some(Why::Cancelled { turn: turn.clone(), waiting }),
@@ -130,7 +118,7 @@ impl State {
                 Some(Why::Resumed { interrupted: interrupted.clone(), waiting })
             }
             None => match self.queue.choose(table.limits(), self.last_said.as_ref()) {
-                None => Some(Why::Paused { waiting: self.queue.paused() }),
+                None => Some(Why::Paused { waiting: self.queue.paused }),
                 Some((item, _)) if table.is_human(item.seat) => None,
                 Some((item, _)) => self.guard.stops(table, item.by, item.seat),
             },
@@ -140,19 +128,18 @@ impl State {
     /// A person said something. What was paused stays so until the person resumes it.
     pub(crate) fn person_said(&mut self, table: &Table, entry: &EntryId) {
         if self.is_paused(table) {
-            self.queue.pause();
+            self.queue.paused = self.queue.items.len();
         }
         self.last_said = Some(entry.clone());
         self.guard.person_said();
         self.hold = None;
     }
 
-    /// The person said "go on".
     pub(crate) fn go_on(&mut self) {
         self.guard.go_on();
         self.times_gone_on += 1;
         self.hold = None;
-        self.queue.unpause();
+        self.queue.paused = 0;
     }
 
     /// The table was opened again, and what waits could start by itself.
@@ -162,14 +149,12 @@ impl State {
         self.hold.get_or_insert(Hold::Resumed(None));
     }
 
-    /// The agent of a cancelled turn has ended.
     pub(crate) fn stopped(&mut self) {
         if matches!(self.slot, Slot::Stopping(_)) {
             self.slot = Slot::Free;
         }
     }
 
-    /// A turn has a new state.
     pub(crate) fn apply(&mut self, table: &Table, change: &TurnChange) {
         let TurnChange { turn, seat, state, cause } = change;
         if matches!(state, TurnState::Done | TurnState::Failed | TurnState::Interrupted) {
@@ -218,7 +203,7 @@ impl State {
         };
         let past = Past { item: item.clone(), state: TurnState::Queued, repeated_by: None };
         self.turns.insert(turn.clone(), past);
-        self.queue.push(item);
+        self.queue.items.push(item);
     }
 
     fn started(&mut self, table: &Table, turn: &EntryId) {
@@ -242,7 +227,6 @@ impl State {
         self.free(turn);
     }
 
-    /// The turn does not run any more.
     fn free(&mut self, turn: &EntryId) {
         if let Slot::Running(item) | Slot::Asking(item) = &self.slot
             && item.turn == *turn
@@ -251,6 +235,3 @@ impl State {
         }
     }
 }
-
-/// Counters by pair of seats, the smaller seat first.
-pub(crate) type Pairs = BTreeMap<(Seat, Seat), u32>;

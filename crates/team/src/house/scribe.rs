@@ -16,7 +16,6 @@ use crate::message::kept_ranges;
 pub const SCRIBE: &AgentDefinition =
     &AgentDefinition::built_in("scribe", "writes a summary of this conversation", &[]);
 
-/// How long the minutes may be.
 const TOKENS_MAX: u64 = 2_000;
 /// So long they may be however little was said.
 const TOKENS_MIN: u64 = 400;
@@ -48,20 +47,14 @@ pub(crate) enum Colleagues {
     NoFile,
 }
 
-impl Colleagues {
-    fn hint(self) -> &'static str {
-        match self {
-            Self::Agents => WHAT_FOR,
-            Self::NoAgents => NO_AGENTS,
-            Self::NoFile => NO_FILE,
-        }
-    }
-}
-
 /// What is said of a session in which nothing was decided. `asked`: the requests, if there are others than
 /// the one that asks for a summary.
 fn nothing_decided(asked: Option<&str>, colleagues: Colleagues) -> String {
-    let hint = colleagues.hint();
+    let hint = match colleagues {
+        Colleagues::Agents => WHAT_FOR,
+        Colleagues::NoAgents => NO_AGENTS,
+        Colleagues::NoFile => NO_FILE,
+    };
     match asked {
         Some(asked) => format!("{NOTHING}\n\n{}\n\n{hint}", asked.trim_end()),
         None => format!("{NOTHING} {hint}"),

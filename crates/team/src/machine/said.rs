@@ -69,7 +69,6 @@ impl Step<'_> {
         }
     }
 
-    /// What a plain yes or no would answer now.
     fn yes_or_no(&self) -> Option<YesOrNo> {
         if self.state.is_paused(self.table) {
             return Some(YesOrNo::Continue);
@@ -80,14 +79,13 @@ impl Step<'_> {
         }
     }
 
-    /// The person answered by a plain yes or no.
     fn reply(&mut self, said: Said<'_>, asked: &YesOrNo, reply: Reply) {
         match (reply, asked) {
             (Reply::Yes, YesOrNo::Continue) => self.go_on(),
             (Reply::Yes, YesOrNo::Repeat(turn)) => self.repeat(turn),
             (Reply::No, _) => {
                 let by: Option<Box<str>> = said.by.map(|by| self.table.name(by).into());
-                let turns: Vec<Item> = self.state.queue.iter().cloned().collect();
+                let turns: Vec<Item> = self.state.queue.items.to_vec();
                 self.note(Note::Declined { entry: said.entry.clone(), turns: turns.len() });
                 for Item { turn, seat, .. } in turns {
                     let cause = Cause::Declined { entry: said.entry.clone(), by: by.clone() };
@@ -108,11 +106,8 @@ impl Step<'_> {
 
     /// `text` is `None` for an answer that was cut off: what is left of it routes nothing.
     pub(super) fn agent_said(&mut self, turn: &EntryId, entry: &EntryId, text: Option<&String>) {
-        let Slot::Running(item) = &self.state.slot else { return self.late(turn, Some(entry)) };
-        if item.turn != *turn {
-            return self.late(turn, Some(entry));
-        }
-        let (turn, entry, seat) = (turn.clone(), entry.clone(), item.seat);
+        let Some(seat) = self.state.running(turn) else { return self.late(turn, Some(entry)) };
+        let (turn, entry) = (turn.clone(), entry.clone());
         let Some(text) = text else {
             let cause = Cause::CutOff { entry: entry.clone() };
             self.record(&turn, seat, TurnState::Interrupted, cause);
@@ -156,7 +151,7 @@ impl Step<'_> {
         for name in names {
             let everybody = name == "ALL";
             let seat = if everybody { None } else { self.resolve(said, name).ok() };
-            let meant = self.state.queue.iter().filter(|i| everybody || Some(i.seat) == seat);
+            let meant = self.state.queue.items.iter().filter(|i| everybody || Some(i.seat) == seat);
             let turns: Vec<(EntryId, Seat)> = meant.map(|i| (i.turn.clone(), i.seat)).collect();
             for (turn, seat) in turns {
                 let by = said.by.map(|by| self.table.name(by).into());
@@ -231,7 +226,7 @@ impl Step<'_> {
         let by = said.by.map(|by| self.table.name(by).into());
         let cause = Cause::Asked { entry: entry.clone(), by, route: wish.route, intent };
         let turn = self.turn_id(&member, &cause, &entry);
-        if self.state.turn(&turn).is_some() {
+        if self.state.turns.contains_key(&turn) {
             // The same message came twice, and the turn may have ended already.
             return self.note(Note::Duplicate { entry, member, turn });
         }

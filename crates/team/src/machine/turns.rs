@@ -2,8 +2,7 @@
 
 use tertulia_session::{Cause, EntryId, EntryKind, Setting, TurnState};
 
-use super::Step;
-use super::advance::{Next, next};
+use super::{Next, Step, next};
 use crate::effect::{Effect, Why};
 use crate::event::Cancel;
 use crate::money::Dollars;
@@ -13,20 +12,15 @@ use crate::state::Slot;
 
 impl Step<'_> {
     pub(super) fn turn_started(&mut self, turn: EntryId) {
-        let runs = matches!(&self.state.slot, Slot::Running(item) if item.turn == turn);
         let stops = matches!(&self.state.slot, Slot::Stopping(stopping) if *stopping == turn);
-        if !runs && !stops {
+        if self.state.running(&turn).is_none() && !stops {
             self.note(Note::Late { turn, entry: None });
         }
     }
 
     /// A failure never stops the queue.
     pub(super) fn agent_failed(&mut self, turn: &EntryId, class: &str, entry: Option<EntryId>) {
-        let Slot::Running(item) = &self.state.slot else { return self.late(turn, entry.as_ref()) };
-        if item.turn != *turn {
-            return self.late(turn, entry.as_ref());
-        }
-        let seat = item.seat;
+        let Some(seat) = self.state.running(turn) else { return self.late(turn, entry.as_ref()) };
         let (turn, class) = (turn.clone(), Box::<str>::from(class));
         let cause = Cause::Failed { class: class.clone() };
         self.record(&turn, seat, TurnState::Failed, cause);
@@ -34,10 +28,10 @@ impl Step<'_> {
             self.note(Note::Partial { turn: turn.clone(), entry });
         }
         let member = self.table.name(seat).into();
-        if self.state.queue.is_empty() {
+        if self.state.queue.items.is_empty() {
             self.ask(None, Why::Failed { turn, member, class });
         } else {
-            let is_paused = !self.state.queue.has_ready();
+            let is_paused = self.state.queue.ready().is_empty();
             self.note(Note::Failed { turn, member, class, is_paused });
         }
     }
@@ -58,7 +52,7 @@ impl Step<'_> {
             Slot::Running(item) | Slot::Asking(item) => vec![item.clone()],
             Slot::Free | Slot::Stopping(_) => Vec::new(),
         };
-        let turns = turns.into_iter().chain(self.state.queue.iter().cloned());
+        let turns = turns.into_iter().chain(self.state.queue.items.iter().cloned());
         let (turns, all): (Vec<Item>, bool) = match &cancel {
             Cancel::All => (turns.collect(), true),
             Cancel::Turn(turn) => (turns.filter(|item| item.turn == *turn).collect(), false),
@@ -90,7 +84,7 @@ impl Step<'_> {
         match self.state.slot.clone() {
             Slot::Running(item) => {
                 self.record(&item.turn, item.seat, TurnState::Interrupted, Cause::ProgramStopped);
-                if self.state.queue.is_empty() {
+                if self.state.queue.items.is_empty() {
                     let interrupted = Some(item.turn);
                     self.ask(None, Why::Resumed { interrupted, waiting: 0 });
                 }
@@ -122,14 +116,16 @@ impl Step<'_> {
 
     pub(super) fn repeat(&mut self, turn: &EntryId) {
         let refuse = |reason| Note::CannotRepeat { turn: turn.clone(), reason };
-        let Some(past) = self.state.turn(turn).cloned() else {
+        let Some(past) = self.state.turns.get(turn).cloned() else {
             return self.note(refuse("nobody knows it"));
         };
         let reason = match past.state {
             TurnState::Queued | TurnState::Started => Some("it has not ended"),
             TurnState::Done => Some("it was answered"),
             _ if past.repeated_by.is_some() => Some("it was repeated already"),
-            _ if self.state.queue.len() >= self.table.limits().queue => Some("the queue is full"),
+            _ if self.state.queue.items.len() >= self.table.limits().queue => {
+                Some("the queue is full")
+            }
             TurnState::Failed | TurnState::Cancelled | TurnState::Interrupted => None,
         };
         if let Some(reason) = reason {

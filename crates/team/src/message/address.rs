@@ -7,7 +7,6 @@ use std::ops::Range;
 
 use super::said_plainly::{is_closing, without_item};
 
-/// A mention in an agent's text.
 pub(super) struct Spot {
     /// From what opens before it to the end of the name.
     pub(super) place: Range<usize>,

@@ -11,12 +11,10 @@ use super::mention::{self, Mention, Names};
 use super::said_plainly::without_item;
 use crate::table::{Resolved, Table};
 
-/// Something that looks like a marker or a mention.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LookAlike {
     /// What it looks like.
     pub(crate) marker: &'static str,
-    /// What stands in it.
     pub(crate) name: Box<str>,
 }
 

@@ -16,7 +16,6 @@ use super::address::{self, Spot};
 use super::said_plainly::{is_closing, is_opening, is_quote};
 use crate::table::{Resolved, Seat, Table};
 
-/// A member who was mentioned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mention {
     pub(super) seat: Seat,
@@ -29,7 +28,6 @@ pub(super) struct Names(Vec<(Box<str>, Seat)>);
 /// A word behind an `@` that is nearly a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stranger {
-    /// The word.
     pub(crate) name: Box<str>,
     /// The name that it is near to.
     pub(crate) nearest: Box<str>,
@@ -44,16 +42,6 @@ enum Found {
     Stranger(Stranger),
     /// The message begins with a name that is nobody's, not even nearly: the place of the name.
     Nobody(Range<usize>),
-}
-
-/// What a word behind an `@` is that is no member's name.
-enum Likeness {
-    /// Nearly this one's.
-    Near(Box<str>),
-    /// Nobody's.
-    Far,
-    /// That of several, or nothing to be compared.
-    Open,
 }
 
 struct Candidate {
@@ -117,17 +105,11 @@ pub(super) struct Mentions {
 
 /// All mentions in a message, in order, wherever in a sentence they are.
 pub(super) fn find(text: &str, names: &Names) -> Vec<Mention> {
-    read(text, candidates(text, names, Sender::Person, |_| Likeness::Open)).members
+    read(text, candidates(text, names, Sender::Person, None)).members
 }
 
-/// The mentions in a message, and what may have been meant as one.
 pub(super) fn find_all(text: &str, table: &Table, sender: Sender) -> Mentions {
-    let likeness = |word: &str| match table.resolve(word) {
-        Resolved::Member(seat) => Likeness::Near(table.name(seat).into()),
-        Resolved::Several(_) => Likeness::Open,
-        Resolved::Unknown { nearest } => nearest.map_or(Likeness::Far, Likeness::Near),
-    };
-    read(text, candidates(text, &Names::of(table), sender, likeness))
+    read(text, candidates(text, &Names::of(table), sender, Some(table)))
 }
 
 /// Those that are the sender's own words.
@@ -155,29 +137,28 @@ fn read(text: &str, candidates: Vec<Candidate>) -> Mentions {
     mentions
 }
 
-fn candidates(
-    text: &str,
-    names: &Names,
-    sender: Sender,
-    likeness: impl Fn(&str) -> Likeness,
-) -> Vec<Candidate> {
+/// All names behind an `@`; of a table, also the words that may be meant for one.
+fn candidates(text: &str, names: &Names, sender: Sender, table: Option<&Table>) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
     let mut spots: Vec<Spot> = Vec::new();
     let mut compared = 0;
     for (at, _) in text.match_indices('@') {
-        let Some(start) = start_of(text, at, spots.last()) else { continue };
+        let Some((start, is_quoted)) = start_of(text, at, spots.last()) else { continue };
         let rest = text.get(at + 1..).unwrap_or_default();
         let Some((length, seat)) = names.begin(rest) else {
-            let Some(word) = word_at(rest).filter(|_| compared < STRANGERS_MAX) else { continue };
+            let Some((word, table)) = word_at(rest).zip(table) else { continue };
+            if compared == STRANGERS_MAX {
+                continue;
+            }
             compared += 1;
             let is_first = text.get(..at).is_some_and(|before| before.trim().is_empty());
             let place = at..at + 1 + word.len();
-            let found_here = match likeness(word) {
-                Likeness::Near(nearest) => {
-                    Found::Stranger(Stranger { name: word.into(), nearest, is_first })
-                }
-                Likeness::Far if is_first => Found::Nobody(at + 1..place.end),
-                Likeness::Far | Likeness::Open => continue,
+            let stranger = |nearest| Stranger { name: word.into(), nearest, is_first };
+            let found_here = match table.resolve(word) {
+                Resolved::Member(seat) => Found::Stranger(stranger(table.name(seat).into())),
+                Resolved::Unknown { nearest: Some(nearest) } => Found::Stranger(stranger(nearest)),
+                Resolved::Unknown { nearest: None } if is_first => Found::Nobody(at + 1..place.end),
+                Resolved::Unknown { nearest: None } | Resolved::Several(_) => continue,
             };
             found.push(Candidate { place, found: found_here });
             continue;
@@ -188,12 +169,11 @@ fn candidates(
         let intent = intent.unwrap_or_default();
         let behind = text.get(end..).unwrap_or_default().trim_start_matches(['*', '_']);
         let is_link = ["](", "]:", "]["].into_iter().any(|link| behind.starts_with(link));
-        let is_aside = start.is_quoted || is_link;
-        let found_here = match is_aside {
+        let found_here = match is_quoted || is_link {
             true => Found::Aside(seat),
             false => Found::Mention(Mention { seat, intent }),
         };
-        spots.push(Spot { place: start.at..end, candidate: found.len() });
+        spots.push(Spot { place: start..end, candidate: found.len() });
         found.push(Candidate { place: at..end, found: found_here });
     }
     if sender == Sender::Agent {
@@ -208,32 +188,23 @@ fn candidates(
     found
 }
 
-/// Where a mention begins, with whatever opens before it.
-struct Start {
-    at: usize,
-    is_quoted: bool,
-}
-
-/// Whether a word begins with the `@` here: behind a blank, behind punctuation, behind another mention, and
-/// behind emphasis or brackets that open.
-fn start_of(text: &str, at: usize, last: Option<&Spot>) -> Option<Start> {
-    let before = text.get(..at)?;
-    let bare = before.trim_end_matches(is_opening);
-    let Some(c) = bare.chars().next_back() else {
-        return Some(Start { at: 0, is_quoted: false });
-    };
-    let here = |is_quoted| Some(Start { at: bare.len(), is_quoted });
+/// Where a mention begins, with whatever opens before it, and whether it is quoted. `None` if no word begins with
+/// the `@` here: one does behind a blank, behind punctuation, behind another mention, and behind emphasis or
+/// brackets that open.
+fn start_of(text: &str, at: usize, last: Option<&Spot>) -> Option<(usize, bool)> {
+    let bare = text.get(..at)?.trim_end_matches(is_opening);
+    let Some(c) = bare.chars().next_back() else { return Some((0, false)) };
     if c.is_whitespace() || ends_clause(c) {
-        return here(false);
+        return Some((bare.len(), false));
     }
     if is_quote(c) {
         let outer = bare.get(..bare.len() - c.len_utf8())?.chars().next_back();
         let begins = outer.is_none_or(|c| c.is_whitespace() || is_opening(c) || ends_clause(c));
-        return begins.then(|| here(true)).flatten();
+        return begins.then_some((bare.len(), true));
     }
     // `@max/@eva`, `@max&@eva`.
     let joined = bare.get(last?.place.end..)?.trim_start_matches(is_closing);
-    matches!(joined, "/" | "&" | "+").then(|| here(false)).flatten()
+    matches!(joined, "/" | "&" | "+").then_some((bare.len(), false))
 }
 
 /// Punctuation behind which a word may begin without a blank.

@@ -4,9 +4,7 @@
 /// A plain answer to a question that can be answered by yes or no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
-    /// Continue.
     Yes,
-    /// Stop.
     No,
 }
 

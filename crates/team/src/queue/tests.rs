@@ -15,7 +15,7 @@ fn item(turn: &str, seat: usize, parent: &str, intent: Intent) -> Item {
 fn queue(items: &[(&str, usize, &str, Intent)]) -> Queue {
     let mut queue = Queue::default();
     for (turn, seat, parent, intent) in items {
-        queue.push(item(turn, *seat, parent, *intent));
+        queue.items.push(item(turn, *seat, parent, *intent));
     }
     queue
 }
@@ -56,7 +56,7 @@ fn answers_to_the_last_message_go_before_others_and_p2_before_p3() {
 fn a_foreign_p3_passes_after_five_local_ones() {
     let mut waiting = queue(&[("foreign", 0, "old", P3)]);
     for turn in ["a", "b", "c", "d", "e", "f", "g"] {
-        waiting.push(item(turn, 1, "m", P2));
+        waiting.items.push(item(turn, 1, "m", P2));
     }
     assert_eq!(order(waiting, "m"), "a b c d e foreign f g");
 }
@@ -68,8 +68,8 @@ fn a_p1_in_between_gives_the_local_ones_no_new_run() {
     let mut waiting = queue(&[("foreign", 0, "old", P3)]);
     let mut order = Vec::new();
     for round in 0..12 {
-        waiting.push(item(&format!("local{round}"), 1, "m", P2));
-        waiting.push(item(&format!("urgent{round}"), 2, "m", P1));
+        waiting.items.push(item(&format!("local{round}"), 1, "m", P2));
+        waiting.items.push(item(&format!("urgent{round}"), 2, "m", P1));
         for _ in 0..2 {
             let turn = waiting.choose(&limits, Some(&m)).unwrap().0.turn.clone();
             waiting.start(&turn);
@@ -123,8 +123,8 @@ proptest! {
         let mut starts = 0;
         for (step, (seat, parent, intent)) in pushes.into_iter().enumerate() {
             let intent = [P1, P2, P3][usize::from(intent)];
-            let before = queue.iter().filter(|item| item.intent != P1).count();
-            queue.push(item(&step.to_string(), seat, parents[parent], intent));
+            let before = queue.items.iter().filter(|item| item.intent != P1).count();
+            queue.items.push(item(&step.to_string(), seat, parents[parent], intent));
             bounds.insert(EntryId::from(step.to_string()), starts + (before + 1) * (local as usize + 1));
             // Two come for every one that goes, up to the middle; then they run dry.
             if step % 2 == 1 {
@@ -134,7 +134,7 @@ proptest! {
                 starts += usize::from(item.intent != P1);
                 prop_assert!(item.intent == P1 || starts <= bounds[&item.turn]);
             }
-            for item in queue.iter().filter(|item| item.intent != P1) {
+            for item in queue.items.iter().filter(|item| item.intent != P1) {
                 prop_assert!(starts < bounds[&item.turn], "{} starves", item.turn);
             }
         }
