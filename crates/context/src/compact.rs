@@ -7,14 +7,12 @@
 //! time or knows which entries are to be covered.
 
 mod calls;
-mod carry;
 mod choose;
 mod coverage;
 mod cues;
 mod gate;
 mod gather;
 mod known;
-mod lines;
 mod names;
 mod order;
 mod previous;
@@ -23,7 +21,6 @@ mod request;
 mod sections;
 mod sentences;
 mod work;
-mod write;
 
 use std::fmt;
 use std::sync::Arc;

@@ -4,13 +4,14 @@
 //! Every line is counted at most once on its own; the sum of the lines stands for the whole until the
 //! end. Where the whole is more than its parts, lines go from the end.
 
+use std::collections::{HashMap, HashSet};
+
 use super::SummaryTask;
-use super::carry;
-use super::known::Known;
-use super::lines::{Candidate, Candidates};
+use super::gate::CARRIED_PART;
+use super::known::{Known, distinct_names, distinct_words, without_place};
 use super::names::{Name, Names};
+use super::order::{Candidate, Candidates};
 use super::sections::{Section, cut};
-use super::write::{Chosen, write};
 use crate::identifiers::identifiers;
 
 /// How many lines that are too long are passed over before a section is full.
@@ -29,7 +30,7 @@ pub(super) fn choose<'a>(
     let mut spare = 0;
     for section in Section::BY_WEIGHT {
         if section == Section::Requests {
-            carry::carry(&mut draft, task.previous.unwrap_or_default());
+            draft.carry(task.previous.unwrap_or_default());
         }
         spare = draft.fill(section, draft.share(section) + spare);
     }
@@ -40,18 +41,30 @@ pub(super) fn choose<'a>(
 }
 
 /// A summary on its way.
-pub(super) struct Draft<'t, 'a> {
+struct Draft<'t, 'a> {
     task: &'t SummaryTask<'a>,
     candidates: &'t Candidates<'a>,
     ranked: Vec<Name<'a>>,
     /// What a reader of the chosen lines knows.
     known: Known<'a>,
-    chosen: [Vec<Chosen>; Section::ALL.len()],
+    chosen: Sections,
     /// Which candidates are in, and what those cost that were counted and are not.
     judged: [Vec<Judged>; Section::ALL.len()],
     spent: [u64; Section::ALL.len()],
     left: u64,
 }
+
+/// A line that is in.
+struct Chosen {
+    /// The line with its break; a name with the blank before it.
+    text: String,
+    cost: u64,
+    /// Where it stands in its section.
+    place: (usize, usize, usize),
+}
+
+/// What is chosen, by section. In each, what was taken last is wanted least.
+type Sections = [Vec<Chosen>; Section::ALL.len()];
 
 #[derive(Clone, Copy)]
 enum Judged {
@@ -110,7 +123,7 @@ impl<'t, 'a> Draft<'t, 'a> {
     }
 
     /// Takes the candidate at this place, if it fits; whether it is in.
-    pub(super) fn take(&mut self, section: Section, at: usize, budget: u64) -> bool {
+    fn take(&mut self, section: Section, at: usize, budget: u64) -> bool {
         let Some(candidate) = self.candidates.of(section).get(at) else { return false };
         let slot = section as usize;
         let judged = self.judged[slot].get(at).copied();
@@ -174,7 +187,7 @@ impl<'t, 'a> Draft<'t, 'a> {
     }
 
     /// Takes the name of this rank, if it fits; whether it is in.
-    pub(super) fn take_name(&mut self, rank: usize, name: Name<'a>, budget: u64) -> bool {
+    fn take_name(&mut self, rank: usize, name: Name<'a>, budget: u64) -> bool {
         let plain = identifiers(name.text).next() == Some(name.text);
         // What is a name only between back-ticks stays between them, so that it is found again.
         let text = if plain { format!(" {}", name.text) } else { format!(" `{}`", name.text) };
@@ -206,23 +219,62 @@ impl<'t, 'a> Draft<'t, 'a> {
         }
     }
 
-    /// What is chosen so far, for [`carry`].
-    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
-        self.chosen.iter().flatten().map(|chosen| chosen.text.as_str())
+    /// Takes what is missing to a third of the previous names or, where it has none, of its words: the
+    /// summary has to pass the gate, whatever else competes for the room.
+    fn carry(&mut self, previous: &str) {
+        let names = distinct_names(previous);
+        if names.is_empty() {
+            self.carry_words(previous);
+        } else {
+            self.carry_names(&names);
+        }
     }
 
-    /// Whether a reader knows this name by now.
-    pub(super) fn knows(&self, name: &str) -> bool {
-        self.known.has(name)
+    fn carry_names(&mut self, names: &[&str]) {
+        // Places in a file are one name in the new summary.
+        let mut missing: HashMap<&str, usize> = HashMap::new();
+        let mut carried = 0;
+        for name in names.iter().map(|name| without_place(name)) {
+            if self.known.has(name) {
+                carried += 1;
+            } else {
+                *missing.entry(name).or_default() += 1;
+            }
+        }
+        let needed = names.len().div_ceil(CARRIED_PART);
+        for (rank, name) in self.ranked.clone().into_iter().enumerate() {
+            if carried >= needed {
+                return;
+            }
+            if name.is_carried()
+                && let Some(count) = missing.get(name.text)
+                && self.take_name(rank, name, u64::MAX)
+            {
+                carried += count;
+            }
+        }
     }
 
-    /// The names, most telling for their room first.
-    pub(super) fn ranked(&self) -> &[Name<'a>] {
-        &self.ranked
-    }
-
-    pub(super) fn candidates(&self, section: Section) -> &'t [Candidate<'a>] {
-        self.candidates.of(section)
+    fn carry_words(&mut self, previous: &str) {
+        let words = distinct_words(previous);
+        let needed = words.len().div_ceil(CARRIED_PART);
+        let mut missing: HashSet<String> = words.into_iter().collect();
+        let total = missing.len();
+        for word in self.chosen.iter().flatten().flat_map(|chosen| distinct_words(&chosen.text)) {
+            missing.remove(&word);
+        }
+        for section in Section::BY_WEIGHT {
+            for (at, candidate) in self.candidates.of(section).iter().enumerate() {
+                if total - missing.len() >= needed {
+                    return;
+                }
+                if candidate.is_carried() && self.take(section, at, u64::MAX) {
+                    for word in distinct_words(candidate.text) {
+                        missing.remove(&word);
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -233,4 +285,47 @@ fn surely_written(text: &str, max: usize) -> &str {
     }
     let start = cut(text, max.saturating_sub(8));
     start.rfind([' ', '\n']).and_then(|at| start.get(..at)).unwrap_or_default()
+}
+
+/// Writes the text. Where it is over the cap although its lines were not, the least wanted ones go.
+fn write(mut chosen: Sections, task: &SummaryTask<'_>) -> String {
+    // Doubled each time, so that even a tokenizer that counts oddly is asked a few times only.
+    let mut more = 0;
+    loop {
+        let text = text(&chosen);
+        let tokens = task.tokenizer.count(&text).tokens;
+        if tokens <= task.max_tokens {
+            return text;
+        }
+        more = more * 2 + 1;
+        let mut over = (tokens - task.max_tokens).max(more);
+        while over > 0 {
+            let Some(dropped) = least_wanted(&mut chosen) else { break };
+            over = over.saturating_sub(dropped.cost.max(1));
+        }
+    }
+}
+
+fn least_wanted(chosen: &mut Sections) -> Option<Chosen> {
+    Section::BY_WEIGHT.iter().rev().find_map(|section| chosen[*section as usize].pop())
+}
+
+fn text(chosen: &Sections) -> String {
+    let mut text = String::new();
+    for section in Section::ALL {
+        let list = &chosen[section as usize];
+        if list.is_empty() {
+            continue;
+        }
+        text.push_str(section.heading());
+        let mut lines: Vec<&Chosen> = list.iter().collect();
+        lines.sort_by_key(|line| line.place);
+        let from = text.len();
+        text.extend(lines.iter().map(|line| line.text.as_str()));
+        if section == Section::Names {
+            text.remove(from);
+            text.push('\n');
+        }
+    }
+    text
 }

@@ -3,9 +3,8 @@
 
 use super::SummaryTask;
 use super::cues::{self, Cue, Cues, Found};
-use super::lines::{Candidate, Candidates};
 use super::names::Names;
-use super::order::{self, Lists};
+use super::order::{self, Candidate, Candidates, Lists};
 use super::previous::Carried;
 use super::read::{Reading, Said, Source};
 use super::sections::{Section, cut, short_id};

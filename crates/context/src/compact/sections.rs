@@ -43,51 +43,46 @@ impl Section {
         Self::Notes,
     ];
 
-    /// The heading, with its line break.
+    fn layout(self) -> Layout {
+        let layout = |heading, share, line_max| Layout { heading, share, line_max };
+        match self {
+            Self::Goal => layout("## Goal\n", 90, 700),
+            Self::Requests => layout("## Requests\n", 120, 400),
+            Self::Constraints => layout("## Constraints\n", 100, 300),
+            Self::Decisions => layout("## Decisions\n", 60, 300),
+            Self::Done => layout("## Done\n", 130, 200),
+            Self::Errors => layout("## Errors\n", 40, 200),
+            Self::Open => layout("## Open\n", 70, 300),
+            Self::Names => layout("## Names\n", 340, 200),
+            Self::Notes => layout("## Notes\n", 50, 300),
+        }
+    }
+
     pub(super) fn heading(self) -> &'static str {
-        match self {
-            Self::Goal => "## Goal\n",
-            Self::Requests => "## Requests\n",
-            Self::Constraints => "## Constraints\n",
-            Self::Decisions => "## Decisions\n",
-            Self::Done => "## Done\n",
-            Self::Errors => "## Errors\n",
-            Self::Open => "## Open\n",
-            Self::Names => "## Names\n",
-            Self::Notes => "## Notes\n",
-        }
+        self.layout().heading
     }
 
-    /// Its share of the cap in thousandths. What a section does not use goes to the next one.
     pub(super) fn share(self) -> u64 {
-        match self {
-            Self::Goal => 90,
-            Self::Constraints => 100,
-            Self::Requests => 120,
-            Self::Open => 70,
-            Self::Done => 130,
-            Self::Decisions => 60,
-            Self::Errors => 40,
-            Self::Names => 340,
-            Self::Notes => 50,
-        }
+        self.layout().share
     }
 
-    /// How many bytes one line may have.
     pub(super) fn line_max(self) -> usize {
-        match self {
-            Self::Goal => 700,
-            Self::Requests => 400,
-            Self::Constraints | Self::Notes | Self::Open | Self::Decisions => 300,
-            Self::Done | Self::Errors => 200,
-            Self::Names => 200,
-        }
+        self.layout().line_max
     }
 
     /// The section that this heading of ours opens.
     pub(super) fn of_heading(line: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|section| section.heading().trim_end() == line.trim_end())
     }
+}
+
+struct Layout {
+    /// With its line break.
+    heading: &'static str,
+    /// The part of the cap in thousandths. What a section does not use goes to the next one.
+    share: u64,
+    /// How many bytes one line may have.
+    line_max: usize,
 }
 
 /// How many characters of an id stand in a line.

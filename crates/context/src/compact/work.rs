@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::SummaryTask;
 use super::calls::{Deed, deeds, failure, only_looks};
 use super::gather::candidate;
-use super::order::Lists;
+use super::order::{Candidate, Lists};
 use super::read::{Answer, Call, Reading};
 use super::sections::one_line;
 
@@ -81,7 +81,7 @@ impl<'a> Work<'_, 'a> {
     ) {
         if self.told.insert(what) {
             let line = candidate(self.task, call.message, place, what);
-            self.found.done.push(super::lines::Candidate { lead, tail, ..line });
+            self.found.done.push(Candidate { lead, tail, ..line });
         }
     }
 
