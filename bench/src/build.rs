@@ -247,7 +247,7 @@ fn log(messages: usize) -> Vec<Entry> {
 
 /// A message of a user or of an assistant.
 fn said(number: usize) -> EntryKind {
-    let role = if number % 2 == 0 { Role::User } else { Role::Assistant };
+    let role = if number.is_multiple_of(2) { Role::User } else { Role::Assistant };
     let text = words(number, MESSAGE_BYTES);
     EntryKind::Message(Message::of_role(role, std::iter::once(Part::text(text)).collect()))
 }

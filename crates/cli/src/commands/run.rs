@@ -90,8 +90,7 @@ pub(super) fn place_of(args: &RunArgs) -> SamePlace {
 /// Asks the table and waits. An error means that it did not come to a pause.
 fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError> {
     let wish = read_wish(args, streams)?;
-    let place = TeamPlace::trusted(&args.team, streams)?;
-    let TeamPlace { team, folder, file } = place;
+    let TeamPlace { team, folder, file } = TeamPlace::trusted(&args.team, streams)?;
     let shown = Shown::new(&team, &file);
     let addressee = match &args.member {
         Some(name) => Some(addressee(&team, name, args.speaker.as_deref())?),

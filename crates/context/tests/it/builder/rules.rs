@@ -70,10 +70,8 @@ pub(super) fn least_history(turn: &Turn<'_>) -> u64 {
             }
             Some(EntryKind::BranchSummary(BranchSummary { summary: Some(text), .. })) => {
                 let parts = std::iter::once(Part::text(&**text)).collect();
-                items.push(Item::new(
-                    LogIndex(at),
-                    MessageRef::made(Message::of_role(Role::User, parts)),
-                ));
+                let made = MessageRef::made(Message::of_role(Role::User, parts));
+                items.push(Item::new(LogIndex(at), made));
             }
             _ => {}
         }

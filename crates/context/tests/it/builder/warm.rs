@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use tertulia_context::SpokenBy;
 use tertulia_context::builder::{ContextBuildInput, ContextConfig, ContextIndex};
-use tertulia_context::view::Perspective;
+use tertulia_context::view::{Labels, Perspective, Stripping};
 use tertulia_session::{Entry, EntryId, Message};
 
 use super::arbitrary::{Setting, Step, Story, setting, story};
@@ -48,8 +48,8 @@ fn check(
 ) -> Result<Vec<Entry>, TestCaseError> {
     let perspective = Perspective {
         member: "m",
-        kept: |text| std::iter::once(0..text.len()).collect(),
-        spoken_by: &|_| SpokenBy::Member,
+        strip: Stripping::Ranges(|text| std::iter::once(0..text.len()).collect()),
+        labels: Labels::SpokenBy(&|_| SpokenBy::Member),
         is_partial: |_| false,
     };
     let given = &log[..log.len() - pick.left_out.min(log.len())];
