@@ -51,7 +51,8 @@ impl<'a> Window<'a> {
         let settled = mem::take(&mut index.settled);
         let known = settled.items(log, marks, request).filter(|_| may_settle);
         let until = known.as_deref().and_then(<[Item<'_>]>::last).map(|item| item.entry);
-        let reader = Reader { index, log, perspective: input.perspective };
+        let names_answered = input.answers.is_some();
+        let reader = Reader { index, log, perspective: input.perspective, names_answered };
         let mut branch = Branch::read(reader, marks, until)?;
         let (mut items, mut before) = (Vec::new(), Vec::new());
         match known.filter(|_| branch.is_known) {
@@ -114,6 +115,8 @@ struct Reader<'r, 'a> {
     index: &'r ContextIndex,
     log: &'a [Entry],
     perspective: Option<&'r Perspective<'r>>,
+    /// Whether the message that is answered is named. Then a cut keeps that one in place of the newest request.
+    names_answered: bool,
 }
 
 impl<'a> Reader<'_, 'a> {
@@ -236,7 +239,7 @@ fn kept_from_before<'a>(
     let is_kept_early = marks.kept.is_some_and(|kept| kept.iter().all(is_early));
     let mut depends_on_later = marks.first_kept.is_some() && !is_kept_early;
     if marks.first_kept.is_some() {
-        if let Some(asked) = asked {
+        if let Some(asked) = asked.filter(|_| !reader.names_answered) {
             bring_back(reader, asked, &mut items, &branch.since);
         }
         if let Some(request) = request {
