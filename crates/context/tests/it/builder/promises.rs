@@ -119,8 +119,12 @@ fn rightly_refused(turn: &Turn<'_>, error: &ContextError, counter: &MessageCount
     Ok(())
 }
 
-/// Whether an answer calls with the id of an earlier call that has no result yet.
+/// Whether an answer calls with the id of an earlier call that has no result yet, or whose result may be cut.
 fn uses_open_id_again(log: &[Entry]) -> bool {
+    let is_mark = |entry: &Entry| {
+        matches!(entry.kind, EntryKind::CompactionSummary(_) | EntryKind::ContextCut(_))
+    };
+    let is_cut = log.iter().any(is_mark);
     let mut open = HashSet::new();
     let messages = log.iter().filter_map(|entry| match &entry.kind {
         EntryKind::Message(message) => Some(message),
@@ -128,7 +132,7 @@ fn uses_open_id_again(log: &[Entry]) -> bool {
     });
     messages.flat_map(|message| &message.parts).any(|part| match &part.kind {
         PartKind::ToolCall(call) => !open.insert(call.tool_call_id.clone()),
-        PartKind::ToolResult(result) => {
+        PartKind::ToolResult(result) if !is_cut => {
             open.remove(&result.tool_call_id);
             false
         }
