@@ -10,7 +10,7 @@ use crate::{CancelToken, Ended, Timeout, Timeouts};
 
 /// How often a turn is looked at while nothing comes.
 pub(crate) const POLL: Duration = Duration::from_millis(50);
-/// All that is sent may be this many times the answer's limit: thinking and tools are told too.
+/// All output may have this many times the answer's limit, since it also holds thinking and tools.
 const FACTOR: u64 = 16;
 
 /// The clocks of one turn, running.

@@ -24,7 +24,7 @@ const POLL_AT_END: Duration = Duration::from_millis(4);
 /// How long the rest of the output is read once all processes are dead. Only one that got out of the
 /// weaker containment can hold the pipe open so long.
 const DRAIN: Duration = Duration::from_secs(1);
-/// How many lines that cannot be read or believed are told. All are counted.
+/// The largest number of unreadable or forbidden lines that are reported as events. All are counted.
 const NOISE_MAX: usize = 1000;
 
 /// One turn, in the strongest containment that this machine allows, or in the one that a test asks for.
@@ -253,7 +253,7 @@ impl<'a> Hearing<'a> {
         self.tell();
     }
 
-    /// Ends the reading. A final text that was held back is told last, as it was corrected.
+    /// Ends the reading. A final text that was held back is reported last, with its correction.
     fn finish(mut self, exit: Exit, stderr: &str, command: &CommandLine) -> TurnOutput {
         let parser = std::mem::replace(&mut self.parser, StreamParser::new(AgentStream::Text));
         let mut output = parser.finish(exit, stderr, &mut self.events);

@@ -111,7 +111,7 @@ fn instruction_file(
     args.instruction_file.as_deref().map(|path| read_text(path, streams)).transpose()
 }
 
-/// A table is told which window was taken where none was given.
+/// Names the default window on standard error, where `--window` was not given.
 fn tell_window(args: &ContextArgs, window: usize, streams: &mut Streams<'_>) {
     if args.explain && args.window.is_none() {
         let count = counted(window as u64, "message", "messages");

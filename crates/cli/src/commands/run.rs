@@ -58,7 +58,7 @@ trait Watcher: EventSink {
     /// Drives until nothing runs any more.
     fn drive(&mut self, driver: &mut Driver) -> Result<Pause, DriveError>;
 
-    /// The end. What could not be written is told now.
+    /// Ends the output and returns the first write error.
     fn close(self: Box<Self>) -> io::Result<()>;
 }
 

@@ -59,7 +59,7 @@ struct Export<'a> {
     session: &'a SessionId,
     local: LocalTime,
     target: Target<'a>,
-    /// What the person is told at the end.
+    /// The lines that the person sees at the end.
     notes: Vec<String>,
 }
 
