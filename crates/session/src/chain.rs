@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-use crate::record::{EntryRecord, EnvelopeRecord};
+use crate::record::{EntryRecord, record_and_envelope};
 use crate::{Entry, EntryKind, InvalidHex};
 
 /// The BLAKE3 hash of the record of an entry, as [`EntryRecord`] writes it.
@@ -67,15 +67,19 @@ impl FromStr for RecordHash {
 impl From<&Entry> for EntryDigest {
     /// The digest of an entry; of what was purged, the digest of what was there.
     fn from(entry: &Entry) -> Self {
-        Self::with_record(entry, RecordHash::from(entry))
+        Self::with_record(entry).0
     }
 }
 
 impl EntryDigest {
-    /// The digest of an entry whose record has this hash.
-    pub fn with_record(entry: &Entry, record: RecordHash) -> Self {
-        let envelope = blake3::hash(EnvelopeRecord(entry).to_json().as_bytes());
-        Self { envelope, record }
+    /// The digest of an entry, and the bytes of its record.
+    pub fn with_record(entry: &Entry) -> (Self, Vec<u8>) {
+        let (json, envelope) = record_and_envelope(entry, blake3::hash);
+        let record = match &entry.kind {
+            EntryKind::Purged(purged) => purged.hash,
+            _ => RecordHash::of_bytes(&json),
+        };
+        (Self { envelope, record }, json)
     }
 
     /// The hash of the record.
@@ -91,11 +95,8 @@ impl ChainLink {
     /// The link of the entry that follows: the hash of this link and of the two hashes of the digest.
     #[must_use]
     pub fn next(&self, entry: &EntryDigest) -> Self {
-        let mut hasher = blake3::Hasher::new();
-        for hash in [&self.0, &entry.envelope, &entry.record.0] {
-            hasher.update(hash.as_bytes());
-        }
-        Self(hasher.finalize())
+        let hashes = [self.0, entry.envelope, entry.record.0].map(|hash| *hash.as_bytes());
+        Self(blake3::hash(hashes.as_flattened()))
     }
 
     /// A link that was kept as bytes.
@@ -132,6 +133,7 @@ impl Serialize for RecordHash {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::EnvelopeRecord;
     use crate::{EntryId, Fields, NewEntry, Purged, TeamTask, Timestamp};
 
     fn said() -> Entry {
@@ -184,6 +186,18 @@ mod tests {
         let mut moved = purged(&said());
         moved.timestamp = Some(Timestamp::from_millis(8));
         assert_ne!(link(&moved), link(&said()));
+    }
+
+    #[test]
+    fn a_record_begins_with_what_always_shows() {
+        let bare = NewEntry::new(EntryKind::Custom(None)).with_id("e-1".into());
+        for entry in [said(), purged(&said()), bare] {
+            let (digest, json) = EntryDigest::with_record(&entry);
+            assert_eq!(str::from_utf8(&json).unwrap(), EntryRecord::new(&entry).to_json());
+            assert_eq!(digest.record, RecordHash::from(&entry));
+            let envelope = EnvelopeRecord(&entry).to_json();
+            assert_eq!(digest.envelope, *blake3::hash(envelope.as_bytes()).as_bytes());
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod write;
 
 use crate::json::FieldError;
 
+pub(crate) use entry::record_and_envelope;
 pub use entry::{EntryReadError, EntryRecord, EnvelopeRecord, read_entry, read_entry_message};
 pub use lines::{EntryLines, LineError, LineProblem, read_entry_line};
 pub use read::{read_addressees, read_conversation_message, read_message};

@@ -98,21 +98,16 @@ impl Prepared {
     /// Serialises, hashes and compresses an entry, on the thread of whoever appends it.
     pub(crate) fn new(session: &SessionId, new: &NewRecord) -> Result<Self, StoreError> {
         let NewRecord { entry, count } = new;
-        let json = EntryRecord::new(entry).to_json();
+        let (digest, json) = EntryDigest::with_record(entry);
         check_size(entry, &json).map_err(|problem| StoreError::not_stored(session, problem))?;
-        let (encoding, hash) = match &entry.kind {
-            EntryKind::Purged(purged) => (Encoding::Purged, purged.hash),
-            _ => (Encoding::Plain, RecordHash::of_bytes(json.as_bytes())),
-        };
         let redacts = match &entry.kind {
             EntryKind::Redaction(redaction) => Some(redaction.target_id.clone()),
             _ => None,
         };
-        let digest = EntryDigest::with_record(entry, hash);
         let bytes = json.len() as u64;
-        let (encoding, body) = match encoding {
-            Encoding::Plain => compressed(json.into_bytes()),
-            other => (other, sealed(json)),
+        let (encoding, body) = match entry.is_purged() {
+            true => (Encoding::Purged, sealed(json)),
+            false => compressed(json),
         };
         let record = Record {
             type_name: entry.kind.shown_type_name().into(),
@@ -123,13 +118,13 @@ impl Prepared {
             count: count.clone(),
             encoding,
             body,
-            hash,
+            hash: digest.record(),
         };
         Ok(Self { record, parent_id: entry.parent_id.clone(), digest, redacts })
     }
 }
 
-fn check_size(entry: &Entry, json: &str) -> Result<(), Problem> {
+fn check_size(entry: &Entry, json: &[u8]) -> Result<(), Problem> {
     let id = entry.id.as_str();
     let bad = |reason: String| {
         let entry = id.chars().take(80).collect();
@@ -175,11 +170,10 @@ pub(crate) fn over_compressed(bytes: u64, body: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// What a redaction leaves has the hash of what was there in its column, so its own stands behind it.
-fn sealed(json: String) -> Vec<u8> {
-    let hash = RecordHash::of_bytes(json.as_bytes());
-    let mut body = json.into_bytes();
-    body.extend_from_slice(hash.as_bytes());
-    body
+fn sealed(mut json: Vec<u8>) -> Vec<u8> {
+    let hash = RecordHash::of_bytes(&json);
+    json.extend_from_slice(hash.as_bytes());
+    json
 }
 
 fn unsealed(body: &[u8]) -> Result<Vec<u8>, String> {
@@ -297,7 +291,7 @@ impl Record {
             bytes: json.len() as u64,
             count: None,
             encoding: Encoding::Purged,
-            body: sealed(json),
+            body: sealed(json.into_bytes()),
             hash: self.hash,
         }
     }

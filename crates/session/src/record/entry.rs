@@ -16,6 +16,7 @@ use crate::json::{FieldError, Json, Kind, Object, text};
 use crate::{Entry, EntryId, EntryKind, Fields, Salt, SessionHeader};
 
 pub use message::read_entry_message;
+pub(crate) use write::record_and_envelope;
 pub use write::{EntryRecord, EnvelopeRecord};
 
 /// Why a value is not an entry.

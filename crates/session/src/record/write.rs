@@ -54,6 +54,9 @@ pub(super) fn write_rest<M: SerializeMap>(
     message.run_id.write(map, "runId")?;
     write_some(map, "timestamp", message.timestamp.as_ref())?;
     message.meta.write(map, "meta")?;
+    if message.unknown.is_empty() {
+        return Ok(());
+    }
     // What could not be read was kept under its name; what was set since counts more.
     let set = [
         ("role", message.role.is_some()),

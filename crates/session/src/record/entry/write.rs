@@ -27,7 +27,7 @@ impl<'a> EntryRecord<'a> {
 
     /// The JSON text, on one line.
     pub fn to_json(&self) -> String {
-        to_json(self, 512)
+        to_json(self)
     }
 }
 
@@ -37,55 +37,107 @@ pub struct EnvelopeRecord<'a>(pub &'a Entry);
 impl EnvelopeRecord<'_> {
     /// The JSON text, on one line.
     pub fn to_json(&self) -> String {
-        to_json(self, 256)
+        to_json(self)
     }
 }
 
-/// Writes into room that suffices for most records, so that few grow.
-fn to_json(record: &impl Serialize, room: usize) -> String {
-    let mut json = Vec::with_capacity(room);
-    // Writing texts under text names into memory cannot fail, and JSON is UTF-8: the fallbacks are never
-    // needed.
-    match serde_json::to_writer(&mut json, record) {
-        Ok(()) => String::from_utf8(json).unwrap_or_default(),
-        Err(_) => String::new(),
+/// Room that suffices for most records, so that few grow.
+const ROOM: usize = 1024;
+
+fn to_json(record: &impl Serialize) -> String {
+    let mut json = Vec::with_capacity(ROOM);
+    write(&mut json, record);
+    // JSON is UTF-8.
+    String::from_utf8(json).unwrap_or_default()
+}
+
+/// Writing texts under text names into memory cannot fail.
+fn write(json: &mut Vec<u8>, record: &impl Serialize) {
+    if serde_json::to_writer(&mut *json, record).is_err() {
+        json.clear();
     }
 }
+
+/// The bytes of the record of an entry, and what is made of those of its envelope. The record begins with the
+/// envelope, unless the entry was purged; so nothing is written twice.
+pub(crate) fn record_and_envelope<T>(
+    entry: &Entry,
+    of_envelope: impl FnOnce(&[u8]) -> T,
+) -> (Vec<u8>, T) {
+    let mut json = Vec::with_capacity(ROOM);
+    write(&mut json, &EnvelopeRecord(entry));
+    let envelope = of_envelope(&json);
+    if entry.is_purged() {
+        json.clear();
+        write(&mut json, &EntryRecord::new(entry));
+        return (json, envelope);
+    }
+    // One object behind another becomes one.
+    json.pop();
+    let end = json.len();
+    write(&mut json, &RestRecord(entry));
+    match json.get_mut(end..) {
+        Some([_, b'}']) => drop(json.remove(end)),
+        Some([first, ..]) => *first = b',',
+        _ => {}
+    }
+    (json, envelope)
+}
+
+/// What an entry has besides its envelope.
+struct RestRecord<'a>(&'a Entry);
 
 impl Serialize for EnvelopeRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        self.0.id.write(&mut map, "id")?;
-        self.0.parent_id.write(&mut map, "parentId")?;
-        map.serialize_entry("type", self.0.kind.shown_type_name())?;
-        write_some(&mut map, "timestamp", self.0.timestamp.as_ref())?;
+        write_envelope(&mut map, self.0, Some(&self.0.id), self.0.kind.shown_type_name())?;
+        map.end()
+    }
+}
+
+impl Serialize for RestRecord<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        write_entry_rest(&mut map, self.0)?;
         map.end()
     }
 }
 
 impl Serialize for EntryRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let entry = self.entry;
         let mut map = serializer.serialize_map(None)?;
-        write_some(&mut map, "id", self.id)?;
-        entry.parent_id.write(&mut map, "parentId")?;
-        map.serialize_entry("type", entry.kind.type_name())?;
-        write_some(&mut map, "timestamp", entry.timestamp.as_ref())?;
-        entry.run_id.write(&mut map, "runId")?;
-        write_payload_field(&mut map, &entry.kind)?;
-        entry.meta.write(&mut map, "meta")?;
-        // Behind the fields of the first programs: these take it for one that they do not know, and so
-        // write the same bytes.
-        write_some(&mut map, "salt", entry.salt.map(|salt| salt.to_string()).as_ref())?;
-        let written = [
-            ("timestamp", entry.timestamp.is_some()),
-            ("runId", entry.run_id.is_some()),
-            ("meta", entry.meta.is_some()),
-            ("salt", entry.salt.is_some()),
-        ];
-        write_kept(&mut map, &entry.unknown, &written)?;
+        write_envelope(&mut map, self.entry, self.id, self.entry.kind.type_name())?;
+        write_entry_rest(&mut map, self.entry)?;
         map.end()
     }
+}
+
+fn write_envelope<M: SerializeMap>(
+    map: &mut M,
+    entry: &Entry,
+    id: Option<&EntryId>,
+    type_name: &str,
+) -> Result<(), M::Error> {
+    write_some(map, "id", id)?;
+    entry.parent_id.write(map, "parentId")?;
+    map.serialize_entry("type", type_name)?;
+    write_some(map, "timestamp", entry.timestamp.as_ref())
+}
+
+fn write_entry_rest<M: SerializeMap>(map: &mut M, entry: &Entry) -> Result<(), M::Error> {
+    entry.run_id.write(map, "runId")?;
+    write_payload_field(map, &entry.kind)?;
+    entry.meta.write(map, "meta")?;
+    // Behind the fields of the first programs: these take it for one that they do not know, and so
+    // write the same bytes.
+    write_some(map, "salt", entry.salt.map(|salt| salt.to_string()).as_ref())?;
+    let written = [
+        ("timestamp", entry.timestamp.is_some()),
+        ("runId", entry.run_id.is_some()),
+        ("meta", entry.meta.is_some()),
+        ("salt", entry.salt.is_some()),
+    ];
+    write_kept(map, &entry.unknown, &written)
 }
 
 fn write_payload_field<M: SerializeMap>(map: &mut M, kind: &EntryKind) -> Result<(), M::Error> {
