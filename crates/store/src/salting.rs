@@ -2,14 +2,27 @@
 //! without a salt gets one here, before it is stored.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::{Mutex, PoisonError};
 
 use tertulia_session::{Entry, EntryKind, Salt};
 
+use crate::model::NewRecord;
+
 /// A salt that nobody can guess.
 pub fn fresh_salt() -> Salt {
-    let mut bytes = [0; 16];
-    fill(&mut bytes);
-    Salt::from_bytes(bytes)
+    Salt::from_bytes(drawn())
+}
+
+/// Gives the entries of one append salts. An entry that it holds twice gets one salt.
+pub(crate) fn salt_all(entries: &mut [NewRecord]) {
+    match entries {
+        [only] if lacks_salt(&only.entry) => only.entry.salt = Some(fresh_salt()),
+        [_] => {}
+        many => {
+            let key = SaltKey::fresh();
+            many.iter_mut().for_each(|new| key.salt(&mut new.entry));
+        }
+    }
 }
 
 /// A key from which the salts of one append or import are derived, so that an entry that it holds twice
@@ -18,18 +31,20 @@ pub(crate) struct SaltKey([u8; 32]);
 
 impl SaltKey {
     pub(crate) fn fresh() -> Self {
-        let mut key = [0; 32];
-        fill(&mut key);
-        Self(key)
+        Self(drawn())
     }
 
     /// Gives an entry a salt if it holds text and has none.
     pub(crate) fn salt(&self, entry: &mut Entry) {
-        let has_notes = entry.meta.is_some() || !entry.unknown.is_empty();
-        if entry.salt.is_none() && (entry.kind.holds_text() || has_notes) && !entry.is_purged() {
+        if lacks_salt(entry) {
             entry.salt = Some(Salt::derive(&self.0, entry.id.as_str()));
         }
     }
+}
+
+fn lacks_salt(entry: &Entry) -> bool {
+    let has_notes = entry.meta.is_some() || !entry.unknown.is_empty();
+    entry.salt.is_none() && (entry.kind.holds_text() || has_notes) && !entry.is_purged()
 }
 
 /// Whether an entry is one that is stored, sent once more. Of a purged one only what still shows can be
@@ -42,6 +57,26 @@ pub(crate) fn is_repeated(new: &Entry, stored: &Entry) -> bool {
         }
         _ => new.repeats(stored),
     }
+}
+
+/// How many random bytes are asked for at once. Asking is much of what a salt costs.
+const POOL_BYTES: usize = 512;
+
+/// Random bytes that nobody had yet are at the beginning, so many.
+static POOL: Mutex<(usize, [u8; POOL_BYTES])> = Mutex::new((0, [0; POOL_BYTES]));
+
+/// Random bytes. None are given out twice, and none are left in memory.
+fn drawn<const N: usize>() -> [u8; N] {
+    let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+    let (left, bytes) = &mut *pool;
+    if *left < N {
+        fill(bytes);
+        *left = POOL_BYTES;
+    }
+    *left -= N;
+    let mut drawn = [0; N];
+    drawn.iter_mut().zip(&mut bytes[*left..]).for_each(|(to, from)| *to = std::mem::take(from));
+    drawn
 }
 
 /// Fills bytes with randomness of the system; should it have none, with keys of the standard library's
@@ -75,5 +110,13 @@ mod tests {
         let key = SaltKey::fresh();
         assert_eq!(salted(&key), salted(&key));
         assert_ne!(salted(&key), salted(&SaltKey::fresh()));
+    }
+
+    #[test]
+    fn no_random_bytes_are_given_out_twice() {
+        let drawn: Vec<[u8; 24]> = (0..100).map(|_| drawn()).collect();
+        for (place, one) in drawn.iter().enumerate() {
+            assert!(!drawn[..place].contains(one) && *one != [0; 24], "{place}");
+        }
     }
 }

@@ -18,7 +18,7 @@ use crate::model::{
 };
 use crate::plan::Batch;
 use crate::redacting::Remains;
-use crate::salting::{SaltKey, fresh_salt, is_repeated};
+use crate::salting::{fresh_salt, is_repeated, salt_all};
 use crate::search::{self, Question, text_of};
 use crate::{
     Entries, Follow, Hold, Import, LeftBehind, Problem, Result, SessionId, StoreError, StoreUrl,
@@ -118,8 +118,7 @@ impl SessionStore {
     /// may have been stored nevertheless; trying again with the same entries stores them once. An entry
     /// with text and without a salt gets one.
     pub fn append(&self, id: &SessionId, mut append: Append) -> Result<Appended> {
-        let key = SaltKey::fresh();
-        append.entries.iter_mut().for_each(|new| key.salt(&mut new.entry));
+        salt_all(&mut append.entries);
         let batch = Batch::prepare(id, &append)?;
         match self.backend.append(id, batch) {
             // It may be there with another salt.
