@@ -16,6 +16,7 @@ mod read;
 mod reserve;
 mod schema;
 mod sweep;
+mod view;
 mod words;
 mod write;
 mod writer;
@@ -259,8 +260,7 @@ impl Backend for SqliteStore {
     }
 
     fn append(&self, id: &SessionId, batch: Batch) -> Result<Appended> {
-        let request = Request { session: id.clone(), batch };
-        self.writer()?.append(request)
+        self.writer()?.append(id, batch)
     }
 
     fn head(&self, id: &SessionId) -> Result<Head> {

@@ -11,8 +11,10 @@ use super::words;
 use super::writer::lock;
 use crate::{Problem, StoreError};
 
-/// After so long without an append the index is filled.
-const QUIET: Duration = Duration::from_millis(500);
+/// After so long without an append the view of the last one is closed.
+const PAUSE: Duration = Duration::from_millis(50);
+/// After so many pauses in a row the index is filled.
+const QUIET: u32 = 10;
 /// How many entries it takes in before it looks whether somebody appends.
 const CHUNK: usize = 128;
 
@@ -107,31 +109,36 @@ impl Shared {
 
     fn run(&self) {
         self.sweep();
-        while self.wait_for_quiet() {
+        let mut fills_index = true;
+        while let Some(appends) = self.wait_for_quiet() {
             let mut desk = lock(&self.desk);
+            desk.close_view();
             desk.clean_journal();
-            if !words::is_behind(desk.connection()).unwrap_or(false) {
-                drop(desk);
-                // Sleeps until something is appended.
-                lock(&self.state).appends = 0;
+            if fills_index && words::is_behind(desk.connection()).unwrap_or(false) {
+                let taken = desk.transaction(|desk| words::index_some(desk.connection(), CHUNK));
+                desk.forget();
+                desk.tidy_journal();
+                // Whoever searches is told of an error; here nobody listens.
+                fills_index = taken.is_ok();
                 continue;
             }
-            let taken = desk.transaction(|desk| words::index_some(desk.connection(), CHUNK));
-            desk.forget();
-            if taken.is_err() {
-                // Whoever searches is told; here nobody listens.
-                return;
+            drop(desk);
+            // Sleeps until something is appended, unless something was.
+            let mut state = lock(&self.state);
+            if state.appends == appends {
+                state.appends = 0;
             }
-            desk.tidy_journal();
         }
     }
 
-    /// Waits until something was appended and nothing more came for a moment; `false` at the end.
-    fn wait_for_quiet(&self) -> bool {
+    /// Waits until something was appended and nothing more came for a moment. Gives the count of appends;
+    /// `None` at the end.
+    fn wait_for_quiet(&self) -> Option<u64> {
         let mut state = lock(&self.state);
+        let mut pauses = 0;
         loop {
             if state.is_over {
-                return false;
+                return None;
             }
             let seen = state.appends;
             if seen == 0 {
@@ -141,10 +148,20 @@ impl Shared {
                 continue;
             }
             let goes_on = |state: &mut State| !state.is_over;
-            let waited = self.changed.wait_timeout_while(state, QUIET, goes_on);
+            let waited = self.changed.wait_timeout_while(state, PAUSE, goes_on);
             state = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
-            if !state.is_over && state.appends == seen {
-                return true;
+            pauses = if state.appends == seen { pauses + 1 } else { 0 };
+            if state.is_over || pauses == 0 {
+                continue;
+            }
+            if pauses == QUIET {
+                return Some(seen);
+            }
+            if pauses == 1 {
+                // Whoever appends takes the two locks one after the other.
+                drop(state);
+                lock(&self.desk).close_view();
+                state = lock(&self.state);
             }
         }
     }

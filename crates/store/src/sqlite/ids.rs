@@ -72,9 +72,8 @@ impl Recent {
         self.0.push((seq, hash));
     }
 
-    /// Whether one more entry can be remembered, and none of these can have its id.
-    pub(super) fn has_room_for(&self, key: i64, id: &EntryId) -> bool {
-        let hash = id_hash(key, id);
+    /// Whether one more entry can be remembered, and none of these can have the id with this hash.
+    pub(super) fn has_room_for(&self, hash: i64) -> bool {
         self.0.len() + 1 < RECENT_MAX && self.0.iter().all(|(_, recent)| *recent != hash)
     }
 

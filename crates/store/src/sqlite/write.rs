@@ -4,6 +4,7 @@
 use rusqlite::{Connection, ErrorCode, params};
 use tertulia_session::EntryId;
 
+use super::connection::is_busy;
 use super::desk::Open;
 use super::ids::{self, id_hash};
 use super::read::{self, SessionRow, place};
@@ -46,17 +47,17 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Inserts the only entry of a plan in a transaction of its own, if the place is free, the session can be
-/// seen and is marked for the search index, and no id of the index may be the same. Says whether it did.
+/// Inserts the only entry of a plan in a transaction of its own, unless an id of the index may be the same or
+/// another process has written. Says whether it did.
 pub(super) fn write_alone(
     connection: &Connection,
     open: &mut Open,
+    hash: i64,
     placed: &Placed,
     prepared: &Prepared,
 ) -> rusqlite::Result<bool> {
     let key = open.session.key;
-    let hash = id_hash(key, &prepared.record.id);
-    match insert(connection, INSERT_ALONE, (key, hash), placed, prepared, now_millis()) {
+    match insert(connection, INSERT_NEW, (key, hash), placed, prepared, now_millis()) {
         Ok(()) => {
             open.recent.push(placed.seq, hash);
             Ok(true)
@@ -64,29 +65,22 @@ pub(super) fn write_alone(
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
             Ok(false)
         }
+        Err(error) if is_busy(&error) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
+/// The values are those of [`insert`], in the order of the columns. A short text is found sooner among the
+/// statements that are kept.
 macro_rules! insert_entry {
     ($link:literal) => {
-        concat!(
-            "INSERT INTO entry (place, id, id_hash, parent, type, time, speaker, speaker_name, bytes, ",
-            "tokenizer, tokens, stored_at, encoding, record, hash, link) VALUES (?1, ?2, ?3, ?4, ?5, ",
-            "?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ",
-            $link,
-            ")"
-        )
+        concat!("INSERT INTO entry VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,", $link, ")")
     };
 }
-const INSERT: &str = insert_entry!("?16");
-/// Without a link, which no entry may be, unless all holds. The key of the session is in the place; the
-/// state 0 is that of a session that can be seen.
-const INSERT_ALONE: &str = insert_entry!(
-    "(SELECT ?16 FROM session WHERE key = ?1 >> 32 AND state = 0 \
-     AND EXISTS (SELECT 1 FROM unindexed WHERE session = ?1 >> 32) \
-     AND NOT EXISTS (SELECT 1 FROM entry_id WHERE entry_id.hash = ?3))"
-);
+const INSERT: &str = insert_entry!("?");
+/// Without a link, which no entry may be, where the index has an id with the same hash.
+const INSERT_NEW: &str =
+    insert_entry!("CASE WHEN EXISTS (SELECT 1 FROM entry_id WHERE hash = ?3) THEN NULL ELSE ? END");
 
 fn insert(
     connection: &Connection,

@@ -11,7 +11,8 @@ use super::desk::{Desk, Request};
 use super::idle::Idle;
 use super::signal::Signal;
 use crate::model::Appended;
-use crate::{Outcome, Problem, Result, StoreError};
+use crate::plan::Batch;
+use crate::{Outcome, Problem, Result, SessionId, StoreError};
 
 /// How many appends are stored together, at most.
 const GROUP_MAX: usize = 512;
@@ -61,7 +62,11 @@ impl Writer {
     }
 
     /// Appends, together with whoever else does.
-    pub(super) fn append(&self, request: Request) -> Answer {
+    pub(super) fn append(&self, session: &SessionId, batch: Batch) -> Answer {
+        if let Some(answer) = self.append_alone(session, &batch) {
+            return answer;
+        }
+        let request = Request { session: session.clone(), batch };
         let (turn, changed) = (Mutex::new(Turn::Waits), Condvar::new());
         let ticket = Arc::new(Ticket { request, turn, changed });
         if !self.join(&ticket)
@@ -73,6 +78,31 @@ impl Writer {
         let requests: Vec<&Request> = group.tickets.iter().map(|one| &one.request).collect();
         let answers = lock(&self.desk).append(&requests);
         group.finish(&ticket, answers)
+    }
+
+    /// Appends where nobody else does and nobody did the last time. Gives `None` if that cannot be done in the
+    /// short way.
+    fn append_alone(&self, session: &SessionId, batch: &Batch) -> Option<Answer> {
+        {
+            let mut queue = lock(&self.queue);
+            if queue.has_leader || queue.group > 1 {
+                return None;
+            }
+            queue.has_leader = true;
+        }
+        let lead = Lead(self);
+        let answer = lock(&self.desk).append_alone(session, batch);
+        drop(lead);
+        if answer.is_some() {
+            self.tell();
+        }
+        answer
+    }
+
+    /// Tells those who follow sessions, and who works when it is quiet.
+    fn tell(&self) {
+        self.signal.raise();
+        self.idle.wake();
     }
 
     /// Runs something between two groups.
@@ -149,6 +179,15 @@ impl Ticket {
     }
 }
 
+/// The one who writes alone. However that ends, the queue goes on.
+struct Lead<'w>(&'w Writer);
+
+impl Drop for Lead<'_> {
+    fn drop(&mut self) {
+        self.0.hand_over(1);
+    }
+}
+
 /// A group that is being stored. However that ends, the queue goes on and everybody is answered.
 struct Group<'w> {
     writer: &'w Writer,
@@ -168,8 +207,7 @@ impl Group<'_> {
                 ticket.tell(Turn::Done(answer));
             }
         }
-        self.writer.signal.raise();
-        self.writer.idle.wake();
+        self.writer.tell();
         own.unwrap_or_else(|| Err(unanswered()))
     }
 }

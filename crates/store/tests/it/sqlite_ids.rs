@@ -160,6 +160,20 @@ fn a_lone_writer_is_told_when_another_store_deleted_the_session() {
 }
 
 #[test]
+fn a_lone_writer_does_not_keep_another_store_from_emptying_the_journal() {
+    let (_folder, file) = folder();
+    let (one, other) = (open(&file), open(&file));
+    let session = filled(&one, "talk", chain(1));
+    append(&one, &session, vec![link(2, "a secret")]);
+    append(&one, &session, vec![link(3, "three")]);
+    other.redact(&session, &"e2".into(), None).unwrap();
+    let journal = fs::read(file.with_extension("db-wal")).unwrap();
+    assert!(!String::from_utf8_lossy(&journal).contains("a secret"));
+    append(&one, &session, vec![said("e5", Some("e3"), "five")]);
+    assert_eq!(one.verify(&session).unwrap().entries, 5);
+}
+
+#[test]
 fn an_entry_is_found_by_a_search_after_another_store_filled_the_index() {
     let (_folder, file) = folder();
     let (one, other) = (open(&file), open(&file));
