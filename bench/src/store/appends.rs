@@ -12,8 +12,10 @@ use super::{Ground, said};
 use crate::arguments::Scale;
 use crate::report::{Figure, Theme, Unit, duration, grouped};
 
-/// The text of an entry; with its record around it, more.
+/// What is stored of an entry: its record, or as many bytes in a yardstick.
 const BYTES: usize = 512;
+/// A text whose record has so many bytes.
+const TEXT: usize = 217;
 const ROUNDS: usize = 5;
 
 /// What so many writers got done.
@@ -108,7 +110,6 @@ fn in_turns(ground: &Ground, writers: usize, time: Duration) -> Result<[Run; 3],
         .map(|_| plain_sqlite(&file).map(std::sync::Mutex::new))
         .collect::<Result<_, _>>()?;
     let raw = GroupedFile::new(&ground.file("raw")?)?;
-    // As many bytes as our record of such an entry has.
     let record = vec![b'x'; BYTES];
     let ours = |_: usize| one(&store, &session, &next, writers == 1);
     let sqlite = |writer: usize| {
@@ -174,7 +175,7 @@ fn one(
     is_alone: bool,
 ) -> Result<(), String> {
     let number = next.fetch_add(1, Ordering::Relaxed) + 1;
-    let mut entry = said(number, &"x".repeat(BYTES - 200));
+    let mut entry = said(number, &"x".repeat(TEXT));
     if !is_alone {
         // With many writers the one before it may not be there yet.
         entry.parent_id = Some(super::id(0));
@@ -190,7 +191,7 @@ fn append(
     count: usize,
 ) -> Result<(), Box<dyn Error>> {
     let entries = (first..first + count).map(|number| {
-        let mut entry = said(number, &"x".repeat(BYTES - 200));
+        let mut entry = said(number, &"x".repeat(TEXT));
         entry.parent_id = (number > 0).then(|| super::id(0));
         entry
     });

@@ -2,6 +2,8 @@
 //! page of it. The newest entries of a session therefore are in no index: the writer remembers them, others
 //! look through them. They go into the index together, in the transaction of an append.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, OptionalExtension, params};
 use tertulia_session::{EntryId, RecordHash};
 
@@ -11,8 +13,11 @@ use crate::plan::Known;
 
 type Result<T> = rusqlite::Result<T>;
 
-/// The number of entries of a session that the index may lack. The append that reaches it adds them all.
-const RECENT_MAX: usize = 256;
+/// How many entries of a session the index may lack. The append that reaches the limit adds them all. They
+/// change about every page that the session has in the index, so a longer session adds more of them at a time.
+fn recent_max(indexed: Seq) -> usize {
+    usize::try_from(indexed / 16).unwrap_or(usize::MAX).clamp(256, 4096)
+}
 
 /// Eight bytes stand for an id, to keep the index small: the key of the session and a hash, so that the
 /// ids of a session lie together. Different ids may have the same; whoever looks one up compares the text.
@@ -52,29 +57,39 @@ fn known(row: &rusqlite::Row<'_>) -> Result<Known> {
     Ok(Known { seq: read::seq_of(row.get(0)?), hash })
 }
 
-/// The hashes of the newest entries, which the index does not have, as the writer remembers them.
-pub(super) struct Recent(Vec<(Seq, i64)>);
+/// The newest entries of a session, which the index does not have: their hashes, and where they are.
+pub(super) struct Recent {
+    entries: BTreeSet<(i64, Seq)>,
+    last: Seq,
+    max: usize,
+}
 
 impl Recent {
     pub(super) fn load(connection: &Connection, session: &SessionRow) -> Result<Self> {
-        let sql =
-            "SELECT place, id_hash FROM entry WHERE place > ?1 AND place <= ?2 ORDER BY place";
+        let sql = "SELECT place, id_hash FROM entry WHERE place > ?1 AND place <= ?2";
         let mut statement = connection.prepare_cached(sql)?;
         let bounds = (place(session.key, session.ids_until), read::last_place(session.key));
         let rows = statement.query_map(bounds, |row| {
             // What is no number is damage, and no id has it.
-            Ok((read::seq_of(row.get(0)?), row.get_ref(1)?.as_i64().unwrap_or(0)))
+            Ok((row.get_ref(1)?.as_i64().unwrap_or(0), read::seq_of(row.get(0)?)))
         })?;
-        rows.collect::<Result<_>>().map(Self)
+        let entries: BTreeSet<_> = rows.collect::<Result<_>>()?;
+        let last = entries.iter().map(|(_, seq)| *seq).max().unwrap_or(session.ids_until);
+        Ok(Self { entries, last, max: recent_max(session.ids_until) })
     }
 
     pub(super) fn push(&mut self, seq: Seq, hash: i64) {
-        self.0.push((seq, hash));
+        self.entries.insert((hash, seq));
+        self.last = seq;
+    }
+
+    fn with_hash(&self, hash: i64) -> impl Iterator<Item = Seq> {
+        self.entries.range((hash, 0)..=(hash, Seq::MAX)).map(|(_, seq)| *seq)
     }
 
     /// Whether one more entry can be remembered, and none of these can have the id with this hash.
     pub(super) fn has_room_for(&self, hash: i64) -> bool {
-        self.0.len() + 1 < RECENT_MAX && self.0.iter().all(|(_, recent)| *recent != hash)
+        self.entries.len() + 1 < self.max && self.with_hash(hash).next().is_none()
     }
 
     /// The entry with this id: one of these, or one that is in the index.
@@ -84,10 +99,9 @@ impl Recent {
         key: i64,
         id: &EntryId,
     ) -> Result<Option<Known>> {
-        let hash = id_hash(key, id);
         let sql = "SELECT place, hash FROM entry WHERE place = ?1 AND id = ?2";
-        for (seq, _) in self.0.iter().filter(|(_, recent)| *recent == hash) {
-            let values = params![place(key, *seq), id.as_str()];
+        for seq in self.with_hash(id_hash(key, id)) {
+            let values = params![place(key, seq), id.as_str()];
             let found = connection.prepare_cached(sql)?.query_row(values, known).optional()?;
             if found.is_some() {
                 return Ok(found);
@@ -102,19 +116,19 @@ impl Recent {
         connection: &Connection,
         session: &mut SessionRow,
     ) -> Result<()> {
-        let Some((last, _)) = self.0.last().copied().filter(|_| self.0.len() >= RECENT_MAX) else {
+        if self.entries.len() < self.max {
             return Ok(());
-        };
+        }
         // In the order of the index. Where a damaged row says that fewer are in it, some are there.
-        self.0.sort_unstable_by_key(|(_, hash)| *hash);
         let sql = "INSERT OR IGNORE INTO entry_id (hash, seq) VALUES (?1, ?2)";
         let mut statement = connection.prepare_cached(sql)?;
-        for (seq, hash) in self.0.drain(..) {
+        for (hash, seq) in std::mem::take(&mut self.entries) {
             statement.execute(params![hash, seq.cast_signed()])?;
         }
         let sql = "UPDATE session SET ids_until = ?2 WHERE key = ?1";
-        connection.prepare_cached(sql)?.execute(params![session.key, last.cast_signed()])?;
-        session.ids_until = last;
+        connection.prepare_cached(sql)?.execute(params![session.key, self.last.cast_signed()])?;
+        session.ids_until = self.last;
+        self.max = recent_max(self.last);
         Ok(())
     }
 }

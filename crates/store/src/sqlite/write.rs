@@ -6,7 +6,7 @@ use tertulia_session::EntryId;
 
 use super::connection::is_busy;
 use super::desk::Open;
-use super::ids::{self, id_hash};
+use super::ids::{Recent, id_hash};
 use super::read::{self, SessionRow, place};
 use super::words;
 use crate::backend::State;
@@ -166,8 +166,9 @@ pub(super) fn set_counts(
 ) -> rusqlite::Result<()> {
     let sql = "UPDATE entry SET tokenizer = ?2, tokens = ?3 WHERE place = ?1 AND encoding <> 2";
     let mut statement = connection.prepare_cached(sql)?;
+    let recent = Recent::load(connection, session)?;
     for (entry, count) in counts {
-        if let Some(known) = ids::find(connection, session, entry)? {
+        if let Some(known) = recent.find(connection, session.key, entry)? {
             let tokens = count.tokens.min(u64::from(u32::MAX)).cast_signed();
             statement.execute(params![place(session.key, known.seq), &*count.tokenizer, tokens])?;
         }

@@ -10,7 +10,8 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 use tempfile::TempDir;
 use tertulia_store::{
-    Append, NewSession, Problem, SearchQuery, SessionId, SessionStore, StoreError, StoreUrl,
+    Append, NewSession, Problem, Range, SearchQuery, SessionId, SessionStore, StoreError, StoreUrl,
+    TokenCount,
 };
 
 use crate::notation::{append, chain, filled, id, link, said};
@@ -121,6 +122,30 @@ fn most_appends_leave_the_index_alone_and_it_is_never_far_behind() {
         }
     }
     assert!(sizes.len() <= 4, "{sizes:?}");
+}
+
+#[test]
+fn the_index_of_a_long_session_gets_a_sixteenth_of_it_at_a_time() {
+    let (_folder, file) = folder();
+    let store = open(&file);
+    let session = filled(&store, "talk", chain(8000));
+    let size = || count(&file, "SELECT count(*) FROM entry_id");
+    let first = size();
+    let counts: Vec<_> = (8001..=8499)
+        .map(|number| {
+            append(&store, &session, vec![link(number, "word")]);
+            let counted = TokenCount { tokenizer: "o200k".into(), tokens: number as u64 };
+            (format!("e{number}").as_str().into(), counted)
+        })
+        .collect();
+    assert_eq!((first, size()), (8000, 8000));
+    // Those that the index lacks are found all the same.
+    store.know_counts(&session, &counts).unwrap();
+    let stored = store.load(&session, &Range::All).unwrap();
+    assert!(stored[8000..].iter().all(|entry| entry.count.is_some()));
+    append(&store, &session, vec![link(8500, "word")]);
+    assert_eq!(size(), 8500);
+    assert_eq!(store.check().unwrap(), Vec::<String>::new());
 }
 
 #[test]
