@@ -187,26 +187,21 @@ pub enum EntryError {
          {second} of the log; give each its own"
     )]
     DuplicateId { entry: EntryId, first: usize, second: usize },
-    /// A parent that is not there.
     #[error(
         "Entry {entry}: parentId names {parent}, which is not in the log; give the whole branch, or \
          leave parentId out to start one"
     )]
     MissingParent { entry: EntryId, parent: EntryId },
-    /// A parent that comes after its child.
     #[error(
         "Entry {entry}: parentId names {parent}, which follows it; name one that was there before it"
     )]
     ParentCycle { entry: EntryId, parent: EntryId },
-    /// A redaction of nothing.
     #[error(
         "Entry {entry}: payload.targetId names {target}, which is not in the log; name one that is"
     )]
     MissingTarget { entry: EntryId, target: EntryId },
-    /// A view was asked for that ends in an entry that is not there.
     #[error("Entry {tail} is not in the log; name one that is")]
     MissingTail { tail: EntryId },
-    /// An index is used with another log, or with more entries than it was shown.
     #[error(
         "the index knows {indexed} entries and the log has {given}; let the index catch up first"
     )]

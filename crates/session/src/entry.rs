@@ -54,9 +54,7 @@ pub struct NewEntry {
     pub kind: EntryKind,
     pub timestamp: Option<Timestamp>,
     pub run_id: Option<Box<str>>,
-    /// Notes of other programs, as a JSON object.
     pub meta: Option<Json>,
-    /// Random bytes, so that no hash of the record confirms a guess of its text.
     pub salt: Option<Salt>,
 }
 

@@ -1,8 +1,5 @@
-//! Reading JSON field by field, so that an error can name the field and nothing unknown is lost.
-//!
-//! Values stay JSON text until somebody asks for them: numbers keep all their digits, nesting of any
-//! depth costs no stack, and a field of the wrong type is a sentence, not a parser's phrase. Called by
-//! [`crate::record`] and by the doors that take JSON.
+//! Reading JSON field by field, so that an error can name the field and nothing unknown is lost. Values stay
+//! JSON text until somebody asks for them: numbers keep all their digits, nesting of any depth costs no stack.
 
 mod error;
 mod escape;
@@ -33,7 +30,6 @@ pub enum Kind {
 }
 
 impl From<&RawValue> for Json {
-    /// Keeps a value that was read already.
     fn from(raw: &RawValue) -> Self {
         let compact = match without_blanks(raw.get()) {
             // Taking blanks out of valid JSON leaves valid JSON, so the fallback is never needed.

@@ -8,7 +8,6 @@ use std::fmt;
 pub enum MessageId {
     /// `msg-N`, written without leading zeros. Takes no memory of its own.
     Numbered(u64),
-    /// Any other text.
     Named(Box<str>),
 }
 

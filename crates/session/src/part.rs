@@ -22,9 +22,7 @@ struct UnknownFields {
 pub enum PartKind {
     Text(String),
     Thinking(String),
-    /// A model asks for a tool.
     ToolCall(Box<ToolCall>),
-    /// What the tool answered.
     ToolResult(Box<ToolResult>),
     Image(Box<Image>),
     FileRef(Box<FileRef>),
@@ -54,7 +52,6 @@ pub struct ToolResult {
 /// A picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// Such as `image/png`.
     pub mime_type: Box<str>,
     pub source: ImageSource,
 }
@@ -79,9 +76,7 @@ pub struct FileRef {
 /// A part of a kind that this version does not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherPart {
-    /// The word in `kind`.
     pub kind: Box<str>,
-    /// The payload as JSON; `None` where there was none.
     pub payload: Option<Json>,
 }
 

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A message that is more than one text also carries `parts`; `content` then holds its words, so that
-//! a reader who knows only `content` misses no word. Called by every door that takes or gives JSON.
+//! a reader who knows only `content` misses no word.
 
 mod entry;
 pub(crate) mod field;
@@ -40,7 +40,6 @@ pub enum MessageError {
     SpeakerMissing,
     #[error("Message speaker.roleId is required")]
     RoleIdMissing,
-    /// Another field cannot be read.
     #[error("Message {0}")]
     Field(#[from] FieldError),
 }

@@ -35,7 +35,6 @@ impl Salt {
 #[error("must be {digits} hex digits in lower case")]
 #[non_exhaustive]
 pub struct InvalidHex {
-    /// How many digits there must be.
     pub digits: usize,
 }
 
@@ -60,7 +59,6 @@ impl FromStr for Salt {
     }
 }
 
-/// 32 hex digits.
 impl fmt::Display for Salt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";

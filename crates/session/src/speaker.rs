@@ -9,7 +9,6 @@ pub struct Speaker {
     pub role_id: Box<str>,
     /// The name shown in prompts; the id where the source gave none.
     pub role_name: Box<str>,
-    /// A title such as "Architect".
     pub role_title: Option<Box<str>>,
     /// Human, AI or system; `None` where the source did not say, which counts as "not an AI".
     pub kind: Option<SpeakerType>,

@@ -13,7 +13,6 @@ pub struct Timestamp {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Spelling {
-    /// A number of milliseconds.
     Millis,
     /// `2026-01-31T12:00:00.000Z`, the form that JavaScript writes.
     Iso,

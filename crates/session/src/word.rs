@@ -9,7 +9,6 @@ const SHOWN: usize = 40;
 #[non_exhaustive]
 pub struct UnknownWord {
     pub allowed: &'static str,
-    /// The word, or its beginning.
     pub got: Box<str>,
 }
 

@@ -25,7 +25,6 @@ pub(crate) enum State {
     Deleting,
 }
 
-/// Which way a log is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// The entries after a number, oldest first.
@@ -34,7 +33,6 @@ pub(crate) enum Way {
     Back,
 }
 
-/// What a new session is besides its entries.
 #[derive(Clone, Debug)]
 pub(crate) struct Begun {
     pub(crate) created_at: i64,
@@ -114,7 +112,6 @@ impl From<Row> for Brief {
     }
 }
 
-/// How far the search index has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Indexed {
     pub(crate) entries: u64,
@@ -160,7 +157,6 @@ pub(crate) trait Backend: Send + Sync {
 
     fn find(&self, id: &SessionId, entry: &EntryId) -> Result<Option<Seq>>;
 
-    /// The open sessions that a filter asks for, most recently changed first.
     fn heads(&self, filter: &ListFilter) -> Result<Vec<Head>>;
 
     /// Shows imported sessions under their ids, all or none; `StoreError::SessionExists` names an id
@@ -226,12 +222,10 @@ pub(crate) trait Backend: Send + Sync {
     /// Waits until the session may have entries after this number, at most so long.
     fn wait(&self, id: &SessionId, after: Seq, timeout: Duration) -> Result<()>;
 
-    /// Checks the database as a whole; what is wrong, one line each.
     fn check(&self) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
 
-    /// After an error of the disk: opens the database anew, checks it, and takes entries again.
     fn reopen(&self) -> Result<()> {
         Ok(())
     }

@@ -74,7 +74,6 @@ pub(crate) fn not_written(error: NewFileError) -> StoreError {
     StoreError::write_failed(problem)
 }
 
-/// Copies the sessions of a backup into a store: all of them, or none. Says how many.
 pub(crate) fn restore(store: &SessionStore, file: &Path) -> Result<u64> {
     if !file.is_file() {
         let reason = "is no file; name a backup that `tertulia sessions backup` made";
@@ -122,7 +121,6 @@ fn about_backup(error: StoreError, file: &Path) -> StoreError {
     StoreError::bad_place(file, format!("is damaged or incomplete ({what}); use another backup"))
 }
 
-/// Checks the database, every session in it, and that these are the ones of the manifest.
 fn check(store: &SessionStore, manifest: &[Sealed], file: &Path) -> Result<()> {
     let mut found = check_all(store)?;
     found.sort_by(|one, other| one.id.cmp(&other.id));

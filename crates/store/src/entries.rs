@@ -108,7 +108,6 @@ impl Iterator for Entries<'_> {
     }
 }
 
-/// From an entry back to its root, oldest first.
 fn walk(
     store: &SessionStore,
     session: &SessionId,

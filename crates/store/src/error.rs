@@ -29,7 +29,6 @@ pub enum StoreError {
         shown(.actual.as_ref())
     )]
     SessionConcurrentWrite { session: SessionId, expected: EntryId, actual: Option<EntryId> },
-    /// An append, or another change, did not work.
     #[error("cannot write{}: {problem}{}", of_session(.session.as_ref()), .outcome.note())]
     SessionWriteFailed {
         session: Option<SessionId>,
@@ -71,13 +70,8 @@ pub enum Problem {
     MissingTarget { entry: EntryId, target: EntryId },
     #[error("entry {0} is there already and says something else; give the new one another id")]
     OtherContent(EntryId),
-    /// An entry is too large, or has no proper id.
     #[error("entry {entry} {reason}")]
-    BadEntry {
-        /// The entry, or the beginning of its id.
-        entry: String,
-        reason: String,
-    },
+    BadEntry { entry: String, reason: String },
     #[error(
         "entry {place}{} is damaged: {reason}; restore a backup, or export what is before it",
         named(.entry.as_ref())
@@ -109,11 +103,7 @@ pub enum Problem {
     )]
     NotAStore { place: String, reason: String },
     #[error("{} {reason}", .path.display())]
-    BadPlace {
-        path: PathBuf,
-        /// What is wrong with it, and the cure.
-        reason: String,
-    },
+    BadPlace { path: PathBuf, reason: String },
     #[error(
         "no connection to {server}: {reason}; check that the server runs, and the address, role and password"
     )]
@@ -122,7 +112,6 @@ pub enum Problem {
         server: String,
         reason: String,
     },
-    /// Anything else that the database said.
     #[error("{0}")]
     Database(String),
 }

@@ -1,7 +1,6 @@
-//! A whole log from elsewhere, entry by entry and in constant memory. It fills a session that nobody
-//! sees until it is finished; if it fails or is dropped, nothing is left behind. While a process
-//! imports, it holds a number that its hidden sessions are named by; the system lets go of it when the
-//! process ends, however that happens. Whoever writes to the store next deletes what was left.
+//! A whole log from elsewhere, entry by entry and in constant memory, into a session that nobody sees until it
+//! is finished. While a process imports, it holds a number that its hidden sessions are named by; the system lets
+//! go of it when the process ends, and whoever writes to the store next deletes what was left.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -23,7 +23,6 @@ pub enum ProjectScope {
     All,
     /// Sessions of this project: its folder, exactly as it was stored.
     Of(String),
-    /// Sessions that belong to no project.
     Unassigned,
 }
 
@@ -57,7 +56,6 @@ pub struct Appended {
     pub last_entry_id: Option<EntryId>,
     /// How many entries are new; the others were there already.
     pub appended_count: usize,
-    /// The number of the newest entry of the session.
     pub newest: Seq,
 }
 
@@ -99,7 +97,6 @@ pub enum Range {
 pub struct SessionInfo {
     pub id: SessionId,
     pub created_at: Timestamp,
-    /// When something was stored last.
     pub updated_at: Timestamp,
     /// How many entries it has, which is the number of the newest.
     pub entries: Seq,
@@ -132,7 +129,6 @@ pub struct Verified {
     /// How many entries fit together, from the first on.
     pub entries: Seq,
     pub purged: u64,
-    /// The link of the last of them.
     pub head: ChainLink,
     /// The first thing that does not fit.
     pub damage: Option<Damage>,
@@ -154,7 +150,6 @@ pub struct SearchQuery {
     pub session: Option<SessionId>,
     /// Only what this speaker said: role id or name.
     pub speaker: Option<String>,
-    /// Only entries of this type.
     pub type_name: Option<String>,
     /// Only at this moment or later.
     pub since: Option<Timestamp>,

@@ -18,7 +18,6 @@ const ENDING: &str = ".tertulia-part";
 /// Who may read a new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
-    /// Its owner alone.
     Owner,
     /// Whoever the umask allows.
     Umask,

@@ -1,17 +1,6 @@
-//! Sessions on a PostgreSQL server, for many processes on many machines: the same promises as in a
-//! file. The exact bytes of each entry are kept; numbers are given out under the lock of the session's
-//! row; whoever follows a session is told by the server.
-//!
-//! An address is `postgres://USER:PASSWORD@HOST:PORT/DATABASE?SETTINGS`. Connections to this machine
-//! (a socket in the file system, `localhost`, loopback addresses) are plain. All others are encrypted,
-//! and the server's certificate must be of its name and of an authority that this machine trusts
-//! (`SSL_CERT_FILE` names others), unless the address says `sslmode=disable` in so many words.
-//! `require`, `verify-ca` and `verify-full` all mean the same: checked in full, on this machine too.
-//! Of several hosts, the first that takes changes is used: a replica may be behind.
-//!
-//! One thread per store speaks with the server; callers wait for it on a plain channel, so a store may
-//! be used from inside any runtime. Nothing waits for ever: 10 seconds for a connection or a lock, 60
-//! for a statement.
+//! Sessions on a PostgreSQL server: the same promises as in a file (docs/sessions.md). One thread per store speaks
+//! with the server; callers wait for it on a plain channel, so a store may be used from inside any runtime.
+//! Nothing waits for ever: 10 seconds for a connection or a lock, 60 for a statement.
 
 mod address;
 mod append;

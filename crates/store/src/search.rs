@@ -1,7 +1,5 @@
-//! Full-text search, the part that is the same in every store: the text of an entry, the terms it is
-//! found by, what a question asks for, how well a text answers it, and the snippet that is shown. A
-//! store keeps the terms in its own index and hands over the newest entries that have all of them;
-//! everything else happens here, so that all stores give the same hits. Pure.
+//! Full-text search, the part that is the same in every store, so that all stores give the same hits. A
+//! store keeps the terms of entries in its own index and hands over the newest entries that have all of them.
 
 mod query;
 mod snippet;

@@ -17,7 +17,6 @@ pub struct SessionId(Arc<str>);
     max = SessionId::BYTES_MAX
 )]
 pub struct InvalidSessionId {
-    /// The text, or its beginning.
     pub got: String,
 }
 

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use crate::SessionId;
 
-/// Notices for each session that somebody follows.
 #[derive(Default)]
 pub(crate) struct Signal {
     watched: Mutex<BTreeMap<String, Notices>>,
@@ -32,7 +31,6 @@ impl Signal {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Something may have been stored in this session.
     #[cfg(feature = "postgres")]
     pub(crate) fn raise_for(&self, session: &str) {
         if let Some(notices) = self.watched().get_mut(session) {

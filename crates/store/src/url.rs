@@ -18,7 +18,6 @@ pub enum StoreUrl {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{got:?} names no store; write sqlite:PATH, postgres://USER@HOST/DATABASE or memory")]
 pub struct InvalidStoreUrl {
-    /// The text, or its beginning.
     pub got: String,
 }
 

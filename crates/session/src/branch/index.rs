@@ -107,7 +107,6 @@ impl EntryIndex {
         }
     }
 
-    /// What the entry at this place follows.
     fn parent<'a>(&self, log: &'a [Entry], place: usize) -> Parent<'a> {
         match self.links.get(place) {
             Some(Link::Earlier(parent)) => Parent::At(*parent),

@@ -36,7 +36,6 @@ pub enum EntryKind {
 /// An entry of a type that this version does not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherEntry {
-    /// The word in `type`.
     pub type_name: Box<str>,
     /// The payload, byte for byte but for blanks between tokens; `None` where there was none.
     pub payload: Option<Json>,

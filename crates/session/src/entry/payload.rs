@@ -24,7 +24,6 @@ pub struct ModelChange {
 /// The model thinks more or less from here on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThinkingLevelChange {
-    /// The level in the words of its source.
     pub level: Box<str>,
     pub unknown: Fields,
 }
@@ -97,9 +96,7 @@ pub struct ContextCut {
     pub tokens_before: u64,
     pub tokens_after: u64,
     pub reason: Box<str>,
-    /// Entries before the first kept one that stay as they are, such as pinned ones.
     pub kept_ids: Option<Vec<EntryId>>,
-    /// What a counted token weighed by reported usage, in thousandths.
     pub scale_permille: Option<u64>,
     /// The member of a team whose context alone was cut; absent for all.
     pub member: Option<Box<str>>,
@@ -137,7 +134,6 @@ pub struct Redaction {
 /// What is left of an entry whose bytes a redaction took away: in its place, under its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Purged {
-    /// The word that was in `type`.
     pub type_name: Box<str>,
     /// The hash of the record that was here.
     pub hash: RecordHash,

@@ -21,7 +21,6 @@ pub enum Problem {
     Missing { expected: &'static str },
     #[error("must be {expected}; got {got}")]
     WrongKind { expected: &'static str, got: Kind },
-    /// It is a number, but negative or not whole.
     #[error("must be a whole number of 0 or more; got {got}")]
     NotWhole { got: String },
     #[error(

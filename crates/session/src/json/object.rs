@@ -18,7 +18,6 @@ pub struct Object<'a> {
 impl<'a> TryFrom<&'a RawValue> for Object<'a> {
     type Error = FieldError;
 
-    /// Takes a value apart that was read already.
     fn try_from(raw: &'a RawValue) -> Result<Self, FieldError> {
         if Kind::from(raw) != Kind::Object {
             return Err(FieldError::wrong_kind("an object", raw));

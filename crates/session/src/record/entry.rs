@@ -1,7 +1,6 @@
 //! The JSON form of entries, version 2: `{id, parentId?, type, timestamp?, runId?, payload, meta?,
 //! salt?}`. Version 1 is read too (`version_1.rs`), entry by entry: a log may hold both.
-//! Types and fields that this version does not know are kept. The envelope is here; the payloads and
-//! the message in its place as a payload have their own files.
+//! Types and fields that this version does not know are kept.
 
 mod message;
 mod payload;
@@ -23,18 +22,14 @@ pub use write::{EntryRecord, EnvelopeRecord};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EntryReadError {
-    /// There is no id to name it by.
     #[error("Entry {0}")]
     Nameless(#[source] FieldError),
-    /// A field cannot be read.
     #[error("Entry {entry}: {cause}")]
     Field {
         entry: EntryId,
-        /// The field, and what is wrong with it.
         #[source]
         cause: FieldError,
     },
-    /// The header of a log that another version wrote.
     #[error(
         "Entry {entry}: payload.version is {got}, and this program reads versions 1 to {version}; take one \
          that reads version {got}",

@@ -19,9 +19,7 @@ pub(crate) trait Value: Serialize + Sized {
     fn read(raw: &RawValue) -> Result<Self, FieldError>;
 }
 
-/// A field of a payload.
 pub(crate) trait Field: Sized {
-    /// Takes the field out of an object.
     fn take(object: &mut Object<'_>, name: &str) -> Result<Self, FieldError>;
 
     /// Writes the field, if it is there.
@@ -195,7 +193,6 @@ impl Value for Usd {
     }
 }
 
-/// Reads a word of a closed set.
 pub(crate) fn read_word<T: FromStr<Err = UnknownWord>>(raw: &RawValue) -> Result<T, FieldError> {
     let got = text(raw)?;
     got.parse()
@@ -213,12 +210,10 @@ pub(crate) fn write_kept<M: SerializeMap>(
     kept.try_for_each(|(name, value)| map.serialize_entry(name, value))
 }
 
-/// Writes the fields that this version does not know.
 pub(crate) fn write_unknown<M: SerializeMap>(map: &mut M, fields: &Fields) -> Result<(), M::Error> {
     fields.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))
 }
 
-/// Writes a field if there is one.
 pub(crate) fn write_some<M: SerializeMap, T: Serialize + ?Sized>(
     map: &mut M,
     name: &str,

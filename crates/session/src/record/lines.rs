@@ -29,7 +29,6 @@ pub struct EntryLines {
 pub struct LineError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
     #[source]
     pub cause: LineProblem,
 }
@@ -41,7 +40,6 @@ pub enum LineProblem {
     /// It is not JSON. The last line of a log whose writer was killed may be cut short.
     #[error(", column {column}: invalid JSON: {reason}; fix or remove the line", column = .0.column, reason = .0.reason)]
     Syntax(#[source] SyntaxError),
-    /// It is JSON, and no entry.
     #[error(": {0}")]
     Entry(#[source] EntryReadError),
 }

@@ -43,7 +43,6 @@ impl Payload for Image {
     }
 }
 
-/// Reads a list of parts.
 pub(super) fn read_parts(raw: &RawValue) -> Result<Parts, FieldError> {
     each(raw, read_part)
 }
@@ -79,7 +78,6 @@ fn read_payload(kind: &str, mut object: Object<'_>) -> Result<(PartKind, Fields)
     Ok((kind, object.rest()))
 }
 
-/// The payload of a part as JSON.
 struct PayloadRecord<'a>(&'a Part);
 
 impl Serialize for Part {

@@ -22,7 +22,6 @@ pub(super) struct Address {
     pub(super) config: Config,
     /// `None`: as plain text, to this machine or because the address says so.
     pub(super) tls: Option<MakeRustlsConnect>,
-    /// For people, without a password.
     pub(super) place: String,
 }
 

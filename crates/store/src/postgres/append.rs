@@ -1,9 +1,6 @@
-//! Appends. A session is locked by its row, so numbers are given out one after the other, whoever
-//! appends from wherever. Two trips to the server: lock and look, then write and commit.
-//!
-//! When the connection is lost, what became of the append is found out: on another connection the lock
-//! is asked for again, which waits until the server is done with the first one, and then the entries
-//! are there or they are not.
+//! Appends, in two trips to the server: lock the row of the session and look, then write and commit. When the
+//! connection is lost, the lock is asked for on another one, which waits until the server is done with the first;
+//! then the entries are there or they are not.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -142,7 +142,6 @@ pub(super) async fn hidden(link: &mut Link, id: &SessionId) -> Result<Vec<i64>> 
     rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 
-/// Forgets a hidden session whose entries are gone.
 pub(super) async fn forget(link: &mut Link, key: i64) -> Result<()> {
     link.transaction(async |link| {
         link.execute(UNMARK, &[&key]).await?;

@@ -18,7 +18,6 @@ pub(super) enum Trouble {
     NoEntry(String),
     /// The server refused, and nothing of the transaction is stored.
     Db(tokio_postgres::Error),
-    /// The store refuses for a reason of its own.
     Store(StoreError),
 }
 

@@ -33,7 +33,6 @@ const SETTINGS: &str = "SET search_path = pg_catalog; SET lock_timeout = '10s'; 
 
 pub(super) type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
 
-/// A connection that nobody else uses meanwhile.
 pub(super) struct Link {
     pub(super) client: Client,
     driver: JoinHandle<()>,

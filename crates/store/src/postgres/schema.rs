@@ -1,6 +1,5 @@
 //! The tables, and how those of an earlier version are brought to this one: step by step, each in one
-//! transaction, under a lock that all processes share. They lie in a schema of their own, `tertulia`,
-//! so that a database may hold other things too. Where they are there already, nothing but the rights
+//! transaction, under a lock that all processes share. Where they are there already, nothing but the rights
 //! to read and change rows is needed.
 
 use super::error::{Result, Trouble, said};

@@ -1,7 +1,6 @@
-//! A backup as a file: a store with a manifest, written into it before anybody sees it. The manifest says
-//! which sessions the backup has and how each one ends, so a file that lost some of them, or that was
-//! written to since, is told from a whole one. Reading a backup changes nothing, neither in it nor
-//! beside it.
+//! A backup as a file: a store with a manifest, which says which sessions the backup has and how each one
+//! ends, so a file that lost some of them, or that was written to since, is told from a whole one. Reading a
+//! backup changes nothing, neither in it nor beside it.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
@@ -130,7 +129,6 @@ fn open_current(path: &Path, shown: &Path, copy: Option<TemporaryFolder>) -> Res
     Ok(Backup { store, manifest, copy })
 }
 
-/// The manifest's own row and its sessions.
 type Manifest = (Option<(i64, i64, i64, Vec<u8>)>, Vec<Sealed>);
 
 fn read_manifest(connection: &Connection) -> rusqlite::Result<Manifest> {
@@ -168,7 +166,6 @@ fn upgraded(path: &Path) -> Result<(TemporaryFolder, PathBuf)> {
     Ok((folder, copy))
 }
 
-/// A folder that is gone when this is dropped.
 pub(crate) struct TemporaryFolder(PathBuf);
 
 impl TemporaryFolder {

@@ -9,7 +9,6 @@ use super::read::{self, place};
 use super::{connection, ids};
 use crate::{Problem, StoreError};
 
-/// How many lines of each kind are given.
 const LINES: usize = 20;
 
 pub(super) fn check(connection: &Connection, path: &Path) -> Result<Vec<String>, StoreError> {

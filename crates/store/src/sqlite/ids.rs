@@ -110,7 +110,6 @@ impl Recent {
         indexed(connection, key, id)
     }
 
-    /// Puts them into the index once there are many.
     pub(super) fn index_if_many(
         &mut self,
         connection: &Connection,
@@ -141,7 +140,6 @@ pub(super) fn remove(connection: &Connection, key: i64, last: i64) -> Result<()>
     Ok(())
 }
 
-/// Takes all that is left of a session out of the index.
 pub(super) fn remove_all(connection: &Connection, key: i64) -> Result<()> {
     let sql = "DELETE FROM entry_id WHERE hash >= ?1 AND hash <= ?2";
     connection.execute(sql, [place(key, 0), read::last_place(key)])?;

@@ -21,7 +21,6 @@ pub(super) enum Role {
     Frozen,
 }
 
-/// Counts the stores that this process has open.
 static OPEN: Mutex<usize> = Mutex::new(0);
 
 /// A store that is open, or about to be.

@@ -34,7 +34,6 @@ pub(super) struct SessionRow {
     pub(super) project: Option<String>,
 }
 
-/// The newest entry of a session, without its text.
 pub(super) struct Newest {
     pub(super) seq: Seq,
     pub(super) id: EntryId,

@@ -218,7 +218,6 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
     transaction.commit().map_err(failed)
 }
 
-/// Copies what the connection sees now into an empty file.
 pub(super) fn copy_into(connection: &Connection, copy: &Path) -> Result<()> {
     let name =
         copy.to_str().ok_or_else(|| not_a_store(copy, "its name is not UTF-8".to_owned()))?;
@@ -256,7 +255,6 @@ fn digest(schema: &Schema) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
-/// The statements that made the tables and indexes.
 type Schema = BTreeSet<String>;
 
 /// Those of a file, without those of a manifest. More than we ever have are not read.

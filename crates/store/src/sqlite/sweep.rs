@@ -13,11 +13,9 @@ use crate::import::{LeftBehind, is_silent, number_of};
 use crate::new_file::beside;
 use crate::{SessionId, StoreError};
 
-/// How much is deleted in one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StepSize {
     rows: usize,
-    /// About how many bytes of entries.
     bytes: i64,
 }
 
@@ -110,7 +108,6 @@ fn unindex_some(
     if last.is_some() { Ok(last) } else { last_of_step(connection, key, size) }
 }
 
-/// The place of the last entry that one step deletes.
 fn last_of_step(connection: &Connection, key: i64, size: StepSize) -> Result<Option<i64>> {
     let sql = "SELECT place, length(record) FROM entry WHERE place > ?1 AND place <= ?2 \
                ORDER BY place LIMIT ?3";

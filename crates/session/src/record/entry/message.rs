@@ -57,7 +57,6 @@ fn read_entry_speaker(raw: &RawValue) -> Result<Speaker, FieldError> {
     })
 }
 
-/// A message as the payload of an entry.
 pub(super) struct EntryMessageRecord<'a>(pub(super) &'a Message);
 
 impl Serialize for EntryMessageRecord<'_> {

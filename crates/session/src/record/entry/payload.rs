@@ -80,7 +80,6 @@ fn read_cut(raw: &RawValue) -> Result<ContextCut, FieldError> {
     Ok(cut)
 }
 
-/// Writes the payload of an entry whose fields are known.
 pub(super) fn write_payload<M: SerializeMap>(
     map: &mut M,
     kind: &EntryKind,

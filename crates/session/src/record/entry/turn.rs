@@ -109,7 +109,6 @@ fn read_cause(raw: &RawValue) -> Result<(Cause, Fields), FieldError> {
     })
 }
 
-/// A cause that this version knows.
 struct CauseRecord<'a>(&'a Cause);
 
 impl Serialize for CauseRecord<'_> {

@@ -12,7 +12,6 @@ use crate::{
     Turn, TurnActivity, TurnEvent,
 };
 
-/// The turn, the cause and its text.
 type ReadCause = (Option<EntryId>, Cause, Option<Json>);
 
 /// Reads the text of a cause. One that no version 1 wrote is kept as it is.
