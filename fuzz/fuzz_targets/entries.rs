@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use libfuzzer_sys::fuzz_target;
 use tertulia_session::record::{EntryLines, EntryRecord, read_entry};
-use tertulia_session::{BranchView, EntryIndex, json};
+use tertulia_session::{EntryIndex, json};
 
 fuzz_target!(|text: &str| {
     let mut lines = EntryLines::new();
@@ -22,7 +22,7 @@ fuzz_target!(|text: &str| {
         let raw = json::parse(&written).expect("a record is JSON");
         assert_eq!(read_entry(raw).as_ref(), Ok(entry), "a round trip loses nothing");
     }
-    let whole = BranchView::new(&log);
+    let whole = EntryIndex::over(&log);
     let mut index = EntryIndex::new();
     for end in 0..=log.len() {
         if index.catch_up(&log[..end]).is_err() {
@@ -30,10 +30,11 @@ fuzz_target!(|text: &str| {
             return;
         }
     }
-    let Ok(view) = whole else { return };
+    let Ok(Ok(view)) = whole.as_ref().map(|index| index.walk(&log)) else { return };
+    let Ok(view) = view.collect::<Result<Vec<_>, _>>() else { return };
     let ids: HashSet<_> = view.iter().map(|entry| entry.id()).collect();
     assert_eq!(ids.len(), view.len(), "every entry once");
-    for entry in view.iter().filter(|entry| entry.is_redacted()) {
+    for entry in view.iter().filter(|entry| entry.hidden_by().is_some()) {
         assert!(entry.entry().is_none() && entry.kind().is_none());
     }
 });

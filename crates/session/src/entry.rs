@@ -1,5 +1,5 @@
 //! An entry: one record of a session's log. The log is never rewritten; what changes the view of it
-//! (a summary, a cut, a redaction, a branch) is an entry itself. See [`crate::BranchView`].
+//! (a summary, a cut, a redaction, a branch) is an entry itself. See [`crate::EntryIndex`].
 
 mod cause;
 mod kind;

@@ -3,7 +3,7 @@
 //!
 //! - [`Entry`] is one record of a log, [`EntryKind`] what it says; [`NewEntry`] becomes one.
 //! - [`Message`] is what somebody said, in [`Part`]s.
-//! - [`BranchView`] shows the entries that one branch has, without what was redacted.
+//! - [`EntryIndex`] walks the entries that one branch has, without what was redacted.
 //! - [`ChainLink`] and [`RecordHash`] prove that a log was not changed.
 //! - [`record`] is the one JSON form of all of them; reading it never loses a field that it does not know.
 //!   [`json`] is what it is read with.
@@ -13,7 +13,7 @@
 //!
 //! ```
 //! use tertulia_session::record::{EntryLines, EntryRecord};
-//! use tertulia_session::{BranchView, EntryKind, Message, NewEntry, Speaker, SpeakerType};
+//! use tertulia_session::{EntryIndex, EntryKind, Message, NewEntry, Speaker, SpeakerType};
 //!
 //! let ann = Speaker::new("ann", "Ann", SpeakerType::Human);
 //! let question = EntryKind::Message(Message::said(ann.clone(), "Shall we start?"));
@@ -27,7 +27,7 @@
 //! assert_eq!(lines.read(&line)?, Some(question.clone()));
 //!
 //! let log = [question, answer];
-//! assert_eq!(BranchView::new(&log)?.len(), 2);
+//! assert_eq!(EntryIndex::over(&log)?.walk(&log)?.count(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -50,7 +50,7 @@ mod timestamp;
 mod tool_content;
 mod word;
 
-pub use branch::{BranchView, EntryError, EntryIndex, ViewEntry, Walk};
+pub use branch::{EntryError, EntryIndex, ViewEntry, Walk};
 pub use chain::{ChainLink, EntryDigest, RecordHash};
 pub use entry::{
     BranchSummary, Cause, CompactionSummary, ContextCut, CutStrategy, EntriesHash, Entry,

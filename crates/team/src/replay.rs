@@ -95,7 +95,7 @@ struct Replayer<'a> {
 }
 
 impl Machine {
-    /// Reads a log in its order, such as the entries of a [`tertulia_session::BranchView`].
+    /// Reads a log in its order.
     pub fn replay<'a>(table: Table, entries: impl IntoIterator<Item = &'a Entry>) -> Replay {
         let mut replayer = Replayer::new(table);
         entries.into_iter().for_each(|entry| replayer.read(entry));

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::mem;
 
 use super::hidden::Hidden;
-use super::{EntryError, Sight, ViewEntry};
+use super::{EntryError, ViewEntry};
 use crate::{Entry, EntryId, EntryKind};
 
 /// An index over a log in append order.
@@ -94,19 +94,6 @@ impl EntryIndex {
         Ok(Walk { index: self, log, start: self.newest, last: None, been: None })
     }
 
-    /// From this entry back to its root.
-    pub fn walk_from<'a, 'i>(
-        &'i self,
-        log: &'a [Entry],
-        tail: &EntryId,
-    ) -> Result<Walk<'a, 'i>, EntryError> {
-        self.check(log)?;
-        match self.place(tail) {
-            None => Err(EntryError::MissingTail { tail: tail.clone() }),
-            start => Ok(Walk { index: self, log, start, last: None, been: None }),
-        }
-    }
-
     fn parent<'a>(&self, log: &'a [Entry], place: usize) -> Parent<'a> {
         match self.links.get(place) {
             Some(Link::Earlier(parent)) => Parent::At(*parent),
@@ -138,16 +125,15 @@ impl EntryIndex {
     pub fn see<'a>(&self, log: &'a [Entry], place: usize) -> Option<ViewEntry<'a>> {
         let entry = log.get(place)?;
         let by = |place: usize| log.get(place).map(|redaction| &redaction.id);
-        let redacted = self.hidden.redacted_at(&entry.id).and_then(by).map(Sight::Redacted);
-        let void = || self.hidden.void_at(place).and_then(by).map(Sight::Void);
+        let redacted = self.hidden.redacted_at(&entry.id).and_then(by);
+        let void = || self.hidden.void_at(place).and_then(by);
         // Where the redaction itself is gone, or a summary became void with it, only this is left.
         let purged = || match &entry.kind {
-            EntryKind::Purged(purged) if purged.was_summary() => Some(Sight::Void(&purged.by)),
-            EntryKind::Purged(purged) => Some(Sight::Redacted(&purged.by)),
+            EntryKind::Purged(purged) => Some(&purged.by),
             _ => None,
         };
-        let sight = redacted.or_else(void).or_else(purged).unwrap_or(Sight::Open);
-        Some(ViewEntry { entry, place, sight })
+        let hidden_by = redacted.or_else(void).or_else(purged);
+        Some(ViewEntry { entry, place, hidden_by })
     }
 
     fn append_all(&mut self, log: &[Entry], hides_more: &mut bool) -> Result<(), EntryError> {

@@ -194,13 +194,6 @@ impl Redaction {
     }
 }
 
-impl Purged {
-    /// Whether it was a text that stood for other entries.
-    pub(crate) fn was_summary(&self) -> bool {
-        matches!(&*self.type_name, "compaction_summary" | "branch_summary")
-    }
-}
-
 impl Usd {
     /// This amount; `None` if it is negative, infinite or no number.
     pub fn new(amount: f64) -> Option<Self> {
@@ -217,10 +210,5 @@ impl Usd {
     /// The amount; digits beyond those of a float are rounded.
     pub fn amount(&self) -> f64 {
         self.0.as_str().parse().unwrap_or(f64::INFINITY)
-    }
-
-    /// The number in JSON.
-    pub fn as_json(&self) -> &Json {
-        &self.0
     }
 }

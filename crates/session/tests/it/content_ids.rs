@@ -1,10 +1,8 @@
 //! Ids that follow from content: the same everywhere for the same, another for anything else.
 
-use tertulia_session::{
-    BranchView, EntryId, EntryKind, NewEntry, RecordHash, Salt, TeamTask, Timestamp,
-};
+use tertulia_session::{EntryId, EntryKind, NewEntry, RecordHash, Salt, TeamTask, Timestamp};
 
-use crate::entry_wire::{at, read, said, write};
+use crate::entry_wire::{at, read, said, view, write};
 
 #[test]
 fn an_id_is_the_hash_of_the_record_without_the_id() {
@@ -82,9 +80,9 @@ fn an_entry_that_comes_again_with_another_salt_is_a_repetition() {
     let other = salted.replace("000102", "ff0102");
     let log = [text, &salted, &other].map(|line| read(line).unwrap());
     assert_eq!(write(&log[1]), salted);
-    assert_eq!(BranchView::new(&log).unwrap().len(), 1);
+    assert_eq!(view(&log).unwrap().len(), 1);
     let changed = read(&salted.replace(r#""task":"x""#, r#""task":"y""#)).unwrap();
-    assert!(BranchView::new(&[log[0].clone(), changed]).is_err());
+    assert!(view(&[log[0].clone(), changed]).is_err());
 }
 
 #[test]

@@ -6,13 +6,11 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use tertulia_session::json;
 use tertulia_session::record::{EntryLines, read_entry};
-use tertulia_session::{
-    BranchView, Cause, Entry, EntryId, EntryIndex, EntryKind, Fields, NewEntry,
-};
+use tertulia_session::{Cause, Entry, EntryId, EntryIndex, EntryKind, Fields, NewEntry};
 
 use crate::arbitrary::entries::{custom_of_version_1, entry, nearly_entry, tree, turn};
 use crate::arbitrary::{at_least, json};
-use crate::entry_wire::{read, redaction, show, summary, write};
+use crate::entry_wire::{read, redaction, show, summary, view, walked, write};
 use crate::schema;
 
 proptest! {
@@ -100,11 +98,9 @@ proptest! {
 
     #[test]
     fn the_view_from_any_entry_is_the_path_to_its_root((log, parents) in tree()) {
-        let index = EntryIndex::over(&log).unwrap();
         for tail in 0..log.len() {
             let path = path_to(Some(tail), &parents);
-            let walk = index.walk_from(&log, &log[tail].id).unwrap();
-            let view = BranchView::collect(walk).unwrap();
+            let view = view(&log[..=tail]).unwrap();
             let seen: Vec<&EntryId> = view.iter().map(|entry| entry.id()).collect();
             let expected: Vec<&EntryId> = path.iter().map(|place| &log[*place].id).collect();
             prop_assert_eq!(&seen, &expected);
@@ -119,8 +115,8 @@ proptest! {
             index.catch_up(&log[..index.len().max(usize::from(cut) % (log.len() + 1))]).unwrap();
         }
         index.catch_up(&log).unwrap();
-        let grown = show(BranchView::collect(index.walk(&log).unwrap()));
-        prop_assert_eq!(grown, show(BranchView::new(&log)));
+        let grown = show(walked(index.walk(&log).unwrap()));
+        prop_assert_eq!(grown, show(view(&log)));
     }
 
     #[test]
@@ -144,17 +140,17 @@ proptest! {
         }
         // A summary may have been void, and so unseen, before it was redacted.
         let is_summary = |target: &usize| ranges.iter().any(|(place, _)| place == target);
+        let index = EntryIndex::over(&log).unwrap();
         for (place, range) in &ranges {
-            let view = BranchView::ending_in(&log, &log[*place].id).unwrap();
-            let judged = view.tail().unwrap();
+            let is_hidden = index.see(&log, *place).unwrap().hidden_by().is_some();
             let hits = |(at, target): &(usize, usize)| {
                 let is_first = !redacted.iter().any(|(first, same)| same == target && first < at);
                 at > place && is_first && range.contains(target) && !is_summary(target)
             };
             if redacted.iter().any(hits) {
-                prop_assert!(judged.is_void() || judged.is_redacted());
+                prop_assert!(is_hidden);
             }
-            if judged.is_void() {
+            if is_hidden && redacted.iter().all(|(_, target)| target != place) {
                 let before = path_to(Some(*place), &parents);
                 let cause = |(at, target): &(usize, usize)| at > place && before.contains(target);
                 prop_assert!(redacted.iter().any(cause));
@@ -184,9 +180,12 @@ proptest! {
                 let hidden = targets.contains(&entry.id().as_str());
                 // Of what was purged nothing can be seen, whether its redaction is in the log or not.
                 let purged = matches!(log[entry.place()].kind, EntryKind::Purged(_));
-                prop_assert!(entry.is_redacted() || !hidden);
-                prop_assert!(hidden || purged || !entry.is_redacted());
-                prop_assert_eq!(entry.entry().is_none(), hidden || purged || entry.is_void());
+                let kind = &log[entry.place()].kind;
+                let summary =
+                    matches!(kind, EntryKind::CompactionSummary(_) | EntryKind::BranchSummary(_));
+                prop_assert!(entry.hidden_by().is_some() || !(hidden || purged));
+                prop_assert!(hidden || purged || summary || entry.hidden_by().is_none());
+                prop_assert_eq!(entry.entry().is_none(), entry.hidden_by().is_some());
             }
         }
     }

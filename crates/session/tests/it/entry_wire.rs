@@ -3,8 +3,8 @@
 use tertulia_session::json;
 use tertulia_session::record::{EntryReadError, EntryRecord, read_entry};
 use tertulia_session::{
-    BranchView, CompactionSummary, Entry, EntryError, EntryId, EntryKind, Fields, Message,
-    NewEntry, Redaction, Speaker, SpeakerType,
+    CompactionSummary, Entry, EntryError, EntryId, EntryIndex, EntryKind, Fields, Message,
+    NewEntry, Redaction, Speaker, SpeakerType, ViewEntry, Walk,
 };
 
 /// Reads an entry; the text must be JSON.
@@ -84,16 +84,29 @@ pub(crate) fn summary(range: &str, first_kept: &str) -> EntryKind {
     }))
 }
 
-/// What a view shows: ids oldest first, `-id` for what is redacted, `~id` for a void summary.
-pub(crate) fn show(view: Result<BranchView<'_>, EntryError>) -> String {
+/// The entries of a branch, oldest first.
+pub(crate) type View<'a> = Result<Vec<ViewEntry<'a>>, EntryError>;
+
+/// The branch that ends in the newest entry.
+pub(crate) fn view(log: &[Entry]) -> View<'_> {
+    walked(EntryIndex::over(log)?.walk(log)?)
+}
+
+pub(crate) fn walked<'a>(walk: Walk<'a, '_>) -> View<'a> {
+    let mut entries: Vec<_> = walk.collect::<Result<_, _>>()?;
+    entries.reverse();
+    Ok(entries)
+}
+
+/// What a view shows: ids oldest first, `-id` for what is hidden.
+pub(crate) fn show(view: View<'_>) -> String {
     let view = match view {
         Ok(view) => view,
         Err(error) => return error.to_string(),
     };
-    let words = view.iter().map(|entry| match (entry.is_redacted(), entry.is_void()) {
-        (true, _) => format!("-{}", entry.id()),
-        (_, true) => format!("~{}", entry.id()),
-        _ => entry.id().to_string(),
+    let words = view.iter().map(|entry| match entry.hidden_by() {
+        Some(_) => format!("-{}", entry.id()),
+        None => entry.id().to_string(),
     });
     words.collect::<Vec<_>>().join(" ")
 }

@@ -9,7 +9,7 @@ use tertulia_context::builder::{
     Source,
 };
 use tertulia_session::{
-    BranchView, CutStrategy, Entry, EntryId, EntryKind, Message, PartKind, Role,
+    CutStrategy, Entry, EntryId, EntryIndex, EntryKind, Message, PartKind, Role,
 };
 
 use super::arbitrary::{Step, Story};
@@ -147,8 +147,11 @@ pub(super) struct Branch<'a> {
 
 impl<'a> Branch<'a> {
     pub(super) fn of(log: &'a [Entry]) -> Self {
-        let view = BranchView::new(log).unwrap();
-        Self { entries: view.iter().map(|view| (view.id(), view.entry())).collect() }
+        let index = EntryIndex::over(log).unwrap();
+        let view = index.walk(log).unwrap().map(Result::unwrap);
+        let mut entries: Vec<_> = view.map(|view| (view.id(), view.entry())).collect();
+        entries.reverse();
+        Self { entries }
     }
 
     pub(super) fn position(&self, id: &EntryId) -> Option<usize> {

@@ -1,6 +1,6 @@
 //! Branches: going on from any entry, in the same session or in a new one.
 
-use tertulia_session::{BranchView, Entry, EntryKind};
+use tertulia_session::{Entry, EntryIndex, EntryKind};
 use tertulia_store::{NewSession, Range, SessionStore, StoreError};
 
 use crate::notation::{append, chain, filled, id, ids, redaction, said, summary, task};
@@ -19,12 +19,17 @@ super::promises! {
 fn view(store: &SessionStore, session: &str) -> String {
     let loaded = store.load(&id(session), &Range::All).unwrap();
     let log: Vec<Entry> = loaded.into_iter().map(|stored| stored.entry).collect();
-    let view = BranchView::new(&log).unwrap();
-    let names = view.iter().map(|entry| match entry.type_name() {
-        "branch_summary" => "|".to_owned(),
-        _ => entry.id().to_string(),
+    let index = EntryIndex::over(&log).unwrap();
+    let names = index.walk(&log).unwrap().map(|entry| {
+        let entry = &log[entry.unwrap().place()];
+        match entry.kind.shown_type_name() {
+            "branch_summary" => "|".to_owned(),
+            _ => entry.id.to_string(),
+        }
     });
-    names.collect::<Vec<_>>().join(" ")
+    let mut names: Vec<_> = names.collect();
+    names.reverse();
+    names.join(" ")
 }
 
 fn a_branch_goes_on_from_any_entry(place: &Place) {
