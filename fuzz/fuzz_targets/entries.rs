@@ -4,15 +4,14 @@
 use std::collections::HashSet;
 
 use libfuzzer_sys::fuzz_target;
-use tertulia_session::record::{EntryLines, EntryRecord, read_entry};
+use tertulia_session::record::{EntryRecord, read_entry, read_entry_line};
 use tertulia_session::{EntryIndex, json};
 
 fuzz_target!(|text: &str| {
-    let mut lines = EntryLines::new();
     let mut log = Vec::new();
-    for line in text.split('\n') {
-        match lines.read(line) {
-            Ok(entry) => log.extend(entry),
+    for (number, line) in text.split('\n').enumerate() {
+        match read_entry_line(number + 1, line) {
+            Ok(entry) => log.push(entry),
             Err(error) => assert!(!error.to_string().is_empty()),
         }
     }

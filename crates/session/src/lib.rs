@@ -12,7 +12,7 @@
 //! environment.
 //!
 //! ```
-//! use tertulia_session::record::{EntryLines, EntryRecord};
+//! use tertulia_session::record::{EntryRecord, read_entry_line};
 //! use tertulia_session::{EntryIndex, EntryKind, Message, NewEntry, Speaker, SpeakerType};
 //!
 //! let ann = Speaker::new("ann", "Ann", SpeakerType::Human);
@@ -22,9 +22,8 @@
 //! let answer = NewEntry::new(answer).with_parent(question.id.clone()).with_content_id();
 //!
 //! // One line of JSON for every entry, and back.
-//! let mut lines = EntryLines::new();
 //! let line = EntryRecord::new(&question).to_json();
-//! assert_eq!(lines.read(&line)?, Some(question.clone()));
+//! assert_eq!(read_entry_line(1, &line)?, question);
 //!
 //! let log = [question, answer];
 //! assert_eq!(EntryIndex::over(&log)?.walk(&log)?.count(), 2);

@@ -12,7 +12,6 @@
 
 mod entry;
 pub(crate) mod field;
-mod lines;
 mod parts;
 mod read;
 mod write;
@@ -20,8 +19,10 @@ mod write;
 use crate::json::FieldError;
 
 pub(crate) use entry::record_and_envelope;
-pub use entry::{EntryReadError, EntryRecord, EnvelopeRecord, read_entry, read_entry_message};
-pub use lines::{EntryLines, LineError, LineProblem, read_entry_line};
+pub use entry::{
+    EntryReadError, EntryRecord, EnvelopeRecord, LineError, LineProblem, read_entry,
+    read_entry_line, read_entry_message,
+};
 pub use read::{read_addressees, read_conversation_message, read_message};
 pub use write::{ConversationMessageRecord, MessageRecord};
 

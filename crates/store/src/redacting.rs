@@ -409,12 +409,12 @@ impl SessionStore {
 
 #[cfg(test)]
 mod tests {
-    use tertulia_session::record::EntryLines;
+    use tertulia_session::record::read_entry_line;
 
     use super::*;
 
     fn entry(line: &str) -> Entry {
-        EntryLines::new().read(line).unwrap().unwrap()
+        read_entry_line(1, line).unwrap()
     }
 
     #[test]

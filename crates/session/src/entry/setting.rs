@@ -38,16 +38,6 @@ impl From<Setting> for SessionSetting {
     }
 }
 
-impl Setting {
-    /// The word in `kind`.
-    pub fn kind(&self) -> &str {
-        match self {
-            Self::Other { kind } => kind,
-            known => known.known_kind().unwrap_or_default(),
-        }
-    }
-}
-
 /// For people.
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -84,13 +84,3 @@ impl TurnEvent {
         Self { turn_id, member: member.into(), activity, source: None, unknown: Fields::NONE }
     }
 }
-
-impl TurnActivity {
-    /// The word in `kind`.
-    pub fn kind(&self) -> &str {
-        match self {
-            Self::Other { kind } => kind,
-            known => known.known_kind().unwrap_or_default(),
-        }
-    }
-}

@@ -11,7 +11,7 @@ mod write;
 use serde_json::value::RawValue;
 
 use super::read::{lenient, read_timestamp};
-use crate::json::{FieldError, Json, Kind, Object, text};
+use crate::json::{self, FieldError, Json, Kind, Object, SyntaxError, text};
 use crate::{Entry, EntryId, EntryKind, Fields, Salt, SessionHeader};
 
 pub use message::read_entry_message;
@@ -36,6 +36,43 @@ pub enum EntryReadError {
         version = SessionHeader::VERSION
     )]
     Version { entry: EntryId, got: u64 },
+}
+
+/// A line of a log that is not an entry.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}{cause}")]
+pub struct LineError {
+    /// The line, from 1.
+    pub line: usize,
+    #[source]
+    pub cause: LineProblem,
+}
+
+/// What is wrong with a line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LineProblem {
+    /// It is not JSON. The last line of a log whose writer was killed may be cut short.
+    #[error(", column {column}: invalid JSON: {reason}; fix or remove the line", column = .0.column, reason = .0.reason)]
+    Syntax(#[source] SyntaxError),
+    #[error(": {0}")]
+    Entry(#[source] EntryReadError),
+}
+
+/// Reads one line of a log of JSON lines; `line` is its number, from 1, for the error.
+///
+/// ```
+/// use tertulia_session::record::read_entry_line;
+///
+/// let error = read_entry_line(3, r#"{"id":"b"}"#).unwrap_err().to_string();
+/// assert_eq!(error, "line 3: Entry b: type is missing; give a string");
+/// ```
+pub fn read_entry_line(line: usize, text: &str) -> Result<Entry, LineError> {
+    let entry = match json::parse(text) {
+        Ok(raw) => read_entry(raw).map_err(LineProblem::Entry),
+        Err(error) => Err(LineProblem::Syntax(error)),
+    };
+    entry.map_err(|cause| LineError { line, cause })
 }
 
 /// Reads an entry. `parentId` may be left out or `null`, which is the same.

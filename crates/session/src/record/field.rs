@@ -53,19 +53,19 @@ macro_rules! fields {
     };
 }
 
-/// Gives the variants of an enum their `kind` and their fields in JSON. `..Other` is the one of all kinds that this
-/// version does not know.
+/// Gives the variants of an enum their `kind` and their fields in JSON. `..Other => kind` is the one of all kinds that
+/// this version does not know.
 macro_rules! kinds {
     ($type:ident {
         $($variant:ident = $kind:literal { $($field:ident: $name:literal),* },)+
-        ..$other:ident
+        ..$other:pat => $other_kind:expr
     }) => {
         impl $type {
-            /// The word in `kind`, of a variant of the table.
-            pub(crate) fn known_kind(&self) -> Option<&'static str> {
+            /// The word in `kind`.
+            pub fn kind(&self) -> &str {
                 match self {
-                    $(Self::$variant { .. } => Some($kind),)+
-                    Self::$other { .. } => None,
+                    $(Self::$variant { .. } => $kind,)+
+                    $other => $other_kind,
                 }
             }
 
@@ -87,7 +87,7 @@ macro_rules! kinds {
                     $(Self::$variant { $($field),* } => {
                         $($crate::record::field::Field::write($field, map, $name)?;)*
                     })+
-                    Self::$other { .. } => {}
+                    _ => {}
                 }
                 Ok(())
             }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use tertulia_session::json;
-use tertulia_session::record::{EntryLines, read_entry};
+use tertulia_session::record::{read_entry, read_entry_line};
 use tertulia_session::{Cause, Entry, EntryId, EntryIndex, EntryKind, Fields, NewEntry};
 
 use crate::arbitrary::entries::{custom_of_version_1, entry, nearly_entry, tree, turn};
@@ -86,7 +86,7 @@ proptest! {
 
     #[test]
     fn an_entry_or_an_error_comes_of_any_text(text in any::<String>()) {
-        let _ = EntryLines::new().read(&text);
+        let _ = read_entry_line(1, &text);
     }
 
     #[test]

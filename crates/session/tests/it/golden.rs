@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use insta::assert_snapshot;
-use tertulia_session::record::EntryLines;
+use tertulia_session::record::read_entry_line;
 use tertulia_session::{Entry, EntryKind};
 
 use crate::entry_wire::{view, write};
@@ -34,8 +34,7 @@ const TYPES: [&str; 17] = [
 ];
 
 fn entries(golden: &str) -> Vec<Entry> {
-    let mut lines = EntryLines::new();
-    golden.lines().filter_map(|line| lines.read(line).unwrap()).collect()
+    golden.lines().map(|line| read_entry_line(1, line).unwrap()).collect()
 }
 
 #[test]

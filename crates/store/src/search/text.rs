@@ -104,13 +104,13 @@ fn string_end(text: &str, begin: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use tertulia_session::record::EntryLines;
+    use tertulia_session::record::read_entry_line;
 
     use super::*;
 
     fn text(payload: &str) -> String {
         let line = format!(r#"{{"id":"a","type":"message","payload":{payload}}}"#);
-        text_of(&EntryLines::new().read(&line).unwrap().unwrap())
+        text_of(&read_entry_line(1, &line).unwrap())
     }
 
     #[test]
@@ -132,8 +132,8 @@ mod tests {
     #[test]
     fn tasks_and_summaries_are_found_too() {
         let task = r#"{"id":"a","type":"team_task","payload":{"task":"Ship it"}}"#;
-        assert_eq!(text_of(&EntryLines::new().read(task).unwrap().unwrap()), "Ship it");
+        assert_eq!(text_of(&read_entry_line(1, task).unwrap()), "Ship it");
         let usage = r#"{"id":"a","type":"custom","payload":"x"}"#;
-        assert_eq!(text_of(&EntryLines::new().read(usage).unwrap().unwrap()), "");
+        assert_eq!(text_of(&read_entry_line(1, usage).unwrap()), "");
     }
 }

@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::Duration;
 
-use tertulia_session::record::EntryLines;
+use tertulia_session::record::read_entry_line;
 use tertulia_store::{Append, Import, NewSession, Range, SessionStore};
 
 use crate::notation::{append, chain, filled, id, ids, link};
@@ -158,9 +158,7 @@ fn texts_that_the_server_has_no_words_for_are_kept() {
         r#"{"id":"c","parentId":"b","type":"we\u0000ird","payload":"\udfff"}"#,
         "{\"id\":\"\u{ff}\u{fffd}\u{10ffff}\",\"parentId\":\"c\",\"type\":\"message\",\"payload\":{\"speaker\":{\"roleId\":\"a\\u0000b\",\"roleName\":\"n\\u0000\",\"roleType\":\"human\"},\"parts\":[{\"kind\":\"text\",\"payload\":{\"text\":\"z\"}}]}}",
     ];
-    let mut reader = EntryLines::new();
-    let entries: Vec<_> =
-        lines.iter().filter_map(|line| reader.read(line).unwrap_or_default()).collect();
+    let entries: Vec<_> = lines.iter().filter_map(|line| read_entry_line(1, line).ok()).collect();
     assert!(entries.len() >= 3, "{}", entries.len());
     let session = filled(&one, "talk", entries.clone());
     let loaded = other.load(&session, &Range::All).unwrap();

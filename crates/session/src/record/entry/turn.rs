@@ -20,7 +20,7 @@ kinds!(Cause {
     PassedOver = "passed_over" {},
     CutOff = "cut_off" { entry: "entryId" },
     ProgramStopped = "program_stopped" {},
-    ..Other
+    ..Cause::Other(_) => ""
 });
 
 kinds!(TurnActivity {
@@ -37,7 +37,7 @@ kinds!(TurnActivity {
     Failed = "failed" { class: "errorClass", message: "message", cure: "cure" },
     Retried = "retried" { budget: "budget" },
     Resent = "resent" { prompt_hash: "promptHash", prompt_recipe: "promptRecipe" },
-    ..Other
+    ..TurnActivity::Other { kind } => kind
 });
 
 kinds!(Setting {
@@ -46,7 +46,7 @@ kinds!(Setting {
     Folder = "folder" { path: "path" },
     TurnsMax = "turns_max" { turns: "turns" },
     Title = "title" { title: "title" },
-    ..Other
+    ..Setting::Other { kind } => kind
 });
 
 impl Payload for Turn {
@@ -114,7 +114,7 @@ struct CauseRecord<'a>(&'a Cause);
 impl Serialize for CauseRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("kind", self.0.known_kind().unwrap_or_default())?;
+        map.serialize_entry("kind", self.0.kind())?;
         // `all` is written only where it is true.
         if *self.0 != (Cause::Cancelled { all: false }) {
             self.0.write(&mut map)?;

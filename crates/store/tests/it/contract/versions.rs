@@ -1,7 +1,7 @@
 //! Both versions of the record in one session: nothing that was stored changes, the chain holds over both, and a
 //! redaction reaches what happened during a turn in either form.
 
-use tertulia_session::record::{EntryLines, EntryRecord};
+use tertulia_session::record::{EntryRecord, read_entry_line};
 use tertulia_session::{Entry, EntryKind, Setting};
 use tertulia_store::{EntryPlace, Range, SessionStore};
 
@@ -19,8 +19,7 @@ super::promises! {
 }
 
 fn entries(lines: &str) -> Vec<Entry> {
-    let mut reader = EntryLines::new();
-    lines.lines().filter_map(|line| reader.read(line).unwrap()).collect()
+    lines.lines().map(|line| read_entry_line(1, line).unwrap()).collect()
 }
 
 fn stored(store: &SessionStore) -> Vec<Entry> {
