@@ -1,24 +1,21 @@
 //! An entry: one record of a session's log. The log is never rewritten; what changes the view of it
 //! (a summary, a cut, a redaction, a branch) is an entry itself. See [`crate::EntryIndex`].
 
-mod cause;
 mod kind;
 mod payload;
-mod setting;
 mod turn;
 
 use crate::json::Json;
 use crate::record::EntryRecord;
 use crate::{EntryId, Fields, Salt, Timestamp};
 
-pub use cause::{Cause, Intent, QueueRule, RouteSource};
 pub use kind::{EntryKind, OtherEntry};
 pub use payload::{
     BranchSummary, CompactionSummary, ContextCut, CutStrategy, ModelChange, Purged, Redaction,
-    RuntimeInit, SessionHeader, SystemPromptOverride, TeamTask, ThinkingLevelChange, Usage, Usd,
+    RuntimeInit, SessionHeader, SessionSetting, Setting, SystemPromptOverride, TeamTask,
+    ThinkingLevelChange, Usage, Usd,
 };
-pub use setting::{SessionSetting, Setting};
-pub use turn::{Turn, TurnActivity, TurnEvent, TurnState};
+pub use turn::{Cause, Intent, QueueRule, RouteSource, Turn, TurnActivity, TurnEvent, TurnState};
 
 /// One record of a session's log.
 #[derive(Clone, Debug, PartialEq, Eq)]

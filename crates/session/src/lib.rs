@@ -33,15 +33,13 @@
 mod branch;
 mod chain;
 mod entry;
-mod entry_id;
 mod fields;
+mod ids;
 pub mod json;
 mod message;
-mod message_id;
 mod pairs;
 mod part;
 pub mod record;
-mod routing;
 mod salt;
 pub mod script;
 mod speaker;
@@ -57,13 +55,11 @@ pub use entry::{
     RouteSource, RuntimeInit, SessionHeader, SessionSetting, Setting, SystemPromptOverride,
     TeamTask, ThinkingLevelChange, Turn, TurnActivity, TurnEvent, TurnState, Usage, Usd,
 };
-pub use entry_id::EntryId;
 pub use fields::Fields;
-pub use message::{ConversationMessage, Message, Parts, Role};
-pub use message_id::MessageId;
+pub use ids::{EntryId, MessageId};
+pub use message::{Addressee, ConversationMessage, Message, Parts, Role, Routing};
 pub use pairs::OpenCalls;
 pub use part::{FileRef, Image, ImageSource, OtherPart, Part, PartKind, ToolCall, ToolResult};
-pub use routing::{Addressee, Routing};
 pub use salt::{InvalidHex, Salt};
 pub use speaker::{Speaker, SpeakerType};
 pub use timestamp::{InvalidTimestamp, Timestamp};

@@ -2,9 +2,9 @@
 
 use super::payload::{
     BranchSummary, CompactionSummary, ContextCut, ModelChange, Purged, Redaction, RuntimeInit,
-    SessionHeader, SystemPromptOverride, TeamTask, ThinkingLevelChange, Usage,
+    SessionHeader, SessionSetting, Setting, SystemPromptOverride, TeamTask, ThinkingLevelChange,
+    Usage,
 };
-use super::setting::{SessionSetting, Setting};
 use super::turn::{Turn, TurnEvent};
 use crate::Message;
 use crate::json::{Json, Kind};
