@@ -36,14 +36,6 @@ enum Link {
     Unknown,
 }
 
-/// What an entry follows, looked up.
-enum Parent<'a> {
-    None,
-    At(usize),
-    /// Not in the log.
-    Missing(&'a EntryId),
-}
-
 impl EntryIndex {
     /// An index over no entries.
     pub fn new() -> Self {
@@ -94,26 +86,22 @@ impl EntryIndex {
         Ok(Walk { index: self, log, start: self.newest, last: None, been: None })
     }
 
-    fn parent<'a>(&self, log: &'a [Entry], place: usize) -> Parent<'a> {
+    /// What the entry at this place follows; an error is the id of one that is not in the log.
+    fn parent<'a>(&self, log: &'a [Entry], place: usize) -> Result<Option<usize>, &'a EntryId> {
         match self.links.get(place) {
-            Some(Link::Earlier(parent)) => Parent::At(*parent),
+            Some(Link::Earlier(parent)) => Ok(Some(*parent)),
             Some(Link::Unknown) => {
-                match log.get(place).and_then(|entry| entry.parent_id.as_ref()) {
-                    Some(id) => self.place(id).map_or(Parent::Missing(id), Parent::At),
-                    None => Parent::None,
-                }
+                let named = log.get(place).and_then(|entry| entry.parent_id.as_ref());
+                named.map(|id| self.place(id).ok_or(id)).transpose()
             }
-            Some(Link::Root) | None => Parent::None,
+            Some(Link::Root) | None => Ok(None),
         }
     }
 
     /// The place of the entry that the one at this place follows; `None` for a root, and where the
     /// parent is not in the log.
     pub fn parent_place(&self, log: &[Entry], place: usize) -> Option<usize> {
-        match self.parent(log, place) {
-            Parent::At(parent) => Some(parent),
-            Parent::None | Parent::Missing(_) => None,
-        }
+        self.parent(log, place).ok().flatten()
     }
 
     /// The place of the newest entry, where a walk begins.
@@ -191,25 +179,19 @@ pub struct Walk<'a, 'i> {
 impl Walk<'_, '_> {
     /// The place after `last`.
     fn step(&mut self, last: usize) -> Result<Option<usize>, EntryError> {
-        let parent = match self.index.parent(self.log, last) {
-            Parent::None => return Ok(None),
-            Parent::Missing(parent) => {
-                return Err(EntryError::MissingParent {
-                    entry: self.log[last].id.clone(),
-                    parent: parent.clone(),
-                });
-            }
-            Parent::At(parent) => parent,
+        let missing = |parent: &EntryId| {
+            let (entry, parent) = (self.log[last].id.clone(), parent.clone());
+            EntryError::MissingParent { entry, parent }
         };
+        let parent = self.index.parent(self.log, last).map_err(missing)?;
+        let Some(parent) = parent else { return Ok(None) };
         if parent >= last && self.been.is_none() {
             self.been = Some(self.so_far(last));
         }
         let is_new = self.been.as_mut().is_none_or(|been| been.insert(parent));
         if !is_new {
-            return Err(EntryError::ParentCycle {
-                entry: self.log[last].id.clone(),
-                parent: self.log[parent].id.clone(),
-            });
+            let (entry, parent) = (self.log[last].id.clone(), self.log[parent].id.clone());
+            return Err(EntryError::ParentCycle { entry, parent });
         }
         Ok(Some(parent))
     }

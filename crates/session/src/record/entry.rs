@@ -10,8 +10,8 @@ mod write;
 
 use serde_json::value::RawValue;
 
-use super::read::{lenient, read_timestamp};
-use crate::json::{self, FieldError, Json, Kind, Object, SyntaxError, text};
+use super::read::{lenient, read_notes, read_text, read_timestamp};
+use crate::json::{self, FieldError, Object, SyntaxError, text};
 use crate::{Entry, EntryId, EntryKind, Fields, Salt, SessionHeader};
 
 pub use message::read_entry_message;
@@ -91,10 +91,8 @@ fn read_fields(mut object: Object<'_>, id: EntryId) -> Result<Entry, FieldError>
     let kind = payload::read_kind(&mut object, &type_name, &id)?;
     let mut kept = Fields::NONE;
     let timestamp = lenient(&mut object, &mut kept, "timestamp", read_timestamp);
-    let run_id = lenient(&mut object, &mut kept, "runId", |raw| Some(text(raw).ok()?.into()));
-    let meta = lenient(&mut object, &mut kept, "meta", |raw| {
-        (Kind::from(raw) == Kind::Object).then(|| Json::from(raw))
-    });
+    let run_id = lenient(&mut object, &mut kept, "runId", read_text);
+    let meta = lenient(&mut object, &mut kept, "meta", read_notes);
     let salt = lenient(&mut object, &mut kept, "salt", |raw| text(raw).ok()?.parse::<Salt>().ok());
     let mut unknown = object.rest();
     unknown.extend(kept);

@@ -50,32 +50,25 @@ pub(super) fn read_parts(raw: &RawValue) -> Result<Parts, FieldError> {
 fn read_part(raw: &RawValue) -> Result<Part, FieldError> {
     let mut object = Object::try_from(raw)?;
     let kind = object.need_text("kind")?;
-    if !is_known(&kind) {
-        let payload = object.take("payload").map(Json::from);
-        let other = OtherPart { kind: kind.into(), payload };
-        let part = Part::new(PartKind::Other(Box::new(other)));
-        return Ok(part.with_unknown(object.rest(), Fields::NONE));
-    }
-    let read = |raw| read_payload(&kind, Object::try_from(raw)?);
-    let (kind, rest) = object.need_with("payload", "an object", read)?;
-    Ok(Part::new(kind).with_unknown(object.rest(), rest))
-}
-
-fn is_known(kind: &str) -> bool {
-    matches!(kind, "text" | "thinking" | "tool_call" | "tool_result" | "image" | "file_ref")
-}
-
-fn read_payload(kind: &str, mut object: Object<'_>) -> Result<(PartKind, Fields), FieldError> {
-    let from = &mut object;
-    let kind = match kind {
-        "text" => PartKind::Text(from.need_text("text")?),
-        "thinking" => PartKind::Thinking(from.need_text("text")?),
-        "tool_call" => PartKind::ToolCall(Box::new(Payload::take(from)?)),
-        "tool_result" => PartKind::ToolResult(Box::new(Payload::take(from)?)),
-        "image" => PartKind::Image(Box::new(Payload::take(from)?)),
-        _ => PartKind::FileRef(Box::new(Payload::take(from)?)),
+    let read: fn(&mut Object<'_>) -> Result<PartKind, FieldError> = match kind.as_str() {
+        "text" => |from| from.need_text("text").map(PartKind::Text),
+        "thinking" => |from| from.need_text("text").map(PartKind::Thinking),
+        "tool_call" => |from| Ok(PartKind::ToolCall(Box::new(Payload::take(from)?))),
+        "tool_result" => |from| Ok(PartKind::ToolResult(Box::new(Payload::take(from)?))),
+        "image" => |from| Ok(PartKind::Image(Box::new(Payload::take(from)?))),
+        "file_ref" => |from| Ok(PartKind::FileRef(Box::new(Payload::take(from)?))),
+        _ => {
+            let payload = object.take("payload").map(Json::from);
+            let other = OtherPart { kind: kind.into(), payload };
+            let part = Part::new(PartKind::Other(Box::new(other)));
+            return Ok(part.with_unknown(object.rest(), Fields::NONE));
+        }
     };
-    Ok((kind, object.rest()))
+    let (kind, rest) = object.need_with("payload", "an object", |raw| {
+        let mut payload = Object::try_from(raw)?;
+        Ok((read(&mut payload)?, payload.rest()))
+    })?;
+    Ok(Part::new(kind).with_unknown(object.rest(), rest))
 }
 
 struct PayloadRecord<'a>(&'a Part);

@@ -61,11 +61,9 @@ fn read_fields(mut object: Object<'_>) -> Result<Message, MessageError> {
 
 /// Reads what is the same for every message: run, time and notes; and keeps what nobody knows.
 pub(super) fn read_rest(mut object: Object<'_>, mut kept: Fields, said: Message) -> Message {
-    let run_id = lenient(&mut object, &mut kept, "runId", |raw| Some(text(raw).ok()?.into()));
+    let run_id = lenient(&mut object, &mut kept, "runId", read_text);
     let timestamp = lenient(&mut object, &mut kept, "timestamp", read_timestamp);
-    let meta = lenient(&mut object, &mut kept, "meta", |raw| {
-        (Kind::from(raw) == Kind::Object).then(|| Json::from(raw))
-    });
+    let meta = lenient(&mut object, &mut kept, "meta", read_notes);
     let mut unknown = object.rest();
     unknown.extend(kept);
     Message { run_id, timestamp, meta, unknown, ..said }
@@ -120,9 +118,8 @@ pub(super) fn read_routing(raw: &RawValue) -> Result<Routing, FieldError> {
     let mut object = Object::try_from(raw)?;
     let resolved_addressees = object.take_with("resolvedAddressees", read_addressees)?;
     let mut kept = Fields::NONE;
-    let word = |raw: &RawValue| Some(Box::from(text(raw).ok()?));
-    let parent_message_id = lenient(&mut object, &mut kept, "parentMessageId", word);
-    let intent = lenient(&mut object, &mut kept, "intent", word);
+    let parent_message_id = lenient(&mut object, &mut kept, "parentMessageId", read_text);
+    let intent = lenient(&mut object, &mut kept, "intent", read_text);
     let mut unknown = object.rest();
     unknown.extend(kept);
     Ok(Routing { resolved_addressees, parent_message_id, intent, unknown })
@@ -150,6 +147,14 @@ pub(super) fn read_timestamp(raw: &RawValue) -> Option<Timestamp> {
         }
         _ => None,
     }
+}
+
+pub(super) fn read_text(raw: &RawValue) -> Option<Box<str>> {
+    Some(text(raw).ok()?.into())
+}
+
+pub(super) fn read_notes(raw: &RawValue) -> Option<Json> {
+    (Kind::from(raw) == Kind::Object).then(|| Json::from(raw))
 }
 
 /// A text under one of two names; the second stays where it is if the first is there.

@@ -6,7 +6,7 @@ use super::message::read_entry_message;
 use super::version_1::read_custom;
 use crate::json::{FieldError, Json, Kind, Object, RawValue, text, whole_number};
 use crate::record::field::{Field, Payload, fields, write_unknown};
-use crate::record::read::lenient;
+use crate::record::read::{lenient, read_text};
 use crate::{
     BranchSummary, CompactionSummary, ContextCut, EntryId, EntryKind, Fields, ModelChange,
     OtherEntry, Purged, Redaction, RuntimeInit, SessionHeader, SystemPromptOverride, TeamTask,
@@ -61,9 +61,9 @@ fn read_summary(raw: &RawValue) -> Result<Box<CompactionSummary>, FieldError> {
     let mut object = Object::try_from(raw)?;
     let mut kept = Fields::NONE;
     // Earlier versions did not define these.
-    let reason = lenient(&mut object, &mut kept, "reason", |raw| Some(text(raw).ok()?.into()));
+    let reason = lenient(&mut object, &mut kept, "reason", read_text);
     let older_count = lenient(&mut object, &mut kept, "olderCount", |raw| whole_number(raw).ok());
-    let member = lenient(&mut object, &mut kept, "member", |raw| Some(text(raw).ok()?.into()));
+    let member = lenient(&mut object, &mut kept, "member", read_text);
     let taken = Payload::take(&mut object)?;
     let mut summary = CompactionSummary { reason, older_count, member, ..taken };
     summary.unknown.extend(kept);
@@ -74,7 +74,7 @@ fn read_cut(raw: &RawValue) -> Result<ContextCut, FieldError> {
     let mut object = Object::try_from(raw)?;
     let mut kept = Fields::NONE;
     // Earlier versions did not define it.
-    let member = lenient(&mut object, &mut kept, "member", |raw| Some(text(raw).ok()?.into()));
+    let member = lenient(&mut object, &mut kept, "member", read_text);
     let mut cut = ContextCut { member, ..Payload::take(&mut object)? };
     cut.unknown.extend(kept);
     Ok(cut)
