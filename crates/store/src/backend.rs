@@ -11,9 +11,9 @@ use crate::import::LeftBehind;
 use crate::model::{Appended, ListFilter, SearchQuery, Seq, TokenCount};
 use crate::plan::Batch;
 use crate::redacting::Remains;
-use crate::row::{Record, Row};
+use crate::row::Row;
 use crate::search::{CANDIDATES_MAX, Candidate, Question};
-use crate::{Result, SessionId};
+use crate::{OutlineEntry, Result, SessionId};
 
 /// Whether a session can be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,21 +96,8 @@ impl Landmark {
     pub(crate) const TASK: &str = "team_task";
 }
 
-/// What the columns tell of an entry, without its record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Brief {
-    pub(crate) seq: Seq,
-    pub(crate) parent: Option<Seq>,
-    pub(crate) id: EntryId,
-    pub(crate) type_name: Box<str>,
-}
-
-impl From<Row> for Brief {
-    fn from(row: Row) -> Self {
-        let Record { id, type_name, .. } = row.record;
-        Self { seq: row.seq, parent: row.parent, id, type_name }
-    }
-}
+/// What the columns tell of an entry, without its record; and the number of its parent.
+pub(crate) type Brief = (OutlineEntry, Option<Seq>);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Indexed {
@@ -148,7 +135,10 @@ pub(crate) trait Backend: Send + Sync {
 
     /// The same as [`rows`](Self::rows) without records. There may be fewer than asked for, and more behind them.
     fn briefs(&self, id: &SessionId, after: Seq, limit: usize) -> Result<Vec<Brief>> {
-        Ok(self.rows(id, after, limit)?.into_iter().map(Brief::from).collect())
+        let brief = |Row { seq, parent, record, .. }| {
+            (OutlineEntry { number: seq, id: record.id, type_name: record.type_name }, parent)
+        };
+        Ok(self.rows(id, after, limit)?.into_iter().map(brief).collect())
     }
 
     /// The landmarks up to a number and that one, newest first, at most so many. Found by an index: the
@@ -163,12 +153,10 @@ pub(crate) trait Backend: Send + Sync {
     /// that is taken.
     fn publish(&self, sessions: &[(SessionId, SessionId)]) -> Result<()>;
 
-    /// Holds a number for as long as this process imports; `false` if another one holds it.
-    fn hold_imports(&self, _number: u64) -> Result<bool> {
-        Ok(true)
+    /// Holds a number while what is returned lives; `None` if another process holds it.
+    fn hold_imports(&self, _number: u64) -> Result<Option<Box<dyn Send + Sync>>> {
+        Ok(Some(Box::new(())))
     }
-
-    fn release_imports(&self, _number: u64) {}
 
     fn left_behind(&self) -> Result<LeftBehind> {
         Ok(LeftBehind::default())
@@ -249,11 +237,7 @@ pub(crate) fn newest_first<K: Copy + Ord>(
     heads: impl Iterator<Item = (Head, K)>,
     filter: &ListFilter,
 ) -> Vec<Head> {
-    let takes = |(head, _): &(Head, K)| {
-        filter.takes(head.id.as_str(), head.updated_at)
-            && filter.project.takes(head.project.as_deref())
-    };
-    let mut heads: Vec<_> = heads.filter(takes).collect();
+    let mut heads: Vec<_> = heads.filter(|(head, _)| filter.takes(head)).collect();
     heads.sort_by_key(|(head, key)| std::cmp::Reverse((head.updated_at, *key)));
     heads.into_iter().map(|(head, _)| head).take(filter.limit.unwrap_or(usize::MAX)).collect()
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tertulia_session::EntryId;
 
-use crate::backend::{Brief, Way};
+use crate::backend::Way;
 use crate::model::{Range, Seq, StoredEntry};
 use crate::row::Row;
 use crate::{Problem, Result, SessionId, SessionStore, StoreError};
@@ -210,17 +210,17 @@ impl Outline {
         let (mut all, mut after) = (Vec::new(), 0);
         while after < last {
             let page = store.backend.briefs(session, after, OUTLINE_PAGE)?;
-            let end = page.last().map(|brief| brief.seq).filter(|end| *end > after);
+            let end = page.last().map(|(last, _)| last.number).filter(|end| *end > after);
             after = end.ok_or_else(|| missing(session, after + 1))?;
             all.extend(page);
         }
         let mut entries = Vec::with_capacity(all.len());
         let mut next = Some(last).filter(|seq| *seq > 0);
-        for Brief { seq, parent, id, type_name } in all.into_iter().rev() {
+        for (entry, parent) in all.into_iter().rev() {
             // Entries of other branches lie between those of this one.
-            if Some(seq) == next {
-                next = parent.filter(|parent| *parent < seq);
-                entries.push(OutlineEntry { number: seq, id, type_name });
+            if Some(entry.number) == next {
+                next = parent.filter(|parent| *parent < entry.number);
+                entries.push(entry);
             }
         }
         entries.reverse();

@@ -32,6 +32,7 @@ pub struct LeftBehind {
 
 /// The number that a process holds while it imports.
 pub(crate) struct ImportHold {
+    _held: Box<dyn Send + Sync>,
     store: SessionStore,
     number: u64,
 }
@@ -40,19 +41,12 @@ impl ImportHold {
     /// Holds a new number, after what others left behind was deleted.
     pub(crate) fn take(store: &SessionStore) -> Result<Arc<Self>> {
         store.backend.delete_left_behind()?;
-        let number = loop {
+        loop {
             let number = chance();
-            if store.backend.hold_imports(number)? {
-                break number;
+            if let Some(_held) = store.backend.hold_imports(number)? {
+                return Ok(Arc::new(Self { _held, store: store.clone(), number }));
             }
-        };
-        Ok(Arc::new(Self { store: store.clone(), number }))
-    }
-}
-
-impl Drop for ImportHold {
-    fn drop(&mut self) {
-        self.store.backend.release_imports(self.number);
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use tertulia_session::{ChainLink, Entry, EntryId, Timestamp};
 
 use crate::SessionId;
+use crate::backend::Head;
 use crate::row::Record;
 
 /// The number of an entry in its session, from 1. Given out under a lock; time plays no part in it.
@@ -237,11 +238,11 @@ impl ProjectScope {
 }
 
 impl ListFilter {
-    /// Whether a session passes, as far as id and time go.
-    pub(crate) fn takes(&self, id: &str, updated_at: i64) -> bool {
-        self.id_prefix.as_ref().is_none_or(|prefix| id.starts_with(prefix.as_str()))
-            && self.since.as_ref().is_none_or(|since| updated_at >= since.millis())
-            && self.until.as_ref().is_none_or(|until| updated_at < until.millis())
+    pub(crate) fn takes(&self, head: &Head) -> bool {
+        self.id_prefix.as_ref().is_none_or(|prefix| head.id.as_str().starts_with(prefix.as_str()))
+            && self.since.as_ref().is_none_or(|since| head.updated_at >= since.millis())
+            && self.until.as_ref().is_none_or(|until| head.updated_at < until.millis())
+            && self.project.takes(head.project.as_deref())
     }
 }
 

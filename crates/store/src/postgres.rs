@@ -167,19 +167,11 @@ impl Backend for PostgresStore {
         })
     }
 
-    fn hold_imports(&self, number: u64) -> Result<bool> {
+    fn hold_imports(&self, number: u64) -> Result<Option<Box<dyn Send + Sync>>> {
         self.thread.run(async move |pool| {
             let held = change::hold(&pool, number).await;
             held.map_err(|trouble| trouble.changing(pool.place(), None))
         })
-    }
-
-    fn release_imports(&self, number: u64) {
-        // If the thread is gone, so is the connection.
-        let _ = self.thread.run(async move |pool| {
-            pool.holds.borrow_mut().remove(&number);
-            Ok(())
-        });
     }
 
     fn left_behind(&self) -> Result<LeftBehind> {

@@ -15,6 +15,7 @@ use std::cmp::Reverse;
 use tertulia_session::{Entry, Timestamp};
 
 use crate::SessionId;
+use crate::backend::Candidates;
 use crate::model::{Hit, SearchQuery, SearchResult, StoredEntry};
 use crate::row::{Encoding, Row};
 
@@ -55,11 +56,11 @@ pub(crate) fn terms_text(entry: &Entry) -> Option<String> {
 pub(crate) fn rank(
     question: &Question,
     query: &SearchQuery,
-    candidates: Vec<Candidate>,
-    more: bool,
+    candidates: Candidates,
 ) -> SearchResult {
+    let Candidates { found, more } = candidates;
     let score = |one: Candidate| Some((question.score(&text_of(&one.stored.entry))?, one));
-    let mut found: Vec<(u64, Candidate)> = candidates.into_iter().filter_map(score).collect();
+    let mut found: Vec<(u64, Candidate)> = found.into_iter().filter_map(score).collect();
     // Equal scores: the later entry first, by time where there is one; then by place, so that every
     // store and every run gives the same order.
     found.sort_by_cached_key(|(score, one)| {
@@ -67,24 +68,17 @@ pub(crate) fn rank(
         (Reverse((*score, time)), one.session.clone(), Reverse(one.stored.seq))
     });
     found.truncate(query.limit.unwrap_or(HITS));
-    let hits = found.into_iter().map(|(score, candidate)| hit(question, score, candidate));
-    SearchResult { hits: hits.collect(), more }
-}
-
-fn hit(question: &Question, score: u64, candidate: Candidate) -> Hit {
-    let Candidate { session, stored, speaker } = candidate;
-    let snippet = question.snippet(&text_of(&stored.entry));
-    let type_name = stored.entry.kind.type_name().into();
-    Hit {
+    let hits = found.into_iter().map(|(score, Candidate { session, stored, speaker })| Hit {
         session,
         seq: stored.seq,
-        type_name,
+        type_name: stored.entry.kind.type_name().into(),
         speaker,
+        snippet: question.snippet(&text_of(&stored.entry)),
         timestamp: stored.entry.timestamp,
         entry_id: stored.entry.id,
         score,
-        snippet,
-    }
+    });
+    SearchResult { hits: hits.collect(), more }
 }
 
 #[cfg(test)]

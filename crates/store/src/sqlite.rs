@@ -21,7 +21,6 @@ mod words;
 mod write;
 mod writer;
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -61,8 +60,6 @@ pub(crate) struct SqliteStore {
     /// Opened when something is written for the first time: who only reads needs none.
     writer: Mutex<Option<Arc<Writer>>>,
     signal: Arc<Signal>,
-    /// The numbers that imports of this store hold.
-    imports: Mutex<HashMap<u64, Hold>>,
     role: Role,
     /// Dropped last, after every connection.
     _registered: Registered,
@@ -102,7 +99,6 @@ impl SqliteStore {
             readers: Mutex::new(vec![reader]),
             writer: Mutex::new(None),
             signal: Arc::default(),
-            imports: Mutex::default(),
             role,
             _registered: registered,
         }
@@ -315,15 +311,10 @@ impl Backend for SqliteStore {
         self.change(None, |connection| sweep::publish(connection, sessions))?
     }
 
-    fn hold_imports(&self, number: u64) -> Result<bool> {
+    fn hold_imports(&self, number: u64) -> Result<Option<Box<dyn Send + Sync>>> {
         let held = self.hold_file(&sweep::hold_path(&self.path, number));
-        let Some(hold) = held.map_err(StoreError::while_writing)? else { return Ok(false) };
-        lock(&self.imports).insert(number, hold);
-        Ok(true)
-    }
-
-    fn release_imports(&self, number: u64) {
-        lock(&self.imports).remove(&number);
+        let held = held.map_err(StoreError::while_writing)?;
+        Ok(held.map(|hold| Box::new(hold) as _))
     }
 
     fn left_behind(&self) -> Result<LeftBehind> {

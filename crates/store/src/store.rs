@@ -32,20 +32,6 @@ const ID_PAGE: usize = 512;
 const TITLE_ENTRIES: usize = 16;
 
 /// Sessions kept in one place. Cheap to clone; may be used from many threads.
-///
-/// ```
-/// use tertulia_session::{EntryKind, NewEntry, TeamTask};
-/// use tertulia_store::{Append, NewSession, Range, SessionStore};
-///
-/// let store = SessionStore::memory();
-/// let session = store.create(&NewSession::default())?;
-/// let task = NewEntry::new(EntryKind::TeamTask(TeamTask::set("Ship it"))).with_content_id();
-/// store.append(&session.id, Append::new([task.clone()]))?;
-/// // Appending it again is harmless.
-/// assert_eq!(store.append(&session.id, Append::new([task]))?.appended_count, 0);
-/// assert_eq!(store.load(&session.id, &Range::All)?.len(), 2);
-/// # Ok::<(), tertulia_store::StoreError>(())
-/// ```
 #[derive(Clone)]
 pub struct SessionStore {
     pub(crate) backend: Arc<dyn Backend>,
@@ -173,9 +159,13 @@ impl SessionStore {
     /// The entry of this id.
     pub fn entry(&self, id: &SessionId, entry: &EntryId) -> Result<StoredEntry> {
         let seq = self.place_of(id, entry)?;
+        self.at(id, seq)?.ok_or_else(|| entry_not_found(id, entry))
+    }
+
+    /// The entry of this number, if it is there.
+    fn at(&self, id: &SessionId, seq: Seq) -> Result<Option<StoredEntry>> {
         let row = self.backend.rows(id, seq - 1, 1)?.into_iter().next();
-        let missing = || StoreError::EntryNotFound { session: id.clone(), entry: entry.clone() };
-        row.ok_or_else(missing)?.decode().map_err(|damage| damage.into_error(id))
+        row.map(|row| row.decode().map_err(|damage| damage.into_error(id))).transpose()
     }
 
     /// The entry that says what the team's task is on the branch that ends in the newest entry.
@@ -183,9 +173,8 @@ impl SessionStore {
         let mut from = Some(self.backend.head(id)?.seq);
         while let Some(end) = from {
             let Some(seq) = entries::task_before(self, id, end)? else { break };
-            let Some(row) = self.backend.rows(id, seq - 1, 1)?.into_iter().next() else { break };
-            from = row.parent.filter(|parent| *parent < seq);
-            let stored = row.decode().map_err(|damage| damage.into_error(id))?;
+            let Some(stored) = self.at(id, seq)? else { break };
+            from = stored.parent.filter(|parent| *parent < seq);
             // One that was purged says nothing any more.
             if matches!(stored.entry.kind, EntryKind::TeamTask(_)) {
                 return Ok(Some(stored));
@@ -201,8 +190,7 @@ impl SessionStore {
     }
 
     pub(crate) fn place_of(&self, id: &SessionId, entry: &EntryId) -> Result<Seq> {
-        let missing = || StoreError::EntryNotFound { session: id.clone(), entry: entry.clone() };
-        self.backend.find(id, entry)?.ok_or_else(missing)
+        self.backend.find(id, entry)?.ok_or_else(|| entry_not_found(id, entry))
     }
 
     /// Goes on from an earlier entry: what is appended next follows it. The entry that says so also
@@ -402,8 +390,7 @@ impl SessionStore {
         let Some(question) = Question::read(&query.text) else {
             return Ok(SearchResult::default());
         };
-        let candidates = self.backend.candidates(&question, query)?;
-        Ok(search::rank(&question, query, candidates.found, candidates.more))
+        Ok(search::rank(&question, query, self.backend.candidates(&question, query)?))
     }
 
     /// Takes everything that was appended into the search index; `progress` hears how many entries
@@ -456,6 +443,10 @@ impl SessionStore {
             Err(error) => Err(error),
         }
     }
+}
+
+fn entry_not_found(session: &SessionId, entry: &EntryId) -> StoreError {
+    StoreError::EntryNotFound { session: session.clone(), entry: entry.clone() }
 }
 
 fn branch_entry(session: &SessionId, source: EntryId) -> NewEntry {

@@ -184,13 +184,11 @@ pub(super) async fn know_counts(
     .await
 }
 
-pub(super) async fn hold(pool: &Pool, number: u64) -> Result<bool> {
+/// A connection whose lock says that this process imports.
+pub(super) async fn hold(pool: &Pool, number: u64) -> Result<Option<Box<dyn Send + Sync>>> {
     let mut link = pool.new_link().await?;
     let is_held = try_lock(&mut link, number).await?;
-    if is_held {
-        pool.holds.borrow_mut().insert(number, link);
-    }
-    Ok(is_held)
+    Ok(is_held.then(|| Box::new(link) as _))
 }
 
 async fn try_lock(link: &mut Link, number: u64) -> Result<bool> {

@@ -3,7 +3,6 @@
 //! is lost is replaced, and the work is done again: every piece of work is written so that this is harmless.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -101,8 +100,6 @@ pub(super) struct Pool {
     signal: Arc<Signal>,
     /// Told when something was appended: the search index is behind.
     pub(super) appended: Notify,
-    /// The connections whose locks say that this process imports, by the numbers they hold.
-    pub(super) holds: RefCell<HashMap<u64, Link>>,
     listener: RefCell<Option<task::JoinHandle<()>>>,
     idle: RefCell<Vec<Link>>,
     turns: Semaphore,
@@ -116,7 +113,6 @@ impl Pool {
             address,
             signal,
             appended: Notify::new(),
-            holds: RefCell::default(),
             listener: RefCell::default(),
             idle: RefCell::default(),
             turns: Semaphore::new(CONNECTIONS_MAX),
@@ -181,7 +177,6 @@ impl Pool {
     /// Closes all connections and waits until the server was told.
     async fn close(&self) {
         self.forget();
-        self.holds.borrow_mut().clear();
         if let Some(listener) = self.listener.take() {
             listener.abort();
         }

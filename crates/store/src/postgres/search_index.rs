@@ -128,7 +128,7 @@ pub(super) async fn candidates(
     question: &Question,
     query: &SearchQuery,
 ) -> Result<Vec<(String, Row)>> {
-    let terms = match_text(question.terms());
+    let terms = match_text(&question.terms);
     let session = query.session.as_ref().map(|id| id.as_str());
     let speaker = query.speaker.as_ref().map(|text| text.as_bytes());
     let type_name = query.type_name.as_ref().map(|text| text.as_bytes());

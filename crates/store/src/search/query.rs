@@ -15,7 +15,7 @@ const LENGTH: u64 = 1200;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Question {
     items: Vec<Item>,
-    terms: Vec<Term>,
+    pub(crate) terms: Vec<Term>,
 }
 
 /// A word or phrase that must be there.
@@ -43,10 +43,6 @@ impl Question {
         terms.sort();
         terms.dedup();
         (!terms.is_empty()).then_some(Self { items, terms })
-    }
-
-    pub(crate) fn terms(&self) -> &[Term] {
-        &self.terms
     }
 
     /// Whether a text with these terms has all that is asked for, as an index would say.
@@ -159,7 +155,7 @@ mod tests {
     fn terms(question: &str) -> Vec<String> {
         let question = Question::read(question).unwrap();
         let shown = |term: &Term| format!("{}{}", term.text, if term.is_prefix { "*" } else { "" });
-        question.terms().iter().map(shown).collect()
+        question.terms.iter().map(shown).collect()
     }
 
     #[test]

@@ -7,11 +7,11 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, params};
 use tertulia_session::{ChainLink, EntryId, RecordHash};
 
-use crate::SessionId;
 use crate::backend::{Brief, Head, Landmark, State, Way};
 use crate::model::{ProjectScope, Seq, TokenCount};
 use crate::plan::Tail;
 use crate::row::{Encoding, Record, Row, Speaker};
+use crate::{OutlineEntry, SessionId};
 
 /// How many bits of a place are the number of an entry.
 pub(super) const SEQ_BITS: u32 = 32;
@@ -174,12 +174,9 @@ pub(super) fn briefs(
                ORDER BY place LIMIT ?3";
     let mut statement = connection.prepare_cached(sql)?;
     let read = |row: &rusqlite::Row<'_>| {
-        Ok(Brief {
-            seq: seq_of(row.get(0)?),
-            id: EntryId::from(text(row, 1)?),
-            parent: row.get::<_, Option<i64>>(2)?.map(i64::unsigned_abs),
-            type_name: text(row, 3)?.into(),
-        })
+        let (number, id) = (seq_of(row.get(0)?), EntryId::from(text(row, 1)?));
+        let parent = row.get::<_, Option<i64>>(2)?.map(i64::unsigned_abs);
+        Ok((OutlineEntry { number, id, type_name: text(row, 3)?.into() }, parent))
     };
     statement.query_map((place(key, after), last_place(key), signed(limit)), read)?.collect()
 }

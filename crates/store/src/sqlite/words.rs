@@ -103,7 +103,7 @@ pub(super) fn candidates(
     let (is_any, project) = query.project.values();
     let mut statement = connection.prepare_cached(CANDIDATES)?;
     let values = params![
-        match_text(question.terms()),
+        match_text(&question.terms),
         hidden[0],
         hidden[1],
         first,
