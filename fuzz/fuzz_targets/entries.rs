@@ -22,7 +22,7 @@ fuzz_target!(|text: &str| {
         assert_eq!(read_entry(raw).as_ref(), Ok(entry), "a round trip loses nothing");
     }
     let whole = EntryIndex::over(&log);
-    let mut index = EntryIndex::new();
+    let mut index = EntryIndex::default();
     for end in 0..=log.len() {
         if index.catch_up(&log[..end]).is_err() {
             assert!(whole.is_err(), "what is wrong early is wrong in the end");

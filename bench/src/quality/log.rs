@@ -76,7 +76,7 @@ impl Log {
     }
 
     fn new(key: &str) -> Self {
-        let header = NewEntry::new(EntryKind::SessionHeader(SessionHeader::new()));
+        let header = NewEntry::new(EntryKind::SessionHeader(SessionHeader::default()));
         let entries = vec![header.with_content_id()];
         Self { key: key.to_owned(), entries, steps: Vec::new(), places: Vec::new() }
     }

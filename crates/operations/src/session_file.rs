@@ -174,7 +174,7 @@ pub fn entries_of(snapshot: ContextSnapshot, form: &str, source: &Fields) -> Vec
     let mut origin = Fields::NONE;
     origin.push("format", Json::text(form));
     origin.extend(source.clone());
-    let mut header = SessionHeader::new();
+    let mut header = SessionHeader::default();
     header.unknown.push("source", as_object(&origin));
     let header = NewEntry::new(EntryKind::SessionHeader(header)).salted(fresh_salt());
     let mut log = Log::begin(header.with_content_id());

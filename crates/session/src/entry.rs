@@ -39,7 +39,7 @@ pub struct Entry {
 /// ```
 /// use tertulia_session::{EntryKind, NewEntry, SessionHeader, TeamTask};
 ///
-/// let header = NewEntry::new(EntryKind::SessionHeader(SessionHeader::new())).with_content_id();
+/// let header = NewEntry::new(EntryKind::SessionHeader(SessionHeader::default())).with_content_id();
 /// let task = NewEntry::new(EntryKind::TeamTask(TeamTask::set("Ship it"))).after(&header);
 /// let task = task.with_content_id();
 /// assert_eq!(task.parent_id, Some(header.id));

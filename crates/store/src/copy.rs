@@ -15,12 +15,48 @@ use crate::{
     Import, NewFile, NewFileError, Problem, Readers, Result, SessionId, SessionStore, StoreError,
 };
 
-pub(crate) fn backup(store: &SessionStore, file: &Path) -> Result<u64> {
-    let real = in_real_folder(file)?;
-    let new = NewFile::begin(&real, Readers::Owner).map_err(not_written)?;
-    let manifest = fill(store, new.part()).map_err(|error| about_new_file(error, file))?;
-    new.publish().map_err(not_written)?;
-    Ok(manifest.len() as u64)
+impl SessionStore {
+    /// Copies everything into a new SQLite file while others go on writing, and checks the copy. Says how many sessions.
+    pub fn backup(&self, file: &Path) -> Result<u64> {
+        let real = in_real_folder(file)?;
+        let new = NewFile::begin(&real, Readers::Owner).map_err(not_written)?;
+        let manifest = fill(self, new.part()).map_err(|error| about_new_file(error, file))?;
+        new.publish().map_err(not_written)?;
+        Ok(manifest.len() as u64)
+    }
+
+    /// Copies all sessions of a backup into this store, after checking it. A session that is there already is an error,
+    /// and nothing is copied. Says how many.
+    pub fn restore(&self, file: &Path) -> Result<u64> {
+        if !file.is_file() {
+            let reason = "is no file; name a backup that `tertulia sessions backup` made";
+            return Err(StoreError::bad_place(file, reason));
+        }
+        let opened = backup::open(file).map_err(|error| about_backup(error, file))?;
+        let Backup { store: from, manifest, copy: _copy } = opened;
+        let from = Self::of(from);
+        check(&from, &manifest, file).map_err(|error| about_backup(error, file))?;
+        for session in &manifest {
+            if self.has(&session.id)? {
+                return Err(StoreError::SessionExists(session.id.clone()));
+            }
+        }
+        let imports = copy_sessions(&from, self)?;
+        // What came in is compared with what was written once more: the file may have changed meanwhile.
+        let expected: BTreeMap<&SessionId, &Sealed> =
+            manifest.iter().map(|one| (&one.id, one)).collect();
+        for (import, id) in &imports {
+            let head = self.backend.head(&import.session)?;
+            let is_same = expected
+                .get(id)
+                .is_some_and(|one| one.entries == head.seq && one.head == head.link);
+            if !is_same {
+                return Err(not_the_same(file));
+            }
+        }
+        Import::finish_all(imports)?;
+        Ok(manifest.len() as u64)
+    }
 }
 
 fn fill(store: &SessionStore, part: &Path) -> Result<Vec<Sealed>> {
@@ -72,36 +108,6 @@ pub(crate) fn not_written(error: NewFileError) -> StoreError {
         other @ NewFileError::Unsupported(_) => Problem::Database(other.to_string()),
     };
     StoreError::write_failed(problem)
-}
-
-pub(crate) fn restore(store: &SessionStore, file: &Path) -> Result<u64> {
-    if !file.is_file() {
-        let reason = "is no file; name a backup that `tertulia sessions backup` made";
-        return Err(StoreError::bad_place(file, reason));
-    }
-    let opened = backup::open(file).map_err(|error| about_backup(error, file))?;
-    let Backup { store: from, manifest, copy: _copy } = opened;
-    let from = SessionStore::of(from);
-    check(&from, &manifest, file).map_err(|error| about_backup(error, file))?;
-    for session in &manifest {
-        if store.has(&session.id)? {
-            return Err(StoreError::SessionExists(session.id.clone()));
-        }
-    }
-    let imports = copy_sessions(&from, store)?;
-    // What came in is compared with what was written once more: the file may have changed meanwhile.
-    let expected: BTreeMap<&SessionId, &Sealed> =
-        manifest.iter().map(|one| (&one.id, one)).collect();
-    for (import, id) in &imports {
-        let head = store.backend.head(&import.session)?;
-        let is_same =
-            expected.get(id).is_some_and(|one| one.entries == head.seq && one.head == head.link);
-        if !is_same {
-            return Err(not_the_same(file));
-        }
-    }
-    Import::finish_all(imports)?;
-    Ok(manifest.len() as u64)
 }
 
 /// What is damaged in a backup is the file that was named, not the store that it is copied into.

@@ -30,32 +30,32 @@ pub struct Entries<'s> {
     last: Seq,
 }
 
-impl<'s> Entries<'s> {
-    pub(crate) fn open(
-        store: &'s SessionStore,
-        session: &SessionId,
-        range: &Range,
-    ) -> Result<Self> {
-        let head = store.backend.head(session)?;
+impl SessionStore {
+    /// The entries of a range, oldest first, read as they are taken: constant memory, but for
+    /// branches, whose entries are collected first.
+    pub fn entries(&self, session: &SessionId, range: &Range) -> Result<Entries<'_>> {
+        let head = self.backend.head(session)?;
         let (page, after) = match range {
             Range::All => (VecDeque::new(), 0),
-            Range::From(entry) => (VecDeque::new(), store.place_of(session, entry)? - 1),
+            Range::From(entry) => (VecDeque::new(), self.place_of(session, entry)? - 1),
             Range::Tail(count) => {
                 let count = Seq::try_from(*count).unwrap_or(Seq::MAX);
                 (VecDeque::new(), head.seq.saturating_sub(count))
             }
             Range::Branch { tail, limit } => {
                 let from = match tail {
-                    Some(tail) => store.place_of(session, tail)?,
+                    Some(tail) => self.place_of(session, tail)?,
                     None => head.seq,
                 };
-                (walk(store, session, from, limit.unwrap_or(usize::MAX))?, head.seq)
+                (walk(self, session, from, limit.unwrap_or(usize::MAX))?, head.seq)
             }
-            Range::Numbers(numbers) => (pick(store, session, numbers)?, head.seq),
+            Range::Numbers(numbers) => (pick(self, session, numbers)?, head.seq),
         };
-        Ok(Self { store, session: session.clone(), page, after, last: head.seq })
+        Ok(Entries { store: self, session: session.clone(), page, after, last: head.seq })
     }
+}
 
+impl Entries<'_> {
     /// The entries of a branch that was opened, as they are stored.
     pub(crate) fn collected(&self) -> impl Iterator<Item = &Row> {
         self.page.iter()

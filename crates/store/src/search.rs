@@ -2,7 +2,6 @@
 //! store keeps the terms of entries in its own index and hands over the newest entries that have all of them.
 
 mod query;
-mod snippet;
 mod terms;
 mod text;
 

@@ -1,8 +1,6 @@
 //! The store as everybody else knows it. What is the same for every database is here and in the files
 //! beside it: ranges, branches, redactions, checking, following, searching, imports and copies.
 
-#[cfg(feature = "sqlite")]
-use std::path::Path;
 use std::sync::Arc;
 
 use tertulia_session::{
@@ -14,15 +12,15 @@ use crate::clock::{chance, now_millis};
 use crate::import::Redactions;
 use crate::model::{
     Append, Appended, ListFilter, NewSession, Range, SearchQuery, SearchResult, Seq, SessionInfo,
-    StoredEntry, TokenCount, Verified,
+    StoredEntry, TokenCount,
 };
 use crate::plan::Batch;
 use crate::redacting::Remains;
 use crate::salting::{fresh_salt, is_repeated, salt_all};
 use crate::search::{self, Question, text_of};
 use crate::{
-    Entries, Follow, Hold, Import, LeftBehind, Problem, Result, SessionId, StoreError, StoreUrl,
-    entries, title, verify,
+    Follow, Hold, Import, LeftBehind, Problem, Result, SessionId, StoreError, StoreUrl, entries,
+    title,
 };
 
 /// How many entries are indexed at once while somebody waits for a search.
@@ -78,7 +76,7 @@ impl SessionStore {
     pub fn create_in(&self, new: &NewSession, project: Option<&str>) -> Result<SessionInfo> {
         let now = now_millis();
         let id = new.id.clone().unwrap_or_else(|| SessionId::made(now, chance()));
-        let header = NewEntry::new(EntryKind::SessionHeader(SessionHeader::new()));
+        let header = NewEntry::new(EntryKind::SessionHeader(SessionHeader::default()));
         let header = header.at(Timestamp::from_millis(now)).salted(fresh_salt()).with_content_id();
         let first = Batch::prepare(&id, &Append::new([header]))?;
         let project = project.map(str::to_owned);
@@ -148,12 +146,6 @@ impl SessionStore {
     /// The entries of a range, oldest first.
     pub fn load(&self, id: &SessionId, range: &Range) -> Result<Vec<StoredEntry>> {
         self.entries(id, range)?.collect()
-    }
-
-    /// The entries of a range, oldest first, read as they are taken: constant memory, but for
-    /// branches, whose entries are collected first.
-    pub fn entries(&self, id: &SessionId, range: &Range) -> Result<Entries<'_>> {
-        Entries::open(self, id, range)
     }
 
     /// The entry of this id.
@@ -287,34 +279,6 @@ impl SessionStore {
         Ok(texts.map(|text| title::first_line(&text)).find(|title| !title.is_empty()))
     }
 
-    /// The title that a person gave a session.
-    pub fn own_title(&self, id: &SessionId) -> Result<Option<String>> {
-        let (title, _) = title::newest(&*self.backend, id)?;
-        Ok(title.filter(|title| !title.is_empty()))
-    }
-
-    /// Gives a session a title, for people; an empty one takes it back. The title is an entry of the log.
-    pub fn rename(&self, id: &SessionId, title: &str) -> Result<()> {
-        let title = title::checked(title)?;
-        let now = Timestamp::from_millis(now_millis());
-        loop {
-            let (current, number) = title::newest(&*self.backend, id)?;
-            if current.as_deref().unwrap_or_default() == title {
-                return Ok(());
-            }
-            let make = |tail: Option<&EntryId>| {
-                Append::new([title::entry(number, title, tail, now.clone())])
-            };
-            match self.append_to_tail(id, make) {
-                // Somebody else gave it a title meanwhile.
-                Err(StoreError::SessionWriteFailed {
-                    problem: Problem::OtherContent(_), ..
-                }) => {}
-                renamed => return renamed.map(drop),
-            }
-        }
-    }
-
     /// The ids of all sessions, the most recently changed first.
     pub fn ids(&self) -> Result<Vec<SessionId>> {
         let heads = self.backend.heads(&ListFilter::default())?;
@@ -356,11 +320,6 @@ impl SessionStore {
     /// Whether a deletion of this session was interrupted and may be finished.
     pub fn is_half_deleted(&self, id: &SessionId) -> Result<bool> {
         self.backend.is_half_deleted(id)
-    }
-
-    /// Checks every entry of a session against its hashes and the chain.
-    pub fn verify(&self, id: &SessionId) -> Result<Verified> {
-        verify::verify(self, id)
     }
 
     /// Checks the database as a whole; what is wrong, one line each.
@@ -420,19 +379,6 @@ impl SessionStore {
     /// What killed imports and deletions left in the store. The next writer deletes it.
     pub fn left_behind(&self) -> Result<LeftBehind> {
         self.backend.left_behind()
-    }
-
-    /// Copies everything into a new SQLite file while others go on writing, and checks the copy.
-    #[cfg(feature = "sqlite")]
-    pub fn backup(&self, file: &Path) -> Result<u64> {
-        crate::copy::backup(self, file)
-    }
-
-    /// Copies all sessions of a backup into this store, after checking it. A session that is there
-    /// already is an error, and nothing is copied.
-    #[cfg(feature = "sqlite")]
-    pub fn restore(&self, file: &Path) -> Result<u64> {
-        crate::copy::restore(self, file)
     }
 
     /// Whether a session is there.

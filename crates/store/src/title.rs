@@ -4,11 +4,12 @@
 
 use tertulia_session::{Entry, EntryId, EntryKind, NewEntry, Setting, Timestamp};
 
-use crate::backend::Backend;
+use crate::clock::now_millis;
+use crate::model::Append;
 use crate::salting::fresh_salt;
-use crate::{SessionId, StoreError};
+use crate::{Problem, Result, SessionId, SessionStore, StoreError};
 
-pub(crate) const CHARACTERS_MAX: usize = 80;
+const CHARACTERS_MAX: usize = 80;
 const NUMBERS_MAX: u64 = 10_000;
 
 /// A text that cannot be a title.
@@ -22,7 +23,7 @@ pub enum InvalidTitle {
 }
 
 /// A title as it is stored: trimmed and checked.
-pub(crate) fn checked(title: &str) -> Result<&str, InvalidTitle> {
+fn checked(title: &str) -> Result<&str, InvalidTitle> {
     let title = title.trim();
     let characters = title.chars().count();
     if characters > CHARACTERS_MAX {
@@ -46,30 +47,58 @@ pub(crate) fn first_line(text: &str) -> String {
 }
 
 /// The entry that gives a session its title; an empty one takes an earlier one back.
-pub(crate) fn entry(number: u64, title: &str, parent: Option<&EntryId>, now: Timestamp) -> Entry {
+fn entry(number: u64, title: &str, parent: Option<&EntryId>, now: Timestamp) -> Entry {
     let kind = EntryKind::SessionSetting(Setting::Title { title: title.into() }.into());
     let new = NewEntry { parent_id: parent.cloned(), ..NewEntry::new(kind).at(now) };
     new.salted(fresh_salt()).with_id(id(number))
 }
 
-/// The title that holds now, and the number that the next one gets.
-pub(crate) fn newest(
-    backend: &dyn Backend,
-    session: &SessionId,
-) -> Result<(Option<String>, u64), StoreError> {
-    let mut title = None;
-    for number in 1..NUMBERS_MAX {
-        let Some(seq) = backend.find(session, &id(number))? else { return Ok((title, number)) };
-        let row = backend.rows(session, seq - 1, 1)?.into_iter().next();
-        let entry = row.and_then(|row| row.decode().ok());
-        // An entry of another kind, or one that was redacted, says nothing.
-        if let Some(Setting::Title { title: given }) =
-            entry.as_ref().and_then(|stored| stored.entry.kind.setting())
-        {
-            title = Some(given.to_string());
+impl SessionStore {
+    /// The title that a person gave a session.
+    pub fn own_title(&self, id: &SessionId) -> Result<Option<String>> {
+        let (title, _) = self.newest_title(id)?;
+        Ok(title.filter(|title| !title.is_empty()))
+    }
+
+    /// Gives a session a title, for people; an empty one takes it back. The title is an entry of the log.
+    pub fn rename(&self, id: &SessionId, title: &str) -> Result<()> {
+        let title = checked(title)?;
+        let now = Timestamp::from_millis(now_millis());
+        loop {
+            let (current, number) = self.newest_title(id)?;
+            if current.as_deref().unwrap_or_default() == title {
+                return Ok(());
+            }
+            let make =
+                |tail: Option<&EntryId>| Append::new([entry(number, title, tail, now.clone())]);
+            match self.append_to_tail(id, make) {
+                // Somebody else gave it a title meanwhile.
+                Err(StoreError::SessionWriteFailed {
+                    problem: Problem::OtherContent(_), ..
+                }) => {}
+                renamed => return renamed.map(drop),
+            }
         }
     }
-    Ok((title, NUMBERS_MAX))
+
+    /// The title that holds now, and the number that the next one gets.
+    fn newest_title(&self, session: &SessionId) -> Result<(Option<String>, u64)> {
+        let mut title = None;
+        for number in 1..NUMBERS_MAX {
+            let Some(seq) = self.backend.find(session, &id(number))? else {
+                return Ok((title, number));
+            };
+            let row = self.backend.rows(session, seq - 1, 1)?.into_iter().next();
+            let entry = row.and_then(|row| row.decode().ok());
+            // An entry of another kind, or one that was redacted, says nothing.
+            if let Some(Setting::Title { title: given }) =
+                entry.as_ref().and_then(|stored| stored.entry.kind.setting())
+            {
+                title = Some(given.to_string());
+            }
+        }
+        Ok((title, NUMBERS_MAX))
+    }
 }
 
 fn id(number: u64) -> EntryId {

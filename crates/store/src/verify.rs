@@ -25,7 +25,7 @@ pub(crate) fn check_all(store: &SessionStore) -> Result<Vec<Sealed>> {
     }
     let mut sessions = Vec::new();
     for id in store.ids()? {
-        let verified = verify(store, &id)?;
+        let verified = store.verify(&id)?;
         if let Some(damage) = verified.damage {
             return Err(damage.into_error(&id));
         }
@@ -34,23 +34,26 @@ pub(crate) fn check_all(store: &SessionStore) -> Result<Vec<Sealed>> {
     Ok(sessions)
 }
 
-/// Checks a session from its first entry on, up to the first thing that does not fit.
-pub(crate) fn verify(store: &SessionStore, session: &SessionId) -> Result<Verified> {
-    let last = store.backend.head(session)?.seq;
-    let anchor = store.backend.anchor(session)?;
-    let last = anchor.map_or(last, |(seq, _)| last.max(seq));
-    let found = Verified { entries: 0, purged: 0, head: ChainLink::START, damage: None };
-    let mut check = Check { store, session, anchor, last: None, names_parents: false, found };
-    let damage = match check.run(last) {
-        Ok(()) => None,
-        // A page of the database that cannot be read is a finding, not a failure of the check.
-        Err(StoreError::SessionReadFailed {
-            problem: Problem::Damaged { place, entry, reason },
-            ..
-        }) => Some(Damage { place, entry, reason }),
-        Err(error) => return Err(error),
-    };
-    Ok(Verified { damage, ..check.found })
+impl SessionStore {
+    /// Checks every entry of a session against its hashes and the chain, up to the first thing that does not fit.
+    pub fn verify(&self, session: &SessionId) -> Result<Verified> {
+        let last = self.backend.head(session)?.seq;
+        let anchor = self.backend.anchor(session)?;
+        let last = anchor.map_or(last, |(seq, _)| last.max(seq));
+        let found = Verified { entries: 0, purged: 0, head: ChainLink::START, damage: None };
+        let (store, names_parents) = (self, false);
+        let mut check = Check { store, session, anchor, last: None, names_parents, found };
+        let damage = match check.run(last) {
+            Ok(()) => None,
+            // A page of the database that cannot be read is a finding, not a failure of the check.
+            Err(StoreError::SessionReadFailed {
+                problem: Problem::Damaged { place, entry, reason },
+                ..
+            }) => Some(Damage { place, entry, reason }),
+            Err(error) => return Err(error),
+        };
+        Ok(Verified { damage, ..check.found })
+    }
 }
 
 struct Check<'s> {

@@ -37,14 +37,9 @@ enum Link {
 }
 
 impl EntryIndex {
-    /// An index over no entries.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// An index over this log.
     pub fn over(log: &[Entry]) -> Result<Self, EntryError> {
-        let mut index = Self::new();
+        let mut index = Self::default();
         index.catch_up(log)?;
         Ok(index)
     }

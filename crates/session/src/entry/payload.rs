@@ -196,16 +196,12 @@ impl Serialize for Usd {
 impl SessionHeader {
     /// The version of the record form that is written; earlier ones are read too.
     pub const VERSION: u64 = 2;
-
-    /// The header of a log in the present record form.
-    pub fn new() -> Self {
-        Self { version: Self::VERSION, unknown: Fields::NONE }
-    }
 }
 
+/// The header of a log in the present record form.
 impl Default for SessionHeader {
     fn default() -> Self {
-        Self::new()
+        Self { version: Self::VERSION, unknown: Fields::NONE }
     }
 }
 

@@ -125,7 +125,7 @@ fn a_long_log_is_followed_to_its_root_and_costs_no_stack() {
 #[test]
 fn an_index_catches_up_with_its_log() {
     let log = log("a b<a c<b d<a");
-    let mut index = EntryIndex::new();
+    let mut index = EntryIndex::default();
     for end in 0..=log.len() {
         index.catch_up(&log[..end]).unwrap();
         let walk = index.walk(&log[..end]).unwrap();
@@ -140,7 +140,7 @@ fn an_index_catches_up_with_its_log() {
 #[test]
 fn after_an_error_the_index_knows_what_came_before_it() {
     let log = [at("a", said("x")), at("b<a", said("x")), at("a", said("y"))];
-    let mut index = EntryIndex::new();
+    let mut index = EntryIndex::default();
     assert_eq!(index.catch_up(&log), index.clone().catch_up(&log));
     assert_eq!(index.len(), 2);
     assert_eq!(show(walked(index.walk(&log[..2]).unwrap())), "a b");

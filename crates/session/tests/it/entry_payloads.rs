@@ -90,7 +90,7 @@ fn a_header_without_a_version_is_of_version_1() {
         r#"{"id":"a","type":"session_header","payload":{"version":1}}"#,
     );
     let entry = read(r#"{"id":"a","type":"session_header","payload":{"version":1.0}}"#).unwrap();
-    let header = SessionHeader { version: 1, ..SessionHeader::new() };
+    let header = SessionHeader { version: 1, ..SessionHeader::default() };
     assert_eq!(entry.kind, EntryKind::SessionHeader(header));
     assert!(read(r#"{"id":"a","type":"session_header","payload":{"version":0}}"#).is_err());
 }

@@ -110,7 +110,7 @@ proptest! {
 
     #[test]
     fn an_index_that_grew_sees_what_a_new_one_sees((log, _) in tree(), cuts in any::<[u8; 3]>()) {
-        let mut index = EntryIndex::new();
+        let mut index = EntryIndex::default();
         for cut in cuts {
             index.catch_up(&log[..index.len().max(usize::from(cut) % (log.len() + 1))]).unwrap();
         }
@@ -171,7 +171,7 @@ proptest! {
             }
             entry
         }).collect();
-        let mut index = EntryIndex::new();
+        let mut index = EntryIndex::default();
         let _ = index.catch_up(&log);
         let log = &log[..index.len()];
         if let Ok(walk) = index.walk(log) {

@@ -36,7 +36,7 @@ fn parse_word(word: &str) -> Entry {
 fn check(notation: &str, shown: &str) {
     let log = parse(notation);
     assert_eq!(show(view(&log)), shown);
-    let mut index = EntryIndex::new();
+    let mut index = EntryIndex::default();
     for end in 1..=log.len() {
         index.catch_up(&log[..end]).unwrap();
     }
@@ -180,7 +180,7 @@ fn many_summaries_and_redactions_are_judged_in_no_more_than_a_moment() {
 fn after_an_error_all_that_was_taken_in_is_hidden() {
     let mut log = parse("a b s=a..a|b r!a");
     log.push(at("b", said("other")));
-    let mut index = EntryIndex::new();
+    let mut index = EntryIndex::default();
     assert!(index.catch_up(&log).is_err());
     let walk = index.walk(&log[..4]).unwrap();
     assert_eq!(show(walked(walk)), "-a b -s r");

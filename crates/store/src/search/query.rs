@@ -1,16 +1,23 @@
 //! What a question asks for: the terms that an index is asked with, and the exact words that a text
 //! must then have. `two words` must both be there, `"a phrase"` as it stands, `pre*` as a beginning.
 
+use std::ops::Range;
+
 use tertulia_session::script::{is_dense, is_word};
 
-use super::snippet;
-use super::terms::{each_term, folded};
+use super::terms::{each_term, flat, folded};
 use crate::model::Snippet;
 
 /// How often a word counts that is said again and again.
 const SATURATION: u64 = 2;
 /// The length, in characters, at which a text is neither long nor short.
 const LENGTH: u64 = 1200;
+
+/// How many places of one word are looked at.
+const MARKS_MAX: usize = 64;
+const CHARACTERS: usize = 160;
+/// How many of them before the first place.
+const BEFORE: usize = 40;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Question {
@@ -69,13 +76,10 @@ impl Question {
 
     pub(crate) fn snippet(&self, text: &str) -> Snippet {
         let lower = folded(text);
-        let mut marks: Vec<_> = self
-            .items
-            .iter()
-            .flat_map(|item| item.places(&lower).take(snippet::MARKS_MAX))
-            .collect();
+        let mut marks: Vec<_> =
+            self.items.iter().flat_map(|item| item.places(&lower).take(MARKS_MAX)).collect();
         marks.sort_by_key(|mark| (mark.start, mark.end));
-        snippet::around(text, &lower, &marks)
+        around(text, &lower, &marks)
     }
 }
 
@@ -127,7 +131,7 @@ impl Item {
     }
 
     /// Where it is in a folded text.
-    fn places<'t>(&'t self, text: &'t str) -> impl Iterator<Item = std::ops::Range<usize>> + 't {
+    fn places<'t>(&'t self, text: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
         text.match_indices(self.needle.as_str()).filter_map(|(at, found)| {
             let end = at + found.len();
             let before = text.get(..at)?.chars().next_back();
@@ -142,6 +146,43 @@ impl Item {
 /// Whether two neighbours belong to one word.
 fn joins(one: Option<char>, other: Option<char>) -> bool {
     one.is_some_and(is_word) && other.is_some_and(is_word)
+}
+
+/// The piece of a text around the first of these places, which are bytes of its folded form.
+fn around(text: &str, lower: &str, marks: &[Range<usize>]) -> Snippet {
+    let shown = flat(text);
+    // Both forms have as many characters; only their bytes differ.
+    let starts: Vec<usize> = shown.char_indices().map(|(at, _)| at).collect();
+    let byte = |character: usize| starts.get(character).copied().unwrap_or(shown.len());
+    let count = |end: usize| lower.get(..end).map_or(0, |text| text.chars().count());
+    let marks: Vec<_> = marks.iter().map(|mark| count(mark.start)..count(mark.end)).collect();
+    let total = starts.len();
+    let first = marks.first().map_or(0, |mark| mark.start);
+    // Rather more before the place than an empty end of the line.
+    let begin = first.saturating_sub(BEFORE).min(total.saturating_sub(CHARACTERS));
+    let end = (begin + CHARACTERS).min(total);
+    let offset = byte(begin);
+    let piece = shown.get(offset..byte(end)).unwrap_or_default();
+    let inside = marks.iter().filter(|mark| mark.start >= begin && mark.end <= end);
+    let marks = inside.map(|mark| byte(mark.start) - offset..byte(mark.end) - offset);
+    Snippet {
+        text: piece.to_owned(),
+        marks: joined(marks),
+        cut_before: begin > 0,
+        cut_after: end < total,
+    }
+}
+
+/// Marks that overlap or touch become one.
+fn joined(marks: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+    let mut joined: Vec<Range<usize>> = Vec::new();
+    for mark in marks {
+        match joined.last_mut() {
+            Some(last) if mark.start <= last.end => last.end = last.end.max(mark.end),
+            _ => joined.push(mark),
+        }
+    }
+    joined
 }
 
 #[cfg(test)]
@@ -209,5 +250,44 @@ mod tests {
         let score = |text: &str| question.score(text).unwrap();
         assert!(score("cache and cache") > score("cache and cash"));
         assert!(score("cache") > score(&format!("cache {}", "word ".repeat(2000))));
+    }
+
+    /// The snippet with its marks in brackets.
+    fn show(question: &str, text: &str) -> String {
+        let snippet = Question::read(question).unwrap().snippet(text);
+        let mut shown = String::new();
+        let mut last = 0;
+        for mark in &snippet.marks {
+            shown += &snippet.text[last..mark.start];
+            shown += &format!("[{}]", &snippet.text[mark.clone()]);
+            last = mark.end;
+        }
+        shown += &snippet.text[last..];
+        let dots = |cut: bool| if cut { "…" } else { "" };
+        format!("{}{shown}{}", dots(snippet.cut_before), dots(snippet.cut_after))
+    }
+
+    #[test]
+    fn what_was_found_is_marked() {
+        assert_eq!(show("page login", "The Login\npage."), "The [Login] [page].");
+        assert_eq!(show("数据", "这是数据库"), "这是[数据]库");
+        assert_eq!(show("istanbul", "İstanbul? ISTANBUL"), "[İstanbul]? [ISTANBUL]");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_around_the_first_place() {
+        let text = format!("{}needle{}", "a ".repeat(500), " b".repeat(500));
+        let shown = show("needle", &text);
+        assert!(shown.starts_with("…") && shown.ends_with("…"), "{shown}");
+        assert!(shown.contains("a [needle] b"), "{shown}");
+        assert_eq!(shown.chars().count(), 160 + 4);
+    }
+
+    #[test]
+    fn the_end_of_a_text_is_shown_with_what_comes_before_it() {
+        let text = format!("{}needle", "a ".repeat(500));
+        let shown = show("needle", &text);
+        assert!(shown.starts_with("…") && shown.ends_with("[needle]"), "{shown}");
+        assert_eq!(shown.chars().count(), 160 + 3);
     }
 }

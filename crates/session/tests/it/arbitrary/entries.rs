@@ -63,7 +63,7 @@ fn entry_message() -> impl Strategy<Value = Message> {
 }
 
 fn changes() -> impl Strategy<Value = EntryKind> {
-    let header = fields().prop_map(|unknown| SessionHeader { unknown, ..SessionHeader::new() });
+    let header = fields().prop_map(|unknown| SessionHeader { unknown, ..SessionHeader::default() });
     prop_oneof![
         header.prop_map(EntryKind::SessionHeader),
         (boxed(), fields())
