@@ -8,9 +8,6 @@
 //! - [`record`] is the one JSON form of all of them; reading it never loses a field that it does not know.
 //!   [`json`] is what it is read with.
 //!
-//! The innermost crate: the others use its types, and it knows none of them, and no file, clock, network or
-//! environment.
-//!
 //! ```
 //! use tertulia_session::record::{EntryRecord, read_entry_line};
 //! use tertulia_session::{EntryIndex, EntryKind, Message, NewEntry, Speaker, SpeakerType};

@@ -20,8 +20,8 @@ use crate::json::FieldError;
 
 pub(crate) use entry::record_and_envelope;
 pub use entry::{
-    EntryReadError, EntryRecord, EnvelopeRecord, LineError, LineProblem, read_entry,
-    read_entry_line, read_entry_message,
+    EntryReadError, EntryRecord, EnvelopeRecord, LineError, read_entry, read_entry_line,
+    read_entry_message,
 };
 pub use read::{read_addressees, read_conversation_message, read_message};
 pub use write::{ConversationMessageRecord, MessageRecord};

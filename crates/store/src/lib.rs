@@ -27,9 +27,6 @@
 //! [`SessionStore::follow`] tells of what others append, [`Import`] takes in a session whole, and
 //! [`SessionStore::hold`] keeps one for oneself. Features: `sqlite` (on by default) stores in a file and makes
 //! backups; `postgres` stores on a server.
-//!
-//! Only this crate knows SQL. It uses `session` and none of the others; whoever counts tokens or builds
-//! contexts hands the counts in.
 
 #![cfg_attr(
     not(feature = "sqlite"),

@@ -56,18 +56,6 @@ impl Kept {
 }
 
 impl Session {
-    fn tail(&self) -> Tail {
-        match self.rows.last() {
-            None => Tail { names_parents: self.names_parents, ..Tail::start() },
-            Some(last) => Tail {
-                seq: last.seq,
-                id: Some(last.record.id.clone()),
-                link: last.link,
-                names_parents: self.names_parents,
-            },
-        }
-    }
-
     fn head(&self, id: &SessionId) -> Head {
         let last = self.rows.last();
         Head {
@@ -87,7 +75,9 @@ impl Session {
     }
 
     fn append(&mut self, id: &SessionId, batch: Batch) -> Result<Appended> {
-        let plan = plan(id, &self.tail(), &batch, |entry| Ok(self.known(entry)))?;
+        let Head { seq, tail, link, .. } = self.head(id);
+        let tail = Tail { seq, id: tail, link, names_parents: self.names_parents };
+        let plan = plan(id, &tail, &batch, |entry| Ok(self.known(entry)))?;
         let mut records: Vec<_> = batch.records.into_iter().map(|one| Some(one.record)).collect();
         for placed in &plan.new {
             let Some(record) = records.get_mut(placed.index).and_then(Option::take) else {

@@ -12,7 +12,6 @@ mod pool;
 mod read;
 mod schema;
 mod search_index;
-mod write;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -18,7 +18,6 @@ use crate::salting::fresh_salt;
 use crate::search::json_values;
 use crate::{Problem, Result, SessionId, SessionStore, StoreError};
 
-const PAGE: usize = 512;
 /// Where a message names the entries that it was made from.
 const SOURCES: &str = "sources";
 /// The built-in members whose answers quote entries, as the first versions called them.
@@ -276,18 +275,13 @@ impl SessionStore {
             None => self.ids()?,
         };
         for session in &sessions {
-            let mut after = 0;
-            loop {
-                let page = match self.backend.rows(session, after, PAGE) {
-                    // Deleted meanwhile.
-                    Err(StoreError::SessionNotFound(_)) if sessions.len() > 1 => break,
-                    page => page?,
-                };
-                let Some(last) = page.last() else { break };
-                after = last.seq;
-                page.into_iter()
-                    .filter_map(|row| row.decode().ok())
-                    .for_each(|one| look(session, one));
+            let scanned = self.each_row(session, |row| {
+                row.decode().into_iter().for_each(|stored| look(session, stored));
+            });
+            match scanned {
+                // Deleted meanwhile.
+                Err(StoreError::SessionNotFound(_)) if sessions.len() > 1 => {}
+                scanned => scanned?,
             }
         }
         Ok(())

@@ -16,6 +16,7 @@ use crate::model::{
 };
 use crate::plan::Batch;
 use crate::redacting::Remains;
+use crate::row::Row;
 use crate::salting::{fresh_salt, is_repeated, salt_all};
 use crate::search::{self, Question, text_of};
 use crate::{
@@ -25,7 +26,7 @@ use crate::{
 
 /// How many entries are indexed at once while somebody waits for a search.
 const INDEX_CHUNK: usize = 512;
-const ID_PAGE: usize = 512;
+const PAGE: usize = 512;
 /// How many entries are looked through for the first message of a session.
 const TITLE_ENTRIES: usize = 16;
 
@@ -287,15 +288,20 @@ impl SessionStore {
 
     /// The ids of all entries of a session, oldest first, also of those that cannot be read any more.
     pub fn entry_ids(&self, id: &SessionId) -> Result<Vec<EntryId>> {
-        let last = self.backend.head(id)?.seq;
-        let (mut ids, mut after) = (Vec::new(), 0);
-        while after < last {
-            let page = self.backend.rows(id, after, ID_PAGE)?;
-            let Some(end) = page.last() else { break };
-            after = end.seq;
-            ids.extend(page.into_iter().map(|row| row.record.id));
-        }
+        let mut ids = Vec::new();
+        self.each_row(id, |row| ids.push(row.record.id))?;
         Ok(ids)
+    }
+
+    /// Hands over all rows of a session, oldest first, read a page at a time.
+    pub(crate) fn each_row(&self, id: &SessionId, mut take: impl FnMut(Row)) -> Result<()> {
+        let mut after = 0;
+        loop {
+            let page = self.backend.rows(id, after, PAGE)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.seq;
+            page.into_iter().for_each(&mut take);
+        }
     }
 
     /// Takes a session away for good, also from the files of the database. Says what may still hold it. After an

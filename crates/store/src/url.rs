@@ -50,10 +50,7 @@ impl FromStr for StoreUrl {
 /// have it anywhere.
 fn shown(text: &str) -> String {
     let is_path = text.starts_with("sqlite:") && !text.contains(['@', '=']);
-    let end = match is_path {
-        true => None,
-        false => text.find([':', '=', '@', ' ', '?']),
-    };
+    let end = if is_path { None } else { text.find([':', '=', '@', ' ', '?']) };
     match end.and_then(|end| text.split_at_checked(end)) {
         // What comes before such a mark may be a password, too.
         Some((_, rest)) if rest.starts_with('@') => "…".to_owned(),

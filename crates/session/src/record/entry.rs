@@ -38,25 +38,19 @@ pub enum EntryReadError {
     Version { entry: EntryId, got: u64 },
 }
 
-/// A line of a log that is not an entry.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}{cause}")]
-pub struct LineError {
-    /// The line, from 1.
-    pub line: usize,
-    #[source]
-    pub cause: LineProblem,
-}
-
-/// What is wrong with a line.
+/// A line of a log that is not an entry. Lines count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum LineProblem {
+pub enum LineError {
     /// It is not JSON. The last line of a log whose writer was killed may be cut short.
-    #[error(", column {column}: invalid JSON: {reason}; fix or remove the line", column = .0.column, reason = .0.reason)]
-    Syntax(#[source] SyntaxError),
-    #[error(": {0}")]
-    Entry(#[source] EntryReadError),
+    #[error(
+        "line {line}, column {column}: invalid JSON: {reason}; fix or remove the line",
+        column = .cause.column,
+        reason = .cause.reason
+    )]
+    Syntax { line: usize, cause: SyntaxError },
+    #[error("line {line}: {cause}")]
+    Entry { line: usize, cause: EntryReadError },
 }
 
 /// Reads one line of a log of JSON lines; `line` is its number, from 1, for the error.
@@ -68,11 +62,8 @@ pub enum LineProblem {
 /// assert_eq!(error, "line 3: Entry b: type is missing; give a string");
 /// ```
 pub fn read_entry_line(line: usize, text: &str) -> Result<Entry, LineError> {
-    let entry = match json::parse(text) {
-        Ok(raw) => read_entry(raw).map_err(LineProblem::Entry),
-        Err(error) => Err(LineProblem::Syntax(error)),
-    };
-    entry.map_err(|cause| LineError { line, cause })
+    let raw = json::parse(text).map_err(|cause| LineError::Syntax { line, cause })?;
+    read_entry(raw).map_err(|cause| LineError::Entry { line, cause })
 }
 
 /// Reads an entry. `parentId` may be left out or `null`, which is the same.

@@ -11,12 +11,12 @@ use tokio_postgres::Statement;
 use super::error::{Result, Trouble};
 use super::link::{Link, Values, timed};
 use super::pool::Pool;
-use super::read::{self, fixed, signed};
-use super::write;
+use super::read::{self, columns, fixed, row, signed};
 use crate::clock::now_millis;
 use crate::model::Appended;
-use crate::plan::{Batch, Known, Plan, Tail, plan};
-use crate::{Outcome, SessionId, StoreError};
+use crate::plan::{Batch, Known, Placed, Plan, Tail, plan, what_is_left};
+use crate::row::Record;
+use crate::{Outcome, Problem, SessionId, StoreError};
 
 const LOCK: &str = "SELECT key, tail_seq, tail_id, tail_link, names_parents \
     FROM tertulia.session WHERE id = $1 AND state <> 2 FOR UPDATE";
@@ -27,6 +27,25 @@ const TAIL: &str = "UPDATE tertulia.session SET tail_seq = $2, tail_id = $3, tai
 const MARK: &str = "INSERT INTO tertulia.unindexed (session) VALUES ($1) ON CONFLICT DO NOTHING";
 pub(super) const NOTIFY: &str = "SELECT pg_notify('tertulia', $1)";
 
+/// How many bytes of entries are sent in one statement, about.
+const STATEMENT_BYTES: usize = 8 << 20;
+
+const INSERT: &str = "INSERT INTO tertulia.entry (session, stored_at, seq, id, parent, type, time, \
+    speaker, speaker_name, bytes, tokenizer, tokens, encoding, record, hash, link) \
+    SELECT $1, $2, n.* FROM unnest($3::bigint[], $4::bytea[], $5::bigint[], $6::bytea[], \
+    $7::bigint[], $8::bytea[], $9::bytea[], $10::bigint[], $11::bytea[], $12::bigint[], \
+    $13::smallint[], $14::bytea[], $15::bytea[], $16::bytea[]) AS n";
+const LOG: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM tertulia.entry e WHERE e.session = $1 AND e.seq > $2 ORDER BY e.seq LIMIT 1000"
+);
+const OVERWRITE: &str = "UPDATE tertulia.entry e SET speaker = NULL, speaker_name = NULL, \
+    bytes = n.bytes, tokenizer = NULL, tokens = NULL, encoding = n.encoding, record = n.record \
+    FROM unnest($2::bigint[], $3::bigint[], $4::smallint[], $5::bytea[]) \
+    AS n(seq, bytes, encoding, record) WHERE e.session = $1 AND e.seq = n.seq";
+const FORGET: &str = "DELETE FROM tertulia.words WHERE session = $1 AND seq = ANY($2)";
+
 /// Appends, and finds out what became of it if the connection is lost.
 pub(super) async fn append(
     pool: &Pool,
@@ -35,93 +54,81 @@ pub(super) async fn append(
 ) -> Result<Appended, StoreError> {
     // Set while a commit is on its way and nobody knows what became of it.
     let mut in_doubt = None;
-    let done = pool
-        .work(async |link| {
-            let mut attempt = Attempt { link, id, batch, in_doubt: &mut in_doubt };
-            attempt.run().await
-        })
-        .await;
+    let done = pool.work(async |link| attempt(link, id, batch, &mut in_doubt).await).await;
     let outcome = if in_doubt.is_some() { Outcome::Unknown } else { Outcome::NotStored };
     let appended = done.map_err(|trouble| trouble.writing(pool.place(), Some(id), outcome))?;
     pool.appended.notify_one();
     Ok(appended)
 }
 
-struct Attempt<'a> {
-    link: &'a mut Link,
-    id: &'a SessionId,
-    batch: &'a Batch,
-    in_doubt: &'a mut Option<Appended>,
+async fn attempt(
+    link: &mut Link,
+    id: &SessionId,
+    batch: &Batch,
+    in_doubt: &mut Option<Appended>,
+) -> Result<Appended> {
+    let writing = Writing::prepare(link).await?;
+    let Some((key, tail, known)) = lock(link, id, batch).await? else {
+        link.run("ROLLBACK").await?;
+        return Err(read::missing(id));
+    };
+    let find = |entry: &EntryId| Ok(known.get(entry).copied());
+    let plan = match plan(id, &tail, batch, find) {
+        Ok(plan) => plan,
+        Err(refusal) => {
+            link.run("ROLLBACK").await?;
+            *in_doubt = None;
+            return Err(refusal.into());
+        }
+    };
+    if plan.new.is_empty() {
+        link.run("ROLLBACK").await?;
+        // All there: the commit whose answer was lost had come about, or it is a repetition.
+        return Ok(in_doubt.take().unwrap_or(plan.appended));
+    }
+    // Under the lock, and not there: whatever was sent before came to nothing.
+    *in_doubt = None;
+    let new = New { id, key, batch, plan: &plan };
+    let written = writing.write(link, &new, in_doubt).await;
+    if matches!(written, Ok(()) | Err(Trouble::Db(_) | Trouble::Store(_))) {
+        *in_doubt = None;
+    }
+    written.map(|()| plan.appended)
 }
 
-struct Locked {
-    key: i64,
-    tail: Tail,
-    known: BTreeMap<EntryId, Known>,
-}
+/// The key and the end of a session that is locked now, and which entries of a batch are known.
+type Locked = (i64, Tail, BTreeMap<EntryId, Known>);
 
-impl Attempt<'_> {
-    async fn run(&mut self) -> Result<Appended> {
-        let writing = Writing::prepare(self.link).await?;
-        let Some(locked) = self.lock().await? else {
-            self.link.run("ROLLBACK").await?;
-            return Err(read::missing(self.id));
-        };
-        let find = |entry: &EntryId| Ok(locked.known.get(entry).copied());
-        let plan = match plan(self.id, &locked.tail, self.batch, find) {
-            Ok(plan) => plan,
-            Err(refusal) => {
-                self.link.run("ROLLBACK").await?;
-                *self.in_doubt = None;
-                return Err(refusal.into());
-            }
-        };
-        if plan.new.is_empty() {
-            self.link.run("ROLLBACK").await?;
-            // All there: the commit whose answer was lost had come about, or it is a repetition.
-            return Ok(self.in_doubt.take().unwrap_or(plan.appended));
+/// The first trip. What is known is asked for after the lock was given, in the same breath.
+async fn lock(link: &mut Link, id: &SessionId, batch: &Batch) -> Result<Option<Locked>> {
+    let (lock, known) = (link.prepared(LOCK).await?, link.prepared(KNOWN).await?);
+    let id = id.as_str();
+    let wanted = wanted(batch);
+    let client = &link.client;
+    // All are sent before the first is answered.
+    let (begun, locked, rows) = timed(join3(
+        client.batch_execute("BEGIN"),
+        client.query_opt(&lock, &[&id]),
+        client.query(&known, &[&id, &wanted]),
+    ))
+    .await?;
+    begun?;
+    let Some(locked) = locked? else { return Ok(None) };
+    let mut known = BTreeMap::new();
+    for row in rows? {
+        if let Some(id) = read::optional_text(&row, 0)? {
+            let hash = RecordHash::from_bytes(fixed(row.try_get(2)?));
+            let seq = row.try_get::<_, i64>(1)?.unsigned_abs();
+            known.insert(EntryId::from(id), Known { seq, hash });
         }
-        // Under the lock, and not there: whatever was sent before came to nothing.
-        *self.in_doubt = None;
-        let new = New { id: self.id, key: locked.key, batch: self.batch, plan: &plan };
-        let written = writing.write(self.link, &new, self.in_doubt).await;
-        if matches!(written, Ok(()) | Err(Trouble::Db(_) | Trouble::Store(_))) {
-            *self.in_doubt = None;
-        }
-        written.map(|()| plan.appended)
     }
-
-    /// The first trip. What is known is asked for after the lock was given, in the same breath.
-    async fn lock(&mut self) -> Result<Option<Locked>> {
-        let (lock, known) = (self.link.prepared(LOCK).await?, self.link.prepared(KNOWN).await?);
-        let id = self.id.as_str();
-        let wanted = wanted(self.batch);
-        let client = &self.link.client;
-        // All are sent before the first is answered.
-        let (begun, locked, rows) = timed(join3(
-            client.batch_execute("BEGIN"),
-            client.query_opt(&lock, &[&id]),
-            client.query(&known, &[&id, &wanted]),
-        ))
-        .await?;
-        begun?;
-        let Some(locked) = locked? else { return Ok(None) };
-        let mut known = BTreeMap::new();
-        for row in rows? {
-            if let Some(id) = read::optional_text(&row, 0)? {
-                let hash = RecordHash::from_bytes(fixed(row.try_get(2)?));
-                let seq = row.try_get::<_, i64>(1)?.unsigned_abs();
-                known.insert(EntryId::from(id), Known { seq, hash });
-            }
-        }
-        let tail = Tail {
-            seq: locked.try_get::<_, i64>(1)?.unsigned_abs(),
-            id: read::optional_text(&locked, 2)?.map(EntryId::from),
-            link: read::chain_link(&locked, 3)?,
-            names_parents: locked.try_get(4)?,
-        };
-        Ok(Some(Locked { key: locked.try_get(0)?, tail, known }))
-    }
+    let tail = Tail {
+        seq: locked.try_get::<_, i64>(1)?.unsigned_abs(),
+        id: read::optional_text(&locked, 2)?.map(EntryId::from),
+        link: read::chain_link(&locked, 3)?,
+        names_parents: locked.try_get(4)?,
+    };
+    Ok(Some((locked.try_get(0)?, tail, known)))
 }
 
 /// All ids that a plan may ask for.
@@ -153,7 +160,7 @@ pub(super) struct Writing {
 impl Writing {
     pub(super) async fn prepare(link: &mut Link) -> Result<Self> {
         Ok(Self {
-            insert: link.prepared(write::INSERT).await?,
+            insert: link.prepared(INSERT).await?,
             tail: link.prepared(TAIL).await?,
             mark: link.prepared(MARK).await?,
             notify: link.prepared(NOTIFY).await?,
@@ -169,13 +176,13 @@ impl Writing {
         in_doubt: &mut Option<Appended>,
     ) -> Result<()> {
         let (key, plan, now) = (new.key, new.plan, now_millis());
-        let mut chunks = write::chunks(new.batch, &plan.new);
+        let mut chunks = chunks(new.batch, &plan.new);
         let last = if plan.redacts { None } else { chunks.pop() };
         for chunk in &chunks {
-            timed(write::insert(chunk, link, &self.insert, key, now)).await??;
+            timed(insert(chunk, link, &self.insert, key, now)).await??;
         }
         if plan.redacts {
-            write::purge(link, key).await?;
+            purge(link, key).await?;
         }
         let tail = &plan.tail;
         let (seq, parents) = (signed(tail.seq), tail.names_parents);
@@ -184,7 +191,7 @@ impl Writing {
         let (id, client) = (new.id.as_str(), &link.client);
         let insert = async {
             match &last {
-                Some(chunk) => write::insert(chunk, link, &self.insert, key, now).await,
+                Some(chunk) => insert(chunk, link, &self.insert, key, now).await,
                 None => Ok(0),
             }
         };
@@ -210,4 +217,97 @@ impl Writing {
         }
         Ok(())
     }
+}
+
+/// Entries that are sent together.
+type Chunk<'b> = Vec<(&'b Placed, &'b Record)>;
+
+/// The new entries of a batch, so many in each chunk that a statement stays small.
+fn chunks<'b>(batch: &'b Batch, new: &'b [Placed]) -> Vec<Chunk<'b>> {
+    let mut chunks = Vec::new();
+    let (mut chunk, mut bytes) = (Chunk::new(), 0);
+    for placed in new {
+        let Some(prepared) = batch.records.get(placed.index) else { continue };
+        if bytes >= STATEMENT_BYTES {
+            chunks.push(std::mem::take(&mut chunk));
+            bytes = 0;
+        }
+        bytes += prepared.record.body.len() + 256;
+        chunk.push((placed, &prepared.record));
+    }
+    chunks.push(chunk);
+    chunks
+}
+
+async fn insert(
+    chunk: &Chunk<'_>,
+    link: &Link,
+    statement: &Statement,
+    key: i64,
+    now: i64,
+) -> Result<u64, tokio_postgres::Error> {
+    fn column<'c, T>(chunk: &'c Chunk<'_>, of: impl Fn(&'c Record) -> T) -> Vec<T> {
+        chunk.iter().map(|(_, record)| of(record)).collect()
+    }
+    let seqs: Vec<_> = chunk.iter().map(|(placed, _)| signed(placed.seq)).collect();
+    let parents: Vec<_> = chunk.iter().map(|(placed, _)| placed.parent.map(signed)).collect();
+    let links: Vec<_> = chunk.iter().map(|(placed, _)| placed.link.as_bytes().as_slice()).collect();
+    let speakers = column(chunk, |one| one.speaker.as_ref().map(|speaker| speaker.id.as_bytes()));
+    let names = column(chunk, |one| one.speaker.as_ref()?.name.as_deref().map(str::as_bytes));
+    let tokenizers =
+        column(chunk, |one| one.count.as_ref().map(|count| count.tokenizer.as_bytes()));
+    let tokens = column(chunk, |one| one.count.as_ref().map(|count| signed(count.tokens)));
+    link.client
+        .execute(
+            statement,
+            &[
+                &key,
+                &now,
+                &seqs,
+                &column(chunk, |one| one.id.as_str().as_bytes()),
+                &parents,
+                &column(chunk, |one| one.type_name.as_bytes()),
+                &column(chunk, |one| one.time),
+                &speakers,
+                &names,
+                &column(chunk, |one| signed(one.bytes)),
+                &tokenizers,
+                &tokens,
+                &column(chunk, |one| one.encoding.code()),
+                &column(chunk, |one| one.body.as_slice()),
+                &column(chunk, |one| one.hash.as_bytes().as_slice()),
+                &links,
+            ],
+        )
+        .await
+}
+
+/// Takes the bytes of all that is hidden in a locked session out of the tables and the search index. What the
+/// server keeps of old rows in its files is cleaned away before the redaction returns.
+async fn purge(link: &mut Link, key: i64) -> Result<()> {
+    let mut log = Vec::new();
+    let mut after = 0_i64;
+    loop {
+        let page = link.query(LOG, &[&key, &after]).await?;
+        let Some(last) = page.last() else { break };
+        after = last.try_get(0)?;
+        for one in &page {
+            log.push(row(one)?);
+        }
+    }
+    // Decoding a long log takes its time; other work goes on meanwhile.
+    let Ok(left) = tokio::task::spawn_blocking(move || what_is_left(log)).await else {
+        link.run("ROLLBACK").await?;
+        let problem = Problem::Database("the log could not be read for a purge".to_owned());
+        return Err(StoreError::write_failed(problem).into());
+    };
+    if left.is_empty() {
+        return Ok(());
+    }
+    let seqs: Vec<i64> = left.iter().map(|(seq, ..)| signed(*seq)).collect();
+    let bytes: Vec<i64> = left.iter().map(|(.., record)| signed(record.bytes)).collect();
+    let encodings: Vec<i16> = left.iter().map(|(.., record)| record.encoding.code()).collect();
+    let bodies: Vec<&[u8]> = left.iter().map(|(.., record)| record.body.as_slice()).collect();
+    link.execute(OVERWRITE, &[&key, &seqs, &bytes, &encodings, &bodies]).await?;
+    link.execute(FORGET, &[&key, &seqs]).await.map(drop)
 }

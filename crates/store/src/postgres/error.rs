@@ -44,13 +44,8 @@ impl Trouble {
     }
 
     pub(super) fn reading(self, place: &str, session: Option<&SessionId>) -> StoreError {
-        match self {
-            Self::Store(error) => error,
-            other => {
-                let problem = other.problem(place);
-                StoreError::SessionReadFailed { session: session.cloned(), problem }
-            }
-        }
+        let session = session.cloned();
+        self.error(place, |problem| StoreError::SessionReadFailed { session, problem })
     }
 
     /// Something could not be changed. A change whose connection was lost may be there.
@@ -68,22 +63,17 @@ impl Trouble {
         session: Option<&SessionId>,
         outcome: Outcome,
     ) -> StoreError {
-        match self {
-            Self::Store(error) => error,
-            other => {
-                let problem = other.problem(place);
-                StoreError::SessionWriteFailed { session: session.cloned(), outcome, problem }
-            }
-        }
+        let session = session.cloned();
+        self.error(place, |problem| StoreError::SessionWriteFailed { session, outcome, problem })
     }
 
-    fn problem(self, place: &str) -> Problem {
+    fn error(self, place: &str, of: impl FnOnce(Problem) -> StoreError) -> StoreError {
         match self {
             Self::Lost(reason) | Self::NoEntry(reason) => {
-                Problem::Connection { server: place.to_owned(), reason }
+                of(Problem::Connection { server: place.to_owned(), reason })
             }
-            Self::Db(error) => problem_of(&error, place),
-            Self::Store(error) => Problem::Database(error.to_string()),
+            Self::Db(error) => of(problem_of(&error, place)),
+            Self::Store(error) => error,
         }
     }
 }

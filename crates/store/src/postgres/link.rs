@@ -47,12 +47,12 @@ impl Link {
         signal: Option<Arc<Signal>>,
         alive: Rc<()>,
     ) -> Result<Self> {
-        let failed = |error: tokio_postgres::Error| match Trouble::connecting(&error) {
-            Trouble::Lost(reason) => match socket_folder(&address.config) {
-                Some(folder) => Trouble::Lost(format!("{reason} (in {})", folder.display())),
-                None => Trouble::Lost(reason),
-            },
-            other => other,
+        let folder = socket_folder(&address.config);
+        let failed = |error: tokio_postgres::Error| match (Trouble::connecting(&error), folder) {
+            (Trouble::Lost(reason), Some(folder)) => {
+                Trouble::Lost(format!("{reason} (in {})", folder.display()))
+            }
+            (trouble, _) => trouble,
         };
         let (client, driver) = match &address.tls {
             Some(tls) => {
