@@ -6,7 +6,6 @@ pub(crate) mod backup;
 mod check;
 mod connection;
 mod desk;
-mod failure;
 mod idle;
 mod ids;
 mod journal;
@@ -40,11 +39,10 @@ use crate::redacting::Remains;
 use crate::row::Row;
 use crate::search::Question;
 use crate::signal::{self, Signal};
-use crate::{Problem, Result, SessionId, StoreError};
+use crate::{Outcome, Problem, Result, SessionId, StoreError};
 
 use connection::Purpose;
 use desk::{Desk, Request};
-use failure::Failure;
 use place::{Registered, Role};
 use read::SessionRow;
 use sweep::StepSize;
@@ -227,6 +225,24 @@ impl SqliteStore {
             }
             changed.map_err(|failure| failure.error(session.cloned()))
         })
+    }
+}
+
+/// Why a transaction did not come about, as everybody who waited for it is told.
+#[derive(Clone, Debug)]
+struct Failure {
+    outcome: Outcome,
+    problem: Problem,
+}
+
+impl Failure {
+    fn of(&self, session: &SessionId) -> StoreError {
+        self.error(Some(session.clone()))
+    }
+
+    fn error(&self, session: Option<SessionId>) -> StoreError {
+        let Self { outcome, problem } = self.clone();
+        StoreError::SessionWriteFailed { session, outcome, problem }
     }
 }
 

@@ -13,11 +13,10 @@ use rusqlite::hooks::Wal;
 use rusqlite::{Connection, params};
 
 use super::connection::{self, Purpose, is_disk_error, problem};
-use super::failure::Failure;
 use super::ids::{Recent, id_hash};
 use super::read::{self, SessionRow};
 use super::write::{purge, write, write_alone};
-use super::{journal, reserve, schema, view};
+use super::{Failure, journal, reserve, schema, view};
 use crate::backend::Begun;
 use crate::model::Appended;
 use crate::plan::{Batch, Tail, plan};
