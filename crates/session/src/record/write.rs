@@ -34,20 +34,19 @@ fn write_message<S: Serializer>(
     }
     message.role.write(&mut map, "role")?;
     map.serialize_entry("content", &message.text())?;
-    if message.is_plain_text() {
-        write_rest(&mut map, message, &[])?;
-    } else {
+    let has_parts = !message.is_plain_text();
+    if has_parts {
         map.serialize_entry("parts", message.parts.as_slice())?;
-        write_rest(&mut map, message, &["parts"])?;
     }
+    write_rest(&mut map, message, has_parts)?;
     map.end()
 }
 
-/// Writes what is the same for every message, behind the fields that are written already.
+/// Writes what is the same for every message, behind its parts if it has them in its record.
 pub(super) fn write_rest<M: SerializeMap>(
     map: &mut M,
     message: &Message,
-    written: &[&str],
+    has_parts: bool,
 ) -> Result<(), M::Error> {
     write_some(map, "speaker", message.speaker.as_deref())?;
     write_some(map, "routing", message.routing.as_deref())?;
@@ -58,7 +57,8 @@ pub(super) fn write_rest<M: SerializeMap>(
         return Ok(());
     }
     // What could not be read was kept under its name; what was set since counts more.
-    let set = [
+    let written = [
+        ("parts", has_parts),
         ("role", message.role.is_some()),
         ("speaker", message.speaker.is_some()),
         ("routing", message.routing.is_some()),
@@ -66,8 +66,7 @@ pub(super) fn write_rest<M: SerializeMap>(
         ("timestamp", message.timestamp.is_some()),
         ("meta", message.meta.is_some()),
     ];
-    let written = written.iter().map(|name| (*name, true)).chain(set);
-    write_kept(map, &message.unknown, &written.collect::<Vec<_>>())
+    write_kept(map, &message.unknown, &written)
 }
 
 impl Serialize for Speaker {

@@ -66,7 +66,11 @@ pub(super) async fn create(
     let values: Values<'_> = &[&id.as_str(), &made_by, &state_code(*state), created_at, &project];
     let Some(row) = link.query_opt(CREATE, values).await? else {
         link.run("ROLLBACK").await?;
-        return is_ours(link, id, made_by).await;
+        // An earlier attempt of ours may have begun it.
+        return match link.value::<i64>(MADE_BY, &[&id.as_str()]).await? {
+            Some(found) if found == made_by => Ok(()),
+            _ => Err(StoreError::SessionExists(id.clone()).into()),
+        };
     };
     let plan = match plan(id, &Tail::start(), first, |_| Ok(None)) {
         Ok(plan) => plan,
@@ -80,14 +84,6 @@ pub(super) async fn create(
     }
     let new = New { id, key: row.try_get(0)?, batch: first, plan: &plan };
     writing.write(link, &new, &mut None).await
-}
-
-/// Whether the session that is there is the one that an earlier attempt began.
-async fn is_ours(link: &mut Link, id: &SessionId, made_by: i64) -> Result<()> {
-    match link.value::<i64>(MADE_BY, &[&id.as_str()]).await? {
-        Some(found) if found == made_by => Ok(()),
-        _ => Err(StoreError::SessionExists(id.clone()).into()),
-    }
 }
 
 /// The key of a session, whatever its state.

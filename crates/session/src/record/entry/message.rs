@@ -65,7 +65,7 @@ impl Serialize for EntryMessageRecord<'_> {
         let mut map = serializer.serialize_map(None)?;
         message.role.write(&mut map, "role")?;
         map.serialize_entry("parts", message.parts.as_slice())?;
-        write_rest(&mut map, message, &["parts"])?;
+        write_rest(&mut map, message, true)?;
         map.end()
     }
 }
