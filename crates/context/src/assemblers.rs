@@ -15,10 +15,8 @@
 mod label;
 
 use std::borrow::Cow;
-use std::convert::Infallible;
 
 use crate::AgentType;
-use crate::budget::OverBudget;
 use crate::escape::{Body, LineStart, written_name};
 use crate::prompt::{AssemblerInput, AssemblerOutput, ContextMessage, Prompt, SpokenBy};
 
@@ -163,20 +161,17 @@ impl Assembler {
     /// The bytes of the line of a message of the context, without its line break.
     pub(crate) fn line_bytes(&self, message: &ContextMessage<'_>) -> usize {
         let mut bytes = self.content(message).len();
-        let Ok(()) = self.label(message, &mut |piece| -> Result<(), Infallible> {
-            bytes += piece.text().len();
-            Ok(())
-        });
+        self.label(message, &mut |piece| bytes += piece.text().len());
         bytes
     }
 
     /// Gives the label of a message of the context, piece by piece.
-    pub(crate) fn label<E>(
+    pub(crate) fn label(
         &self,
         message: &ContextMessage<'_>,
-        take: &mut impl FnMut(LabelPiece<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.line.label(message, self.is_escaped, take)
+        take: &mut impl FnMut(LabelPiece<'_>),
+    ) {
+        self.line.label(message, self.is_escaped, take);
     }
 
     /// Plans the prompt: decides what fits, writes nothing yet.
@@ -187,16 +182,6 @@ impl Assembler {
     /// Assembles the prompt within its budget.
     pub fn assemble(&self, input: &AssemblerInput<'_>) -> AssemblerOutput {
         self.plan(input).output()
-    }
-
-    /// Assembles the prompt, or says why the current message cannot be in it as a whole.
-    pub fn assemble_strict(
-        &self,
-        input: &AssemblerInput<'_>,
-    ) -> Result<AssemblerOutput, OverBudget> {
-        let prompt = self.plan(input);
-        prompt.whole_message()?;
-        Ok(prompt.output())
     }
 }
 

@@ -110,38 +110,24 @@ impl<'a> Body<'a> {
     }
 
     /// Gives what is written, in order.
-    pub fn for_each_stretch(self, mut take: impl FnMut(&str)) {
-        let Ok(()) = self.try_for_each(|stretch| -> Result<(), std::convert::Infallible> {
-            take(stretch);
-            Ok(())
-        });
-    }
-
     #[inline]
-    pub(crate) fn try_for_each<E>(
-        self,
-        mut write: impl FnMut(&str) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub fn for_each_stretch(self, mut take: impl FnMut(&str)) {
         match self.indent {
-            None => write(self.text),
-            Some(start) => self.indented(start, write),
+            None => take(self.text),
+            Some(start) => self.indented(start, take),
         }
     }
 
     // Apart, so that what needs no indent is small enough to be inlined.
     #[inline(never)]
-    fn indented<E>(
-        self,
-        start: LineStart,
-        mut write: impl FnMut(&str) -> Result<(), E>,
-    ) -> Result<(), E> {
+    fn indented(self, start: LineStart, mut take: impl FnMut(&str)) {
         let mut from = 0;
         for at in indents(self.text, start) {
-            write(&self.text[from..at])?;
-            write(INDENT)?;
+            take(&self.text[from..at]);
+            take(INDENT);
             from = at;
         }
-        write(&self.text[from..])
+        take(&self.text[from..]);
     }
 }
 

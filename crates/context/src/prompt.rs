@@ -2,7 +2,6 @@
 //! measured, explained, and written into any `Write` without being built first.
 
 use std::borrow::Cow;
-use std::convert::Infallible;
 use std::io;
 
 use serde::Serialize;
@@ -271,18 +270,52 @@ impl<'a> Prompt<'a> {
         text
     }
 
-    /// Gives the prompt piece by piece, in order; joined, the pieces are the prompt.
+    /// Gives the prompt piece by piece, in order; joined, the pieces are the prompt. The only place that knows how
+    /// sections are joined.
     pub fn for_each_piece(&self, mut take: impl FnMut(PromptPiece<'_>)) {
-        let Ok(()) = self.pieces(|piece| -> Result<(), Infallible> {
-            take(piece);
-            Ok(())
-        });
+        let mut between = "";
+        if let SystemPlace::Section(header) = &self.assembler.system
+            && self.system.len() > 0
+        {
+            open_section(&mut between, header, &mut take);
+            let bodies = self.system.bodies(&self.assembler).into_iter();
+            bodies.map(PromptPiece::System).for_each(&mut take);
+        }
+        if !self.team_task.is_empty() {
+            open_section(&mut between, &self.assembler.team_task, &mut take);
+            take(PromptPiece::TeamTask(self.assembler.section(self.team_task)));
+        }
+        let first = self.dropped_context();
+        for (index, message) in self.context.iter().enumerate().skip(first) {
+            match index == first {
+                true => open_section(&mut between, &self.assembler.context, &mut take),
+                false => take(PromptPiece::Fixed("\n")),
+            }
+            self.assembler.label(message, &mut |piece| match piece {
+                LabelPiece::Text(text) => take(PromptPiece::Fixed(text)),
+                LabelPiece::Id(text) => take(PromptPiece::Id { index, text }),
+            });
+            take(PromptPiece::Context { index, body: self.assembler.content(message) });
+        }
+        if self.fit.message_bytes > 0 {
+            open_section(&mut between, &self.assembler.message, &mut take);
+            let kept = &self.message[..self.fit.message_bytes];
+            take(PromptPiece::Message(self.assembler.section(kept)));
+        }
     }
 
     /// Writes the prompt piece by piece, without building it. The pieces are small: give a buffered
     /// writer.
     pub fn write_to(&self, writer: &mut impl io::Write) -> io::Result<()> {
-        self.pieces(|piece| piece.body().try_for_each(|part| writer.write_all(part.as_bytes())))
+        let mut written = Ok(());
+        self.for_each_piece(|piece| {
+            piece.body().for_each_stretch(|part| {
+                if written.is_ok() {
+                    written = writer.write_all(part.as_bytes());
+                }
+            });
+        });
+        written
     }
 
     /// The system text, where it travels apart and there is one.
@@ -309,50 +342,16 @@ impl<'a> Prompt<'a> {
             SystemPlace::Section(_) => [""; 3],
         }
     }
-
-    /// Gives the prompt piece by piece, in order. The only place that knows how sections are joined.
-    fn pieces<E>(&self, mut write: impl FnMut(PromptPiece<'_>) -> Result<(), E>) -> Result<(), E> {
-        let mut between = "";
-        if let SystemPlace::Section(header) = &self.assembler.system
-            && self.system.len() > 0
-        {
-            open_section(&mut between, header, &mut write)?;
-            let bodies = self.system.bodies(&self.assembler).into_iter();
-            bodies.map(PromptPiece::System).try_for_each(&mut write)?;
-        }
-        if !self.team_task.is_empty() {
-            open_section(&mut between, &self.assembler.team_task, &mut write)?;
-            write(PromptPiece::TeamTask(self.assembler.section(self.team_task)))?;
-        }
-        let first = self.dropped_context();
-        for (index, message) in self.context.iter().enumerate().skip(first) {
-            match index == first {
-                true => open_section(&mut between, &self.assembler.context, &mut write)?,
-                false => write(PromptPiece::Fixed("\n"))?,
-            }
-            self.assembler.label(message, &mut |piece| match piece {
-                LabelPiece::Text(text) => write(PromptPiece::Fixed(text)),
-                LabelPiece::Id(text) => write(PromptPiece::Id { index, text }),
-            })?;
-            write(PromptPiece::Context { index, body: self.assembler.content(message) })?;
-        }
-        if self.fit.message_bytes > 0 {
-            open_section(&mut between, &self.assembler.message, &mut write)?;
-            let kept = &self.message[..self.fit.message_bytes];
-            write(PromptPiece::Message(self.assembler.section(kept)))?;
-        }
-        Ok(())
-    }
 }
 
-fn open_section<E>(
+fn open_section(
     between: &mut &'static str,
     header: &Header,
-    write: &mut impl FnMut(PromptPiece<'_>) -> Result<(), E>,
-) -> Result<(), E> {
-    write(PromptPiece::Fixed(between))?;
+    take: &mut impl FnMut(PromptPiece<'_>),
+) {
+    take(PromptPiece::Fixed(between));
     *between = "\n\n";
-    header.pieces().into_iter().try_for_each(|text| write(PromptPiece::Fixed(text)))
+    header.pieces().into_iter().for_each(|text| take(PromptPiece::Fixed(text)));
 }
 
 impl<'a> SystemText<'a> {

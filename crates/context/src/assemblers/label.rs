@@ -36,85 +36,78 @@ impl<'p> LabelPiece<'p> {
 
 impl Line {
     /// Gives the label of a message in pieces, so that it can be measured and written without being built.
-    pub(crate) fn label<E>(
+    pub(crate) fn label(
         self,
         message: &ContextMessage<'_>,
         is_escaped: bool,
-        take: &mut impl FnMut(LabelPiece<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
+        take: &mut impl FnMut(LabelPiece<'_>),
+    ) {
         let dash = if self == Self::Bare { "" } else { "- " };
-        take(LabelPiece::Text(dash))?;
+        take(LabelPiece::Text(dash));
         if is_escaped {
             return message.label(self == Self::Arrow, take);
         }
-        take(LabelPiece::Text(&message.from))?;
+        take(LabelPiece::Text(&message.from));
         if self == Self::Arrow {
-            take(LabelPiece::Text(" -> "))?;
-            take(LabelPiece::Text(message.to.as_deref().unwrap_or(EVERYBODY)))?;
+            take(LabelPiece::Text(" -> "));
+            take(LabelPiece::Text(message.to.as_deref().unwrap_or(EVERYBODY)));
         }
-        take(LabelPiece::Text(": "))
+        take(LabelPiece::Text(": "));
     }
 }
 
 impl ContextMessage<'_> {
     /// Gives its label as escaped formats write it, `from -> to: `, piece by piece.
     pub fn for_each_label_piece(&self, mut take: impl FnMut(LabelPiece<'_>)) {
-        let Ok(()) = self.label(true, &mut |piece| -> Result<(), std::convert::Infallible> {
-            take(piece);
-            Ok(())
-        });
+        self.label(true, &mut take);
     }
 
-    fn label<E>(
-        &self,
-        has_addressees: bool,
-        take: &mut impl FnMut(LabelPiece<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
+    fn label(&self, has_addressees: bool, take: &mut impl FnMut(LabelPiece<'_>)) {
         let mut text = |text: &str| take(LabelPiece::Text(text));
         match self.kind {
             ContextKind::Summary { messages, older } => {
                 let noun = if messages == 1 { "message" } else { "messages" };
-                text(&format!("[summary of {messages} {noun}"))?;
+                text(&format!("[summary of {messages} {noun}"));
                 match older {
                     0 => {}
-                    1 => text("; 1 older one is not in it")?,
-                    older => text(&format!("; {older} older ones are not in it"))?,
+                    1 => text("; 1 older one is not in it"),
+                    older => text(&format!("; {older} older ones are not in it")),
                 }
-                text("]")?;
+                text("]");
             }
             ContextKind::Recalled { entry, by } => {
-                text("[recalled ")?;
-                take(LabelPiece::Id(&written_id(entry)))?;
+                text("[recalled ");
+                take(LabelPiece::Id(&written_id(entry)));
                 let mut text = |text: &str| take(LabelPiece::Text(text));
-                text(" from ")?;
-                text(&written_name(&self.from))?;
-                text(by.note())?;
-                text("]")?;
+                text(" from ");
+                text(&written_name(&self.from));
+                text(by.note());
+                text("]");
             }
             ContextKind::Text => {
-                text(&written_name(&self.from))?;
+                text(&written_name(&self.from));
                 if has_addressees {
-                    text(" -> ")?;
+                    text(" -> ");
                     match &self.to {
-                        Some(to) => text(&written_name(to))?,
-                        None => text(EVERYBODY)?,
+                        Some(to) => text(&written_name(to)),
+                        None => text(EVERYBODY),
                     }
                 }
             }
             ContextKind::Speech { to, by } => {
-                text(&written_name(&self.from))?;
-                text(by.note())?;
+                text(&written_name(&self.from));
+                text(by.note());
                 if has_addressees {
-                    text(" -> ")?;
+                    text(" -> ");
                     for (number, one) in to.iter().enumerate() {
-                        text(if number == 0 { "" } else { ", " })?;
-                        text(&written_name(&one.identifier))?;
+                        text(if number == 0 { "" } else { ", " });
+                        text(&written_name(&one.identifier));
                     }
-                    text(if to.is_empty() { EVERYBODY } else { "" })?;
+                    text(if to.is_empty() { EVERYBODY } else { "" });
                 }
             }
         }
-        take(LabelPiece::Text(": "))
+        take(LabelPiece::Text(": "));
     }
 }
 
