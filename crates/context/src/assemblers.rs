@@ -36,7 +36,6 @@ pub struct Assembler {
     pub(crate) is_escaped: bool,
 }
 
-/// Where the system text goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SystemPlace {
     /// Apart from the prompt, for a command line flag.
@@ -50,7 +49,6 @@ pub(crate) enum SystemPlace {
 pub(crate) struct Header(Cow<'static, str>);
 
 impl From<&AgentType> for Assembler {
-    /// The format of this type of agent; plain text for one that has none of its own.
     fn from(agent_type: &AgentType) -> Self {
         match agent_type {
             AgentType::ClaudeCode => Self::claude(),
@@ -148,12 +146,10 @@ impl Assembler {
         &self.agent_type
     }
 
-    /// A text below a header.
     pub(crate) fn section<'a>(&self, text: &'a str) -> Body<'a> {
         Body { text, indent: self.is_escaped.then_some(LineStart::Margin) }
     }
 
-    /// The content of a message of the context, behind its label.
     pub(crate) fn content<'a>(&self, message: &'a ContextMessage<'_>) -> Body<'a> {
         Body { text: &message.content, indent: self.is_escaped.then_some(LineStart::Label) }
     }
@@ -165,7 +161,6 @@ impl Assembler {
         bytes
     }
 
-    /// Gives the label of a message of the context, piece by piece.
     pub(crate) fn label(
         &self,
         message: &ContextMessage<'_>,
@@ -197,7 +192,6 @@ impl Header {
         if self.0.is_empty() { ["", ""] } else { [&self.0, "\n"] }
     }
 
-    /// The bytes of the header and its line break.
     pub(crate) fn len(&self) -> usize {
         self.pieces().map(str::len).into_iter().sum()
     }

@@ -10,7 +10,6 @@ use crate::escape::Body;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptStatus {
-    /// Everything is in it.
     Fits,
     /// Messages of the context were left out, the oldest first.
     ContextTrimmed,
@@ -31,25 +30,20 @@ pub struct SectionBytes {
     pub team_task: usize,
     pub context: usize,
     pub message: usize,
-    /// The blank lines between sections.
     pub separators: usize,
 }
 
 /// Something about a prompt that its sender should know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PromptWarning {
-    /// Only the beginning of the current message is in it.
     #[error("Message truncated: {kept_bytes} of {bytes} bytes fit the budget of {max_bytes} bytes")]
     MessageTruncated { kept_bytes: usize, bytes: usize, max_bytes: u64 },
-    /// Nothing of the current message is in it.
     #[error("Message dropped: none of its {bytes} bytes fit the budget of {max_bytes} bytes")]
     MessageDropped { bytes: usize, max_bytes: u64 },
-    /// It is larger than its budget.
     #[error(
         "Over budget: system text and team task take {bytes} bytes, the budget is {max_bytes} bytes"
     )]
     OverBudget { bytes: usize, max_bytes: u64 },
-    /// The system text cannot be handed over as an argument.
     #[error(
         "System flag too long: {bytes} bytes cannot pass as one argument (at most 131071); pass it \
          as a file"
@@ -64,29 +58,24 @@ pub enum PromptWarning {
      {max_bytes}; raise maxBytes or shorten instructions, task or message"
 )]
 pub struct OverBudget {
-    /// What would have become of it.
     pub status: PromptStatus,
     pub max_bytes: u64,
     /// What system text, team task and the whole message take together.
     pub needed_bytes: usize,
 }
 
-/// The sizes that [`fit`] decides on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes<'a> {
     /// What travels apart from the prompt but counts.
     pub(crate) flag: usize,
     /// The sections that are never touched: system text and team task; 0 for none.
     pub(crate) fixed: [usize; 2],
-    /// The header above the context.
     pub(crate) context_header: usize,
-    /// The header above the current message.
     pub(crate) message_header: usize,
     /// The current message; empty for none.
     pub(crate) message: Body<'a>,
 }
 
-/// What [`fit`] decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fit {
     /// How many messages of the context stay, counted from the newest.

@@ -42,9 +42,7 @@ pub struct SummaryTask<'a> {
     pub previous: Option<&'a str>,
     /// What is covered, oldest first.
     pub covered: &'a [Covered<'a>],
-    /// How many tokens the text may have.
     pub max_tokens: u64,
-    /// Who counts them.
     pub tokenizer: &'a Tokenizer,
 }
 

@@ -19,7 +19,6 @@ pub(crate) struct Conversation {
     messages: VecDeque<Arc<ConversationMessage>>,
     /// The sequence number of the oldest message that is still here.
     first: Seq,
-    /// The number of the next id.
     next_number: u64,
     /// From this sequence number on, ids are `msg-N` and count up by one.
     counted_from: Seq,

@@ -10,21 +10,10 @@ pub const INDENT: &str = "  ";
 const NAME_CHARACTERS: usize = 80;
 
 /// Words that a format uses itself. A name that is one of them is written in quotes.
+#[rustfmt::skip]
 const RESERVED: [&str; 15] = [
-    "all",
-    "summary",
-    "recall",
-    "recalled",
-    "system",
-    "team_task",
-    "team task",
-    "context",
-    "message",
-    "instructions",
-    "conversation so far",
-    "your task",
-    "tool",
-    "tool output",
+    "all", "summary", "recall", "recalled", "system", "team_task", "team task", "context",
+    "message", "instructions", "conversation so far", "your task", "tool", "tool output",
     "built-in",
 ];
 
@@ -74,7 +63,6 @@ pub struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// A text that is written as it is.
     pub(crate) fn raw(text: &'a str) -> Self {
         Self { text, indent: None }
     }

@@ -14,7 +14,6 @@ const LENGTH_MAX: usize = 200;
 /// How far the end of a quotation in back-ticks is looked for.
 const QUOTED_MAX: usize = 64;
 
-/// The exact names in this text, in order, repeats included.
 pub(crate) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     Names { text, at: 0 }
 }

@@ -14,7 +14,6 @@ pub enum LogLevel {
 /// Where lines go, besides `tracing`.
 pub type LogSink = Arc<dyn Fn(LogLevel, &str) + Send + Sync>;
 
-/// The log of one manager.
 pub(crate) struct Log(pub(crate) Option<LogSink>);
 
 impl LogLevel {

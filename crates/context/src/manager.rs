@@ -223,7 +223,6 @@ impl ContextManager {
         self.change_team_task(None);
     }
 
-    /// The view of an agent, and what an assembler makes a prompt of.
     fn view<'a>(
         &'a self,
         agent_id: &str,

@@ -58,7 +58,6 @@ pub enum SpokenBy {
     BuiltIn,
     /// An agent that is called like a person of the team.
     Namesake,
-    /// A tool that an agent called.
     Tool,
 }
 
@@ -367,7 +366,6 @@ impl<'a> SystemText<'a> {
         self.pieces.map(str::len).into_iter().sum()
     }
 
-    /// The pieces as a section of a prompt.
     fn bodies(&self, assembler: &Assembler) -> [Body<'a>; 3] {
         let [instruction, between, file] = self.pieces;
         [assembler.section(instruction), Body::raw(between), assembler.section(file)]

@@ -46,11 +46,9 @@ pub struct RecallIndex {
     places: Vec<usize>,
     /// The passages of all messages, in the order in which they came.
     spans: Vec<Span>,
-    /// The passages that hold a term.
     postings: Postings,
     /// What the calls were about that passages belong to.
     heads: Heads,
-    /// How many terms all passages have.
     terms: u64,
 }
 
@@ -68,12 +66,9 @@ struct Span {
     voice: Voice,
 }
 
-/// What kind of part a passage is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Voice {
-    /// Words that somebody said.
     Talk,
-    /// A model's thinking.
     Thinking,
     /// Arguments, results, files.
     Tool,
@@ -84,7 +79,6 @@ enum Voice {
 pub struct Passage {
     /// The place of its message in the log.
     pub place: usize,
-    /// What it says.
     pub text: String,
     /// What the text costs, without anything that is put around it.
     pub tokens: u64,
@@ -195,7 +189,6 @@ impl RecallIndex {
         select::select(&self.spans, &scores, budget, tokenizer, standing, cut)
     }
 
-    /// Takes in the passages of a text.
     fn add_source(
         &mut self,
         place: usize,
@@ -277,7 +270,6 @@ impl Voice {
     }
 }
 
-/// The new numbers of what is kept.
 fn renumbered(kept: impl Iterator<Item = bool>) -> Vec<Option<u32>> {
     let mut next = 0;
     let number = |is_kept: bool| {
@@ -288,7 +280,6 @@ fn renumbered(kept: impl Iterator<Item = bool>) -> Vec<Option<u32>> {
     kept.map(number).collect()
 }
 
-/// The text of a passage.
 fn cut(span: &Span, message: &Message) -> Option<String> {
     let whole = text::part_text(message, span.part as usize)?.0;
     let raw = whole.get(span.begin as usize..span.end as usize)?;

@@ -65,9 +65,7 @@ pub struct PromptRecord {
 /// How much is told of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// Its size.
     Totals,
-    /// The size of every section too.
     Sections,
 }
 

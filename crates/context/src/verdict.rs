@@ -57,7 +57,6 @@ pub enum DropReason {
 pub enum HideReason {
     /// A redaction hides it, or it is a summary of something that one hides.
     Redacted,
-    /// It is on another branch.
     OtherBranch,
     NoMessage,
     /// A newer one of its kind holds.

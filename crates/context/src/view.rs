@@ -34,7 +34,6 @@ pub struct ViewSettings<'s> {
     pub window: usize,
     /// The message that it answers; the newest one if that is not a message of the branch.
     pub answers: &'s EntryId,
-    /// The number of tokens that recalled passages may have.
     pub recall_tokens: u64,
 }
 
@@ -43,11 +42,9 @@ pub struct ViewSettings<'s> {
 pub struct View<'l> {
     /// The summary, then the recalled passages, then the messages, each oldest first.
     pub items: Vec<ViewItem<'l>>,
-    /// The message that is answered.
     pub current: Option<ViewItem<'l>>,
     /// The number of messages that the summary stands for; 0 without one.
     pub covered: usize,
-    /// The entries of the recalled passages.
     pub recalled: Vec<EntryId>,
     /// The index of a message that is left out because it repeats the answered one, and the id of that.
     repeated: Option<(usize, MessageId)>,
@@ -117,7 +114,6 @@ impl<'l> View<'l> {
         view
     }
 
-    /// Takes in the messages of these numbers, and the answered one.
     fn take_in(
         &mut self,
         numbers: Range<usize>,
@@ -216,12 +212,10 @@ pub const RECALL_HEAD: &str =
 /// What stands before each of them.
 pub const RECALL_LINE: &str = "\n- ";
 
-/// Writes recalled passages as one text.
 pub(crate) fn recalled_text<'l>(passages: impl Iterator<Item = ViewItem<'l>>) -> String {
     passages.fold(String::from(RECALL_HEAD), |text, one| text + RECALL_LINE + &one.to_text())
 }
 
-/// The name of who said a message.
 pub(crate) fn name_of(message: &Message) -> Cow<'_, str> {
     let role = || message.effective_role().as_str();
     Cow::Borrowed(message.speaker.as_deref().map_or_else(role, |speaker| &*speaker.role_name))

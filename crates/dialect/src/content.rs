@@ -8,7 +8,6 @@ use tertulia_session::{Fields, Image, ImageSource, OtherPart, Part, PartKind};
 
 use crate::{Dialect, Note, NoteKind};
 
-/// What is to be written of a part.
 pub(crate) enum Content<'a> {
     Text(Cow<'a, str>),
     Thinking(&'a str),
@@ -45,7 +44,6 @@ pub(crate) fn write_part<'a, T>(
     write(content).map_err(|kind| notes.push(Note::on(index, kind))).ok()
 }
 
-/// Why a part of another kind is left out where text alone is taken.
 pub(crate) fn no_other(other: &OtherPart) -> NoteKind {
     NoteKind::PartLeftOut { kind: other.kind.clone(), why: TEXT_ONLY }
 }
@@ -76,20 +74,10 @@ fn find_own_payload(dialect: Dialect, other: &OtherPart) -> Option<&Json> {
 }
 
 /// Kinds that the renderers write themselves, since rules hang on them: never taken from a kept part.
+#[rustfmt::skip]
 const WRITTEN_KINDS: [&str; 14] = [
-    "",
-    "text",
-    "thinking",
-    "tool_use",
-    "tool_result",
-    "input_text",
-    "output_text",
-    "message",
-    "function",
-    "function_call",
-    "function_call_output",
-    "functionCall",
-    "functionResponse",
+    "", "text", "thinking", "tool_use", "tool_result", "input_text", "output_text", "message",
+    "function", "function_call", "function_call_output", "functionCall", "functionResponse",
     "item_reference",
 ];
 
@@ -98,7 +86,6 @@ pub(crate) fn text_field(fields: &Fields, name: &str) -> Option<String> {
     text(fields.get(name)?.raw()).ok().filter(|text| !text.is_empty())
 }
 
-/// A picture that can be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Picture<'a> {
     /// Base64 and its type.

@@ -50,7 +50,6 @@ impl<'a> Rendering<'a> {
 #[derive(Clone, Debug)]
 pub struct Fragment<'a>(Node<'a>);
 
-/// A JSON value.
 #[derive(Clone, Debug)]
 pub(crate) enum Node<'a> {
     Null,
@@ -67,7 +66,6 @@ pub(crate) enum Node<'a> {
     Map(Map<'a>),
 }
 
-/// The fields of an object, in order.
 pub(crate) type Map<'a> = Vec<(&'static str, Node<'a>)>;
 
 impl Fragment<'_> {
@@ -118,7 +116,6 @@ impl<'a> Node<'a> {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The value as kept JSON.
     pub(crate) fn to_json(&self) -> Json {
         Json::parse(&self.to_text()).unwrap_or_else(|_| Json::from(RawValue::NULL))
     }

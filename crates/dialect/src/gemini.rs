@@ -81,7 +81,6 @@ fn text_node(text: Node<'_>) -> Node<'_> {
     Node::Map(vec![("text", text)])
 }
 
-/// The part of a part that is neither call nor result.
 fn content_block<'a>(
     index: usize,
     part: &'a Part,

@@ -50,11 +50,8 @@ pub use reading::Reading;
 pub enum Dialect {
     /// OpenAI Chat Completions, and the many that copy it.
     OpenAiChat,
-    /// OpenAI Responses.
     OpenAiResponses,
-    /// Anthropic Messages.
     Anthropic,
-    /// Gemini `generateContent`.
     Gemini,
 }
 

@@ -74,7 +74,6 @@ pub enum Placeholder {
 }
 
 impl Placeholder {
-    /// The words of the added turn.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Opening => "(The assistant speaks first.)",

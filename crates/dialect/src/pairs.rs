@@ -22,10 +22,8 @@ pub(crate) struct Script<'a> {
     pub(crate) volatile: Vec<Said<'a>>,
 }
 
-/// One turn of the conversation.
 #[derive(Debug)]
 pub(crate) enum Turn<'a> {
-    /// A system message in the middle.
     System(Said<'a>),
     /// A user's message, or what else a tool message holds.
     User(Said<'a>),
@@ -61,7 +59,6 @@ pub(crate) struct Call<'a> {
     pub(crate) result: Option<(usize, &'a ToolResult)>,
 }
 
-/// How a vendor lets ids and names be spelled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spellings {
     pub(crate) ids: Spelling,

@@ -29,7 +29,6 @@ impl Reading {
         self.messages.push(Message { unknown, ..Message::of_role(role, parts) });
     }
 
-    /// Adds one text.
     pub(crate) fn push_text(&mut self, role: Role, raw: &RawValue) -> Result<(), FieldError> {
         self.push(role, Parts::from([Part::text(text(raw)?)]), Fields::NONE);
         Ok(())

@@ -147,7 +147,6 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// Ends the message item that is being filled.
     fn flush(&mut self, role: &'static str) {
         if self.content.is_empty() {
             return;
@@ -158,7 +157,6 @@ impl<'a> Items<'a> {
         self.items.push(Node::typed("message", fields));
     }
 
-    /// Adds calls or outputs of an answer.
     fn add_all(&mut self, items: impl IntoIterator<Item = Node<'a>>) {
         for item in items {
             self.flush("assistant");
@@ -265,7 +263,6 @@ fn call_item<'a>(call: &Call<'a>) -> Node<'a> {
     Node::typed("function_call", fields)
 }
 
-/// The result of a call, or an error where there is none.
 fn output_item<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Node<'a> {
     let fields = [("call_id", Node::text(call.id.clone())), ("output", output_node(call, notes))];
     Node::typed("function_call_output", fields)

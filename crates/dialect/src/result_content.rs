@@ -9,7 +9,6 @@ use tertulia_session::{Image, ResultPiece, ToolResult};
 use crate::fragment::Node;
 use crate::surrogates::mended_text;
 
-/// A piece of a result.
 #[derive(Clone, Debug)]
 pub(crate) enum Piece<'a> {
     /// [`Node::Text`], or [`Node::Words`] of a JSON string, which is decoded while it is written.
@@ -20,7 +19,6 @@ pub(crate) enum Piece<'a> {
 /// What a failed result begins with where there is no field for it. Readers know it.
 pub(crate) const ERROR_MARK: &str = "[tool error] ";
 
-/// The content of a result.
 #[derive(Debug)]
 pub(crate) struct Content<'a> {
     pub(crate) pieces: Vec<Piece<'a>>,
@@ -44,7 +42,6 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// How many pictures there are.
     pub(crate) fn images(&self) -> usize {
         self.pieces.iter().filter(|piece| matches!(piece, Piece::Image(_))).count()
     }
@@ -74,7 +71,6 @@ impl<'a> Content<'a> {
     }
 }
 
-/// What a text says.
 pub(crate) fn said(text: Node<'_>) -> Cow<'_, str> {
     match text {
         Node::Text(text) => text,

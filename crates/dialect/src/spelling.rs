@@ -3,10 +3,8 @@
 
 use std::borrow::Cow;
 
-/// What a vendor allows in an id or a name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spelling {
-    /// Whether this character may stand at this place.
     pub(crate) allows: fn(usize, char) -> bool,
     pub(crate) chars_max: usize,
 }

@@ -82,17 +82,10 @@ pub enum AgentStream {
 
 impl AgentStream {
     /// All of them.
+    #[rustfmt::skip]
     pub const ALL: [Self; 10] = [
-        Self::Claude,
-        Self::Codex,
-        Self::Gemini,
-        Self::OpenCode,
-        Self::Copilot,
-        Self::Pi,
-        Self::Text,
-        Self::Jsonl,
-        Self::OpenAiChat,
-        Self::Acp,
+        Self::Claude, Self::Codex, Self::Gemini, Self::OpenCode, Self::Copilot, Self::Pi,
+        Self::Text, Self::Jsonl, Self::OpenAiChat, Self::Acp,
     ];
 }
 
@@ -121,7 +114,6 @@ pub struct StreamParser {
     counts: LineCounts,
 }
 
-/// The closed set of readers, each with what it remembers.
 #[derive(Debug)]
 enum Reader {
     Claude(Claude),
@@ -136,7 +128,6 @@ enum Reader {
     Acp(Box<Acp>),
 }
 
-/// What became of a line that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Known,

@@ -11,7 +11,6 @@ use crate::spelling::Spelling;
 use crate::surrogates::mended;
 use crate::{Dialect, Note, NoteKind};
 
-/// How a vendor writes tools.
 pub(crate) struct ToolWriter {
     pub(crate) dialect: Dialect,
     pub(crate) names: Spelling,
@@ -113,7 +112,6 @@ pub(crate) fn read_function(
     Ok(Node::Map(fields).to_json())
 }
 
-/// Keeps a tool that only this vendor knows.
 pub(crate) fn keep_own(raw: &RawValue, name: String, dialect: Dialect) -> Json {
     let fields = vec![
         ("name", Node::text(name)),

@@ -34,7 +34,6 @@ pub(crate) enum BlockKind {
     Other,
 }
 
-/// How a vendor writes blocks.
 pub(crate) struct Writer {
     pub(crate) text: for<'a> fn(Node<'a>) -> Node<'a>,
     /// The block of a part that is neither call nor result, in a message of this role. A system message takes text
@@ -161,7 +160,6 @@ impl<'a> Turns<'a> {
         matches!(self.0.last(), Some((Role::Assistant, _)))
     }
 
-    /// All blocks, in order.
     pub(crate) fn blocks_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Block<'a>> {
         self.0.iter_mut().flat_map(|(_, blocks)| blocks)
     }
@@ -186,7 +184,6 @@ impl<'a> Turns<'a> {
     }
 }
 
-/// The list of these blocks.
 pub(crate) fn nodes(blocks: Vec<Block<'_>>) -> Node<'_> {
     Node::List(blocks.into_iter().map(|block| block.node).collect())
 }

@@ -6,7 +6,6 @@ use tertulia_session::{Entry, EntryId, EntryKind, Message, NewEntry};
 use super::ContextError;
 use super::index::ContextIndex;
 
-/// The new messages.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arrivals<'a> {
     /// Those that the log does not have.

@@ -22,7 +22,6 @@ use crate::compact::Summary;
 use crate::tokens::TokenCount;
 use crate::view::ViewItem;
 
-/// All that a build knows, stage by stage.
 pub(super) struct Build<'a, 'b> {
     pub(super) builder: &'b ContextBuilder,
     pub(super) index: &'b mut ContextIndex,
@@ -136,7 +135,6 @@ impl<'a, 'b> Build<'a, 'b> {
         self.assemble(cut)
     }
 
-    /// Counts what is sent besides the history.
     fn count_sums(&mut self) {
         let (index, counter) = (&mut *self.index, &self.builder.counter);
         let frozen = self.frozen.as_ref();
@@ -210,7 +208,6 @@ impl<'a, 'b> Build<'a, 'b> {
         self.scale.of_tokens(self.sums.fixed() + self.sums.summary + history)
     }
 
-    /// Whether more would be sent than may be.
     fn is_over(&self) -> bool {
         let config = &self.builder.config;
         let count = self.tokens.len() as u64;
@@ -245,7 +242,6 @@ impl<'a, 'b> Build<'a, 'b> {
         self.window.units(self.log, &self.arrivals)
     }
 
-    /// Whether what is cut is summarised.
     fn summarizes(&self) -> bool {
         let config = &self.builder.config;
         config.enable_compaction
@@ -253,7 +249,6 @@ impl<'a, 'b> Build<'a, 'b> {
             && self.builder.compactor.is_some()
     }
 
-    /// Whether what is cut may be left out without a summary.
     fn may_drop(&self) -> bool {
         self.builder.config.tries(Strategy::Drop) || !self.summarizes()
     }
@@ -304,7 +299,6 @@ pub(super) fn id_at<'e>(log: &'e [Entry], arrivals: &'e Arrivals<'_>, at: LogInd
     &entry_at(log, arrivals, at).id
 }
 
-/// An entry of the log or of those that arrived.
 pub(super) fn entry_at<'e>(
     log: &'e [Entry],
     arrivals: &'e Arrivals<'_>,

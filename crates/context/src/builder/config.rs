@@ -46,9 +46,7 @@ pub struct ContextConfig {
 pub enum Strategy {
     /// Old tool outputs become stubs that name their entry.
     Elide,
-    /// What is before the cut is covered by a summary.
     Summarize,
-    /// What is before the cut is left out.
     Drop,
 }
 
@@ -77,7 +75,6 @@ impl ContextConfig {
         self.summary_tokens.unwrap_or(usual).min(self.max_input_tokens)
     }
 
-    /// Says what is wrong, if anything is.
     pub(super) fn check(&self) -> Result<(), ContextError> {
         let max = self.max_input_tokens;
         let (history, summary) = (self.max_history_messages, self.summary_tokens);

@@ -14,7 +14,6 @@ use super::window::message_of;
 use super::{ContextError, Item, LogIndex, MessageRef};
 use crate::compact::{Coverage, Covered, EXTRACTIVE, Summary, SummaryTask, request_text};
 
-/// What was cut.
 #[derive(Debug, Default)]
 pub(super) struct Cut {
     pub(super) entries: Vec<Entry>,
@@ -28,11 +27,9 @@ pub(super) struct Cut {
 pub(super) struct Maker<'m, 'a, 'b> {
     pub(super) build: &'m mut Build<'a, 'b>,
     pub(super) tokens_before: u64,
-    /// What is added to.
     pub(super) cut: Cut,
 }
 
-/// What a summary covers.
 #[derive(Debug)]
 pub(super) struct Covering<'a> {
     /// Oldest first.
@@ -42,7 +39,6 @@ pub(super) struct Covering<'a> {
 }
 
 impl Maker<'_, '_, '_> {
-    /// These messages become stubs.
     pub(super) fn elide(&mut self, items: &[WindowIndex]) {
         let build = &mut *self.build;
         let entries: BTreeSet<LogIndex> =

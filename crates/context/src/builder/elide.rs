@@ -12,7 +12,6 @@ pub(super) fn has_outputs(message: &Message) -> bool {
         && message.parts.iter().any(|part| matches!(part.kind, PartKind::ToolResult(_)))
 }
 
-/// The message with stubs for its tool outputs.
 pub(super) fn elided(message: &Message, entry: &EntryId) -> Message {
     let parts = message.parts.iter().map(|part| match &part.kind {
         PartKind::ToolResult(result) => stubbed(result, entry),

@@ -16,7 +16,6 @@ pub enum ContextError {
     /// What must be sent is more than may be sent.
     #[error("{0}")]
     Overflow(Overflow),
-    /// What is too large could not be made smaller.
     #[error("the context cannot be made smaller: {reason}")]
     CompactionFailed { reason: String },
 }
@@ -24,7 +23,6 @@ pub enum ContextError {
 /// An input that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidInput {
-    /// The entry, if it is about one.
     pub entry: Option<EntryId>,
     /// The field, such as `payload.firstKeptEntryId`.
     pub field: Option<Cow<'static, str>>,
@@ -37,7 +35,6 @@ pub struct InvalidInput {
 pub struct Overflow {
     /// The least that can be sent, in tokens.
     pub floor: u64,
-    /// The most that may be sent.
     pub limit: u64,
     /// What the floor is made of, largest first, at most five.
     pub biggest: Vec<FloorItem>,
@@ -77,7 +74,6 @@ impl ContextError {
         Self::InvalidInput(InvalidInput { entry, field, problem })
     }
 
-    /// A field of an entry that is wrong.
     pub(super) fn entry(entry: &EntryId, field: &'static str, problem: impl Into<String>) -> Self {
         let (entry, field, problem) = (Some(entry.clone()), Some(field.into()), problem.into());
         Self::InvalidInput(InvalidInput { entry, field, problem })

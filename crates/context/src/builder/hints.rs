@@ -24,7 +24,6 @@ pub enum HintKind {
     Text,
     /// A whole number of 0 or more.
     Number,
-    /// A list of texts.
     Texts,
 }
 
@@ -54,7 +53,6 @@ pub const HINTS: [Hint; 12] = [
     hint("tokensLeft", HintKind::Number, "how many tokens the run may still cost"),
 ];
 
-/// The hints as the last message.
 pub(super) fn hints_message(
     hints: Option<&Json>,
     time: Option<String>,

@@ -42,7 +42,6 @@ pub struct ContextIndex {
     pub(super) last_recall: Option<LastRecall>,
 }
 
-/// What is known of one entry.
 #[derive(Clone, Copy, Debug)]
 struct Fact {
     trail: Trail,
@@ -58,7 +57,6 @@ struct Fact {
 #[derive(Clone, Copy, Debug)]
 struct Trail([u32; 6]);
 
-/// What a trail leads to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Sign {
     /// A summary or a cut.
@@ -70,7 +68,6 @@ pub(super) enum Sign {
     Init,
     /// A user's message.
     Request,
-    /// Reported usage.
     Usage,
 }
 
@@ -266,7 +263,6 @@ impl ContextIndex {
         tokens
     }
 
-    /// What the stub of the message of this entry costs.
     pub(super) fn stub_tokens(
         &mut self,
         entry: LogIndex,
@@ -310,7 +306,6 @@ impl ContextIndex {
         }
     }
 
-    /// What the tools cost.
     pub(super) fn tool_tokens(
         &mut self,
         tools: &[ToolSpec],

@@ -10,7 +10,6 @@ use super::index::{ContextIndex, Sign};
 use super::scale::Scale;
 use super::{ContextError, LogIndex};
 
-/// The state in which the newest cut left the history.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marks<'a> {
     /// The newest summary that counts.

@@ -4,7 +4,6 @@
 use super::item::{Unit, WindowIndex};
 use super::window::Units;
 
-/// What one message costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Size {
     pub(super) tokens: u64,
@@ -12,7 +11,6 @@ pub(super) struct Size {
     pub(super) stub: Option<u64>,
 }
 
-/// How large what may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Limits {
     /// What is sent besides the history: system message, tools, hints.
@@ -28,7 +26,6 @@ pub(super) struct Limits {
     /// How much of the target is the newest part, whose outputs become stubs last.
     pub(super) protect_permille: u64,
     pub(super) max_messages: Option<u64>,
-    /// The model found it too large.
     pub(super) overflow_hint: bool,
     pub(super) may_elide: bool,
     pub(super) cover: Cover,
@@ -45,7 +42,6 @@ pub(super) enum Cover {
     Never,
 }
 
-/// What is done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan {
     /// The messages that become stubs, oldest first.
@@ -59,13 +55,11 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Whether nothing is done.
     pub(super) fn is_idle(&self) -> bool {
         self.cut.is_none() && self.elide.is_empty()
     }
 }
 
-/// Why nothing can be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoPlan {
     /// What must be sent is too large.
@@ -77,7 +71,6 @@ pub(super) enum NoPlan {
 /// A summary of less says nothing.
 const SUMMARY_TOKENS_MIN: u64 = 32;
 
-/// Decides what gives way.
 pub(super) fn plan(sizes: &[Size], units: &Units, limits: &Limits) -> Result<Plan, NoPlan> {
     let Units { list: units, kept_before } = units;
     let (sizes, kept_before) = (sizes.to_vec(), *kept_before);

@@ -12,12 +12,10 @@ use super::{LogIndex, MessageRef, RecalledPassage};
 use crate::recall::{Passage, RECENT_MESSAGES, RecallBudget, RecallQuery, Standing};
 use crate::view::{RECALL_HEAD, recalled_text};
 
-/// What was recalled.
 #[derive(Clone, Debug)]
 pub(super) struct Recalled {
     pub(super) message: Message,
     pub(super) tokens: u64,
-    /// In order.
     pub(super) entries: Vec<LogIndex>,
     pub(super) passages: Vec<RecalledPassage>,
 }

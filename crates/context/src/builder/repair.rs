@@ -104,7 +104,6 @@ struct Pairs<'a> {
     moved: Vec<(usize, Item<'a>)>,
 }
 
-/// An answer with calls.
 struct Answer {
     entry: LogIndex,
     is_before: bool,
@@ -265,7 +264,6 @@ impl<'a> Mender<'a> {
 }
 
 impl<'a> Pairs<'a> {
-    /// Adds the calls of an answer.
     fn add(&mut self, item: &Item<'a>) {
         let mut ids = item.message.parts.iter().filter_map(call_id).peekable();
         if ids.peek().is_none() {

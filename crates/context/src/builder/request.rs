@@ -24,7 +24,6 @@ pub struct SummaryRequest {
     pub covered_hash: Box<str>,
     /// What stays from before the first kept entry.
     pub kept_ids: Vec<EntryId>,
-    /// How many tokens the summary may have.
     pub max_tokens: u64,
     pub text: String,
 }
@@ -58,7 +57,6 @@ impl SummaryRequest {
     }
 }
 
-/// The summary in the log that a request is about.
 struct Found<'a> {
     summary: &'a CompactionSummary,
     /// The text of the summary before it, which it carries on.
@@ -154,7 +152,6 @@ fn find<'a>(
     Ok(Found { summary, previous: previous.map(|older| &*older.summary) })
 }
 
-/// The messages that a summary stands for.
 fn covered<'a>(
     index: &ContextIndex,
     log: &'a [Entry],

@@ -14,7 +14,6 @@ use super::repair::{Mended, RepairKind};
 use super::{ContextError, Item, LogIndex};
 use crate::verdict::{DropReason, Fate, HideReason, Verdict};
 
-/// The verdicts on the entries of the log and on those that arrived.
 pub(super) fn verdicts(
     build: &Build<'_, '_>,
     cut: &Cut,
@@ -36,7 +35,6 @@ pub(super) fn verdicts(
     Ok(judged.collect())
 }
 
-/// What the judging of one entry needs to know.
 struct Court<'c, 'a, 'b> {
     build: &'c Build<'a, 'b>,
     /// Whether what is sent of an entry is a stub.

@@ -21,13 +21,11 @@ pub(super) struct Window<'a> {
     /// The messages, mended.
     pub(super) items: Vec<Item<'a>>,
     pub(super) mended: Vec<Mended>,
-    /// The newest request.
     request: Option<LogIndex>,
     /// Made when something has to give way.
     units: OnceCell<Units>,
 }
 
-/// The units of a window.
 #[derive(Debug)]
 pub(super) struct Units {
     pub(super) list: Vec<Unit>,

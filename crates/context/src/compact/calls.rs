@@ -4,39 +4,17 @@
 use super::read::{Answer, Call, Field};
 
 /// Arguments that name a file.
+#[rustfmt::skip]
 const PATHS: [&str; 12] = [
-    "path",
-    "file_path",
-    "filepath",
-    "notebook_path",
-    "filename",
-    "file",
-    "uri",
-    "target_file",
-    "relative_path",
-    "absolute_path",
-    "file_name",
-    "destination",
+    "path", "file_path", "filepath", "notebook_path", "filename", "file", "uri", "target_file",
+    "relative_path", "absolute_path", "file_name", "destination",
 ];
 
 /// Arguments that hold what is written into it.
+#[rustfmt::skip]
 const WRITTEN: [&str; 16] = [
-    "content",
-    "contents",
-    "new_string",
-    "old_string",
-    "new_str",
-    "old_str",
-    "file_text",
-    "edits",
-    "diff",
-    "patch",
-    "new_source",
-    "insert_text",
-    "code_edit",
-    "replacement",
-    "new_text",
-    "text",
+    "content", "contents", "new_string", "old_string", "new_str", "old_str", "file_text", "edits",
+    "diff", "patch", "new_source", "insert_text", "code_edit", "replacement", "new_text", "text",
 ];
 
 /// Arguments that hold a command.
@@ -46,40 +24,19 @@ const COMMANDS: [&str; 4] = ["command", "cmd", "script", "commands"];
 const STEPS: [&str; 7] = ["content", "step", "title", "task", "subject", "text", "description"];
 
 /// Commands that only look.
+#[rustfmt::skip]
 const LOOKING: [&str; 22] = [
-    "awk",
-    "cat",
-    "cd",
-    "echo",
-    "env",
-    "file",
-    "find",
-    "git diff",
-    "git log",
-    "git show",
-    "git status",
-    "grep",
-    "head",
-    "jq",
-    "ls",
-    "pwd",
-    "rg",
-    "sed -n",
-    "sleep",
-    "tail",
-    "wc",
+    "awk", "cat", "cd", "echo", "env", "file", "find", "git diff", "git log", "git show",
+    "git status", "grep", "head", "jq", "ls", "pwd", "rg", "sed -n", "sleep", "tail", "wc",
     "which",
 ];
 
 /// Lines of patches that name a file.
 const PATCHED: [&str; 3] = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
 
-/// Something that a call did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Deed<'a> {
-    /// A file was written.
     Wrote(&'a str),
-    /// A command was run.
     Ran(&'a str),
     /// Something is still to be done.
     Open(&'a str),
@@ -87,7 +44,6 @@ pub(super) enum Deed<'a> {
     Closed(&'a str),
 }
 
-/// What a call did.
 pub(super) fn deeds<'a>(call: &'a Call<'_>) -> Vec<Deed<'a>> {
     let mut deeds = Vec::new();
     let text = |names: &[&str]| {
@@ -141,7 +97,6 @@ fn is_one_of(name: &str, names: &[&str]) -> bool {
     })
 }
 
-/// Whether a command only looks at things.
 pub(super) fn only_looks(command: &str) -> bool {
     LOOKING.iter().any(|start| {
         command

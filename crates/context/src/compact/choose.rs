@@ -20,7 +20,6 @@ const MISSES_MAX: usize = 12;
 /// The goal may have this part of the cap where the cap is small, up to so many tokens.
 const SMALL_GOAL: (u64, u64) = (3, 80);
 
-/// Writes the summary.
 pub(super) fn choose<'a>(
     task: &SummaryTask<'a>,
     names: &Names<'a>,
@@ -40,7 +39,6 @@ pub(super) fn choose<'a>(
     write(draft.chosen, task)
 }
 
-/// A summary on its way.
 struct Draft<'t, 'a> {
     task: &'t SummaryTask<'a>,
     candidates: &'t Candidates<'a>,
@@ -54,7 +52,6 @@ struct Draft<'t, 'a> {
     left: u64,
 }
 
-/// A line that is in.
 struct Chosen {
     /// The line with its break; a name with the blank before it.
     text: String,
@@ -86,7 +83,6 @@ impl<'t, 'a> Draft<'t, 'a> {
         }
     }
 
-    /// What this section may spend.
     fn share(&self, section: Section) -> u64 {
         let cap = self.task.max_tokens;
         let share = cap.saturating_mul(section.share()) / 1000;
@@ -164,7 +160,6 @@ impl<'t, 'a> Draft<'t, 'a> {
         list[at] = judged;
     }
 
-    /// Whether the goal has these words already.
     fn goal_says(&self, candidate: &Candidate<'a>) -> bool {
         candidate.lead.is_empty()
             && self.chosen[Section::Goal as usize]

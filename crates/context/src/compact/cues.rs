@@ -6,7 +6,6 @@
 
 use memchr::memmem::Finder;
 
-/// What a sentence may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cue {
     /// A rule that holds without exception.
@@ -110,22 +109,10 @@ const TABLES: [(Cue, [&str; 6]); 7] = [
 ];
 
 /// How a line of a tool's output begins when it tells of a failure, in small letters.
+#[rustfmt::skip]
 const FAILURES: [&str; 15] = [
-    "error",
-    "fatal",
-    "panic",
-    "fail",
-    "--- fail",
-    "traceback",
-    "exception",
-    "err!",
-    "npm err",
-    "e   ",
-    "✗",
-    "✘",
-    "undefined",
-    "cannot",
-    "conflict",
+    "error", "fatal", "panic", "fail", "--- fail", "traceback", "exception", "err!", "npm err",
+    "e   ", "✗", "✘", "undefined", "cannot", "conflict",
 ];
 
 /// Words that label a finding of a reviewer, with a number or without: `Finding 2: …`. In small letters.
@@ -135,20 +122,10 @@ const FINDING_LABELS: [&str; 16] = [
 ];
 
 /// How a verdict begins that may be a sentence of one word, in small letters.
+#[rustfmt::skip]
 const VERDICTS: [&str; 13] = [
-    "approved",
-    "not approved",
-    "lgtm",
-    "accepted",
-    "rejected",
-    "changes requested",
-    "looks good to me",
-    "genehmigt",
-    "aprobado",
-    "approuvé",
-    "批准",
-    "承認",
-    "abgelehnt",
+    "approved", "not approved", "lgtm", "accepted", "rejected", "changes requested",
+    "looks good to me", "genehmigt", "aprobado", "approuvé", "批准", "承認", "abgelehnt",
 ];
 
 /// How long a verdict may be, with what follows it.
@@ -157,10 +134,8 @@ const VERDICT_MAX: usize = 120;
 /// How far from the start of a sentence is near.
 const EARLY: usize = 24;
 
-/// The tables, made ready to search.
 pub(super) struct Cues {
     finders: Vec<(Cue, Finder<'static>, Place)>,
-    /// Cues of two parts.
     pairs: Vec<(Cue, Finder<'static>, Finder<'static>)>,
 }
 
@@ -215,7 +190,6 @@ impl Cues {
     }
 }
 
-/// The cues of one sentence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Found(u8);
 
@@ -261,7 +235,6 @@ fn is_whole(text: &[u8], at: usize, length: usize) -> bool {
     edge(before) && edge(text.get(at + length))
 }
 
-/// Whether a sentence, in small letters, is labelled as a finding.
 pub(super) fn is_labelled_finding(small: &str) -> bool {
     FINDING_LABELS.iter().filter_map(|label| small.strip_prefix(label)).any(|rest| {
         let number = |c: char| c.is_ascii_digit() || matches!(c, ' ' | '#' | '.' | '*');
@@ -294,7 +267,6 @@ pub(super) fn counts_changes(line: &str) -> bool {
     is_total && line.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Whether a line of a tool's output tells of a failure.
 pub(super) fn tells_failure(line: &str) -> bool {
     let line = line.trim_start();
     FAILURES.iter().any(|start| {

@@ -11,34 +11,19 @@ use crate::whitespace::trim;
 /// Why a text is no summary.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Its author gave none.
     #[error(transparent)]
     NotWritten(SummaryFailure),
-    /// It says nothing.
     #[error("the summary is blank")]
     Blank,
-    /// It is longer than it may be.
     #[error("the summary has {tokens} tokens; {max_tokens} are allowed")]
-    OverCap {
-        tokens: u64,
-        /// What it may have.
-        max_tokens: u64,
-    },
-    /// It saves nothing.
+    OverCap { tokens: u64, max_tokens: u64 },
     #[error("the summary has {tokens} tokens, no fewer than the {covered_tokens} that it covers")]
-    NotSmaller {
-        tokens: u64,
-        /// What it stands for.
-        covered_tokens: u64,
-    },
-    /// It forgets the summary before it.
+    NotSmaller { tokens: u64, covered_tokens: u64 },
     #[error(
         "the summary carries {carried} of the {known} {what} of the summary before it; a third is needed"
     )]
     NotCarried {
-        /// How many are found again.
         carried: usize,
-        /// How many there were.
         known: usize,
         /// What was counted: `names` or, where it has none, `words`.
         what: &'static str,

@@ -23,7 +23,6 @@ const PASTED: usize = 2000;
 /// Sentences between these lengths may stand alone.
 const SENTENCE: std::ops::RangeInclusive<usize> = 12..=600;
 
-/// Reads everything: the names, and the candidates of each section.
 pub(super) fn gather<'a>(
     task: &SummaryTask<'a>,
     reading: &'a Reading<'a>,
@@ -174,15 +173,9 @@ pub(super) fn candidate<'a>(
 }
 
 /// How a text begins that is a decision by its own word, in small letters.
+#[rustfmt::skip]
 const DECISION_LABELS: [&str; 8] = [
-    "decision:",
-    "decided:",
-    "决定：",
-    "决定:",
-    "entscheidung:",
-    "decisión:",
-    "décision :",
-    "決定：",
+    "decision:", "decided:", "决定：", "决定:", "entscheidung:", "decisión:", "décision :", "決定：",
 ];
 
 fn is_labelled_decision(text: &str) -> bool {

@@ -14,7 +14,6 @@ pub(super) struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    /// Takes in the names of a text.
     pub(super) fn read(&mut self, text: &'a str) {
         for name in identifiers(text) {
             self.add(name);

@@ -41,7 +41,6 @@ impl<'a> Names<'a> {
         Self { messages, ..Self::default() }
     }
 
-    /// Counts the names of a text.
     pub(super) fn read(&mut self, text: &'a str, source: Source, message: usize) {
         for name in identifiers(text) {
             let name = self.name(without_place(name));
@@ -145,7 +144,6 @@ impl Name<'_> {
         128 + 896 * newest / messages.max(1) as u64
     }
 
-    /// Whether it stood in the previous summary.
     pub(super) fn is_carried(&self) -> bool {
         self.carried > 0
     }

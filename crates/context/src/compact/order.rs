@@ -10,7 +10,6 @@ use super::sections::{Section, line, one_line};
 use super::work::subject;
 use crate::identifiers::identifiers;
 
-/// A line that may be chosen.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate<'a> {
     /// The id of its entry as it is written.
@@ -31,7 +30,6 @@ impl<'a> Candidate<'a> {
         line(self.id, &format!("{}{text}{}", self.lead, self.tail))
     }
 
-    /// Whether it comes from the previous summary.
     pub(super) fn is_carried(&self) -> bool {
         self.place.0 == 0
     }
@@ -80,7 +78,6 @@ pub(super) struct Lists<'a> {
     pub(super) notes: Vec<(u64, Candidate<'a>)>,
 }
 
-/// Puts everything in order.
 pub(super) fn order<'a>(
     mut found: Lists<'a>,
     carried: &Carried<'a>,

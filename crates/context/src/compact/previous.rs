@@ -6,7 +6,6 @@ use super::sections::{Section, cut, split_line};
 use super::sentences::sentences;
 use crate::identifiers::identifiers;
 
-/// What is carried on.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Carried<'a> {
     /// Oldest first, without the names.
@@ -15,7 +14,6 @@ pub(super) struct Carried<'a> {
     pub(super) names: Vec<&'a str>,
 }
 
-/// A line that is carried on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CarriedLine<'a> {
     pub(super) section: Section,
@@ -24,38 +22,23 @@ pub(super) struct CarriedLine<'a> {
     pub(super) text: &'a str,
 }
 
-/// Words in the headings of others, in small letters.
-const HEADINGS: [(&str, Section); 24] = [
-    ("goal", Section::Goal),
-    ("objective", Section::Goal),
-    ("intent", Section::Goal),
-    ("目标", Section::Goal),
-    ("ziel", Section::Goal),
-    ("objetivo", Section::Goal),
-    ("objectif", Section::Goal),
-    ("目的", Section::Goal),
-    ("constraint", Section::Constraints),
-    ("requirement", Section::Constraints),
-    ("rules", Section::Constraints),
-    ("约束", Section::Constraints),
-    ("制約", Section::Constraints),
-    ("decision", Section::Decisions),
-    ("决定", Section::Decisions),
-    ("error", Section::Errors),
-    ("next", Section::Open),
-    ("pending", Section::Open),
-    ("todo", Section::Open),
-    ("open", Section::Open),
-    ("done", Section::Done),
-    ("progress", Section::Done),
-    ("completed", Section::Done),
-    ("request", Section::Requests),
+/// Words in the headings of others, in small letters; the first that is found counts.
+const HEADINGS: [(Section, &[&str]); 7] = [
+    (
+        Section::Goal,
+        &["goal", "objective", "intent", "目标", "ziel", "objetivo", "objectif", "目的"],
+    ),
+    (Section::Constraints, &["constraint", "requirement", "rules", "约束", "制約"]),
+    (Section::Decisions, &["decision", "决定"]),
+    (Section::Errors, &["error"]),
+    (Section::Open, &["next", "pending", "todo", "open"]),
+    (Section::Done, &["done", "progress", "completed"]),
+    (Section::Requests, &["request"]),
 ];
 
 /// Lines of free text are cut into pieces of this size, so that none is lost for its length.
 const PIECE_MAX: usize = 240;
 
-/// Reads a summary back.
 pub(super) fn parse(text: &str) -> Carried<'_> {
     let own = text.lines().any(|line| Section::of_heading(line).is_some());
     let lines = if own { own_lines(text) } else { free_lines(text) };
@@ -116,8 +99,8 @@ pub(super) fn heading(line: &str) -> Option<Section> {
         return None;
     }
     let small = line.to_lowercase();
-    let known = HEADINGS.iter().find(|(word, _)| small.contains(word));
-    Some(known.map_or(Section::Notes, |(_, section)| *section))
+    let known = HEADINGS.iter().find(|(_, words)| words.iter().any(|word| small.contains(word)));
+    Some(known.map_or(Section::Notes, |(section, _)| *section))
 }
 
 /// A text in pieces of a bounded size, cut at blanks where there are some.

@@ -11,7 +11,6 @@ use super::Covered;
 /// JSON deeper than this stays the text it is: every level is read once more.
 const DEPTH_MAX: usize = 4;
 
-/// Where a text comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     User,
@@ -31,7 +30,6 @@ pub(super) struct Reading<'a> {
     pub(super) messages: usize,
 }
 
-/// A text or a thought.
 #[derive(Debug)]
 pub(super) struct Said<'a> {
     pub(super) message: usize,
@@ -39,7 +37,6 @@ pub(super) struct Said<'a> {
     pub(super) text: &'a str,
 }
 
-/// A call of a tool.
 #[derive(Debug)]
 pub(super) struct Call<'a> {
     pub(super) message: usize,
@@ -57,7 +54,6 @@ pub(super) struct Field<'a> {
     pub(super) text: Cow<'a, str>,
 }
 
-/// What a tool answered.
 #[derive(Debug)]
 pub(super) struct Answer<'a> {
     pub(super) message: usize,
@@ -66,7 +62,6 @@ pub(super) struct Answer<'a> {
     pub(super) text: Cow<'a, str>,
 }
 
-/// Takes the messages apart.
 pub(super) fn read<'a>(covered: &[Covered<'a>]) -> Reading<'a> {
     let mut reading = Reading { messages: covered.len(), ..Reading::default() };
     for (message, Covered { message: said, .. }) in covered.iter().enumerate() {

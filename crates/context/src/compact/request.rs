@@ -42,7 +42,6 @@ fn instruction(task: &SummaryTask<'_>) -> String {
     )
 }
 
-/// Each message as text, in order.
 fn rendered(covered: &[Covered<'_>]) -> Vec<String> {
     let Reading { said, calls, answers, .. } = read(covered);
     let mut texts: Vec<String> = covered

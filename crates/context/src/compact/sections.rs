@@ -18,29 +18,17 @@ pub(super) enum Section {
 }
 
 impl Section {
+    #[rustfmt::skip]
     pub(super) const ALL: [Self; 9] = [
-        Self::Goal,
-        Self::Requests,
-        Self::Constraints,
-        Self::Decisions,
-        Self::Done,
-        Self::Errors,
-        Self::Open,
-        Self::Names,
-        Self::Notes,
+        Self::Goal, Self::Requests, Self::Constraints, Self::Decisions, Self::Done, Self::Errors,
+        Self::Open, Self::Names, Self::Notes,
     ];
 
     /// The order in which room is given away. What stands first stays longest.
+    #[rustfmt::skip]
     pub(super) const BY_WEIGHT: [Self; 9] = [
-        Self::Goal,
-        Self::Constraints,
-        Self::Requests,
-        Self::Open,
-        Self::Done,
-        Self::Decisions,
-        Self::Errors,
-        Self::Names,
-        Self::Notes,
+        Self::Goal, Self::Constraints, Self::Requests, Self::Open, Self::Done, Self::Decisions,
+        Self::Errors, Self::Names, Self::Notes,
     ];
 
     fn layout(self) -> Layout {
@@ -70,7 +58,6 @@ impl Section {
         self.layout().line_max
     }
 
-    /// The section that this heading of ours opens.
     pub(super) fn of_heading(line: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|section| section.heading().trim_end() == line.trim_end())
     }

@@ -16,7 +16,6 @@ pub(super) const RAN: &str = "ran ";
 /// How much of the last line of an output stands behind a command.
 const OUTCOME_MAX: usize = 60;
 
-/// Adds the deeds and the failures of all calls.
 pub(super) fn worked<'a>(task: &SummaryTask<'a>, reading: &'a Reading<'a>, found: &mut Lists<'a>) {
     let mut work = Work { task, found, answers: HashMap::new(), told: HashSet::new() };
     for answer in &reading.answers {
@@ -44,7 +43,6 @@ struct Work<'t, 'a> {
 }
 
 impl<'a> Work<'_, 'a> {
-    /// Whether the call ran a command.
     fn call(&mut self, place: usize, call: &'a Call<'a>) -> bool {
         let mut ran = false;
         // Only the newest list of things to do is worth telling.
@@ -85,7 +83,6 @@ impl<'a> Work<'_, 'a> {
         }
     }
 
-    /// How a call ended.
     fn outcome(&self, call: &Call<'_>) -> String {
         let Some(answer) = self.answers.get(call.id) else { return String::new() };
         if failure(answer, true).is_some() {

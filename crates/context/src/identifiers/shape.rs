@@ -2,54 +2,21 @@
 //! so it looks at each byte once.
 
 /// Words with a slash that name nothing.
+#[rustfmt::skip]
 const NO_PATHS: [&str; 10] = [
-    "and/or",
-    "either/or",
-    "he/she",
-    "his/her",
-    "true/false",
-    "yes/no",
-    "read/write",
-    "input/output",
-    "on/off",
-    "client/server",
+    "and/or", "either/or", "he/she", "his/her", "true/false", "yes/no", "read/write",
+    "input/output", "on/off", "client/server",
 ];
 
 /// Codes that look like shouted words.
+#[rustfmt::skip]
 const CODES: [&str; 30] = [
-    "E2BIG",
-    "EACCES",
-    "EADDRINUSE",
-    "EAGAIN",
-    "EBADF",
-    "EBUSY",
-    "ECONNREFUSED",
-    "ECONNRESET",
-    "EEXIST",
-    "EINVAL",
-    "EIO",
-    "EISDIR",
-    "EMFILE",
-    "ENOENT",
-    "ENOMEM",
-    "ENOSPC",
-    "ENOTDIR",
-    "ENOTEMPTY",
-    "ENOTFOUND",
-    "EPERM",
-    "EPIPE",
-    "ETIMEDOUT",
-    "EXDEV",
-    "SIGABRT",
-    "SIGHUP",
-    "SIGINT",
-    "SIGKILL",
-    "SIGPIPE",
-    "SIGSEGV",
-    "SIGTERM",
+    "E2BIG", "EACCES", "EADDRINUSE", "EAGAIN", "EBADF", "EBUSY", "ECONNREFUSED", "ECONNRESET",
+    "EEXIST", "EINVAL", "EIO", "EISDIR", "EMFILE", "ENOENT", "ENOMEM", "ENOSPC", "ENOTDIR",
+    "ENOTEMPTY", "ENOTFOUND", "EPERM", "EPIPE", "ETIMEDOUT", "EXDEV", "SIGABRT", "SIGHUP",
+    "SIGINT", "SIGKILL", "SIGPIPE", "SIGSEGV", "SIGTERM",
 ];
 
-/// What a word is made of.
 #[derive(Default)]
 struct Shape {
     letters: usize,
@@ -67,7 +34,6 @@ struct Shape {
     /// `::` or `->`.
     joints: bool,
     ats: bool,
-    /// Anything else.
     others: bool,
 }
 
@@ -134,7 +100,6 @@ pub(crate) fn is_identifier(word: &str) -> bool {
         || word.contains("://")
 }
 
-/// A word with slashes.
 fn is_path(word: &str, shape: &Shape) -> bool {
     if word.starts_with(['/', '.', '~']) || shape.slashes > 1 {
         return shape.letters > 0 && !word.starts_with("//");

@@ -32,9 +32,7 @@ pub struct ContextManagerOptions {
     pub strip: Strip,
     pub message_cap: Option<MessageCap>,
     pub on_message_added: Option<MessageHook>,
-    /// Called when the team task was set, taken away or imported.
     pub on_team_task_changed: Option<TeamTaskHook>,
-    /// Takes log lines, besides `tracing`.
     pub log_sink: Option<LogSink>,
 }
 

@@ -6,7 +6,6 @@ use std::ops::Range;
 
 use super::markdown::Markdown;
 
-/// The code in a text, in order, without overlaps.
 #[derive(Debug, Default)]
 pub(super) struct Code {
     regions: Vec<Range<usize>>,
@@ -21,7 +20,6 @@ pub(super) enum Escapes {
     AreText,
 }
 
-/// Backticks side by side.
 struct Run {
     place: Range<usize>,
     is_escaped: bool,
@@ -49,7 +47,6 @@ impl Code {
         code
     }
 
-    /// Whether any byte of the range is code.
     pub(super) fn touches(&self, range: &Range<usize>) -> bool {
         touches(&self.regions, range)
     }

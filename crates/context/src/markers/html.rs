@@ -83,7 +83,6 @@ pub(super) fn elements(text: &str, is_code: impl Fn(&Range<usize>) -> bool) -> V
     merged(found)
 }
 
-/// The name that a tag begins with.
 fn name(text: &str) -> Option<&str> {
     if !text.starts_with(|c: char| c.is_ascii_alphabetic()) {
         return None;

@@ -30,7 +30,6 @@ pub(super) fn end(text: &str, at: usize) -> usize {
     }
 }
 
-/// How a line looks to somebody who knows no rules.
 pub(super) struct Looks {
     /// How far it is indented, by blanks of any kind.
     pub(super) columns: usize,

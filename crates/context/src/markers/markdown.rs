@@ -13,7 +13,6 @@ use super::line;
 pub(super) struct Markdown {
     /// Fenced code in whole lines, outside of quotes.
     pub(super) fences: Vec<Range<usize>>,
-    /// Inline code.
     pub(super) spans: Vec<Range<usize>>,
     /// Lines behind code that ended because they are not indented as its list item, up to the next fence: who
     /// wrote them meant them to be code.
@@ -34,7 +33,6 @@ const DEPTH_MAX: usize = 100;
 /// So often a text is read anew behind lost code.
 const READINGS_MAX: usize = 4;
 
-/// What is known while a text is read.
 #[derive(Default)]
 struct State {
     /// What begins before this is in a quote.
@@ -47,7 +45,6 @@ struct State {
     cut: Option<(Fence, usize)>,
 }
 
-/// A fenced block.
 struct Fence {
     start: usize,
     sign: u8,
@@ -70,7 +67,6 @@ impl Markdown {
         markdown
     }
 
-    /// Whether all of the range is plain text.
     pub(super) fn is_plain(&self, range: &Range<usize>) -> bool {
         let next = self.plain.partition_point(|plain| plain.end <= range.start);
         self.plain.get(next).is_some_and(|it| it.start <= range.start && range.end <= it.end)

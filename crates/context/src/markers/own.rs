@@ -13,7 +13,6 @@ use super::{html, line};
 /// Whose words stand at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Words {
-    /// The sender's own.
     Own,
     /// In code or a quote that is marked as one.
     Foreign,
@@ -22,7 +21,6 @@ pub enum Words {
     Unclear,
 }
 
-/// Tells whose words stand where in one text.
 pub(super) struct Judge {
     code: Code,
     markdown: Markdown,

@@ -34,7 +34,6 @@ pub struct Markers {
 pub struct Next {
     /// The name as it was written.
     pub name: String,
-    /// How urgent it is.
     pub intent: Intent,
 }
 

@@ -89,7 +89,6 @@ fn groups<'a>(text: &'a str, markers: &'a [Found]) -> impl Iterator<Item = Range
         .filter_map(|group| Some(group.first()?.whole.start..group.last()?.whole.end))
 }
 
-/// What goes with a group of markers.
 struct Gap {
     range: Range<usize>,
     whole_line: bool,

@@ -8,7 +8,6 @@ use std::ops::Range;
 
 use memchr::{memchr, memchr_iter};
 
-/// What a marker is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     From,
@@ -19,7 +18,6 @@ pub(super) enum Kind {
     TaskBlock,
 }
 
-/// A marker in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) kind: Kind,
@@ -113,7 +111,6 @@ impl Ahead {
     }
 }
 
-/// The places of `[`, from here on.
 pub(super) fn brackets(text: &str, from: usize) -> impl Iterator<Item = usize> {
     memchr_iter(b'[', &text.as_bytes()[from..]).map(move |at| from + at)
 }

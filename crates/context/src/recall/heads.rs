@@ -10,7 +10,6 @@ use tertulia_session::json::{self, Object};
 use super::postings::{NUMBERS_MAX, Postings};
 use super::terms::{hash_of, terms};
 
-/// No call.
 pub(super) const NO_HEAD: u32 = u32::MAX;
 
 /// The subjects of calls, for the passages that belong to them.
@@ -38,7 +37,6 @@ struct Head {
 const ARGUMENT_BYTES_MAX: usize = 300;
 
 impl Heads {
-    /// Notes what a call is about.
     pub(super) fn add_call(&mut self, call: &ToolCall, place: usize, part: usize) {
         let seat = (hash_of(&call.tool_call_id), place, part);
         self.calls.insert(seat, subject(call).into());
@@ -74,7 +72,6 @@ impl Heads {
         u32::try_from(number).ok()
     }
 
-    /// How many subjects have this term.
     pub(super) fn count(&self, term: u64) -> usize {
         self.postings.of(term).len()
     }
@@ -85,7 +82,6 @@ impl Heads {
         heads.map(|head| head.spans.start as usize..head.spans.end as usize)
     }
 
-    /// Whether the call of this head was about a file.
     pub(super) fn is_file(&self, head: u32) -> bool {
         self.heads.get(head as usize).is_some_and(|head| head.is_file)
     }

@@ -48,7 +48,6 @@ fn passage_bytes(text: &str, escaped: bool) -> usize {
 
 /// A character or an escape.
 pub(super) struct Step {
-    /// How long it is.
     pub(super) bytes: usize,
     kind: StepKind,
 }

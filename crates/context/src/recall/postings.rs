@@ -35,7 +35,6 @@ impl Posting {
         Self(number << REPEAT_BITS | repeats)
     }
 
-    /// The number of the passage.
     pub(super) fn number(self) -> usize {
         (self.0 >> REPEAT_BITS) as usize
     }

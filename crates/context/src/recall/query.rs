@@ -31,7 +31,6 @@ const BEFORE_REQUEST: u64 = 10;
 const TEXT_BYTES_MAX: usize = 1_500;
 
 impl RecallQuery<'_> {
-    /// Whether the answer to the request is under way.
     pub(super) fn is_under_way(&self) -> bool {
         match (self.request, self.request_at()) {
             (None, _) => false,

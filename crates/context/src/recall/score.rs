@@ -6,7 +6,6 @@ use super::postings::REPEATS_MAX;
 use super::query::RecallQuery;
 use super::{RecallIndex, Span, Voice};
 
-/// A term of the question, with what it is worth.
 struct Asked {
     term: u64,
     value: u64,

@@ -6,7 +6,6 @@ use std::collections::BinaryHeap;
 use super::{Passage, Span};
 use crate::tokens::Tokenizer;
 
-/// A passage that was chosen.
 struct Chosen<'s> {
     span: &'s Span,
     text: String,
@@ -21,7 +20,6 @@ const MISFITS_MAX: usize = 16;
 pub enum Standing {
     /// It is not sent; passages of it may come back.
     Gone,
-    /// It is sent anyway.
     Sent,
     /// It is not to be looked at.
     Apart,
@@ -40,7 +38,6 @@ pub struct RecallBudget {
 /// About how many bytes of a passage are a token.
 const TOKEN_BYTES: u64 = 4;
 
-/// The best passages within the budget, in log order.
 pub(super) fn select(
     spans: &[Span],
     scores: &[u64],

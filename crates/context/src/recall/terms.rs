@@ -112,7 +112,6 @@ fn take_word(word: &str, take: &mut impl FnMut(u64, TermKind)) {
     take(hash_of(word), kind);
 }
 
-/// The hash of a text in lower case.
 pub(super) fn hash_of(text: &str) -> u64 {
     hash(text.chars())
 }

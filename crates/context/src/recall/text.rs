@@ -14,7 +14,6 @@ pub(super) struct Source<'m> {
     pub(super) part: usize,
     /// Where the slice begins in what [`part_text`] gives.
     pub(super) offset: usize,
-    /// The slice.
     pub(super) raw: &'m str,
     /// Whether it is JSON, with escapes.
     pub(super) escaped: bool,

@@ -14,7 +14,6 @@ use super::{TokenCount, Tokenizer};
 pub struct TokenCache {
     young: HashMap<Key, TokenCount>,
     old: HashMap<Key, TokenCount>,
-    /// How many counts a generation holds.
     generation_max: usize,
     misses: u64,
 }

@@ -174,7 +174,6 @@ impl MessageCounter {
     }
 }
 
-/// Counts a text.
 type Count<'a> = dyn FnMut(&str) -> TokenCount + 'a;
 
 /// Takes down what could not be counted.

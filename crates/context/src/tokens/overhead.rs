@@ -20,11 +20,9 @@ pub struct Overheads {
     pub thinking: u64,
     /// A tool call, its id included.
     pub tool_call: u64,
-    /// Each argument of a call.
     pub tool_argument: u64,
     /// A tool result, its id included.
     pub tool_result: u64,
-    /// Each tool that the model is told of.
     pub tool_spec: u64,
     /// Once, where the model is told of any tool.
     pub tools: u64,

@@ -11,7 +11,6 @@ pub(super) use gemma::GEMMA;
 #[cfg(feature = "openai-tokens")]
 pub(super) use openai::{CL100K, O200K};
 
-/// A vocabulary that was not built in.
 #[cfg(not(all(feature = "gemma-tokens", feature = "openai-tokens")))]
 pub(super) struct Missing;
 

@@ -113,7 +113,6 @@ impl<'l> Branch<'l> {
         self.index.messages.get(ordinal).copied()
     }
 
-    /// Returns the message of this ordinal, if it is read.
     pub(super) fn message(self, ordinal: usize) -> Option<(usize, &'l Entry, &'l Message)> {
         self.message_at(self.index_of_message(ordinal)?)
     }

@@ -22,7 +22,6 @@ pub struct Perspective<'p> {
     pub member: &'p str,
     pub strip: Stripping,
     pub labels: Labels<'p>,
-    /// Tells whether an answer was cut off.
     pub is_partial: fn(&Entry) -> bool,
 }
 
@@ -31,7 +30,6 @@ pub struct Perspective<'p> {
 pub enum Stripping {
     /// What is kept of a text is ranges of it, so that every piece of a view can be found in the log again.
     Ranges(fn(&str) -> Vec<Range<usize>>),
-    /// The text is rewritten.
     Rewrite(Strip),
 }
 
@@ -50,12 +48,7 @@ pub enum Piece {
     /// Words of the program.
     Words(Box<str>),
     /// A stretch of what an entry says.
-    Said {
-        /// The index of the entry.
-        index: usize,
-        /// The bytes.
-        range: Range<usize>,
-    },
+    Said { index: usize, range: Range<usize> },
 }
 
 /// The pieces of a text in order, each with the number of bytes that it makes.

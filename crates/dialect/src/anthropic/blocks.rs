@@ -103,7 +103,6 @@ pub(super) fn result_blocks<'a>(calls: &[Call<'a>], notes: &mut Vec<Note>) -> Ve
     blocks
 }
 
-/// The result of a call, or an error where there is none.
 fn result_block<'a>(call: &Call<'a>, notes: &mut Vec<Note>) -> Block<'a> {
     let index = call.result_index();
     let is_error = call.result.is_none_or(|(_, result)| result.is_error);

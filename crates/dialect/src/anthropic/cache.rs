@@ -7,7 +7,6 @@ use crate::{ModelContext, Note, NoteKind};
 
 const MARKS_MAX: usize = 4;
 
-/// The field of the mark.
 pub(super) const MARK: &str = "cache_control";
 
 fn push_mark(node: &mut Node<'_>) {

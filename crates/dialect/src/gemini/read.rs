@@ -42,7 +42,6 @@ pub(crate) fn read(raw: &RawValue) -> Result<Reading, FieldError> {
 #[derive(Default)]
 struct Reader {
     reading: Reading,
-    /// How many calls there were.
     calls: usize,
     /// The calls that no response was read for yet: name and id.
     open: Vec<(Box<str>, Box<str>)>,

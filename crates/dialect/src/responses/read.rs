@@ -33,7 +33,6 @@ pub(crate) fn read(raw: &RawValue) -> Result<Reading, FieldError> {
 #[derive(Default)]
 struct Reader {
     reading: Reading,
-    /// The parts of the answer that is being read.
     answer: Parts,
 }
 

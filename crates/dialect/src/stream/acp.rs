@@ -24,7 +24,6 @@ use super::turn::Turn;
 use super::{Fate, Reading};
 use tool::Tools;
 
-/// What has to be remembered from line to line.
 #[derive(Debug, Default)]
 pub(super) struct Acp {
     phase: Phase,
@@ -83,7 +82,6 @@ impl Acp {
         }
     }
 
-    /// A line was too long to be read.
     pub(super) fn miss(&mut self) {
         self.has_hole = true;
     }

@@ -19,7 +19,6 @@ pub(super) use complaint::of_reply;
 /// How much of a body that is no stream is kept. No honest completion is longer.
 const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// What has to be remembered from line to line.
 #[derive(Debug, Default)]
 pub(super) struct Chat {
     /// An event came: what follows is a stream.
@@ -64,7 +63,6 @@ impl Chat {
         self.read_data(line.trim_ascii(), turn)
     }
 
-    /// A line was too long to be read.
     pub(super) fn miss(&mut self) {
         self.has_hole = true;
     }
@@ -161,7 +159,6 @@ impl Chat {
         Ok(Fate::Known)
     }
 
-    /// Reads a body that came whole.
     fn read_body(&mut self, turn: &mut Turn) {
         let body = std::mem::take(&mut self.body);
         let body = body.trim();

@@ -29,7 +29,6 @@ pub enum ErrorClass {
     Setup,
     /// The turn ended well and said nothing.
     Empty,
-    /// Somebody stopped it.
     Cancelled,
     /// It ended in a way that no other class names: killed, or with an unknown complaint.
     Crash,
@@ -53,17 +52,10 @@ impl FromStr for ErrorClass {
 
 impl ErrorClass {
     /// All of them.
+    #[rustfmt::skip]
     pub const ALL: [Self; 10] = [
-        Self::Auth,
-        Self::Quota,
-        Self::Overflow,
-        Self::Network,
-        Self::Refused,
-        Self::Limit,
-        Self::Setup,
-        Self::Empty,
-        Self::Cancelled,
-        Self::Crash,
+        Self::Auth, Self::Quota, Self::Overflow, Self::Network, Self::Refused, Self::Limit,
+        Self::Setup, Self::Empty, Self::Cancelled, Self::Crash,
     ];
 
     /// The word for JSON.
@@ -148,89 +140,36 @@ impl fmt::Display for TurnError {
 
 /// What the agents' messages say, in small letters; the first class that matches counts. Recorded from
 /// the agents, except where docs/agent-streams.md says otherwise.
+#[rustfmt::skip]
 const WORDS: [(ErrorClass, &[&str]); 8] = [
-    (
-        ErrorClass::Overflow,
-        &[
-            "context_length_exceeded",
-            "context window",
-            "prompt is too long",
-            "prompt as too long",
-            "maximum number of tokens",
-            "exceeds the maximum length",
-        ],
-    ),
-    (
-        ErrorClass::Limit,
-        &[
-            "max_output_tokens",
-            "output token maximum",
-            "maximum number of turns",
-            "max session turns",
-            "maximum budget",
-        ],
-    ),
-    (
-        ErrorClass::Quota,
-        &[
-            "rate limit",
-            "too many requests",
-            "quota",
-            "usage limit",
-            "resource_exhausted",
-            "billing",
-        ],
-    ),
-    (
-        ErrorClass::Auth,
-        &[
-            "not logged in",
-            "please run /login",
-            "invalid api key",
-            "unauthorized",
-            "unauthenticated",
-            "failed to authenticate",
-            "auth method",
-            "missing environment variable",
-            "api_key environment variable",
-        ],
-    ),
+    (ErrorClass::Overflow, &[
+        "context_length_exceeded", "context window", "prompt is too long", "prompt as too long",
+        "maximum number of tokens", "exceeds the maximum length",
+    ]),
+    (ErrorClass::Limit, &[
+        "max_output_tokens", "output token maximum", "maximum number of turns", "max session turns",
+        "maximum budget",
+    ]),
+    (ErrorClass::Quota, &[
+        "rate limit", "too many requests", "quota", "usage limit", "resource_exhausted", "billing",
+    ]),
+    (ErrorClass::Auth, &[
+        "not logged in", "please run /login", "invalid api key", "unauthorized", "unauthenticated",
+        "failed to authenticate", "auth method", "missing environment variable",
+        "api_key environment variable",
+    ]),
     (ErrorClass::Refused, &["safety", "safeguards", "refusal"]),
     (ErrorClass::Empty, &["empty response"]),
-    (
-        ErrorClass::Setup,
-        &[
-            "model not found",
-            "unrecognized_model",
-            "unknown option",
-            "unexpected argument",
-            "trusted directory",
-            "session id",
-            "no conversation found",
-            "no rollout found",
-            "requires --verbose",
-            "no input provided",
-            "no prompt provided",
-            "input must be provided",
-            "prompt file not found",
-            "cannot be used with root",
-            "no longer supported",
-        ],
-    ),
-    (
-        ErrorClass::Network,
-        &[
-            "connection",
-            "network error",
-            "disconnected",
-            "fetch failed",
-            "error sending request",
-            "high demand",
-            "overloaded",
-            "stream ended without a finish reason",
-            "api error: terminated",
-        ],
-    ),
+    (ErrorClass::Setup, &[
+        "model not found", "unrecognized_model", "unknown option", "unexpected argument",
+        "trusted directory", "session id", "no conversation found", "no rollout found",
+        "requires --verbose", "no input provided", "no prompt provided", "input must be provided",
+        "prompt file not found", "cannot be used with root", "no longer supported",
+    ]),
+    (ErrorClass::Network, &[
+        "connection", "network error", "disconnected", "fetch failed", "error sending request",
+        "high demand", "overloaded", "stream ended without a finish reason", "api error: terminated",
+    ]),
 ];
 
 /// The HTTP status in a message, where a word in front says that it is one.

@@ -7,7 +7,6 @@ use super::pick::{Value, pick_line};
 use super::turn::Turn;
 use super::{Fate, Reading};
 
-/// What has to be remembered from line to line.
 #[derive(Debug, Default)]
 pub(super) struct Claude {
     /// The thinking of the block that is being written came in pieces; the whole block repeats it.
@@ -15,15 +14,10 @@ pub(super) struct Claude {
 }
 
 /// The fields of a line that more than one type has.
+#[rustfmt::skip]
 const COMMON: [&str; 8] = [
-    "type",
-    "subtype",
-    "session_id",
-    "parent_tool_use_id",
-    "message",
-    "event",
-    "is_api_error_message",
-    "isReplay",
+    "type", "subtype", "session_id", "parent_tool_use_id", "message", "event",
+    "is_api_error_message", "isReplay",
 ];
 
 impl Claude {
@@ -174,18 +168,11 @@ fn read_retry(line: &str, turn: &mut Turn) -> Reading {
 
 /// The last line. Its `subtype` says "success" on errors too, so `is_error` decides.
 fn read_result(line: &str, session_id: Option<&str>, turn: &mut Turn) -> Reading {
+    #[rustfmt::skip]
+    #[rustfmt::skip]
     const NAMES: [&str; 11] = [
-        "is_error",
-        "result",
-        "usage",
-        "total_cost_usd",
-        "permission_denials",
-        "errors",
-        "terminal_reason",
-        "subtype",
-        "stop_reason",
-        "api_error",
-        "api_error_status",
+        "is_error", "result", "usage", "total_cost_usd", "permission_denials", "errors",
+        "terminal_reason", "subtype", "stop_reason", "api_error", "api_error_status",
     ];
     let [is_error, result, usage, cost, denials, errors, reason, subtype, stop, api_error, status] =
         pick_line(line, &NAMES)?;
@@ -232,11 +219,10 @@ fn read_result(line: &str, session_id: Option<&str>, turn: &mut Turn) -> Reading
 
 /// The usage is this run's; the cost is the whole session's.
 fn tell_figures(usage: Value<'_>, cost: Value<'_>, turn: &mut Turn) {
+    #[rustfmt::skip]
+    #[rustfmt::skip]
     const NAMES: [&str; 5] = [
-        "input_tokens",
-        "cache_read_input_tokens",
-        "cache_creation_input_tokens",
-        "output_tokens",
+        "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens",
         "output_tokens_details",
     ];
     if let Ok([counts @ .., details]) = usage.fields(&NAMES) {

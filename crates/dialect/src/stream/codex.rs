@@ -7,7 +7,6 @@ use super::pick::{Field, Refusal, Value, pick_line, shaped, values};
 use super::turn::Turn;
 use super::{Fate, Reading};
 
-/// What has to be remembered from line to line.
 #[derive(Debug, Default)]
 pub(super) struct Codex {
     is_turn_started: bool,
@@ -61,11 +60,9 @@ impl Codex {
 
 /// The whole thread's. What was read from a cache is part of what was read.
 fn tell_usage(usage: Value<'_>, turn: &mut Turn) {
+    #[rustfmt::skip]
     const NAMES: [&str; 5] = [
-        "input_tokens",
-        "cached_input_tokens",
-        "cache_write_input_tokens",
-        "output_tokens",
+        "input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens",
         "reasoning_output_tokens",
     ];
     let Ok(counts) = usage.fields(&NAMES) else { return };
@@ -75,16 +72,9 @@ fn tell_usage(usage: Value<'_>, turn: &mut Turn) {
     turn.usage(Usage { input, cache_read, cache_write, output, thinking, scope });
 }
 
-/// The fields of an item.
+#[rustfmt::skip]
 const ITEM_NAMES: [&str; 9] = [
-    "id",
-    "type",
-    "text",
-    "message",
-    "command",
-    "changes",
-    "aggregated_output",
-    "exit_code",
+    "id", "type", "text", "message", "command", "changes", "aggregated_output", "exit_code",
     "status",
 ];
 
@@ -94,7 +84,6 @@ struct Item<'a> {
     id: Value<'a>,
     text: Value<'a>,
     message: Value<'a>,
-    /// What a tool was called with.
     input: Value<'a>,
     output: Value<'a>,
     exit_code: Value<'a>,

@@ -7,7 +7,6 @@ use super::pick::{Refusal, Value, pick_line};
 use super::turn::Turn;
 use super::{Fate, Reading};
 
-/// What has to be remembered from line to line.
 #[derive(Debug, Default)]
 pub(super) struct Gemini {
     /// How long the prompt's echo was, as JSON.

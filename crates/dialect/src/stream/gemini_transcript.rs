@@ -45,7 +45,6 @@ struct Records {
     places: BTreeMap<Box<str>, usize>,
 }
 
-/// What matters of one.
 #[derive(Debug, Default)]
 struct Record {
     /// The model's words; none of a person, a tool or a notice.

@@ -10,15 +10,10 @@ const HEAD_BYTES: usize = 256;
 /// A long line's memory is given back; less than this is not worth the trouble.
 const IDLE_BYTES_MAX: usize = 64 * 1024;
 
-/// One line, without its line feed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
     Whole(&'a [u8]),
-    /// Longer than the cap.
-    Oversize {
-        head: &'a [u8],
-        length: u64,
-    },
+    Oversize { head: &'a [u8], length: u64 },
 }
 
 /// The line that has begun and not ended.

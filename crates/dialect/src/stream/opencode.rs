@@ -8,7 +8,6 @@ use super::pick::{Refusal, Value, pick_line};
 use super::turn::{Figures, Turn};
 use super::{Fate, Reading};
 
-/// What has to be remembered from line to line.
 #[derive(Debug, Default)]
 pub(super) struct OpenCode {
     /// How the newest step ended; `None` while it runs.

@@ -59,7 +59,6 @@ pub struct LineCounts {
     pub known: u64,
     /// Events of a type that is not known, or without use.
     pub ignored: u64,
-    /// Echoes of the prompt.
     pub echoes: u64,
     pub unparsed: u64,
     pub oversize: u64,
@@ -73,9 +72,7 @@ pub(super) struct Ending<'a> {
     pub(super) exit: Exit,
     /// Looked through for words, never for events.
     pub(super) stderr_tail: &'a str,
-    /// How long the echo of the prompt was.
     pub(super) echo_bytes: u64,
-    /// The agent was still being set up.
     pub(super) is_setup: bool,
     pub(super) lines: LineCounts,
 }

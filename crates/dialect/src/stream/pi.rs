@@ -6,7 +6,6 @@ use super::pick::{Refusal, Value, pick_line};
 use super::turn::{Figures, Turn};
 use super::{Fate, Reading};
 
-/// What has to be remembered from line to line.
 #[derive(Debug, Default)]
 pub(super) struct Pi {
     /// How the newest message of the model ended; `None` if with a tool call.
@@ -88,7 +87,6 @@ impl Pi {
         Ok(Fate::Known)
     }
 
-    /// Adds what one message used.
     fn count(&mut self, usage: Value<'_>) {
         const NAMES: [&str; 6] =
             ["input", "cacheRead", "cacheWrite", "output", "reasoning", "cost"];

@@ -42,7 +42,6 @@ impl<'a> Value<'a> {
         Self(self.0.or(other.0))
     }
 
-    /// The JSON text.
     pub(super) fn source(self) -> Option<&'a str> {
         self.0.map(RawValue::get)
     }
@@ -52,7 +51,6 @@ impl<'a> Value<'a> {
         Json::from(self.0.unwrap_or(RawValue::NULL))
     }
 
-    /// A field that must be there.
     pub(super) fn need(self) -> Result<Self, Refusal> {
         if self.is_some() { Ok(self) } else { Err(Unparsed::WrongShape.into()) }
     }
@@ -63,12 +61,10 @@ impl<'a> Value<'a> {
         Some(json::words(raw).into_owned())
     }
 
-    /// The text of a string; empty for other values.
     pub(super) fn text_or_empty(self) -> String {
         self.text().unwrap_or_default()
     }
 
-    /// A text that must be there.
     pub(super) fn need_text(self) -> Result<String, Refusal> {
         self.text().ok_or_else(|| Unparsed::WrongShape.into())
     }
@@ -78,7 +74,6 @@ impl<'a> Value<'a> {
         self.text().map(Into::into)
     }
 
-    /// A short text that must be there.
     pub(super) fn need_word(self) -> Result<Box<str>, Refusal> {
         self.need_text().map(Into::into)
     }
@@ -89,12 +84,10 @@ impl<'a> Value<'a> {
         self.source()?.strip_prefix('"')?.strip_suffix('"')
     }
 
-    /// A word of a protocol that must be there.
     pub(super) fn need_plain(self) -> Result<&'a str, Refusal> {
         self.plain().ok_or_else(|| Unparsed::WrongShape.into())
     }
 
-    /// Whether it is this word of a protocol.
     pub(super) fn is(self, word: &str) -> bool {
         self.plain() == Some(word)
     }
@@ -111,7 +104,6 @@ impl<'a> Value<'a> {
         json::whole_number(self.0?).ok()
     }
 
-    /// An amount of money.
     pub(super) fn amount(self) -> Option<f64> {
         let amount: f64 = self.source()?.parse().ok()?;
         Some(amount).filter(|amount| amount.is_finite() && *amount >= 0.0)
@@ -171,7 +163,6 @@ impl<'de, F: FnMut(Value<'de>) -> Result<(), Refusal>> Visitor<'de> for Elements
     }
 }
 
-/// A field that is wanted.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Field<'n> {
     /// Its value, in this slot.

@@ -21,7 +21,6 @@ const ID_BYTES_MAX: usize = 1024;
 /// What an agent says about a tool that was not allowed is kept up to this length.
 const REASON_BYTES_MAX: usize = 4096;
 
-/// The state of one turn.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     limits: Limits,
@@ -62,7 +61,6 @@ impl Figures {
     }
 }
 
-/// How the agent says that its turn ended.
 #[derive(Debug)]
 pub(super) enum End {
     /// Cut: there was more text than is kept.
@@ -106,7 +104,6 @@ impl Turn {
         if self.is_started { Ok(()) } else { Err(ViolationKind::BeforeStart) }
     }
 
-    /// The run starts.
     pub(super) fn start(
         &mut self,
         session_id: Option<Box<str>>,
@@ -123,7 +120,6 @@ impl Turn {
         Ok(())
     }
 
-    /// The next piece of the answer.
     pub(super) fn delta(&mut self, text: String) {
         if text.is_empty() {
             return;
@@ -302,7 +298,6 @@ impl Turn {
         self.end = Some(End::Success { text, origin, is_cut });
     }
 
-    /// The agent says that it failed.
     pub(super) fn fail(&mut self, error: TurnError) {
         self.end = Some(End::Failure(error.clone()));
         self.events.push(StreamEvent::Failed(error));

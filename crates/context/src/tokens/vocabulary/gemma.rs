@@ -44,7 +44,6 @@ const REMEMBERED_BYTES_MAX: usize = 4 * 1_024 * 1_024;
 const BLANK: char = '\u{2581}';
 
 impl Vocabulary {
-    /// The tokens of this text.
     pub(in crate::tokens) fn count(&self, text: &str) -> Option<u64> {
         let gemma = self.0.get_or_init(Gemma::load).as_ref()?;
         paragraphs(text).map(|paragraph| gemma.count(paragraph, WINDOW_BYTES)).sum()
@@ -144,7 +143,6 @@ impl Gemma {
     }
 }
 
-/// A window that continues the one before it.
 struct Next {
     /// Where it begins, counted from where the other one did.
     at: usize,
@@ -153,7 +151,6 @@ struct Next {
     tokens: Vec<u32>,
 }
 
-/// As much of the text as fits into so many bytes.
 fn beginning(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }

@@ -19,10 +19,8 @@ thread_local! {
     static CL100K_KNOWN: RefCell<KnownPieces> = RefCell::default();
 }
 
-/// From GPT-4o on.
 pub(in crate::tokens) static O200K: OpenAi = OpenAi::new(bpe_openai::o200k_base, &O200K_KNOWN);
 
-/// GPT-4 and GPT-3.5.
 pub(in crate::tokens) static CL100K: OpenAi = OpenAi::new(bpe_openai::cl100k_base, &CL100K_KNOWN);
 
 impl OpenAi {
@@ -33,7 +31,6 @@ impl OpenAi {
         Self { read, tokenizer: OnceLock::new(), known }
     }
 
-    /// The tokens of this text.
     pub(in crate::tokens) fn count(&self, text: &str) -> Option<u64> {
         let tokenizer = self.tokenizer.get_or_init(self.read);
         Some(self.known.with_borrow_mut(|known| {
@@ -42,7 +39,6 @@ impl OpenAi {
         }))
     }
 
-    /// Whether a text was counted already.
     pub(in crate::tokens) fn is_loaded(&self) -> bool {
         self.tokenizer.get().is_some()
     }

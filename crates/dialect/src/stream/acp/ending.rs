@@ -7,7 +7,6 @@ use crate::stream::pick::{Refusal, Value};
 use crate::stream::turn::Turn;
 
 impl Acp {
-    /// Reads the answer to our prompt.
     pub(super) fn end(&mut self, result: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
         let [reason, usage, meta] = result.fields(&["stopReason", "usage", "_meta"])?;
         let reason = reason.need_plain()?;
@@ -46,7 +45,6 @@ impl Acp {
         Ok(())
     }
 
-    /// Reads the error that one of our requests was answered with.
     pub(super) fn end_badly(&mut self, error: Value<'_>, turn: &mut Turn) {
         let mut error = error_of(error);
         if error.class == ErrorClass::Crash && self.is_before_prompt() {
@@ -93,12 +91,9 @@ fn error_of(error: Value<'_>) -> TurnError {
 /// The session is as old as the turn, so its count is the turn's. The sum tells whether what was read from
 /// a cache is part of the input.
 fn usage_of(usage: Value<'_>) -> Option<Usage> {
+    #[rustfmt::skip]
     const NAMES: [&str; 6] = [
-        "inputTokens",
-        "outputTokens",
-        "cachedReadTokens",
-        "cachedWriteTokens",
-        "thoughtTokens",
+        "inputTokens", "outputTokens", "cachedReadTokens", "cachedWriteTokens", "thoughtTokens",
         "totalTokens",
     ];
     let counts = usage.fields(&NAMES).ok()?.map(Value::count);

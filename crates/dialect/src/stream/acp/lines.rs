@@ -48,12 +48,10 @@ pub(super) fn chosen(id: &str, choice: Option<&str>) -> String {
     reply(id, &format!(r#""result":{{"outcome":{outcome}}}"#))
 }
 
-/// The answer to a request for what we do not offer.
 pub(super) fn not_offered(id: &str) -> String {
     refusal(id, -32601, "this client does not offer it")
 }
 
-/// The answer to a request that cannot be read.
 pub(super) fn not_understood(id: &str) -> String {
     refusal(id, -32602, "the request cannot be read")
 }

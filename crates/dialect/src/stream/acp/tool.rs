@@ -13,7 +13,6 @@ const WAITING_MAX: usize = 256;
 /// How much output of running commands is gathered, all of them together.
 const OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// What is known of the calls that run.
 #[derive(Debug, Default)]
 pub(super) struct Tools {
     /// Calls that were told without their input, with their names.
@@ -38,15 +37,9 @@ pub(super) struct Call<'a> {
 
 impl<'a> Call<'a> {
     pub(super) fn of(call: Value<'a>) -> Result<Self, Refusal> {
+        #[rustfmt::skip]
         const NAMES: [&str; 9] = [
-            "toolCallId",
-            "name",
-            "kind",
-            "title",
-            "rawInput",
-            "status",
-            "content",
-            "rawOutput",
+            "toolCallId", "name", "kind", "title", "rawInput", "status", "content", "rawOutput",
             "_meta",
         ];
         let [id, name, kind, title, input, status, content, output, meta] = call.fields(&NAMES)?;
@@ -146,7 +139,6 @@ impl Tools {
     }
 }
 
-/// The texts of a call's content.
 fn text_of(content: Value<'_>) -> Option<String> {
     let mut texts = String::new();
     let _ = content.each(|part| {

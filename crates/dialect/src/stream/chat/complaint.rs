@@ -9,7 +9,6 @@ use crate::stream::pick::{Value, pick_line};
 
 /// How much of a text that nobody formatted for us is shown.
 const SHOWN_BYTES_MAX: usize = 300;
-/// How much of a message is kept.
 const MESSAGE_BYTES_MAX: usize = 4 * 1024;
 
 /// The words of `code` and `type` that name a class; the first that is found counts.
@@ -42,7 +41,6 @@ pub(in crate::stream) fn of_reply(status: u16, body: &str) -> TurnError {
     error
 }
 
-/// Reads a complaint in JSON.
 pub(super) fn of_json(json: &str, status: Option<u64>) -> TurnError {
     const NAMES: [&str; 5] = ["error", "message", "detail", "code", "type"];
     let mut json = json;

@@ -8,7 +8,6 @@ use crate::stream::turn::Turn;
 
 use super::{Chat, complaint};
 
-/// How much of a refusal is kept.
 const REFUSAL_BYTES_MAX: usize = 8 * 1024;
 
 /// How the endpoint says that the answer ended.
@@ -34,10 +33,8 @@ const CHOICE: [Field<'_>; 5] = [
     Field::Object("delta", &DELTA),
 ];
 const DELTA: [Field<'_>; 5] = values(&SAID, 8);
-/// The fields of what was said.
 const SAID: [&str; 5] = ["content", "reasoning_content", "reasoning", "refusal", "tool_calls"];
 
-/// The fields of a chunk.
 pub(super) struct Chunk<'a> {
     pub(super) object: Value<'a>,
     pub(super) model: Value<'a>,
@@ -199,11 +196,9 @@ fn finish(reason: &str, error: Value<'_>) -> Finish {
 
 /// What was used. What was read from a cache is part of the prompt's count.
 pub(super) fn usage(usage: Value<'_>) -> Option<Usage> {
+    #[rustfmt::skip]
     const NAMES: [&str; 5] = [
-        "prompt_tokens",
-        "completion_tokens",
-        "prompt_tokens_details",
-        "completion_tokens_details",
+        "prompt_tokens", "completion_tokens", "prompt_tokens_details", "completion_tokens_details",
         "prompt_cache_hit_tokens",
     ];
     let [prompt, written, of_prompt, of_written, cache_hits] = usage.fields(&NAMES).ok()?;

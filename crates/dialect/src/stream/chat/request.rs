@@ -12,7 +12,6 @@ const OURS: [&str; 2] = ["stream", "stream_options"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BodyError {
-    /// It is not JSON.
     Syntax(SyntaxError),
     /// It is JSON, and not the fields of a request.
     Shape(FieldError),
