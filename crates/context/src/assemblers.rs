@@ -17,6 +17,7 @@ mod label;
 use std::borrow::Cow;
 
 use crate::AgentType;
+use crate::budget::OverBudget;
 use crate::escape::{Body, LineStart, written_name};
 use crate::prompt::{AssemblerInput, AssemblerOutput, ContextMessage, Prompt, SpokenBy};
 
@@ -177,6 +178,16 @@ impl Assembler {
     /// Assembles the prompt within its budget.
     pub fn assemble(&self, input: &AssemblerInput<'_>) -> AssemblerOutput {
         self.plan(input).output()
+    }
+
+    /// Assembles the prompt, or says why the current message cannot be in it as a whole.
+    pub fn assemble_strict(
+        &self,
+        input: &AssemblerInput<'_>,
+    ) -> Result<AssemblerOutput, OverBudget> {
+        let prompt = self.plan(input);
+        prompt.whole_message()?;
+        Ok(prompt.output())
     }
 }
 

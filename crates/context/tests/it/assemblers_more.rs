@@ -2,23 +2,13 @@
 //! streaming.
 
 use tertulia_context::{
-    AgentType, Assembler, AssemblerInput, AssemblerOutput, OverBudget, PromptStatus, PromptWarning,
-    SectionBytes,
+    AgentType, Assembler, AssemblerInput, OverBudget, PromptStatus, PromptWarning, SectionBytes,
 };
 
 use crate::table::{everything, line, nothing, within};
 
 fn all_assemblers() -> [Assembler; 4] {
     [Assembler::claude(), Assembler::codex(), Assembler::gemini(), Assembler::plain_text()]
-}
-
-/// The prompt, or why its message is not in it as a whole.
-fn strict(
-    assembler: &Assembler,
-    input: &AssemblerInput<'_>,
-) -> Result<AssemblerOutput, OverBudget> {
-    let prompt = assembler.plan(input);
-    prompt.whole_message().map(|()| prompt.output())
 }
 
 #[test]
@@ -38,9 +28,9 @@ fn an_agent_has_the_assembler_of_its_type() {
 fn strict_assembly_gives_what_fits_with_its_message_whole() {
     for assembler in all_assemblers() {
         let whole = assembler.assemble(&everything());
-        assert_eq!(strict(&assembler, &everything()), Ok(whole.clone()));
+        assert_eq!(assembler.assemble_strict(&everything()), Ok(whole.clone()));
         let trimmed = within(whole.bytes.total() as u64 - 1, everything());
-        assert_eq!(strict(&assembler, &trimmed), Ok(assembler.assemble(&trimmed)));
+        assert_eq!(assembler.assemble_strict(&trimmed), Ok(assembler.assemble(&trimmed)));
     }
 }
 
@@ -53,7 +43,7 @@ fn strict_assembly_refuses_everything_else_with_numbers() {
         ..nothing()
     };
     let refused = |max_bytes: u64| {
-        strict(&Assembler::claude(), &within(max_bytes, input.clone())).unwrap_err()
+        Assembler::claude().assemble_strict(&within(max_bytes, input.clone())).unwrap_err()
     };
     let needed_bytes = "be kind[TEAM_TASK]\ntea\n\n[MESSAGE]\nhello".len();
     for (max_bytes, status) in [
@@ -78,10 +68,10 @@ fn a_refused_prompt_would_fit_into_what_it_needs() {
     let without_message = AssemblerInput { current_message: "".into(), ..everything() };
     for assembler in all_assemblers() {
         for input in [everything(), without_message.clone()] {
-            let error = strict(&assembler, &within(0, input.clone())).unwrap_err();
+            let error = assembler.assemble_strict(&within(0, input.clone())).unwrap_err();
             let needed = error.needed_bytes as u64;
-            assert!(strict(&assembler, &within(needed, input.clone())).is_ok());
-            assert!(strict(&assembler, &within(needed - 1, input)).is_err());
+            assert!(assembler.assemble_strict(&within(needed, input.clone())).is_ok());
+            assert!(assembler.assemble_strict(&within(needed - 1, input)).is_err());
         }
     }
 }

@@ -127,8 +127,11 @@ proptest! {
     #[test]
     fn strict_assembly_agrees_with_the_status(assembler in assembler(), input in input()) {
         let output = assembler.assemble(&input);
-        match assembler.plan(&input).whole_message() {
-            Ok(()) => prop_assert!(output.status <= PromptStatus::ContextTrimmed),
+        match assembler.assemble_strict(&input) {
+            Ok(strict) => {
+                prop_assert!(output.status <= PromptStatus::ContextTrimmed);
+                prop_assert_eq!(strict, output);
+            }
             Err(error) => {
                 prop_assert_eq!(error.status, output.status);
                 prop_assert_eq!(error.max_bytes, input.max_bytes);
