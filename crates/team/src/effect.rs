@@ -1,8 +1,6 @@
 //! What the machine wants done. Data only; the driver performs it, in order, the entries of one step in
 //! one append.
 
-use std::fmt;
-
 use tertulia_session::{EntryId, EntryKind, Intent};
 
 use crate::money::Dollars;
@@ -11,11 +9,10 @@ use crate::{Note, SpeakerError};
 /// Something to be done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// Append this entry under this id: a turn's new state, or that the person said "go on".
+    /// Append this entry, a turn's new state or that the person said "go on". Its id follows from the decision, so
+    /// appending twice is harmless.
     Append {
-        /// The id. It follows from the decision, so appending twice is harmless.
         id: EntryId,
-        /// The payload. The driver may add a prompt's hash to a turn.
         kind: EntryKind,
     },
     /// Let an agent answer. The same step has appended that it started.
@@ -23,8 +20,6 @@ pub enum Effect {
         turn: EntryId,
         member: Box<str>,
         parent: EntryId,
-        /// What brought the turn about: the message, or the turn that is repeated.
-        trigger: EntryId,
         intent: Intent,
     },
     /// Stop the agent of this turn, and report its end.
@@ -35,7 +30,6 @@ pub enum Effect {
     AskPerson(Question),
     /// The team has this task from here on; `None` takes it away.
     SetTeamTask {
-        entry: EntryId,
         task: Option<String>,
     },
     Note(Note),
@@ -52,50 +46,48 @@ pub struct Question {
 }
 
 /// Why a person is asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Why {
-    /// It is their turn.
-    Answer {
-        turn: EntryId,
-        entry: EntryId,
-        /// Who said it; `None` for a person from outside.
-        by: Option<Box<str>>,
-    },
+    /// It is their turn; `by` is `None` for a person from outside.
+    #[error("{} asked a question in {entry}", by.as_deref().unwrap_or("somebody"))]
+    Answer { turn: EntryId, entry: EntryId, by: Option<Box<str>> },
     /// Agents had many turns since a person last spoke.
+    #[error(
+        "the agents have taken {} since a person last wrote. Continue?",
+        counted(*turns as usize, "one turn", "# turns")
+    )]
     LoopGuard { turns: u32 },
-    /// The same two agents answer each other again and again.
-    PairLoop {
-        /// Both of them; one name twice for an agent that addresses itself.
-        pair: [Box<str>; 2],
-        turns: u32,
-    },
-    /// A spending limit is reached.
-    Spending {
-        /// Whose limit; `None` for that of the session.
-        member: Option<Box<str>>,
-        spent: Dollars,
-        allowed: Dollars,
-    },
-    /// None of the names in a message is known.
-    Unresolved {
-        entry: EntryId,
-        /// The names, each with the nearest known one.
-        names: Vec<(Box<str>, Option<Box<str>>)>,
-    },
-    /// A message that addresses nobody, and no agent sits at the table.
+    /// The same two agents answer each other again and again; one name twice for an agent that addresses itself.
+    #[error("{}. Continue?", pair_loop(pair, *turns))]
+    PairLoop { pair: [Box<str>; 2], turns: u32 },
+    /// A spending limit is reached: a member's, or that of the session.
+    #[error("{} {}", member.as_deref().unwrap_or("the session"), match *allowed == Dollars::default() {
+        true => "may not spend anything (budget_usd = 0 in the team file), so no turn starts".to_owned(),
+        false => format!("has spent ${spent} of ${allowed}. Continue?"),
+    })]
+    Spending { member: Option<Box<str>>, spent: Dollars, allowed: Dollars },
+    /// None of the names in a message is known; each with the nearest known one.
+    #[error("{entry} reached nobody: {}", unresolved(names))]
+    Unresolved { entry: EntryId, names: Vec<(Box<str>, Option<Box<str>>)> },
+    #[error("{entry} addresses nobody, and the team has no agent")]
     NobodyToAnswer { entry: EntryId },
-    /// It is not clear which person speaks. The message was not routed.
+    /// It is not clear which person speaks.
+    #[error("{entry} was not routed: {error}")]
     WhoSpeaks { entry: EntryId, error: SpeakerError },
     /// An agent failed, and nothing else waits.
+    #[error("{member} could not answer ({class}); retry turn {turn}, or say how to continue")]
     Failed { turn: EntryId, member: Box<str>, class: Box<str> },
     /// The person cancelled a turn that ran; others wait for a word.
+    #[error("turn {turn} was cancelled. Continue with {}?", queued(*waiting))]
     Cancelled { turn: EntryId, waiting: usize },
-    Resumed {
-        /// The turn that ran when it stopped.
-        interrupted: Option<EntryId>,
-        waiting: usize,
-    },
+    #[error("{}", match (interrupted, waiting) {
+        (Some(turn), 0) => format!("turn {turn} was interrupted. Retry it?"),
+        (Some(turn), _) => format!("turn {turn} was interrupted. Continue with {}?", queued(*waiting)),
+        (None, _) => format!("the session was opened again. Continue with {}?", queued(*waiting)),
+    })]
+    Resumed { interrupted: Option<EntryId>, waiting: usize },
     /// Turns were paused when a person said something else; that is done, and they still wait.
+    #[error("{} paused. Continue?", counted(*waiting, "one earlier turn is still", "# earlier turns are still"))]
     Paused { waiting: usize },
 }
 
@@ -117,69 +109,6 @@ impl Why {
     }
 }
 
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Answer { entry, by, .. } => {
-                let by = by.as_deref().unwrap_or("somebody");
-                write!(f, "{by} asked a question in {entry}")
-            }
-            Self::LoopGuard { turns } => {
-                let turns = counted(*turns as usize, "one turn", "# turns");
-                write!(f, "the agents have taken {turns} since a person last wrote. Continue?")
-            }
-            Self::PairLoop { pair: [a, b], turns: 1 } if a == b => {
-                write!(f, "{a} has taken one turn, addressing itself. Continue?")
-            }
-            Self::PairLoop { pair: [a, b], turns } if a == b => {
-                write!(f, "{a} has taken {turns} turns in a row, addressing itself. Continue?")
-            }
-            Self::PairLoop { pair: [a, b], turns } => {
-                let turns = counted(*turns as usize, "one turn", "# turns");
-                write!(f, "{a} and {b} have taken {turns} with each other. Continue?")
-            }
-            Self::Spending { member, allowed, .. } if *allowed == Dollars::default() => {
-                let who = member.as_deref().unwrap_or("the session");
-                write!(
-                    f,
-                    "{who} may not spend anything (budget_usd = 0 in the team file), so no turn starts"
-                )
-            }
-            Self::Spending { member, spent, allowed } => {
-                let who = member.as_deref().unwrap_or("the session");
-                write!(f, "{who} has spent ${spent} of ${allowed}. Continue?")
-            }
-            Self::Unresolved { entry, names } => write_unresolved(f, entry, names),
-            Self::NobodyToAnswer { entry } => {
-                write!(f, "{entry} addresses nobody, and the team has no agent")
-            }
-            Self::WhoSpeaks { entry, error } => write!(f, "{entry} was not routed: {error}"),
-            Self::Failed { turn, member, class } => {
-                write!(
-                    f,
-                    "{member} could not answer ({class}); retry turn {turn}, or say how to continue"
-                )
-            }
-            Self::Cancelled { turn, waiting } => {
-                write!(f, "turn {turn} was cancelled. Continue with {}?", queued(*waiting))
-            }
-            Self::Resumed { interrupted: Some(turn), waiting: 0 } => {
-                write!(f, "turn {turn} was interrupted. Retry it?")
-            }
-            Self::Resumed { interrupted: Some(turn), waiting } => {
-                write!(f, "turn {turn} was interrupted. Continue with {}?", queued(*waiting))
-            }
-            Self::Resumed { interrupted: None, waiting } => {
-                write!(f, "the session was opened again. Continue with {}?", queued(*waiting))
-            }
-            Self::Paused { waiting } => {
-                let (one, several) = ("one earlier turn is still", "# earlier turns are still");
-                write!(f, "{} paused. Continue?", counted(*waiting, one, several))
-            }
-        }
-    }
-}
-
 /// One of a thing by its own word, or several as a number.
 fn counted(count: usize, one: &str, several: &str) -> String {
     if count == 1 { one.to_owned() } else { several.replace('#', &count.to_string()) }
@@ -189,20 +118,21 @@ fn queued(waiting: usize) -> String {
     counted(waiting, "the queued turn", "the # queued turns")
 }
 
-fn write_unresolved(
-    f: &mut fmt::Formatter<'_>,
-    entry: &EntryId,
-    names: &[(Box<str>, Option<Box<str>>)],
-) -> fmt::Result {
-    write!(f, "{entry} reached nobody:")?;
-    for (index, (name, nearest)) in names.iter().enumerate() {
-        let comma = if index == 0 { "" } else { "," };
-        write!(f, "{comma} nobody is called '{name}'")?;
-        if let Some(nearest) = nearest {
-            write!(f, " (did you mean {nearest}?)")?;
-        }
+fn pair_loop([a, b]: &[Box<str>; 2], turns: u32) -> String {
+    let in_a_row = if a == b { "# turns in a row" } else { "# turns" };
+    let turns = counted(turns as usize, "one turn", in_a_row);
+    match a == b {
+        true => format!("{a} has taken {turns}, addressing itself"),
+        false => format!("{a} and {b} have taken {turns} with each other"),
     }
-    Ok(())
+}
+
+fn unresolved(names: &[(Box<str>, Option<Box<str>>)]) -> String {
+    let said = names.iter().map(|(name, nearest)| match nearest {
+        Some(nearest) => format!("nobody is called '{name}' (did you mean {nearest}?)"),
+        None => format!("nobody is called '{name}'"),
+    });
+    said.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -237,9 +237,9 @@ impl Step<'_> {
         if self.table.is_human(item.seat) {
             return self.ask_for_answer(item);
         }
-        let Item { turn, seat, parent, trigger, intent, .. } = item;
+        let Item { turn, seat, parent, intent, .. } = item;
         let member = self.table.name(seat).into();
-        self.effects.push(Effect::StartTurn { turn, member, parent, trigger, intent });
+        self.effects.push(Effect::StartTurn { turn, member, parent, intent });
     }
 
     fn ask_for_answer(&mut self, item: Item) {

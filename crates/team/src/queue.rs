@@ -11,8 +11,6 @@ pub(crate) struct Item {
     pub(crate) turn: EntryId,
     pub(crate) seat: Seat,
     pub(crate) parent: EntryId,
-    /// What brought it about: the message, or the turn that is repeated.
-    pub(crate) trigger: EntryId,
     pub(crate) intent: Intent,
     pub(crate) by: Option<Seat>,
 }

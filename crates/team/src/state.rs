@@ -197,7 +197,6 @@ impl State {
             turn: turn.clone(),
             seat,
             parent: parent.clone(),
-            trigger: trigger.clone(),
             intent,
             by: by.as_deref().and_then(|name| table.seat_of(name)),
         };

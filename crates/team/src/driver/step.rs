@@ -157,7 +157,7 @@ impl Driver {
         let mut start = None;
         for effect in &effects {
             // Before the prompt is made: it is for this turn already.
-            if let Effect::SetTeamTask { task, .. } = effect {
+            if let Effect::SetTeamTask { task } = effect {
                 let task = task.as_deref().map(Into::into);
                 let task = TeamTask { task, unknown: Fields::NONE };
                 self.log.stage(EntryKind::TeamTask(task));

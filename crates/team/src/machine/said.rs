@@ -53,7 +53,7 @@ impl Step<'_> {
         }
         if let Some(task) = &wishes.team_task {
             let task = Some(task.clone()).filter(|task| !task.is_empty());
-            self.effects.push(Effect::SetTeamTask { entry: entry.clone(), task });
+            self.effects.push(Effect::SetTeamTask { task });
         }
         self.route(said, wishes);
         if !wishes.next.is_empty() || wishes.is_command() {

@@ -9,7 +9,7 @@ const P3: Intent = Intent::Extend;
 
 fn item(turn: &str, seat: usize, parent: &str, intent: Intent) -> Item {
     let parent = EntryId::from(parent);
-    Item { turn: turn.into(), seat: Seat(seat), trigger: parent.clone(), parent, intent, by: None }
+    Item { turn: turn.into(), seat: Seat(seat), parent, intent, by: None }
 }
 
 fn queue(items: &[(&str, usize, &str, Intent)]) -> Queue {

@@ -112,8 +112,8 @@ fn after_a_crash_what_ran_is_interrupted_once_and_repeated_only_when_told() {
     let effects = desk.step(Event::Repeat { turn: max.clone() });
     assert_eq!(effects, ["max queued", "eva started", "start eva P2"]);
     assert_eq!(desk.answer("done"), ["eva done", "max started", "start max P2"]);
-    let Some(Effect::StartTurn { parent, trigger, .. }) = desk.effects.last() else { panic!() };
-    assert_eq!((parent.as_str(), trigger), ("m1", &max));
+    let Some(Effect::StartTurn { parent, .. }) = desk.effects.last() else { panic!() };
+    assert_eq!(parent.as_str(), "m1");
     let effects = desk.step(Event::Repeat { turn: max });
     assert!(effects[0].ends_with("cannot be repeated: it was repeated already"), "{effects:?}");
     desk.replays();
