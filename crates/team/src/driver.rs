@@ -58,7 +58,7 @@ pub struct Driver {
     asked: Option<Question>,
     is_closed: bool,
     /// Nobody else sits at this table meanwhile.
-    _hold: Option<Hold>,
+    _hold: Hold,
 }
 
 /// A table that was opened again.
@@ -71,13 +71,7 @@ pub struct Opened {
 }
 
 impl Driver {
-    fn new(
-        team: Team,
-        machine: Machine,
-        log: TableLog,
-        hold: Option<Hold>,
-        attended: bool,
-    ) -> Self {
+    fn new(team: Team, machine: Machine, log: TableLog, hold: Hold, attended: bool) -> Self {
         Self {
             team,
             project: None,
@@ -107,7 +101,7 @@ impl Driver {
             log.commit().map_err(DriveError::of)?;
         }
         let machine = Machine::new(team.table.clone());
-        let mut driver = Self::new(team, machine, log, Some(hold), attended);
+        let mut driver = Self::new(team, machine, log, hold, attended);
         driver.project = session.project;
         Ok(driver)
     }
@@ -122,30 +116,18 @@ impl Driver {
         sink: &mut dyn EventSink,
     ) -> Result<Opened, DriveError> {
         let hold = store.hold(session)?.ok_or(DriveError::SomebodyElse)?;
-        let mut opened = Self::load(store, session, team, Some(hold), attended)?;
-        let driver = &mut opened.driver;
+        let mut log = TableLog::open(store, session, Reading::for_team(&team))?;
+        let mut replay = log.replay(&team.table)?;
+        let differences = std::mem::take(&mut replay.differences);
+        let undecided = replay.undecided.take();
+        // The steps of this log are stored whole: nothing is half decided.
+        let mut driver = Self::new(team, replay.into_recorded(), log, hold, attended);
         driver.project = driver.find_project(store, session)?;
         driver.end_strays()?;
         driver.step(&Event::Resume, sink)?;
         // What lies before the windows is covered, as after an import.
         driver.stage_minutes();
         driver.store_staged(sink)?;
-        Ok(opened)
-    }
-
-    fn load(
-        store: &SessionStore,
-        session: &SessionId,
-        team: Team,
-        hold: Option<Hold>,
-        attended: bool,
-    ) -> Result<Opened, DriveError> {
-        let mut log = TableLog::open(store, session, Reading::for_team(&team))?;
-        let mut replay = log.replay(&team.table)?;
-        let differences = std::mem::take(&mut replay.differences);
-        let undecided = replay.undecided.take();
-        // The steps of this log are stored whole: nothing is half decided.
-        let driver = Self::new(team, replay.into_recorded(), log, hold, attended);
         Ok(Opened { driver, differences, undecided })
     }
 
@@ -178,18 +160,6 @@ impl Driver {
             self.log.stage_setting(Setting::TurnsMax { turns: turns_max });
             self.machine.step(Event::TurnsLimited { turns: turns_max });
         }
-    }
-
-    /// Looks at a session and writes nothing: what waits, and what a member would get now.
-    pub fn peek(
-        store: &SessionStore,
-        session: &SessionId,
-        team: Team,
-    ) -> Result<Opened, DriveError> {
-        let mut opened = Self::load(store, session, team, None, false)?;
-        // As the next turn would, but for the store.
-        opened.driver.stage_minutes();
-        Ok(opened)
     }
 
     /// Stages new minutes, if it is time.

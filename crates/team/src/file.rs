@@ -23,15 +23,11 @@ mod settings;
 mod spec;
 mod tree;
 mod trust;
-mod write;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use tertulia_agent::agents::AgentDefinition;
 use tertulia_agent::{CommandOutput, Permissions};
-
-use check::Form;
 
 use crate::house::{LIBRARIAN, SCRIBE};
 use crate::table::{Limits, Member, MemberKind, Table, TableError};
@@ -133,22 +129,6 @@ pub enum PreambleFile {
 }
 
 impl TeamFile {
-    /// Reads a team file in TOML. `place` is the name of the file in errors.
-    pub fn parse(text: &str, place: &str) -> Result<Self, FileErrors> {
-        check::parse(text, place, Form::Toml)
-    }
-
-    /// Reads a team file of the earlier system: JSON, `schemaVersion` 1.1 or 1.2.
-    pub fn parse_json(text: &str, place: &str) -> Result<Self, FileErrors> {
-        check::parse(text, place, Form::Earlier)
-    }
-
-    /// Reads a file; whether it is TOML or JSON is seen from its first character. Where the hash is
-    /// needed too, call [`open`].
-    pub fn read(path: &Path) -> Result<Self, FileErrors> {
-        open(path).map(|opened| opened.team)
-    }
-
     /// The table of a fresh machine: a person, and the two house members. Nothing has to be installed.
     pub fn house() -> Self {
         let members = vec![
@@ -202,11 +182,6 @@ impl TeamFile {
     /// The member of exactly this name.
     pub fn member(&self, name: &str) -> Option<&MemberFile> {
         self.members.iter().find(|member| &*member.name == name)
-    }
-
-    /// The file as TOML, without comments; reading it gives the same file again.
-    pub fn to_toml(&self) -> String {
-        write::team(self)
     }
 }
 

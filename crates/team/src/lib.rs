@@ -103,10 +103,7 @@ pub use preamble::Preamble;
 pub use replay::{Difference, Replay, Undecided};
 pub use speaker::SpeakerError;
 pub use table::{Limits, Member, MemberKind, Table, TableError};
-pub use team::{
-    Answers, DEFAULT_BUDGET_TOKENS, DEFAULT_WINDOW, Team, TeamError, TeamMember, UnknownMember,
-    default_budget_bytes,
-};
+pub use team::{Answers, DEFAULT_WINDOW, Team, TeamError, TeamMember, UnknownMember};
 
 // What a team is made of, and what the command line needs of agents: it knows the team, not the agents.
 pub use house::{LIBRARIAN, SCRIBE};

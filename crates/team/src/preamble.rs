@@ -19,17 +19,19 @@ pub enum Preamble {
     Text(String),
 }
 
-/// The system text of a member: the preamble, then its instruction. `None` if both are empty.
-pub(crate) fn system_text(team: &Team, member: &TeamMember) -> Option<String> {
-    let preamble = match &member.preamble {
-        Preamble::BuiltIn => built_in(team, member),
-        Preamble::Off => String::new(),
-        Preamble::Text(text) => text.trim().to_owned(),
-    };
-    let instruction = member.instruction.as_deref().unwrap_or_default().trim();
-    let texts: Vec<&str> =
-        [&*preamble, instruction].into_iter().filter(|text| !text.is_empty()).collect();
-    (!texts.is_empty()).then(|| texts.join("\n\n"))
+impl Team {
+    /// The system text of a member: the preamble, then its instruction. `None` if both are empty.
+    pub fn system_text(&self, member: &TeamMember) -> Option<String> {
+        let preamble = match &member.preamble {
+            Preamble::BuiltIn => built_in(self, member),
+            Preamble::Off => String::new(),
+            Preamble::Text(text) => text.trim().to_owned(),
+        };
+        let instruction = member.instruction.as_deref().unwrap_or_default().trim();
+        let texts: Vec<&str> =
+            [&*preamble, instruction].into_iter().filter(|text| !text.is_empty()).collect();
+        (!texts.is_empty()).then(|| texts.join("\n\n"))
+    }
 }
 
 /// How to tell the program's words from those of members, however these look.
@@ -165,7 +167,7 @@ mod tests {
             ann,
             member("max", "author: designs the change and writes the code"),
             member("eva", "reviewer: looks for bugs and missing tests"),
-            TeamMember::scribe("scribe"),
+            TeamMember::new(crate::Member::ai("scribe"), Answers::Scribe),
         ];
         Team::new(members, Limits::default(), None).unwrap()
     }
@@ -173,7 +175,7 @@ mod tests {
     #[test]
     fn a_member_learns_who_it_is_who_else_is_there_and_how_to_hand_over() {
         let team = four();
-        let text = system_text(&team, team.member("max").unwrap()).unwrap();
+        let text = team.system_text(team.member("max").unwrap()).unwrap();
         assert_eq!(
             text,
             "You are max, a member of a team that shares one conversation.\n\
@@ -197,7 +199,7 @@ mod tests {
     fn the_preamble_of_a_team_of_four_has_at_most_a_kibibyte() {
         let team = four();
         for member in team.members() {
-            let bytes = system_text(&team, member).unwrap().len();
+            let bytes = team.system_text(member).unwrap().len();
             assert!(bytes <= 1024, "{}: {bytes} bytes", member.member.name);
         }
     }
@@ -209,7 +211,7 @@ mod tests {
             instruction: Some("Write Rust.".into()),
             ..team.member("max").unwrap().clone()
         };
-        let text = system_text(&team, &max).unwrap();
+        let text = team.system_text(&max).unwrap();
         assert!(text.starts_with("You are max,"), "{text}");
         assert!(text.ends_with("\n\nWrite Rust."), "{text}");
     }
@@ -218,8 +220,8 @@ mod tests {
     fn a_preamble_can_be_switched_off_or_replaced() {
         let team = four();
         let max = |preamble| TeamMember { preamble, ..team.member("max").unwrap().clone() };
-        assert_eq!(system_text(&team, &max(Preamble::Off)), None);
+        assert_eq!(team.system_text(&max(Preamble::Off)), None);
         let own = max(Preamble::Text(" You are alone.\n".into()));
-        assert_eq!(system_text(&team, &own).as_deref(), Some("You are alone."));
+        assert_eq!(team.system_text(&own).as_deref(), Some("You are alone."));
     }
 }

@@ -1,8 +1,6 @@
 //! The table: who sits at it, in order, and what it allows. Built by whoever reads the team file; asked
 //! by the router for names and by the machine for limits. It knows no message and no turn.
 
-use std::fmt;
-
 use crate::message::plain;
 use crate::names::{fold, nearest_name};
 
@@ -214,15 +212,6 @@ impl Table {
         let members = self.members.iter();
         let known = members.flat_map(|member| member.names().map(move |name| (name, &member.name)));
         nearest_name(name, known).cloned()
-    }
-}
-
-impl fmt::Display for MemberKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Human => "human",
-            Self::Ai => "ai",
-        })
     }
 }
 

@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use tertulia_agent::agents::AgentDefinition;
 use tertulia_agent::{AgentKind, AgentSpec};
 use tertulia_context::view::Stripping;
 use tertulia_context::{AgentType, Assembler, DEFAULT_MAX_BYTES};
@@ -12,7 +11,6 @@ use crate::Preamble;
 use crate::file::{FileReadError, LibrarianScope, MemberFile, SettingsGuard, TeamFile};
 use crate::house::{LIBRARIAN, SCRIBE};
 use crate::message::kept_ranges;
-use crate::preamble;
 use crate::table::{Resolved, Seat, Table, TableError};
 use crate::{Limits, Member, MemberKind};
 
@@ -62,7 +60,7 @@ pub enum Answers {
 }
 
 /// How many tokens an endpoint's messages may have when nobody says otherwise.
-pub const DEFAULT_BUDGET_TOKENS: u64 = 100_000;
+const DEFAULT_BUDGET_TOKENS: u64 = 100_000;
 
 /// Of a model's window so many hundredths are for the prompt; the rest is for its system text, tools and
 /// answer.
@@ -72,13 +70,6 @@ const TOKEN_BYTES: u64 = 3;
 
 /// How many tokens are read by a model of which nothing is known.
 const WINDOW_TOKENS: u64 = 128_000;
-
-/// How many bytes the prompt of such an agent may have by default: what surely fits into the window of its
-/// model. `None` for members that have no agent.
-pub fn default_budget_bytes(agent: Option<&AgentDefinition>) -> u64 {
-    let window_tokens = agent.map_or(WINDOW_TOKENS, |agent| agent.window_tokens);
-    (window_tokens * WINDOW_SHARE / 100 * TOKEN_BYTES).min(DEFAULT_MAX_BYTES)
-}
 
 impl Team {
     /// A team of these members, in this order.
@@ -156,11 +147,6 @@ impl Team {
         &self.table
     }
 
-    /// The system text of a member: what it is told about the team, then its instruction.
-    pub fn system_text(&self, member: &TeamMember) -> Option<String> {
-        preamble::system_text(self, member)
-    }
-
     pub(crate) fn window_max(&self) -> usize {
         self.members.iter().map(|one| one.window).max().unwrap_or(DEFAULT_WINDOW)
     }
@@ -230,17 +216,14 @@ impl TeamMember {
         Self::new(Member::ai(name), Answers::Scribe)
     }
 
-    /// The house member that looks into past sessions.
-    pub fn librarian(name: &str) -> Self {
-        Self::new(Member::ai(name), Answers::Librarian)
-    }
-
     /// A member with the usual sizes and no instruction.
     pub fn new(member: Member, answers: Answers) -> Self {
-        let budget_bytes = default_budget_bytes(match &answers {
-            Answers::Agent(spec) => Some(spec.kind.definition()),
-            Answers::Person | Answers::Scribe | Answers::Librarian => None,
-        });
+        let window_tokens = match &answers {
+            Answers::Agent(spec) => spec.kind.definition().window_tokens,
+            Answers::Person | Answers::Scribe | Answers::Librarian => WINDOW_TOKENS,
+        };
+        // What surely fits into the window of its model.
+        let bytes = window_tokens * WINDOW_SHARE / 100 * TOKEN_BYTES;
         Self {
             member,
             answers,
@@ -249,7 +232,7 @@ impl TeamMember {
             instruction: None,
             strip: Stripping::Ranges(kept_ranges),
             window: DEFAULT_WINDOW,
-            budget_bytes,
+            budget_bytes: bytes.min(DEFAULT_MAX_BYTES),
             budget_tokens: DEFAULT_BUDGET_TOKENS,
             scope: LibrarianScope::default(),
         }

@@ -1,7 +1,7 @@
 //! What a person has seen of a file that they trusted, and what changed in it since. Lines that may hold a key
 //! or a password are hidden; that one of them changed still shows. Pure.
 
-use super::tree;
+use super::{check, tree};
 
 /// Above so many pairs of lines only the common beginning and end are found.
 const PAIRS_MAX: usize = 1_000_000;
@@ -51,8 +51,7 @@ impl Change<'_> {
 /// The lines of a team file as they may be shown.
 pub(super) fn shown_lines(text: &str, key: &HideKey) -> Vec<String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let is_json = text.trim_start().starts_with('{');
-    let node = if is_json { tree::json(text).ok() } else { tree::toml(text).ok() };
+    let node = if check::is_json(text) { tree::json(text) } else { tree::toml(text) };
     let secrets = node.map(|node| tree::secrets(&node)).unwrap_or_default();
     without(text, &secrets, key)
 }

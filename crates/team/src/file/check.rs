@@ -47,31 +47,39 @@ pub(super) enum Form {
     Earlier,
 }
 
-pub(super) fn parse(text: &str, place: &str, form: Form) -> Result<TeamFile, FileErrors> {
-    read::check_size(text.len(), place)?;
-    // A byte order mark is no JSON.
-    let text = match form {
-        Form::Toml => text,
-        Form::Earlier => text.strip_prefix('\u{feff}').unwrap_or(text),
-    };
-    let (tree, read): (_, fn(_, &mut Problems<'_>) -> Draft) = match form {
-        Form::Toml => (tree::toml(text), member::team),
-        Form::Earlier => (tree::json(text), earlier::root),
-    };
-    let mut problems = Problems::new(text, place);
-    let draft = match tree {
-        Ok(node) => {
-            problems.secrets = tree::secrets(&node);
-            read(node, &mut problems)
-        }
-        Err(broken) => {
-            for tree::Broken { at, what } in broken {
-                problems.error(&Spot::at(at), what);
+impl TeamFile {
+    /// Reads a team file: JSON of the earlier system (`schemaVersion` 1.1 or 1.2) if its first character is `{`, else
+    /// TOML. `place` is the name of the file in errors.
+    pub fn parse(text: &str, place: &str) -> Result<Self, FileErrors> {
+        read::check_size(text.len(), place)?;
+        let (text, tree, read): (_, _, fn(_, &mut Problems<'_>) -> Draft) = match is_json(text) {
+            false => (text, tree::toml(text), member::team),
+            true => {
+                // A byte order mark is no JSON.
+                let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+                (text, tree::json(text), earlier::root)
             }
-            Draft::default()
-        }
-    };
-    finish(draft, problems)
+        };
+        let mut problems = Problems::new(text, place);
+        let draft = match tree {
+            Ok(node) => {
+                problems.secrets = tree::secrets(&node);
+                read(node, &mut problems)
+            }
+            Err(broken) => {
+                for tree::Broken { at, what } in broken {
+                    problems.error(&Spot::at(at), what);
+                }
+                Draft::default()
+            }
+        };
+        finish(draft, problems)
+    }
+}
+
+/// Whether a team file is in the form of the earlier system.
+pub(super) fn is_json(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
 }
 
 fn finish(draft: Draft, mut problems: Problems<'_>) -> Result<TeamFile, FileErrors> {

@@ -2,8 +2,9 @@
 //! person and the scribe, and comments on what can be changed. Also the first task that it suggests. Pure.
 
 use tertulia_agent::agents::{self, AgentDefinition};
+use toml::Value;
 
-use super::{MemberFile, TeamFile, check, write};
+use super::check;
 use crate::house::SCRIBE;
 use crate::names::fold;
 use crate::table::{Member, Table};
@@ -76,63 +77,74 @@ const NOBODY: &str = "
 /// A new team file for these agents and this person. Always with the person and the scribe; the first
 /// agent is the default, else the scribe. A user name that cannot stand in a marker becomes `you`.
 pub fn write_new(found: &[FoundAgent], user: &str) -> String {
-    let agents = members(found);
-    let default = agents.first().map_or("scribe", |(member, _)| &*member.name);
+    let agents = usable(found);
     let mut page = HEAD.to_owned();
-    let top = TeamFile { default: Some(default.into()), ..TeamFile::new(Vec::new()) };
-    page.push_str(&top.to_toml());
+    let default = agents.first().map_or("scribe", |first| first.agent.word);
+    page.push_str(&field("default", default));
     page.push_str(LIMITS);
     page.push_str(PERSON);
-    page.push_str(&write::member(&MemberFile::human(person(user, &agents))));
-    for (index, (member, version)) in agents.iter().enumerate() {
-        page.push_str(&format!("\n# {}\n", about(member, version.as_deref())));
-        page.push_str(&write::member(member));
-        let instruction = ROLES.get(index).unwrap_or(&HELPER).instruction;
-        page.push_str(&format!("# instruction = \"{instruction}\"\n"));
+    page.push_str(&member(person(user, &agents)));
+    page.push_str(&field("kind", "human"));
+    for (index, FoundAgent { agent, command, version }) in agents.iter().enumerate() {
+        let role = ROLES.get(index).unwrap_or(&HELPER);
+        page.push_str(&format!("\n# {}\n", about(agent, version.as_deref())));
+        page.push_str(&member(agent.word));
+        page.push_str(&field("role", role.line));
+        page.push_str(&field("agent", agent.word));
+        if !command.is_empty() {
+            let words: Vec<&str> = command.iter().map(|word| &**word).collect();
+            page.push_str(&field("command", words));
+        }
+        page.push_str(&format!("# instruction = \"{}\"\n", role.instruction));
         page.push_str("# permissions = \"edit\"   # read (default), edit, or full\n");
     }
     if agents.is_empty() {
         page.push_str(NOBODY);
     }
     page.push_str(SCRIBE_COMMENT);
-    page.push_str(&write::member(&MemberFile::ai("scribe", SCRIBE)));
+    page.push_str(&member("scribe"));
+    page.push_str(&field("agent", SCRIBE.word));
     page
 }
 
 /// A first task that lets the agents of such a team hand over to each other.
 pub fn first_task(found: &[FoundAgent]) -> String {
-    let agents = members(found);
-    let names: Vec<&str> = agents.iter().map(|(member, _)| &*member.name).collect();
-    match names.as_slice() {
+    match usable(found).as_slice() {
         [] => "@scribe what can you do for me?".to_owned(),
-        [only] => format!("@{only} suggest one small improvement to this project"),
+        [only] => format!("@{} suggest one small improvement to this project", only.agent),
         [author, reviewer, ..] => format!(
-            "@{author} suggest one small improvement to this project, then ask {reviewer} to review it"
+            "@{} suggest one small improvement to this project, then ask {} to review it",
+            author.agent, reviewer.agent
         ),
     }
 }
 
-/// The agents under their own names, each once; those that need more than a program are left out.
-fn members(found: &[FoundAgent]) -> Vec<(MemberFile, Option<Box<str>>)> {
-    let mut members: Vec<(MemberFile, Option<Box<str>>)> = Vec::new();
-    for FoundAgent { agent, command, version } in found.iter().take(check::MEMBERS_MAX / 2) {
-        let needs_command = agent.takes("command");
-        let stands_alone = agent.cli.is_some() || (needs_command && !command.is_empty());
-        let is_new = members.iter().all(|(member, _)| member.agent != Some(agent));
-        if stands_alone && is_new {
-            let command = command.clone();
-            let role = Some(ROLES.get(members.len()).unwrap_or(&HELPER).line.into());
-            let member = MemberFile { command, role, ..MemberFile::ai(agent.word, agent) };
-            members.push((member, version.clone()));
-        }
-    }
-    members
+/// The beginning of a member.
+fn member(name: &str) -> String {
+    format!("[[member]]\n{}", field("name", name))
 }
 
-fn about(member: &MemberFile, version: Option<&str>) -> String {
-    let what = match member.agent {
-        Some(agent) if agent == agents::ACP => "An agent that speaks ACP",
-        Some(AgentDefinition { title, cli: Some(_), .. }) => title,
+fn field(name: &str, value: impl Into<Value>) -> String {
+    format!("{name} = {}\n", value.into())
+}
+
+/// The agents, which get their own names, each once; those that need more than a program are left out.
+fn usable(found: &[FoundAgent]) -> Vec<&FoundAgent> {
+    let mut agents: Vec<&FoundAgent> = Vec::new();
+    for one in found.iter().take(check::MEMBERS_MAX / 2) {
+        let has_command = one.agent.takes("command") && !one.command.is_empty();
+        let is_new = agents.iter().all(|other| other.agent != one.agent);
+        if (one.agent.cli.is_some() || has_command) && is_new {
+            agents.push(one);
+        }
+    }
+    agents
+}
+
+fn about(agent: &AgentDefinition, version: Option<&str>) -> String {
+    let what = match agent {
+        agent if agent == agents::ACP => "An agent that speaks ACP",
+        AgentDefinition { title, cli: Some(_), .. } => title,
         _ => "A program of yours",
     };
     // A version is what a program printed: one line of it, without control characters.
@@ -142,10 +154,10 @@ fn about(member: &MemberFile, version: Option<&str>) -> String {
 }
 
 /// The user's name, if it can stand in a marker and is nobody else's.
-fn person(user: &str, agents: &[(MemberFile, Option<Box<str>>)]) -> Box<str> {
+fn person<'u>(user: &'u str, agents: &[&FoundAgent]) -> &'u str {
     let user = user.trim();
     let is_writable = Table::new([Member::human(user)]).is_ok() && user.chars().count() <= 40;
-    let mut others = agents.iter().map(|(member, _)| &*member.name).chain(["scribe"]);
+    let mut others = agents.iter().map(|one| one.agent.word).chain(["scribe"]);
     let is_free = others.all(|name| fold(name) != fold(user));
-    if is_writable && is_free { user.into() } else { "you".into() }
+    if is_writable && is_free { user } else { "you" }
 }

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use super::TeamFile;
 use super::changes::{HideKey, shown_lines};
-use super::check::{self, Form};
 use super::problem::FileErrors;
 
 /// A longer text was not written by a person.
@@ -55,7 +54,7 @@ pub fn open_inside(path: &Path) -> Result<Opened, FileErrors> {
     open(path)
 }
 
-/// Reads a team file: JSON if its first character is `{`, else TOML.
+/// Reads a team file, with its hash.
 pub fn open(path: &Path) -> Result<Opened, FileErrors> {
     let place = path.display().to_string();
     let refuse = |what: String| FileErrors::of_file(&place, what);
@@ -73,8 +72,7 @@ pub fn open(path: &Path) -> Result<Opened, FileErrors> {
             .count();
         refuse(format!("line {line} is not UTF-8; save the file as UTF-8"))
     })?;
-    let is_json = text.trim_start_matches('\u{feff}').trim_start().starts_with('{');
-    let team = check::parse(&text, &place, if is_json { Form::Earlier } else { Form::Toml })?;
+    let team = TeamFile::parse(&text, &place)?;
     let whole = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
     let path = whole.unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);

@@ -8,10 +8,10 @@ use std::time::Duration;
 use tertulia_agent::{AgentKind, AgentSpec, CommandOutput, Permissions, ScriptLine, Timeouts};
 use tertulia_dialect::stream::Limits as StreamLimits;
 use tertulia_session::{Entry, EntryKind, TurnActivity, TurnState};
-use tertulia_store::{Range, SessionStore};
+use tertulia_store::{Range, SessionId, SessionStore};
 use tertulia_team::{
-    Command, Driver, EventSink, Limits, Machine, Pause, Preamble, SessionEvent, Team, TeamMember,
-    Why, is_partial,
+    Answers, Command, Driver, EventSink, Limits, Machine, Member, Pause, Preamble, Preview,
+    SessionEvent, Team, TeamMember, Why, is_partial, preview,
 };
 
 /// Hears everything; keeps it as short lines.
@@ -72,6 +72,21 @@ pub(crate) fn shell(name: &str, output: CommandOutput, script: &str) -> TeamMemb
     spec.program = Some("/bin/sh".into());
     spec.args = vec!["-c".into(), script.into()];
     TeamMember::agent(name, spec)
+}
+
+/// A member that is built in.
+pub(crate) fn built_in(name: &str, answers: Answers) -> TeamMember {
+    TeamMember::new(Member::ai(name), answers)
+}
+
+/// What a member would get now, from the store alone.
+pub(crate) fn previewed(
+    store: &SessionStore,
+    session: &SessionId,
+    team: &Team,
+    member: &str,
+) -> Preview {
+    preview(store, session, team, team.member(member).unwrap()).unwrap().unwrap()
 }
 
 pub(crate) fn team(members: Vec<TeamMember>) -> Team {

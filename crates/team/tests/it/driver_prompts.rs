@@ -3,9 +3,11 @@
 use tertulia_agent::CommandOutput;
 use tertulia_session::{EntryKind, TurnActivity, TurnState};
 use tertulia_store::{Range, SessionId, SessionStore, StoredEntry};
-use tertulia_team::{Compacted, Driver, EventSink, Pause, SessionEvent, TeamMember, Why};
+use tertulia_team::{Answers, Compacted, Driver, EventSink, Pause, SessionEvent, Why};
 
-use crate::driver::{Heard, assert_stored, begin, notes, scripted, shell, team, texts};
+use crate::driver::{
+    Heard, assert_stored, begin, built_in, notes, previewed, scripted, shell, team, texts,
+};
 
 #[test]
 fn a_long_conversation_is_carried_by_minutes_and_recall() {
@@ -62,7 +64,7 @@ fn minutes_and_recalled_passages_say_who_spoke_and_nothing_to_the_router() {
 #[test]
 fn the_scribe_writes_what_was_decided_and_routes_nobody() {
     let (_, mut driver) =
-        begin(team(vec![TeamMember::scribe("scribe"), scripted("max", &["Never said."])]));
+        begin(team(vec![built_in("scribe", Answers::Scribe), scripted("max", &["Never said."])]));
     let mut heard = Heard::default();
     driver
         .say(None, "We decided to use PostgreSQL. @max will write the schema. @scribe", &mut heard)
@@ -80,8 +82,8 @@ fn the_scribe_writes_what_was_decided_and_routes_nobody() {
 #[test]
 fn an_answer_of_a_built_in_member_goes_with_the_entry_that_it_quotes() {
     let (store, mut driver) = begin(team(vec![
-        TeamMember::scribe("notary"),
-        TeamMember::librarian("archivist"),
+        built_in("notary", Answers::Scribe),
+        built_in("archivist", Answers::Librarian),
         scripted("max", &["Noted."]),
     ]));
     let mut heard = Heard::default();
@@ -94,7 +96,7 @@ fn an_answer_of_a_built_in_member_goes_with_the_entry_that_it_quotes() {
     let session = driver.session().clone();
     assert!(driver.entries().iter().all(|entry| entry.salt.is_some() || !entry.kind.holds_text()));
     drop(driver);
-    let archive = team(vec![TeamMember::librarian("archivist")]);
+    let archive = team(vec![built_in("archivist", Answers::Librarian)]);
     let mut other = Driver::begin(&store, None, archive, false).unwrap();
     other.say(None, "@archivist which PIN has the gateway?", &mut heard).unwrap();
     other.run(&mut heard).unwrap();
@@ -125,7 +127,7 @@ fn the_hash_of_a_prompt_confirms_no_guess_of_what_was_redacted() {
 
 #[test]
 fn the_scribe_says_that_nothing_was_decided_and_what_to_do_next() {
-    let (_, mut driver) = begin(team(vec![TeamMember::scribe("scribe")]).without_file());
+    let (_, mut driver) = begin(team(vec![built_in("scribe", Answers::Scribe)]).without_file());
     let mut heard = Heard::default();
     for request in ["hello", "@scribe what did we decide?"] {
         driver.say(None, request, &mut heard).unwrap();
@@ -149,7 +151,7 @@ fn the_scribe_says_that_nothing_was_decided_and_what_to_do_next() {
 
 #[test]
 fn the_scribe_suggests_no_new_team_file_where_there_is_one() {
-    let (_, mut driver) = begin(team(vec![TeamMember::scribe("scribe")]));
+    let (_, mut driver) = begin(team(vec![built_in("scribe", Answers::Scribe)]));
     let mut heard = Heard::default();
     driver.say(None, "hello", &mut heard).unwrap();
     driver.run(&mut heard).unwrap();
@@ -161,7 +163,7 @@ fn the_scribe_suggests_no_new_team_file_where_there_is_one() {
 
 #[test]
 fn the_librarian_says_that_it_does_not_look_into_this_session() {
-    let (_, mut driver) = begin(team(vec![TeamMember::librarian("librarian")]));
+    let (_, mut driver) = begin(team(vec![built_in("librarian", Answers::Librarian)]));
     let mut heard = Heard::default();
     driver.say(None, "The gateway listens on 48213.", &mut heard).unwrap();
     driver.run(&mut heard).unwrap();
@@ -178,7 +180,8 @@ fn said_by_max(driver: &Driver) -> usize {
 #[test]
 fn the_librarian_finds_what_another_session_says() {
     let store = SessionStore::memory();
-    let members = || team(vec![TeamMember::librarian("librarian"), scripted("max", &["Noted."])]);
+    let members =
+        || team(vec![built_in("librarian", Answers::Librarian), scripted("max", &["Noted."])]);
     let mut heard = Heard::default();
     let mut past = Driver::begin(&store, None, members(), false).unwrap();
     past.say(None, "The gateway listens on 48213. @max", &mut heard).unwrap();
@@ -244,9 +247,9 @@ fn what_a_person_had_summarised_is_in_no_prompt_word_for_word_any_more() {
     assert!(after.text.contains("gateway 0 has port 40"), "the summary has it: {}", after.text);
     assert!(after.text.len() + saved_bytes / 2 < before.text.len());
     // From the log alone it is the same, in this program and in the next one.
-    let peeked = Driver::peek(&store, driver.session(), members()).unwrap();
-    let (mut one, mut other) = (driver, peeked.driver);
-    assert_eq!(one.prompt_for("eva"), other.prompt_for("eva"));
+    let other = previewed(&store, driver.session(), &members(), "eva");
+    let mut one = driver;
+    assert_eq!(one.prompt_for("eva"), Some(other.prompt));
     assert_eq!(one.compact(&mut heard).unwrap(), Compacted::TooFew { keeps: 2 });
     // What comes later is added, and what is covered stays out.
     one.say(None, "@eva and now?", &mut heard).unwrap();
@@ -267,8 +270,7 @@ fn a_redaction_takes_the_summary_along_and_prompts_begin_where_the_window_does()
     let session = driver.session().clone();
     drop(driver);
     store.redact(&session, &secret.unwrap(), None).unwrap();
-    let mut driver = Driver::peek(&store, &session, members()).unwrap().driver;
-    let prompt = driver.prompt_for("max").unwrap();
+    let prompt = previewed(&store, &session, &members(), "max").prompt;
     assert!(!prompt.text.contains("hunter2"), "{}", prompt.text);
     assert_eq!((prompt.covered, prompt.kept), (0, 2), "{}", prompt.text);
 }
@@ -319,7 +321,7 @@ fn the_log_says_what_the_member_got_by_its_hash() {
 #[test]
 fn a_program_that_is_not_there_is_told_with_its_cure() {
     let mut max = shell("max", CommandOutput::Text, "true");
-    if let tertulia_team::Answers::Agent(spec) = &mut max.answers {
+    if let Answers::Agent(spec) = &mut max.answers {
         spec.program = Some("no-such-program-anywhere".into());
     }
     let (_, mut driver) = begin(team(vec![max]));

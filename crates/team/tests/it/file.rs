@@ -9,6 +9,7 @@ mod rules;
 mod schema;
 mod start;
 mod trusted;
+mod written;
 
 use tertulia_team::file::{FileErrors, TeamFile};
 

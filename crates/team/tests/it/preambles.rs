@@ -2,9 +2,9 @@
 
 use tertulia_agent::{AgentKind, AgentSpec, CommandOutput, Endpoint};
 use tertulia_team::agents;
-use tertulia_team::{Driver, Limits, Preamble, Team, TeamMember};
+use tertulia_team::{Answers, Driver, Limits, Preamble, Team, TeamMember};
 
-use crate::driver::{Heard, begin, scripted, spec};
+use crate::driver::{Heard, begin, built_in, scripted, spec};
 
 /// The built-in preamble begins like this.
 const FIRST: &str = "You are max, a member of a team that shares one conversation.\nMembers:\n";
@@ -41,7 +41,7 @@ fn four(max: TeamMember) -> Team {
         role("decides", TeamMember::person("ann")),
         max,
         role("reviewer: looks for bugs, risks and missing tests", scripted("eva", &["I am Eva."])),
-        TeamMember::scribe("scribe"),
+        built_in("scribe", Answers::Scribe),
     ];
     Team::new(members, Limits::default(), None).unwrap()
 }
@@ -184,7 +184,7 @@ fn an_agent_without_colleagues_is_not_told_to_hand_over_to_a_built_in_member() {
     let members = vec![
         TeamMember::person("ann"),
         max(AgentKind::Cli(agents::CLAUDE)),
-        TeamMember::scribe("scribe"),
+        built_in("scribe", Answers::Scribe),
     ];
     let team = Team::new(members, Limits::default(), None).unwrap();
     let text = team.system_text(team.member("max").unwrap()).unwrap();

@@ -2,13 +2,13 @@
 
 use tertulia_store::SessionStore;
 use tertulia_team::file::LibrarianScope;
-use tertulia_team::{Driver, Team, TeamMember};
+use tertulia_team::{Answers, Driver, Team, TeamMember};
 
-use crate::driver::{Heard, scripted, team, texts};
+use crate::driver::{Heard, built_in, scripted, team, texts};
 
 /// A team with a librarian, in a project.
 fn librarians(project: &str, scope: LibrarianScope, answers: &[&str]) -> Team {
-    let librarian = TeamMember { scope, ..TeamMember::librarian("librarian") };
+    let librarian = TeamMember { scope, ..built_in("librarian", Answers::Librarian) };
     team(vec![librarian, scripted("max", answers)]).in_project(project)
 }
 

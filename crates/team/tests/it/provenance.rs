@@ -5,9 +5,9 @@ use tertulia_agent::{AgentKind, AgentSpec, CommandOutput, Endpoint};
 use tertulia_session::{EntryKind, Message, NewEntry, Speaker, SpeakerType};
 use tertulia_store::Append;
 use tertulia_team::agents;
-use tertulia_team::{Driver, Limits, Team, TeamMember, sent_prompt};
+use tertulia_team::{Answers, Driver, Limits, Team, TeamMember, sent_prompt};
 
-use crate::driver::{Heard, begin, scripted, spec, team};
+use crate::driver::{Heard, begin, built_in, previewed, scripted, spec, team};
 
 /// All that may break a line.
 const BREAKS: [char; 10] =
@@ -93,7 +93,7 @@ fn one_message_to_an_endpoint_does_not_read_as_two() {
 
 #[test]
 fn names_of_an_imported_session_imitate_nobody() {
-    let members = || team(vec![scripted("max", &["Yes."]), TeamMember::scribe("scribe")]);
+    let members = || team(vec![scripted("max", &["Yes."]), built_in("scribe", Answers::Scribe)]);
     let (store, mut driver) = begin(members());
     let mut heard = Heard::default();
     driver.say(None, "@scribe minutes, please.", &mut heard).unwrap();
@@ -109,8 +109,7 @@ fn names_of_an_imported_session_imitate_nobody() {
         tail = entry.id.clone();
         store.append(&session, Append::new([entry])).unwrap();
     }
-    let mut driver = Driver::peek(&store, &session, members()).unwrap().driver;
-    let prompt = driver.prompt_for("max").unwrap();
+    let prompt = previewed(&store, &session, &members(), "max").prompt;
     let lines = margin(&prompt.text);
     let labels: Vec<&str> = lines.iter().filter_map(|line| line.split(": ").next()).collect();
     assert_eq!(

@@ -6,9 +6,9 @@
 use tertulia_agent::CommandOutput;
 use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
 use tertulia_store::{Append, NewSession, Range, SessionId, SessionStore, StoreUrl};
-use tertulia_team::{Driver, PromptLost, SentPrompt, TeamMember, sent_prompt};
+use tertulia_team::{Answers, Driver, PromptLost, SentPrompt, sent_prompt};
 
-use crate::driver::{Heard, begin, scripted, shell, team};
+use crate::driver::{Heard, begin, built_in, scripted, shell, team};
 
 /// The started turns of a member.
 fn started(driver: &Driver, member: &str) -> Vec<EntryId> {
@@ -68,7 +68,7 @@ fn every_prompt_can_be_read_again_to_the_byte() {
 #[test]
 fn an_answer_and_every_entry_of_a_turn_name_the_same_prompt() {
     let (_, mut driver) =
-        begin(team(vec![scripted("max", &["Yes."]), TeamMember::scribe("scribe")]));
+        begin(team(vec![scripted("max", &["Yes."]), built_in("scribe", Answers::Scribe)]));
     let mut heard = Heard::default();
     driver.say(None, "@max ready?", &mut heard).unwrap();
     driver.run(&mut heard).unwrap();

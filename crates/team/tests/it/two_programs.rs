@@ -5,7 +5,7 @@ use std::time::Duration;
 use tertulia_agent::CommandOutput;
 use tertulia_session::{EntryId, EntryKind, Setting, TurnActivity, TurnState};
 use tertulia_store::{SessionId, SessionStore, StoreUrl};
-use tertulia_team::{Cancel, Command, DriveError, Driver, Machine, Pause, Team, Why};
+use tertulia_team::{Cancel, Command, DriveError, Driver, Machine, Pause, Team, Why, preview};
 
 use crate::driver::{Heard, assert_stored, begin, notes, scripted, shell, team, texts};
 
@@ -268,7 +268,8 @@ fn a_table_in_a_file_is_open_in_one_program_at_a_time() {
     let Err(error) = again() else { panic!("two at one table") };
     assert!(error.to_string().contains("another process uses or has changed"), "{error}");
     // Who only looks disturbs nobody.
-    Driver::peek(&store, &session, members()).unwrap();
+    let team = members();
+    assert!(preview(&store, &session, &team, team.member("max").unwrap()).unwrap().is_none());
     one.say(None, "Go.", &mut Heard::default()).unwrap();
     one.run(&mut Heard::default()).unwrap();
     drop(one);

@@ -8,6 +8,8 @@ use tertulia_team::MemberKind;
 use tertulia_team::agents;
 use tertulia_team::file::{TeamFile, needs_trust, open};
 
+use super::written::to_toml;
+
 const TEAM: &str = r#"{
   "schemaVersion": "1.2",
   "agents": [{ "name": "claude", "args": ["--verbose"], "usePty": false }],
@@ -28,7 +30,7 @@ const TEAM: &str = r#"{
 
 #[test]
 fn its_fields_become_ours() {
-    let team = TeamFile::parse_json(TEAM, "team.json").unwrap();
+    let team = TeamFile::parse(TEAM, "team.json").unwrap();
     let names: Vec<_> = team.members.iter().map(|member| &*member.name).collect();
     assert_eq!(names, ["max", "ann", "gem"]);
     assert_eq!(team.limits.turns, 10);
@@ -52,15 +54,15 @@ fn its_fields_become_ours() {
 
 #[test]
 fn what_has_no_place_here_is_told() {
-    let team = TeamFile::parse_json(TEAM, "team.json").unwrap();
+    let team = TeamFile::parse(TEAM, "team.json").unwrap();
     let told: Vec<_> = team.warnings.iter().map(|warning| &*warning.path).collect();
     assert_eq!(told, ["team.members", "member \"gem\": themeColor", "member \"gem\": nickname"]);
 }
 
 #[test]
 fn it_becomes_a_file_of_ours() {
-    let team = TeamFile::parse_json(TEAM, "team.json").unwrap();
-    assert_eq!(super::good(&team.to_toml()), team);
+    let team = TeamFile::parse(TEAM, "team.json").unwrap();
+    assert_eq!(super::good(&to_toml(&team)), team);
 }
 
 #[test]
@@ -75,7 +77,7 @@ fn a_file_is_known_by_its_first_character() {
     let opened = write("b", "[[member]]\nname = \"s\"\nagent = \"scribe\"\n").unwrap();
     assert_eq!(opened.team.members.len(), 1);
     assert_eq!(opened.folder, folder.path().canonicalize().unwrap());
-    let error = TeamFile::read(&folder.path().join("none")).unwrap_err().to_string();
+    let error = open(&folder.path().join("none")).unwrap_err().to_string();
     assert!(error.contains("none: cannot be read: "), "{error}");
-    assert!(TeamFile::read(Path::new("/dev/zero")).is_err());
+    assert!(open(Path::new("/dev/zero")).is_err());
 }

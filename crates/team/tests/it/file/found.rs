@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use tertulia_team::file::{Found, Origin, Places, TeamFile, find, find_project};
+use tertulia_team::file::{Found, Origin, Places, find, find_project, open};
 
 fn touch(path: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -57,7 +57,7 @@ fn what_is_called_like_a_team_file_and_is_none_is_not_passed_over() {
     fs::create_dir_all(start.join("tertulia.toml")).unwrap();
     touch(&home.join(".config/tertulia/tertulia.toml"));
     assert_eq!(find(&places(&start, home)).unwrap().path, start.join("tertulia.toml"));
-    let error = TeamFile::read(&start.join("tertulia.toml")).unwrap_err().to_string();
+    let error = open(&start.join("tertulia.toml")).unwrap_err().to_string();
     let path = start.join("tertulia.toml").display().to_string();
     assert_eq!(error, format!("{path}: is a directory; pass a team file"));
     fs::remove_dir(start.join("tertulia.toml")).unwrap();

@@ -10,6 +10,8 @@ use std::time::Duration;
 use tertulia_agent::AgentKind;
 use tertulia_team::Team;
 use tertulia_team::file::{FoundAgent, MemberFile, TeamFile, TrustReason, first_task, write_new};
+
+use super::written::to_toml;
 use tertulia_team::{SCRIBE, agents};
 
 use super::good;
@@ -57,10 +59,11 @@ fn a_member_s_resource_limits_come_before_the_team_s() {
         (resources.processes, resources.memory_bytes >> 20)
     };
     assert_eq!((limits("max"), limits("eva")), ((7, 4096), (50, 512)));
-    let usual = member("agent = \"claude\"").resource_limits();
+    let usual = member("agent = \"claude\"").agent_spec(Path::new("/p"), Path::new("/p"));
+    let usual = usual.unwrap().unwrap().resources;
     assert_eq!(usual.processes, 1024);
     assert!(usual.memory_bytes >= 2 << 30);
-    assert_eq!(TeamFile::parse(&team.to_toml(), "x").unwrap(), team);
+    assert_eq!(TeamFile::parse(&to_toml(&team), "x").unwrap(), team);
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn an_agent_that_only_reads_needs_trust_since_it_obeys_the_projects_settings() {
 fn a_file_of_the_earlier_system_needs_trust_for_its_agents_too() {
     let text = r#"{"schemaVersion": "1.1", "team": {"members": [
         {"name": "max", "type": "ai", "agentType": "claude-code"}]}}"#;
-    let team = TeamFile::parse_json(text, "team.json").unwrap();
+    let team = TeamFile::parse(text, "team.json").unwrap();
     let reasons: Vec<_> = needs_trust(&team).iter().map(ToString::to_string).collect();
     assert_eq!(reasons, [CLAUDE]);
 }

@@ -1,14 +1,15 @@
-//! Writes a team file as TOML: fields that are as usual are left out. Called by `to_toml` and by `init`.
+//! Writes a team as TOML, so that tests can tell whether every field is read: fields that are as usual are left out.
 
 use std::fmt::Display;
 
 use toml::Value;
 
-use super::fields::{OUTPUTS, PERMISSIONS, SCOPES, Words};
-use super::{MemberFile, PreambleFile, ResourcesFile, TeamFile};
-use crate::table::Limits;
+use tertulia_agent::{CommandOutput, Permissions};
+use tertulia_team::Limits;
+use tertulia_team::file::{LibrarianScope, MemberFile, PreambleFile, ResourcesFile, TeamFile};
 
-pub(super) fn team(team: &TeamFile) -> String {
+/// The file of a team.
+pub(super) fn to_toml(team: &TeamFile) -> String {
     let mut page = Page(String::new());
     page.text("task", team.task.as_deref());
     page.text("default", team.default.as_deref());
@@ -35,14 +36,13 @@ fn limits(team: &TeamFile) -> Option<String> {
     (!page.0.is_empty()).then(|| format!("[limits]\n{}", page.0))
 }
 
-/// One member, with its header.
-pub(super) fn member(file: &MemberFile) -> String {
+fn member(file: &MemberFile) -> String {
     let mut page = Page("[[member]]\n".to_owned());
     page.text("name", Some(&file.name));
     page.text("display_name", file.display_name.as_deref());
     page.text("role", file.role.as_deref());
     match file.agent {
-        None => page.text("kind", Some(&file.kind.to_string())),
+        None => page.text("kind", Some("human")),
         Some(agent) => page.text("agent", Some(agent.word)),
     }
     page.text("model", file.model.as_deref());
@@ -53,7 +53,14 @@ pub(super) fn member(file: &MemberFile) -> String {
         PreambleFile::Off => page.field("preamble", Some(false)),
         PreambleFile::File(path) => page.text("preamble", Some(path)),
     }
-    page.word("permissions", PERMISSIONS, file.permissions);
+    page.text(
+        "permissions",
+        match file.permissions {
+            Permissions::Read => None,
+            Permissions::Edit => Some("edit"),
+            Permissions::Full => Some("full"),
+        },
+    );
     page.field("window", file.window);
     page.field("budget_bytes", file.budget_bytes);
     page.field("budget_tokens", file.budget_tokens);
@@ -67,12 +74,12 @@ pub(super) fn member(file: &MemberFile) -> String {
     let variables = file.env.iter().map(|(name, text)| (name.to_string(), Value::from(&**text)));
     page.unless(file.env.is_empty(), "env", Value::Table(variables.collect()));
     page.text("cwd", file.cwd.as_deref());
-    page.word("output", OUTPUTS, file.output);
+    page.text("output", (file.output == CommandOutput::Jsonl).then_some("jsonl"));
     page.text("base_url", file.base_url.as_deref());
     page.text("key_variable", file.key_variable.as_deref());
     page.texts("answers", &file.answers);
     page.text("script_file", file.script_file.as_deref());
-    page.word("scope", SCOPES, file.scope);
+    page.text("scope", (file.scope == LibrarianScope::All).then_some("all"));
     page.text("color", file.color.as_deref());
     page.0
 }
@@ -97,11 +104,6 @@ impl Page {
     fn texts(&mut self, name: &str, texts: &[Box<str>]) {
         let list = texts.iter().map(|text| &**text).collect::<Vec<_>>();
         self.unless(texts.is_empty(), name, Value::from(list));
-    }
-
-    fn word<T: Copy + Default + PartialEq>(&mut self, name: &str, words: Words<T>, value: T) {
-        let word = words.iter().find(|(_, known)| *known == value).map(|(word, _)| *word);
-        self.text(name, word.filter(|_| value != T::default()));
     }
 
     fn resources(&mut self, resources: &ResourcesFile) {
