@@ -2,35 +2,31 @@
 //! and parser meet here and nowhere else.
 //!
 //! One thread drives; agents have threads of their own and speak through the inbox, and so do people.
-//! Every step is stored before it is shown. This file opens a session and obeys people; `step.rs` has the
-//! steps, `conflict.rs` what happens when somebody else has written to the session.
+//! Every step is stored before it is shown. This file opens a session, obeys people, and reads the log again when
+//! somebody else has written to it; `step.rs` has the steps.
 
 mod built_in;
-mod conflict;
-mod error;
 mod event;
 mod inbox;
 mod log;
 mod minutes;
 mod model;
-mod preview;
 mod prompt;
 mod recipe;
 mod record;
 mod runner;
 mod sent;
 mod step;
-mod steps;
+
+use std::sync::Arc;
 
 use tertulia_session::{Entry, EntryKind, Setting, TeamTask};
 use tertulia_store::{Hold, NewSession, SessionId, SessionStore};
 
-pub use error::DriveError;
-pub use event::{Command, EventSink, Pause, PermissionNumber, SessionEvent, Visit};
+pub use event::{Command, DriveError, EventSink, Pause, PermissionNumber, SessionEvent, Visit};
 pub use inbox::Door;
 pub use minutes::Compacted;
-pub use preview::{Preview, preview};
-pub use prompt::TurnPrompt;
+pub use prompt::{Preview, TurnPrompt, preview};
 pub use recipe::RecipeError;
 pub use record::{is_partial, reached_nobody};
 
@@ -314,6 +310,64 @@ impl Driver {
             Status::Running { turn } | Status::Stopping { turn } => !self.runner.has_begun(&turn),
             _ => false,
         }
+    }
+}
+
+/// Somebody else has written to the session, such as a command that redacts or branches, or another program at the
+/// same server: the log is read again, and what runs here follows it.
+impl Driver {
+    /// Takes in what others wrote. Of what was staged so many entries are staged again, if they tell what
+    /// an agent did or cost; what belonged to a step is not, for it may be decided otherwise now.
+    pub(super) fn rejoin(
+        &mut self,
+        staged_before: usize,
+        sink: &mut dyn EventSink,
+    ) -> Result<(), DriveError> {
+        let (staged, first_new) = self.log.reload(Reading::for_team(&self.team))?;
+        self.machine = self.log.replay(&self.team.table)?.into_recorded();
+        self.prompts = Prompts::new(self.log.entries());
+        for entry in self.log.entries().get(first_new..).unwrap_or_default() {
+            sink.on_event(SessionEvent::Stored(Arc::new(entry.clone())));
+        }
+        for entry in staged.into_iter().take(staged_before) {
+            self.stage_again(entry.kind);
+        }
+        self.follow_log();
+        Ok(())
+    }
+
+    /// What runs here does what the log says of it: somebody may have stopped it, or left its branch.
+    fn follow_log(&mut self) {
+        match (self.machine.status(), self.runner.turn().cloned()) {
+            (Status::Running { turn }, Some(here)) if turn == here => {}
+            (_, Some(here)) => self.runner.stop(&here),
+            // The end of a cancelled agent is in no entry.
+            (Status::Stopping { turn }, None) if self.runner.has_begun(&turn) => {
+                self.machine.agent_is_gone();
+            }
+            (_, None) => {}
+        }
+    }
+
+    fn stage_again(&mut self, kind: EntryKind) {
+        match &kind {
+            EntryKind::Usage(usage) => {
+                if let Some(cost) = &usage.cost_usd {
+                    let (member, usd) = (usage.member.clone(), cost.amount());
+                    self.machine.step(Event::UsageSeen { member, usd });
+                }
+            }
+            EntryKind::SessionSetting(setting) => match setting.setting {
+                Setting::Continued { .. } | Setting::Reopened { .. } => return,
+                Setting::TurnsMax { turns } => {
+                    self.machine.step(Event::TurnsLimited { turns });
+                }
+                Setting::Folder { .. } | Setting::Title { .. } | Setting::Other { .. } => {}
+            },
+            EntryKind::TurnEvent(_) => {}
+            _ => return,
+        }
+        self.log.stage(kind);
     }
 }
 

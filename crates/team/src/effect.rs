@@ -3,7 +3,7 @@
 
 use tertulia_session::{EntryId, EntryKind, Intent};
 
-use crate::money::Dollars;
+use crate::guard::Dollars;
 use crate::{Note, SpeakerError};
 
 /// Something to be done.
@@ -11,27 +11,16 @@ use crate::{Note, SpeakerError};
 pub enum Effect {
     /// Append this entry, a turn's new state or that the person said "go on". Its id follows from the decision, so
     /// appending twice is harmless.
-    Append {
-        id: EntryId,
-        kind: EntryKind,
-    },
+    Append { id: EntryId, kind: EntryKind },
     /// Let an agent answer. The same step has appended that it started.
-    StartTurn {
-        turn: EntryId,
-        member: Box<str>,
-        parent: EntryId,
-        intent: Intent,
-    },
+    StartTurn { turn: EntryId, member: Box<str>, parent: EntryId, intent: Intent },
     /// Stop the agent of this turn, and report its end.
-    CancelTurn {
-        turn: EntryId,
-        member: Box<str>,
-    },
+    CancelTurn { turn: EntryId, member: Box<str> },
+    /// Ask a person.
     AskPerson(Question),
     /// The team has this task from here on; `None` takes it away.
-    SetTeamTask {
-        task: Option<String>,
-    },
+    SetTeamTask { task: Option<String> },
+    /// Tell what was refused or changed.
     Note(Note),
     /// Nothing runs, nothing waits and nobody is asked.
     Rest,

@@ -11,13 +11,10 @@ mod check;
 mod desk;
 mod earlier;
 mod fields;
-mod find;
-mod hint;
 mod init;
 mod member;
 mod problem;
 mod read;
-mod reason;
 mod rules;
 mod settings;
 mod spec;
@@ -34,14 +31,12 @@ use crate::table::{Limits, Member, MemberKind, Table, TableError};
 
 pub use changes::{Change, HideKey, changes};
 pub use fields::{LibrarianScope, known_agents, known_fields};
-pub use find::{Found, Origin, Places, find, find_project};
 pub use init::{FoundAgent, first_task, write_new};
 pub use problem::{FileErrors, FileProblem, Position};
-pub use read::{ContentHash, Opened, open, open_inside};
-pub use reason::{TrustReason, needs_trust};
+pub use read::{ContentHash, Found, Opened, Origin, Places, find, find_project, open, open_inside};
 pub use settings::{Settings, SettingsError, SettingsGuard, WorkPlace};
 pub use spec::FileReadError;
-pub use trust::{Trust, TrustError, Trusted};
+pub use trust::{Trust, TrustError, TrustReason, Trusted, needs_trust};
 
 /// The JSON Schema of the team file.
 pub const SCHEMA: &str = include_str!("../../../docs/tertulia.schema.json");

@@ -16,12 +16,8 @@ pub enum Decision {
     Turn { turn: EntryId, entry: EntryId, member: Box<str>, state: TurnState, cause: Cause },
     /// Something was refused or changed.
     Note(Note),
-    /// A person was asked.
-    Asked {
-        question: Question,
-        /// The turns that a guard stopped by it, and the messages that they are for.
-        waiting: Vec<EntryId>,
-    },
+    /// A person was asked; with the turns that a guard stopped by it, and the messages that they are for.
+    Asked { question: Question, waiting: Vec<EntryId> },
 }
 
 #[derive(Clone, Debug, Default)]

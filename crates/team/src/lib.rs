@@ -41,29 +41,6 @@
 //! assert_eq!(messages.count(), 3);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//!
-//! The machine alone:
-//!
-//! ```
-//! use tertulia_team::{Effect, Event, Machine, Member, PersonMessage, Table};
-//!
-//! let table = Table::new([Member::human("ann"), Member::ai("max"), Member::ai("eva")])?;
-//! let message = PersonMessage::new("@eva, please review this.", &table);
-//! let mut machine = Machine::new(table);
-//! let said = Event::PersonSaid { entry: "m1".into(), member: None, message: message.into() };
-//! let effects = machine.step(said);
-//! let [Effect::Append { .. }, Effect::Append { .. }, Effect::StartTurn { turn, member, .. }] =
-//!     effects.as_slice()
-//! else {
-//!     panic!("queued, started, and off it goes")
-//! };
-//! assert_eq!(&**member, "eva");
-//! assert_eq!(
-//!     machine.why("m1")[0].to_string(),
-//!     format!("eva's turn {turn} is queued: ann wrote @eva in m1")
-//! );
-//! # Ok::<(), tertulia_team::TableError>(())
-//! ```
 
 #[expect(clippy::disallowed_methods, reason = "the driver does IO: it has threads and a clock")]
 mod driver;
@@ -75,7 +52,6 @@ mod house;
 mod ledger;
 mod machine;
 mod message;
-mod money;
 mod names;
 mod note;
 mod preamble;
@@ -93,10 +69,10 @@ pub use driver::{
 };
 pub use effect::{Effect, Question, Why};
 pub use event::{Cancel, Event};
+pub use guard::Dollars;
 pub use ledger::Decision;
 pub use machine::{Machine, Status, WaitingTurn};
 pub use message::PersonMessage;
-pub use money::Dollars;
 pub use names::nearest_name;
 pub use note::Note;
 pub use preamble::Preamble;

@@ -11,8 +11,8 @@ use tertulia_session::{Cause, EntryId, EntryKind, Fields, Intent, QueueRule, Tur
 
 use crate::effect::{Effect, Question, Why};
 use crate::event::Event;
+use crate::guard::Dollars;
 use crate::ledger::{Decision, Ledger};
-use crate::money::Dollars;
 use crate::note::Note;
 use crate::queue::Item;
 use crate::speaker::{SpeakerError, speaker};
@@ -20,7 +20,7 @@ use crate::state::{Slot, State, TurnChange};
 use crate::table::{Seat, Table};
 
 /// The router, the queue and the turns of one table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Machine {
     pub(crate) table: Table,
     pub(crate) state: State,

@@ -4,8 +4,6 @@
 //! Where they differ (the team was changed, another version decided otherwise) the difference is named
 //! and the log is believed: the state always is the one that the log tells.
 
-mod difference;
-
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use tertulia_session::{
@@ -14,14 +12,12 @@ use tertulia_session::{
 
 use crate::effect::{Effect, Why};
 use crate::event::{Cancel, Event};
+use crate::guard::Dollars;
 use crate::machine::Machine;
-use crate::money::Dollars;
 use crate::speaker::speaker;
 use crate::state::{Slot, State, TurnChange};
 use crate::table::Table;
 use crate::{PersonMessage, is_partial, reached_nobody};
-
-pub use difference::Difference;
 
 /// What a log tells.
 #[derive(Clone, Debug)]
@@ -49,6 +45,29 @@ pub struct Undecided {
     pub members: Vec<Box<str>>,
 }
 
+/// A place where the recorded decisions are not the machine's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Difference {
+    /// Another decision than the machine's.
+    #[error("{at}: the log says {found}; now {}", match expected {
+        Some(expected) => format!("it would be {expected}"),
+        None => "nothing would be decided".to_owned(),
+    })]
+    Decision { at: EntryId, expected: Option<Box<str>>, found: Box<str> },
+    /// A decision of the machine is not in the log.
+    #[error("before {before} the log does not say {expected}")]
+    Missing { before: EntryId, expected: Box<str> },
+    /// The last step of the log is not whole: the machine would have decided more.
+    #[error("{after}: the log ends here; the current team would continue with {expected}")]
+    Ending { after: EntryId, expected: Box<str> },
+    /// A cause that this version did not write.
+    #[error("{at}: '{cause}' is no cause known here")]
+    Unreadable { at: EntryId, cause: Box<str> },
+    /// A turn of somebody who does not sit at the table any more.
+    #[error("{at}: {member} is not in the team; the turn is left out")]
+    Stranger { at: EntryId, member: Box<str> },
+}
+
 impl Replay {
     /// Whether there may be more differences than are told.
     pub fn is_cut(&self) -> bool {
@@ -66,6 +85,7 @@ impl Replay {
 /// So many differences are told; then the log is only followed.
 const DIFFERENCES_MAX: usize = 50;
 
+#[derive(Default)]
 struct Replayer<'a> {
     machine: Machine,
     /// What the log alone tells; equal to the machine's state until they differ.
@@ -121,22 +141,7 @@ impl Machine {
 impl<'a> Replayer<'a> {
     fn new(table: Table) -> Self {
         let recorded = State::new(&table);
-        Self {
-            machine: Machine::new(table),
-            recorded,
-            expected: VecDeque::new(),
-            step_taken: None,
-            differences: Vec::new(),
-            newest: None,
-            reached_nobody: false,
-            undecided: None,
-            texts: HashMap::new(),
-            gone: HashSet::new(),
-            unchecked: Vec::new(),
-            purged: HashSet::new(),
-            has_lost_turn: false,
-            is_incomplete: false,
-        }
+        Self { machine: Machine::new(table), recorded, ..Self::default() }
     }
 
     /// Whether what follows does not depend on what people said before: one speaks, and nothing runs or waits.
@@ -189,9 +194,7 @@ impl<'a> Replayer<'a> {
         }
         self.follow_log();
         self.has_lost_turn = true;
-        if !self.unchecked.contains(&entry.id) {
-            self.unchecked.push(entry.id.clone());
-        }
+        self.is_gone(&entry.id);
     }
 
     fn person(&mut self, entry: &Entry, message: &Message) {

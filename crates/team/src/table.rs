@@ -47,7 +47,7 @@ pub struct Limits {
 }
 
 /// The members in order, and the limits.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     members: Vec<Member>,
     limits: Limits,
@@ -79,11 +79,8 @@ pub(crate) struct Seat(pub(crate) usize);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Resolved {
     Member(Seat),
-    /// A display name that several members share.
     Several(Vec<Box<str>>),
-    Unknown {
-        nearest: Option<Box<str>>,
-    },
+    Unknown { nearest: Option<Box<str>> },
 }
 
 impl Member {

@@ -4,19 +4,12 @@ use tertulia_context::compact::Covered;
 use tertulia_session::{EntryId, Message};
 use tertulia_store::ProjectScope;
 
-use super::log::TableLog;
+use super::Driver;
 use crate::file::LibrarianScope;
 use crate::house;
-use crate::team::{Answers, Team, TeamMember};
+use crate::team::{Answers, TeamMember};
 
-/// What a built-in member can see.
-pub(super) struct BuiltIn<'d> {
-    pub(super) team: &'d Team,
-    pub(super) log: &'d TableLog,
-    pub(super) project: Option<&'d str>,
-}
-
-impl BuiltIn<'_> {
+impl Driver {
     /// What past sessions say about the message that the librarian answers.
     pub(super) fn past_sessions(
         &self,
@@ -44,7 +37,7 @@ impl BuiltIn<'_> {
         if is_person && may_all {
             return Some(ProjectScope::All);
         }
-        (!self.team.is_elsewhere(self.project)).then(|| ProjectScope::same_as(self.project))
+        (!self.is_elsewhere()).then(|| ProjectScope::same_as(self.project()))
     }
 
     /// A summary of what was said before the message that the scribe answers.

@@ -7,10 +7,11 @@ use std::sync::mpsc::Sender;
 
 use tertulia_agent::{PermissionAnswer, PermissionRequest};
 use tertulia_session::{Entry, EntryId};
+use tertulia_store::{Problem, StoreError};
 
-use super::{DriveError, Driver};
+use super::Driver;
 use crate::event::Cancel;
-use crate::{Note, PersonMessage, Question};
+use crate::{Note, PersonMessage, Question, SpeakerError};
 
 /// Something that happened in a session, for whoever shows it. Owned, so that it can cross threads.
 #[derive(Clone, Debug)]
@@ -18,37 +19,21 @@ pub enum SessionEvent {
     /// An entry is in the log: a message, a state of a turn, a figure, what happened during a turn.
     Stored(Arc<Entry>),
     /// The agent of this turn has got the first byte of its prompt.
-    Fed {
-        turn: EntryId,
-        member: Box<str>,
-    },
+    Fed { turn: EntryId, member: Box<str> },
     /// The next piece of an answer. Pieces are not stored; the answer is.
-    Text {
-        turn: EntryId,
-        member: Box<str>,
-        text: String,
-    },
+    Text { turn: EntryId, member: Box<str>, text: String },
     /// The pieces so far are one text; what follows is another.
-    TextEnd {
-        turn: EntryId,
-        member: Box<str>,
-    },
+    TextEnd { turn: EntryId, member: Box<str> },
     /// The pieces since the last end are void.
-    TextWithdrawn {
-        turn: EntryId,
-        member: Box<str>,
-    },
+    TextWithdrawn { turn: EntryId, member: Box<str> },
     /// Something was refused or changed.
     Note(Note),
+    /// A person is asked.
     Asked(Question),
     /// What somebody wanted was not done; the session goes on.
     Refused(Arc<DriveError>),
     /// An agent wants to be allowed something; [`Command::Permit`] answers.
-    Permission {
-        number: PermissionNumber,
-        member: Box<str>,
-        request: PermissionRequest,
-    },
+    Permission { number: PermissionNumber, member: Box<str>, request: PermissionRequest },
     /// Nothing runs, nothing waits and nobody is asked.
     Rested,
 }
@@ -78,15 +63,15 @@ impl EventSink for Sender<SessionEvent> {
 /// What people want of the table.
 #[derive(Debug)]
 pub enum Command {
-    Say {
-        /// Who; else as `[FROM: …]` says, or as [`crate::Machine::speaker_of`] finds out.
-        member: Option<Box<str>>,
-        message: Box<PersonMessage>,
-    },
+    /// Somebody says this. Who; else as `[FROM: …]` says, or as [`crate::Machine::speaker_of`] finds out.
+    Say { member: Option<Box<str>>, message: Box<PersonMessage> },
+    /// Turns are to stop.
     Cancel(Cancel),
     /// The turn that runs is to stop, if there is one.
     CancelRunning,
+    /// What waits may go on.
     Continue,
+    /// A turn is wanted once more.
     Repeat(EntryId),
     /// An agent gets its answer. One to a question that is not open any more is dropped.
     Permit(PermissionNumber, PermissionAnswer),
@@ -126,11 +111,49 @@ pub enum Pause {
     /// A person is to answer or to decide.
     Asked(Question),
     /// An agent wanted to be allowed something, and nobody was there to be asked.
-    PermissionNeeded {
-        member: Box<str>,
-        title: Box<str>,
-    },
+    PermissionNeeded { member: Box<str>, title: Box<str> },
     /// Another program at this table lets an agent answer, and goes on with what waits here.
     Elsewhere,
+    /// The table was left.
     Closed,
+}
+
+/// Why a table cannot go on. What goes wrong in a turn is no error of the table: it is an entry.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DriveError {
+    /// The session could not be read or written. What was not stored did not happen.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Somebody else writes to this session.
+    #[error(
+        "another process uses or has changed this session, so nothing was stored; try again, or \
+         close it there"
+    )]
+    SomebodyElse,
+    /// The turn that runs does so in another program.
+    #[error("This turn runs in another process; stop it there.")]
+    Elsewhere,
+    #[error("internal error, please report it; everything stored is kept. Open the session again.")]
+    Broken,
+    #[error(transparent)]
+    Speaker(#[from] SpeakerError),
+}
+
+impl DriveError {
+    /// Whether the table cannot go on; else only what was wanted was not done.
+    pub(super) fn ends_table(&self) -> bool {
+        matches!(self, Self::Store(_) | Self::Broken)
+    }
+
+    pub(super) fn of(error: StoreError) -> Self {
+        match error {
+            StoreError::SessionConcurrentWrite { .. } => Self::SomebodyElse,
+            // The ids of decisions follow from the decisions: somebody else has made the same one.
+            StoreError::SessionWriteFailed { problem: Problem::OtherContent(_), .. } => {
+                Self::SomebodyElse
+            }
+            other => Self::Store(other),
+        }
+    }
 }

@@ -31,14 +31,11 @@ const SUMMARY: &str = "compaction_summary";
 /// The decisions of so many newest messages are compared when a long session is opened.
 const COMPARED_MAX: usize = 2_048;
 
-/// How much of a long session is read when it is opened.
+/// How much of a long session is read when it is opened: all, or what prompts are made of whose window is not larger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
     All,
-    /// What prompts are made of whose window is not larger than this.
-    Newest {
-        window: usize,
-    },
+    Newest { window: usize },
 }
 
 impl Reading {

@@ -30,18 +30,11 @@ const AUTHOR: &str = "minutes";
 /// What became of a request to summarise the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compacted {
-    /// The covered messages are in no prompt word for word any more.
-    Done {
-        /// How many messages are covered that were not before.
-        messages: usize,
-        /// How many bytes shorter the summary is than what it stands for.
-        saved_bytes: usize,
-    },
-    /// Too little was said since the last summary, or at all.
-    TooFew {
-        /// How many of the newest ones always stay word for word.
-        keeps: usize,
-    },
+    /// So many messages that were not covered before are in no prompt word for word any more, and the summary is so much
+    /// shorter than what it stands for.
+    Done { messages: usize, saved_bytes: usize },
+    /// Too little was said since the last summary, or at all: so many of the newest messages always stay word for word.
+    TooFew { keeps: usize },
     /// A summary would be as long as what it stands for.
     NotShorter { messages: usize },
 }

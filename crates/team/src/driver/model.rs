@@ -20,8 +20,7 @@ use tertulia_session::json::Json;
 use tertulia_session::{EntryId, EntryKind, Message, Part, PartKind, Role};
 
 use super::prompt::Member;
-use super::recipe::{Recipe, Said, Step, escaped};
-use super::steps::{Steps, steps_of, written};
+use super::recipe::{Recipe, Said, Step, Steps, escaped, steps_of, written};
 
 /// So much of the message that is answered is repeated at the end where newer ones follow it.
 const REPEATED_BYTES: usize = 2_000;

@@ -67,23 +67,11 @@ struct Asks {
     answer: SyncSender<PermissionAnswer>,
 }
 
+/// What follows from the end of an agent; a retry is for a prompt that was too large.
 pub(super) enum Followup {
-    /// Its prompt was too large: once more, with a smaller one.
-    Retry {
-        member: Box<str>,
-        answers: EntryId,
-        budget: u64,
-    },
-    Answer {
-        message: Message,
-        text: String,
-    },
-    /// It could not answer; `partial` is what there is of the answer.
-    Failure {
-        class: Box<str>,
-        partial: Option<Message>,
-        events: Vec<TurnEvent>,
-    },
+    Retry { member: Box<str>, answers: EntryId, budget: u64 },
+    Answer { message: Message, text: String },
+    Failure { class: Box<str>, partial: Option<Message>, events: Vec<TurnEvent> },
 }
 
 impl Runner {

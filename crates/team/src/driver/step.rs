@@ -14,9 +14,7 @@ use tertulia_session::{
 };
 use tertulia_store::sources_meta;
 
-use super::built_in::BuiltIn;
-use super::error::DriveError;
-use super::event::{EventSink, PermissionNumber, SessionEvent};
+use super::event::{DriveError, EventSink, PermissionNumber, SessionEvent};
 use super::inbox::Input;
 use super::log::TableLog;
 use super::prompt::Start;
@@ -259,10 +257,8 @@ impl Driver {
         if !start.is_second {
             self.prompts.count(&start.member);
         }
-        let (team, log, project) = (&self.team, &self.log, self.project.as_deref());
-        let built_in = BuiltIn { team, log, project };
         let (mut spec, mut is_cut) = (None, false);
-        let answer = match team.member(&start.member).map(|one| &one.answers) {
+        let answer = match self.team.member(&start.member).map(|one| &one.answers) {
             Some(Answers::Agent(agent)) => {
                 let is_prompted = start.body.is_none();
                 is_cut = is_prompted && start.prompt.status == PromptStatus::MessageTruncated;
@@ -272,8 +268,8 @@ impl Driver {
                 }
                 Err(refusal.unwrap_or_else(|| "could not start a thread for this turn".to_owned()))
             }
-            Some(Answers::Scribe) => Ok(built_in.summary(&start.answers)),
-            Some(Answers::Librarian) => built_in.past_sessions(&start.member, &start.answers),
+            Some(Answers::Scribe) => Ok(self.summary(&start.answers)),
+            Some(Answers::Librarian) => self.past_sessions(&start.member, &start.answers),
             Some(Answers::Person) | None => Err("it is no longer in the team".to_owned()),
         };
         let (turn, budget) = (start.turn.clone(), start.budget);

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use tertulia_agent::{CommandOutput, agents};
 
 use super::desk::{Meant, Seen};
-use super::hint::{did_you_mean, quoted};
-use super::problem::{FileErrors, Problems, Spot};
+use super::problem::{FileErrors, Problems, Spot, did_you_mean, quoted};
 use super::{MemberFile, ResourcesFile, TeamFile, earlier, member, read, rules, tree};
 use crate::names::fold;
 use crate::table::{Limits, MemberKind, TableError};

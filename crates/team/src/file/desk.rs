@@ -4,8 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use super::hint::{did_you_mean, nearest_of, quoted};
-use super::problem::{Problems, Spot};
+use super::problem::{Problems, Spot, did_you_mean, nearest_of, quoted};
 use super::tree::{Key, Node, Value};
 
 /// The fields of one table that were not taken yet.

@@ -1,11 +1,10 @@
 //! What is wrong with a team file, and where: collected while it is read, shown with the line and a mark
 //! below it. Knows no field but the name of a member.
 
-use std::fmt;
 use std::ops::Range;
 
-use super::hint::quoted;
 use super::tree::{Node, Value};
+use crate::names::{fold, nearest_name};
 
 /// More problems of one file are only counted.
 const KEPT_MAX: usize = 100;
@@ -20,7 +19,13 @@ pub struct Position {
 }
 
 /// One thing that is wrong, or may not be meant.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{place}{}{}: {what}{}",
+    position.map(|Position { line, column }| format!(":{line}:{column}")).unwrap_or_default(),
+    if path.is_empty() { String::new() } else { format!(": {path}") },
+    excerpt.as_ref().map(|excerpt| format!("\n{excerpt}")).unwrap_or_default()
+)]
 pub struct FileProblem {
     pub place: Box<str>,
     /// Where in it; `None` if the problem is the file itself.
@@ -34,7 +39,12 @@ pub struct FileProblem {
 }
 
 /// All that is wrong with a file, in the order of its lines.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{}{}",
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
+    if *more > 0 { format!("\n… and {more} more") } else { String::new() }
+)]
 pub struct FileErrors {
     pub errors: Vec<FileProblem>,
     pub more: usize,
@@ -241,33 +251,73 @@ impl FileErrors {
     }
 }
 
-impl fmt::Display for FileProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.place)?;
-        if let Some(Position { line, column }) = self.position {
-            write!(f, ":{line}:{column}")?;
-        }
-        if !self.path.is_empty() {
-            write!(f, ": {}", self.path)?;
-        }
-        write!(f, ": {}", self.what)?;
-        if let Some(excerpt) = &self.excerpt {
-            write!(f, "\n{excerpt}")?;
-        }
-        Ok(())
-    }
+/// So much of a value is repeated in an error, in characters.
+const QUOTED_CHARS: usize = 40;
+
+/// Words that people bring along from elsewhere, folded, and what they are called here.
+const ALSO_CALLED: &[(&str, &str)] = &[
+    ("apikey", "key_variable"),
+    ("apikeyenv", "key_variable"),
+    ("arguments", "args"),
+    ("additionalargs", "args"),
+    ("basedir", "cwd"),
+    ("claudecode", "claude"),
+    ("cmd", "command"),
+    ("dir", "cwd"),
+    ("endpoint", "base_url"),
+    ("environment", "env"),
+    ("folder", "cwd"),
+    ("geminicli", "gemini"),
+    ("googlegemini", "gemini"),
+    ("maxrounds", "turns"),
+    ("openaicodex", "codex"),
+    ("person", "human"),
+    ("program", "command"),
+    ("prompt", "instruction"),
+    ("system", "instruction"),
+    ("systeminstruction", "instruction"),
+    ("systemprompt", "instruction"),
+    ("themecolor", "color"),
+    ("type", "kind"),
+    ("url", "base_url"),
+    ("user", "human"),
+    ("workdir", "cwd"),
+    ("write", "edit"),
+];
+
+/// `; did you mean …?`, or nothing.
+pub(super) fn did_you_mean<'a>(
+    written: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> String {
+    nearest_of(written, known).map_or_else(String::new, |name| format!("; did you mean {name}?"))
 }
 
-impl fmt::Display for FileErrors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let errors: Vec<_> = self.errors.iter().map(ToString::to_string).collect();
-        f.write_str(&errors.join("\n"))?;
-        if self.more > 0 {
-            write!(f, "\n… and {} more", self.more)?;
-        }
-        Ok(())
-    }
+pub(super) fn nearest_of<'a>(
+    written: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> Option<Box<str>> {
+    let wanted = fold(written);
+    let nearest = nearest_name(written, known.clone().map(|name| (name, name)));
+    let called = ALSO_CALLED.iter().find(|(other, _)| *other == wanted).map(|(_, name)| *name);
+    let mut others = known.filter(|name| called == Some(name) || is_shuffled(&wanted, &fold(name)));
+    nearest.or_else(|| others.next()).map(Box::from)
 }
 
-impl std::error::Error for FileProblem {}
-impl std::error::Error for FileErrors {}
+/// Whether both have the same letters: `agnet` for `agent`.
+fn is_shuffled(written: &str, known: &str) -> bool {
+    let sorted = |text: &str| {
+        let mut letters: Vec<char> = text.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    written.len() == known.len() && sorted(written) == sorted(known)
+}
+
+/// A value as an error repeats it: short, in quotes, without what a terminal would obey.
+pub(super) fn quoted(text: &str) -> String {
+    let cut = text.chars().nth(QUOTED_CHARS).is_some();
+    let start: String = text.chars().take(QUOTED_CHARS).collect();
+    let end = if cut { "…" } else { "" };
+    format!("\"{}{end}\"", start.escape_debug().to_string().replace("\\'", "'"))
+}

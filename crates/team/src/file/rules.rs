@@ -7,8 +7,7 @@ use tertulia_agent::agents;
 
 use super::check::{DraftMember, Form};
 use super::fields::known_agents;
-use super::hint::{did_you_mean, quoted};
-use super::problem::Problems;
+use super::problem::{Problems, did_you_mean, quoted};
 use super::{MemberFile, PreambleFile};
 use crate::table::{Member, MemberKind, Table};
 

@@ -5,7 +5,7 @@ use tertulia_session::{Cause, EntryId, EntryKind, Setting, TurnState};
 use super::{Next, Step, next};
 use crate::effect::{Effect, Why};
 use crate::event::Cancel;
-use crate::money::Dollars;
+use crate::guard::Dollars;
 use crate::note::Note;
 use crate::queue::Item;
 use crate::state::Slot;

@@ -16,19 +16,12 @@ const STEPS_MAX: usize = 65_536;
 /// How many places are tried to find the longest sequence of steps.
 const TRIES: usize = 64;
 
-/// A part of a recipe as it is written.
+/// A part of a recipe as it is written. What is moved is a copy for another entry: its stretch in place of every
+/// stretch, its id in place of every id.
 enum Item {
     Step(Step),
-    Copy {
-        from: usize,
-        count: usize,
-    },
-    /// The same for another entry: its stretch in place of every stretch, its id in place of every id.
-    Moved {
-        from: usize,
-        count: usize,
-        said: Said,
-    },
+    Copy { from: usize, count: usize },
+    Moved { from: usize, count: usize, said: Said },
 }
 
 impl fmt::Display for Item {
