@@ -5,7 +5,6 @@
 pub(crate) mod acp;
 mod claude;
 mod codex;
-pub(crate) mod command;
 mod copilot;
 mod gemini;
 pub(crate) mod openai;
@@ -16,7 +15,6 @@ pub(crate) mod script;
 pub use acp::ACP;
 pub use claude::CLAUDE;
 pub use codex::CODEX;
-pub use command::COMMAND;
 pub use copilot::COPILOT;
 pub use gemini::GEMINI;
 pub use openai::OPENAI;
@@ -37,6 +35,18 @@ use crate::{AgentSpec, TurnRequest};
 /// All agents, in the order of the documentation.
 pub const AGENTS: &[&AgentDefinition] =
     &[CLAUDE, CODEX, GEMINI, OPENCODE, COPILOT, PI, ACP, COMMAND, OPENAI, SCRIPT];
+
+/// Any program: it reads a prompt and writes an answer. All its arguments are its own.
+pub const COMMAND: &AgentDefinition = &AgentDefinition {
+    word: "command",
+    title: "a program",
+    fields: &[PROMPT_FIELDS, PROGRAM_FIELDS, &["output"]],
+    required: &[("command", "has no command; write command = [\"program\", \"argument\"]")],
+    // Only one that writes our JSON lines may.
+    reports_cost: false,
+    system_text: SystemText::InFront,
+    ..GENERIC
+};
 
 /// What is specific to one agent. Two definitions are equal if their words are.
 #[derive(Debug)]
@@ -88,8 +98,8 @@ pub struct Cli {
     pub program: &'static str,
     /// The npm package that holds it.
     pub package: &'static str,
-    /// The variables of our own environment that it inherits besides the common ones; a name that ends in `*`
-    /// stands for all that begin with it.
+    /// The variables of our own environment that it inherits besides the common ones and those that it is signed in
+    /// with; a name that ends in `*` stands for all that begin with it.
     pub(crate) variables: &'static [&'static str],
     /// The variables by which it tells the programs that it starts that they run inside of it.
     pub(crate) nested_variables: &'static [&'static str],

@@ -59,7 +59,6 @@ mod clock;
 mod listener;
 mod probe;
 mod process;
-mod sent;
 mod spec;
 
 pub use listener::{CancelToken, Listener, PermissionAnswer, PermissionChoice, PermissionRequest};
@@ -67,9 +66,8 @@ pub use probe::{Probe, SignIn, Unusable, Whereabouts, look_for, probe};
 pub use process::supervisor::{set_supervisor, supervisor_main};
 pub use process::{
     Edit, Mentions, PromptText, apply, containment, end_all_now, end_strays, is_held, limit_keeper,
+    prompt_edits, sent_prompt,
 };
-pub(crate) use sent::reader_of;
-pub use sent::{prompt_edits, sent_prompt};
 pub use spec::{
     AgentKind, AgentSpec, CommandOutput, Containment, Ended, Endpoint, LimitKeeper, Overuse,
     Permissions, Resource, ResourceLimits, ScriptLine, Timeout, Timeouts, TurnReport, TurnRequest,

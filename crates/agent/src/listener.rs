@@ -19,6 +19,13 @@ pub trait Listener {
     fn permit(&mut self, request: &PermissionRequest) -> PermissionAnswer;
 }
 
+/// Tells what happened, in order.
+pub(crate) fn tell(events: &mut Vec<StreamEvent>, listener: &mut dyn Listener) {
+    for event in events.drain(..) {
+        listener.event(event);
+    }
+}
+
 /// What an agent asks to be allowed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PermissionRequest {

@@ -103,7 +103,7 @@ fn version(path: PathBuf, environment: Environment) -> Option<String> {
     let (args, cwd) = (vec!["--version".into()], "/".into());
     let limits = ResourceLimits::default();
     let command = CommandLine { program: path, args, environment, cwd, limits };
-    let mut running = start(&command, "probe").ok()?;
+    let mut running = start(&command, "probe", None).ok()?;
     let _stderr = running.stderr.take().map(pipes::tail);
     running.stdin = None;
     let chunks = pipes::read(running.stdout.take()?);

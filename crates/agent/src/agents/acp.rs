@@ -13,10 +13,10 @@ use tertulia_dialect::stream::{AcpClient, AcpPrompt, ErrorClass, Exit, TurnError
 
 use super::{AgentDefinition, GENERIC, PROGRAM_FIELDS, PROMPT_FIELDS, ProjectSettings, SystemText};
 use crate::clock::{self, Clock, Flood};
+use crate::listener::tell;
 use crate::process::environment::Environment;
 use crate::process::neutral::Reader;
 use crate::process::pipes::Tail;
-use crate::process::verdict;
 use crate::process::{self, CommandLine, Running, StartError, pipes, program};
 use crate::{AgentSpec, CancelToken, Ended, Listener, TurnReport, TurnRequest};
 use talk::{Talk, Writer};
@@ -52,18 +52,18 @@ pub(crate) fn run(
     let Some(program) = spec.program.as_deref() else {
         let message = "no program is named; set `command` to one that speaks the protocol";
         let error = TurnError { class: ErrorClass::Setup, message: message.into() };
-        return verdict::not_started(error, Ended::ByItself);
+        return clock::not_started(error, Ended::ByItself);
     };
     match start(program, spec, request) {
         Ok(running) => Turn::new(running, spec, request).run(spec, cancel, listener),
-        Err(error) => verdict::not_started(error.into(), Ended::ByItself),
+        Err(error) => clock::not_started(error.into(), Ended::ByItself),
     }
 }
 
 fn start(name: &str, spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Running, StartError> {
     let environment = Environment::of_agent(AgentDefinition::of_adapter(name), &spec.env);
     let program = program::resolve(name, &environment, &spec.cwd)?;
-    process::start(&CommandLine::new(program, environment, spec), request.turn)
+    process::start(&CommandLine::new(program, environment, spec), request.turn, None)
 }
 
 struct Turn {
@@ -138,9 +138,7 @@ impl Turn {
             Stop::Exited(exit) => client.finish(exit, &self.stderr.text(), &mut events),
             Stop::Answered => client.finish(Exit::Code(0), "", &mut events),
         };
-        for event in events {
-            listener.event(event);
-        }
+        tell(&mut events, listener);
         let containment = self.running.containment();
         TurnReport { output, ended, containment, left_behind }
     }
@@ -162,7 +160,7 @@ impl Turn {
                 self.drain(listener);
                 let is_ended = self.talk.client.is_ended();
                 if let Some(overuse) = self.running.overuse().filter(|_| !is_ended) {
-                    let error = verdict::over_resources(overuse);
+                    let error = clock::over_resources(overuse);
                     return Stop::Ended(Ended::OverResources(overuse), error);
                 }
                 return if is_ended { Stop::Answered } else { Stop::Exited(exit) };

@@ -35,7 +35,7 @@ pub const COPILOT: &AgentDefinition = &AgentDefinition {
     cli: Some(Cli {
         program: "copilot",
         package: "@github/copilot",
-        variables: &["COPILOT_*", "GH_HOST", "GH_TOKEN", "GITHUB_TOKEN"],
+        variables: &["COPILOT_*", "GH_HOST"],
         nested_variables: &["COPILOT_AGENT_*", "COPILOT_CLI", "COPILOT_SESSION_*"],
         adapter: Some(("copilot", Reader::Acp)),
         sign_in: SignInSources {

@@ -19,6 +19,7 @@ use tertulia_dialect::stream::{
 
 use super::{AgentDefinition, GENERIC, PROMPT_FIELDS};
 use crate::clock::{self, Clock, Flood, POLL};
+use crate::listener::tell;
 use crate::{AgentSpec, CancelToken, Ended, Endpoint, Listener, TurnReport, TurnRequest};
 use scrub::Scrub;
 use wire::{Wire, Word};
@@ -67,12 +68,6 @@ pub(crate) fn run(
     };
     let (output, ended) = exchange.run(&call.send(), spec, cancel, listener);
     TurnReport::without_process(output, ended)
-}
-
-fn tell(events: &mut Vec<StreamEvent>, listener: &mut dyn Listener) {
-    for event in events.drain(..) {
-        listener.event(event);
-    }
 }
 
 struct Exchange {

@@ -25,14 +25,7 @@ pub const OPENCODE: &AgentDefinition = &AgentDefinition {
     cli: Some(Cli {
         program: "opencode",
         package: "opencode-ai",
-        variables: &[
-            "OPENCODE_*",
-            "ANTHROPIC_API_KEY",
-            "GEMINI_API_KEY",
-            "GOOGLE_GENERATIVE_AI_API_KEY",
-            "OPENAI_API_KEY",
-            "OPENROUTER_API_KEY",
-        ],
+        variables: &["OPENCODE_*"],
         nested_variables: &[
             "OPENCODE_CLIENT",
             "OPENCODE_EDITOR_SSE_PORT",

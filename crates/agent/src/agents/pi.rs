@@ -19,14 +19,7 @@ pub const PI: &AgentDefinition = &AgentDefinition {
     cli: Some(Cli {
         program: "pi",
         package: "@earendil-works/pi-coding-agent",
-        variables: &[
-            "PI_*",
-            "ANTHROPIC_API_KEY",
-            "ANTHROPIC_OAUTH_TOKEN",
-            "GEMINI_API_KEY",
-            "OPENAI_API_KEY",
-            "OPENROUTER_API_KEY",
-        ],
+        variables: &["PI_*"],
         nested_variables: &[
             "PI_CODING_AGENT",
             "PI_MODEL",

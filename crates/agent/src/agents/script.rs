@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tertulia_dialect::stream::{ErrorClass, StreamEvent, TextOrigin, TurnError, TurnOutput};
 
 use super::{AgentDefinition, GENERIC, PROMPT_FIELDS};
-use crate::process::verdict::{CANCELLED, not_started};
+use crate::clock::{CANCELLED, not_started};
 use crate::{CancelToken, Ended, Listener, ScriptLine, TurnReport, TurnRequest};
 
 /// How often the cancel token is looked at.

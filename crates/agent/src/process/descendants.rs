@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use super::holder::MARK;
 use super::live;
 use super::proc_table::{self, Identity, Row};
-use super::{strays, supervisor};
+use super::supervisor;
 
 /// The time between two looks while the program runs. Each reads a line for every process there is; the
 /// marks, which cost another read each, are only looked at when the turn ends.
@@ -34,7 +34,7 @@ pub(super) struct Descendants {
 impl Descendants {
     /// Begins to hold. What an earlier run of ours left behind when it was killed is ended first.
     pub(super) fn new(mark: &str, is_supervised: bool) -> Self {
-        strays::sweep();
+        live::sweep();
         // Orphans of our descendants become our children, not those of the first process. With a supervisor
         // they are its children, and come to us only if somebody kills it.
         #[cfg(target_os = "linux")]

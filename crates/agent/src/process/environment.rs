@@ -6,53 +6,15 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-use crate::agents::{AGENTS, AgentDefinition};
+use crate::agents::{AGENTS, AgentDefinition, Cli};
 
 /// What every program may see. Each name is written out: a variable that only looks like one of them, such as
 /// `LC_SECRET`, is not handed on.
-const COMMON: [&str; 41] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "LC_ALL",
-    "LC_COLLATE",
-    "LC_CTYPE",
-    "LC_MESSAGES",
-    "LC_MONETARY",
-    "LC_NUMERIC",
-    "LC_TIME",
-    "LC_ADDRESS",
-    "LC_IDENTIFICATION",
-    "LC_MEASUREMENT",
-    "LC_NAME",
-    "LC_PAPER",
-    "LC_TELEPHONE",
-    "TERM",
-    "TZ",
-    "TMPDIR",
-    "XDG_CACHE_HOME",
-    "XDG_CONFIG_DIRS",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_DIRS",
-    "XDG_DATA_HOME",
-    "XDG_RUNTIME_DIR",
-    "XDG_STATE_HOME",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "NODE_EXTRA_CA_CERTS",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-];
+const COMMON: &str = "PATH HOME USER LOGNAME SHELL TERM TZ TMPDIR LANG LANGUAGE LC_ALL LC_COLLATE LC_CTYPE \
+    LC_MESSAGES LC_MONETARY LC_NUMERIC LC_TIME LC_ADDRESS LC_IDENTIFICATION LC_MEASUREMENT LC_NAME LC_PAPER \
+    LC_TELEPHONE XDG_CACHE_HOME XDG_CONFIG_DIRS XDG_CONFIG_HOME XDG_DATA_DIRS XDG_DATA_HOME XDG_RUNTIME_DIR \
+    XDG_STATE_HOME SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY \
+    http_proxy https_proxy all_proxy no_proxy";
 
 /// A whole environment, in the order of names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,11 +43,14 @@ impl Environment {
             clis.flat_map(|cli| cli.nested_variables).any(|pattern| fits(name, pattern))
         };
         let cli = agent.and_then(|agent| agent.cli.as_ref());
-        let own = cli.map_or(&[] as &[&str], |cli| cli.variables);
+        let own = |cli: &Cli, name: &str| {
+            let mut patterns = cli.variables.iter().chain(cli.sign_in.variables);
+            patterns.any(|pattern| fits(name, pattern))
+        };
         let is_allowed = |name: &OsStr| {
             name.to_str().is_some_and(|name| {
-                let is_in = |patterns: &[&str]| patterns.iter().any(|pattern| fits(name, pattern));
-                (is_in(&COMMON) || is_in(own)) && !is_nested(name)
+                let is_common = COMMON.split(' ').any(|common| common == name);
+                (is_common || cli.is_some_and(|cli| own(cli, name))) && !is_nested(name)
             })
         };
         Self(ours.into_iter().filter(|(name, _)| is_allowed(name)).collect())

@@ -1,6 +1,7 @@
 //! All that is held now, in this whole process, so that it can be ended at once when somebody wants us gone
 //! and nobody will come to the turns that run. Programs are started through here by [`super::start()`];
-//! [`end_all_now`] is called by whoever is about to leave the process without unwinding it.
+//! [`end_all_now`] is called by whoever is about to leave the process without unwinding it. Also what is left of
+//! turns whose tables were killed, [`end_strays`]: groups and marks whose owner is gone.
 //!
 //! A static, since the process is what is left: the thread that hears a signal has no way to the turns.
 
@@ -12,8 +13,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::holder::Means;
-use super::{proc_table, strays};
+use rustix::process::Signal;
+
+use super::control_group;
+use super::holder::{MARK, Means};
+use super::proc_table::{self, Identity};
 
 /// How long is waited for the killed to be gone. They are within a few milliseconds; only what hangs in the
 /// kernel takes longer, and nothing can be done about that.
@@ -133,5 +137,50 @@ fn kill(held: &[Held]) -> usize {
         .sum();
     // A shell that has not entered its control group yet is in none, and has the mark.
     let owner = format!("{}-", proc_table::own_name());
-    found + strays::kill_marked(|mark| mark.starts_with(&owner))
+    found + kill_marked(|mark| mark.starts_with(&owner))
+}
+
+/// How often is looked for some that were born meanwhile.
+const ROUNDS: u32 = 40;
+const STRAYS_PAUSE: Duration = Duration::from_millis(25);
+
+/// Ends what is left of turns whose tables were killed, and waits until it is gone.
+pub fn end_strays() {
+    control_group::sweep_own();
+    for _ in 0..ROUNDS {
+        if sweep() == 0 {
+            return;
+        }
+        thread::sleep(STRAYS_PAUSE);
+    }
+}
+
+/// Ends what carries the mark of an owner that is gone; says how many there were.
+pub(super) fn sweep() -> usize {
+    kill_marked(proc_table::is_orphaned)
+}
+
+/// Kills what carries a mark of this kind; says how many there were.
+fn kill_marked(is_wanted: impl Fn(&str) -> bool) -> usize {
+    let strays = marked(is_wanted);
+    for identity in &strays {
+        proc_table::signal(*identity, Signal::KILL);
+    }
+    strays.len()
+}
+
+/// Whether a table that lives, of this process or another, has processes of this turn.
+pub fn is_held(turn: &str) -> bool {
+    let end = format!("/{turn}");
+    !marked(|mark| mark.ends_with(&end) && !proc_table::is_orphaned(mark)).is_empty()
+}
+
+/// The living processes with a mark of this kind, but for our own.
+fn marked(is_wanted: impl Fn(&str) -> bool) -> Vec<Identity> {
+    let own = std::process::id();
+    let rows = proc_table::rows().into_iter().filter(|row| !row.is_zombie);
+    rows.map(|row| row.identity)
+        .filter(|one| one.pid != own)
+        .filter(|one| proc_table::variable(one.pid, MARK).is_some_and(|mark| is_wanted(&mark)))
+        .collect()
 }

@@ -4,7 +4,7 @@
 
 use std::path::{Component, Path};
 
-use super::neutral::{Reader, is_mention};
+use super::neutral::{Reader, is_mention, reader_of};
 use crate::AgentSpec;
 
 /// What becomes of the `@` signs of one prompt, by their places in it.
@@ -43,7 +43,7 @@ impl Mentions {
     pub fn find(spec: &AgentSpec, prompt: &PromptText<'_>) -> Self {
         let exists = |path: &str| spec.cwd.join(path).symlink_metadata().is_ok();
         let is_inside = |path: &str| is_inside(&spec.cwd, path);
-        Self::among(prompt, crate::reader_of(spec), &exists, &is_inside)
+        Self::among(prompt, reader_of(spec), &exists, &is_inside)
     }
 
     pub(super) fn among(

@@ -10,7 +10,10 @@
 
 use std::borrow::Cow;
 
+use super::headed;
 use super::mentions::Mentions;
+use crate::agents::{AgentDefinition, SystemText};
+use crate::{AgentSpec, TurnRequest};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reader {
@@ -105,6 +108,44 @@ pub(super) fn is_mention(text: &str, at: usize, reader: Reader) -> bool {
         (Reader::Claude, None) | (Reader::Gemini, _) => true,
     };
     goes_on && is_free
+}
+
+/// The text that the agent gets on its standard input, or as its prompt.
+pub fn sent_prompt(spec: &AgentSpec, request: &TurnRequest<'_>) -> String {
+    let prompt = request.prompt;
+    let text = match spec.kind.definition().system_text {
+        SystemText::Separate => prompt.to_owned(),
+        SystemText::InFront => headed(request.system, prompt),
+        SystemText::Instructions => {
+            match request.system.filter(|system| !system.trim().is_empty()) {
+                Some(system) => {
+                    format!("<instructions>\n{}\n</instructions>\n\n{prompt}", system.trim_end())
+                }
+                None => prompt.to_owned(),
+            }
+        }
+    };
+    let mentions = request.mentions.behind(text.len() - prompt.len());
+    apply(&text, &edits(&text, reader_of(spec), &mentions)).into_owned()
+}
+
+/// What is changed in a prompt that has no system text in front of it.
+pub fn prompt_edits(spec: &AgentSpec, prompt: &str, mentions: &Mentions) -> Vec<Edit> {
+    edits(prompt, reader_of(spec), mentions)
+}
+
+/// Who reads the prompt. An adapter for the Agent Client Protocol may hand it to a program that interprets it; it
+/// may be started by another program (`npx …/claude-agent-acp`).
+pub(crate) fn reader_of(spec: &AgentSpec) -> Reader {
+    let reader = spec.kind.definition().reader;
+    if reader != Reader::Acp {
+        return reader;
+    }
+    let adapters = spec.program.iter().chain(&spec.args).filter_map(|word| {
+        let cli = AgentDefinition::of_adapter(word)?.cli.as_ref()?;
+        cli.adapter.map(|(_, reader)| reader)
+    });
+    adapters.into_iter().find(|adapter| *adapter != reader).unwrap_or(reader)
 }
 
 #[cfg(test)]

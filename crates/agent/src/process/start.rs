@@ -141,13 +141,8 @@ pub(crate) struct Running {
     left_behind: Option<usize>,
 }
 
-/// Starts a program in the strongest containment that this machine allows.
-pub(crate) fn start(command: &CommandLine, turn: &str) -> Result<Running, StartError> {
-    start_held(command, turn, None)
-}
-
-/// Starts a program in this containment, for tests; `None` is the strongest.
-pub(crate) fn start_held(
+/// Starts a program in the strongest containment that this machine allows, or in the one that a test asks for.
+pub(crate) fn start(
     command: &CommandLine,
     turn: &str,
     forced: Option<Containment>,

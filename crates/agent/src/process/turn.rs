@@ -10,10 +10,11 @@ use tertulia_dialect::stream::{
 
 use super::pipes;
 use super::prepare::Prepared;
-use super::start::{CommandLine, Running, StartError, start_held};
-use super::verdict::{CANCELLED, OVER_LIMIT, not_started, over_resources, time_up};
-use crate::agents::{AgentDefinition, command};
-use crate::clock::{self, Clock, Flood};
+use super::start::{CommandLine, Running, StartError, start};
+use crate::agents::AgentDefinition;
+use crate::clock::{
+    self, CANCELLED, Clock, Flood, OVER_LIMIT, not_started, over_resources, time_up,
+};
 use crate::{
     AgentKind, AgentSpec, CancelToken, Containment, Ended, Listener, Timeout, Timeouts, TurnReport,
     TurnRequest,
@@ -52,7 +53,12 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
     }
     match &spec.kind {
         AgentKind::Cli(AgentDefinition { cli: Some(cli), .. }) => (cli.prepare)(spec, request),
-        AgentKind::Command(_) => command::prepare(spec, request),
+        AgentKind::Command(_) if spec.program.is_none() => {
+            let message = "no program is named; set `command` to one that reads a prompt and writes \
+                           an answer";
+            Err(StartError::NotAllowed { message: message.into() })
+        }
+        AgentKind::Command(_) => Prepared::new(spec, request),
         AgentKind::Cli(_) | AgentKind::Acp | AgentKind::OpenAi(_) | AgentKind::Script(_) => {
             let message = "this kind of agent is not a program that takes a prompt";
             Err(StartError::NotAllowed { message: message.into() })
@@ -69,7 +75,7 @@ fn run_prepared(
     forced: Option<Containment>,
 ) -> Result<TurnReport, StartError> {
     let Prepared { command, prompt, folder, profile } = prepared;
-    let mut running = start_held(&command, request.turn, forced)?;
+    let mut running = start(&command, request.turn, forced)?;
     let clock = Clock::start(spec.timeouts);
     // Claude gives up if nothing arrives within three seconds: the prompt goes in before anything else.
     if let Some(stdin) = running.stdin.take() {

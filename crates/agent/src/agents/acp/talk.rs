@@ -12,6 +12,7 @@ use tertulia_dialect::stream::{
 
 use super::Stop;
 use crate::clock::{Clock, Flood};
+use crate::listener::tell;
 use crate::process::pipes;
 use crate::{Ended, Listener, PermissionAnswer, PermissionRequest, Permissions};
 
@@ -36,7 +37,7 @@ impl Talk {
         let mut asks = Vec::new();
         self.client.push(&bytes, &mut self.events, &mut asks);
         self.flood.note(bytes.len(), &self.events);
-        self.tell(listener);
+        tell(&mut self.events, listener);
         // What is said before the prompt is no output yet.
         if self.client.is_prompted() {
             self.clock.hear();
@@ -61,7 +62,7 @@ impl Talk {
         };
         self.client.push(&bytes, &mut self.events, &mut Vec::new());
         self.flood.note(bytes.len(), &self.events);
-        self.tell(listener);
+        tell(&mut self.events, listener);
         true
     }
 
@@ -75,12 +76,6 @@ impl Talk {
                 std::thread::sleep(wait.min(Duration::from_millis(5)));
                 None
             }
-        }
-    }
-
-    fn tell(&mut self, listener: &mut dyn Listener) {
-        for event in self.events.drain(..) {
-            listener.event(event);
         }
     }
 
@@ -118,7 +113,7 @@ impl Talk {
             PermissionAnswer::Deny => self.client.answer(permission, None, &mut self.events),
             PermissionAnswer::EndTurn => self.client.dismiss(permission, &mut self.events),
         };
-        self.tell(listener);
+        tell(&mut self.events, listener);
         self.send(line)?;
         if answer != PermissionAnswer::EndTurn {
             return Ok(());
