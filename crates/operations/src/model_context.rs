@@ -6,7 +6,6 @@ mod error;
 mod input;
 mod output;
 mod summary;
-mod vendor;
 
 use std::str::FromStr;
 
@@ -22,10 +21,9 @@ use crate::to_json;
 pub use config::Setup;
 pub use error::BuildError;
 pub use input::{BuildInput, Messages, Overrides};
-pub use output::BuildOutput;
 use output::update_json;
+pub use output::{BuildOutput, render};
 pub use summary::accept_summary;
-pub use vendor::render;
 
 impl BuildInput {
     /// The context. The index knows the counts that came with the input.

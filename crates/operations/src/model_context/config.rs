@@ -42,7 +42,8 @@ impl Setup {
         let member = input.take_text("member")?;
         let config_fields = read_config(&mut config, overrides, model)?;
         unused.rest("config", &config);
-        let builder = ContextBuilder::new(config_fields).map_err(within_config)?;
+        let builder =
+            ContextBuilder::new(config_fields).map_err(|error| within("config", error))?;
         let mut builder = builder.with_counter(counter.clone());
         if let Some(compactor) = compactor {
             builder = builder.with_compactor(compactor);
@@ -134,10 +135,9 @@ fn read_config(
     let recall_tokens = overrides.recall_tokens.or(recall_tokens);
     config.recall_tokens = recall_tokens.unwrap_or_else(|| usual_tokens(unreserved));
     config.elide_min_tokens = elide_min_tokens.unwrap_or(config.elide_min_tokens);
-    let enabled = object.take_with("enableCompaction", boolean).map_err(in_config)?;
-    config.enable_compaction = enabled.unwrap_or(config.enable_compaction);
-    let wanted = object.take_with("requestSummaries", boolean).map_err(in_config)?;
-    config.request_summaries = wanted.unwrap_or(config.request_summaries);
+    let mut flag = |name| object.take_with(name, boolean).map_err(in_config);
+    config.enable_compaction = flag("enableCompaction")?.unwrap_or(config.enable_compaction);
+    config.request_summaries = flag("requestSummaries")?.unwrap_or(config.request_summaries);
     let strategies = |raw| each(raw, read_word);
     let strategies = object.take_with("strategies", strategies).map_err(in_config)?;
     config.strategies = strategies.unwrap_or(config.strategies);
@@ -177,11 +177,11 @@ fn read_permille(
     Err(ContextError::field(format!("config.{name}"), problem).into())
 }
 
-/// The builder knows no `config` around its fields.
-fn within_config(error: ContextError) -> ContextError {
+/// The builder does not know in which object its fields are.
+pub(super) fn within(outer: &str, error: ContextError) -> ContextError {
     match error {
-        ContextError::InvalidInput(mut invalid) => {
-            invalid.field = invalid.field.map(|field| format!("config.{field}").into());
+        ContextError::InvalidInput(mut invalid) if invalid.entry.is_none() => {
+            invalid.field = invalid.field.map(|field| format!("{outer}.{field}").into());
             ContextError::InvalidInput(invalid)
         }
         other => other,

@@ -2,12 +2,11 @@
 
 use tertulia_context::builder::{ContextBuildInput, ContextUpdateRequest};
 use tertulia_context::tokens::ToolSpec;
-use tertulia_dialect::Dialect;
+use tertulia_dialect::{Dialect, Note};
 use tertulia_session::json::{FieldError, Json, Object, RawValue, boolean, elements, whole_number};
-use tertulia_session::record::read_entry;
-use tertulia_session::{Entry, EntryId, Message};
+use tertulia_session::record::{read_entry, read_entry_message};
+use tertulia_session::{Entry, EntryId, Message, Role};
 
-use super::vendor::{VendorInput, read_messages};
 use super::{BuildError, Setup, Unused, each, read_tool_spec, read_word};
 
 /// What a build is given.
@@ -172,4 +171,36 @@ fn read_counts(raw: &RawValue) -> Result<Vec<(EntryId, u64)>, FieldError> {
         Ok((EntryId::from(&*name), tokens))
     });
     read.collect()
+}
+
+#[derive(Debug, Default)]
+struct VendorInput {
+    /// The system messages that a vendor's request begins with.
+    system: Vec<Message>,
+    system_prompt: Option<String>,
+    messages: Vec<Message>,
+    tools: Vec<Json>,
+    /// What was not carried over, for people.
+    notes: Vec<String>,
+}
+
+/// Reads new messages: ours, or a vendor's request, which may bring a system prompt and tools along.
+fn read_messages(raw: &RawValue, format: Option<Dialect>) -> Result<VendorInput, FieldError> {
+    let Some(dialect) = format else {
+        let messages = each(raw, read_entry_message)?;
+        return Ok(VendorInput { messages, ..VendorInput::default() });
+    };
+    let reading = dialect.read(raw)?;
+    let mut messages = reading.messages;
+    let is_system = |message: &Message| message.role == Some(Role::System);
+    let first = messages.iter().position(|message| !is_system(message)).unwrap_or(messages.len());
+    let rest = messages.split_off(first);
+    let texts: Vec<_> = messages.iter().map(|message| message.text().into_owned()).collect();
+    Ok(VendorInput {
+        system_prompt: (!texts.is_empty()).then(|| texts.join("\n\n")),
+        system: messages,
+        messages: rest,
+        tools: reading.tool_specs,
+        notes: reading.notes.iter().map(Note::to_string).collect(),
+    })
 }

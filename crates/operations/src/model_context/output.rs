@@ -2,20 +2,19 @@
 
 use std::collections::HashSet;
 
-use serde::{Serialize, Serializer};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use tertulia_context::builder::{
     ContextBuildResult, ContextIndex, ContextStats, ContextUpdateResult, MessageRef, ModelMessage,
     Repair, Source,
 };
 use tertulia_context::{Fate, Verdict};
-use tertulia_dialect::Fragment;
+use tertulia_dialect::{Dialect, Fragment, ModelContext, Note, Rendering};
 use tertulia_session::json::Json;
 use tertulia_session::record::{EntryRecord, MessageRecord};
 use tertulia_session::{Entry, EntryId};
 
+use super::BuildInput;
 use super::summary::SummaryRequestRecord;
-use super::vendor::NoteRecord;
-use super::{BuildInput, render};
 use crate::to_json;
 
 /// A context, ready to be written.
@@ -37,7 +36,7 @@ impl Serialize for BuildOutput<'_> {
             compacted: result.compacted,
             compaction_summary_entry: made.map(EntryRecord::new),
             entries_to_append: entries(&result.entries_to_append),
-            stats: StatsRecord::of(&result.stats, input.setup.limit()),
+            stats: StatsRecord(&result.stats, input.setup.limit()),
             cache_breakpoints: &result.cache_breakpoints,
             repairs: result.repairs.iter().map(RepairRecord::of).collect(),
             summary_request: result.summary_request.as_ref().map(SummaryRequestRecord),
@@ -61,7 +60,7 @@ pub(super) fn update_json(
         updated_messages: updated.map(messages),
         compacted: result.compacted,
         entries_to_append: entries(&result.entries_to_append),
-        stats: StatsRecord::of(&result.stats, input.setup.limit()),
+        stats: StatsRecord(&result.stats, input.setup.limit()),
         summary_request: result.summary_request.as_ref().map(SummaryRequestRecord),
         token_counts: counts(input, index, updated.unwrap_or_default()),
     })
@@ -98,7 +97,7 @@ fn counts(
     Some(CountsRecord(counts))
 }
 
-#[derive(Serialize)]
+#[derive(serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 struct BuildRecord<'a> {
     model_messages: Vec<MessageRecord<'a>>,
@@ -108,7 +107,7 @@ struct BuildRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     compaction_summary_entry: Option<EntryRecord<'a>>,
     entries_to_append: Vec<EntryRecord<'a>>,
-    stats: StatsRecord,
+    stats: StatsRecord<'a>,
     cache_breakpoints: &'a [usize],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     repairs: Vec<RepairRecord<'a>>,
@@ -124,53 +123,44 @@ struct BuildRecord<'a> {
     notes: Option<Vec<NoteRecord>>,
 }
 
-#[derive(Serialize)]
+#[derive(serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 struct UpdateRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     updated_messages: Option<Vec<MessageRecord<'a>>>,
     compacted: bool,
     entries_to_append: Vec<EntryRecord<'a>>,
-    stats: StatsRecord,
+    stats: StatsRecord<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     summary_request: Option<SummaryRequestRecord<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     token_counts: Option<CountsRecord>,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct StatsRecord {
-    input_tokens: u64,
-    exact: bool,
-    limit: u64,
-    message_count: u64,
-    dropped_messages_count: u64,
-    summarized_messages_count: u64,
-    elided_messages_count: u64,
-    recalled_entries_count: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    scale_permille: Option<u64>,
-}
+/// The figures of a build, and how many tokens it may have.
+struct StatsRecord<'a>(&'a ContextStats, u64);
 
-impl StatsRecord {
-    fn of(stats: &ContextStats, limit: u64) -> Self {
-        Self {
-            input_tokens: stats.input_tokens,
-            exact: stats.exact,
-            limit,
-            message_count: stats.message_count,
-            dropped_messages_count: stats.dropped_messages_count,
-            summarized_messages_count: stats.summarized_messages_count,
-            elided_messages_count: stats.elided_messages_count,
-            recalled_entries_count: stats.recalled_entries_count,
-            // A thousand says nothing: it is what was counted.
-            scale_permille: Some(stats.scale_permille).filter(|permille| *permille != 1_000),
+impl Serialize for StatsRecord<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(stats, limit) = self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("inputTokens", &stats.input_tokens)?;
+        map.serialize_entry("exact", &stats.exact)?;
+        map.serialize_entry("limit", limit)?;
+        map.serialize_entry("messageCount", &stats.message_count)?;
+        map.serialize_entry("droppedMessagesCount", &stats.dropped_messages_count)?;
+        map.serialize_entry("summarizedMessagesCount", &stats.summarized_messages_count)?;
+        map.serialize_entry("elidedMessagesCount", &stats.elided_messages_count)?;
+        map.serialize_entry("recalledEntriesCount", &stats.recalled_entries_count)?;
+        // A thousand says nothing: it is what was counted.
+        if stats.scale_permille != 1_000 {
+            map.serialize_entry("scalePermille", &stats.scale_permille)?;
         }
+        map.end()
     }
 }
 
-#[derive(Serialize)]
+#[derive(serde::Serialize)]
 struct RepairRecord<'a> {
     entry: &'a str,
     kind: &'static str,
@@ -185,7 +175,7 @@ impl<'a> RepairRecord<'a> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(serde::Serialize)]
 struct VerdictRecord<'a> {
     entry: &'a str,
     state: &'static str,
@@ -215,5 +205,32 @@ struct CountsRecord(Vec<(EntryId, u64)>);
 impl Serialize for CountsRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(id, tokens)| (id.as_str(), tokens)))
+    }
+}
+
+/// Says a context as this vendor wants it; the rendering borrows its messages.
+pub fn render<'a>(
+    dialect: Dialect,
+    result: &'a ContextBuildResult<'_>,
+    tools: &'a [Json],
+) -> Rendering<'a> {
+    dialect.render(&ModelContext {
+        tool_specs: tools,
+        cache_breakpoints: &result.cache_breakpoints,
+        ..ModelContext::new(result.model_messages.iter().map(|sent| &*sent.message))
+    })
+}
+
+#[derive(serde::Serialize)]
+struct NoteRecord {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<usize>,
+    code: &'static str,
+    text: String,
+}
+
+impl NoteRecord {
+    fn of(note: &Note) -> Self {
+        Self { message: note.message, code: note.kind.code(), text: note.kind.to_string() }
     }
 }

@@ -1,11 +1,12 @@
 //! Summaries that a model writes: the request for one as JSON, there and back, and what became of the text.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use tertulia_context::builder::{ContextError, ContextIndex, SummaryRequest};
+use tertulia_context::builder::{ContextIndex, SummaryRequest};
 use tertulia_session::json::{FieldError, Object, RawValue, text, whole_number};
 use tertulia_session::record::EntryRecord;
 use tertulia_session::{Entry, EntryId};
 
+use super::config::within;
 use super::input::read_entries;
 use super::output::entries;
 use super::{BuildError, Overrides, Setup, Unused, each};
@@ -34,23 +35,12 @@ pub fn accept_summary(
     let author = author.as_deref().unwrap_or(SOME_AUTHOR);
     let mut index = ContextIndex::new();
     let accepted = setup.builder.accept_summary(&mut index, log, &request, &text, author);
-    let accepted = accepted.map_err(within_request)?;
+    let accepted = accepted.map_err(|error| within("summaryRequest", error))?;
     Ok(to_json(&AcceptedRecord {
         accepted: accepted.accepted,
         reason: accepted.reason.as_deref(),
         entries_to_append: entries(&accepted.entries_to_append),
     }))
-}
-
-/// The builder knows no `summaryRequest` around its fields.
-fn within_request(error: ContextError) -> ContextError {
-    match error {
-        ContextError::InvalidInput(mut invalid) if invalid.entry.is_none() => {
-            invalid.field = invalid.field.map(|field| format!("summaryRequest.{field}").into());
-            ContextError::InvalidInput(invalid)
-        }
-        other => other,
-    }
 }
 
 #[derive(serde::Serialize)]

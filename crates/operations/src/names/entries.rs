@@ -82,7 +82,7 @@ fn unique(id: &EntryId, ids: &[&EntryId]) -> String {
     let shared = |other: &str| text.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
     let others = ids.iter().filter(|other| **other != id);
     let longest = others.map(|other| shared(other.as_str())).max().unwrap_or_default();
-    let length = (longest + 1).max(super::short::SHOWN_ENTRY);
+    let length = (longest + 1).max(super::SHOWN_ENTRY);
     text.get(..length).unwrap_or(text).to_owned()
 }
 

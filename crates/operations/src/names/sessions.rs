@@ -77,25 +77,25 @@ pub fn find_session(
         return Err(unknown_session(store, given)?);
     }
     let ids = store.ids()?;
+    let by_id = |fits: &dyn Fn(&SessionId) -> bool| ids.iter().filter(|id| fits(id)).collect();
     // The form that people are shown is as good as the id, and found without looking for titles.
-    if let Some(id) = only(given, ids.iter().filter(|id| short_session(id) == given))? {
-        return Ok(id);
+    let shown: Vec<&SessionId> = by_id(&|id| short_session(id) == given);
+    if !shown.is_empty() {
+        return only(given, &shown);
     }
     let titled = titled(store, &ids)?;
     let wanted = given.trim().to_lowercase();
-    let same = titled.iter().filter(|(_, title)| *title == wanted);
-    if let Some(id) = only(given, same.map(|(id, _)| id))? {
-        return Ok(id);
-    }
-    if let Some(id) = only(given, ids.iter().filter(|id| id.as_str().starts_with(given)))? {
-        return Ok(id);
-    }
-    if let Some(id) = only(given, ids.iter().filter(|id| has_part(id, given)))? {
-        return Ok(id);
-    }
-    let begins = titled.iter().filter(|(_, title)| title.starts_with(&wanted));
-    match only(given, begins.map(|(id, _)| id))? {
-        Some(id) => Ok(id),
+    let by_title = |fits: &dyn Fn(&str) -> bool| {
+        titled.iter().filter(|(_, title)| fits(title)).map(|(id, _)| id).collect()
+    };
+    let ways: [Vec<&SessionId>; 4] = [
+        by_title(&|title| title == wanted),
+        by_id(&|id| id.as_str().starts_with(given)),
+        by_id(&|id| has_part(id, given)),
+        by_title(&|title| title.starts_with(&wanted)),
+    ];
+    match ways.iter().find(|found| !found.is_empty()) {
+        Some(found) => only(given, found),
         None => Err(unknown_session(store, given)?),
     }
 }
@@ -157,20 +157,14 @@ fn unknown_session(store: &SessionStore, given: &str) -> Result<NameError, NameE
     Ok(NameError::UnknownSession { given, nearest })
 }
 
-/// The one session of these; none if there is none.
-fn only<'i>(
-    given: &str,
-    found: impl Iterator<Item = &'i SessionId>,
-) -> Result<Option<SessionId>, NameError> {
-    match found.collect::<Vec<_>>().as_slice() {
-        [] => Ok(None),
-        [one] => Ok(Some(SessionId::clone(one))),
-        several => {
-            let shown = several.iter().take(MATCHES_SHOWN + 1).map(ToString::to_string);
-            let matches = listed(&shown.collect::<Vec<_>>());
-            Err(NameError::AmbiguousId { given: given.to_owned(), matches })
-        }
+/// The one session of these.
+fn only(given: &str, found: &[&SessionId]) -> Result<SessionId, NameError> {
+    if let [one] = found {
+        return Ok(SessionId::clone(one));
     }
+    let shown = found.iter().take(MATCHES_SHOWN + 1).map(ToString::to_string);
+    let matches = listed(&shown.collect::<Vec<_>>());
+    Err(NameError::AmbiguousId { given: given.to_owned(), matches })
 }
 
 /// Whether a later part of the id begins so: `2ftj` names `2026-11-16-1542-2ftj924w`.

@@ -11,7 +11,7 @@ use tertulia_session::ConversationMessage;
 use tertulia_session::record::ConversationMessageRecord;
 
 use super::error::RpcError;
-use super::protocol::write_notification;
+use super::write_notification;
 
 /// The conversation that is meant when none is named. It is always there.
 pub(super) const MAIN: &str = "main";

@@ -1,19 +1,19 @@
 //! The methods: parameters in, JSON out. One table has them all.
 
-mod append;
 mod conversation;
-mod model_context;
 mod sessions;
-mod text;
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
-use tertulia_session::json::{FieldError, Object, RawValue, whole_number};
+use tertulia_context::builder::ContextIndex;
+use tertulia_session::json::{FieldError, Object, Problem, RawValue, text, whole_number};
+use tertulia_store::SessionId;
 use tertulia_team::nearest_name;
 
 use super::RpcServer;
 use super::conversations::MAIN;
 use super::error::RpcError;
+use crate::model_context::{self, BuildError, BuildInput, Messages, Overrides, Unused};
 use crate::to_json;
 
 type Answer = Result<String, RpcError>;
@@ -35,12 +35,15 @@ const METHODS: [Method; 28] = [
     Method { name: "clear", call: RpcServer::clear },
     Method { name: "exportSnapshot", call: RpcServer::export_snapshot },
     Method { name: "importSnapshot", call: RpcServer::import_snapshot },
-    Method { name: "stripAllMarkers", call: |_, params| text::strip_all_markers(params) },
-    Method { name: "parseMarkers", call: |_, params| text::parse_markers(params) },
-    Method { name: "normalizeAgentType", call: |_, params| text::normalize_agent_type(params) },
-    Method { name: "truncateToBytes", call: |_, params| text::truncate_to_bytes(params) },
-    Method { name: "formatAddressees", call: |_, params| text::format_addressees(params) },
-    Method { name: "estimateTokens", call: |_, params| text::estimate_tokens(params) },
+    Method { name: "stripAllMarkers", call: |_, params| conversation::strip_all_markers(params) },
+    Method { name: "parseMarkers", call: |_, params| conversation::parse_markers(params) },
+    Method {
+        name: "normalizeAgentType",
+        call: |_, params| conversation::normalize_agent_type(params),
+    },
+    Method { name: "truncateToBytes", call: |_, params| conversation::truncate_to_bytes(params) },
+    Method { name: "formatAddressees", call: |_, params| conversation::format_addressees(params) },
+    Method { name: "estimateTokens", call: |_, params| conversation::estimate_tokens(params) },
     Method { name: "buildContext", call: RpcServer::build_context },
     Method { name: "computeContextUpdates", call: RpcServer::compute_context_updates },
     Method { name: "acceptSummary", call: RpcServer::accept_summary },
@@ -96,6 +99,63 @@ impl RpcServer {
         }
         result
     }
+}
+
+type Build = fn(&BuildInput, &mut ContextIndex) -> Result<String, BuildError>;
+
+impl RpcServer {
+    fn build_context(&mut self, params: &mut Params<'_>) -> Answer {
+        self.build(params, Messages::Input, BuildInput::build_json)
+    }
+
+    fn compute_context_updates(&mut self, params: &mut Params<'_>) -> Answer {
+        self.build(params, Messages::New, BuildInput::update_json)
+    }
+
+    fn build(&mut self, params: &mut Params<'_>, messages: Messages, build: Build) -> Answer {
+        let session = take_session(params)?;
+        // The log of a stored session is lent to the input when it is built.
+        let session_entries = session.is_some().then(Vec::new);
+        let overrides = Overrides { session_entries, ..Overrides::default() };
+        let mut unused = Unused::default();
+        let mut input = BuildInput::read(&mut params.object, messages, overrides, &mut unused)?;
+        tell(params, unused);
+        Ok(match session {
+            None => build(&input, &mut ContextIndex::new())?,
+            Some(session) => {
+                self.sessions.with_log(&session, |log| log.lend(&mut input, build))??
+            }
+        })
+    }
+
+    fn accept_summary(&mut self, params: &mut Params<'_>) -> Answer {
+        let session = take_session(params)?;
+        let mut unused = Unused::default();
+        let object = &mut params.object;
+        let accepted = match session {
+            None => model_context::accept_summary(object, None, &mut unused)?,
+            Some(session) => self.sessions.with_log(&session, |log| {
+                model_context::accept_summary(object, Some(log.entries()), &mut unused)
+            })??,
+        };
+        tell(params, unused);
+        Ok(accepted)
+    }
+}
+
+/// The stored session that stands in the place of `sessionEntries`.
+fn take_session(params: &mut Params<'_>) -> Result<Option<SessionId>, RpcError> {
+    let Some(id) = params.object.take_with("sessionId", text)? else { return Ok(None) };
+    if params.object.names().any(|name| name == "sessionEntries") {
+        let excluded = Problem::Excludes { other: "sessionId" };
+        return Err(FieldError::new(excluded).within("sessionEntries").into());
+    }
+    sessions::session_id(&id).map(Some)
+}
+
+fn tell(params: &mut Params<'_>, unused: Unused) {
+    params.passed_over.extend(unused.names);
+    params.notes.extend(unused.notes);
 }
 
 /// The JSON of an object with one field.
