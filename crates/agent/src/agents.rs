@@ -28,9 +28,8 @@ use std::path::Path;
 use tertulia_dialect::stream::{AgentStream, TurnOutput};
 
 use crate::process::neutral::Reader;
-use crate::process::prepare::Prepared;
-use crate::process::{CommandLine, StartError};
-use crate::{AgentSpec, TurnRequest};
+use crate::process::{CommandLine, Prepared, StartError};
+use crate::{AgentSpec, Permissions, TurnRequest};
 
 /// All agents, in the order of the documentation.
 pub const AGENTS: &[&AgentDefinition] =
@@ -51,17 +50,13 @@ pub const COMMAND: &AgentDefinition = &AgentDefinition {
 /// What is specific to one agent. Two definitions are equal if their words are.
 #[derive(Debug)]
 pub struct AgentDefinition {
-    /// The word for it in a team file.
     pub word: &'static str,
-    /// Its words in team files of the earlier form.
     pub earlier_words: &'static [&'static str],
-    /// The description shown to other members and to the person.
     pub title: &'static str,
     /// The fields of a team file that it takes, in groups, besides those that every member has.
     fields: &'static [&'static [&'static str]],
     /// The fields that it cannot do without, each with the complaint about its absence.
     pub required: &'static [(&'static str, &'static str)],
-    /// The name of the prompt format that it reads best.
     pub prompt_format: &'static str,
     /// How many tokens the model behind it reads, as far as that is known.
     pub window_tokens: u64,
@@ -70,12 +65,10 @@ pub struct AgentDefinition {
     pub settings: ProjectSettings,
     pub(crate) reader: Reader,
     pub(crate) system_text: SystemText,
-    /// The program of a coding agent; `None` for those whose program the team file names, and for those that
-    /// have none.
+    /// The program of a coding agent; `None` for those whose program the team file names, and for those that have none.
     pub cli: Option<Cli>,
 }
 
-/// What all definitions of members without a program of their own share.
 const GENERIC: AgentDefinition = AgentDefinition {
     word: "",
     earlier_words: &[],
@@ -94,9 +87,7 @@ const GENERIC: AgentDefinition = AgentDefinition {
 /// The program of a coding agent that is known by name.
 #[derive(Debug)]
 pub struct Cli {
-    /// Its name, as it is found in `PATH`.
     pub program: &'static str,
-    /// The npm package that holds it.
     pub package: &'static str,
     /// The variables of our own environment that it inherits besides the common ones and those that it is signed in
     /// with; a name that ends in `*` stands for all that begin with it.
@@ -107,7 +98,6 @@ pub struct Cli {
     pub(crate) adapter: Option<(&'static str, Reader)>,
     pub(crate) sign_in: SignInSources,
     pub(crate) stream: AgentStream,
-    /// Makes the command line, and the text for its stdin.
     pub(crate) prepare: fn(&AgentSpec, &TurnRequest<'_>) -> Result<Prepared, StartError>,
     /// Corrects the final text of a turn that succeeded, where the stream does not state it exactly.
     pub(crate) correct: Option<fn(&mut TurnOutput, &CommandLine)>,
@@ -116,21 +106,16 @@ pub struct Cli {
 /// What a coding agent can be signed in with. Only names are looked at.
 #[derive(Debug)]
 pub(crate) struct SignInSources {
-    /// Variables that hold a key.
     pub(crate) variables: &'static [&'static str],
-    /// Files that hold one.
     pub(crate) files: &'static [HomeFile],
     /// Variables that point to another service, of which nothing is known.
     pub(crate) other_services: &'static [&'static str],
-    /// Files that may name another service.
     pub(crate) settings: &'static [HomeFile],
-    /// Whether macOS keeps its key in the keychain.
     pub(crate) is_in_keychain: bool,
     /// How to sign in; `{}` stands for the program.
     pub(crate) advice: &'static str,
 }
 
-/// A file in an agent's own folder.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HomeFile {
     /// The variable that names the folder, and what is below it.
@@ -154,17 +139,14 @@ pub struct ProjectSettings {
 pub(crate) enum SystemText {
     /// Its own way, by a flag or a file.
     Separate,
-    /// In front of the prompt.
     InFront,
     /// In front of the prompt, in `<instructions>`.
     Instructions,
 }
 
-/// The fields of everybody who answers a prompt.
 const PROMPT_FIELDS: &[&str] =
     &["instruction", "instruction_file", "preamble", "window", "budget_usd", "timeout_s", "memory"];
 
-/// The fields of everybody who is a program.
 const PROGRAM_FIELDS: &[&str] = &[
     "budget_bytes",
     "first_byte_s",
@@ -177,8 +159,17 @@ const PROGRAM_FIELDS: &[&str] = &[
     "cwd",
 ];
 
-/// The fields of every coding agent.
 const CLI_FIELDS: &[&[&str]] = &[PROMPT_FIELDS, PROGRAM_FIELDS, &["model", "permissions"]];
+
+impl HomeFile {
+    const fn new(
+        variable: (&'static str, &'static str),
+        folder: &'static str,
+        name: &'static str,
+    ) -> Self {
+        Self { variable, folder, name }
+    }
+}
 
 impl AgentDefinition {
     /// A member that is built in: it is no program, costs nothing, and this crate does not run it.

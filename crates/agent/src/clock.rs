@@ -7,15 +7,13 @@ use tertulia_dialect::stream::{ErrorClass, Limits, StreamEvent, TurnError, TurnO
 
 use crate::{CancelToken, Ended, Overuse, Resource, Timeout, Timeouts, TurnReport};
 
-/// How often a turn is looked at while nothing comes.
 pub(crate) const POLL: Duration = Duration::from_millis(50);
 /// All output may have this many times the answer's limit, since it also holds thinking and tools.
 const FACTOR: u64 = 16;
 
-/// The clocks of one turn, running.
 #[derive(Debug)]
 pub(crate) struct Clock {
-    timeouts: Timeouts,
+    pub(crate) timeouts: Timeouts,
     started: Instant,
     heard: Option<Instant>,
     answered: Option<Instant>,
@@ -70,7 +68,6 @@ impl Clock {
     }
 }
 
-/// What a turn has said so far, in bytes.
 #[derive(Debug)]
 pub(crate) struct Flood {
     limits: Limits,
@@ -83,7 +80,6 @@ impl Flood {
         Self { limits, heard: 0, answer: 0 }
     }
 
-    /// These bytes came, and said this.
     pub(crate) fn note(&mut self, bytes: usize, events: &[StreamEvent]) {
         self.heard = self.heard.saturating_add(bytes as u64);
         for event in events {
@@ -95,14 +91,12 @@ impl Flood {
         }
     }
 
-    /// Whether there is more than is kept.
     pub(crate) fn is_over(&self) -> bool {
         let heard_max = FACTOR.saturating_mul(self.limits.text_bytes_max as u64);
         self.answer > self.limits.text_bytes_max || self.heard > heard_max
     }
 }
 
-/// Why a turn has to end now, if it has.
 pub(crate) fn must_end(cancel: &CancelToken, flood: &Flood, clock: &Clock) -> Option<Ended> {
     if cancel.is_cancelled() {
         return Some(Ended::Cancelled);
@@ -126,7 +120,6 @@ pub(crate) fn failure(ended: Ended, timeouts: &Timeouts) -> TurnError {
     TurnError { class, message }
 }
 
-/// The report of a turn of which nothing was started.
 pub(crate) fn not_started(error: TurnError, ended: Ended) -> TurnReport {
     TurnReport::without_process(TurnOutput::failed(error), ended)
 }
@@ -134,7 +127,6 @@ pub(crate) fn not_started(error: TurnError, ended: Ended) -> TurnReport {
 pub(crate) const CANCELLED: &str = "it was cancelled";
 pub(crate) const OVER_LIMIT: &str = "it wrote more than is kept of an answer, and was ended";
 
-/// The failure of a turn whose processes used too much: names the setting.
 pub(crate) fn over_resources(overuse: Overuse) -> TurnError {
     let Overuse { resource, used, limit } = overuse;
     let megabytes = |bytes: u64| bytes / (1024 * 1024);

@@ -1,9 +1,5 @@
-//! Who answers: an agent is started for one turn, fed its prompt, read to its end and taken away with
-//! all its processes.
-//!
-//! Blocking, one thread per pipe; no runtime. Called by the driver in `team`. It knows processes, pipes
-//! and endpoints, and `dialect` reads what they say; it knows no session log, no queue and no budget.
-
+//! Who answers: an agent is started for one turn, fed its prompt, read to its end and taken away with all its processes.
+//! Blocking, one thread per pipe; no runtime. Called by the driver in `team`.
 //!
 //! [`run`] is one turn: an [`AgentSpec`] says who, a [`TurnRequest`] what it is given, a [`Listener`] hears it work, a
 //! [`CancelToken`] ends it early, and the [`TurnReport`] says what became of it. [`probe()`] looks whether an agent is
@@ -56,40 +52,36 @@
 
 pub mod agents;
 mod clock;
-mod listener;
 mod probe;
 mod process;
 mod spec;
 
-pub use listener::{CancelToken, Listener, PermissionAnswer, PermissionChoice, PermissionRequest};
 pub use probe::{Probe, SignIn, Unusable, Whereabouts, look_for, probe};
 pub use process::supervisor::{set_supervisor, supervisor_main};
 pub use process::{
     Edit, Mentions, PromptText, apply, containment, end_all_now, end_strays, is_held, limit_keeper,
     prompt_edits, sent_prompt,
 };
+pub(crate) use spec::Job;
 pub use spec::{
-    AgentKind, AgentSpec, CommandOutput, Containment, Ended, Endpoint, LimitKeeper, Overuse,
-    Permissions, Resource, ResourceLimits, ScriptLine, Timeout, Timeouts, TurnReport, TurnRequest,
+    AgentKind, AgentSpec, CancelToken, CommandOutput, Containment, Ended, Endpoint, LimitKeeper,
+    Listener, Overuse, PermissionAnswer, PermissionChoice, PermissionRequest, Permissions,
+    Resource, ResourceLimits, ScriptLine, Timeout, Timeouts, TurnReport, TurnRequest,
 };
 
-/// Lets an agent answer once. Returns when it has ended and nothing of it is left, however it ended:
-/// a failure is in the report, with its class and cure.
+/// Lets an agent answer once. Returns when nothing of it is left; a failure is in the report, with its class and cure.
 pub fn run(
     spec: &AgentSpec,
     request: &TurnRequest<'_>,
     cancel: &CancelToken,
     listener: &mut dyn Listener,
 ) -> TurnReport {
+    let job = Job { spec, request, cancel, forced: None };
     match &spec.kind {
-        AgentKind::Cli(_) | AgentKind::Command(_) => {
-            process::run(spec, request, cancel, listener, None)
-        }
-        AgentKind::Acp => agents::acp::run(spec, request, cancel, listener),
-        AgentKind::OpenAi(endpoint) => {
-            agents::openai::run(spec, endpoint, request, cancel, listener)
-        }
-        AgentKind::Script(lines) => agents::script::run(lines, request, cancel, listener),
+        AgentKind::Cli(_) | AgentKind::Command(_) => process::run(job, listener),
+        AgentKind::Acp => agents::acp::run(job, listener),
+        AgentKind::OpenAi(endpoint) => agents::openai::run(job, endpoint, listener),
+        AgentKind::Script(lines) => agents::script::run(job, lines, listener),
     }
 }
 
@@ -102,5 +94,5 @@ pub fn run_held_by(
     cancel: &CancelToken,
     listener: &mut dyn Listener,
 ) -> TurnReport {
-    process::run(spec, request, cancel, listener, Some(containment))
+    process::run(Job { spec, request, cancel, forced: Some(containment) }, listener)
 }

@@ -12,11 +12,9 @@ use crate::process::environment::Environment;
 use crate::process::{CommandLine, StartError, pipes, program, start};
 use crate::{AgentSpec, ResourceLimits};
 
-/// How long a program may take to say its version.
 const VERSION_TIME: Duration = Duration::from_secs(10);
 /// Much more than any version has.
 const VERSION_BYTES_MAX: usize = 4 * 1024;
-/// How long it may take to end when it is asked to.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// What was found of an agent.
@@ -28,7 +26,6 @@ pub struct Probe {
     pub is_installed: bool,
     pub version: Option<String>,
     pub sign_in: SignIn,
-    /// What to do, if something is to be done.
     pub advice: Option<String>,
 }
 
@@ -40,9 +37,8 @@ pub enum SignIn {
     Unknown(Box<str>),
 }
 
-/// Looks at an agent; at another program than its own where one is named. Takes as long as the program
-/// needs to say its version, and no more than some ten seconds.
-/// `None` for an agent that is not known by a program of its own.
+/// Looks at an agent; at another program than its own where one is named. Takes as long as the program needs to say its
+/// version, and no more than some ten seconds. `None` for an agent that is not known by a program of its own.
 pub fn probe(agent: &AgentDefinition, program: Option<&str>) -> Option<Probe> {
     let cli = agent.cli.as_ref()?;
     let name = program.unwrap_or(cli.program);
@@ -98,7 +94,6 @@ fn advice(cli: &Cli, name: &str, has_version: bool, sign_in: &SignIn) -> Option<
     Some(cli.sign_in.advice.replace("{}", name))
 }
 
-/// Asks a program for its version, in a containment of its own.
 fn version(path: PathBuf, environment: Environment) -> Option<String> {
     let (args, cwd) = (vec!["--version".into()], "/".into());
     let limits = ResourceLimits::default();
@@ -112,7 +107,6 @@ fn version(path: PathBuf, environment: Environment) -> Option<String> {
     version_in(&String::from_utf8_lossy(&said))
 }
 
-/// What is said until the pipe ends or the time is up.
 fn collect(chunks: &Receiver<Vec<u8>>, until: Instant) -> Vec<u8> {
     let mut said = Vec::new();
     while said.len() < VERSION_BYTES_MAX
@@ -134,7 +128,6 @@ fn version_in(said: &str) -> Option<String> {
     words.into_iter().find(is_version).map(str::to_owned)
 }
 
-/// Whether there is something to sign in with. Looks at names only.
 fn sign_in(sources: &SignInSources, environment: &Environment) -> SignIn {
     let is_set = |name: &&&str| environment.get(name).is_some();
     let files: Vec<_> = sources.files.iter().map(|file| path_of(file, environment)).collect();

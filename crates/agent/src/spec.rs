@@ -1,11 +1,14 @@
-//! What is known of an agent before its turn, what a turn is given, and what is told after it. Data
-//! only; built by the driver from the team file.
+//! What is known of an agent before its turn, what a turn is given, who hears it and may end it, and what is told after
+//! it. Data only; built by the driver from the team file.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tertulia_dialect::stream::{AgentStream, Limits, TurnOutput};
+use tertulia_dialect::stream::{AgentStream, Limits, StreamEvent, TurnOutput};
+use tertulia_session::json::Json;
 
 use crate::Mentions;
 use crate::agents::{self, AgentDefinition};
@@ -20,13 +23,11 @@ pub struct AgentSpec {
     pub args: Vec<Box<str>>,
     /// Added to the few variables of our own environment that it inherits.
     pub env: BTreeMap<Box<str>, Box<str>>,
-    /// The model to ask for.
     pub model: Option<Box<str>>,
     pub cwd: PathBuf,
     pub permissions: Permissions,
     pub timeouts: Timeouts,
     pub limits: Limits,
-    /// What it may use of the machine, with all the processes that it starts.
     pub resources: ResourceLimits,
 }
 
@@ -37,9 +38,7 @@ pub enum AgentKind {
     Cli(&'static AgentDefinition),
     /// Any program: prompt on stdin, answer on stdout.
     Command(CommandOutput),
-    /// A program that speaks the Agent Client Protocol on its stdin and stdout.
     Acp,
-    /// An endpoint that speaks Chat Completions.
     OpenAi(Endpoint),
     /// Written answers, one per turn, from the first on; the last one again and again.
     Script(Vec<ScriptLine>),
@@ -78,7 +77,6 @@ impl AgentKind {
 /// What a program writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CommandOutput {
-    /// Its output is the answer.
     #[default]
     Text,
     /// Our JSON lines; docs/agent-streams.md.
@@ -190,9 +188,7 @@ pub enum Resource {
 /// Who sees to it that turns stay within their limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitKeeper {
-    /// The kernel, in the turn's control group.
     Kernel,
-    /// The supervisor, which measures a few times per second.
     Supervisor,
     /// Nobody: there is no supervisor, and control groups have no limits here.
     Nobody,
@@ -205,13 +201,20 @@ pub struct TurnRequest<'a> {
     pub turn: &'a str,
     /// Which turn of this member in the session it is, from 0; a script answers by it.
     pub number: usize,
-    /// The prompt, for agents that take text.
     pub prompt: &'a str,
-    /// Which of its `@` signs are no risk.
     pub mentions: &'a Mentions,
     pub system: Option<&'a str>,
     /// For an endpoint: the body's fields that hold the messages, as a JSON object.
     pub body: Option<&'a str>,
+}
+
+/// One turn of one agent; in this containment where a test asks for one, else in the strongest that there is.
+#[derive(Clone, Copy)]
+pub(crate) struct Job<'a> {
+    pub(crate) spec: &'a AgentSpec,
+    pub(crate) request: &'a TurnRequest<'a>,
+    pub(crate) cancel: &'a CancelToken,
+    pub(crate) forced: Option<Containment>,
 }
 
 /// What became of a turn.
@@ -253,18 +256,75 @@ pub enum Timeout {
     AfterFinal,
 }
 
-/// What holds the processes of a turn together, so that none survives it. The strongest that this
-/// machine allows is used.
+/// What holds the processes of a turn together; the strongest that this machine allows is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Containment {
     /// A control group of its own: nothing gets out.
     ControlGroup,
-    /// A supervisor, which all orphans of the turn come to: nothing gets out, unless it kills the supervisor
-    /// and us at once.
+    /// All orphans of the turn come to a supervisor: nothing gets out, unless it kills the supervisor and us at once.
     Supervisor,
     /// Descendants are looked for, orphans come to us, and a variable marks them. What clears its
     /// environment and leaves its parents in one moment may get out.
     Descendants,
-    /// Nothing to hold: no process was started.
     None,
+}
+
+/// Hears one turn, from the thread that called [`crate::run`].
+pub trait Listener {
+    /// The agent was started, and the first byte of its prompt is on the way.
+    fn fed(&mut self) {}
+
+    fn event(&mut self, event: StreamEvent);
+
+    /// The agent asks whether it may do something, and waits; the clocks of the turn stand still meanwhile.
+    fn permit(&mut self, request: &PermissionRequest) -> PermissionAnswer;
+}
+
+pub(crate) fn tell(events: &mut Vec<StreamEvent>, listener: &mut dyn Listener) {
+    for event in events.drain(..) {
+        listener.event(event);
+    }
+}
+
+/// What an agent asks to be allowed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PermissionRequest {
+    pub title: Box<str>,
+    pub tool: Option<Box<str>>,
+    pub input: Option<Json>,
+    pub choices: Vec<PermissionChoice>,
+}
+
+/// One answer that the agent offers.
+pub use tertulia_dialect::stream::AcpChoice as PermissionChoice;
+
+/// The person's answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PermissionAnswer {
+    Choose(Box<str>),
+    /// No; the agent may go on without it.
+    Deny,
+    /// No, and the turn is to end: nobody is there to be asked.
+    EndTurn,
+}
+
+/// A word from outside that a turn is to end, looked at several times a second. Every clone is the same word.
+#[derive(Clone, Debug, Default)]
+pub struct CancelToken(Arc<AtomicBool>);
+
+impl CancelToken {
+    /// A word that was not said yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Says it.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// Whether it was said.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
 }

@@ -1,9 +1,6 @@
-//! Agents that speak the Agent Client Protocol on their pipes. Called by [`crate::run`]. What is said is
-//! `dialect`'s to make and to read; here are the process, its pipes, the clocks, and who is asked for
-//! permission.
-//!
-//! The protocol knows no system text: it goes at the head of the prompt. The turn is over with the answer
-//! to the prompt; the agent ends when its stdin closes, and is ended where it does not.
+//! Agents that speak the Agent Client Protocol on their pipes. What is said is `dialect`'s to make and to read. The
+//! protocol knows no system text: it goes at the head of the prompt. The turn is over with the answer to the prompt; the
+//! agent ends when its stdin closes, and is ended where it does not.
 
 mod talk;
 
@@ -13,17 +10,16 @@ use tertulia_dialect::stream::{AcpClient, AcpPrompt, ErrorClass, Exit, TurnError
 
 use super::{AgentDefinition, GENERIC, PROGRAM_FIELDS, PROMPT_FIELDS, ProjectSettings, SystemText};
 use crate::clock::{self, Clock, Flood};
-use crate::listener::tell;
 use crate::process::environment::Environment;
 use crate::process::neutral::Reader;
 use crate::process::pipes::Tail;
 use crate::process::{self, CommandLine, Running, StartError, pipes, program};
-use crate::{AgentSpec, CancelToken, Ended, Listener, TurnReport, TurnRequest};
+use crate::spec::tell;
+use crate::{CancelToken, Ended, Job, Listener, TurnReport};
 use talk::{Talk, Writer};
 
 /// How long an agent may take to answer that it was cancelled, before it is ended.
 const CANCEL_WAIT: Duration = Duration::from_millis(400);
-/// How long the rest of the output is read once the agent has ended.
 const DRAIN: Duration = Duration::from_millis(500);
 
 /// An agent that speaks the Agent Client Protocol.
@@ -43,24 +39,19 @@ pub const ACP: &AgentDefinition = &AgentDefinition {
     ..GENERIC
 };
 
-pub(crate) fn run(
-    spec: &AgentSpec,
-    request: &TurnRequest<'_>,
-    cancel: &CancelToken,
-    listener: &mut dyn Listener,
-) -> TurnReport {
-    let Some(program) = spec.program.as_deref() else {
+pub(crate) fn run(job: Job<'_>, listener: &mut dyn Listener) -> TurnReport {
+    let Some(program) = job.spec.program.as_deref() else {
         let message = "no program is named; set `command` to one that speaks the protocol";
         let error = TurnError { class: ErrorClass::Setup, message: message.into() };
         return clock::not_started(error, Ended::ByItself);
     };
-    match start(program, spec, request) {
-        Ok(running) => Turn::new(running, spec, request).run(spec, cancel, listener),
+    match start(program, job) {
+        Ok(running) => Turn::new(running, job).run(job, listener),
         Err(error) => clock::not_started(error.into(), Ended::ByItself),
     }
 }
 
-fn start(name: &str, spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Running, StartError> {
+fn start(name: &str, Job { spec, request, .. }: Job<'_>) -> Result<Running, StartError> {
     let environment = Environment::of_agent(AgentDefinition::of_adapter(name), &spec.env);
     let program = program::resolve(name, &environment, &spec.cwd)?;
     process::start(&CommandLine::new(program, environment, spec), request.turn, None)
@@ -75,12 +66,11 @@ struct Turn {
 enum Stop {
     Answered,
     Exited(Exit),
-    /// It has to end; the agent is told so.
     Ended(Ended, TurnError),
 }
 
 impl Turn {
-    fn new(mut running: Running, spec: &AgentSpec, request: &TurnRequest<'_>) -> Self {
+    fn new(mut running: Running, Job { spec, request, .. }: Job<'_>) -> Self {
         let cwd = std::path::absolute(&spec.cwd).unwrap_or_else(|_| spec.cwd.clone());
         let prompt = AcpPrompt {
             cwd: &cwd.to_string_lossy(),
@@ -101,23 +91,18 @@ impl Turn {
         Self { running, stderr, talk }
     }
 
-    fn run(
-        mut self,
-        spec: &AgentSpec,
-        cancel: &CancelToken,
-        listener: &mut dyn Listener,
-    ) -> TurnReport {
+    fn run(mut self, job: Job<'_>, listener: &mut dyn Listener) -> TurnReport {
         self.talk.writer.send(AcpClient::hello());
-        let stop = self.attend(spec, cancel, listener);
+        let stop = self.attend(job, listener);
         let ended = match &stop {
-            Stop::Answered => self.part(cancel, listener),
+            Stop::Answered => self.part(job.cancel, listener),
             Stop::Exited(_) => Ended::ByItself,
             Stop::Ended(ended, _) => {
                 self.ask_to_stop(listener);
                 *ended
             }
         };
-        let left_behind = self.running.end(spec.timeouts.grace);
+        let left_behind = self.running.end(job.spec.timeouts.grace);
         self.drain(listener);
         let mut events = std::mem::take(&mut self.talk.events);
         let client = self.talk.client;
@@ -143,12 +128,7 @@ impl Turn {
         TurnReport { output, ended, containment, left_behind }
     }
 
-    fn attend(
-        &mut self,
-        spec: &AgentSpec,
-        cancel: &CancelToken,
-        listener: &mut dyn Listener,
-    ) -> Stop {
+    fn attend(&mut self, job: Job<'_>, listener: &mut dyn Listener) -> Stop {
         loop {
             if let Err(stop) = self.talk.hear(clock::POLL, listener) {
                 return stop;
@@ -165,13 +145,12 @@ impl Turn {
                 }
                 return if is_ended { Stop::Answered } else { Stop::Exited(exit) };
             }
-            if let Some(ended) = clock::must_end(cancel, &self.talk.flood, &self.talk.clock) {
-                return Stop::Ended(ended, clock::failure(ended, &spec.timeouts));
+            if let Some(ended) = clock::must_end(job.cancel, &self.talk.flood, &self.talk.clock) {
+                return Stop::Ended(ended, clock::failure(ended, &job.spec.timeouts));
             }
         }
     }
 
-    /// The turn is over: the agent's stdin is closed, and it is given the time to end.
     fn part(&mut self, cancel: &CancelToken, listener: &mut dyn Listener) -> Ended {
         self.talk.writer.close();
         self.talk.clock.answer();
@@ -190,7 +169,6 @@ impl Turn {
         }
     }
 
-    /// Tells the agent that the turn is to end, and waits a little for its answer.
     fn ask_to_stop(&mut self, listener: &mut dyn Listener) {
         let Some(line) = self.talk.client.cancel() else { return };
         self.talk.writer.send(line);
@@ -217,7 +195,6 @@ impl Turn {
     }
 }
 
-/// Hears events, and allows nothing: the turn is ending.
 struct Deaf<'a>(&'a mut dyn Listener);
 
 impl Listener for Deaf<'_> {
@@ -232,25 +209,15 @@ impl Listener for Deaf<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-    use crate::{AgentKind, Mentions, Permissions, Timeouts};
+    use crate::{AgentKind, AgentSpec, Mentions, TurnRequest};
 
     /// What an agent that is started by these words gets.
     fn text(words: &[&str], system: Option<&str>, prompt: &str) -> String {
         let (program, args) = words.split_first().unwrap();
         let spec = AgentSpec {
-            kind: AgentKind::Acp,
             program: Some((*program).into()),
             args: args.iter().map(|word| (*word).into()).collect(),
-            env: BTreeMap::new(),
-            model: None,
-            cwd: "/".into(),
-            permissions: Permissions::Read,
-            timeouts: Timeouts::default(),
-            limits: tertulia_dialect::stream::Limits::default(),
-            resources: crate::ResourceLimits::default(),
+            ..AgentSpec::new(AgentKind::Acp, "/")
         };
         let request = TurnRequest {
             turn: "t",

@@ -1,15 +1,7 @@
-//! Claude Code.
-//!
-//! The system text goes by a file, of any length. Tools that are not allowed are denied without a
-//! question, and the turn goes on.
+//! Claude Code. The system text goes by a file, of any length. Tools that are not allowed are denied without a question,
+//! and the turn goes on.
 
-use tertulia_dialect::stream::AgentStream;
-
-use super::{AgentDefinition, CLI_FIELDS, Cli, GENERIC, HomeFile, ProjectSettings, SignInSources};
-use crate::process::StartError;
-use crate::process::neutral::Reader;
-use crate::process::prepare::Prepared;
-use crate::{AgentSpec, Permissions, TurnRequest};
+use super::*;
 
 /// Claude Code.
 pub const CLAUDE: &AgentDefinition = &AgentDefinition {
@@ -49,11 +41,7 @@ pub const CLAUDE: &AgentDefinition = &AgentDefinition {
         adapter: Some(("claude", Reader::Claude)),
         sign_in: SignInSources {
             variables: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
-            files: &[HomeFile {
-                variable: ("CLAUDE_CONFIG_DIR", ""),
-                folder: ".claude",
-                name: ".credentials.json",
-            }],
+            files: &[HomeFile::new(("CLAUDE_CONFIG_DIR", ""), ".claude", ".credentials.json")],
             other_services: &[
                 "CLAUDE_CODE_USE_BEDROCK",
                 "CLAUDE_CODE_USE_VERTEX",
@@ -93,7 +81,6 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
     Ok(turn)
 }
 
-/// The error for a member with full permissions that would run as root outside a sandbox.
 const ROOT_REFUSED: &str = "Claude Code does not take `permissions = \"full\"` as root; run as another \
                             user, or set IS_SANDBOX = \"1\" in the member's `env` if this machine is \
                             one, or choose `permissions = \"edit\"`";

@@ -1,22 +1,15 @@
-//! Codex.
-//!
-//! Members of a team have their system text in the prompt, under `[SYSTEM]`. A `system` that is
-//! passed separately becomes developer instructions: as an argument while it is short, else by a
-//! profile, which has to lie in Codex's own folder. `features.unbounded_connection_retries` is off:
-//! with it a service that cannot be reached is asked for ever.
+//! Codex. Members of a team have their system text in the prompt, under `[SYSTEM]`. A `system` that is passed separately
+//! becomes developer instructions: as an argument while it is short, else by a profile, which has to lie in Codex's own
+//! folder. `features.unbounded_connection_retries` is off: with it a service that cannot be reached is asked for ever.
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use tempfile::NamedTempFile;
-use tertulia_dialect::stream::AgentStream;
 use tertulia_session::ARGUMENT_BYTES_MAX;
 
-use super::{AgentDefinition, CLI_FIELDS, Cli, GENERIC, HomeFile, ProjectSettings, SignInSources};
-use crate::process::neutral::Reader;
-use crate::process::prepare::{Prepared, headed};
-use crate::process::{CommandLine, StartError};
-use crate::{AgentSpec, Permissions, TurnRequest};
+use super::*;
+use crate::process::headed;
 
 /// Codex.
 pub const CODEX: &AgentDefinition = &AgentDefinition {
@@ -36,9 +29,9 @@ pub const CODEX: &AgentDefinition = &AgentDefinition {
         adapter: Some(("codex", Reader::Acp)),
         sign_in: SignInSources {
             variables: &["CODEX_API_KEY"],
-            files: &[in_home("auth.json")],
+            files: &[HomeFile::new(HOME, ".codex", "auth.json")],
             other_services: &[],
-            settings: &[in_home("config.toml")],
+            settings: &[HomeFile::new(HOME, ".codex", "config.toml")],
             is_in_keychain: false,
             advice: "run `{} login`, or set CODEX_API_KEY",
         },
@@ -49,10 +42,7 @@ pub const CODEX: &AgentDefinition = &AgentDefinition {
     ..GENERIC
 };
 
-const fn in_home(name: &'static str) -> HomeFile {
-    HomeFile { variable: ("CODEX_HOME", ""), folder: ".codex", name }
-}
-
+const HOME: (&str, &str) = ("CODEX_HOME", "");
 const INSTRUCTIONS: &str = "developer_instructions=";
 const PROFILE_SUFFIX: &str = ".config.toml";
 
@@ -81,8 +71,7 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
     Ok(turn)
 }
 
-/// Writes the setting as a profile of this turn alone. `None` where it cannot be: the folder is not there
-/// or not ours, or a profile was chosen already.
+/// Writes the setting as a profile of this turn alone. `None` where the folder is not ours, or a profile was chosen.
 fn write_profile(
     spec: &AgentSpec,
     command: &CommandLine,
@@ -106,7 +95,6 @@ fn write_profile(
     Some((name, file))
 }
 
-/// A text as a basic string of TOML.
 fn toml_string(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + text.len() / 16 + 2);
     quoted.push('"');

@@ -2,15 +2,7 @@
 //! it does not have is denied without a question. The settings of a project count for it only where the person
 //! trusts the folder in Copilot itself.
 
-use tertulia_dialect::stream::AgentStream;
-
-use super::{
-    AgentDefinition, CLI_FIELDS, Cli, GENERIC, HomeFile, ProjectSettings, SignInSources, SystemText,
-};
-use crate::process::StartError;
-use crate::process::neutral::Reader;
-use crate::process::prepare::Prepared;
-use crate::{AgentSpec, Permissions, TurnRequest};
+use super::*;
 
 /// Copilot CLI.
 pub const COPILOT: &AgentDefinition = &AgentDefinition {
@@ -43,11 +35,7 @@ pub const COPILOT: &AgentDefinition = &AgentDefinition {
             files: &[],
             other_services: &["COPILOT_PROVIDER_BASE_URL"],
             // It is also there where nobody signed in.
-            settings: &[HomeFile {
-                variable: ("COPILOT_HOME", ""),
-                folder: ".copilot",
-                name: "config.json",
-            }],
+            settings: &[HomeFile::new(("COPILOT_HOME", ""), ".copilot", "config.json")],
             is_in_keychain: true,
             advice: "run `{} login`, or set COPILOT_GITHUB_TOKEN",
         },

@@ -1,24 +1,16 @@
-//! Gemini CLI.
-//!
-//! It takes no second system text beside the person's own: `GEMINI_SYSTEM_MD` replaces its prompt, and
-//! `GEMINI.md` belongs to the person or the project. So ours stands in front of the prompt. After a failure
-//! it writes the whole conversation into `TMPDIR`: it gets one of its own, which goes with the turn.
+//! Gemini CLI. It takes no second system text beside the person's own: `GEMINI_SYSTEM_MD` replaces its prompt, and
+//! `GEMINI.md` belongs to the person or the project. So ours stands in front of the prompt. After a failure it writes
+//! the whole conversation into `TMPDIR`: it gets one of its own, which goes with the turn.
 
 use std::fs::{File, read_dir};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use tertulia_dialect::stream::{AgentStream, TextOrigin, TurnOutput, gemini_transcript_text};
+use tertulia_dialect::stream::{TextOrigin, gemini_transcript_text};
 
-use super::{
-    AgentDefinition, CLI_FIELDS, Cli, GENERIC, HomeFile, ProjectSettings, SignInSources, SystemText,
-};
-use crate::process::neutral::Reader;
-use crate::process::prepare::{Prepared, private_folder};
-use crate::process::{CommandLine, StartError};
-use crate::{AgentSpec, Permissions, TurnRequest};
+use super::*;
+use crate::process::private_folder;
 
-/// A longer transcript is not read.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// How many projects' folders, and how many sessions in each, are looked through.
 const FOLDERS_MAX: usize = 10_000;
@@ -43,11 +35,7 @@ pub const GEMINI: &AgentDefinition = &AgentDefinition {
         adapter: Some(("gemini", Reader::Acp)),
         sign_in: SignInSources {
             variables: &["GEMINI_API_KEY"],
-            files: &[HomeFile {
-                variable: ("GEMINI_CLI_HOME", ".gemini"),
-                folder: ".gemini",
-                name: "oauth_creds.json",
-            }],
+            files: &[HomeFile::new(("GEMINI_CLI_HOME", ".gemini"), ".gemini", "oauth_creds.json")],
             other_services: &[
                 "GOOGLE_API_KEY",
                 "GOOGLE_GENAI_USE_VERTEXAI",
@@ -81,11 +69,8 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
     Ok(turn)
 }
 
-/// Gives the exact text of an answer. The stream repeats a text after a retry, without a mark; the transcript
-/// that the program writes holds the good text only. Whatever is missing or odd, the pieced text stays.
-///
-/// Takes away what stands in front of the transcript's text. What the transcript does not hold is left as
-/// it is: it would be another turn's, or another session's.
+/// Gives the exact text of an answer. The stream repeats a text after a retry, without a mark; the transcript that the
+/// program writes holds the good text only. What it does not hold stays: it would be another turn's, or session's.
 fn correct(output: &mut TurnOutput, command: &CommandLine) {
     let Some(final_text) = &mut output.final_text else { return };
     let Some(session) = output.native_session_id.as_deref() else { return };
@@ -100,8 +85,7 @@ fn correct(output: &mut TurnOutput, command: &CommandLine) {
     final_text.origin = TextOrigin::Stated;
 }
 
-/// Where in the pieced text the exact one begins. Looks for the session's file in every project's folder:
-/// which is ours is known by its first line.
+/// Where in the pieced text the exact one begins. The session's file may be in any project's folder.
 fn find(command: &CommandLine, session: &str, pieced: &str) -> Option<usize> {
     let home = ["GEMINI_CLI_HOME", "HOME"].iter().find_map(|name| command.environment.get(name))?;
     let beginning = session.get(..session.floor_char_boundary(8))?;

@@ -1,30 +1,23 @@
-//! Endpoints that speak Chat Completions: one request, its answer read as it is streamed. Called by
-//! [`crate::run`]. It knows HTTP; what is sent and what comes back is `dialect`'s to make and to read.
-//!
-//! ureq blocks, so a thread of its own talks to the endpoint and hands on what comes. The turn never waits
-//! for that thread: when it is over, the connections are shut down, and the thread ends. Where it is still
-//! looking up a name or connecting, it ends with the time that these may take. Nothing is asked twice, and
-//! no redirect is followed: the key goes where the settings say, and nowhere else.
+//! Endpoints that speak Chat Completions: one request, its answer read as it is streamed. ureq blocks, so a thread of its
+//! own talks to the endpoint. The turn never waits for that thread: when it is over, the connections are shut down. Where
+//! it is still looking up a name or connecting, it ends with the time that these may take. Nothing is asked twice, and no
+//! redirect is followed: the key goes where the settings say, and nowhere else.
 
 mod scrub;
-mod setup;
 mod wire;
 
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use tertulia_dialect::stream::{
-    AgentStream, Exit, StreamEvent, StreamParser, TurnError, TurnOutput,
-};
+use tertulia_dialect::stream::{AgentStream, Exit, StreamEvent, StreamParser, TurnError};
 
 use super::{AgentDefinition, GENERIC, PROMPT_FIELDS};
 use crate::clock::{self, Clock, Flood, POLL};
-use crate::listener::tell;
-use crate::{AgentSpec, CancelToken, Ended, Endpoint, Listener, TurnReport, TurnRequest};
+use crate::spec::tell;
+use crate::{CancelToken, Ended, Endpoint, Job, Listener, TurnReport};
 use scrub::Scrub;
-use wire::{Wire, Word};
+use wire::{Call, Wire, Word};
 
-/// How much of a refusal is read, and for how long.
 const REFUSAL_BYTES_MAX: usize = 64 * 1024;
 const REFUSAL_TIME_MAX: Duration = Duration::from_secs(5);
 const OVER_LIMIT: &str = "it sent more than is kept of an answer, and was ended";
@@ -45,15 +38,10 @@ pub const OPENAI: &AgentDefinition = &AgentDefinition {
     ..GENERIC
 };
 
-pub(crate) fn run(
-    spec: &AgentSpec,
-    endpoint: &Endpoint,
-    request: &TurnRequest<'_>,
-    cancel: &CancelToken,
-    listener: &mut dyn Listener,
-) -> TurnReport {
+pub(crate) fn run(job: Job<'_>, endpoint: &Endpoint, listener: &mut dyn Listener) -> TurnReport {
+    let spec = job.spec;
     let parser = StreamParser::with_limits(AgentStream::OpenAiChat, spec.limits);
-    let call = match setup::call(spec, endpoint, request) {
+    let call = match Call::new(job, endpoint) {
         Ok(call) => call,
         Err(error) => return TurnReport::without_process(parser.failed(error), Ended::ByItself),
     };
@@ -66,8 +54,7 @@ pub(crate) fn run(
         refusal: None,
         events: Vec::new(),
     };
-    let (output, ended) = exchange.run(&call.send(), spec, cancel, listener);
-    TurnReport::without_process(output, ended)
+    exchange.run(&call.send(), job.cancel, listener)
 }
 
 struct Exchange {
@@ -79,7 +66,6 @@ struct Exchange {
     events: Vec<StreamEvent>,
 }
 
-/// The reply of an endpoint that does not answer.
 struct RefusalBody {
     status: u16,
     body: Vec<u8>,
@@ -89,19 +75,12 @@ struct RefusalBody {
 enum Stop {
     /// The endpoint is done, or the connection is; in the second case with what it complained of.
     End(String),
-    /// There was no connection, or no answer that could be read.
     Failed(TurnError),
     Ended(Ended),
 }
 
 impl Exchange {
-    fn run(
-        mut self,
-        wire: &Wire,
-        spec: &AgentSpec,
-        cancel: &CancelToken,
-        listener: &mut dyn Listener,
-    ) -> (TurnOutput, Ended) {
+    fn run(mut self, wire: &Wire, cancel: &CancelToken, listener: &mut dyn Listener) -> TurnReport {
         let stop = loop {
             if let Some(ended) = clock::must_end(cancel, &self.flood, &self.clock) {
                 break Stop::Ended(ended);
@@ -121,7 +100,7 @@ impl Exchange {
         };
         // The thread ends when its connections do.
         wire.agent.clone().shutdown();
-        self.judge(stop, spec, listener)
+        self.judge(stop, listener)
     }
 
     fn hear(&mut self, word: Word) -> Option<Stop> {
@@ -155,12 +134,7 @@ impl Exchange {
         }
     }
 
-    fn judge(
-        mut self,
-        stop: Stop,
-        spec: &AgentSpec,
-        listener: &mut dyn Listener,
-    ) -> (TurnOutput, Ended) {
+    fn judge(mut self, stop: Stop, listener: &mut dyn Listener) -> TurnReport {
         let rest = self.scrub.finish();
         let mut events = std::mem::take(&mut self.events);
         match &mut self.refusal {
@@ -180,7 +154,7 @@ impl Exchange {
                 (parser.finish(Exit::Code(0), "", &mut events), ended)
             }
             (Stop::Ended(ended), _) => {
-                let mut error = clock::failure(ended, &spec.timeouts);
+                let mut error = clock::failure(ended, &self.clock.timeouts);
                 if ended == Ended::OverLimit {
                     error.message = OVER_LIMIT.into();
                 }
@@ -188,7 +162,7 @@ impl Exchange {
             }
         };
         tell(&mut events, listener);
-        (output, ended)
+        TurnReport::without_process(output, ended)
     }
 }
 

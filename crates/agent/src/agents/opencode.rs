@@ -1,15 +1,7 @@
 //! opencode. It takes no second system text: ours stands in front of the prompt. What it may do is said by
 //! `OPENCODE_PERMISSION`, which wins over its settings. With a title of ours it does not ask a model for one.
 
-use tertulia_dialect::stream::AgentStream;
-
-use super::{
-    AgentDefinition, CLI_FIELDS, Cli, GENERIC, HomeFile, ProjectSettings, SignInSources, SystemText,
-};
-use crate::process::StartError;
-use crate::process::neutral::Reader;
-use crate::process::prepare::Prepared;
-use crate::{AgentSpec, Permissions, TurnRequest};
+use super::*;
 
 /// opencode.
 pub const OPENCODE: &AgentDefinition = &AgentDefinition {
@@ -45,13 +37,12 @@ pub const OPENCODE: &AgentDefinition = &AgentDefinition {
                 "OPENAI_API_KEY",
                 "OPENROUTER_API_KEY",
             ],
-            files: &[HomeFile {
-                variable: ("XDG_DATA_HOME", "opencode"),
-                folder: ".local/share/opencode",
-                name: "auth.json",
-            }],
+            files: &[HomeFile::new(DATA, ".local/share/opencode", "auth.json")],
             other_services: &["OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT"],
-            settings: &[in_settings("opencode.json"), in_settings("opencode.jsonc")],
+            settings: &[
+                HomeFile::new(CONFIG, ".config/opencode", "opencode.json"),
+                HomeFile::new(CONFIG, ".config/opencode", "opencode.jsonc"),
+            ],
             is_in_keychain: false,
             advice: "run `{} auth login`, or set the key of a provider, such as ANTHROPIC_API_KEY",
         },
@@ -62,9 +53,8 @@ pub const OPENCODE: &AgentDefinition = &AgentDefinition {
     ..GENERIC
 };
 
-const fn in_settings(name: &'static str) -> HomeFile {
-    HomeFile { variable: ("XDG_CONFIG_HOME", "opencode"), folder: ".config/opencode", name }
-}
+const DATA: (&str, &str) = ("XDG_DATA_HOME", "opencode");
+const CONFIG: (&str, &str) = ("XDG_CONFIG_HOME", "opencode");
 
 fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
     let mut turn = Prepared::new(spec, request)?;

@@ -1,13 +1,7 @@
 //! pi. The system text goes by a file, of any length. What it may do is said by the tools that it is given: it
 //! asks for nothing. A prompt that begins with `/` may be one of the project's templates.
 
-use tertulia_dialect::stream::AgentStream;
-
-use super::{AgentDefinition, CLI_FIELDS, Cli, GENERIC, HomeFile, ProjectSettings, SignInSources};
-use crate::process::StartError;
-use crate::process::neutral::Reader;
-use crate::process::prepare::Prepared;
-use crate::{AgentSpec, Permissions, TurnRequest};
+use super::*;
 
 /// pi.
 pub const PI: &AgentDefinition = &AgentDefinition {
@@ -37,9 +31,9 @@ pub const PI: &AgentDefinition = &AgentDefinition {
                 "OPENAI_API_KEY",
                 "OPENROUTER_API_KEY",
             ],
-            files: &[in_home("auth.json")],
+            files: &[HomeFile::new(HOME, ".pi/agent", "auth.json")],
             other_services: &[],
-            settings: &[in_home("models.json")],
+            settings: &[HomeFile::new(HOME, ".pi/agent", "models.json")],
             is_in_keychain: false,
             advice: "run `{}` and its /login, or set the key of a provider, such as \
                      ANTHROPIC_API_KEY",
@@ -51,9 +45,7 @@ pub const PI: &AgentDefinition = &AgentDefinition {
     ..GENERIC
 };
 
-const fn in_home(name: &'static str) -> HomeFile {
-    HomeFile { variable: ("PI_CODING_AGENT_DIR", ""), folder: ".pi/agent", name }
-}
+const HOME: (&str, &str) = ("PI_CODING_AGENT_DIR", "");
 
 fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
     let mut turn = Prepared::new(spec, request)?;

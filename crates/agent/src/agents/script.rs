@@ -7,9 +7,8 @@ use tertulia_dialect::stream::{ErrorClass, StreamEvent, TextOrigin, TurnError, T
 
 use super::{AgentDefinition, GENERIC, PROMPT_FIELDS};
 use crate::clock::{CANCELLED, not_started};
-use crate::{CancelToken, Ended, Listener, ScriptLine, TurnReport, TurnRequest};
+use crate::{CancelToken, Ended, Job, Listener, ScriptLine, TurnReport};
 
-/// How often the cancel token is looked at.
 const TICK: Duration = Duration::from_millis(20);
 
 /// Written answers.
@@ -20,24 +19,18 @@ pub const SCRIPT: &AgentDefinition = &AgentDefinition {
     ..GENERIC
 };
 
-pub(crate) fn run(
-    lines: &[ScriptLine],
-    request: &TurnRequest<'_>,
-    cancel: &CancelToken,
-    listener: &mut dyn Listener,
-) -> TurnReport {
-    let Some(line) = lines.get(request.number).or(lines.last()) else {
-        let message = "the script has no answers; write one";
-        return failed(ErrorClass::Setup, message, Ended::ByItself, listener);
+pub(crate) fn run(job: Job<'_>, lines: &[ScriptLine], listener: &mut dyn Listener) -> TurnReport {
+    let Some(line) = lines.get(job.request.number).or(lines.last()) else {
+        return failed(ErrorClass::Setup, "the script has no answers; write one", listener);
     };
     listener.fed();
     listener.event(StreamEvent::Started { session_id: None, model: None });
-    if wait(line.delay, cancel) {
-        return failed(ErrorClass::Cancelled, CANCELLED, Ended::Cancelled, listener);
+    if wait(line.delay, job.cancel) {
+        let error = TurnError { class: ErrorClass::Cancelled, message: CANCELLED.into() };
+        return not_started(error, Ended::Cancelled);
     }
     if line.text.trim().is_empty() {
-        let message = "the script's answer is empty; write one";
-        return failed(ErrorClass::Empty, message, Ended::ByItself, listener);
+        return failed(ErrorClass::Empty, "the script's answer is empty; write one", listener);
     }
     let text = String::from(&*line.text);
     let origin = TextOrigin::Stated;
@@ -47,17 +40,10 @@ pub(crate) fn run(
     TurnReport::without_process(TurnOutput::answered(text), Ended::ByItself)
 }
 
-fn failed(
-    class: ErrorClass,
-    message: &str,
-    ended: Ended,
-    listener: &mut dyn Listener,
-) -> TurnReport {
+fn failed(class: ErrorClass, message: &str, listener: &mut dyn Listener) -> TurnReport {
     let error = TurnError { class, message: message.into() };
-    if ended != Ended::Cancelled {
-        listener.event(StreamEvent::Failed(error.clone()));
-    }
-    not_started(error, ended)
+    listener.event(StreamEvent::Failed(error.clone()));
+    not_started(error, Ended::ByItself)
 }
 
 /// Waits; whether it was cancelled meanwhile.

@@ -1,9 +1,6 @@
-//! A control group (version 2) for one turn: whoever is started inside cannot leave it by forking, by a
-//! session of its own or by clearing its environment, and all are killed by one word. Called by
-//! [`super::holder`].
-//!
-//! The group is made below our own, so no more rights are needed than a service manager or a container
-//! gives with a delegated group. Where there are none, [`probe`] says so.
+//! A control group (version 2) for one turn: whoever is started inside cannot leave it by forking, by a session of its
+//! own or by clearing its environment, and all are killed by one word. The group is made below our own, so no more rights
+//! are needed than a service manager or a container gives with a delegated group. [`probe`] says where there are none.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -19,18 +16,15 @@ pub(super) const ENTER: &str = r#"echo $$ >"$1/cgroup.procs" && shift && exec "$
 const PREFIX: &str = "tertulia-";
 /// A group that holds more is told to hold this many.
 const MEMBERS_MAX: usize = 65_536;
-/// How deep groups inside a group are followed.
 const DEPTH_MAX: usize = 8;
 
-/// One group. It stays until [`remove`](Self::remove).
 #[derive(Debug)]
 pub(super) struct ControlGroup {
     path: PathBuf,
 }
 
 impl ControlGroup {
-    /// Makes a group; `None` where it is not allowed. What an earlier run of ours left behind when it was
-    /// killed is taken away first.
+    /// Makes a group; `None` where it is not allowed. What an earlier run of ours left behind is taken away first.
     pub(super) fn create(name: &str) -> Option<Self> {
         let parent = own_folder()?;
         sweep(&parent);
@@ -52,8 +46,7 @@ impl ControlGroup {
         &self.path
     }
 
-    /// Sets what all in it together may use, as far as this group can: the files exist only where the group
-    /// above hands the controllers on.
+    /// Sets what all in it may use, where it can: the files exist only where the group above hands the controllers on.
     pub(super) fn limit(&self, limits: &ResourceLimits) {
         let files = [
             ("pids.max", limits.processes.to_string()),
@@ -75,7 +68,6 @@ impl ControlGroup {
         ["pids.max", "memory.max"].iter().all(|name| self.path.join(name).is_file())
     }
 
-    /// All that live in it, in groups inside it too, but for one.
     pub(super) fn members(&self, except: u32) -> Vec<Identity> {
         let rows = self.rows().into_iter().map(|row| row.identity);
         rows.filter(|identity| identity.pid != except).collect()
@@ -113,7 +105,6 @@ impl ControlGroup {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ability {
-    /// The kernel keeps the limits of a turn.
     pub(super) has_limits: bool,
 }
 
@@ -136,7 +127,6 @@ fn own_folder() -> Option<PathBuf> {
     folder_of(&mounts, &groups)
 }
 
-/// Finds it: the mount point of version 2, and our place below what is mounted there.
 fn folder_of(mounts: &str, groups: &str) -> Option<PathBuf> {
     let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
     mounts.lines().find_map(|line| {
@@ -196,7 +186,6 @@ fn remove_tree(folder: &Path, depth: usize) -> std::io::Result<()> {
     std::fs::remove_dir(folder)
 }
 
-/// The groups in a group; none below the depth that is followed.
 fn folders_in(folder: &Path, depth: usize) -> Vec<PathBuf> {
     if depth == 0 {
         return Vec::new();

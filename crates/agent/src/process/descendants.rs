@@ -1,9 +1,7 @@
-//! The weaker means: descendants are looked for while the program runs, orphans come to us, and a variable
-//! marks what got away. Called by [`super::holder`] where no control group can be made.
-//!
-//! A process belongs to the turn if it is known already, if its parent does, if it is in a session with
-//! one that does, or if it carries the mark. Below a supervisor parents say it all. Without one, what clears
-//! its environment, starts a session and loses its parent between two looks gets out.
+//! The weaker means: descendants are looked for while the program runs, orphans come to us, and a variable marks what got
+//! away. A process belongs to the turn if it is known already, if its parent does, if it is in a session with one that
+//! does, or if it carries the mark. Below a supervisor parents say it all. Without one, what clears its environment,
+//! starts a session and loses its parent between two looks gets out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -21,7 +19,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
 pub(super) struct Descendants {
-    /// The value of the variable that marks them.
     mark: Box<str>,
     /// The process that we started: the program itself, or its supervisor.
     main: Option<Identity>,
@@ -32,7 +29,6 @@ pub(super) struct Descendants {
 }
 
 impl Descendants {
-    /// Begins to hold. What an earlier run of ours left behind when it was killed is ended first.
     pub(super) fn new(mark: &str, is_supervised: bool) -> Self {
         live::sweep();
         // Orphans of our descendants become our children, not those of the first process. With a supervisor
@@ -51,7 +47,6 @@ impl Descendants {
         self.known.extend(self.main);
     }
 
-    /// The supervisor has started the program.
     pub(super) fn hold_program(&mut self, pid: u32) {
         self.program = proc_table::identify(pid);
     }
@@ -84,7 +79,6 @@ impl Descendants {
         living.len()
     }
 
-    /// Takes the exit status of orphans that came to us.
     pub(super) fn reap(&mut self) {
         for identity in &self.known {
             if Some(*identity) != self.main {
@@ -133,7 +127,6 @@ fn is_adopted(row: &Row, own_session: u32) -> bool {
         && !live::is_main(row.identity.pid)
 }
 
-/// The rows that belong to the turn, by what is known of them.
 fn belonging(
     rows: &[Row],
     known: &BTreeSet<Identity>,

@@ -1,7 +1,6 @@
-//! The environment of an agent, by a list of what may be in it: what programs need to work at all, what
-//! the agent documents for its own keys and homes, and what the team file adds. Nothing else of ours
-//! reaches it, so no password of a store and no key of another service. Used wherever an agent is
-//! started.
+//! The environment of an agent, by a list of what may be in it: what programs need to work at all, what the agent
+//! documents for its own keys and homes, and what the team file adds. No password of a store and no key of another
+//! service reaches it.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -16,12 +15,10 @@ const COMMON: &str = "PATH HOME USER LOGNAME SHELL TERM TZ TMPDIR LANG LANGUAGE 
     XDG_STATE_HOME SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY \
     http_proxy https_proxy all_proxy no_proxy";
 
-/// A whole environment, in the order of names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Environment(BTreeMap<OsString, OsString>);
 
 impl Environment {
-    /// That of an agent, from our own and what the team file adds.
     pub(crate) fn of_agent(
         agent: Option<&AgentDefinition>,
         added: &BTreeMap<Box<str>, Box<str>>,

@@ -15,7 +15,6 @@ use super::proc_table::{self, Identity};
 use super::supervisor::{self, Order};
 use crate::{Containment, LimitKeeper, ResourceLimits};
 
-/// The variable that marks every process of a turn.
 pub(crate) const MARK: &str = "TERTULIA_TURN";
 
 /// Files that we were started with and do not know of are not handed on. We open none that would be; a
@@ -33,7 +32,6 @@ pub(super) struct Holder {
     means: Held,
 }
 
-/// How a turn's processes are known.
 #[derive(Debug)]
 pub(super) enum Means {
     Group { group: ControlGroup, main: u32 },
@@ -62,14 +60,12 @@ impl Means {
         }
     }
 
-    /// Looks for descendants, where this is how they are known.
     pub(super) fn look(&mut self) {
         if let Self::Descendants(descendants) = self {
             descendants.look();
         }
     }
 
-    /// Kills all, and says how many were seen alive.
     pub(super) fn kill(&mut self) -> usize {
         match self {
             Self::Group { group, .. } => group.kill(),
@@ -144,7 +140,6 @@ impl Holder {
         (MARK, &self.mark)
     }
 
-    /// The command of the supervisor that starts the program, where there is one.
     pub(super) fn supervise(
         &self,
         program: &Path,
@@ -187,7 +182,6 @@ impl Holder {
         command
     }
 
-    /// Starts the command that was wrapped. From then on it is held; `None` where everything is being ended.
     pub(super) fn spawn(
         &self,
         line: &mut Command,

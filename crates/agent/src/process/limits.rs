@@ -8,11 +8,9 @@ use super::control_group::ControlGroup;
 use super::proc_table::{self, Row};
 use crate::{Overuse, Resource, ResourceLimits};
 
-/// What a turn may use unless its member or its team says otherwise.
 const PROCESSES: u32 = 1024;
 const MEMORY_BYTES_MIN: u64 = 2 << 30;
 
-/// The defaults for this machine: 1,024 processes, and three quarters of its memory.
 pub(crate) fn default_limits() -> ResourceLimits {
     static MEMORY: OnceLock<u64> = OnceLock::new();
     let memory_bytes = *MEMORY.get_or_init(|| {
@@ -78,7 +76,6 @@ impl Meter {
     }
 }
 
-/// Whether a file of events counts more than none of them.
 fn counted(file: Option<&PathBuf>, word: &str) -> bool {
     let text = file.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
     kilobytes(&text, word).is_some_and(|count| count > 0)

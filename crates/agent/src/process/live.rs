@@ -1,9 +1,6 @@
-//! All that is held now, in this whole process, so that it can be ended at once when somebody wants us gone
-//! and nobody will come to the turns that run. Programs are started through here by [`super::start()`];
-//! [`end_all_now`] is called by whoever is about to leave the process without unwinding it. Also what is left of
-//! turns whose tables were killed, [`end_strays`]: groups and marks whose owner is gone.
-//!
-//! A static, since the process is what is left: the thread that hears a signal has no way to the turns.
+//! All that is held now, in this whole process, so that it can be ended at once when somebody wants us gone and nobody
+//! will come to the turns that run, and what is left of turns whose tables were killed. A static, since the process is
+//! what is left: the thread that hears a signal has no way to the turns.
 
 use std::collections::BTreeMap;
 use std::net::Shutdown;
@@ -26,7 +23,6 @@ const PAUSE: Duration = Duration::from_millis(2);
 
 static LIVE: Mutex<Live> = Mutex::new(Live { is_over: false, held: BTreeMap::new() });
 
-/// What is held, by the numbers of the holders.
 struct Live {
     /// Everything was ended: nothing is started any more.
     is_over: bool,
@@ -34,14 +30,11 @@ struct Live {
 }
 
 struct Entry {
-    /// The process that was started for it.
     main: u32,
-    /// Our half of the socket to its supervisor.
     link: Option<UnixStream>,
     means: Held,
 }
 
-/// The means of one holder, shared with the turn that it belongs to.
 pub(super) type Held = Arc<Mutex<Means>>;
 
 /// Locks; a thread that panicked left nothing half done.
@@ -70,7 +63,6 @@ pub(super) fn spawn(
     Some(child)
 }
 
-/// Whether a child of ours was started for a turn that still runs.
 pub(super) fn is_main(pid: u32) -> bool {
     lock(&LIVE).held.values().any(|entry| entry.main == pid)
 }
@@ -79,10 +71,9 @@ pub(super) fn forget(number: u64) {
     lock(&LIVE).held.remove(&number);
 }
 
-/// Kills at once, and without a polite word, every process of every turn that runs here. For whoever is about
-/// to leave this process without waiting for its turns: nothing is started any more afterwards. From any
-/// thread. Takes milliseconds in control groups, a tenth of a second where descendants have to be looked for,
-/// and half a second at most, where the system does not let a process die.
+/// Kills at once every process of every turn that runs here, for whoever is about to leave this process: nothing is
+/// started any more afterwards. From any thread. Takes milliseconds in control groups, a tenth of a second where
+/// descendants have to be looked for, and half a second at most, where the system does not let a process die.
 pub fn end_all_now() {
     let (done, is_done) = mpsc::channel();
     let end = move || {
@@ -140,7 +131,6 @@ fn kill(held: &[Held]) -> usize {
     found + kill_marked(|mark| mark.starts_with(&owner))
 }
 
-/// How often is looked for some that were born meanwhile.
 const ROUNDS: u32 = 40;
 const STRAYS_PAUSE: Duration = Duration::from_millis(25);
 
@@ -155,12 +145,10 @@ pub fn end_strays() {
     }
 }
 
-/// Ends what carries the mark of an owner that is gone; says how many there were.
 pub(super) fn sweep() -> usize {
     kill_marked(proc_table::is_orphaned)
 }
 
-/// Kills what carries a mark of this kind; says how many there were.
 fn kill_marked(is_wanted: impl Fn(&str) -> bool) -> usize {
     let strays = marked(is_wanted);
     for identity in &strays {
@@ -175,7 +163,6 @@ pub fn is_held(turn: &str) -> bool {
     !marked(|mark| mark.ends_with(&end) && !proc_table::is_orphaned(mark)).is_empty()
 }
 
-/// The living processes with a mark of this kind, but for our own.
 fn marked(is_wanted: impl Fn(&str) -> bool) -> Vec<Identity> {
     let own = std::process::id();
     let rows = proc_table::rows().into_iter().filter(|row| !row.is_zombie);

@@ -92,7 +92,6 @@ impl Mentions {
         self.dropped.binary_search(&at).is_ok()
     }
 
-    /// The same mentions, moved by the number of bytes that precede the prompt.
     pub(crate) fn behind(&self, bytes: usize) -> Self {
         let moved = |places: &[usize]| places.iter().map(|at| at + bytes).collect();
         Self { kept: moved(&self.kept), dropped: moved(&self.dropped) }

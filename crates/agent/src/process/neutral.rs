@@ -1,12 +1,8 @@
-//! Makes a prompt inert. Claude Code and Gemini CLI replace `@path` in a prompt by what is in the file, and
-//! run a prompt that begins with `/` as one of their own commands; so do agents of the Agent Client
-//! Protocol. What members say to each other must do neither. Pure; called by the definitions of the
-//! agents and by the driver, which stores what was sent.
-//!
-//! A backslash in front stops both: `@notes.md` becomes `\@notes.md`, `/compact` becomes `\/compact`. What a
-//! path may begin with differs between the programs, so nothing is guessed: an `@` stays only where none
-//! of them can read on, or where [`Mentions`] found that it may. The rules of the programs stand in the
-//! tests.
+//! Makes a prompt inert. Claude Code and Gemini CLI replace `@path` in a prompt by what is in the file, and run a prompt
+//! that begins with `/` as one of their own commands; so do agents of the Agent Client Protocol. What members say to each
+//! other must do neither. A backslash in front stops both: `\@notes.md`, `\/compact`. What a path may begin with differs
+//! between the programs, so nothing is guessed: an `@` stays only where none of them can read on, or where [`Mentions`]
+//! found that it may. The rules of the programs stand in the tests.
 
 use std::borrow::Cow;
 
@@ -26,7 +22,6 @@ pub(crate) enum Reader {
     Acp,
     /// It runs a prompt that begins with `/` as a command, and takes `@` for text.
     Commands,
-    /// It takes every text as it is.
     Plain,
 }
 
@@ -95,7 +90,6 @@ fn command_at(text: &str, reader: Reader) -> Option<usize> {
     is_command.then_some(text.len() - first.len())
 }
 
-/// Whether the reader may look for a file at this `@`.
 pub(super) fn is_mention(text: &str, at: usize, reader: Reader) -> bool {
     let (before, after) = text.split_at(at);
     let previous = before.chars().next_back();

@@ -11,7 +11,6 @@ use std::time::Duration;
 const CHUNK_BYTES: usize = 64 * 1024;
 /// How many chunks may wait; then the program waits.
 const CHUNKS_MAX: usize = 8;
-/// How much of the end of stderr is kept.
 const TAIL_BYTES: usize = 64 * 1024;
 /// How long its end is waited for. Only a process that got out of the weaker containment takes so long.
 const TAIL_WAIT: Duration = Duration::from_millis(500);
@@ -27,7 +26,6 @@ pub(crate) fn feed(pipe: impl Write + Send + 'static, bytes: Vec<u8>) {
     });
 }
 
-/// Reads a pipe. The channel holds a bounded number of chunks and closes at the pipe's end.
 pub(crate) fn read(pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     let (sender, receiver) = sync_channel(CHUNKS_MAX);
     spawn("agent stdout", move || {
@@ -54,7 +52,6 @@ pub(crate) fn read_all(
     }
 }
 
-/// The end of what a pipe gives.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tail(Arc<(Mutex<Kept>, Condvar)>);
 
@@ -65,7 +62,6 @@ struct Kept {
     is_open: bool,
 }
 
-/// Reads a pipe to its end, and keeps its last bytes.
 pub(crate) fn tail(pipe: impl Read + Send + 'static) -> Tail {
     let tail = Tail::default();
     tail.kept().is_open = true;

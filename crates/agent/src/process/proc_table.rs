@@ -1,7 +1,5 @@
-//! The system's table of processes, as `/proc` shows it, and signals that reach the process that was
-//! meant. Called by the two means of containment; it decides nothing.
-//!
-//! A process is named by its id and the time of its start, since ids come back.
+//! The system's table of processes, as `/proc` shows it, and signals that reach the process that was meant. A process is
+//! named by its id and the time of its start, since ids come back.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -11,7 +9,6 @@ use rustix::process::{Pid, Signal};
 /// Much more than any line of `/proc/<pid>/stat` has.
 const STAT_BYTES_MAX: u64 = 8 * 1024;
 
-/// One process, for good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Identity {
     pub(super) pid: u32,
@@ -24,19 +21,16 @@ pub(super) struct Row {
     pub(super) identity: Identity,
     pub(super) parent: u32,
     pub(super) session: u32,
-    /// Dead, and not waited for yet.
     pub(super) is_zombie: bool,
     pub(super) is_stopped: bool,
     /// How much of it is in memory; pages that it shares with others included.
     pub(super) resident_pages: u64,
 }
 
-/// Reads the row of a process; `None` if it is gone.
 pub(super) fn row(pid: u32) -> Option<Row> {
     parse_row(pid, &String::from_utf8_lossy(&read(pid, "stat", STAT_BYTES_MAX)?))
 }
 
-/// The beginning of a file that `/proc` has of a process; `None` where it may not be seen.
 fn read(pid: u32, name: &str, bytes_max: u64) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = std::fs::File::open(format!("/proc/{pid}/{name}")).ok()?;
@@ -59,7 +53,6 @@ fn parse_row(pid: u32, stat: &str) -> Option<Row> {
     Some(Row { identity, parent, session, is_zombie, is_stopped, resident_pages })
 }
 
-/// All processes that can be seen, by id.
 pub(super) fn rows() -> Vec<Row> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let names = entries.flatten().map(|entry| entry.file_name());
@@ -97,7 +90,6 @@ pub(super) fn own_children() -> Vec<Row> {
     pids.filter_map(row).filter(|row| !row.is_zombie).collect()
 }
 
-/// The sums over the memory of a process; `None` where it may not be seen.
 pub(super) fn memory_table(pid: u32) -> Option<String> {
     String::from_utf8(read(pid, "smaps_rollup", STAT_BYTES_MAX)?).ok()
 }
@@ -107,21 +99,18 @@ pub(super) fn identify(pid: u32) -> Option<Identity> {
     row(pid).filter(|row| !row.is_zombie).map(|row| row.identity)
 }
 
-/// A name for our own process that no other has while this machine runs: the namespace of process ids,
-/// the id, and the time of its start.
+/// The namespace of process ids, the id, and the time of its start: no other process has it while this machine runs.
 pub(super) fn own_name() -> String {
     let started = row(std::process::id()).map_or(0, |row| row.identity.started);
     format!("{}-{}-{started}", own_namespace(), std::process::id())
 }
 
-/// The namespace of process ids, in which they mean something.
 pub(super) fn own_namespace() -> u64 {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self/ns/pid").map_or(0, |metadata| metadata.ino())
 }
 
-/// Whether a name begins with an [`own_name`] of a process that is gone. Of another namespace's processes
-/// nothing is known.
+/// Whether a name begins with an [`own_name`] of a process that is gone. Of other namespaces nothing is known.
 pub(super) fn is_orphaned(name: &str) -> bool {
     let mut fields = name.split(['-', '/']).map(str::parse::<u64>);
     let (Some(Ok(namespace)), Some(Ok(pid)), Some(Ok(started))) =
@@ -133,7 +122,6 @@ pub(super) fn is_orphaned(name: &str) -> bool {
     namespace == own_namespace() && identify(pid) != Some(Identity { pid, started })
 }
 
-/// The value of a variable that a process started with; `None` where it may not be seen.
 pub(super) fn variable(pid: u32, name: &str) -> Option<String> {
     /// An environment may have megabytes; this much is looked through.
     const BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -165,7 +153,6 @@ pub(super) fn signal(identity: Identity, signal: Signal) {
     }
 }
 
-/// Lets a child of ours go on that somebody stopped.
 pub(super) fn resume_if_stopped(pid: u32) {
     if let Some(row) = row(pid).filter(|row| row.is_stopped) {
         signal(row.identity, Signal::CONT);

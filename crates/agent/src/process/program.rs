@@ -12,7 +12,6 @@ use super::environment::Environment;
 use super::start::StartError;
 use crate::agents::{AGENTS, AgentDefinition};
 
-/// Where programs are looked for when `PATH` is not set.
 const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// The kernel reads no more of the line.
@@ -95,7 +94,6 @@ fn project_of(cwd: &Path) -> PathBuf {
     repository.map_or_else(|| cwd.clone(), Path::to_owned)
 }
 
-/// What to do to have a program.
 fn install(name: &str) -> String {
     let own = |agent: &&&AgentDefinition| agent.cli.as_ref().is_some_and(|cli| cli.program == name);
     match AGENTS.iter().find(own) {
@@ -142,7 +140,6 @@ fn check_interpreter(path: &Path, environment: &Environment) -> Result<(), Start
     }
 }
 
-/// What follows `#!`.
 fn first_line(path: &Path) -> Option<String> {
     let mut start = Vec::new();
     File::open(path).ok()?.take(LINE_BYTES_MAX as u64).read_to_end(&mut start).ok()?;

@@ -1,35 +1,32 @@
-//! Starts a program so that nothing of it can stay behind. Called by [`super::run`], by `acp` and by
-//! `probe`; it knows processes and pipes, and nothing of what is said on them.
-//!
-//! [`start`] gives a [`Running`]: `pipes::feed`, `pipes::read` and `pipes::tail` serve its pipes, and
-//! [`Running::end`] is called at each end, good or bad. One that is dropped ends everything at once, without
-//! the polite word.
+//! Starts a program so that nothing of it can stay behind. [`Running::end`] is called at each end, good or bad; one that
+//! is dropped ends everything at once, without the polite word.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use tempfile::{NamedTempFile, TempDir};
 use tertulia_dialect::stream::{ErrorClass, Exit, TurnError};
 use tertulia_session::ARGUMENT_BYTES_MAX;
 
 use super::environment::Environment;
 use super::holder::Holder;
-use super::proc_table;
+use super::neutral::sent_prompt;
 use super::supervisor::{Link, Pipes};
-use crate::{AgentSpec, Containment, Overuse, ResourceLimits};
+use super::{proc_table, program};
+use crate::{AgentSpec, Containment, Overuse, ResourceLimits, TurnRequest};
 
 /// The largest pipe that Linux gives to everybody.
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1 << 20;
 
-/// How soon, and how seldom, a process that should end is looked at.
 const POLL_FIRST: Duration = Duration::from_millis(2);
 const POLL_LAST: Duration = Duration::from_millis(50);
 /// How long the helpers of an agent that ended may take to end too, before they count as left behind.
 const SETTLE: Duration = Duration::from_millis(150);
-/// How long the dead may take to be gone.
 const KILL_WAIT: Duration = Duration::from_secs(2);
 
 /// What is started: an absolute program, its arguments, its whole environment and its folder.
@@ -101,7 +98,6 @@ impl From<StartError> for TurnError {
 }
 
 impl CommandLine {
-    /// The program of an agent, with the arguments that its team file names.
     pub(crate) fn new(program: PathBuf, environment: Environment, spec: &AgentSpec) -> Self {
         // The program is looked for from where we are, and started from where it works.
         let cwd = std::path::absolute(&spec.cwd).unwrap_or_else(|_| spec.cwd.clone());
@@ -127,13 +123,84 @@ impl CommandLine {
     }
 }
 
-/// A program that runs, with all that it starts.
+/// How an agent that is a program is started: what all have in common. The rest of the command line is made by its own
+/// file in `agents`; what was seen of the programs is in docs/agents.md.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) command: CommandLine,
+    pub(crate) prompt: String,
+    /// What is deleted when the turn has ended.
+    pub(crate) folder: Option<TempDir>,
+    pub(crate) profile: Option<NamedTempFile>,
+}
+
+impl Prepared {
+    pub(crate) fn new(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Self, StartError> {
+        if !spec.cwd.is_dir() {
+            return Err(StartError::NoFolder { cwd: spec.cwd.clone() });
+        }
+        let agent = spec.kind.definition();
+        let environment = Environment::of_agent(Some(agent), &spec.env);
+        let default = agent.cli.as_ref().map_or("", |cli| cli.program);
+        let name = spec.program.as_deref().unwrap_or(default);
+        let program = program::resolve(name, &environment, &spec.cwd)?;
+        let command = CommandLine::new(program, environment, spec);
+        let prompt = sent_prompt(spec, request);
+        Ok(Self { command, prompt, folder: None, profile: None })
+    }
+
+    pub(crate) fn args<A: AsRef<OsStr>>(&mut self, args: impl IntoIterator<Item = A>) {
+        self.command.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+    }
+
+    pub(crate) fn model(&mut self, option: &str, spec: &AgentSpec) {
+        if let Some(model) = &spec.model {
+            self.args([option, model]);
+        }
+    }
+
+    /// Sets a variable of ours, unless the team file says otherwise.
+    pub(crate) fn set_default(&mut self, spec: &AgentSpec, name: &str, value: impl AsRef<OsStr>) {
+        if !spec.env.contains_key(name) {
+            self.command.environment.set(name, value);
+        }
+    }
+
+    pub(crate) fn system_file(
+        &mut self,
+        option: &str,
+        system: Option<&str>,
+    ) -> Result<(), StartError> {
+        let Some(system) = system.filter(|system| !system.is_empty()) else { return Ok(()) };
+        let folder = private_folder()?;
+        let path = folder.path().join("system.md");
+        let written = std::fs::write(&path, system);
+        written.map_err(|error| StartError::Files { what: "the system text", error })?;
+        self.args([option.as_ref(), path.as_os_str()]);
+        self.folder = Some(folder);
+        Ok(())
+    }
+}
+
+pub(crate) fn headed(system: Option<&str>, prompt: &str) -> String {
+    match system.filter(|system| !system.is_empty()) {
+        Some(system) => format!("{system}\n\n{prompt}"),
+        None => prompt.to_owned(),
+    }
+}
+
+/// A folder of the turn's own, which nobody else may read.
+pub(crate) fn private_folder() -> Result<TempDir, StartError> {
+    let owner_only = std::fs::Permissions::from_mode(0o700);
+    let made = tempfile::Builder::new().prefix("tertulia-").permissions(owner_only).tempdir();
+    made.map_err(|error| StartError::Files { what: "no folder could be made for the turn", error })
+}
+
 #[derive(Debug)]
 pub(crate) struct Running {
     pub(crate) stdin: Option<ChildStdin>,
     pub(crate) stdout: Option<ChildStdout>,
     pub(crate) stderr: Option<ChildStderr>,
-    /// The program, or its supervisor.
     child: Child,
     link: Option<Link>,
     exit: Option<Exit>,
@@ -176,7 +243,6 @@ fn spawn_alone(command: &CommandLine, holder: &Holder) -> Result<Spawned, StartE
     Ok((child, pipes, None))
 }
 
-/// Starts a program below a supervisor, which gets its pipes through a socket.
 fn spawn_supervised(
     command: &CommandLine,
     holder: &Holder,
@@ -256,7 +322,6 @@ impl Running {
         }
     }
 
-    /// The limit that it passed, if that is why it was ended.
     pub(crate) fn overuse(&self) -> Option<Overuse> {
         self.link.as_ref().and_then(|link| link.overuse)
     }
@@ -291,7 +356,6 @@ impl Running {
         left_behind
     }
 
-    /// Whether nothing is left before the time is up.
     fn wait_until_empty(&mut self, time: Duration) -> bool {
         let until = Instant::now() + time;
         let mut pause = POLL_FIRST;
@@ -307,7 +371,6 @@ impl Running {
         }
     }
 
-    /// Lets the supervisor end everything. Gives whether it did.
     fn dismiss(&mut self) -> bool {
         let Some(link) = &mut self.link else { return false };
         let is_closed = link.close(KILL_WAIT);

@@ -1,10 +1,8 @@
-//! The supervisor of a turn: a small process between us and the agent. All orphans of the turn become its
-//! children, so whatever has it as an ancestor belongs to the turn. It ends everything below it when we
-//! ask for that, and also when we are killed: then the socket between us closes.
-//!
-//! The program is our own executable with a hidden first argument, so a program has to offer it by
-//! [`supervisor_main`] or name another one by [`set_supervisor`]. Linux only: elsewhere orphans cannot be
-//! adopted.
+//! The supervisor of a turn: a small process between us and the agent. All orphans of the turn become its children, so
+//! whatever has it as an ancestor belongs to the turn. It ends everything below it when we ask for that, and also when we
+//! are killed: then the socket between us closes. The program is our own executable with a hidden first argument, so a
+//! program has to offer it by [`supervisor_main`] or name another one by [`set_supervisor`]. Linux only: elsewhere orphans
+//! cannot be adopted.
 
 mod keeper;
 mod link;
@@ -20,16 +18,13 @@ use super::control_group::ENTER;
 use super::holder::MARK;
 use crate::ResourceLimits;
 
-/// The hidden first argument.
 const WORD: &str = "--tertulia-supervisor";
 
-/// The program that can be started as a supervisor.
 static PROGRAM: OnceLock<Program> = OnceLock::new();
 
 #[derive(Debug)]
 struct Program {
     path: PathBuf,
-    /// Every child of ours in another session was started by this crate or is an orphan of a turn.
     owns_children: bool,
 }
 
@@ -99,7 +94,6 @@ fn close_inherited_on_exec() {
 /// for the mark: only the agent carries it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Order {
-    /// The value of the variable that marks the turn's processes.
     pub(super) mark: OsString,
     pub(super) group: Option<PathBuf>,
     pub(super) limits: ResourceLimits,
@@ -132,8 +126,7 @@ impl Order {
         })
     }
 
-    /// The command that starts the agent. In a process group of its own, so that a signal to its group does
-    /// not reach the supervisor.
+    /// In a process group of its own, so that a signal to its group does not reach the supervisor.
     fn command(&self) -> Command {
         let mut command = match &self.group {
             // The shell enters the group before it becomes the program: nothing is started outside.

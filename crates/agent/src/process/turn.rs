@@ -9,14 +9,13 @@ use tertulia_dialect::stream::{
 };
 
 use super::pipes;
-use super::prepare::Prepared;
-use super::start::{CommandLine, Running, StartError, start};
+use super::start::{CommandLine, Prepared, Running, StartError, start};
 use crate::agents::AgentDefinition;
 use crate::clock::{
     self, CANCELLED, Clock, Flood, OVER_LIMIT, not_started, over_resources, time_up,
 };
 use crate::{
-    AgentKind, AgentSpec, CancelToken, Containment, Ended, Listener, Timeout, Timeouts, TurnReport,
+    AgentKind, AgentSpec, CancelToken, Ended, Job, Listener, Timeout, Timeouts, TurnReport,
     TurnRequest,
 };
 
@@ -28,24 +27,15 @@ const DRAIN: Duration = Duration::from_secs(1);
 /// The largest number of unreadable or forbidden lines that are reported as events. All are counted.
 const NOISE_MAX: usize = 1000;
 
-/// One turn, in the strongest containment that this machine allows, or in the one that a test asks for.
-pub(crate) fn run(
-    spec: &AgentSpec,
-    request: &TurnRequest<'_>,
-    cancel: &CancelToken,
-    listener: &mut dyn Listener,
-    forced: Option<Containment>,
-) -> TurnReport {
-    if cancel.is_cancelled() {
+pub(crate) fn run(job: Job<'_>, listener: &mut dyn Listener) -> TurnReport {
+    if job.cancel.is_cancelled() {
         let error = TurnError { class: ErrorClass::Cancelled, message: CANCELLED.into() };
         return not_started(error, Ended::Cancelled);
     }
-    let turn = prepare(spec, request)
-        .and_then(|prepared| run_prepared(prepared, spec, request, cancel, listener, forced));
+    let turn = start_and_attend(job, listener);
     turn.unwrap_or_else(|error| not_started(error.into(), Ended::ByItself))
 }
 
-/// The command line of an agent, made by its own file.
 fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, StartError> {
     if let Some(model) = spec.model.as_deref().filter(|model| model.starts_with('-')) {
         let message = format!("{model:?} is not the name of a model: it begins with `-`");
@@ -66,16 +56,10 @@ fn prepare(spec: &AgentSpec, request: &TurnRequest<'_>) -> Result<Prepared, Star
     }
 }
 
-fn run_prepared(
-    prepared: Prepared,
-    spec: &AgentSpec,
-    request: &TurnRequest<'_>,
-    cancel: &CancelToken,
-    listener: &mut dyn Listener,
-    forced: Option<Containment>,
-) -> Result<TurnReport, StartError> {
-    let Prepared { command, prompt, folder, profile } = prepared;
-    let mut running = start(&command, request.turn, forced)?;
+fn start_and_attend(job: Job<'_>, listener: &mut dyn Listener) -> Result<TurnReport, StartError> {
+    let Job { spec, request, .. } = job;
+    let Prepared { command, prompt, folder, profile } = prepare(spec, request)?;
+    let mut running = start(&command, request.turn, job.forced)?;
     let clock = Clock::start(spec.timeouts);
     // Claude gives up if nothing arrives within three seconds: the prompt goes in before anything else.
     if let Some(stdin) = running.stdin.take() {
@@ -86,7 +70,7 @@ fn run_prepared(
     listener.fed();
     let mut hearing = Hearing::new(spec, listener);
 
-    let ended = attend(&mut running, chunks.as_ref(), clock, cancel, &mut hearing);
+    let ended = attend(&mut running, chunks.as_ref(), clock, job.cancel, &mut hearing);
     // Asked before we end it: what it does and says after that is its reaction to us, as an agent whose tool we
     // ended takes that for a result and goes on to an answer.
     let exit = running.poll();
@@ -184,7 +168,6 @@ fn by_itself(mut error: TurnError, exit: Exit, output: &TurnOutput) -> TurnError
     }
     let mut message = String::from(error.message);
     match exit {
-        // A shell gives the code of the program that it ran.
         Exit::Signal(9) | Exit::Code(137) => {
             message.push_str("; it was killed, perhaps because the machine ran out of memory");
         }
@@ -201,9 +184,8 @@ fn by_itself(mut error: TurnError, exit: Exit, output: &TurnOutput) -> TurnError
     error
 }
 
-/// A time that was up. A turn that was retrying when it was ended failed for the reason of its last
-/// warning. Silence of an agent that asks a service is the service's; a program of one's own ran into a
-/// limit that was set for it.
+/// A time that was up. A turn that was retrying when it was ended failed for the reason of its last warning. Silence of
+/// an agent that asks a service is the service's; a program of one's own ran into a limit that was set for it.
 fn timed_out(
     error: &TurnError,
     timeout: Timeout,
@@ -224,8 +206,7 @@ fn timed_out(
     TurnError { class, message: message.into() }
 }
 
-/// Reads what one agent says: bytes go to the parser, events to the listener in their order, and what the turn has
-/// to know of them is kept.
+/// Reads what one agent says: bytes go to the parser, events to the listener in their order.
 struct Hearing<'a> {
     parser: StreamParser,
     listener: &'a mut dyn Listener,

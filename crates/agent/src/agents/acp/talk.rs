@@ -12,11 +12,10 @@ use tertulia_dialect::stream::{
 
 use super::Stop;
 use crate::clock::{Clock, Flood};
-use crate::listener::tell;
 use crate::process::pipes;
+use crate::spec::tell;
 use crate::{Ended, Listener, PermissionAnswer, PermissionRequest, Permissions};
 
-/// How many lines may wait for an agent that does not read.
 const LINES_MAX: usize = 256;
 
 pub(super) struct Talk {
@@ -31,7 +30,6 @@ pub(super) struct Talk {
 }
 
 impl Talk {
-    /// Waits for the next bytes, tells what they say, and answers.
     pub(super) fn hear(&mut self, wait: Duration, listener: &mut dyn Listener) -> Result<(), Stop> {
         let Some(bytes) = self.next(wait) else { return Ok(()) };
         let mut asks = Vec::new();
@@ -87,7 +85,6 @@ impl Talk {
         Err(Stop::Ended(Ended::OverLimit, TurnError { class: ErrorClass::Crash, message }))
     }
 
-    /// Answers a permission request: by the settings, or by the person.
     fn permit(
         &mut self,
         permission: &AcpPermission,
@@ -128,8 +125,6 @@ impl Talk {
     }
 }
 
-/// Writes lines into an agent's stdin from a thread of its own, so that one that does not read blocks
-/// nobody.
 pub(super) struct Writer(Option<SyncSender<String>>);
 
 impl Writer {
@@ -148,8 +143,7 @@ impl Writer {
         Self(Some(sender))
     }
 
-    /// Gives whether the line will be written. To an agent that closed its stdin nothing is said; how it
-    /// ends says what became of the turn.
+    /// Whether the line will be written. To an agent that closed its stdin nothing is said; how it ends says the rest.
     pub(super) fn send(&self, line: String) -> bool {
         match self.0.as_ref().map(|sender| sender.try_send(line)) {
             Some(Err(TrySendError::Full(_))) => false,

@@ -5,7 +5,6 @@
 const KEY_BYTES_MIN: usize = 16;
 const INSTEAD: &[u8] = b"[key]";
 
-/// Looks for one key in a stream of bytes. It cannot be printed: it holds the key.
 pub(super) struct Scrub {
     /// Empty where there is nothing to look for.
     key: Vec<u8>,
@@ -32,7 +31,6 @@ impl Scrub {
         clean
     }
 
-    /// What still waits; nothing more comes.
     pub(super) fn finish(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.open)
     }

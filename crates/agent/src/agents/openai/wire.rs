@@ -1,29 +1,41 @@
 //! The thread that talks to an endpoint. It blocks on the socket, so it hands on what comes and is never
 //! waited for. Called by [`super::run`]; it knows HTTP and reads nothing of a body.
 
+use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
 
-use tertulia_dialect::stream::{ErrorClass, TurnError};
+use tertulia_dialect::stream::{ErrorClass, TurnError, chat_request};
 use ureq::http::header::{CONTENT_ENCODING, LOCATION};
 use ureq::http::{Response, StatusCode, Uri};
 use ureq::{Body, Error, Timeout};
 
-use super::setup::Call;
 use crate::process::pipes;
+use crate::{AgentSpec, Endpoint, Job};
+
+/// How long a name may be looked up, and a connection made. Nothing can interrupt these two.
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(30);
+const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+
+pub(super) struct Call {
+    agent: ureq::Agent,
+    url: String,
+    pub(super) key: Option<String>,
+    body: String,
+    /// Where it goes, for messages: without a path, a name or a password.
+    host: String,
+}
 
 /// How much is read at once, and how many pieces may wait; then the endpoint waits.
 const CHUNK_BYTES: usize = 16 * 1024;
 const CHUNKS_MAX: usize = 8;
 
+/// What comes of an endpoint; the bytes behind a refusal say why.
 pub(super) enum Word {
-    /// The endpoint refused; the bytes that follow say why.
-    Refused {
-        status: u16,
-    },
+    Refused { status: u16 },
     Bytes(Vec<u8>),
     End,
     Broken(String),
-    /// There is no reply to read.
     Failed(TurnError),
 }
 
@@ -33,6 +45,29 @@ pub(super) struct Wire {
 }
 
 impl Call {
+    /// What is sent, where and with which key: everything that can be wrong before a byte goes out.
+    pub(super) fn new(
+        Job { spec, request, .. }: Job<'_>,
+        endpoint: &Endpoint,
+    ) -> Result<Self, TurnError> {
+        let key = endpoint.key_variable.as_deref().map(read_key).transpose()?;
+        let url = format!("{}/chat/completions", endpoint.base_url.trim_end_matches('/'));
+        let uri = url.parse::<Uri>().ok();
+        let uri = uri.filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")));
+        let host = uri.as_ref().and_then(Uri::host).filter(|host| !host.is_empty());
+        let (Some(uri), Some(host)) = (&uri, host) else {
+            return Err(setup("`base_url` is no http or https address; correct it".to_owned()));
+        };
+        let body =
+            chat_request(request.body, spec.model.as_deref(), request.system, request.prompt)
+                .map_err(|error| {
+                    setup(format!("the messages for the endpoint cannot be sent: {error}"))
+                })?;
+        let port = uri.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
+        let host_and_port = format!("{host}{port}");
+        Ok(Self { agent: agent(spec, is_loopback(host)), host: host_and_port, url, key, body })
+    }
+
     pub(super) fn send(self) -> Wire {
         let (sender, words) = sync_channel(CHUNKS_MAX);
         let agent = self.agent.clone();
@@ -45,7 +80,6 @@ impl Call {
         Wire { words, agent }
     }
 
-    /// Talks until nothing more comes, and gives the last word.
     fn talk(&self, sender: &SyncSender<Word>) -> Word {
         let mut request = self.agent.post(&self.url).header("content-type", "application/json");
         if let Some(key) = &self.key {
@@ -113,5 +147,77 @@ impl Call {
             self.host
         );
         TurnError { class: ErrorClass::Setup, message: message.into() }
+    }
+}
+
+fn read_key(variable: &str) -> Result<String, TurnError> {
+    let auth = |message: String| TurnError { class: ErrorClass::Auth, message: message.into() };
+    let key = std::env::var_os(variable).unwrap_or_default();
+    // A line feed at the end is a slip of whoever read the key from a file.
+    let key = key.to_str().unwrap_or("\0").trim();
+    if key.is_empty() {
+        return Err(auth(format!(
+            "the variable {variable} is not set; set it to the endpoint's key"
+        )));
+    }
+    if key.bytes().any(|byte| !byte.is_ascii() || byte.is_ascii_control()) {
+        return Err(auth(format!(
+            "the variable {variable} holds no key; set it to the endpoint's key"
+        )));
+    }
+    Ok(key.to_owned())
+}
+
+fn agent(spec: &AgentSpec, is_loopback: bool) -> ureq::Agent {
+    // The clocks of the turn are to be the first, so that it is known which time was up.
+    let total = spec.timeouts.total.min(YEAR) + Duration::from_secs(1);
+    let connect_time = CONNECT_TIME_MAX.min(total);
+    let mut config = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .accept("text/event-stream, application/json")
+        .accept_encoding("identity")
+        .user_agent(concat!("tertulia/", env!("CARGO_PKG_VERSION")))
+        .timeout_global(Some(total))
+        .timeout_resolve(Some(connect_time))
+        .timeout_connect(Some(connect_time));
+    if is_loopback {
+        config = config.proxy(None);
+    }
+    config.build().new_agent()
+}
+
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    match bare.parse::<IpAddr>() {
+        Ok(address) => address.is_loopback(),
+        Err(_) => bare == "localhost" || bare.ends_with(".localhost"),
+    }
+}
+
+fn setup(message: String) -> TurnError {
+    TurnError { class: ErrorClass::Setup, message: message.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_known_by_its_names_and_addresses() {
+        for host in ["localhost", "api.localhost", "127.0.0.1", "127.8.8.8", "[::1]"] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in ["localhost.example.com", "10.0.0.1", "[::2]", "example.com"] {
+            assert!(!is_loopback(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_missing_key_names_its_variable() {
+        let error = read_key("NO_SUCH_VARIABLE_OF_TERTULIA").unwrap_err();
+        assert_eq!(error.class, ErrorClass::Auth);
+        assert!(error.message.contains("NO_SUCH_VARIABLE_OF_TERTULIA"), "{error}");
     }
 }

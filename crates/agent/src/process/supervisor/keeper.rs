@@ -18,10 +18,8 @@ use crate::process::control_group::ControlGroup;
 use crate::process::limits::Meter;
 use crate::process::proc_table::{self, Row};
 
-/// The time between two looks at the limits.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// How long is tried to end everything. Only what hangs in the kernel, or runs as another user, takes longer
-/// than a moment.
+/// How long is tried to end everything. Only what hangs in the kernel, or runs as another user, takes longer.
 const END_MAX: Duration = Duration::from_secs(10);
 const PAUSE_FIRST: Duration = Duration::from_millis(1);
 const PAUSE_LAST: Duration = Duration::from_millis(50);
@@ -32,7 +30,6 @@ enum Event {
     Closed,
 }
 
-/// Runs the supervisor: 0 if nothing is left below it.
 pub(super) fn run(arguments: &[std::ffi::OsString]) -> ExitCode {
     let Some(order) = Order::parse(arguments) else { return ExitCode::from(2) };
     let is_clean = adopt_orphans().and_then(|()| {
@@ -45,7 +42,6 @@ pub(super) fn run(arguments: &[std::ffi::OsString]) -> ExitCode {
     }
 }
 
-/// Makes this process the parent of all orphans below it, in a session without a terminal.
 fn adopt_orphans() -> std::io::Result<()> {
     rustix::process::setsid()?;
     #[cfg(target_os = "linux")]
@@ -73,7 +69,6 @@ impl Keeper {
         Self { order, group, link, meter }
     }
 
-    /// Gives whether nothing is left.
     fn run(mut self) -> bool {
         let Some(agent) = self.start() else { return true };
         Saying::Started(agent).say(&self.link);
@@ -115,7 +110,6 @@ impl Keeper {
         }
     }
 
-    /// Watches until everything is to be ended.
     fn attend(&mut self, agent: u32, events: &Receiver<Event>) {
         let mut looked = Instant::now();
         let mut is_over = false;
@@ -138,7 +132,6 @@ impl Keeper {
         }
     }
 
-    /// Looks at the limits, and ends everything where one is passed.
     fn look(&mut self) -> bool {
         let below = || self.below();
         let Some(overuse) = self.meter.look(below) else { return false };
@@ -192,8 +185,7 @@ fn has_no_child() -> bool {
     matches!(rustix::process::waitid(WaitId::All, options), Err(Errno::CHILD))
 }
 
-/// Waits for the agent and for all orphans. Without a child there is no descendant either, and so no orphan to
-/// come.
+/// Waits for the agent and for all orphans. Without a child there is no descendant either, and so no orphan to come.
 fn reap(events: &Sender<Event>) {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
@@ -209,7 +201,6 @@ fn reap(events: &Sender<Event>) {
     }
 }
 
-/// Waits until our program closes its half, or is gone.
 fn await_close(mut link: UnixStream, events: &Sender<Event>) {
     let mut byte = [0];
     while let Err(error) = link.read(&mut byte) {

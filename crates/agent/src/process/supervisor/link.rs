@@ -22,7 +22,6 @@ const HEARD_BYTES_MAX: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Saying {
-    /// The agent runs, as this process.
     Started(u32),
     Ended(Exit),
     Over(Overuse),
@@ -66,7 +65,6 @@ impl Saying {
     }
 }
 
-/// Our half of the socket, and what was heard on it.
 #[derive(Debug)]
 pub(crate) struct Link {
     stream: UnixStream,
@@ -77,7 +75,6 @@ pub(crate) struct Link {
     pub(crate) is_closed: bool,
 }
 
-/// Our ends of the agent's pipes.
 #[derive(Debug)]
 pub(crate) struct Pipes {
     pub(crate) stdin: ChildStdin,
@@ -86,8 +83,7 @@ pub(crate) struct Pipes {
 }
 
 impl Link {
-    /// Makes the socket and the pipes, and sends the agent's ends. Gives the supervisor's half, which has to
-    /// be its standard input.
+    /// Makes the socket and the pipes, and sends the agent's ends. The supervisor's half has to be its standard input.
     pub(crate) fn open() -> std::io::Result<(Self, Pipes, OwnedFd)> {
         let (ours, theirs) = UnixStream::pair()?;
         let (stdin, our_stdin): (PipeReader, PipeWriter) = std::io::pipe()?;
@@ -110,7 +106,6 @@ impl Link {
         self.stream.try_clone().ok()
     }
 
-    /// Reads what has been said since.
     pub(crate) fn hear(&mut self) {
         let mut buffer = [0; 512];
         while !self.is_closed {
