@@ -1,14 +1,5 @@
-//! What can be done with sessions and contexts, for whoever offers it: the command line, a server, bindings of
-//! other languages. Values come in and go out as JSON or as types of the inner crates.
-//!
-//! An edge without a terminal: it knows no arguments, no environment and no screen. What it needs of the
-//! process, a clock or the folder of the project, is handed in.
-//!
-//! - [`rpc`] answers JSON-RPC requests: conversations, contexts, sessions.
-//! - [`model_context`] reads what a context is built from and writes what comes of it.
-//! - [`names`] finds the session or entry that somebody means.
-//! - [`lines`], [`session_file`] and [`export_file`] read and write sessions as files.
-//! - [`stored_log`] keeps the log of a session in memory, so that the next context costs what is new.
+//! What can be done with sessions and contexts, for whoever offers it: the command line, a server, bindings of other
+//! languages. It knows no arguments, no environment and no screen: what it needs of the process is handed in.
 //!
 //! ```
 //! use tertulia_operations::rpc::RpcServer;

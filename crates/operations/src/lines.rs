@@ -105,7 +105,6 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Fills the buffer with a line. `None` at the end, `Some(false)` if it was too long.
     fn read_line(&mut self) -> io::Result<Option<bool>> {
         let mut seen = false;
         let mut whole = true;

@@ -12,7 +12,6 @@ pub use sessions::{
     new_session_id, newest_table, refuse_latest,
 };
 
-/// How many matches are listed where a name is ambiguous.
 const MATCHES_SHOWN: usize = 5;
 
 /// Why a name does not lead to a session or an entry.
@@ -22,18 +21,10 @@ pub enum NameError {
     /// `place` is where the store is.
     #[error("there are no sessions yet at {place}")]
     NoSessions { place: String },
-    /// All sessions belong to other projects.
     #[error("no session belongs to {project}")]
     NoSessionsHere { project: String },
-    /// No team has worked in a session of this folder.
     #[error("{}", no_table(.place, .folder, .elsewhere.as_deref()))]
-    NoTable {
-        place: String,
-        folder: String,
-        /// The newest session of another folder.
-        elsewhere: Option<String>,
-    },
-    /// `nearest` is what may have been meant.
+    NoTable { place: String, folder: String, elsewhere: Option<String> },
     #[error("there is no session {given}{}", did_you_mean(.nearest.as_deref()))]
     UnknownSession { given: String, nearest: Option<String> },
     #[error("Ambiguous ID \"{given}\"; matches: {matches}")]
@@ -46,12 +37,7 @@ pub enum NameError {
         .session.as_ref().map_or("this session".to_owned(), |id| format!("session {id}")),
         did_you_mean(.nearest.as_deref())
     )]
-    UnknownEntry {
-        given: String,
-        nearest: Option<String>,
-        /// Where it was looked for, if that is known.
-        session: Option<SessionId>,
-    },
+    UnknownEntry { given: String, nearest: Option<String>, session: Option<SessionId> },
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -83,19 +69,15 @@ fn no_table(place: &str, folder: &str, elsewhere: Option<&str>) -> String {
     }
 }
 
-/// The matches of an ambiguous name, as far as they are listed.
 fn listed(matches: &[String]) -> String {
     let more = if matches.len() > MATCHES_SHOWN { ", …" } else { "" };
     matches.iter().take(MATCHES_SHOWN).cloned().collect::<Vec<_>>().join(", ") + more
 }
 
-/// So many digits of an entry's id are shown.
 const DIGITS: usize = 8;
-/// So many characters of it are shown.
 const SHOWN_ENTRY: usize = DIGITS + 2;
 /// So many digits has an id that follows from content.
 const WHOLE: usize = 32;
-/// The form of a session's id that the store made; the last part is shown.
 const MADE: &str = "dddd-dd-dd-dddd-xxxxxxxx";
 const TAIL: usize = MADE.len() - 8;
 
@@ -135,14 +117,12 @@ fn entry_at(text: &str, before: Option<char>) -> Option<usize> {
     (digits == WHOLE && !is_inside_a_word).then_some(WHOLE + 2)
 }
 
-/// Whether a text begins with the id of a session, behind this character. A path or another word that only
-/// holds one stays whole.
+/// Whether a text begins with the id of a session, behind this character. A word that only holds one stays whole.
 fn session_at(text: &str, before: Option<char>) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | '.' | ':');
     let is_whole = text.get(..MADE.len()).is_some_and(is_made);
     let mut after = text.get(MADE.len()..).unwrap_or_default().chars();
     let ends = match after.next() {
-        // The end of a sentence.
         Some('.' | ':') => after.next().is_none_or(|c| !is_word(c)),
         Some(c) => !is_word(c),
         None => true,

@@ -1,13 +1,9 @@
-//! JSON-RPC 2.0 over lines: contexts and sessions for programs in any language.
-//!
-//! One request, or one batch, per line; hooks and logs come as notifications before the answer to the
-//! request that caused them. Values stay JSON text until a method asks for them, so a line of any
-//! depth is read with little stack. docs/rpc.md is the reference.
+//! JSON-RPC 2.0 over lines: contexts and sessions for programs in any language. Values stay JSON text until a method asks
+//! for them, so a line of any depth is read with little stack. docs/rpc.md is the reference.
 
 mod conversations;
 mod error;
 mod methods;
-mod sessions;
 
 use std::io::{self, Write};
 
@@ -19,8 +15,7 @@ use crate::lines::LineError;
 use crate::to_json;
 use conversations::Conversations;
 use error::RpcError;
-use methods::Method;
-use sessions::Sessions;
+use methods::{Method, Sessions};
 
 /// The most requests that one batch may hold.
 pub const BATCH_REQUESTS_MAX: usize = 10_000;
@@ -37,8 +32,7 @@ pub struct RpcServer {
 }
 
 impl RpcServer {
-    /// A server with one empty conversation, `main`, and a clock for snapshots. Its sessions are gone with
-    /// the process.
+    /// A server with one empty conversation, `main`, and a clock for snapshots. Its sessions are gone with the process.
     pub fn new(now_millis: fn() -> i64) -> Self {
         Self::with_place(now_millis, Ok(StoreUrl::Memory))
     }
@@ -90,8 +84,7 @@ impl RpcServer {
             return write_error(out, None, &RpcError::batch(requests.len()));
         }
         for request in requests {
-            // The comma, or the bracket if nothing was answered yet, is taken back for a request
-            // that gets no answer.
+            // The comma, or the bracket if nothing was answered yet, is taken back for a request that gets no answer.
             let before = out.len();
             out.push(if before == 0 { '[' } else { ',' });
             if before < BATCH_ANSWER_BYTES_MAX {
@@ -135,7 +128,6 @@ fn refuse_rest(raw: &RawValue, out: &mut String) {
     }
 }
 
-/// A request, or a notification if it has no id.
 struct Request<'a> {
     id: Option<&'a RawValue>,
     method: String,
@@ -143,7 +135,6 @@ struct Request<'a> {
     params: Result<Object<'a>, RpcError>,
 }
 
-/// What is wrong with a request, and whose it was, as far as that can be told.
 struct InvalidRequest<'a> {
     id: Option<&'a RawValue>,
     error: RpcError,
@@ -176,12 +167,10 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Writes the answer to a request that worked. `result` is JSON already.
 fn write_result(out: &mut String, id: &RawValue, result: &str) {
     write_answer(out, id.get(), "result", result);
 }
 
-/// Writes the answer to a request that did not work.
 fn write_error(out: &mut String, id: Option<&RawValue>, error: &RpcError) {
     write_answer(out, id.map_or("null", RawValue::get), "error", &to_json(error));
 }

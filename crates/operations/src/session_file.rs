@@ -22,10 +22,8 @@ const ID_BYTES_MAX: usize = 1024;
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A log, one entry per line.
     Log,
     Snapshot,
-    /// A session file of agent-chatter.
     AgentChatter,
 }
 
@@ -39,7 +37,6 @@ pub enum DocumentError {
     Field(#[from] FieldError),
     #[error("{0}: {cause}", cause = .0.cause)]
     Snapshot(#[from] SnapshotError),
-    /// The context of a session file is no snapshot.
     #[error("context is no snapshot: {cause}", cause = .0.cause)]
     Context(#[source] SnapshotError),
     #[error("schemaVersion must be \"1.0\"; got {got}")]
@@ -54,7 +51,6 @@ pub enum DocumentError {
 /// A session that was read from a document.
 #[derive(Debug)]
 pub struct Document {
-    /// The entries, each after the one before it.
     pub entries: Vec<Entry>,
     /// The id that it had, if it can be one here.
     pub id: Option<SessionId>,
@@ -108,7 +104,6 @@ fn as_object(fields: &Fields) -> Json {
     Json::parse(&text).unwrap_or_else(|_| Json::text(""))
 }
 
-/// The text of a field that may be anything.
 fn text_of(value: Option<&Json>) -> Option<String> {
     let value = value.filter(|value| value.kind() == Kind::String)?;
     json::text(value.raw()).ok()
@@ -194,18 +189,16 @@ pub fn entries_of(snapshot: ContextSnapshot, form: &str, source: &Fields) -> Vec
 struct Log {
     entries: Vec<Entry>,
     ids: HashSet<EntryId>,
-    tail: EntryId,
 }
 
 impl Log {
     fn begin(header: Entry) -> Self {
-        let tail = header.id.clone();
-        Self { ids: HashSet::from([tail.clone()]), entries: vec![header], tail }
+        Self { ids: HashSet::from([header.id.clone()]), entries: vec![header] }
     }
 
-    /// Appends an entry under its id, or one that follows from its content where that id cannot be.
     fn push(&mut self, entry: NewEntry, id: Option<String>) {
-        let entry = entry.with_parent(self.tail.clone()).salted(fresh_salt());
+        let mut entry = entry.salted(fresh_salt());
+        entry.parent_id = self.entries.last().map(|last| last.id.clone());
         let fits = |id: &String| {
             !id.is_empty()
                 && id.len() <= ID_BYTES_MAX
@@ -216,7 +209,6 @@ impl Log {
             Some(id) => entry.with_id(id.into()),
             None => entry.with_content_id(),
         };
-        self.tail = entry.id.clone();
         self.ids.insert(entry.id.clone());
         self.entries.push(entry);
     }

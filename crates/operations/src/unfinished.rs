@@ -3,8 +3,7 @@
 use tertulia_session::{Cause, Entry, EntryKind, Turn, TurnState};
 use tertulia_team::Team;
 
-/// The last turn of an agent, if it was cancelled, interrupted or failed. One that a person declined was never
-/// begun.
+/// The last turn of an agent, if it was cancelled, interrupted or failed. One that a person declined was never begun.
 pub fn unfinished_turn<'e>(entries: &'e [Entry], team: &Team) -> Option<(&'e Entry, &'e Turn)> {
     let is_begun = |turn: &Turn| {
         let is_declined = matches!(turn.cause, Cause::Declined { .. });
@@ -15,8 +14,6 @@ pub fn unfinished_turn<'e>(entries: &'e [Entry], team: &Team) -> Option<(&'e Ent
         EntryKind::Turn(turn) if is_begun(turn) && is_agent(&turn.member) => Some((entry, &**turn)),
         _ => None,
     });
-    last.filter(|(_, turn)| match turn.state {
-        TurnState::Failed | TurnState::Cancelled | TurnState::Interrupted => true,
-        TurnState::Queued | TurnState::Started | TurnState::Done => false,
-    })
+    let unfinished = [TurnState::Failed, TurnState::Cancelled, TurnState::Interrupted];
+    last.filter(|(_, turn)| unfinished.contains(&turn.state))
 }

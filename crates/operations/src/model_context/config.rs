@@ -16,8 +16,7 @@ pub struct Setup {
     pub model: Option<String>,
 }
 
-/// The tokens that a model's window keeps for the answer where nobody says how large a request may be;
-/// an eighth of a small window.
+/// The tokens that a window keeps for the answer where nobody says how large a request may be; an eighth of a small one.
 const ANSWER_TOKENS: u64 = 16_384;
 
 /// How large a request may be for a model with this window.

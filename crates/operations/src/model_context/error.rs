@@ -19,7 +19,6 @@ pub enum BuildError {
         #[source]
         cause: EntryReadError,
     },
-    /// All of it can be read, and no context comes of it.
     #[error(transparent)]
     Context(#[from] ContextError),
 }
@@ -33,7 +32,6 @@ impl BuildError {
         }
     }
 
-    /// A field that was read and cannot be meant.
     pub(super) fn invalid(field: &'static str, problem: impl Into<String>) -> Self {
         Self::Context(ContextError::field(field, problem))
     }

@@ -15,11 +15,8 @@ pub struct BuildInput {
     pub setup: Setup,
     pub system_prompt: Option<String>,
     pub session_entries: Vec<Entry>,
-    /// Messages that are not in the log yet.
     pub input_messages: Vec<Message>,
-    /// What holds for the whole session.
     pub runtime_init_data: Option<Json>,
-    /// What holds for this call.
     pub runtime_hints: Option<Json>,
     /// The tools as they came, for whoever sends them.
     pub tools: Vec<Json>,
@@ -28,10 +25,8 @@ pub struct BuildInput {
     /// The model refused the last context as too long.
     pub overflow_hint: bool,
     pub explain: bool,
-    /// Sizes of entries that the caller knows.
     pub token_counts: Vec<(EntryId, u64)>,
     pub return_token_counts: bool,
-    /// The vendor in whose shape the context is wanted too.
     pub format: Option<Dialect>,
 }
 
@@ -43,7 +38,6 @@ pub struct Overrides<'a> {
     pub recall_tokens: Option<u64>,
     pub system_prompt: Option<&'a str>,
     pub session_entries: Option<Vec<Entry>>,
-    /// The vendor in whose shape messages come in.
     pub input_format: Option<Dialect>,
     /// A vendor's request that stands for the whole input.
     pub request: Option<&'a RawValue>,
@@ -53,9 +47,7 @@ pub struct Overrides<'a> {
 /// The field in which new messages come.
 #[derive(Clone, Copy, Debug)]
 pub enum Messages {
-    /// `inputMessages`, for a build.
     Input,
-    /// `newMessages`, for an update.
     New,
 }
 
@@ -175,12 +167,10 @@ fn read_counts(raw: &RawValue) -> Result<Vec<(EntryId, u64)>, FieldError> {
 
 #[derive(Debug, Default)]
 struct VendorInput {
-    /// The system messages that a vendor's request begins with.
     system: Vec<Message>,
     system_prompt: Option<String>,
     messages: Vec<Message>,
     tools: Vec<Json>,
-    /// What was not carried over, for people.
     notes: Vec<String>,
 }
 

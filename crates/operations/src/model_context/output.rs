@@ -4,8 +4,7 @@ use std::collections::HashSet;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tertulia_context::builder::{
-    ContextBuildResult, ContextIndex, ContextStats, ContextUpdateResult, MessageRef, ModelMessage,
-    Repair, Source,
+    ContextBuildResult, ContextIndex, ContextStats, MessageRef, ModelMessage, Repair, Source,
 };
 use tertulia_context::{Fate, Verdict};
 use tertulia_dialect::{Dialect, Fragment, ModelContext, Note, Rendering};
@@ -13,8 +12,8 @@ use tertulia_session::json::Json;
 use tertulia_session::record::{EntryRecord, MessageRecord};
 use tertulia_session::{Entry, EntryId};
 
-use super::BuildInput;
 use super::summary::SummaryRequestRecord;
+use super::{BuildError, BuildInput};
 use crate::to_json;
 
 /// A context, ready to be written.
@@ -49,21 +48,33 @@ impl Serialize for BuildOutput<'_> {
     }
 }
 
-/// The JSON of what changed.
-pub(super) fn update_json(
-    input: &BuildInput,
-    index: &ContextIndex,
-    result: &ContextUpdateResult<'_>,
-) -> String {
-    let updated = result.updated_messages.as_deref();
-    to_json(&UpdateRecord {
-        updated_messages: updated.map(messages),
-        compacted: result.compacted,
-        entries_to_append: entries(&result.entries_to_append),
-        stats: StatsRecord(&result.stats, input.setup.limit()),
-        summary_request: result.summary_request.as_ref().map(SummaryRequestRecord),
-        token_counts: counts(input, index, updated.unwrap_or_default()),
-    })
+impl BuildInput {
+    /// The context. The index knows the counts that came with the input.
+    pub fn build(&self, index: &mut ContextIndex) -> Result<ContextBuildResult<'_>, BuildError> {
+        index.know_counts(self.token_counts.iter().cloned());
+        Ok(self.setup.builder.build_with(index, &self.as_input())?)
+    }
+
+    /// The JSON of the context.
+    pub fn build_json(&self, index: &mut ContextIndex) -> Result<String, BuildError> {
+        let result = self.build(index)?;
+        Ok(to_json(&BuildOutput { input: self, index, result: &result }))
+    }
+
+    /// The JSON of what changes in the middle of a run.
+    pub fn update_json(&self, index: &mut ContextIndex) -> Result<String, BuildError> {
+        index.know_counts(self.token_counts.iter().cloned());
+        let result = self.setup.builder.update_with(index, &self.as_update())?;
+        let updated = result.updated_messages.as_deref();
+        Ok(to_json(&UpdateRecord {
+            updated_messages: updated.map(messages),
+            compacted: result.compacted,
+            entries_to_append: entries(&result.entries_to_append),
+            stats: StatsRecord(&result.stats, self.setup.limit()),
+            summary_request: result.summary_request.as_ref().map(SummaryRequestRecord),
+            token_counts: counts(self, index, updated.unwrap_or_default()),
+        }))
+    }
 }
 
 fn messages<'a>(messages: &'a [ModelMessage<'_>]) -> Vec<MessageRecord<'a>> {
@@ -137,7 +148,6 @@ struct UpdateRecord<'a> {
     token_counts: Option<CountsRecord>,
 }
 
-/// The figures of a build, and how many tokens it may have.
 struct StatsRecord<'a>(&'a ContextStats, u64);
 
 impl Serialize for StatsRecord<'_> {

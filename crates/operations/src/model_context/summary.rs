@@ -12,7 +12,6 @@ use super::output::entries;
 use super::{BuildError, Overrides, Setup, Unused, each};
 use crate::to_json;
 
-/// Who wrote a text where nobody says.
 const SOME_AUTHOR: &str = "model";
 
 /// Puts a model's text through the gate, with the log of the object or a stored one; gives the JSON of what became of it.

@@ -6,11 +6,9 @@ use tertulia_team::nearest_name;
 
 use super::{MATCHES_SHOWN, NameError, listed};
 
-/// How ids that follow from content begin.
 const HEAD: &str = "e-";
 /// So long a prefix of an id is compared with others to find what may have been meant.
 const PREFIX_MIN: usize = 6;
-/// How many of the newest ids are compared to find one that may have been meant.
 const COMPARED_MAX: usize = 1000;
 
 /// The entry of a log in memory that is meant.

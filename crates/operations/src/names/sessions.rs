@@ -9,7 +9,6 @@ use tertulia_team::{nearest_name, reached_nobody};
 
 use super::{MATCHES_SHOWN, NameError, listed, short_session};
 
-/// How many sessions are compared to find one that may have been meant.
 const COMPARED_MAX: usize = 1000;
 
 const GIVEN_SHOWN: usize = 80;
@@ -24,7 +23,6 @@ const ENTRIES_LOOKED_AT: usize = 256;
 pub enum Latest<'f> {
     /// The newest one of this project in which a team worked.
     OfFolder(&'f str),
-    /// The newest one of this project.
     OfProject(&'f str),
 }
 
@@ -60,8 +58,7 @@ pub fn elsewhere(
     Ok(other.map(|other| format!("session {name} belongs to another project: {other}")))
 }
 
-/// The session that is meant. What names one exactly wins over what only begins like one, and ids win over
-/// titles.
+/// The session that is meant. What names one exactly wins over what only begins like one, and ids win over titles.
 pub fn find_session(
     store: &SessionStore,
     given: &str,
@@ -100,8 +97,7 @@ pub fn find_session(
     }
 }
 
-/// The same where no session has to be named. Without a name the newest one is meant, not one that is called
-/// `latest`.
+/// The same where no session has to be named. Without a name the newest one is meant, not one that is called `latest`.
 pub fn find_session_or_latest(
     store: &SessionStore,
     given: Option<&str>,
@@ -157,7 +153,6 @@ fn unknown_session(store: &SessionStore, given: &str) -> Result<NameError, NameE
     Ok(NameError::UnknownSession { given, nearest })
 }
 
-/// The one session of these.
 fn only(given: &str, found: &[&SessionId]) -> Result<SessionId, NameError> {
     if let [one] = found {
         return Ok(SessionId::clone(one));
@@ -233,8 +228,7 @@ enum Seen {
     Other,
 }
 
-/// Whether agents took turns in a session, or a person spoke to a table in it. One that cannot be read is not what
-/// is meant, and no reason to find nothing.
+/// Whether a team worked in a session. One that cannot be read is not what is meant, and no reason to find nothing.
 fn look_at(store: &SessionStore, id: &SessionId) -> Seen {
     read_ends(store, id).unwrap_or(Seen::Other)
 }
@@ -254,7 +248,6 @@ fn read_ends(store: &SessionStore, id: &SessionId) -> Result<Seen, StoreError> {
     Ok(if is_table { Seen::Table(folder) } else { Seen::Other })
 }
 
-/// A turn, or what a person said to a table that found nobody.
 fn is_of_table(entry: &Entry) -> bool {
     match &entry.kind {
         EntryKind::Turn(_) => true,

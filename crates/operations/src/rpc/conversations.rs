@@ -71,7 +71,6 @@ impl Conversations {
         self.managers.get_mut(name).ok_or_else(|| RpcError::unknown_conversation(name))
     }
 
-    /// Tells the caller that something it said was passed over.
     pub(super) fn warn(&self, conversation: &str, line: &str) {
         self.outbox.log(conversation, LogLevel::Warn, line);
     }
@@ -82,7 +81,6 @@ impl Conversations {
     }
 }
 
-/// Lines that wait to be sent, shared with the hooks.
 #[derive(Clone, Default)]
 struct Outbox(Arc<Mutex<Vec<String>>>);
 

@@ -19,12 +19,10 @@ pub(super) struct RpcError {
     more: More,
 }
 
-/// What else programs are told.
 #[derive(Debug)]
 enum More {
     Nothing,
     Detail(String),
-    /// Why there is no context, with its numbers.
     Context(Box<BuildError>),
     Store(Box<StoreError>),
 }

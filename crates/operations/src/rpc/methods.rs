@@ -3,8 +3,11 @@
 mod conversation;
 mod sessions;
 
+pub(super) use sessions::Sessions;
+
+use std::collections::BTreeMap;
+
 use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
 use tertulia_context::builder::ContextIndex;
 use tertulia_session::json::{FieldError, Object, Problem, RawValue, text, whole_number};
 use tertulia_store::SessionId;
@@ -35,15 +38,12 @@ const METHODS: [Method; 28] = [
     Method { name: "clear", call: RpcServer::clear },
     Method { name: "exportSnapshot", call: RpcServer::export_snapshot },
     Method { name: "importSnapshot", call: RpcServer::import_snapshot },
-    Method { name: "stripAllMarkers", call: |_, params| conversation::strip_all_markers(params) },
-    Method { name: "parseMarkers", call: |_, params| conversation::parse_markers(params) },
-    Method {
-        name: "normalizeAgentType",
-        call: |_, params| conversation::normalize_agent_type(params),
-    },
-    Method { name: "truncateToBytes", call: |_, params| conversation::truncate_to_bytes(params) },
-    Method { name: "formatAddressees", call: |_, params| conversation::format_addressees(params) },
-    Method { name: "estimateTokens", call: |_, params| conversation::estimate_tokens(params) },
+    Method { name: "stripAllMarkers", call: conversation::strip_all_markers },
+    Method { name: "parseMarkers", call: conversation::parse_markers },
+    Method { name: "normalizeAgentType", call: conversation::normalize_agent_type },
+    Method { name: "truncateToBytes", call: conversation::truncate_to_bytes },
+    Method { name: "formatAddressees", call: conversation::format_addressees },
+    Method { name: "estimateTokens", call: conversation::estimate_tokens },
     Method { name: "buildContext", call: RpcServer::build_context },
     Method { name: "computeContextUpdates", call: RpcServer::compute_context_updates },
     Method { name: "acceptSummary", call: RpcServer::accept_summary },
@@ -68,11 +68,9 @@ impl Method {
     }
 }
 
-/// The parameters of one call, taken out by name.
 pub(super) struct Params<'a> {
     object: Object<'a>,
     conversation: String,
-    /// Names inside of parameters that say nothing to this version.
     passed_over: Vec<String>,
     /// What else the caller should hear of.
     notes: Vec<String>,
@@ -143,7 +141,6 @@ impl RpcServer {
     }
 }
 
-/// The stored session that stands in the place of `sessionEntries`.
 fn take_session(params: &mut Params<'_>) -> Result<Option<SessionId>, RpcError> {
     let Some(id) = params.object.take_with("sessionId", text)? else { return Ok(None) };
     if params.object.names().any(|name| name == "sessionEntries") {
@@ -158,22 +155,10 @@ fn tell(params: &mut Params<'_>, unused: Unused) {
     params.notes.extend(unused.notes);
 }
 
-/// The JSON of an object with one field.
 fn named(name: &'static str, value: impl Serialize) -> String {
-    to_json(&Named(name, value))
+    to_json(&BTreeMap::from([(name, value)]))
 }
 
-struct Named<T>(&'static str, T);
-
-impl<T: Serialize> Serialize for Named<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(1))?;
-        map.serialize_entry(self.0, &self.1)?;
-        map.end()
-    }
-}
-
-/// A whole number of things in memory.
 fn count(raw: &RawValue) -> Result<usize, FieldError> {
     whole_number(raw).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
 }

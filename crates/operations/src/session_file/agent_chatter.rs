@@ -13,9 +13,7 @@ use tertulia_store::{SessionId, SessionInfo};
 use super::{Branch, Document, DocumentError, entries_of, text_of};
 
 const VERSION: &str = "1.0";
-/// Whose session it is where nobody said.
 const TEAM: &str = "tertulia";
-/// How much of the first message is in the summary.
 const SUMMARY_CHARACTERS: usize = 50;
 
 /// Reads a session file. All but its context is kept in the header of the session.
@@ -90,7 +88,6 @@ impl AgentChatterRecord {
     }
 }
 
-/// The same moment, written as a date text.
 fn dated(moment: &Timestamp) -> Timestamp {
     moment.to_iso().parse().unwrap_or_else(|_| moment.clone())
 }

@@ -178,13 +178,13 @@ struct NextRecord<'a> {
     intent: &'static str,
 }
 
-pub(super) fn strip_all_markers(params: &mut Params<'_>) -> Answer {
+pub(super) fn strip_all_markers(_: &mut RpcServer, params: &mut Params<'_>) -> Answer {
     let text = params.object.need_text("text")?;
     let strip = params.object.take_with("mode", read_strip)?.unwrap_or(Strip::COMPACT);
     Ok(named("text", &tertulia_context::strip_markers(&text, strip).text))
 }
 
-pub(super) fn parse_markers(params: &mut Params<'_>) -> Answer {
+pub(super) fn parse_markers(_: &mut RpcServer, params: &mut Params<'_>) -> Answer {
     let markers = tertulia_context::parse_markers(&params.object.need_text("text")?);
     let next = markers.next.iter();
     let next = next.map(|next| NextRecord { name: &next.name, intent: next.intent.as_str() });
@@ -198,25 +198,24 @@ pub(super) fn parse_markers(params: &mut Params<'_>) -> Answer {
     Ok(to_json(&record))
 }
 
-pub(super) fn normalize_agent_type(params: &mut Params<'_>) -> Answer {
+pub(super) fn normalize_agent_type(_: &mut RpcServer, params: &mut Params<'_>) -> Answer {
     let normalized = AgentType::named(&params.object.need_text("type")?);
     Ok(named("type", normalized.as_str()))
 }
 
-pub(super) fn truncate_to_bytes(params: &mut Params<'_>) -> Answer {
+pub(super) fn truncate_to_bytes(_: &mut RpcServer, params: &mut Params<'_>) -> Answer {
     let text = params.object.need_text("text")?;
     let raw = params.object.need("maxBytes", "a number of bytes")?;
     let bytes_max = byte_limit(raw).map_err(|error| error.within("maxBytes"))?;
     Ok(named("text", tertulia_context::truncate_to_bytes(&text, bytes_max)))
 }
 
-pub(super) fn format_addressees(params: &mut Params<'_>) -> Answer {
+pub(super) fn format_addressees(_: &mut RpcServer, params: &mut Params<'_>) -> Answer {
     let addressees = params.object.take_with("addressees", read_addressees)?;
     Ok(named("text", tertulia_context::format_addressees(addressees.as_deref())))
 }
 
-/// Counts messages and tools as a model would be told of them.
-pub(super) fn estimate_tokens(params: &mut Params<'_>) -> Answer {
+pub(super) fn estimate_tokens(_: &mut RpcServer, params: &mut Params<'_>) -> Answer {
     let raw = params.object.need("messages", "a list of messages, [] for none")?;
     let messages = each(raw, read_entry_message).map_err(|error| error.within("messages"))?;
     let tools = |raw| each(raw, read_tool_spec);
@@ -228,7 +227,6 @@ pub(super) fn estimate_tokens(params: &mut Params<'_>) -> Answer {
     Ok(named("tokens", count.tokens))
 }
 
-/// How markers are taken out, by the name of the whitespace mode.
 fn read_strip(raw: &RawValue) -> Result<Strip, FieldError> {
     match text(raw)?.as_str() {
         "compact" => Ok(Strip::COMPACT),

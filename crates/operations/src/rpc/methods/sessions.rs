@@ -8,14 +8,75 @@ use tertulia_session::record::{EntryReadError, EntryRecord, read_entry};
 use tertulia_session::{Entry, EntryId, Timestamp};
 use tertulia_store::{
     Append, ListFilter, NewSession, ProjectScope, Range, SearchQuery, SessionId, SessionStore,
-    StoreError, fresh_salt,
+    StoreError, StoreUrl, fresh_salt,
 };
 
 use super::{Answer, Params, count, named};
 use crate::rpc::RpcServer;
 use crate::rpc::error::RpcError;
 use crate::session_record::{AppendedRecord, HitRecord, SessionRecord, VerifiedRecord};
+use crate::stored_log::StoredLog;
 use crate::to_json;
+
+/// How many logs are kept in memory; the one that was used longest ago goes first.
+const LOGS_KEPT: usize = 8;
+
+/// The store, opened when a method needs it, and the logs of the sessions that contexts were built from, so that the
+/// next build reads only what is new.
+pub(in crate::rpc) struct Sessions {
+    /// Or why no place is known, which is told to whoever asks for a session.
+    url: Result<StoreUrl, String>,
+    store: Option<SessionStore>,
+    /// The one that was used last is the last.
+    kept: Vec<(SessionId, StoredLog)>,
+}
+
+impl Sessions {
+    pub(in crate::rpc) fn new(url: Result<StoreUrl, String>) -> Self {
+        Self { url, store: None, kept: Vec::new() }
+    }
+
+    fn store(&mut self) -> Result<SessionStore, StoreError> {
+        if let Some(store) = &self.store {
+            return Ok(store.clone());
+        }
+        let url = self.url.as_ref().map_err(|why| {
+            let problem = tertulia_store::Problem::Database(why.clone());
+            StoreError::SessionReadFailed { session: None, problem }
+        })?;
+        let store = SessionStore::open(url)?;
+        self.store = Some(store.clone());
+        Ok(store)
+    }
+
+    /// Does something with the log of a session as it is now.
+    pub(super) fn with_log<T>(
+        &mut self,
+        session: &SessionId,
+        work: impl FnOnce(&mut StoredLog) -> T,
+    ) -> Result<T, StoreError> {
+        let store = self.store()?;
+        // Taken out meanwhile: a log that cannot be read any more is not kept.
+        let kept = self.kept.iter().position(|(id, _)| id == session);
+        let (mut log, is_new) = match kept.map(|place| self.kept.remove(place)) {
+            Some((_, mut log)) => {
+                log.catch_up(&store)?;
+                (log, false)
+            }
+            None => (StoredLog::load(&store, session)?, true),
+        };
+        let done = work(&mut log);
+        // Once, since it looks at every entry; what is new later stays in memory, with the log.
+        if is_new && let Err(error) = log.store_counts(&store) {
+            tracing::debug!("the counts of tokens were not stored: {error}");
+        }
+        if self.kept.len() >= LOGS_KEPT {
+            self.kept.remove(0);
+        }
+        self.kept.push((session.clone(), log));
+        Ok(done)
+    }
+}
 
 #[derive(Serialize)]
 struct Found<'a> {
@@ -120,7 +181,6 @@ impl RpcServer {
     }
 }
 
-/// The sessions of this project; of all without one.
 fn scope(project: Option<String>) -> ProjectScope {
     project.map_or(ProjectScope::All, ProjectScope::Of)
 }
@@ -258,7 +318,6 @@ impl Drafts {
     }
 }
 
-/// A session that entries are appended to.
 struct Place<'a> {
     store: &'a SessionStore,
     session: &'a SessionId,
