@@ -1,9 +1,6 @@
-//! The driver: performs what the machine wants, and tells it what became of it. Store, context, agent
-//! and parser meet here and nowhere else.
-//!
-//! One thread drives; agents have threads of their own and speak through the inbox, and so do people.
-//! Every step is stored before it is shown. This file opens a session, obeys people, and reads the log again when
-//! somebody else has written to it; `step.rs` has the steps.
+//! The driver: performs what the machine wants, and tells it what became of it. One thread drives; agents have threads
+//! of their own and speak through the inbox, and so do people. Every step is stored before it is shown. `step.rs` has
+//! the steps.
 
 mod built_in;
 mod event;
@@ -32,7 +29,7 @@ pub use record::{is_partial, reached_nobody};
 
 pub use sent::{PromptLost, SentPrompt, sent_prompt};
 
-use crate::event::{Cancel, Event};
+use crate::effect::{Cancel, Event};
 use crate::replay::{Difference, Undecided};
 use crate::team::Team;
 use crate::{Machine, Question, Status};
@@ -40,6 +37,9 @@ use inbox::Inbox;
 use log::{Reading, TableLog};
 use prompt::Prompts;
 use runner::Runner;
+
+/// What was done, or why it was not.
+type Done<T = ()> = Result<T, DriveError>;
 
 /// One conversation that runs.
 pub struct Driver {
@@ -50,7 +50,6 @@ pub struct Driver {
     prompts: Prompts,
     runner: Runner,
     inbox: Inbox,
-    /// What was asked last and not answered.
     asked: Option<Question>,
     is_closed: bool,
     /// Nobody else sits at this table meanwhile.
@@ -62,7 +61,6 @@ pub struct Opened {
     pub driver: Driver,
     /// Where the recorded decisions are not the ones that this team would have made.
     pub differences: Vec<Difference>,
-    /// The message that the session was forked or branched at, if nobody was asked for it there.
     pub undecided: Option<Undecided>,
 }
 
@@ -102,8 +100,7 @@ impl Driver {
         Ok(driver)
     }
 
-    /// Opens a session again. A turn that ran is marked as interrupted, and a person is asked before
-    /// anything runs.
+    /// Opens a session again. A turn that ran is interrupted, and a person is asked before anything runs.
     pub fn reopen(
         store: &SessionStore,
         session: &SessionId,
@@ -129,27 +126,21 @@ impl Driver {
 
     /// The project of a session. One that has none yet, of an earlier version or another program, belongs
     /// from now on to the folder that its log names, else to the project of this team.
-    fn find_project(
-        &self,
-        store: &SessionStore,
-        session: &SessionId,
-    ) -> Result<Option<String>, DriveError> {
+    fn find_project(&self, store: &SessionStore, session: &SessionId) -> Done<Option<String>> {
         if let Some(project) = store.project(session)? {
             return Ok(Some(project));
         }
         // Whoever knows no project, such as a program that embeds this one, assigns none.
         let Some(here) = self.team.project.as_deref() else { return Ok(None) };
-        let project = self.log.folder().unwrap_or(here);
+        let project = self.log.folder.as_deref().unwrap_or(here);
         store.set_project(session, Some(project))?;
         Ok(Some(project.to_owned()))
     }
 
-    /// Notes where the table stands and how many turns it may take from now on, where that is not what
-    /// the log says. Stored with what happens next.
+    /// Notes the folder and the limit of turns, where the log says otherwise. Stored with what happens next.
     pub fn set_terms(&mut self, folder: Option<&str>, turns_max: Option<u32>) {
-        let is_noted =
-            |folder: &&str| self.log.folder() == Some(folder) && !self.log.is_folder_far();
-        if let Some(folder) = folder.filter(|folder| !is_noted(folder)) {
+        let noted = self.log.folder.as_deref().filter(|_| !self.log.is_folder_far());
+        if let Some(folder) = folder.filter(|folder| noted != Some(*folder)) {
             self.log.stage_setting(Setting::Folder { path: folder.into() });
         }
         if turns_max != self.machine.turns_max() {
@@ -158,15 +149,13 @@ impl Driver {
         }
     }
 
-    /// Stages new minutes, if it is time.
     fn stage_minutes(&mut self) {
         if let Some(minutes) = minutes::due(self.log.branch(), self.team.window_max()) {
             self.log.stage(minutes);
         }
     }
 
-    /// Ends what is left of agents whose driver was killed. One whose driver lives is left alone, and so
-    /// is its table.
+    /// Ends what is left of agents whose driver was killed. One whose driver lives is left alone, and so is its table.
     fn end_strays(&self) -> Result<(), DriveError> {
         if let Status::Running { turn } | Status::Stopping { turn } = self.machine.status() {
             if tertulia_agent::is_held(turn.as_str()) {
@@ -184,7 +173,7 @@ impl Driver {
 
     /// The session.
     pub fn session(&self) -> &SessionId {
-        self.log.session()
+        &self.log.session
     }
 
     /// The team.
@@ -210,7 +199,7 @@ impl Driver {
     /// Reads what of a long session was not read when it was opened, so that [`Self::entries`] are whole and
     /// [`Self::machine`] knows why everything was decided.
     pub fn read_all(&mut self) -> Result<(), DriveError> {
-        if self.log.first_read() > 0 {
+        if self.log.first_read > 0 {
             self.log.read_all()?;
             let replay = Machine::replay(self.team.table.clone(), self.log.entries());
             self.machine.ledger = replay.machine.ledger;
@@ -237,7 +226,6 @@ impl Driver {
         Some(self.prompts.look(&self.team, branch, member, &newest.id))
     }
 
-    /// Why nothing runs.
     pub(super) fn pause(&mut self) -> Pause {
         if self.is_closed {
             return Pause::Closed;
@@ -245,7 +233,7 @@ impl Driver {
         if self.runs_elsewhere() {
             return Pause::Elsewhere;
         }
-        if let Some((member, title)) = self.runner.take_refused() {
+        if let Some((member, title)) = self.runner.refused.take() {
             return Pause::PermissionNeeded { member, title };
         }
         match self.asked.clone() {
@@ -304,7 +292,6 @@ impl Driver {
         Ok(compacted)
     }
 
-    /// Whether a turn runs that another program began.
     fn runs_elsewhere(&self) -> bool {
         match self.machine.status() {
             Status::Running { turn } | Status::Stopping { turn } => !self.runner.has_begun(&turn),
@@ -318,11 +305,7 @@ impl Driver {
 impl Driver {
     /// Takes in what others wrote. Of what was staged so many entries are staged again, if they tell what
     /// an agent did or cost; what belonged to a step is not, for it may be decided otherwise now.
-    pub(super) fn rejoin(
-        &mut self,
-        staged_before: usize,
-        sink: &mut dyn EventSink,
-    ) -> Result<(), DriveError> {
+    pub(super) fn rejoin(&mut self, staged_before: usize, sink: &mut dyn EventSink) -> Done {
         let (staged, first_new) = self.log.reload(Reading::for_team(&self.team))?;
         self.machine = self.log.replay(&self.team.table)?.into_recorded();
         self.prompts = Prompts::new(self.log.entries());
@@ -343,7 +326,7 @@ impl Driver {
             (_, Some(here)) => self.runner.stop(&here),
             // The end of a cancelled agent is in no entry.
             (Status::Stopping { turn }, None) if self.runner.has_begun(&turn) => {
-                self.machine.agent_is_gone();
+                self.machine.state.stopped();
             }
             (_, None) => {}
         }
@@ -351,12 +334,7 @@ impl Driver {
 
     fn stage_again(&mut self, kind: EntryKind) {
         match &kind {
-            EntryKind::Usage(usage) => {
-                if let Some(cost) = &usage.cost_usd {
-                    let (member, usd) = (usage.member.clone(), cost.amount());
-                    self.machine.step(Event::UsageSeen { member, usd });
-                }
-            }
+            EntryKind::Usage(usage) => return self.stage_usage(Some(usage.clone())),
             EntryKind::SessionSetting(setting) => match setting.setting {
                 Setting::Continued { .. } | Setting::Reopened { .. } => return,
                 Setting::TurnsMax { turns } => {

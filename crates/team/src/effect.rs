@@ -1,10 +1,46 @@
-//! What the machine wants done. Data only; the driver performs it, in order, the entries of one step in
-//! one append.
+//! What happens at the table, as the machine is told by the driver or by a replay, and what the machine wants done. Data
+//! only; the driver performs the effects in order, the entries of one step in one append.
 
-use tertulia_session::{EntryId, EntryKind, Intent};
+use tertulia_session::{EntryId, EntryKind, Intent, Turn, TurnState};
 
 use crate::guard::Dollars;
-use crate::{Note, SpeakerError};
+use crate::{Note, PersonMessage, SpeakerError};
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A person said something, and it is an entry. Who, where the door knows; else as `[FROM: …]` says, the person that
+    /// is waited for, or the only one.
+    PersonSaid { entry: EntryId, member: Option<Box<str>>, message: Box<PersonMessage> },
+    /// The agent of this turn works. Nothing is decided by it.
+    TurnStarted { turn: EntryId },
+    /// An agent's answer is an entry: its own final text, without tool output, thinking or words of others. What is left
+    /// of one that was interrupted routes nothing.
+    AgentSaid { turn: EntryId, entry: EntryId, text: String, interrupted: bool },
+    /// An agent could not answer, or ended after its turn was cancelled. The class is that of the failure, such as `quota`.
+    AgentFailed { turn: EntryId, class: Box<str>, entry: Option<EntryId> },
+    /// Turns are to stop.
+    Cancel(Cancel),
+    /// A member has cost this much.
+    UsageSeen { member: Box<str>, usd: f64 },
+    /// A person is to be asked after so many turns at the latest; `None`: as the team says.
+    TurnsLimited { turns: Option<u32> },
+    /// What waits may go on.
+    Continue,
+    /// The table was opened again after its process had ended; see [`crate::Machine::replay`].
+    Resume,
+    /// The person wants a turn again that failed, was cancelled or interrupted.
+    Repeat { turn: EntryId },
+}
+
+/// Which turns are stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cancel {
+    /// This one, whether it runs or waits.
+    Turn(EntryId),
+    /// The one that runs and all that wait.
+    All,
+}
 
 /// Something to be done.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +62,22 @@ pub enum Effect {
     Rest,
 }
 
+impl Effect {
+    pub(crate) fn as_turn(&self) -> Option<&Turn> {
+        match self {
+            Self::Append { kind: EntryKind::Turn(turn), .. } => Some(turn),
+            _ => None,
+        }
+    }
+
+    /// The members whose turns these effects queue, in order.
+    pub(crate) fn queued<'e>(effects: impl IntoIterator<Item = &'e Self>) -> Vec<Box<str>> {
+        let turns = effects.into_iter().filter_map(Self::as_turn);
+        let queued = turns.filter(|turn| turn.state == TurnState::Queued);
+        queued.map(|turn| turn.member.clone()).collect()
+    }
+}
+
 /// A question to a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
@@ -40,7 +92,6 @@ pub enum Why {
     /// It is their turn; `by` is `None` for a person from outside.
     #[error("{} asked a question in {entry}", by.as_deref().unwrap_or("somebody"))]
     Answer { turn: EntryId, entry: EntryId, by: Option<Box<str>> },
-    /// Agents had many turns since a person last spoke.
     #[error(
         "the agents have taken {} since a person last wrote. Continue?",
         counted(*turns as usize, "one turn", "# turns")
@@ -98,7 +149,6 @@ impl Why {
     }
 }
 
-/// One of a thing by its own word, or several as a number.
 fn counted(count: usize, one: &str, several: &str) -> String {
     if count == 1 { one.to_owned() } else { several.replace('#', &count.to_string()) }
 }

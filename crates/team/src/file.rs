@@ -1,16 +1,11 @@
 //! The team file: who sits at the table, which agent answers for each of them, and what they may do.
-//! docs/team-file.md is the reference, docs/tertulia.schema.json the schema.
-//!
-//! Called by the doors and the driver. A text is read in stages, one file each: `tree` (values that know
-//! where they stand), `desk` (typed fields), `member` or `earlier` (the two forms of the file), `check`
-//! (the rules). Every stage goes on after an error, so that all errors are told at once. It starts no
-//! program and knows no session.
+//! docs/team-file.md is the reference, docs/tertulia.schema.json the schema. A text is read in stages, one file each:
+//! `tree`, `desk`, `member` or `earlier`, `check`. Every stage goes on after an error, so that all are told at once.
 
 mod changes;
 mod check;
 mod desk;
 mod earlier;
-mod fields;
 mod init;
 mod member;
 mod problem;
@@ -30,8 +25,8 @@ use crate::house::{LIBRARIAN, SCRIBE};
 use crate::table::{Limits, Member, MemberKind, Table, TableError};
 
 pub use changes::{Change, HideKey, changes};
-pub use fields::{LibrarianScope, known_agents, known_fields};
 pub use init::{FoundAgent, first_task, write_new};
+pub use member::{LibrarianScope, known_agents, known_fields};
 pub use problem::{FileErrors, FileProblem, Position};
 pub use read::{ContentHash, Found, Opened, Origin, Places, find, find_project, open, open_inside};
 pub use settings::{Settings, SettingsError, SettingsGuard, WorkPlace};
@@ -53,23 +48,18 @@ pub struct TeamFile {
     pub limits: Limits,
     pub resources: ResourcesFile,
     pub members: Vec<MemberFile>,
-    /// What is allowed and may still not be meant. No part of what the file says: two files that
-    /// differ only here are equal.
+    /// What is allowed and may still not be meant. Two files that differ only here are equal.
     pub warnings: Vec<FileProblem>,
 }
 
-/// A member as the team file describes it. Paths are as written: relative ones start at the folder of
-/// the file.
+/// A member as the team file describes it. Paths are as written: relative ones start at the folder of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemberFile {
-    /// The name in markers.
     pub name: Box<str>,
     pub display_name: Option<Box<str>>,
     pub kind: MemberKind,
     pub role: Option<Box<str>>,
-    /// Who answers; `None` for a person.
     pub agent: Option<&'static AgentDefinition>,
-    /// The model to ask for.
     pub model: Option<Box<str>>,
     pub instruction: Option<Box<str>>,
     pub instruction_file: Option<Box<str>>,
@@ -79,7 +69,6 @@ pub struct MemberFile {
     pub window: Option<usize>,
     pub budget_bytes: Option<usize>,
     pub budget_tokens: Option<usize>,
-    /// What its answers may cost before a person is asked.
     pub budget_usd: Option<f64>,
     pub timeout_s: Option<u32>,
     /// Seconds until the first byte of output.
@@ -101,7 +90,6 @@ pub struct MemberFile {
     pub key_variable: Option<Box<str>>,
     pub answers: Vec<Box<str>>,
     pub script_file: Option<Box<str>>,
-    /// Which past sessions the librarian searches.
     pub scope: LibrarianScope,
     pub color: Option<Box<str>>,
 }
@@ -110,7 +98,6 @@ pub struct MemberFile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResourcesFile {
     pub max_processes: Option<u32>,
-    /// How many MiB of memory they may have.
     pub max_memory_mb: Option<u32>,
 }
 
@@ -145,7 +132,6 @@ impl TeamFile {
         Ok(Table::new(members)?.with_limits(self.limits.clone()))
     }
 
-    /// A member of this team as the table knows it.
     pub(crate) fn seated(&self, file: &MemberFile) -> Member {
         Member {
             name: file.name.clone(),

@@ -7,7 +7,6 @@ use std::fmt;
 use crate::effect::Why;
 use crate::table::{Seat, Table};
 
-/// What was used since a person last had a say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Guard {
     turns: u32,
@@ -68,7 +67,6 @@ impl Guard {
         }
     }
 
-    /// Why this agent may not start now, asked for by somebody.
     pub(crate) fn stops(&self, table: &Table, by: Option<Seat>, seat: Seat) -> Option<Why> {
         let limits = table.limits();
         if self.turns >= self.turns_max.unwrap_or(u32::MAX).min(limits.turns) {

@@ -1,5 +1,4 @@
-//! Members of the house: they need no key, no network and no program. Called by the driver; each gives
-//! a text.
+//! Members of the house: they need no key, no network and no program. Called by the driver; each gives a text.
 
 mod librarian;
 mod scribe;
@@ -32,8 +31,7 @@ impl Answer {
     }
 }
 
-/// The words of others in the answer of a built-in member must not route: names become code, and markers get
-/// round brackets.
+/// The words of others in an answer must not route: names become code, and markers get round brackets.
 fn quiet(text: &str) -> String {
     let mut quiet = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {

@@ -1,10 +1,8 @@
 //! Who speaks next in a session of people and agents, and how their turns run.
 //!
-//! - [`Machine`] decides, and is pure: what happened goes in as [`Event`]s, what is to be done comes out as
-//!   [`Effect`]s. The same log gives the same decisions ([`Machine::replay`]), and each of them has a
-//!   [`Cause`](tertulia_session::Cause). docs/routing.md has the rules.
-//! - [`Driver`] performs the effects: it stores every step, gives agents their prompts, starts and ends them, and
-//!   tells what happens. It has threads and a clock.
+//! - [`Machine`] decides, and is pure: [`Event`]s go in, [`Effect`]s come out. The same log gives the same decisions
+//!   ([`Machine::replay`]), and each of them has a [`Cause`](tertulia_session::Cause). docs/routing.md has the rules.
+//! - [`Driver`] performs the effects. It has threads and a clock.
 //! - [`Team`] says who the members are and how they answer; [`mod@file`] reads it from a team file.
 //!
 //! A session of a person and two agents, whose answers are written down here:
@@ -45,11 +43,9 @@
 #[expect(clippy::disallowed_methods, reason = "the driver does IO: it has threads and a clock")]
 mod driver;
 mod effect;
-mod event;
 pub mod file;
 mod guard;
 mod house;
-mod ledger;
 mod machine;
 mod message;
 mod names;
@@ -57,7 +53,6 @@ mod note;
 mod preamble;
 mod queue;
 mod replay;
-mod speaker;
 mod state;
 mod table;
 mod team;
@@ -67,18 +62,15 @@ pub use driver::{
     Preview, PromptLost, RecipeError, SentPrompt, SessionEvent, TurnPrompt, Visit, is_partial,
     preview, reached_nobody, sent_prompt,
 };
-pub use effect::{Effect, Question, Why};
-pub use event::{Cancel, Event};
+pub use effect::{Cancel, Effect, Event, Question, Why};
 pub use guard::Dollars;
-pub use ledger::Decision;
-pub use machine::{Machine, Status, WaitingTurn};
+pub use machine::{Decision, Machine, Status, WaitingTurn};
 pub use message::PersonMessage;
 pub use names::nearest_name;
 pub use note::Note;
 pub use preamble::Preamble;
 pub use replay::{Difference, Replay, Undecided};
-pub use speaker::SpeakerError;
-pub use table::{Limits, Member, MemberKind, Table, TableError};
+pub use table::{Limits, Member, MemberKind, SpeakerError, Table, TableError};
 pub use team::{Answers, DEFAULT_WINDOW, Team, TeamError, TeamMember, UnknownMember};
 
 // What a team is made of, and what the command line needs of agents: it knows the team, not the agents.

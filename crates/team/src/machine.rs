@@ -1,23 +1,20 @@
-//! The turn machine: an event comes in, the state changes, effects come out. Pure; the driver performs
-//! the effects. One turn runs at a time.
-//!
-//! Every step reads alike: what the event itself means (`said`, `turns`), then `advance`, which starts
-//! the next turn or says why not.
+//! The turn machine: an event comes in, the state changes, effects come out. Pure. One turn runs at a time. Every step
+//! reads alike: what the event itself means (`said`, `turns`), then `advance`, which starts the next turn or says why not.
 
 mod said;
 mod turns;
 
+use std::collections::HashMap;
+use std::fmt;
+
 use tertulia_session::{Cause, EntryId, EntryKind, Fields, Intent, QueueRule, Turn, TurnState};
 
-use crate::effect::{Effect, Question, Why};
-use crate::event::Event;
+use crate::effect::{Effect, Event, Question, Why};
 use crate::guard::Dollars;
-use crate::ledger::{Decision, Ledger};
 use crate::note::Note;
 use crate::queue::Item;
-use crate::speaker::{SpeakerError, speaker};
 use crate::state::{Slot, State, TurnChange};
-use crate::table::{Seat, Table};
+use crate::table::{Seat, SpeakerError, Table, speaker};
 
 /// The router, the queue and the turns of one table.
 #[derive(Clone, Debug, Default)]
@@ -27,18 +24,14 @@ pub struct Machine {
     pub(crate) ledger: Ledger,
 }
 
-/// What the table does now.
+/// What the table does now. It is stopping while a cancelled agent has not ended, waiting while a person is to answer,
+/// and paused where turns wait and a person is asked first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Nothing runs and nothing waits.
     Resting,
-    /// An agent works.
     Running { turn: EntryId },
-    /// A cancelled agent has not ended yet.
     Stopping { turn: EntryId },
-    /// A person is to answer.
     Waiting { turn: EntryId, member: Box<str> },
-    /// Turns wait, and a person is asked first.
     Paused(Why),
 }
 
@@ -49,7 +42,6 @@ pub struct WaitingTurn<'a> {
     pub member: &'a str,
     pub parent: &'a EntryId,
     pub intent: Intent,
-    /// Whether it waits until a person resumes it.
     pub is_paused: bool,
 }
 
@@ -106,17 +98,11 @@ impl Machine {
         step.finish()
     }
 
-    /// Starts what can start; for a replay that finds a start that no event explains.
     pub(crate) fn advance(&mut self) -> Vec<Effect> {
         self.state.stopped();
         let mut step = self.begin();
         step.advance();
         step.finish()
-    }
-
-    /// The agent of a cancelled turn has ended, which no entry tells.
-    pub(crate) fn agent_is_gone(&mut self) {
-        self.state.stopped();
     }
 
     /// Which person speaks: the one who is named, by the program or by `[FROM: …]`, the one that is waited
@@ -195,9 +181,8 @@ impl Step<'_> {
         self.entry_id(turn_payload(member, TurnState::Queued, None, cause.clone()), about)
     }
 
-    /// The id of a turn's entry. It follows from the decision and what it is about, not from its place in the
-    /// log and not from the version of the record; what is decided again on another branch of the session
-    /// is another entry.
+    /// The id of a turn's entry. It follows from the decision and what it is about, not from its place in the log and
+    /// not from the version of the record; what is decided again on another branch of the session is another entry.
     fn entry_id(&self, turn: Turn, about: &EntryId) -> EntryId {
         let kind = EntryKind::Turn(Box::new(turn.with_cause_of_version_1()));
         self.state.content_id(kind, Some(about))
@@ -208,7 +193,6 @@ impl Step<'_> {
         self.effects.push(Effect::Note(note));
     }
 
-    /// Asks this person, else the first one at the table.
     fn ask(&mut self, to: Option<Seat>, why: Why) {
         let to = to.filter(|seat| self.table.is_human(*seat)).or(self.table.first_human());
         let question = Question { to: to.map(|seat| self.table.name(seat).into()), why };
@@ -220,7 +204,6 @@ impl Step<'_> {
         self.effects.push(Effect::AskPerson(question));
     }
 
-    /// Starts the next turn, or asks.
     fn advance(&mut self) {
         match next(self.table, self.state) {
             Next::Nothing => {}
@@ -257,14 +240,12 @@ impl Step<'_> {
     }
 }
 
-/// What can be done when nothing runs.
 enum Next<'s> {
     Start(&'s Item, QueueRule),
     Pause(Why),
     Nothing,
 }
 
-/// What can be done now; nothing while a turn runs.
 fn next<'s>(table: &Table, state: &'s State) -> Next<'s> {
     if state.slot != Slot::Free {
         return Next::Nothing;
@@ -294,5 +275,83 @@ fn turn_payload(member: &str, state: TurnState, turn_id: Option<EntryId>, cause:
         prompt_recipe: None,
         native_session_id: None,
         unknown: Fields::NONE,
+    }
+}
+
+/// Something that the machine decided.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    /// A turn has a new state.
+    Turn { turn: EntryId, entry: EntryId, member: Box<str>, state: TurnState, cause: Cause },
+    /// Something was refused or changed.
+    Note(Note),
+    /// A person was asked; with the turns that a guard stopped by it, and the messages that they are for.
+    Asked { question: Question, waiting: Vec<EntryId> },
+}
+
+/// What was decided and why, found by the entries it rests on: the memory behind `why`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ledger {
+    decisions: Vec<Decision>,
+    by_entry: HashMap<EntryId, Vec<usize>>,
+}
+
+impl Decision {
+    /// The entries that it is about.
+    pub fn ids(&self) -> Vec<&EntryId> {
+        match self {
+            Self::Turn { turn, entry, cause, .. } => {
+                let mut ids = cause.ids();
+                ids.extend([turn, entry]);
+                ids
+            }
+            Self::Note(note) => note.ids(),
+            Self::Asked { question, waiting } => {
+                question.why.ids().into_iter().chain(waiting).collect()
+            }
+        }
+    }
+}
+
+impl Ledger {
+    pub(crate) fn add(&mut self, decision: Decision) {
+        let place = self.decisions.len();
+        for id in decision.ids() {
+            let places = self.by_entry.entry(id.clone()).or_default();
+            if places.last() != Some(&place) {
+                places.push(place);
+            }
+        }
+        self.decisions.push(decision);
+    }
+
+    pub(crate) fn why(&self, entry: &str) -> Vec<&Decision> {
+        let places = self.by_entry.get(entry).into_iter().flatten();
+        places.filter_map(|place| self.decisions.get(*place)).collect()
+    }
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Turn { turn, member, state, cause, .. } => {
+                let sentence = cause.sentence(member);
+                write!(f, "{member}'s turn {turn} is {}: {sentence}", state.as_str())?;
+                match cause {
+                    Cause::Asked { intent, .. } if *intent != Intent::default() => {
+                        write!(f, ", {}", intent.as_str())
+                    }
+                    _ => Ok(()),
+                }
+            }
+            Self::Note(note) => note.fmt(f),
+            // The person of the house has this name.
+            Self::Asked { question: Question { to: Some(name), why }, .. } if **name == *"you" => {
+                write!(f, "you were asked: {why}")
+            }
+            Self::Asked { question: Question { to, why }, .. } => {
+                write!(f, "{} was asked: {why}", to.as_deref().unwrap_or("the person"))
+            }
+        }
     }
 }

@@ -6,7 +6,6 @@ mod look_alike;
 mod mention;
 mod place;
 mod reply;
-mod said_plainly;
 mod unseen;
 
 use std::ops::Range;
@@ -20,10 +19,8 @@ pub(crate) use look_alike::{LookAlike, plain};
 pub(crate) use mention::Stranger;
 pub(crate) use reply::Reply;
 
-/// How much of a name is shown in notes.
 const EXCERPT_CHARS_MAX: usize = 80;
 
-/// So many markers of a message that do not count are told.
 const UNHEARD_MAX: usize = 20;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,16 +31,12 @@ pub(crate) struct Directives {
     pub(crate) drop: Vec<String>,
     pub(crate) from: Option<String>,
     pub(crate) team_task: Option<String>,
-    /// What looks like a marker or a mention and is none.
     pub(crate) look_alikes: Vec<LookAlike>,
     pub(crate) strangers: Vec<Stranger>,
     /// Markers and mentions that do not count where their sender may not expect it, as they are written.
     pub(crate) unheard: Vec<Box<str>>,
-    /// Whether there is anything but markers.
     pub(crate) has_words: bool,
-    /// A plain yes or no, if the message is nothing else.
     pub(crate) reply: Option<Reply>,
-    /// The name that the message begins with, as `@name`, if it is nobody's and near to nobody's.
     pub(crate) nobody: Option<Box<str>>,
 }
 
@@ -85,7 +78,6 @@ impl PersonMessage {
 }
 
 impl Directives {
-    /// Whether the message is a command to the table and says nothing to anybody.
     pub(crate) fn is_command(&self) -> bool {
         let commands = !self.drop.is_empty() || self.team_task.is_some();
         commands && !self.has_words && self.next.is_empty()
@@ -158,6 +150,41 @@ pub(crate) fn excerpt(text: &str) -> Box<str> {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()).into(),
         None => text.into(),
     }
+}
+
+/// Whether a text ends a sentence, whatever closes behind its last sign.
+fn ends_sentence(text: &str) -> bool {
+    let text = text.trim_end().trim_end_matches(is_closing);
+    text.ends_with(['.', '!', '?', '…', '。', '！', '？'])
+}
+
+/// The line behind the mark of a list item; `None` if it is none.
+fn without_item(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let behind = match line.strip_prefix(['-', '*', '+', '•']) {
+        Some(behind) => behind,
+        None => {
+            let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
+            let is_number = (1..=9).contains(&(line.len() - digits.len()));
+            digits.strip_prefix(['.', ')']).filter(|_| is_number)?
+        }
+    };
+    (behind.is_empty() || behind.starts_with([' ', '\t'])).then_some(behind)
+}
+
+/// What may stand right before a word: emphasis, an opening bracket, the sign of an escape.
+fn is_opening(c: char) -> bool {
+    matches!(c, '*' | '_' | '(' | '[' | '{' | '\\' | '（' | '【' | '「' | '¿' | '¡')
+}
+
+/// What may stand right behind a word: emphasis, a closing bracket.
+fn is_closing(c: char) -> bool {
+    matches!(c, '*' | '_' | ')' | ']' | '}' | '）' | '】' | '」' | '"' | '\'' | '”' | '’' | '»')
+}
+
+/// A quotation mark that opens.
+fn is_quote(c: char) -> bool {
+    matches!(c, '"' | '\'' | '“' | '‘' | '„' | '«' | '»')
 }
 
 #[cfg(test)]

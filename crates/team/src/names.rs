@@ -32,7 +32,6 @@ pub fn nearest_name<N: AsRef<str>, T>(
     near.min_by_key(|(edits, _)| *edits).map(|(_, value)| value)
 }
 
-/// A folded name, if it has anything to compare and is not too long for it.
 fn comparable(name: &str) -> Option<String> {
     Some(fold(name)).filter(|name| (1..=CHARS_MAX).contains(&name.chars().count()))
 }

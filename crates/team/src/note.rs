@@ -11,7 +11,6 @@ pub enum Note {
         nearest.as_ref().map(|name| format!("; did you mean {name}?")).unwrap_or_default()
     )]
     UnknownName { entry: EntryId, name: Box<str>, nearest: Option<Box<str>> },
-    /// A display name that several members share.
     #[error("{entry} names '{name}', which may be {}", members.join(" or "))]
     AmbiguousName { entry: EntryId, name: Box<str>, members: Vec<Box<str>> },
     /// The member waits already for the same message with the same intent, or was asked before.
@@ -25,7 +24,6 @@ pub enum Note {
         limit => format!("{limit} turns wait"),
     })]
     Overflow { entry: EntryId, member: Box<str>, limit: usize },
-    /// The turn was put back to P3.
     #[error(
         "many wait to answer {entry}: {member}'s turn {turn} is P3, not {}",
         asked.as_str()
@@ -36,7 +34,6 @@ pub enum Note {
         ignored => format!("{ignored} were"),
     })]
     TooManyNames { entry: EntryId, ignored: usize },
-    /// Something that looks like a marker or a mention and is none.
     #[error("Ignored '{name}' in {entry}: it looks like {marker} but is not written like it")]
     LookAlike { entry: EntryId, marker: &'static str, name: Box<str> },
     /// A marker or a mention that does not count where it is: inside a sentence or a list, or where it may

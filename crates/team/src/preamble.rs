@@ -110,7 +110,6 @@ fn written(team: &Team, member: &TeamMember, words_bytes: usize) -> String {
     text
 }
 
-/// The beginning of a text that is too long.
 fn cut(text: &str, bytes: usize) -> Cow<'_, str> {
     match truncate_to_bytes(text, bytes).trim_end() {
         beginning if text.len() > bytes && !beginning.is_empty() => {

@@ -41,12 +41,10 @@ impl Queue {
         *self == Self::default()
     }
 
-    /// Those that are not paused.
     pub(crate) fn ready(&self) -> &[Item] {
         self.items.get(self.paused..).unwrap_or_default()
     }
 
-    /// Takes a turn out because it is cancelled.
     pub(crate) fn remove(&mut self, turn: &EntryId) -> Option<Item> {
         let place = self.items.iter().position(|item| item.turn == *turn)?;
         if place < self.paused {
@@ -55,7 +53,6 @@ impl Queue {
         Some(self.items.remove(place))
     }
 
-    /// Takes a turn out because it starts, and counts whom it passed.
     pub(crate) fn start(&mut self, turn: &EntryId) -> Option<Item> {
         let place = self.items.iter().position(|item| item.turn == *turn)?;
         if place < self.paused {

@@ -1,8 +1,6 @@
-//! A log is read again: the recorded answers are fed to a machine, and its decisions are compared with
-//! the recorded ones. Called when a session is opened, and by `why` and `replay`.
-//!
-//! Where they differ (the team was changed, another version decided otherwise) the difference is named
-//! and the log is believed: the state always is the one that the log tells.
+//! A log is read again: the recorded answers are fed to a machine, and its decisions are compared with the recorded ones.
+//! Where they differ (the team was changed, another version decided otherwise) the difference is named and the log is
+//! believed: the state always is the one that the log tells.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -10,13 +8,11 @@ use tertulia_session::{
     Cause, Entry, EntryId, EntryKind, Message, Setting, SpeakerType, Turn, TurnState, Usage,
 };
 
-use crate::effect::{Effect, Why};
-use crate::event::{Cancel, Event};
+use crate::effect::{Cancel, Effect, Event, Why};
 use crate::guard::Dollars;
 use crate::machine::Machine;
-use crate::speaker::speaker;
 use crate::state::{Slot, State, TurnChange};
-use crate::table::Table;
+use crate::table::{Table, speaker};
 use crate::{PersonMessage, is_partial, reached_nobody};
 
 /// What a log tells.
@@ -48,19 +44,16 @@ pub struct Undecided {
 /// A place where the recorded decisions are not the machine's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Difference {
-    /// Another decision than the machine's.
     #[error("{at}: the log says {found}; now {}", match expected {
         Some(expected) => format!("it would be {expected}"),
         None => "nothing would be decided".to_owned(),
     })]
     Decision { at: EntryId, expected: Option<Box<str>>, found: Box<str> },
-    /// A decision of the machine is not in the log.
     #[error("before {before} the log does not say {expected}")]
     Missing { before: EntryId, expected: Box<str> },
     /// The last step of the log is not whole: the machine would have decided more.
     #[error("{after}: the log ends here; the current team would continue with {expected}")]
     Ending { after: EntryId, expected: Box<str> },
-    /// A cause that this version did not write.
     #[error("{at}: '{cause}' is no cause known here")]
     Unreadable { at: EntryId, cause: Box<str> },
     /// A turn of somebody who does not sit at the table any more.
@@ -180,8 +173,7 @@ impl<'a> Replayer<'a> {
         }
     }
 
-    /// Whether the log is only followed. Comparing on would cost a copy of the whole state for each
-    /// difference, and tell nothing new.
+    /// Whether the log is only followed: comparing on would cost a copy of the whole state for each difference.
     fn only_follows(&self) -> bool {
         self.is_incomplete || self.has_lost_turn || self.differences.len() >= DIFFERENCES_MAX
     }
@@ -248,14 +240,13 @@ impl<'a> Replayer<'a> {
         self.follow_log();
     }
 
-    /// The message that was branched at, if its step was left behind. An answer is there whole, so its
-    /// turn is done, whatever the log lacks.
+    /// The message that was branched at, if its step was left behind. An answer is whole, so its turn is done.
     fn undecided(&mut self) -> Option<Undecided> {
         let newest = self.newest.take()?;
         let entry = newest.id.clone();
         let EntryKind::Message(message) = &newest.kind else { return None };
         let Slot::Running(item) = &self.recorded.slot else {
-            let members = queued(self.expected.iter().filter(|_| is_of_person(message)));
+            let members = Effect::queued(self.expected.iter().filter(|_| is_of_person(message)));
             return self.step_taken.is_none().then_some(Undecided { entry, members });
         };
         let (turn, seat) = (item.turn.clone(), item.seat);
@@ -268,15 +259,14 @@ impl<'a> Replayer<'a> {
         let text = message.text().into_owned();
         let said =
             Event::AgentSaid { turn: turn.clone(), entry: entry.clone(), text, interrupted: false };
-        let members = queued(trial.step(said).iter());
+        let members = Effect::queued(&trial.step(said));
         let cause = Cause::Answered { entry: entry.clone() };
         let change = TurnChange { turn, seat, state: TurnState::Done, cause };
         self.recorded.apply(&self.machine.table, &change);
         Some(Undecided { entry, members })
     }
 
-    /// A note about the table: the machine has just decided to write it, as for a person's "yes", or this
-    /// event led to it.
+    /// The machine has just decided to write this note, as for a person's "yes", or this event led to it.
     fn noted(&mut self, entry: &Entry, event: Event, apply: fn(&mut State)) {
         self.step_taken = Some(entry.id.clone());
         if self.expects(&entry.kind) {
@@ -331,7 +321,7 @@ impl<'a> Replayer<'a> {
         if !same {
             let unchecked = change.cause.ids().into_iter().any(|id| self.gone.contains(id));
             if !unchecked {
-                let expected = decided.as_ref().and_then(as_turn).map(described);
+                let expected = decided.as_ref().and_then(Effect::as_turn).map(described);
                 let (at, found) = (entry.id.clone(), described(turn));
                 self.differences_push(Difference::Decision { at, expected, found });
             }
@@ -339,8 +329,7 @@ impl<'a> Replayer<'a> {
         }
     }
 
-    /// A turn that a person asked for or declined by a message that was purged: the person spoke, whatever
-    /// was said.
+    /// A turn that a person asked for or declined by a message that was purged: the person spoke, whatever was said.
     fn hear_purged(&mut self, change: &TurnChange) {
         let (Cause::Asked { entry, by, .. } | Cause::Declined { entry, by, .. }) = &change.cause
         else {
@@ -357,7 +346,6 @@ impl<'a> Replayer<'a> {
         self.follow_log();
     }
 
-    /// Feeds the event that led to this entry.
     fn happen(&mut self, change: &TurnChange) {
         let turn = change.turn.clone();
         let effects = match (change.state, &change.cause) {
@@ -420,7 +408,7 @@ impl<'a> Replayer<'a> {
         if self.has_decision() && !is_heard {
             self.follow_log();
         } else if let Some(decision) = self.next_decision() {
-            let expected = as_turn(&decision).map(described).unwrap_or_default();
+            let expected = decision.as_turn().map(described).unwrap_or_default();
             self.differ(Difference::Missing { before: entry.id.clone(), expected });
         }
         self.expected.clear();
@@ -448,7 +436,7 @@ impl<'a> Replayer<'a> {
     fn finish(mut self) -> Replay {
         let has_decision = self.has_decision();
         let unfinished: Vec<Effect> = self.expected.drain(..).filter(|_| has_decision).collect();
-        let next = unfinished.iter().find_map(as_turn).map(described);
+        let next = unfinished.iter().find_map(Effect::as_turn).map(described);
         let ending = self.step_taken.zip(next);
         let ending = ending.map(|(after, expected)| Difference::Ending { after, expected });
         if unfinished.is_empty() && self.machine.state != self.recorded {
@@ -461,26 +449,13 @@ impl<'a> Replayer<'a> {
 
 fn says(effect: &Effect, turn: &Turn, change: &TurnChange) -> bool {
     let Effect::Append { id, .. } = effect else { return false };
-    let Some(decided) = as_turn(effect) else { return false };
+    let Some(decided) = effect.as_turn() else { return false };
     let same_turn = match turn.state {
         TurnState::Queued => *id == change.turn,
         _ => decided.turn_id == turn.turn_id,
     };
     let same = decided.member == turn.member && decided.state == turn.state && same_turn;
     same && decided.cause == change.cause
-}
-
-fn as_turn(effect: &Effect) -> Option<&Turn> {
-    match effect {
-        Effect::Append { kind: EntryKind::Turn(turn), .. } => Some(turn),
-        _ => None,
-    }
-}
-
-/// The members whose turns these effects queue, in order.
-fn queued<'e>(effects: impl Iterator<Item = &'e Effect>) -> Vec<Box<str>> {
-    let turns = effects.filter_map(as_turn).filter(|turn| turn.state == TurnState::Queued);
-    turns.map(|turn| turn.member.clone()).collect()
 }
 
 fn described(turn: &Turn) -> Box<str> {

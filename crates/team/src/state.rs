@@ -18,7 +18,6 @@ pub(crate) struct State {
     pub(crate) hold: Option<Hold>,
     pub(crate) last_said: Option<EntryId>,
     pub(crate) guard: Guard,
-    /// How often the person said "go on".
     pub(crate) times_gone_on: u64,
     /// How often the table was opened again while turns waited that could have started.
     pub(crate) times_reopened: u64,
@@ -32,20 +31,14 @@ pub(crate) struct State {
 pub(crate) enum Slot {
     #[default]
     Free,
-    /// An agent works.
     Running(Item),
-    /// A person is to answer.
     Asking(Item),
-    /// A cancelled agent has not ended yet.
     Stopping(EntryId),
 }
 
-/// Why nothing starts until a person says something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
-    /// The person cancelled the turn that ran.
     Cancelled(EntryId),
-    /// The table was opened again.
     Resumed(Option<EntryId>),
 }
 
@@ -56,7 +49,6 @@ pub(crate) struct Past {
     pub(crate) repeated_by: Option<EntryId>,
 }
 
-/// A turn entry as it stands in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TurnChange {
     /// The turn: the id of its `queued` entry.
@@ -82,7 +74,6 @@ impl State {
         entry.with_content_id().id
     }
 
-    /// Whose turn this is, if it runs.
     pub(crate) fn running(&self, turn: &EntryId) -> Option<Seat> {
         match &self.slot {
             Slot::Running(item) if item.turn == *turn => Some(item.seat),

@@ -7,10 +7,8 @@ use crate::names::{fold, nearest_name};
 /// A person or an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemberKind {
-    /// A person: a turn of theirs is a question, and the table waits.
     #[default]
     Human,
-    /// An agent: a turn of its is a process or a call.
     Ai,
 }
 
@@ -69,7 +67,6 @@ pub enum TableError {
     HumanDefault(Box<str>),
 }
 
-/// Of a longer name the beginning is looked at.
 const WRITTEN_BYTES_MAX: usize = 1024;
 
 /// The place of a member, valid for its table.
@@ -186,7 +183,7 @@ impl Table {
         named.map(|(seat, _)| (seat, true)).or_else(|| first().map(|(seat, _)| (seat, false)))
     }
 
-    /// What a name in a marker means. Names go before display names; `@` before it does not count.
+    /// Names go before display names; `@` before a name does not count.
     pub(crate) fn resolve(&self, written: &str) -> Resolved {
         let wanted = fold(written.strip_prefix('@').unwrap_or(written));
         if let Some((seat, _)) = self.seats().find(|(_, member)| fold(&member.name) == wanted) {
@@ -202,7 +199,6 @@ impl Table {
         }
     }
 
-    /// The member whose name is nearest to what this looks like.
     fn nearest(&self, written: &str) -> Option<Box<str>> {
         let looks = plain(written.get(..WRITTEN_BYTES_MAX).unwrap_or(written));
         let name = looks.rsplit_once('!').map_or(&*looks, |(name, _)| name);
@@ -226,6 +222,64 @@ fn writable(name: &str) -> Result<(), TableError> {
         return refuse("it holds a control character or one of [ ] , ! @ `");
     }
     Ok(())
+}
+
+/// It is not clear which person speaks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpeakerError {
+    #[error(
+        "no person in this team is called '{name}'{}; use [FROM: name] with one of: {}",
+        nearest.as_ref().map(|name| format!(" (did you mean {name}?)")).unwrap_or_default(),
+        people.join(", ")
+    )]
+    Unknown { name: Box<str>, nearest: Option<Box<str>>, people: Vec<Box<str>> },
+    #[error(
+        "'{name}' is an agent and cannot speak for a person; use [FROM: name] with one of: {}",
+        people.join(", ")
+    )]
+    Agent { name: Box<str>, people: Vec<Box<str>> },
+    #[error("the team has several people; use [FROM: name] with one of: {}", people.join(", "))]
+    Several { people: Vec<Box<str>> },
+}
+
+/// The person who speaks; `None` where no person sits at the table and one speaks from outside.
+pub(crate) fn speaker(
+    table: &Table,
+    awaited: Option<Seat>,
+    named: Option<&str>,
+) -> Result<Option<Seat>, SpeakerError> {
+    let mut people = table.humans();
+    let Some((first, _)) = people.next() else { return Ok(None) };
+    if let Some(name) = named {
+        return match table.resolve(name) {
+            Resolved::Member(seat) if table.is_human(seat) => Ok(Some(seat)),
+            Resolved::Member(seat) => {
+                Err(SpeakerError::Agent { name: table.name(seat).into(), people: names(table) })
+            }
+            Resolved::Several(_) | Resolved::Unknown { .. } => Err(SpeakerError::Unknown {
+                name: crate::message::excerpt(name),
+                nearest: nearest_person(table, name),
+                people: names(table),
+            }),
+        };
+    }
+    match (awaited, people.next()) {
+        (Some(awaited), _) => Ok(Some(awaited)),
+        (None, None) => Ok(Some(first)),
+        (None, Some(_)) => Err(SpeakerError::Several { people: names(table) }),
+    }
+}
+
+/// An agent with a name that is nearer still cannot be meant.
+fn nearest_person(table: &Table, written: &str) -> Option<Box<str>> {
+    let people = table.humans();
+    let known = people.flat_map(|(_, one)| one.names().map(move |name| (name, &one.name)));
+    nearest_name(written, known).cloned()
+}
+
+fn names(table: &Table) -> Vec<Box<str>> {
+    table.humans().map(|(_, member)| member.name.clone()).collect()
 }
 
 #[cfg(test)]

@@ -53,22 +53,18 @@ pub struct TeamMember {
 #[derive(Clone, Debug)]
 pub enum Answers {
     Person,
-    /// A program or an endpoint.
     Agent(Box<AgentSpec>),
     Scribe,
     Librarian,
 }
 
-/// How many tokens an endpoint's messages may have when nobody says otherwise.
 const DEFAULT_BUDGET_TOKENS: u64 = 100_000;
 
-/// Of a model's window so many hundredths are for the prompt; the rest is for its system text, tools and
-/// answer.
+/// Of a model's window so many hundredths are for the prompt; the rest is for its system text, tools and answer.
 const WINDOW_SHARE: u64 = 60;
 /// A token has at least so many bytes in most texts; in prose it has more.
 const TOKEN_BYTES: u64 = 3;
 
-/// How many tokens are read by a model of which nothing is known.
 const WINDOW_TOKENS: u64 = 128_000;
 
 impl Team {
@@ -96,14 +92,12 @@ impl Team {
         self
     }
 
-    /// The team of a file. `base` is the folder of the file: instruction files and scripts are read, and
-    /// agents without a `cwd` work there.
+    /// The team of a file. `base` is the folder of the file, where paths start and agents without a `cwd` work.
     pub fn from_file(file: &TeamFile, base: &Path) -> Result<Self, TeamError> {
         Self::from_file_in(file, base, base)
     }
 
-    /// The same, with another folder for agents without a `cwd`: a file that is not the project's describes
-    /// who works, and not where.
+    /// The same, with another folder for agents without a `cwd`, for a file that is not the project's.
     pub fn from_file_in(file: &TeamFile, base: &Path, work: &Path) -> Result<Self, TeamError> {
         let table = file.table()?;
         let member = |member: &MemberFile| TeamMember::from_file(member, file, base, work);
@@ -247,7 +241,6 @@ impl TeamMember {
         matches!(self.answers, Answers::Scribe)
     }
 
-    /// Whether it is a model that takes messages.
     pub(crate) fn is_endpoint(&self) -> bool {
         matches!(&self.answers, Answers::Agent(spec) if matches!(spec.kind, AgentKind::OpenAi(_)))
     }

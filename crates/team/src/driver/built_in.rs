@@ -10,7 +10,6 @@ use crate::house;
 use crate::team::{Answers, TeamMember};
 
 impl Driver {
-    /// What past sessions say about the message that the librarian answers.
     pub(super) fn past_sessions(
         &self,
         librarian: &str,
@@ -22,7 +21,7 @@ impl Driver {
         let Some(scope) = self.searched(librarian, message) else {
             return Ok(house::Answer::plain(house::OTHER_PROJECT));
         };
-        house::look_up(self.log.store(), self.log.session(), &scope, &message.text())
+        house::look_up(&self.log.store, &self.log.session, &scope, &message.text())
             .map_err(|error| error.to_string())
     }
 
@@ -40,7 +39,6 @@ impl Driver {
         (!self.is_elsewhere()).then(|| ProjectScope::same_as(self.project()))
     }
 
-    /// A summary of what was said before the message that the scribe answers.
     pub(super) fn summary(&self, asks: &EntryId) -> house::Answer {
         let is_scribe = |message: &Message| {
             let speaker = message.speaker.as_deref();

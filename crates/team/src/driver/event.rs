@@ -10,7 +10,7 @@ use tertulia_session::{Entry, EntryId};
 use tertulia_store::{Problem, StoreError};
 
 use super::Driver;
-use crate::event::Cancel;
+use crate::effect::Cancel;
 use crate::{Note, PersonMessage, Question, SpeakerError};
 
 /// Something that happened in a session, for whoever shows it. Owned, so that it can cross threads.
@@ -44,10 +44,8 @@ pub struct PermissionNumber(pub(super) u64);
 
 /// Receives what happens in a session.
 pub trait EventSink {
-    /// Takes the next event.
     fn on_event(&mut self, event: SessionEvent);
 
-    /// Takes the next piece of an answer.
     fn on_text(&mut self, turn: &EntryId, member: &str, text: String) {
         self.on_event(SessionEvent::Text { turn: turn.clone(), member: member.into(), text });
     }
@@ -125,13 +123,11 @@ pub enum DriveError {
     /// The session could not be read or written. What was not stored did not happen.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Somebody else writes to this session.
     #[error(
         "another process uses or has changed this session, so nothing was stored; try again, or \
          close it there"
     )]
     SomebodyElse,
-    /// The turn that runs does so in another program.
     #[error("This turn runs in another process; stop it there.")]
     Elsewhere,
     #[error("internal error, please report it; everything stored is kept. Open the session again.")]

@@ -12,12 +12,10 @@ use tertulia_session::EntryId;
 
 use super::event::Command;
 
-/// How much may wait in the inbox before agents have to wait.
 const LENGTH: usize = 256;
 
 type Commands = Arc<Mutex<VecDeque<Command>>>;
 
-/// What the driver waits for: a person's command, or what the agent of a turn tells.
 pub(super) enum Input {
     /// A command is in the queue of commands. Wakes the driver, and never leaves the inbox.
     Wake,
@@ -80,7 +78,6 @@ impl Inbox {
         Self { due, people, ahead: None, receiver, sender }
     }
 
-    /// Where people come in.
     pub(super) fn door(&self) -> Door {
         Door { people: self.people.clone(), waker: self.sender.clone() }
     }
@@ -89,7 +86,6 @@ impl Inbox {
         &self.sender
     }
 
-    /// Something that happens before anything else.
     pub(super) fn put_first(&mut self, input: Input) {
         self.due.push_back(input);
     }

@@ -1,8 +1,5 @@
-//! The session's log as the driver holds it: what is stored, and what is about to be, in memory. Entries
-//! of one step are staged, then stored together; whoever else wrote to the session meanwhile is noticed.
-//!
-//! Of a long session the newest messages are read, and before them only what the machine goes by: a prompt takes
-//! no more. The rest is read when somebody asks for it.
+//! The session's log as the driver holds it: what is stored, and what is staged to be stored together. Of a long session
+//! the newest messages are read, and before them only what the machine goes by; the rest when somebody asks for it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -48,13 +45,12 @@ impl Reading {
     }
 }
 
-/// The current branch of a session.
 pub(super) struct TableLog {
-    store: SessionStore,
-    session: SessionId,
+    pub(super) store: SessionStore,
+    pub(super) session: SessionId,
     entries: Vec<Entry>,
     /// The index of the first one from which on all are read; of those before, some have only an id.
-    first_read: usize,
+    pub(super) first_read: usize,
     /// How many of them are in the store.
     stored: usize,
     /// The last entry of the store that counts.
@@ -62,9 +58,7 @@ pub(super) struct TableLog {
     index: BranchIndex,
     /// The places of started turns whose prompt is recorded.
     prompted: Vec<usize>,
-    /// The folder that the table stands in.
-    folder: Option<Box<str>>,
-    /// Where it says so.
+    pub(super) folder: Option<Box<str>>,
     folder_place: usize,
     /// Tells the decisions of this program from the same ones of another.
     run: Box<str>,
@@ -113,7 +107,6 @@ impl TableLog {
         Ok(())
     }
 
-    /// Reads what was not read yet.
     pub(super) fn read_all(&mut self) -> Result<(), StoreError> {
         if self.first_read == 0 {
             return Ok(());
@@ -159,8 +152,7 @@ impl TableLog {
         }
     }
 
-    /// The numbers of the entries that are read. Where a branch begins, so is the message that it was begun at:
-    /// whether its turn had ended shows there.
+    /// Where a branch begins, the message that it was begun at is read too: whether its turn had ended shows there.
     fn numbers_to_read(&self, outline: &[OutlineEntry]) -> Vec<u64> {
         let (mut numbers, mut newest_message) = (Vec::new(), None);
         for (index, entry) in outline.iter().enumerate() {
@@ -184,17 +176,10 @@ impl TableLog {
         is_in_view && minutes::first_needed(branch, window) >= first
     }
 
-    /// The index of the first entry from which on all are read.
-    pub(super) fn first_read(&self) -> usize {
-        self.first_read
-    }
-
-    /// Whether the words of an entry are here.
     pub(super) fn is_read(&self, entry: &EntryId) -> bool {
         self.index.index_of(entry).is_some_and(|index| index >= self.first_read)
     }
 
-    /// The index of the first entry whose decisions are compared with the machine's.
     fn first_compared(&self) -> usize {
         let branch = self.branch();
         let first = branch.message_count().saturating_sub(COMPARED_MAX);
@@ -215,30 +200,16 @@ impl TableLog {
         Ok(Machine::replay(table.clone(), &self.entries))
     }
 
-    pub(super) fn session(&self) -> &SessionId {
-        &self.session
-    }
-
-    pub(super) fn store(&self) -> &SessionStore {
-        &self.store
-    }
-
     pub(super) fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The entries, with what is known of them.
     pub(super) fn branch(&self) -> Branch<'_> {
         Branch::new(&self.entries, &self.index)
     }
 
-    /// The places of started turns whose prompt is recorded, oldest first.
     pub(super) fn prompted(&self) -> &[usize] {
         &self.prompted
-    }
-
-    pub(super) fn folder(&self) -> Option<&str> {
-        self.folder.as_deref()
     }
 
     /// Whether the note of the folder is so far back that who looks for a table does not see it.
@@ -246,8 +217,7 @@ impl TableLog {
         self.entries.len().saturating_sub(self.folder_place) > FOLDER_FAR
     }
 
-    /// Reads the session again, because somebody else has written to it. Gives back what was staged, and
-    /// the number of the first entry that is new here.
+    /// Reads the session again. Gives back what was staged, and the number of the first entry that is new here.
     pub(super) fn reload(&mut self, reading: Reading) -> Result<(Vec<Entry>, usize), StoreError> {
         let read = Self::open(&self.store, &self.session, reading)?;
         let mut before = std::mem::replace(self, read);
@@ -264,13 +234,11 @@ impl TableLog {
         self.entries.get(..self.stored).unwrap_or_default()
     }
 
-    /// The stored entries alone.
     pub(super) fn into_stored(mut self) -> Vec<Entry> {
         self.entries.truncate(self.stored);
         self.entries
     }
 
-    /// Whether somebody else has written to the session.
     pub(super) fn is_behind(&self) -> Result<bool, StoreError> {
         Ok(self.store.info(&self.session)?.tail != self.tail)
     }
@@ -322,8 +290,7 @@ impl TableLog {
         }
     }
 
-    /// Stores what was staged, all or nothing, and gives it back. Fails if somebody else has written to
-    /// the session.
+    /// Stores what was staged, all or nothing, and gives it back. Fails if somebody else has written to the session.
     pub(super) fn commit(&mut self) -> Result<&[Entry], StoreError> {
         let first = self.stored;
         let staged = self.entries.get(first..).unwrap_or_default();
@@ -339,7 +306,6 @@ impl TableLog {
         Ok(self.entries.get(first..).unwrap_or_default())
     }
 
-    /// Stages a draft.
     pub(super) fn take(&mut self, entry: Entry) {
         let place = self.entries.len();
         match &entry.kind {

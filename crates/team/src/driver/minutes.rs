@@ -80,8 +80,7 @@ pub(super) fn requested(branch: Branch<'_>) -> (Compacted, Option<EntryKind>) {
     }
 }
 
-/// The number of the first message that a summary of those before `until` is made of: what the last one covers
-/// is carried over from there.
+/// The number of the first message that a summary of those before `until` is made of.
 fn first_summarised(branch: Branch<'_>, until: usize) -> usize {
     let covered = branch.summary().map_or(0, |(.., covered)| covered);
     let Some((index, ..)) = branch.said(until) else { return covered };

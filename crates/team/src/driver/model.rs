@@ -26,15 +26,12 @@ use super::recipe::{Recipe, Said, Step, Steps, escaped, steps_of, written};
 const REPEATED_BYTES: usize = 2_000;
 const REPEATED_CUT: &str = " […] (the whole message is above)";
 
-/// What an endpoint is sent.
 pub(super) struct Body {
     /// The fields of a request that hold the messages, as a JSON object.
     pub(super) json: String,
-    /// How they are made from the log, where that can be told.
     pub(super) recipe: Option<Recipe>,
     /// The number of messages of the log in it, the one that is answered aside.
     pub(super) kept: usize,
-    /// The number of messages that the summary stands for.
     pub(super) covered: usize,
     pub(super) recalled: Vec<EntryId>,
     /// What became of the messages in it, oldest first.
@@ -43,8 +40,7 @@ pub(super) struct Body {
     pub(super) cuts: Vec<EntryKind>,
 }
 
-/// Builds the request of a member that answers this message. After an overflow the context is cut further than
-/// its count says.
+/// Builds the request of a member that answers this message.
 pub(super) fn body(
     branch: Branch<'_>,
     index: &mut ContextIndex,
@@ -162,7 +158,6 @@ fn system_text(branch: Branch<'_>, of: &Member<'_>) -> (String, Steps) {
     (text, vec![before, (Step::said(index, 0..task.len()), task.len())])
 }
 
-/// Where the messages of a request come from.
 struct Sources<'r, 'l> {
     branch: Branch<'l>,
     perspective: &'r Perspective<'r>,
@@ -248,7 +243,6 @@ fn labelled(item: &ViewItem<'_>) -> Option<Steps> {
     Some(steps)
 }
 
-/// Adds a step as it is written inside of a JSON string.
 fn push_escaped(recipe: &mut Recipe, step: &Step) {
     match step {
         Step::Words(words) => recipe.words(&escaped(words)),

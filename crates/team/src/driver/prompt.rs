@@ -35,7 +35,6 @@ pub struct TurnPrompt {
     /// The system text, where it travels apart.
     pub system: Option<String>,
     pub status: PromptStatus,
-    /// How large each part is.
     pub bytes: SectionBytes,
     /// How many messages are in it word for word, the one to be answered aside.
     pub kept: usize,
@@ -46,13 +45,10 @@ pub struct TurnPrompt {
     pub recalled: Vec<EntryId>,
     /// What became of the messages of the window, oldest first, and last of the one to be answered.
     pub verdicts: Vec<Verdict>,
-    /// What its sender should know.
     pub warnings: Vec<PromptWarning>,
     /// The prompt before it was made inert, where that changed it.
     pub(super) assembled: Option<String>,
-    /// Which of its `@` signs are no risk.
     pub(super) mentions: Mentions,
-    /// How it is made from the log, as far as that can be told.
     recipe: Option<Recipe>,
     /// The salts of the entries that are quoted in what is sent.
     salts: Vec<Salt>,
@@ -118,9 +114,7 @@ pub fn preview(
 pub(super) struct Prompts {
     recall: Recall,
     index: ContextIndex,
-    /// How the last prompts were made.
     recipes: RecipeHistory,
-    /// How many turns each member had.
     turns: HashMap<Box<str>, usize>,
 }
 
@@ -134,7 +128,6 @@ pub(super) struct Start {
     pub(super) prompt: TurnPrompt,
     /// The request of an endpoint, which is sent in place of the prompt.
     pub(super) body: Option<Body>,
-    /// Stands for all that the member gets.
     pub(super) hash: Box<str>,
     /// How all that is made from the log; `None` if nothing is sent or that cannot be told.
     pub(super) record: Option<Json>,
@@ -158,7 +151,6 @@ impl Prompts {
         }
     }
 
-    /// What a member would get.
     pub(super) fn look(
         &mut self,
         team: &Team,
@@ -214,7 +206,6 @@ impl Prompts {
         start
     }
 
-    /// The record of what an agent gets, to be stored with the start of its turn.
     fn record(&mut self, member: &str, recipe: Recipe, log: &TableLog) -> Option<Json> {
         let (entries, places) = (log.entries(), log.prompted());
         let last = places.last().and_then(|place| entries.get(*place)).map(|entry| &entry.id);
@@ -234,8 +225,7 @@ impl Prompts {
         *self.turns.entry(member.into()).or_default() += 1;
     }
 
-    /// The prompt of a member that answers a message, and the request of an endpoint. After an overflow its context is
-    /// cut further than its count says.
+    /// The prompt of a member that answers a message, and the request of an endpoint.
     fn make(
         &mut self,
         team: &Team,
@@ -281,12 +271,10 @@ fn right_recipe(start: &Start, team: &Team, entries: &[Entry]) -> Option<Recipe>
     (made.lost.is_empty() && hash == start.hash).then_some(recipe)
 }
 
-/// A member of a team, whose view of the log is wanted.
 #[derive(Clone, Copy)]
 pub(super) struct Member<'t> {
     pub(super) team: &'t Team,
     pub(super) member: &'t TeamMember,
-    /// Tells what said a message.
     pub(super) spoken_by: &'t dyn Fn(&Message) -> SpokenBy,
 }
 
@@ -301,7 +289,6 @@ impl<'t> Member<'t> {
     }
 }
 
-/// How many turns each member had.
 fn turns_in(entries: &[Entry]) -> HashMap<Box<str>, usize> {
     let mut turns: HashMap<Box<str>, usize> = HashMap::new();
     for entry in entries {
@@ -314,7 +301,6 @@ fn turns_in(entries: &[Entry]) -> HashMap<Box<str>, usize> {
     turns
 }
 
-/// Assembles the prompt in the member's format.
 fn assemble(mut view: View<'_>, branch: Branch<'_>, of: &Member<'_>, budget: u64) -> TurnPrompt {
     let team_task = branch.team_task();
     // Summary and recall come first and are no messages; of what does not fit the oldest goes first.

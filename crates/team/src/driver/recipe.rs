@@ -1,14 +1,11 @@
-//! How a prompt was made, so small that it is stored with every turn: which stretches of which entries,
-//! and the few words between them. From it and the log the prompt can be made again, to the byte, whatever
-//! later versions would send. No text of a message is in it, so a redaction needs to know nothing of it.
-//!
-//! [`form`] has its JSON, and [`history`] which other recipes it refers to for what they have in common. Pure.
+//! How a prompt was made, so small that it is stored with every turn: which stretches of which entries, and the few words
+//! between them. From it and the log the prompt can be made again, to the byte, whatever later versions would send. No
+//! text of a message is in it, so a redaction needs to know nothing of it. [`form`] has its JSON. Pure.
 
 mod form;
-mod history;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use serde_json::Value;
@@ -18,11 +15,9 @@ use tertulia_context::{
     AssemblerInput, Body, INDENT, LineStart, Prompt, PromptPiece, indented, indents, is_line_break,
     written_id,
 };
+use tertulia_session::json::Json;
 use tertulia_session::{Entry, EntryId, EntryKind, Salt};
 
-pub(super) use history::RecipeHistory;
-
-/// No prompt is longer.
 const BYTES_MAX: usize = 1 << 28;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -36,7 +31,6 @@ pub(super) enum Step {
     Apart,
 }
 
-/// A stretch of what an entry says.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Said {
     /// The place of the entry on its branch, from 0.
@@ -45,7 +39,6 @@ pub(super) struct Said {
     pub(super) range: Option<Range<usize>>,
     /// Whether its lines are indented, as in every prompt.
     pub(super) is_indented: bool,
-    /// Whether it is written as the inside of a JSON string.
     pub(super) is_escaped: bool,
 }
 
@@ -79,7 +72,6 @@ pub struct RecipeError(&'static str);
 pub(super) struct Recipe(pub(super) Vec<Step>);
 
 impl Step {
-    /// A stretch of an entry, indented.
     pub(super) fn said(place: usize, range: Range<usize>) -> Self {
         Self::Said(Said { place, range: Some(range), is_indented: true, is_escaped: false })
     }
@@ -109,8 +101,7 @@ impl Recipe {
         }
     }
 
-    /// Adds a part of other steps: the bytes of this range, counted on what the steps make. `indents` are the
-    /// places of the indents in it, in order; none if the steps are counted without them.
+    /// Adds the bytes of this range of what other steps make; `indents` are the places of the indents in it, if counted.
     pub(super) fn part(&mut self, steps: &[(Step, usize)], range: Range<usize>, indents: &[usize]) {
         let mut begin = 0;
         for (step, length) in steps {
@@ -253,7 +244,6 @@ impl Recipe {
     }
 }
 
-/// Steps, with the bytes that each makes.
 pub(super) type Steps = Vec<(Step, usize)>;
 
 #[derive(Clone, Debug)]
@@ -263,7 +253,6 @@ pub(super) struct Source {
     pub(super) steps: Option<Steps>,
 }
 
-/// The steps that make these pieces of a view.
 pub(super) fn steps_of(pieces: &Pieces) -> Steps {
     let step = |piece: &Piece| match piece {
         Piece::Words(words) => Step::Words(words.clone()),
@@ -325,7 +314,6 @@ pub(super) fn recipe_of(
     Some((Recipe(steps), lengths))
 }
 
-/// What a body looks like in a prompt.
 fn body_text(body: Body<'_>) -> String {
     match body.indent {
         Some(start) => indented(body.text, start).into_owned(),
@@ -372,6 +360,81 @@ fn part(steps: &[(Step, usize)], range: Range<usize>) -> Steps {
     };
     let lengths: Vec<usize> = recipe.0.iter().map(length).collect();
     recipe.0.into_iter().zip(lengths).collect()
+}
+
+/// How many recipes in a row refer to earlier ones, at most.
+const ALONE_EVERY: usize = 256;
+const WORDS_MAX: usize = 256;
+
+/// What the next recipe of a session may refer to: the last one of the same member, which has the same system text,
+/// the last one of all, which has nearly the same messages, and the words of those before. Every [`ALONE_EVERY`]th
+/// recipe stands alone, so reading one costs no more in a long session.
+#[derive(Debug, Default)]
+pub(super) struct RecipeHistory {
+    members: HashMap<Box<str>, Recipe>,
+    last: Option<Box<str>>,
+    /// All words of them, in the order in which they came.
+    words: Vec<Step>,
+    known: HashSet<Step>,
+    count: usize,
+    /// The entry that holds the last one, once it has one.
+    pub(super) entry: Option<EntryId>,
+}
+
+impl RecipeHistory {
+    /// Reads the records of the entries at these places, as far back as the last refers to them.
+    pub(super) fn read(entries: &[Entry], places: &[usize]) -> Result<Self, RecipeError> {
+        let record = |place: &usize| match &entries.get(*place)?.kind {
+            EntryKind::Turn(turn) => Some((&turn.member, turn.prompt_recipe.as_ref()?)),
+            _ => None,
+        };
+        let records: Vec<_> = places.iter().filter_map(record).collect();
+        let is_alone = |(_, json): &(_, &Json)| Recipe::is_alone(json);
+        let first = records.iter().rposition(is_alone).unwrap_or_default();
+        let mut history = Self::default();
+        for (member, json) in records.get(first..).unwrap_or_default() {
+            let recipe = Recipe::read(json, &history.earlier(member))?;
+            history.add(member, recipe);
+        }
+        let last = places.last().and_then(|place| entries.get(*place));
+        history.entry = last.map(|entry| entry.id.clone());
+        Ok(history)
+    }
+
+    pub(super) fn into_last(mut self) -> Option<Recipe> {
+        self.members.remove(&self.last?)
+    }
+
+    /// Adds a member's next recipe, which no entry holds yet. Gives its record.
+    pub(super) fn record(&mut self, member: &str, recipe: Recipe) -> Option<Json> {
+        if self.count >= ALONE_EVERY {
+            *self = Self::default();
+        }
+        let earlier = self.earlier(member);
+        let json = recipe.to_json((self.count > 0).then_some(&earlier))?;
+        self.add(member, recipe);
+        Some(json)
+    }
+
+    fn add(&mut self, member: &str, recipe: Recipe) {
+        for step in recipe.0.iter().filter(|step| matches!(step, Step::Words(_))) {
+            if self.words.len() < WORDS_MAX && self.known.insert(step.clone()) {
+                self.words.push(step.clone());
+            }
+        }
+        self.members.insert(member.into(), recipe);
+        self.last = Some(member.into());
+        self.count += 1;
+        self.entry = None;
+    }
+
+    /// The steps that a member's next recipe may refer to, in the order in which it counts them.
+    fn earlier(&self, member: &str) -> Vec<&Step> {
+        let last = self.last.as_deref().filter(|last| *last != member);
+        let recipes = [Some(member), last].into_iter().flatten();
+        let steps = recipes.filter_map(|name| self.members.get(name)).flat_map(|recipe| &recipe.0);
+        steps.chain(&self.words).collect()
+    }
 }
 
 /// The inside of a JSON string.

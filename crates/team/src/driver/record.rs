@@ -6,7 +6,6 @@ use tertulia_dialect::stream::{ErrorClass, StreamEvent, TurnOutput, Unparsed};
 use tertulia_session::json::Json;
 use tertulia_session::{Entry, Fields, Message, Routing, TurnActivity, Usage, Usd};
 
-/// Of a longer text the beginning is kept.
 const TEXT_BYTES_MAX: usize = 64 * 1024;
 /// Only the beginning of a partial answer is stored: the session has to carry it for ever.
 pub(super) const PARTIAL_BYTES_MAX: usize = 1024 * 1024;
@@ -16,11 +15,9 @@ const TOO_LONG: &str = "(too long)";
 const NAME_BYTES_MAX: usize = 256;
 /// What says how much of a name is missing is never longer.
 const MISSING_BYTES_MAX: usize = 48;
-/// Of a line that could not be read.
 const LINE_BYTES_MAX: usize = 1024;
 
-/// What is to be kept of an event; `None` for text, which becomes the message, and for figures,
-/// which become entries of their own.
+/// What is to be kept of an event; text becomes the message, and figures become entries of their own.
 pub(super) fn activity_of(event: &StreamEvent) -> Option<TurnActivity> {
     Some(match event {
         StreamEvent::Started { session_id: Some(session), model } => {
@@ -75,7 +72,6 @@ pub(super) fn failure(class: ErrorClass, message: &str) -> TurnActivity {
     TurnActivity::Failed { class: class.as_str().into(), message, cure: class.cure().into() }
 }
 
-/// What a turn has used, if its agent tells.
 pub(super) fn usage_of(member: &str, output: &TurnOutput) -> Option<Usage> {
     if output.usage.is_none() && output.cost.is_none() {
         return None;
@@ -175,7 +171,6 @@ fn name(text: &str) -> Box<str> {
     format!("{kept}… ({} bytes more)", text.len() - kept.len()).into()
 }
 
-/// Marks a message as the beginning of an answer that did not come to its end.
 pub(super) fn partial_mark() -> Option<Json> {
     Json::parse(r#"{"partial":true}"#).ok()
 }

@@ -31,7 +31,6 @@ use crate::team::{Answers, Team};
 const NOTES_MAX: usize = 2_000;
 /// How long an agent that was stopped is waited for when the table is gone.
 const LAST_WORDS: Duration = Duration::from_secs(10);
-/// Of longer thinking the beginning is kept.
 const THOUGHT_BYTES_MAX: usize = 64 * 1024;
 /// A prompt is not made shorter than this because an agent found it too long.
 const SHORT_BYTES: u64 = 4096;
@@ -39,10 +38,10 @@ const SHORT_BYTES: u64 = 4096;
 pub(super) struct Runner {
     running: Option<Running>,
     begun: Option<EntryId>,
-    /// Whether somebody is there who can be asked for a permission.
     attended: bool,
     permissions: u64,
-    refused: Option<(Box<str>, Box<str>)>,
+    /// Who wanted what that nobody could allow.
+    pub(super) refused: Option<(Box<str>, Box<str>)>,
 }
 
 struct Running {
@@ -52,7 +51,6 @@ struct Running {
     thought: String,
     /// How many bytes of its text were told.
     told: usize,
-    /// How many notes of it are entries.
     notes: usize,
     has_worked: bool,
     asks: Option<Asks>,
@@ -87,14 +85,8 @@ impl Runner {
         self.running.as_ref().map(|running| &*running.start.member)
     }
 
-    /// Whether this turn was the last one that was begun here.
     pub(super) fn has_begun(&self, turn: &EntryId) -> bool {
         self.begun.as_ref() == Some(turn)
-    }
-
-    /// What an agent wanted that nobody could allow: the member and what it wanted.
-    pub(super) fn take_refused(&mut self) -> Option<(Box<str>, Box<str>)> {
-        self.refused.take()
     }
 
     /// Begins a turn; with an agent if it can be started. Returns whether it was.
@@ -118,7 +110,6 @@ impl Runner {
         has_agent
     }
 
-    /// The entries that a built-in member made its answer from.
     pub(super) fn set_sources(&mut self, sources: Option<Json>) {
         if let Some(running) = &mut self.running {
             running.sources = sources;
@@ -202,7 +193,6 @@ impl Runner {
         !self.attended
     }
 
-    /// Stages the answer to what the agent asks, and returns where the agent waits for it.
     pub(super) fn answer(
         &mut self,
         number: PermissionNumber,
@@ -225,7 +215,6 @@ impl Runner {
         }
     }
 
-    /// Stops the agent that works here, and waits for its end.
     pub(super) fn stop_and_wait(&mut self, inbox: &mut Inbox) {
         let Some(turn) = self.turn().cloned() else { return };
         self.stop(&turn);
@@ -234,14 +223,12 @@ impl Runner {
         }
     }
 
-    /// Forgets the turn whose agent has told its report.
     pub(super) fn finish(&mut self) {
         if let Some(thread) = self.running.take().and_then(|running| running.thread) {
             let _ = thread.join();
         }
     }
 
-    /// What follows from the end of the agent; what is to be said of it is staged.
     pub(super) fn ended(
         &mut self,
         report: TurnReport,
@@ -310,11 +297,8 @@ impl Running {
     fn retry(&self) -> Followup {
         let budget =
             (self.start.budget / 2).min((self.start.prompt.text.len() as u64 / 2).max(SHORT_BYTES));
-        Followup::Retry {
-            member: self.start.member.clone(),
-            answers: self.start.answers.clone(),
-            budget,
-        }
+        let (member, answers) = (self.start.member.clone(), self.start.answers.clone());
+        Followup::Retry { member, answers, budget }
     }
 
     fn failure(&self, output: TurnOutput, speaker: Speaker) -> Followup {
@@ -325,15 +309,11 @@ impl Running {
             });
         let partial = output.partial_text.filter(|text| !text.trim().is_empty());
         let (partial, cut) = partial.map(kept_of).unzip();
+        let activities = cut.flatten().into_iter().chain([failure(class, message)]);
         Followup::Failure {
             class: class.as_str().into(),
             partial: partial.map(|text| answer_to(&self.start.answers, speaker, &text)),
-            events: cut
-                .flatten()
-                .into_iter()
-                .chain([failure(class, message)])
-                .map(|activity| self.event(activity))
-                .collect(),
+            events: activities.map(|activity| self.event(activity)).collect(),
         }
     }
 }
@@ -388,7 +368,6 @@ fn spawn(
     thread.ok()
 }
 
-/// Puts what an agent says into the inbox.
 struct InboxListener<'i> {
     turn: &'i EntryId,
     inbox: &'i SyncSender<Input>,

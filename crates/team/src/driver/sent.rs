@@ -29,14 +29,12 @@ pub struct SentPrompt {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PromptLost {
-    /// The entry is neither a turn nor an agent's answer.
     #[error(
         "{0} is neither a turn nor an agent's answer; `tertulia sessions show --all` lists them"
     )]
     NoTurn(EntryId),
     #[error("turn {0} never started, so nothing was sent")]
     NotStarted(EntryId),
-    /// Nothing is recorded.
     #[error(
         "turn {turn} has no record of what {member} received: only agents get a prompt, older versions \
          recorded none, and prompts that quote imported tool calls are not recorded"
@@ -54,7 +52,6 @@ pub enum PromptLost {
          which was redacted"
     )]
     TurnRedacted { turn: EntryId },
-    /// What was made again is not what was sent.
     #[error(
         "turn {turn}: what the log gives does not have the stored hash {hash}; \
          `tertulia sessions verify` checks the log"
@@ -110,7 +107,6 @@ pub fn sent_prompt(entries: &[Entry], asked: &EntryId) -> Result<SentPrompt, Pro
     Ok(SentPrompt { member, turn, system, text, hash, is_second, redacted })
 }
 
-/// The places of started turns whose prompt is recorded.
 fn recorded(entries: &[Entry]) -> Vec<usize> {
     let is_recorded = |entry| as_turn(entry).is_some_and(|turn| turn.prompt_recipe.is_some());
     entries.iter().enumerate().filter(|(_, entry)| is_recorded(entry)).map(|(at, _)| at).collect()
@@ -129,7 +125,6 @@ fn is_turn_redacted(entries: &[Entry], places: &[usize]) -> bool {
     )
 }
 
-/// The turn that is meant: a turn's own entries, or the answer that ended it.
 fn turn_of(entries: &[Entry], asked: &EntryId) -> Option<EntryId> {
     let entry = entries.iter().find(|entry| entry.id == *asked)?;
     if as_turn(entry).is_some() {
@@ -143,7 +138,6 @@ fn turn_of(entries: &[Entry], asked: &EntryId) -> Option<EntryId> {
     })
 }
 
-/// The hash and the recipe of the second prompt of a turn whose first one was too large.
 fn resent<'e>(entry: &'e Entry, turn: &EntryId) -> Option<(&'e str, &'e Json)> {
     match &entry.kind {
         EntryKind::TurnEvent(TurnEvent {

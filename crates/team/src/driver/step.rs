@@ -1,5 +1,4 @@
-//! One step: the machine decides, its entries are stored in one append, they are shown, and what has to
-//! begin begins.
+//! One step: the machine decides, its entries are stored in one append, they are shown, and what has to begin begins.
 
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
@@ -20,16 +19,14 @@ use super::log::TableLog;
 use super::prompt::Start;
 use super::record::{usage_of, warning};
 use super::runner::Followup;
-use super::{Driver, Pause};
-use crate::effect::Effect;
-use crate::event::Event;
+use super::{Done, Driver, Pause};
+use crate::effect::{Effect, Event};
 use crate::file::SettingsGuard;
 use crate::team::{Answers, TeamMember};
 use crate::{PersonMessage, house};
 
 /// So often something is tried again. Somebody who writes all the time will not be overtaken.
 const ATTEMPTS: u32 = 40;
-/// How much longer the wait is each time.
 const PAUSE: Duration = Duration::from_millis(2);
 /// So many notes that wait already are stored in one go.
 const BATCH: usize = 64;
@@ -69,7 +66,6 @@ impl Driver {
         })
     }
 
-    /// Stores a message together with what it leads to.
     fn message(
         &mut self,
         message: &Message,
@@ -84,12 +80,7 @@ impl Driver {
         self.attempt(said, sink)
     }
 
-    /// Lets the machine take a step, and does what follows from it.
-    pub(super) fn step(
-        &mut self,
-        event: &Event,
-        sink: &mut dyn EventSink,
-    ) -> Result<(), DriveError> {
+    pub(super) fn step(&mut self, event: &Event, sink: &mut dyn EventSink) -> Done {
         self.attempt(|_| ((), None, event.clone()), sink)
     }
 
@@ -122,18 +113,13 @@ impl Driver {
         }
     }
 
-    /// One step. A message is stored together with what it leads to.
-    fn try_step(
-        &mut self,
-        draft: Option<Entry>,
-        event: Event,
-        sink: &mut dyn EventSink,
-    ) -> Result<(), DriveError> {
+    fn try_step(&mut self, draft: Option<Entry>, event: Event, sink: &mut dyn EventSink) -> Done {
         let effects = self.machine.step(event);
         if let Some(mut draft) = draft {
             if let EntryKind::Message(message) = &mut draft.kind {
                 let routing = message.routing.get_or_insert_default();
-                routing.resolved_addressees = Routing::to(queued(&effects)).resolved_addressees;
+                routing.resolved_addressees =
+                    Routing::to(Effect::queued(&effects)).resolved_addressees;
             }
             self.log.take(draft);
         }
@@ -144,13 +130,8 @@ impl Driver {
         self.perform(effects, sink)
     }
 
-    /// Stores all entries of a step together with what was staged before, shows them, and begins what
-    /// has to begin.
-    fn perform(
-        &mut self,
-        effects: Vec<Effect>,
-        sink: &mut dyn EventSink,
-    ) -> Result<(), DriveError> {
+    /// Stores all entries of a step together with what was staged before, shows them, and begins what has to begin.
+    fn perform(&mut self, effects: Vec<Effect>, sink: &mut dyn EventSink) -> Done {
         self.stage_minutes();
         let mut start = None;
         for effect in &effects {
@@ -187,7 +168,6 @@ impl Driver {
         }
     }
 
-    /// Stages the entries of a step; returns what is to be told once they are stored.
     fn stage(&mut self, effects: Vec<Effect>, start: Option<&Start>) -> Vec<SessionEvent> {
         let mut told = Vec::new();
         for effect in effects {
@@ -220,7 +200,7 @@ impl Driver {
         told
     }
 
-    pub(super) fn store_staged(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
+    pub(super) fn store_staged(&mut self, sink: &mut dyn EventSink) -> Done {
         let mut attempts = 1;
         loop {
             match self.try_store(sink) {
@@ -234,22 +214,20 @@ impl Driver {
         }
     }
 
-    pub(super) fn try_store(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
+    pub(super) fn try_store(&mut self, sink: &mut dyn EventSink) -> Done {
         for entry in self.log.commit().map_err(DriveError::of)? {
             sink.on_event(SessionEvent::Stored(Arc::new(entry.clone())));
         }
         Ok(())
     }
 
-    /// Takes in what others wrote, if they did.
-    pub(super) fn catch_up(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
+    pub(super) fn catch_up(&mut self, sink: &mut dyn EventSink) -> Done {
         match self.log.is_behind()? {
             true => self.rejoin(self.log.staged_count(), sink),
             false => Ok(()),
         }
     }
 
-    /// Lets the member answer: an agent in its thread, a built-in member at once.
     fn launch(&mut self, start: Start) {
         // Somebody else may have ended a turn whose agent still works here.
         self.runner.stop_and_wait(&mut self.inbox);
@@ -319,15 +297,14 @@ impl Driver {
     }
 
     /// Drives until the table is left.
-    pub fn attend(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
+    pub fn attend(&mut self, sink: &mut dyn EventSink) -> Done {
         while !self.is_closed || self.runner.turn().is_some() {
             self.next(sink)?;
         }
         Ok(())
     }
 
-    /// Waits for the next thing that happens, and does what follows.
-    fn next(&mut self, sink: &mut dyn EventSink) -> Result<(), DriveError> {
+    fn next(&mut self, sink: &mut dyn EventSink) -> Done {
         match self.inbox.next() {
             Some(Input::Command(command)) => match self.obey(command, sink) {
                 Err(error) if !error.ends_table() => {
@@ -380,7 +357,7 @@ impl Driver {
         request: PermissionRequest,
         answer: SyncSender<PermissionAnswer>,
         sink: &mut dyn EventSink,
-    ) -> Result<(), DriveError> {
+    ) -> Done {
         let Some(number) = self.runner.asks(request.clone(), answer, &mut self.log) else {
             return Ok(());
         };
@@ -393,13 +370,12 @@ impl Driver {
         if is_refused { self.permit(number, &PermissionAnswer::EndTurn, sink) } else { Ok(()) }
     }
 
-    /// Hands an answer to the agent that waits for it.
     pub(super) fn permit(
         &mut self,
         number: PermissionNumber,
         answer: &PermissionAnswer,
         sink: &mut dyn EventSink,
-    ) -> Result<(), DriveError> {
+    ) -> Done {
         let Some(agent) = self.runner.answer(number, answer, &mut self.log) else { return Ok(()) };
         let stored = self.store_staged(sink);
         let _ = agent.send(answer.clone());
@@ -411,7 +387,7 @@ impl Driver {
         turn: &EntryId,
         report: TurnReport,
         sink: &mut dyn EventSink,
-    ) -> Result<(), DriveError> {
+    ) -> Done {
         let usage = self.runner.member().and_then(|member| usage_of(member, &report.output));
         match self.runner.ended(report, &self.team, &mut self.log) {
             None => Ok(()),
@@ -448,7 +424,7 @@ impl Driver {
         }
     }
 
-    fn stage_usage(&mut self, usage: Option<Usage>) {
+    pub(super) fn stage_usage(&mut self, usage: Option<Usage>) {
         let Some(usage) = usage else { return };
         if let Some(cost) = &usage.cost_usd {
             // Before the answer, as a replay will read it.
@@ -466,7 +442,7 @@ impl Driver {
         answers: &EntryId,
         budget: u64,
         sink: &mut dyn EventSink,
-    ) -> Result<(), DriveError> {
+    ) -> Done {
         self.runner.stage_activity(TurnActivity::Retried { budget }, &mut self.log);
         let asked = (turn, member, answers);
         let start = self.prompts.prepare(&self.team, &mut self.log, asked, Some(budget));
@@ -480,15 +456,4 @@ impl Driver {
         self.launch(start);
         self.store_staged(sink)
     }
-}
-
-/// The members whose turns these effects queue, in order.
-fn queued(effects: &[Effect]) -> Vec<Box<str>> {
-    let queued = effects.iter().filter_map(|effect| match effect {
-        Effect::Append { kind: EntryKind::Turn(turn), .. } if turn.state == TurnState::Queued => {
-            Some(turn.member.clone())
-        }
-        _ => None,
-    });
-    queued.collect()
 }

@@ -35,8 +35,7 @@ pub enum Change<'a> {
 }
 
 impl Change<'_> {
-    /// Whether the line is shown without its value, as `shown_lines` writes it. A comment that looks like one
-    /// is none.
+    /// Whether the line is shown without its value, as `shown_lines` writes it. A comment that looks like one is none.
     pub fn is_hidden(&self) -> bool {
         let (Self::Removed(line) | Self::Added(line)) = self;
         let parts = line.strip_suffix(')').and_then(|line| line.rsplit_once(HIDDEN));
@@ -48,7 +47,6 @@ impl Change<'_> {
     }
 }
 
-/// The lines of a team file as they may be shown.
 pub(super) fn shown_lines(text: &str, key: &HideKey) -> Vec<String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let node = if check::is_json(text) { tree::json(text) } else { tree::toml(text) };
@@ -68,17 +66,14 @@ pub(super) fn setting_lines(text: &str, key: &HideKey) -> Vec<String> {
     }
 }
 
-/// The lines of a file of variables: the names alone.
 pub(super) fn variable_lines(text: &str, key: &HideKey) -> Vec<String> {
     text.lines().map(|line| hidden(line, line.contains('='), key)).collect()
 }
 
-/// What stands for a content that is not shown.
 pub(super) fn summary(content: &[u8], key: &HideKey) -> String {
     format!("{} bytes{HIDDEN}{})", content.len(), key.digits(content))
 }
 
-/// The lines of a text without these places.
 fn without(text: &str, secrets: &[std::ops::Range<usize>], key: &HideKey) -> Vec<String> {
     let mut start = 0;
     let lines = text.split_inclusive('\n').map(|line| {

@@ -11,7 +11,6 @@ use super::{MemberFile, ResourcesFile, TeamFile, earlier, member, read, rules, t
 use crate::names::fold;
 use crate::table::{Limits, MemberKind, TableError};
 
-/// More are no team.
 pub(super) const MEMBERS_MAX: usize = 100;
 /// What the conversation keeps of a task.
 const TASK_BYTES: usize = 5120;
@@ -22,7 +21,6 @@ pub(super) struct Draft {
     pub(super) default: Option<Box<str>>,
     pub(super) limits: Limits,
     pub(super) resources: ResourcesFile,
-    /// Where the spending limit of the team stands.
     pub(super) budget: Option<Spot>,
     pub(super) members: Vec<DraftMember>,
     pub(super) seen: Seen,
@@ -32,17 +30,14 @@ pub(super) struct DraftMember {
     pub(super) kind: Option<MemberKind>,
     pub(super) here: Spot,
     pub(super) seen: Seen,
-    /// What unknown fields look like.
     pub(super) meant: Meant,
     pub(super) form: Form,
     pub(super) member: MemberFile,
 }
 
-/// In which form a file is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Toml,
-    /// JSON of the earlier system.
     Earlier,
 }
 
@@ -76,7 +71,6 @@ impl TeamFile {
     }
 }
 
-/// Whether a team file is in the form of the earlier system.
 pub(super) fn is_json(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
 }
@@ -139,8 +133,7 @@ fn default(draft: &Draft, problems: &mut Problems<'_>) {
     }
 }
 
-/// A spending limit counts what agents tell. That it cannot hold one back has to be known. A limit of 0 holds
-/// everybody back.
+/// That a spending limit cannot hold back who tells no costs has to be known. A limit of 0 holds everybody back.
 fn budget(draft: &Draft, problems: &mut Problems<'_>) {
     const CURE: &str = "limits.turns bounds them all";
     let mut silent = Vec::new();

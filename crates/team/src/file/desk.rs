@@ -7,10 +7,8 @@ use std::ops::RangeInclusive;
 use super::problem::{Problems, Spot, did_you_mean, nearest_of, quoted};
 use super::tree::{Key, Node, Value};
 
-/// The fields of one table that were not taken yet.
 pub(super) struct Desk<'d, 'p> {
     pub(super) here: Spot,
-    /// Where the fields stood that were taken.
     pub(super) seen: Seen,
     pub(super) problems: &'d mut Problems<'p>,
     fields: Vec<(Key, Node)>,
@@ -53,13 +51,11 @@ impl<'d, 'p> Desk<'d, 'p> {
         Some((spot, node.value))
     }
 
-    /// Tells that a value is not what it should be.
     pub(super) fn refuse<T>(&mut self, spot: &Spot, expected: &str, got: &Value) -> Option<T> {
         self.problems.error(spot, must_be(expected, got));
         None
     }
 
-    /// A text that is not blank.
     pub(super) fn text(&mut self, name: &'static str) -> Option<Box<str>> {
         let (spot, value) = self.take(name)?;
         self.as_text(&spot, value)
@@ -165,8 +161,7 @@ impl<'d, 'p> Desk<'d, 'p> {
         texts
     }
 
-    /// Tells of every field that was not taken; gives where the others stood, and what was probably meant
-    /// by those that nobody knows.
+    /// Tells of every field that was not taken; gives where the others stood, and what was probably meant.
     pub(super) fn finish(self, known: &[&str], unknown: Unknown) -> (Seen, Meant) {
         let mut meant = Meant::new();
         for (key, _) in self.fields {
@@ -194,7 +189,6 @@ fn must_be(expected: &str, got: &Value) -> String {
     format!("must be {expected}; got {}", got.kind())
 }
 
-/// A field name as a path shows it.
 fn shown_key(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if !name.is_empty() && name.chars().all(is_plain) { name.to_owned() } else { quoted(name) }

@@ -5,7 +5,7 @@ use tertulia_agent::agents::AgentDefinition;
 
 use super::check::{Draft, DraftMember, Form};
 use super::desk::{Desk, Seen, Unknown};
-use super::fields::{KINDS, Words, earlier_words};
+use super::member::{KINDS, Words, earlier_words};
 use super::problem::{Problems, Spot};
 use super::tree::{Node, Value};
 use super::{MemberFile, rules};
@@ -51,7 +51,6 @@ const CALLED_HERE: &[(&str, &str)] = &[
 struct Shared {
     timeout_s: Option<u32>,
     instruction_file: Option<Box<str>>,
-    /// Arguments by the agent's name.
     args: Vec<(&'static AgentDefinition, Vec<Box<str>>)>,
 }
 
@@ -224,7 +223,6 @@ fn role(desk: &mut Desk<'_, '_>) -> Option<Box<str>> {
     (!line.is_empty()).then(|| line.into())
 }
 
-/// The colour, if it has a name here too.
 fn color(desk: &mut Desk<'_, '_>) -> Option<Box<str>> {
     let color = desk.text("themeColor")?;
     let complaint = rules::as_color(&color);

@@ -15,7 +15,6 @@ pub struct FoundAgent {
     pub agent: &'static AgentDefinition,
     /// How it is started, if its own name in `PATH` is not enough.
     pub command: Vec<Box<str>>,
-    /// What it said of itself, for the comment.
     pub version: Option<Box<str>>,
 }
 
@@ -119,7 +118,6 @@ pub fn first_task(found: &[FoundAgent]) -> String {
     }
 }
 
-/// The beginning of a member.
 fn member(name: &str) -> String {
     format!("[[member]]\n{}", field("name", name))
 }

@@ -8,7 +8,6 @@ use crate::names::{fold, nearest_name};
 
 /// More problems of one file are only counted.
 const KEPT_MAX: usize = 100;
-/// So much of a long line is shown, in characters.
 const SHOWN_CHARS: usize = 100;
 
 /// A place in a text, both from 1; a column is a character.
@@ -50,7 +49,6 @@ pub struct FileErrors {
     pub more: usize,
 }
 
-/// The place of a field, while the file is read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spot {
     pub(super) path: String,
@@ -145,7 +143,6 @@ impl Spot {
     }
 }
 
-/// Whether a line of a text begins as one of a team file does.
 fn is_team(text: &str) -> bool {
     let begins = |line: &str| {
         let line = line.trim_start_matches([BOM, ' ', '\t']);
@@ -177,15 +174,10 @@ impl<'a> Line<'a> {
         let start = before.rfind('\n').map_or(0, |at| at + 1);
         let end = after.find('\n').map_or(text.len(), |at| byte + at);
         let line = text.get(start..end).unwrap_or_default();
+        let lead = text.get(start..byte).unwrap_or_default().trim_start_matches(BOM);
         let position = Position {
             line: before.bytes().filter(|byte| *byte == b'\n').count() + 1,
-            column: text
-                .get(start..byte)
-                .unwrap_or_default()
-                .trim_start_matches(BOM)
-                .chars()
-                .count()
-                + 1,
+            column: lead.chars().count() + 1,
         };
         let text = line.trim_start_matches(BOM).trim_end_matches('\r');
         Self { text, bytes: start..end, position }
@@ -242,7 +234,6 @@ fn is_wide(c: char) -> bool {
 }
 
 impl FileErrors {
-    /// One error that has no place in the text.
     pub(super) fn of_file(place: &str, what: impl Into<Box<str>>) -> Self {
         let (position, path, excerpt) = (None, "".into(), None);
         let problem =
@@ -251,7 +242,6 @@ impl FileErrors {
     }
 }
 
-/// So much of a value is repeated in an error, in characters.
 const QUOTED_CHARS: usize = 40;
 
 /// Words that people bring along from elsewhere, folded, and what they are called here.
@@ -285,7 +275,6 @@ const ALSO_CALLED: &[(&str, &str)] = &[
     ("write", "edit"),
 ];
 
-/// `; did you mean …?`, or nothing.
 pub(super) fn did_you_mean<'a>(
     written: &str,
     known: impl Iterator<Item = &'a str> + Clone,

@@ -65,12 +65,8 @@ pub fn open(path: &Path) -> Result<Opened, FileErrors> {
     let bytes = bytes_of(path, FILE_BYTES_MAX).map_err(|what| refuse(what + cure_of(path)))?;
     let hash = ContentHash::new(&bytes);
     let text = String::from_utf8(bytes).map_err(|error| {
-        let line = 1 + error
-            .as_bytes()
-            .iter()
-            .take(error.utf8_error().valid_up_to())
-            .filter(|b| **b == b'\n')
-            .count();
+        let good = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
+        let line = 1 + good.filter(|byte| **byte == b'\n').count();
         refuse(format!("line {line} is not UTF-8; save the file as UTF-8"))
     })?;
     let team = TeamFile::parse(&text, &place)?;
@@ -161,8 +157,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Whether a file from there has to be trusted before it may start programs. The user's own file
-    /// alone need not be.
+    /// Whether a file from there has to be trusted before it may start programs. The user's own file alone need not be.
     pub fn needs_trust(self) -> bool {
         self != Self::User
     }

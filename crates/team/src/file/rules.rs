@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use tertulia_agent::agents;
 
 use super::check::{DraftMember, Form};
-use super::fields::known_agents;
+use super::member::known_agents;
 use super::problem::{Problems, did_you_mean, quoted};
 use super::{MemberFile, PreambleFile};
 use crate::table::{Member, MemberKind, Table};

@@ -154,16 +154,13 @@ impl Settings {
             let shown = lines_of(path, content, key);
             lines.extend(shown.into_iter().map(|line| format!("{name}: {line}")));
         }
-        match lines.iter().map(String::len).sum::<usize>() <= LINES_BYTES_MAX {
-            true => lines,
-            false => self
-                .files
-                .iter()
-                .map(|(path, content)| {
-                    format!("{}: {}", short(path, base), changes::summary(content, key))
-                })
-                .collect(),
+        if lines.iter().map(String::len).sum::<usize>() <= LINES_BYTES_MAX {
+            return lines;
         }
+        let summary = |(path, content): (&PathBuf, &Vec<u8>)| {
+            format!("{}: {}", short(path, base), changes::summary(content, key))
+        };
+        self.files.iter().map(summary).collect()
     }
 }
 

@@ -13,7 +13,6 @@ use tertulia_session::json::{self, Kind, Object};
 use super::{MemberFile, PreambleFile, read};
 use crate::Preamble;
 
-/// An instruction or a script that is longer is not read.
 const BYTES_MAX: usize = 1024 * 1024;
 
 /// A file named by a member that cannot be used.
@@ -51,7 +50,6 @@ impl MemberFile {
         } else if agent == agents::SCRIPT {
             AgentKind::Script(self.script(base)?)
         } else {
-            // A member of the house.
             return Ok(None);
         };
         let (program, words) = match self.command.split_first() {
@@ -86,8 +84,7 @@ impl MemberFile {
         }
     }
 
-    /// Its system text: the instruction, then the text of the instruction file, with an empty line
-    /// between them. `None` if there is neither.
+    /// The instruction, then the text of the instruction file, with an empty line between them. `None` if there is neither.
     pub fn instruction_text(&self, base: &Path) -> Result<Option<String>, FileReadError> {
         let written = self.instruction.as_deref().map(str::trim).filter(|text| !text.is_empty());
         let named = self.instruction_file.as_deref();

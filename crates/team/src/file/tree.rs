@@ -16,7 +16,6 @@ const TOO_DEEP: Value = Value::Unreadable("nested too deep");
 /// The syntax was checked before; what is left is an escape such as `\ud800` alone.
 const HALF_A_CHARACTER: Value = Value::Unreadable("text with half a character");
 
-/// A value and its place in the text, in bytes.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) span: Range<usize>,
@@ -44,7 +43,6 @@ pub(super) struct Key {
     pub(super) span: Range<usize>,
 }
 
-/// A text that is not TOML, or not JSON: where, and why.
 pub(super) struct Broken {
     pub(super) at: Range<usize>,
     pub(super) what: String,
@@ -59,7 +57,6 @@ impl Node {
 }
 
 impl Value {
-    /// What it is, as an error says it.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "a string",
@@ -159,7 +156,6 @@ fn json_table(text: &str, raw: &RawValue, depth: usize) -> Value {
     Value::Table(object.into_fields().map(field).collect())
 }
 
-/// The place of the name before a value.
 fn key_span(text: &str, value_start: usize) -> Range<usize> {
     let before = text.as_bytes().get(..value_start).unwrap_or_default();
     let end = before.iter().rposition(|byte| *byte == b'"').unwrap_or(0);
@@ -181,7 +177,6 @@ fn byte_at(text: &str, line: usize, column: usize) -> usize {
     (before.sum::<usize>() + column.saturating_sub(1)).min(text.len())
 }
 
-/// Words in the names of settings whose values may be keys or passwords.
 const SECRET_WORDS: [&str; 8] =
     ["env", "header", "key", "token", "secret", "password", "auth", "credential"];
 

@@ -41,9 +41,7 @@ pub struct Trust {
 /// What a person saw of a file that they trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trusted {
-    /// What the file wanted, in words.
     pub reasons: Vec<String>,
-    /// Its lines, as they may be shown.
     pub lines: Vec<String>,
 }
 
@@ -109,8 +107,7 @@ impl Trust {
             .map_err(|source| TrustError::Write { path: folder.join(name), source })
     }
 
-    /// What the person saw of the file at this path when they trusted it last; `None` where that is not
-    /// known.
+    /// What the person saw of the file at this path when they trusted it last; `None` where that is not known.
     pub fn seen(&self, path: &Path) -> Option<Trusted> {
         let file = self.folder.join(SEEN_FOLDER).join(seen_name(path));
         check_safe(&file).ok().filter(|is_there| *is_there)?;
@@ -162,7 +159,6 @@ fn replace(folder: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
     Ok(NewFile::replace_with(&folder.join(name), bytes, Readers::Owner)?)
 }
 
-/// Bytes that nobody can guess.
 fn random_bytes() -> [u8; 32] {
     let mut bytes = [0; 32];
     for half in bytes.chunks_exact_mut(16) {
@@ -213,7 +209,6 @@ fn line(path: &Path, hash: ContentHash) -> String {
     format!("{hash} {}", written(path))
 }
 
-/// A path as a line holds it.
 fn written(path: &Path) -> String {
     let whole = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
     let whole = whole.unwrap_or_else(|_| path.to_owned());
@@ -255,7 +250,6 @@ pub enum TrustReason {
         None => String::new(),
     })]
     Endpoint { member: Box<str>, base_url: Box<str>, key_variable: Option<Box<str>> },
-    /// It names a path outside of its folder.
     #[error("{} {} {}", shown(member), match *field {
         "cwd" => "works in",
         _ => "is given the file",
@@ -333,8 +327,7 @@ fn words(words: &[Box<str>]) -> String {
     shown.join(" ")
 }
 
-/// The whole of a word: who decides must see all of it. In quotes where it would not be one word on a
-/// screen.
+/// The whole of a word: who decides must see all of it. In quotes where it would not be one word on a screen.
 fn shown(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:=+,@%~".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {

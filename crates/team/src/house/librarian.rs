@@ -13,22 +13,18 @@ pub const LIBRARIAN: &AgentDefinition =
 const HITS_MAX: usize = 8;
 /// So many are looked at: many of them may be of the session where it is asked.
 const HITS_LOOKED_AT: usize = 64;
-/// How many words of a request it looks for.
 const WORDS_MAX: usize = 12;
 /// Shorter words say little, unless they hold a digit or are not Latin.
 const WORD_CHARACTERS_MIN: usize = 4;
-/// Words of a request that are about no matter.
 const EMPTY_WORDS: &str = "about after again been before could does ever from have here into just more much \
     said same should some than that their them then there these they this those were what when where \
     which will with would your";
 
-/// What is said where nothing may be searched.
 pub(crate) const OTHER_PROJECT: &str = "This session belongs to another project than the one it is open in, \
     so I search no past sessions.";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Word<'r> {
-    /// What is looked for.
     text: &'r str,
     /// What it is a piece of, as it was written: `E-2041` for `2041`.
     written: &'r str,
@@ -111,7 +107,6 @@ fn each_once(hits: impl Iterator<Item = Hit>) -> Vec<Hit> {
     kept
 }
 
-/// Which sessions were searched, as an answer says it.
 fn where_searched(scope: &ProjectScope) -> &'static str {
     match scope {
         ProjectScope::All => " of all projects",

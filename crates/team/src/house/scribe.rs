@@ -27,7 +27,6 @@ const NAMES: &str = "## Names";
 /// About so many bytes are a token.
 const TOKEN_BYTES: u64 = 4;
 
-/// What is said where there is nothing to summarise.
 const NOTHING: &str = "Nothing was decided yet.";
 const WHAT_FOR: &str = "I summarise this session; ask me again when more was said.";
 /// The same for a team without agents.
@@ -37,7 +36,6 @@ const NO_AGENTS: &str = "There is no agent in this team who could answer. Add on
 const NO_FILE: &str = "There is no agent in this team who could answer. `tertulia init` creates a team file \
     with the agents installed on this machine; `tertulia doctor` shows which are installed.";
 
-/// Who else could answer, for what is suggested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Colleagues {
     Agents,
@@ -47,8 +45,7 @@ pub(crate) enum Colleagues {
     NoFile,
 }
 
-/// What is said of a session in which nothing was decided. `asked`: the requests, if there are others than
-/// the one that asks for a summary.
+/// What is said where nothing was decided. `asked`: the requests, if there are others than the one for a summary.
 fn nothing_decided(asked: Option<&str>, colleagues: Colleagues) -> String {
     let hint = match colleagues {
         Colleagues::Agents => WHAT_FOR,
@@ -61,8 +58,7 @@ fn nothing_decided(asked: Option<&str>, colleagues: Colleagues) -> String {
     }
 }
 
-/// Summarises these messages, oldest first, the one that asks for it aside. `is_alone`: that one is all
-/// there is.
+/// Summarises these messages, oldest first, the one that asks for it aside. `is_alone`: that one is all there is.
 pub(crate) fn write_minutes(
     said: &[Covered<'_>],
     is_alone: bool,

@@ -7,19 +7,15 @@ use crate::effect::{Effect, Why};
 use crate::message::{self, Directives, Reply, Sender, Stranger, Wish, excerpt};
 use crate::note::Note;
 use crate::queue::{Admission, Item};
-use crate::speaker::speaker;
 use crate::state::{Hold, Slot};
-use crate::table::{Resolved, Seat};
+use crate::table::{Resolved, Seat, speaker};
 
-/// What a plain yes or no would answer.
 enum YesOrNo {
-    /// Whether the turns that wait shall continue.
     Continue,
     /// Whether the turn that was interrupted shall be repeated; nothing else waits.
     Repeat(EntryId),
 }
 
-/// A message and who said it.
 #[derive(Clone, Copy)]
 struct Said<'a> {
     entry: &'a EntryId,
@@ -95,8 +91,7 @@ impl Step<'_> {
         }
     }
 
-    /// Somebody spoke while another person is to answer. Whatever was said waits for that, which is told:
-    /// else the table would stand still without a word.
+    /// Somebody spoke while another person is to answer: whatever was said waits for that, which is told.
     pub(super) fn ask_again(&mut self) {
         let Some(item) = self.state.awaited().cloned() else { return };
         if !self.effects.iter().any(|effect| matches!(effect, Effect::AskPerson(_))) {

@@ -3,8 +3,7 @@
 use tertulia_session::{Cause, EntryId, EntryKind, Setting, TurnState};
 
 use super::{Next, Step, next};
-use crate::effect::{Effect, Why};
-use crate::event::Cancel;
+use crate::effect::{Cancel, Effect, Why};
 use crate::guard::Dollars;
 use crate::note::Note;
 use crate::queue::Item;
@@ -69,8 +68,7 @@ impl Step<'_> {
         }
     }
 
-    /// An answer that is waited for is given up, whatever holds the table is let go, and whoever has
-    /// spent all may spend as much again.
+    /// An answer that is waited for is given up, and whoever has spent all may spend as much again.
     pub(super) fn go_on(&mut self) {
         self.note_setting(Setting::Continued { count: self.state.times_gone_on + 1 });
         self.state.go_on();

@@ -1,11 +1,10 @@
-//! Whether an agent that writes `@name` addresses somebody or only speaks of them. It addresses at the start
-//! of a line or a sentence, behind a comma, in a list of names that does, behind a single word such as "Hi",
-//! and at the end of the message. "as @eva said" addresses nobody. People are not asked: what they type is
-//! short, and they mean it.
+//! Whether an agent that writes `@name` addresses somebody or only speaks of them. It addresses at the start of a line
+//! or a sentence, behind a comma, in a list of names that does, behind a single word such as "Hi", and at the end of
+//! the message. "as @eva said" addresses nobody. People are not asked: what they type is short, and they mean it.
 
 use std::ops::Range;
 
-use super::said_plainly::{is_closing, without_item};
+use super::{is_closing, without_item};
 
 pub(super) struct Spot {
     /// From what opens before it to the end of the name.
@@ -17,10 +16,8 @@ pub(super) struct Spot {
 const LEAD_BYTES_MAX: usize = 64;
 /// Longer texts between two names are no "and".
 const BETWEEN_BYTES_MAX: usize = 24;
-/// What joins two names.
 const JOINTS: [&str; 11] = ["and", "or", "und", "oder", "et", "ou", "y", "o", "e", "plus", "then"];
 
-/// The candidates that are only spoken of. The spots are in order.
 pub(super) fn spoken_of(text: &str, spots: &[Spot]) -> Vec<usize> {
     let words_end = text.trim_end_matches(|c: char| c.is_whitespace() || is_sign(c)).len();
     let (mut line, mut seen) = (0, 0);
@@ -68,7 +65,6 @@ fn is_vocative(text: &str, line: usize, place: &Range<usize>) -> bool {
     is_dash || before.trim_end_matches(is_closing).ends_with(is_stop)
 }
 
-/// Whether only commas and words like "and" stand between two names.
 fn is_joint(text: &str, between: Range<usize>) -> bool {
     let Some(between) = text.get(between).filter(|text| text.len() <= BETWEEN_BYTES_MAX) else {
         return false;
@@ -78,7 +74,6 @@ fn is_joint(text: &str, between: Range<usize>) -> bool {
     !between.contains('\n') && words.all(|word| JOINTS.contains(&word))
 }
 
-/// Punctuation behind which somebody is called.
 fn is_stop(c: char) -> bool {
     matches!(c, '.' | ',' | ':' | ';' | '!' | '?' | '…' | '—' | '–')
         || matches!(c, '，' | '。' | '、' | '；' | '：' | '！' | '？')

@@ -1,24 +1,19 @@
-//! What looks like a marker or a mention and is none: other brackets, other alphabets, invisible
-//! characters, blanks in the wrong place. It routes nothing; a note says so, since either a person
-//! mistyped it or somebody tries something.
-//!
-//! The text is rewritten as it looks and read again; what is there then and was not before is a
-//! look-alike. So code and quotes are left alone here too.
+//! What looks like a marker or a mention and is none: other brackets, other alphabets, invisible characters, blanks in
+//! the wrong place. It routes nothing; a note says so, since a person mistyped it or somebody tries something. The text
+//! is rewritten as it looks and read again, so code and quotes are left alone here too.
 
 use tertulia_context::{Markers, Words, parse_markers, whose_words};
 
 use super::mention::{self, Mention, Names};
-use super::said_plainly::without_item;
+use super::without_item;
 use crate::table::{Resolved, Table};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LookAlike {
-    /// What it looks like.
     pub(crate) marker: &'static str,
     pub(crate) name: Box<str>,
 }
 
-/// How many of one message are told.
 const TOLD_MAX: usize = 20;
 
 pub(super) fn find(text: &str, table: &Table) -> Vec<LookAlike> {

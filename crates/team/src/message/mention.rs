@@ -1,10 +1,6 @@
-//! `@name`, the short form of `[NEXT: name]`: at the start of a word, outside code and quotes, a member's
-//! exact name (case aside). Emphasis and brackets may stand around it. Everything else behind an `@` is
-//! text; where it is nearly a member's name, that is told. An agent that only speaks of somebody does not
-//! address them: `address` says which is which.
-//!
-//! What is code and what is a quote is not decided here: each candidate's place is put to `whose_words`, and
-//! counts if the words there are the sender's own.
+//! `@name`, the short form of `[NEXT: name]`: at the start of a word, in the sender's own words, a member's exact name
+//! (case aside). Emphasis and brackets may stand around it. Everything else behind an `@` is text; where it is nearly a
+//! member's name, that is told. Whether an agent addresses somebody or only speaks of them is in `address`.
 
 use std::ops::Range;
 
@@ -13,7 +9,7 @@ use tertulia_session::Intent;
 
 use super::Sender;
 use super::address::{self, Spot};
-use super::said_plainly::{is_closing, is_opening, is_quote};
+use super::{is_closing, is_opening, is_quote};
 use crate::table::{Resolved, Seat, Table};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,9 +25,7 @@ pub(super) struct Names(Vec<(Box<str>, Seat)>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stranger {
     pub(crate) name: Box<str>,
-    /// The name that it is near to.
     pub(crate) nearest: Box<str>,
-    /// Whether the message begins with it.
     pub(crate) is_first: bool,
 }
 
@@ -57,7 +51,6 @@ impl Names {
         Self::map(table, str::to_owned)
     }
 
-    /// The names, each rewritten in this way.
     pub(super) fn map(table: &Table, rewrite: impl Fn(&str) -> String) -> Self {
         let mut names: Vec<(Box<str>, Seat)> = Vec::new();
         for (seat, member) in table.seats() {
@@ -90,12 +83,9 @@ impl Names {
     }
 }
 
-/// What stands behind the `@`s of a message.
 #[derive(Debug, Default)]
 pub(super) struct Mentions {
-    /// The members who are mentioned, in order.
     pub(super) members: Vec<Mention>,
-    /// What may have been meant as a mention.
     pub(super) strangers: Vec<Stranger>,
     /// Where the name is that the message begins with, if it is nobody's.
     pub(super) nobody: Option<Range<usize>>,
@@ -112,7 +102,6 @@ pub(super) fn find_all(text: &str, table: &Table, sender: Sender) -> Mentions {
     read(text, candidates(text, &Names::of(table), sender, Some(table)))
 }
 
-/// Those that are the sender's own words.
 fn read(text: &str, candidates: Vec<Candidate>) -> Mentions {
     let places: Vec<Range<usize>> = candidates.iter().map(|one| one.place.clone()).collect();
     let mut mentions = Mentions::default();
@@ -137,7 +126,6 @@ fn read(text: &str, candidates: Vec<Candidate>) -> Mentions {
     mentions
 }
 
-/// All names behind an `@`; of a table, also the words that may be meant for one.
 fn candidates(text: &str, names: &Names, sender: Sender, table: Option<&Table>) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
     let mut spots: Vec<Spot> = Vec::new();
@@ -242,9 +230,8 @@ fn ends_name(rest: &str) -> bool {
     ends_word(rest) || intent_at(rest).is_some()
 }
 
-/// Whether a word ends here: at a blank, at the end, or at punctuation and brackets that a blank, the end or
-/// another mention follows. So `@max.` and `@max,@eva` are mentions, and `@max.com`, `@max/node` and `@max's`
-/// are none.
+/// Whether a word ends here: at a blank, at the end, or at punctuation and brackets that a blank, the end or another
+/// mention follows. So `@max.` and `@max,@eva` are mentions, and `@max.com`, `@max/node` and `@max's` are none.
 fn ends_word(rest: &str) -> bool {
     let punctuation =
         |c: char| matches!(c, '.' | ',' | ':' | ';' | '!' | '?' | '…') || is_closing(c);

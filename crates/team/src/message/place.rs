@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::said_plainly::{ends_sentence, without_item};
+use super::{ends_sentence, without_item};
 
 /// Stands for a byte of a marker.
 const MARK: u8 = 1;
@@ -79,8 +79,7 @@ fn is_end(text: &str, mask: &[u8], at: usize) -> bool {
     !is_row(lead)
 }
 
-/// Whether two lines end a listing: the last is a file name, or one word of several below each other. One
-/// word alone is an answer (`LGTM`).
+/// Whether two lines end a listing: with a file name, or with one of several words. One word alone is an answer (`LGTM`).
 fn is_listing(last: &str, before: &str) -> bool {
     let is_plain = |c: char| c.is_alphabetic() || matches!(c, '*' | '_');
     let is_name = !last.trim().chars().all(is_plain);

@@ -1,14 +1,12 @@
 //! A plain yes or no: what a person writes as the answer to "continue?". The whole message must be one of
 //! these words; anything more is a message like any other.
 
-/// A plain answer to a question that can be answered by yes or no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     Yes,
     No,
 }
 
-/// Longer texts are not looked at.
 const BYTES_MAX: usize = 64;
 
 #[rustfmt::skip]

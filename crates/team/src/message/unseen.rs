@@ -10,7 +10,6 @@ const FLAG: char = '\u{1f3f4}';
 const FLAG_TAGS_MAX: usize = 8;
 const END_OF_TAGS: char = '\u{e007f}';
 
-/// The same ranges of a text without what nobody sees.
 pub(super) fn without_unseen(text: &str, kept: Vec<Range<usize>>) -> Vec<Range<usize>> {
     if !text.contains(|c| is_tag(c) || is_selector(c)) {
         return kept;
@@ -31,7 +30,6 @@ pub(super) fn without_unseen(text: &str, kept: Vec<Range<usize>>) -> Vec<Range<u
     seen
 }
 
-/// The ranges that nobody sees, in order.
 fn unseen(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut before = None;
@@ -61,7 +59,6 @@ fn unseen(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// How many tags follow that belong to a flag.
 fn flag_tags(rest: &str) -> usize {
     let tags = rest.chars().take(FLAG_TAGS_MAX).take_while(|c| is_tag(*c));
     tags.into_iter().position(|c| c == END_OF_TAGS).map_or(0, |end| end + 1)

@@ -79,3 +79,41 @@ fn who_addresses_nobody_reaches_the_default_member_else_the_first_agent() {
     );
     assert_eq!(table([ann]).default_seat(), None);
 }
+
+fn two_people() -> Table {
+    Table::new([Member::ai("max"), Member::human("ann"), Member::human("bob")]).unwrap()
+}
+
+#[test]
+fn the_named_person_speaks_else_the_awaited_one_else_the_only_one() {
+    let table = two_people();
+    assert_eq!(speaker(&table, Some(Seat(1)), Some("Bob")), Ok(Some(Seat(2))));
+    assert_eq!(speaker(&table, Some(Seat(2)), None), Ok(Some(Seat(2))));
+    let alone = Table::new([Member::ai("max"), Member::human("ann")]).unwrap();
+    assert_eq!(speaker(&alone, None, None), Ok(Some(Seat(1))));
+}
+
+#[test]
+fn without_people_at_the_table_one_speaks_from_outside() {
+    let table = Table::new([Member::ai("max")]).unwrap();
+    assert_eq!(speaker(&table, None, None), Ok(None));
+    assert_eq!(speaker(&table, None, Some("max")), Ok(None));
+}
+
+#[test]
+fn several_people_an_agent_and_a_stranger_are_errors_that_name_the_people() {
+    let table = two_people();
+    for (named, word) in [(None, "several"), (Some("max"), "agent"), (Some("eve"), "eve")] {
+        let error = speaker(&table, None, named).unwrap_err().to_string();
+        assert!(error.contains(word) && error.ends_with("ann, bob"), "{error}");
+    }
+}
+
+#[test]
+fn a_slip_of_the_pen_names_the_nearest_person_and_never_an_agent() {
+    let table = Table::new([Member::ai("bub"), Member::human("ann"), Member::human("bob")]);
+    let error = speaker(&table.unwrap(), None, Some("bubb")).unwrap_err().to_string();
+    assert!(!error.contains("did you mean bub?"), "{error}");
+    let error = speaker(&two_people(), None, Some("bub")).unwrap_err().to_string();
+    assert!(error.contains("did you mean bob?"), "{error}");
+}

@@ -16,8 +16,7 @@ const STEPS_MAX: usize = 65_536;
 /// How many places are tried to find the longest sequence of steps.
 const TRIES: usize = 64;
 
-/// A part of a recipe as it is written. What is moved is a copy for another entry: its stretch in place of every
-/// stretch, its id in place of every id.
+/// What is moved is a copy for another entry: its stretch in place of every stretch, its id in place of every id.
 enum Item {
     Step(Step),
     Copy { from: usize, count: usize },
@@ -53,7 +52,6 @@ fn write_stretch(out: &mut fmt::Formatter<'_>, said: &Said) -> fmt::Result {
 }
 
 impl Item {
-    /// Reads what was written, words aside.
     fn parse(text: &str) -> Option<Self> {
         if text == "/" {
             return Some(Self::Step(Step::Apart));
@@ -173,7 +171,6 @@ impl<'s> Earlier<'s> {
         Some((Item::Moved { from, count, said: said.clone() }, count))
     }
 
-    /// From which of these places on most steps are as wanted, and how many.
     fn longest(
         &self,
         places: &[usize],
@@ -218,7 +215,6 @@ impl Recipe {
         Json::parse(&Value::from(list).to_string()).ok()
     }
 
-    /// Reads what [`Self::to_json`] wrote.
     pub(in crate::driver) fn read(json: &Json, earlier: &[&Step]) -> Result<Self, RecipeError> {
         let list: Vec<Value> =
             serde_json::from_str(json.as_str()).map_err(|_| RecipeError("it is not a list"))?;
@@ -255,7 +251,6 @@ impl Recipe {
     }
 }
 
-/// What stands between two words of a recipe.
 fn end_line(line: &mut String) -> Option<Value> {
     (!line.is_empty()).then(|| json!([std::mem::take(line)]))
 }
