@@ -1,17 +1,25 @@
 //! What commands do. Each becomes something to hand in at the table's door, or lines that can be said at
 //! once. A command that would do nothing says so. Used by every way of showing a chat.
 
+use std::path::{Path, PathBuf};
+
+use tertulia_operations::export_file::{ExportError, ExportFile};
+use tertulia_session::record::EntryRecord;
 use tertulia_session::{EntryId, EntryKind};
-use tertulia_store::{NewSession, SessionId, SessionStore};
+use tertulia_store::{NewSession, Range, SessionId, SessionStore, StoreError};
 use tertulia_team::{
     Command, DriveError, Driver, EventSink, PersonMessage, SpeakerError, Status, Visit,
 };
 
-use super::commands::{self, Slash};
-use super::engine::{ChatEvent, Voice};
+use super::commands::{self, Slash, Typed};
+use super::engine::{ChatEvent, Voice, several_people};
 use super::style::{Line, Look};
-use super::{Room, addressing, export, report};
+use super::{Room, addressing, report};
 use crate::error::{ChatError, Refusal};
+use crate::terminal::{counted, excerpt};
+
+/// How much of a command that nobody knows is said again.
+const NAME_COLUMNS: usize = 40;
 
 pub(crate) enum Act {
     Send(Command),
@@ -29,11 +37,27 @@ pub(crate) struct Place<'p> {
 impl Place<'_> {
     /// The person who types, if that was said.
     fn speaker(&self) -> Option<&str> {
-        self.room.guest.speaker.as_deref()
+        self.room.speaker.as_deref()
     }
 }
 
-pub(crate) fn act(slash: Slash, given: &str, place: &Place<'_>) -> Act {
+/// What follows from a line that was typed.
+pub(crate) fn act(typed: &Typed<'_>, place: &Place<'_>) -> Act {
+    match *typed {
+        Typed::Nothing => Act::Tell(Vec::new()),
+        Typed::Words(words) => say(words, place),
+        Typed::Command(slash, given) => command(slash, given, place),
+        Typed::Unknown { name, nearest } => {
+            let hint = match nearest {
+                Some(nearest) => format!("did you mean /{nearest}?"),
+                None => "/help shows all".to_owned(),
+            };
+            tell(&format!("there is no command /{}; {hint}", excerpt(name, NAME_COLUMNS)))
+        }
+    }
+}
+
+fn command(slash: Slash, given: &str, place: &Place<'_>) -> Act {
     let look = |lines: fn(&Driver) -> Vec<Line>| visit(place, move |driver| lines(driver));
     let given = given.to_owned();
     match slash {
@@ -49,7 +73,7 @@ pub(crate) fn act(slash: Slash, given: &str, place: &Place<'_>) -> Act {
         Slash::Export if given.is_empty() => tell("say where to: /export FILE"),
         Slash::Export => {
             let store = place.room.store.clone();
-            visit(place, move |driver| export::export(&store, driver.session(), &given))
+            visit(place, move |driver| export(&store, driver.session(), &given))
         }
         Slash::Cancel => cancel(place),
         Slash::Members => Act::Tell(report::members(&place.room.team, &place.room.file)),
@@ -66,7 +90,7 @@ fn tell(text: &str) -> Act {
     Act::Tell(Line::all_of(text, Look::Alarm))
 }
 
-pub(crate) fn say(text: &str, place: &Place<'_>) -> Act {
+fn say(text: &str, place: &Place<'_>) -> Act {
     let said = PersonMessage::new(text, place.room.team.table());
     if let Some(refused) = two_speakers(&said, place) {
         return refused;
@@ -100,7 +124,7 @@ fn two_speakers(message: &PersonMessage, place: &Place<'_>) -> Option<Act> {
         return None;
     }
     let error = ChatError::TwoSpeakers { flag: flag.to_owned(), marker: marker.to_owned() };
-    place.voice.say(ChatEvent::Refused { text: error.to_string(), error: Some(error) });
+    place.voice.say(ChatEvent::NotSaid(error));
     Some(Act::Tell(Vec::new()))
 }
 
@@ -127,13 +151,8 @@ fn say_at_table(
         let message = Box::new(PersonMessage::new(text, driver.machine().table()));
         match driver.obey(Command::Say { member, message }, audience) {
             Err(DriveError::Speaker(SpeakerError::Several { people })) => {
-                let text = format!(
-                    "the team has several people; to use commands, open the chat with --as NAME: \
-                     {}",
-                    people.join(", ")
-                );
-                let error = Some(ChatError::NeedsPerson(text.clone()));
-                voice.say(ChatEvent::Refused { text, error });
+                let error = several_people("to use commands, open", &people);
+                voice.say(ChatEvent::NotSaid(error));
                 Ok(())
             }
             said => said,
@@ -282,4 +301,73 @@ fn fork_point(driver: &Driver, given: &str) -> Result<EntryId, Refusal> {
     let was_said = entries.iter().any(|entry| matches!(entry.kind, EntryKind::Message(_)));
     let last = entries.last().filter(|_| was_said).ok_or(Refusal::NothingSaid)?;
     Ok(last.id.clone())
+}
+
+/// Writes the session to a file, one entry per line; says how much that was, or what went wrong. A file that is there
+/// stays as it is.
+fn export(store: &SessionStore, session: &SessionId, given: &str) -> Vec<Line> {
+    let path = at_home(given, std::env::home_dir());
+    match write_log(store, session, &path) {
+        Ok(count) => {
+            let entries = counted(count, "entry is", "entries are");
+            vec![Line::new(&format!("{entries} in {}", path.display()), Look::Dim)]
+        }
+        Err(error) => Line::all_of(&error.to_string(), Look::Alarm),
+    }
+}
+
+/// No shell has read this, and people write `~/` all the same.
+fn at_home(given: &str, home: Option<PathBuf>) -> PathBuf {
+    match (given.strip_prefix("~/"), home) {
+        (Some(inside), Some(home)) => home.join(inside),
+        _ => PathBuf::from(given),
+    }
+}
+
+fn write_log(store: &SessionStore, session: &SessionId, path: &Path) -> Result<u64, NotExported> {
+    let mut file = ExportFile::open(path, false)?;
+    let mut count = 0;
+    for stored in store.entries(session, &Range::All)? {
+        file.write_line(&EntryRecord::new(&stored?.entry).to_json())?;
+        count += 1;
+    }
+    file.finish()?;
+    Ok(count)
+}
+
+#[derive(Debug, thiserror::Error)]
+enum NotExported {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("{}", in_words(.0))]
+    File(#[from] ExportError),
+}
+
+/// What went wrong, without what only the command line has.
+fn in_words(error: &ExportError) -> String {
+    match error {
+        ExportError::Exists { path } => {
+            format!("{} already exists and was not changed; name another file", path.display())
+        }
+        ExportError::Write { path, source } => {
+            let path = path.display();
+            format!("cannot write {path}: {source}; name a file in an existing folder")
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tilde_is_the_home_folder_only_at_the_beginning() {
+        let home = || Some(PathBuf::from("/somewhere"));
+        assert_eq!(at_home("~/log.jsonl", home()), Path::new("/somewhere/log.jsonl"));
+        for other in ["log.jsonl", "a~/b", "~bob/x", "~"] {
+            assert_eq!(at_home(other, home()), Path::new(other));
+        }
+        assert_eq!(at_home("~/log.jsonl", None), Path::new("~/log.jsonl"));
+    }
 }

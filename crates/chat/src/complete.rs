@@ -19,26 +19,21 @@ pub(crate) struct Completion {
     pub(crate) candidates: Vec<String>,
 }
 
-pub(crate) struct Known<'k> {
-    pub(crate) members: &'k [String],
-    pub(crate) folder: &'k Path,
-}
-
 /// What the word before the cursor can become.
-pub(crate) fn complete(before: &str, known: &Known<'_>) -> Completion {
+pub(crate) fn complete(before: &str, names: &[String], folder: &Path) -> Completion {
     let from = before.rfind(char::is_whitespace).map_or(0, |place| {
         place + before.get(place..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8)
     });
     let word = before.get(from..).unwrap_or_default();
     let candidates = if let Some(begun) = word.strip_prefix('@') {
-        let mut found = members(begun, known.members, "@");
-        found.extend(files(begun, known.folder));
+        let mut found = members(begun, names, "@");
+        found.extend(files(begun, folder));
         found
     } else if let Some(begun) = word.strip_prefix('/').filter(|_| from == 0) {
         let names = COMMANDS.iter().map(|(_, name, ..)| *name);
         names.filter(|name| name.starts_with(begun)).map(|name| format!("/{name}")).collect()
     } else if is_name_wanted(before) {
-        let mut found = members(word, known.members, "");
+        let mut found = members(word, names, "");
         if before.starts_with("/drop ") && "all".starts_with(word) {
             found.push("all".to_owned());
         }
@@ -107,7 +102,7 @@ mod tests {
 
     fn at(before: &str, folder: &Path) -> Vec<String> {
         let members = ["max".to_owned(), "Mia".to_owned(), "eva".to_owned()];
-        complete(before, &Known { members: &members, folder }).candidates
+        complete(before, &members, folder).candidates
     }
 
     #[test]
@@ -139,8 +134,8 @@ mod tests {
     fn the_word_begins_behind_the_last_blank_of_any_kind() {
         let folder = tempfile::tempdir().unwrap();
         let members = ["max".to_owned()];
-        let known = Known { members: &members, folder: folder.path() };
-        assert_eq!(complete("安\u{3000}@m", &known).from, "安\u{3000}".len());
+        let completion = complete("安\u{3000}@m", &members, folder.path());
+        assert_eq!(completion.from, "安\u{3000}".len());
     }
 
     #[test]

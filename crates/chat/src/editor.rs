@@ -26,11 +26,6 @@ pub(crate) enum Done {
     Edited,
     /// The line is complete; the next one is empty.
     Entered(String),
-    Wants(Want),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Want {
     /// Tab.
     Complete,
     /// Esc.
@@ -86,12 +81,12 @@ impl Editor {
     pub(crate) fn press(&mut self, key: Key) -> Done {
         match key {
             Key::Enter => return self.enter(),
-            Key::Tab => return Done::Wants(Want::Complete),
-            Key::Escape => return Done::Wants(Want::Stop),
-            Key::Control('c') => return Done::Wants(Want::Interrupt),
-            Key::Control('z') => return Done::Wants(Want::Suspend),
-            Key::Control('l') => return Done::Wants(Want::Redraw),
-            Key::Control('d') if self.text.is_empty() => return Done::Wants(Want::Leave),
+            Key::Tab => return Done::Complete,
+            Key::Escape => return Done::Stop,
+            Key::Control('c') => return Done::Interrupt,
+            Key::Control('z') => return Done::Suspend,
+            Key::Control('l') => return Done::Redraw,
+            Key::Control('d') if self.text.is_empty() => return Done::Leave,
             Key::Char(c) => self.insert(c.encode_utf8(&mut [0; 4])),
             Key::Paste(text) => self.insert(&text),
             Key::Newline => self.insert("\n"),
@@ -275,7 +270,7 @@ mod tests {
         let mut editor = typed("hello");
         assert_eq!(editor.press(Key::Enter), Done::Entered("hello".to_owned()));
         assert_eq!(editor.text(), "");
-        assert_eq!(editor.press(Key::Control('d')), Done::Wants(Want::Leave));
+        assert_eq!(editor.press(Key::Control('d')), Done::Leave);
     }
 
     proptest! {

@@ -24,12 +24,10 @@ pub(crate) enum ChatEvent {
     /// The next piece of an answer.
     Text(String),
     Lines(Vec<Line>),
-    /// What somebody wanted was not done: what people read, and how a chat without a terminal ends if a line was not
-    /// said.
-    Refused {
-        text: String,
-        error: Option<ChatError>,
-    },
+    /// What somebody wanted was not done, for this reason.
+    Refused(String),
+    /// A line was not said; a chat without a terminal ends with this.
+    NotSaid(ChatError),
     /// Whether something runs; the answer to [`Table::ask_status`] of this number.
     Status {
         number: u64,
@@ -132,9 +130,7 @@ impl BellEnd {
 impl EventSink for Voice {
     fn on_event(&mut self, event: SessionEvent) {
         self.say(match event {
-            SessionEvent::Refused(error) => {
-                ChatEvent::Refused { text: refused(&error), error: not_said(&error) }
-            }
+            SessionEvent::Refused(error) => refused(&error),
             event => ChatEvent::Session(event),
         });
     }
@@ -144,34 +140,25 @@ impl EventSink for Voice {
     }
 }
 
-/// Why something was not done, with a cure for whoever types lines here.
-fn refused(error: &DriveError) -> String {
-    match error {
-        DriveError::Speaker(SpeakerError::Several { people }) => format!(
-            "the team has several people; begin the line with [FROM: name], or open the chat with \
-             --as NAME: {}",
-            people.join(", ")
-        ),
-        other => other.to_string(),
-    }
-}
-
-/// Why a line was not said, with the exit code that `run` has for it; `None` if no line was.
-fn not_said(error: &DriveError) -> Option<ChatError> {
-    match error {
-        DriveError::Speaker(SpeakerError::Several { .. }) => {
-            Some(ChatError::NeedsPerson(refused(error)))
+/// Why something was not done, with a cure for whoever types lines here, and with the exit code that `run` has for it.
+fn refused(error: &DriveError) -> ChatEvent {
+    ChatEvent::NotSaid(match error {
+        DriveError::Speaker(SpeakerError::Several { people }) => {
+            several_people("begin the line with [FROM: name], or open", people)
         }
-        DriveError::Speaker(why) => Some(DriveError::Speaker(why.clone()).into()),
-        DriveError::SomebodyElse => Some(DriveError::SomebodyElse.into()),
+        DriveError::Speaker(why) => DriveError::Speaker(why.clone()).into(),
+        DriveError::SomebodyElse => DriveError::SomebodyElse.into(),
         // A turn was to be stopped, or the table ends anyway.
-        _ => None,
-    }
+        other => return ChatEvent::Refused(other.to_string()),
+    })
 }
 
-/// Whoever sits at the screen hears of the end, however sudden it is: else they would wait for ever.
-fn sheltered(attend: impl FnOnce() -> Result<(), DriveError>) -> Result<(), DriveError> {
-    catch_unwind(AssertUnwindSafe(attend)).unwrap_or(Err(DriveError::Broken))
+/// That it has to be said who types.
+pub(crate) fn several_people(cure: &str, people: &[Box<str>]) -> ChatError {
+    let people = people.join(", ");
+    ChatError::NeedsPerson(format!(
+        "the team has several people; {cure} the chat with --as NAME: {people}"
+    ))
 }
 
 impl Table {
@@ -180,11 +167,13 @@ impl Table {
         let voice = voice.clone();
         let thread = thread::Builder::new().name("tertulia-table".to_owned()).spawn(move || {
             let mut hearing = voice.clone();
-            let ended = sheltered(move || {
+            let attend = move || {
                 let ended = driver.attend(&mut hearing);
                 drop(driver);
                 ended
-            });
+            };
+            // Whoever sits at the screen hears of the end, however sudden it is: else they would wait for ever.
+            let ended = catch_unwind(AssertUnwindSafe(attend)).unwrap_or(Err(DriveError::Broken));
             voice.say(ChatEvent::Ended(ended));
         })?;
         Ok(Self { door, session, thread })

@@ -48,12 +48,8 @@ pub(crate) enum Refusal {
     },
     #[error("the team has only people, and people get no prompt")]
     OnlyPeople,
-    #[error(
-        "there is no entry {} in this session; {}",
-        excerpt(.given, GIVEN_COLUMNS),
-        nearest_hint(.nearest.as_deref())
-    )]
-    UnknownEntry { given: String, nearest: Option<String> },
+    #[error("{}", not_found(.0))]
+    Entry(#[from] NameError),
     #[error("this entry is not a turn; /queue and /why list turns")]
     NoTurn,
     #[error("{member} had no turn yet; /next {member} lets it speak")]
@@ -64,23 +60,13 @@ pub(crate) enum Refusal {
     NothingSaid,
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error(transparent)]
-    Other(NameError),
 }
 
-impl Refusal {
-    /// Why an entry was not found.
-    pub(crate) fn of(error: NameError) -> Self {
-        match error {
-            NameError::UnknownEntry { given, nearest, .. } => Self::UnknownEntry { given, nearest },
-            other => Self::Other(other),
-        }
-    }
-}
-
-fn nearest_hint(nearest: Option<&str>) -> String {
-    match nearest {
+fn not_found(error: &NameError) -> String {
+    let NameError::UnknownEntry { given, nearest, .. } = error else { return error.to_string() };
+    let hint = match nearest {
         Some(nearest) => format!("did you mean {}?", short(nearest)),
         None => "/why and /queue show some".to_owned(),
-    }
+    };
+    format!("there is no entry {} in this session; {hint}", excerpt(given, GIVEN_COLUMNS))
 }

@@ -55,7 +55,9 @@ impl History {
         }
         let line = line.replace('\\', "\\\\").replace('\n', "\\n");
         let written = format!("{}{line}\n", self.tag);
-        let _ = open_to_add(path).and_then(|mut file| file.write_all(written.as_bytes()));
+        let mut to_add = OpenOptions::new();
+        to_add.append(true).create(true).mode(0o600);
+        let _ = open_locked(path, &to_add).and_then(|mut file| file.write_all(written.as_bytes()));
     }
 
     /// Removes every line, of whatever project, of which this is true; says how many. The file is replaced as a
@@ -65,16 +67,9 @@ impl History {
         is_wanted_gone: impl Fn(&str) -> bool,
     ) -> std::io::Result<usize> {
         let Some(path) = &folder.map(|folder| folder.join(FILE)) else { return Ok(0) };
-        let file = loop {
-            let file = match File::open(path) {
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
-                file => file?,
-            };
-            // Whoever adds or removes lines waits for this, and then looks whether the file is another one.
-            file.lock()?;
-            if NewFile::is_at(&file, path) {
-                break file;
-            }
+        let file = match open_locked(path, OpenOptions::new().read(true)) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+            file => file?,
         };
         let mut bytes = Vec::new();
         (&file).read_to_end(&mut bytes)?;
@@ -112,10 +107,11 @@ fn blank(path: &Path, bytes: &[u8], mut holds: impl FnMut(&&[u8]) -> bool) -> st
     file.sync_all()
 }
 
-/// The file to add a line to, locked. One that was replaced meanwhile is opened again.
-fn open_to_add(path: &Path) -> std::io::Result<File> {
+/// Opens the file and locks it. Whoever adds or removes lines waits for this; a file that was replaced meanwhile is
+/// opened again.
+fn open_locked(path: &Path, how: &OpenOptions) -> std::io::Result<File> {
     loop {
-        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+        let file = how.open(path)?;
         file.lock()?;
         if NewFile::is_at(&file, path) {
             return Ok(file);

@@ -10,18 +10,18 @@ use rustix::process::{Signal, kill_current_process_group};
 use tertulia_store::SessionId;
 use tertulia_team::{Command, DriveError, PermissionAnswer};
 
-use super::act::{self, Act};
+use super::Room;
+use super::act::{Act, Place, act};
 use super::commands::{self, Slash, Typed};
-use super::complete::{Completion, Known, common_beginning, complete};
-use super::editor::{Done, Editor, Want};
+use super::complete::{Completion, common_beginning, complete};
+use super::editor::{Done, Editor};
 use super::engine::{BellEnd, ChatEvent, Table, Voice};
 use super::history::History;
 use super::keys::Keys;
 use super::screen::{Live, RawMode, Screen, is_foreground};
-use super::signals::{Signals, Stall, drain};
+use super::signals::{Signals, drain, watch_stall};
 use super::style::{Line, Look};
 use super::teller::{self, Meant, PENDING_ROWS, Teller};
-use super::{Room, unknown};
 use crate::error::ChatError;
 use crate::terminal::excerpt;
 
@@ -39,6 +39,7 @@ const PROMPT: &str = "> ";
 
 pub(crate) struct TerminalChat<'c> {
     pub(crate) room: &'c Room,
+    pub(crate) table: Table,
     pub(crate) screen: Screen<'c>,
     pub(crate) teller: Teller,
     pub(crate) voice: Voice,
@@ -83,17 +84,17 @@ impl State {
 
 impl TerminalChat<'_> {
     /// Talks until somebody leaves.
-    pub(crate) fn run(mut self, mut table: Table) -> Result<SessionId, ChatError> {
+    pub(crate) fn run(mut self) -> Result<SessionId, ChatError> {
         let mode = RawMode::enter().map_err(ChatError::Input)?;
         let signals = Signals::catch().map_err(ChatError::Input)?;
-        let _stall = Stall::watch(mode.before());
+        let _stall = watch_stall(mode.before());
         let outcome = loop {
-            match self.turn_of_loop(&mut table, &mode, &signals) {
+            match self.turn_of_loop(&mode, &signals) {
                 Ok(None) => {}
                 Ok(Some(ended)) => break ended.map_err(ChatError::from),
                 Err(error) => {
                     // A terminal that is gone: the table is left in good order.
-                    table.send(Command::Close);
+                    self.table.send(Command::Close);
                     self.wait_for_end();
                     break Err(error);
                 }
@@ -102,15 +103,14 @@ impl TerminalChat<'_> {
         let lines = std::mem::take(&mut self.state.lines);
         let closed = self.screen.close(&lines).map_err(ChatError::Output);
         drop(mode);
-        let session = table.session().clone();
-        table.join();
+        let session = self.table.session().clone();
+        self.table.join();
         outcome.and(closed).map(|()| session)
     }
 
     /// Draws, waits, and does what follows.
     fn turn_of_loop(
         &mut self,
-        table: &mut Table,
         mode: &RawMode,
         signals: &Signals,
     ) -> Result<Option<Result<(), DriveError>>, ChatError> {
@@ -134,19 +134,19 @@ impl TerminalChat<'_> {
         }
         if is_ending {
             drain(&signals.ending);
-            self.leave(table);
+            self.leave();
         }
         if has_keys {
-            self.read_keys(table)?;
+            self.read_keys()?;
             if std::mem::take(&mut self.state.is_suspending) {
                 self.suspend(mode, signals)?;
             }
         } else if self.state.typed_at.is_none_or(|at| at.elapsed() >= ESCAPE_WAIT)
             && let Some(escape) = self.state.keys.take_escape()
         {
-            self.press(escape, table)?;
+            self.press(escape)?;
         }
-        self.follow_fork(table)
+        self.follow_fork()
     }
 
     /// Stops this program and those of its group, as the shell's own key does, and takes the terminal again
@@ -213,12 +213,9 @@ impl TerminalChat<'_> {
     }
 
     /// Moves to the session that was forked, or says that the table has ended.
-    fn follow_fork(
-        &mut self,
-        table: &mut Table,
-    ) -> Result<Option<Result<(), DriveError>>, ChatError> {
+    fn follow_fork(&mut self) -> Result<Option<Result<(), DriveError>>, ChatError> {
         if let Some(session) = self.state.fork.take() {
-            table.send(Command::Close);
+            self.table.send(Command::Close);
             self.wait_for_end();
             if let Some(Err(error)) = self.state.ended.take() {
                 return Ok(Some(Err(error)));
@@ -227,22 +224,22 @@ impl TerminalChat<'_> {
             self.state.ended = Some(Ok(()));
             let (new, lines) = self.room.reopen(&session, &self.voice)?;
             self.state.lines.extend(self.teller.aside(&lines));
-            std::mem::replace(table, new).join();
+            std::mem::replace(&mut self.table, new).join();
             self.state.ended = None;
             self.state.is_forking = false;
         }
         if !self.state.is_forking {
             for held in std::mem::take(&mut self.state.held) {
                 match held {
-                    Held::Line(text) => self.act_on(text, table),
-                    Held::Leave => self.leave(table),
+                    Held::Line(text) => self.act_on(text),
+                    Held::Leave => self.leave(),
                 }
             }
         }
         Ok(self.state.ended.take())
     }
 
-    fn read_keys(&mut self, table: &Table) -> Result<(), ChatError> {
+    fn read_keys(&mut self) -> Result<(), ChatError> {
         let mut bytes = [0; 4096];
         let count = match rustix::io::read(std::io::stdin(), &mut bytes) {
             Ok(count) => count,
@@ -259,15 +256,15 @@ impl TerminalChat<'_> {
         if bytes.iter().all(|byte| *byte == CONTROL_C)
             && let Some(pasted) = self.state.keys.end_paste()
         {
-            self.press(pasted, table)?;
+            self.press(pasted)?;
         }
         for key in self.state.keys.push(bytes) {
-            self.press(key, table)?;
+            self.press(key)?;
         }
         Ok(())
     }
 
-    fn press(&mut self, key: super::keys::Key, table: &Table) -> Result<(), ChatError> {
+    fn press(&mut self, key: super::keys::Key) -> Result<(), ChatError> {
         let done = self.state.editor.press(key);
         let was_armed = std::mem::take(&mut self.state.is_armed);
         self.state.candidates.clear();
@@ -275,18 +272,18 @@ impl TerminalChat<'_> {
             Done::Edited => {}
             Done::Entered(text) => {
                 self.history.add(&text);
-                self.act_on(text, table);
+                self.act_on(text);
             }
-            Done::Wants(Want::Complete) => self.complete(),
-            Done::Wants(Want::Redraw) => self.screen.clear().map_err(ChatError::Output)?,
-            Done::Wants(Want::Suspend) => self.state.is_suspending = true,
-            Done::Wants(Want::Leave) => self.leave(table),
-            Done::Wants(Want::Stop) => self.stop(table),
-            Done::Wants(Want::Interrupt) if was_armed => self.leave(table),
-            Done::Wants(Want::Interrupt) => {
+            Done::Complete => self.complete(),
+            Done::Redraw => self.screen.clear().map_err(ChatError::Output)?,
+            Done::Suspend => self.state.is_suspending = true,
+            Done::Leave => self.leave(),
+            Done::Stop => self.stop(),
+            Done::Interrupt if was_armed => self.leave(),
+            Done::Interrupt => {
                 self.state.is_armed = true;
                 if self.teller.running().is_some() {
-                    self.stop(table);
+                    self.stop();
                 } else {
                     self.state.editor.clear();
                 }
@@ -296,60 +293,56 @@ impl TerminalChat<'_> {
     }
 
     /// Stops the turn that runs. What was typed stays.
-    fn stop(&mut self, table: &Table) {
+    fn stop(&mut self) {
         if self.teller.running().is_some() {
-            table.send(Command::CancelRunning);
+            self.table.send(Command::CancelRunning);
         }
     }
 
-    fn leave(&mut self, table: &Table) {
+    fn leave(&mut self) {
         if self.state.is_forking {
             self.state.held.push(Held::Leave);
         } else if !self.state.is_leaving {
             self.state.is_leaving = true;
-            table.send(Command::Close);
+            self.table.send(Command::Close);
         }
     }
 
     /// Does what a line says; while a fork is on its way, later.
-    fn act_on(&mut self, text: String, table: &Table) {
+    fn act_on(&mut self, text: String) {
         if self.state.is_forking {
             self.state.held.push(Held::Line(text));
         } else {
-            self.entered(&text, table);
+            self.entered(&text);
         }
     }
 
-    fn entered(&mut self, text: &str, table: &Table) {
-        if self.is_answer(text, table) {
+    fn entered(&mut self, text: &str) {
+        if self.is_answer(text) {
             return;
         }
-        let place = self.room.place(&self.voice);
-        let act = match commands::read(text) {
-            Typed::Nothing => return,
-            Typed::Words(words) => match commands::without_slash(words) {
-                Some(meant) => Act::Tell(vec![not_said(words, &meant)]),
-                None => act::say(words, &place),
-            },
-            Typed::Command(slash, given) => {
-                self.state.is_forking = slash == Slash::Fork;
-                act::act(slash, given, &place)
+        let typed = commands::read(text);
+        self.state.is_forking = matches!(typed, Typed::Command(Slash::Fork, _));
+        let act = match typed {
+            Typed::Words(words) if let Some(meant) = commands::without_slash(words) => {
+                Act::Tell(vec![not_said(words, &meant)])
             }
-            Typed::Unknown { name, nearest } => Act::Tell(vec![unknown(name, nearest)]),
+            typed => act(&typed, &Place { room: self.room, voice: &self.voice }),
         };
         if text.trim_start().starts_with('/') {
             self.say(&format!("{PROMPT}{}", text.trim()), Look::Dim);
         }
         match act {
-            Act::Send(command) => table.send(command),
+            Act::Send(command) => self.table.send(command),
             Act::Tell(lines) => self.state.lines.extend(self.teller.aside(&lines)),
-            Act::Leave => self.leave(table),
+            Act::Leave => self.leave(),
         }
     }
 
     /// Whether a line answers what an agent waits for, or tries to. Then it is not said.
-    fn is_answer(&mut self, text: &str, table: &Table) -> bool {
-        let Some((number, wish)) = self.teller.wish() else { return false };
+    fn is_answer(&mut self, text: &str) -> bool {
+        let Some((number, _, wish)) = &self.teller.wish else { return false };
+        let number = *number;
         match teller::meant(wish, text) {
             Meant::Else => return false,
             Meant::Unclear => {
@@ -368,16 +361,16 @@ impl TerminalChat<'_> {
                     _ => "(no)".to_owned(),
                 };
                 self.say(&said, Look::Dim);
-                self.teller.wish_is_answered();
-                table.send(Command::Permit(number, answer));
+                self.teller.wish = None;
+                self.table.send(Command::Permit(number, answer));
             }
         }
         true
     }
 
     fn complete(&mut self) {
-        let known = Known { members: &self.room.members, folder: &self.room.folder };
-        let Completion { from, candidates } = complete(self.state.editor.before(), &known);
+        let (before, names) = (self.state.editor.before(), self.room.names(""));
+        let Completion { from, candidates } = complete(before, &names, &self.room.folder);
         match candidates.as_slice() {
             [] => {}
             [one] => {

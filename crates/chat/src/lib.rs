@@ -15,11 +15,9 @@ mod complete;
 mod editor;
 mod engine;
 mod error;
-mod export;
 mod history;
 mod interactive;
 mod keys;
-mod layout;
 mod markdown;
 pub mod narrate;
 mod plain;
@@ -42,7 +40,6 @@ use tertulia_store::{Range, SessionId, SessionStore, StoredEntry};
 use tertulia_team::file::TeamFile;
 use tertulia_team::{Command, Difference, Driver, EventSink, Opened, Team, Undecided};
 
-use act::Place;
 pub use addressing::nobody_called;
 use editor::Editor;
 use engine::{Opening, Table, Voice};
@@ -65,13 +62,19 @@ const ANY_WIDTH: usize = usize::MAX / 4;
 
 /// What belongs to a chat as long as it lasts.
 pub struct Room {
-    store: SessionStore,
-    team: Team,
-    file: TeamFile,
-    members: Vec<String>,
-    folder: PathBuf,
-    home: Option<PathBuf>,
-    guest: Guest,
+    pub store: SessionStore,
+    pub team: Team,
+    pub file: TeamFile,
+    /// Where the chat runs: files that messages name are looked for there.
+    pub folder: PathBuf,
+    /// Where the lines that were typed are kept.
+    pub home: Option<PathBuf>,
+    /// The person who types; `None` where nobody said so.
+    pub speaker: Option<Box<str>>,
+    /// The flags that lead back here; `None` where nothing is kept.
+    pub back: Option<String>,
+    /// Whether somebody can be asked.
+    pub attended: bool,
 }
 
 /// A session that is open.
@@ -92,16 +95,6 @@ struct Begun {
     lines: Vec<Line>,
 }
 
-/// Who has come.
-pub struct Guest {
-    /// The person who types; `None` where nobody said so.
-    pub speaker: Option<Box<str>>,
-    /// The flags that lead back here; `None` where nothing is kept.
-    pub back: Option<String>,
-    /// Whether somebody can be asked.
-    pub attended: bool,
-}
-
 /// How a chat without a terminal ended.
 pub enum Ended {
     /// Nothing is left open.
@@ -114,51 +107,19 @@ pub enum Ended {
     NotSaid(ChatError),
 }
 
-impl Ended {
-    fn of(teller: &Teller, is_interrupted: bool) -> Self {
-        match (is_interrupted, teller.left_open()) {
-            (true, _) => Self::Interrupted,
-            (false, (_, Some(failure))) => Self::AgentFailed(failure.to_owned()),
-            (false, (Some(asked), None)) => Self::NeedsPerson(asked),
-            (false, (None, None)) => Self::Well,
-        }
-    }
-}
-
 impl Room {
-    /// A room for this team.
-    pub fn new(
-        store: SessionStore,
-        team: Team,
-        file: TeamFile,
-        folder: PathBuf,
-        home: Option<PathBuf>,
-        guest: Guest,
-    ) -> Self {
-        let members = team.members().iter().map(|one| one.member.name.to_string()).collect();
-        Self { store, team, file, members, folder, home, guest }
-    }
-
-    /// The store.
-    pub fn store(&self) -> &SessionStore {
-        &self.store
-    }
-
-    /// The team.
-    pub fn team(&self) -> &Team {
-        &self.team
-    }
-
-    fn place<'p>(&'p self, voice: &'p Voice) -> Place<'p> {
-        Place { room: self, voice }
+    /// The names of the members, each behind this sign.
+    fn names(&self, sign: &str) -> Vec<String> {
+        let members = self.team.members().iter();
+        members.map(|one| format!("{sign}{}", one.member.name)).collect()
     }
 
     /// Opens the session that was forked from this one, and says so.
     fn reopen(&self, session: &SessionId, voice: &Voice) -> Result<(Table, Vec<Line>), ChatError> {
         let mut voice = voice.clone();
-        let (team, attended) = (self.team.clone(), self.guest.attended);
+        let team = self.team.clone();
         let Opened { driver, undecided, .. } =
-            Driver::reopen(&self.store, session, team, attended, &mut voice)?;
+            Driver::reopen(&self.store, session, team, self.attended, &mut voice)?;
         let text = format!("Forked. You are now in session {}.", short_session(session));
         let mut lines = vec![Line::new(&text, Look::Dim)];
         lines.extend(undecided.as_ref().map(not_asked));
@@ -190,16 +151,17 @@ impl Room {
     ) -> Result<Option<String>, E> {
         let (voice, heard, bell) = engine::with_bell().map_err(ChatError::Input)?;
         let screen = Screen::new(stdout, colour);
-        let mut teller = Teller::new(&self.team, &self.file, screen.size().1);
+        let mut teller = Teller::new(Shown::new(&self.team, &self.file), screen.size().1);
         let Begun { table, new, voice, lines } = self.open(voice, &mut teller, open)?;
         let project = self.team.project.as_deref().unwrap_or_default();
         let history = History::in_folder(self.home.clone(), project);
         let state = State::new(Editor::new(history.load()), lines);
-        let chat = TerminalChat { room: self, screen, teller, voice, heard, bell, history, state };
-        let ended = chat.run(table);
+        let chat =
+            TerminalChat { room: self, table, screen, teller, voice, heard, bell, history, state };
+        let ended = chat.run();
         let is_discarded = new.is_some_and(|new| self.discard_if_empty(&new));
         let session = ended?;
-        Ok(match &self.guest.back {
+        Ok(match &self.back {
             _ if is_discarded => Some("Nothing was said, so no session was stored.".to_owned()),
             back => back.as_ref().map(|back| {
                 let session = short_session(&session);
@@ -217,11 +179,12 @@ impl Room {
         open: impl FnOnce(&mut dyn EventSink) -> Result<OpenTable, E>,
     ) -> Result<Ended, E> {
         let (voice, heard) = engine::without_bell();
-        let mut teller = Teller::new(&self.team, &self.file, ANY_WIDTH);
+        let mut teller = Teller::new(Shown::new(&self.team, &self.file), ANY_WIDTH);
         let Begun { table, new, voice, lines } = self.open(voice, &mut teller, open)?;
         let lines_in = Lines::new(stdin, LINE_BYTES_MAX);
         let mut chat = PlainChat {
             room: self,
+            table,
             teller,
             voice,
             heard,
@@ -233,12 +196,11 @@ impl Room {
             refused: None,
             not_said: None,
         };
-        let printed = chat.print(&lines);
-        let ended = match printed {
-            Ok(()) => chat.run(table),
+        let ended = match chat.print(&lines) {
+            Ok(()) => chat.run(),
             Err(error) => {
-                table.send(Command::Close);
-                table.join();
+                chat.table.send(Command::Close);
+                chat.table.join();
                 Err(error)
             }
         };
@@ -262,20 +224,19 @@ impl Room {
 
     fn greeting(&self, table: &OpenTable, is_asked: bool, teller: &mut Teller) -> Vec<Line> {
         let OpenTable { driver, is_new, differences, undecided } = table;
-        let names: Vec<String> = self.members.iter().map(|name| format!("@{name}")).collect();
-        let names = names.join(" ");
-        let you = match (&self.guest.speaker, self.team.members()) {
+        let names = self.names("@").join(" ");
+        let you = match (&self.speaker, self.team.members()) {
             (Some(name), members) if members.iter().filter(|one| one.is_person()).count() > 1 => {
                 format!(" · you are {name}")
             }
             _ => String::new(),
         };
         let session = short_session(driver.session());
-        let text = format!("session {session} · {names}{you} · /help");
-        let mut lines = teller.fitted(&[Line::new(&text, Look::Dim)]);
+        let dim = |text: &str| [Line::new(text, Look::Dim)];
+        let mut lines = teller.fitted(&dim(&format!("session {session} · {names}{you} · /help")));
         if let Some(other) = driver.project().filter(|_| driver.is_elsewhere()) {
             let text = format!("This session belongs to another project: {other}");
-            lines.extend(teller.fitted(&[Line::new(&text, Look::Dim)]));
+            lines.extend(teller.fitted(&dim(&text)));
         }
         if !is_new {
             lines.extend(teller.recap(driver.entries(), RECAP));
@@ -286,8 +247,7 @@ impl Room {
             }
         }
         if !differences.is_empty() {
-            let text = narrate::differences(differences.len());
-            lines.extend(teller.fitted(&[Line::new(&text, Look::Dim)]));
+            lines.extend(teller.fitted(&dim(&narrate::differences(differences.len()))));
         }
         if let Some(undecided) = undecided {
             lines.extend(teller.fitted(&[not_asked(undecided)]));
@@ -303,14 +263,4 @@ fn not_asked(undecided: &Undecided) -> Line {
         "The last message is for {names}. Nobody was asked in this session yet; /next {names} asks."
     );
     Line::new(&text, Look::Dim)
-}
-
-/// What is said of a command that nobody knows.
-fn unknown(name: &str, nearest: Option<&str>) -> Line {
-    let name = terminal::excerpt(name, 40);
-    let hint = match nearest {
-        Some(nearest) => format!("did you mean /{nearest}?"),
-        None => "/help shows all".to_owned(),
-    };
-    Line::new(&format!("there is no command /{name}; {hint}"), Look::Alarm)
 }

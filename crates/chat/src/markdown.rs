@@ -3,11 +3,8 @@
 //! Called by whoever shows answers; knows no terminal.
 
 mod inline;
-mod wrap;
 
-use super::style::{Line, Look};
-
-pub(crate) use wrap::wrap;
+use super::style::{Line, Look, wrap};
 
 /// Nobody writes a longer line of prose; what is longer is cut into lines of this size.
 const LINE_BYTES_MAX: usize = 64 * 1024;

@@ -9,19 +9,20 @@ use tertulia_operations::lines::{LineError, Lines};
 use tertulia_store::SessionId;
 use tertulia_team::{Command, DriveError, SessionEvent};
 
-use super::act::{self, Act};
-use super::commands::{self, Typed};
+use super::act::{Act, Place, act};
+use super::commands;
 use super::engine::{ChatEvent, Table, Voice};
 use super::signals::{Interrupt, leave};
 use super::style::{Line, Look};
 use super::teller::Teller;
-use super::{Ended, Room, unknown};
+use super::{Ended, Room};
 use crate::error::ChatError;
 use crate::narrate;
 use crate::terminal::grouped;
 
 pub(crate) struct PlainChat<'c> {
     pub(crate) room: &'c Room,
+    pub(crate) table: Table,
     pub(crate) teller: Teller,
     pub(crate) voice: Voice,
     pub(crate) heard: Receiver<ChatEvent>,
@@ -48,25 +49,25 @@ enum Rest {
 
 impl PlainChat<'_> {
     /// Talks until the input ends or somebody leaves.
-    pub(crate) fn run(mut self, mut table: Table) -> Result<Ended, ChatError> {
-        let interrupt = Interrupt::watch(table.door().clone(), leave);
-        let talked = self.talk(&mut table, &interrupt);
-        let talked = match talked {
+    pub(crate) fn run(mut self) -> Result<Ended, ChatError> {
+        let interrupt = Interrupt::watch(self.table.door().clone(), leave);
+        let talked = match self.talk(&interrupt) {
             Ok(Some(ended)) => ended.map_err(ChatError::from),
             // Also where nobody reads any more: the table is left in good order.
             other => {
-                table.send(Command::Close);
+                self.table.send(Command::Close);
                 let ended = self.until_ended();
                 other.and(ended.map_err(ChatError::from))
             }
         };
         let is_interrupted = interrupt.happened();
         drop(interrupt);
-        table.join();
+        self.table.join();
         talked?;
         let ended = match self.refused {
-            Some(refused) if !is_interrupted => Ended::NeedsPerson(refused),
-            _ => Ended::of(&self.teller, is_interrupted),
+            _ if is_interrupted => Ended::Interrupted,
+            Some(refused) => Ended::NeedsPerson(refused),
+            None => self.teller.left_open(),
         };
         Ok(match (ended, self.not_said) {
             // However well the rest went, somebody was not heard.
@@ -76,26 +77,22 @@ impl PlainChat<'_> {
     }
 
     /// Line after line; how the table ended, if it did.
-    fn talk(
-        &mut self,
-        table: &mut Table,
-        interrupt: &Interrupt,
-    ) -> Result<Option<Result<(), DriveError>>, ChatError> {
+    fn talk(&mut self, interrupt: &Interrupt) -> Result<Option<Result<(), DriveError>>, ChatError> {
         loop {
-            match self.settle(table)? {
+            match self.settle()? {
                 Rest::Ended(how) => return Ok(Some(how)),
                 Rest::Forked(session) => {
-                    self.move_to(table, &session)?;
-                    interrupt.follow(table.door().clone());
+                    self.move_to(&session)?;
+                    interrupt.follow(self.table.door().clone());
                 }
-                Rest::Quiet if !self.read_and_act(table)? => return Ok(None),
+                Rest::Quiet if !self.read_and_act()? => return Ok(None),
                 Rest::Quiet => {}
             }
         }
     }
 
     /// Reads a line and does what it says; `false` if there is none, or somebody leaves.
-    fn read_and_act(&mut self, table: &Table) -> Result<bool, ChatError> {
+    fn read_and_act(&mut self) -> Result<bool, ChatError> {
         if self.prompts {
             write!(self.stdout, "> ").map_err(ChatError::Output)?;
             self.stdout.flush().map_err(ChatError::Output)?;
@@ -104,12 +101,8 @@ impl PlainChat<'_> {
             return Ok(false);
         };
         self.refused = None;
-        let place = self.room.place(&self.voice);
-        let act = match line.text.map(commands::read) {
-            Ok(Typed::Nothing) => return Ok(true),
-            Ok(Typed::Words(words)) => act::say(words, &place),
-            Ok(Typed::Command(slash, given)) => act::act(slash, given, &place),
-            Ok(Typed::Unknown { name, nearest }) => Act::Tell(vec![unknown(name, nearest)]),
+        let act = match line.text {
+            Ok(text) => act(&commands::read(text), &Place { room: self.room, voice: &self.voice }),
             Err(error) => {
                 let line = unreadable(&error);
                 self.not_said.get_or_insert(ChatError::Line(error));
@@ -117,7 +110,7 @@ impl PlainChat<'_> {
             }
         };
         match act {
-            Act::Send(command) => table.send(command),
+            Act::Send(command) => self.table.send(command),
             Act::Tell(lines) => self.print(&lines)?,
             Act::Leave => return Ok(false),
         }
@@ -125,8 +118,8 @@ impl PlainChat<'_> {
     }
 
     /// Shows what happens until nothing runs.
-    fn settle(&mut self, table: &Table) -> Result<Rest, ChatError> {
-        self.ask_status(table);
+    fn settle(&mut self) -> Result<Rest, ChatError> {
+        self.ask_status();
         let mut rest = Rest::Quiet;
         while let Ok(heard) = self.heard.recv() {
             match heard {
@@ -140,7 +133,7 @@ impl PlainChat<'_> {
                     let was_running = self.teller.running().is_some();
                     self.tell(heard)?;
                     if was_running && self.teller.running().is_none() {
-                        self.ask_status(table);
+                        self.ask_status();
                     }
                 }
             }
@@ -148,9 +141,9 @@ impl PlainChat<'_> {
         Ok(rest)
     }
 
-    fn ask_status(&mut self, table: &Table) {
+    fn ask_status(&mut self) {
         self.asked += 1;
-        table.ask_status(&self.voice, self.asked);
+        self.table.ask_status(&self.voice, self.asked);
     }
 
     fn until_ended(&mut self) -> Result<(), DriveError> {
@@ -169,19 +162,18 @@ impl PlainChat<'_> {
     }
 
     /// Leaves a session for the one that was forked from it.
-    fn move_to(&mut self, table: &mut Table, session: &SessionId) -> Result<(), ChatError> {
-        table.send(Command::Close);
+    fn move_to(&mut self, session: &SessionId) -> Result<(), ChatError> {
+        self.table.send(Command::Close);
         self.until_ended()?;
         let (new, lines) = self.room.reopen(session, &self.voice)?;
-        std::mem::replace(table, new).join();
+        std::mem::replace(&mut self.table, new).join();
         self.is_over = false;
-        self.print(&lines)?;
-        Ok(())
+        self.print(&lines)
     }
 
     fn tell(&mut self, heard: ChatEvent) -> Result<(), ChatError> {
         if let ChatEvent::Session(SessionEvent::Permission { member, request, .. }) = &heard {
-            let name = self.teller.shown_name(member);
+            let name = self.teller.shown.name(member);
             let wish = narrate::permission(name, &request.title);
             let line = format!("{wish}; nobody can answer without a terminal, so the turn ends");
             self.refused = Some(format!(
@@ -190,14 +182,14 @@ impl PlainChat<'_> {
             let lines = self.teller.interrupts(&[Line::new(&line, Look::Alarm)]);
             return self.print(&lines);
         }
-        let heard = match heard {
-            ChatEvent::Refused { text, error: Some(error) } => {
+        let lines = match heard {
+            ChatEvent::NotSaid(error) => {
+                let lines = self.teller.alarm(&error.to_string());
                 self.not_said.get_or_insert(error);
-                ChatEvent::Refused { text, error: None }
+                lines
             }
-            heard => heard,
+            heard => self.teller.hear(heard, Instant::now()),
         };
-        let lines = self.teller.hear(heard, Instant::now());
         self.print(&lines)
     }
 

@@ -1,7 +1,5 @@
-//! What the commands answer that look at the table: queue, causes, cost, contexts; members have a file of their
-//! own. Each takes the driver and gives lines; called in the driver's thread by visits.
-
-mod members;
+//! What the commands answer that look at the table: queue, causes, cost, contexts, members. Most take the driver and
+//! give lines; those are called in the driver's thread by visits.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +7,21 @@ use tertulia_operations::decisions::story;
 use tertulia_operations::names::{find_entry, newest_message, own_newest_message, short};
 use tertulia_operations::unfinished::unfinished_turn;
 use tertulia_session::{Entry, EntryId, EntryKind, Intent};
-use tertulia_team::{Answers, Compacted, Driver, Status, TeamMember, TurnPrompt};
+use tertulia_team::agents::AgentDefinition;
+use tertulia_team::file::{MemberFile, TeamFile, TrustReason};
+use tertulia_team::{
+    Answers, Compacted, Driver, LIBRARIAN, SCRIBE, Status, Team, TeamMember, TurnPrompt,
+};
 
 use super::style::{Line, Look};
 use super::teller::Figures;
 use crate::error::Refusal;
 use crate::terminal::{counted, excerpt, grouped};
-pub(crate) use members::members;
 
 /// How much of a message is shown beside its id.
 const EXCERPT_COLUMNS: usize = 50;
+/// How much of a command, a path or an address is shown.
+const SHOWN_COLUMNS: usize = 60;
 
 fn plain(text: &str) -> Line {
     Line::new(&short(text), Look::Plain)
@@ -186,7 +189,7 @@ fn member_of<'d>(driver: &'d Driver, turn: &EntryId) -> Option<&'d str> {
 
 /// The entry that is meant, by its id or a beginning of it.
 pub(crate) fn named<'d>(driver: &'d Driver, given: &str) -> Result<&'d Entry, Refusal> {
-    find_entry(driver.entries(), given).map_err(Refusal::of)
+    Ok(find_entry(driver.entries(), given)?)
 }
 
 /// The turn that is to be repeated: by its id, or the newest one of a member.
@@ -297,4 +300,119 @@ pub fn of_house(member: &TeamMember) -> Option<String> {
         Answers::Person | Answers::Agent(_) => return None,
     };
     Some(format!("{name} is built in and {does}; showing what a regular agent would receive"))
+}
+
+/// Who sits at the table, what answers for them, what they may do and where.
+pub(crate) fn members(team: &Team, file: &TeamFile) -> Vec<Line> {
+    team.members()
+        .iter()
+        .map(|one| plain(&member_row(one, file.member(&one.member.name))))
+        .collect()
+}
+
+fn member_row(one: &TeamMember, file: Option<&MemberFile>) -> String {
+    let mut row = format!("@{}", one.member.name);
+    if let Some(shown) = one.member.display_name.as_deref() {
+        row.push_str(&format!(" \"{shown}\""));
+    }
+    row.push_str("  ");
+    row.push_str(&member_kind(one, file));
+    if one.member.is_default {
+        row.push_str("; answers what addresses nobody");
+    }
+    row
+}
+
+fn member_kind(one: &TeamMember, file: Option<&MemberFile>) -> String {
+    let Some((file, agent)) = file.and_then(|file| Some((file, file.agent?))) else {
+        return "a person".to_owned();
+    };
+    if agent == SCRIBE {
+        return "summarises the conversation".to_owned();
+    }
+    if agent == LIBRARIAN {
+        return "searches past sessions".to_owned();
+    }
+    let command =
+        (!file.command.is_empty()).then(|| format!("`{}`", shown(&file.command.join(" "))));
+    let path = file.script_file.as_deref().or(file.base_url.as_deref()).map(shown);
+    let mut parts = vec![match command.or(path) {
+        Some(more) => format!("{agent} {more}"),
+        None => agent.to_string(),
+    }];
+    parts.extend(file.model.as_deref().map(|model| format!("model {}", shown(model))));
+    parts.push(format!("window {}", one.window));
+    parts.extend(may(file, agent));
+    parts.extend(file.cwd.as_deref().map(|cwd| format!("works in {}", shown(cwd))));
+    parts.join(", ")
+}
+
+/// What an agent may do, where that is held in check.
+fn may(file: &MemberFile, agent: &AgentDefinition) -> Option<String> {
+    let is_held = agent.takes("permissions");
+    let (member, permissions) = ("it".into(), file.permissions);
+    is_held.then(|| TrustReason::Permissions { member, permissions }.to_string())
+}
+
+fn shown(text: &str) -> String {
+    excerpt(text, SHOWN_COLUMNS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_member_is_told_as_what_it_is() {
+        let text = r#"
+default = "max"
+[[member]]
+name = "ann"
+kind = "human"
+[[member]]
+name = "max"
+agent = "claude"
+model = "opus"
+permissions = "edit"
+cwd = "src"
+[[member]]
+name = "eva"
+display_name = "Eva"
+agent = "script"
+answers = ["Yes."]
+[[member]]
+name = "tests"
+agent = "command"
+command = ["sh", "run.sh"]
+window = 1
+[[member]]
+name = "fake"
+agent = "acp"
+command = ["my-agent"]
+[[member]]
+name = "near"
+agent = "openai"
+base_url = "http://127.0.0.1:8080/v1"
+model = "small"
+[[member]]
+name = "scribe"
+agent = "scribe"
+"#;
+        let file = TeamFile::parse(text, "tertulia.toml").unwrap();
+        let team = Team::from_file(&file, std::path::Path::new(".")).unwrap();
+        let rows: Vec<String> = members(&team, &file).iter().map(Line::text).collect();
+        assert_eq!(
+            rows,
+            [
+                "@ann  a person",
+                "@max  claude, model opus, window 20, it may edit files, works in src; answers what \
+                 addresses nobody",
+                "@eva \"Eva\"  script, window 20",
+                "@tests  command `sh run.sh`, window 1",
+                "@fake  acp `my-agent`, window 20, it may read files",
+                "@near  openai http://127.0.0.1:8080/v1, model small, window 20",
+                "@scribe  summarises the conversation",
+            ]
+        );
+    }
 }

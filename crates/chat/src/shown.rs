@@ -5,9 +5,15 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use anstyle::Color;
+use tertulia_session::{TurnActivity, TurnEvent};
 use tertulia_team::agents;
 use tertulia_team::file::TeamFile;
-use tertulia_team::{Note, Team, Why};
+use tertulia_team::{Note, Team, TeamMember, Why};
+
+use crate::narrate;
+use crate::style::{Line, Look, colour_of};
+use crate::terminal::excerpt;
 
 /// The class of a failure that a key or a login would mend.
 const AUTH: &str = "auth";
@@ -17,18 +23,25 @@ const SETUP: &str = "setup";
 const LIMIT: &str = "limit";
 /// The settings that a message about a limit names together with what to do.
 const RESOURCE_SETTINGS: [&str; 2] = ["`max_processes`", "`max_memory_mb`"];
+/// How many columns of a failure are shown.
+const FAILURE_COLUMNS: usize = 1_000;
 
 /// The members, as they are told of.
+#[derive(Clone)]
 pub struct Shown {
     members: BTreeMap<Box<str>, One>,
 }
 
+#[derive(Clone)]
 struct One {
     name: Box<str>,
+    colour: Color,
+    is_person: bool,
     key: Key,
 }
 
 /// Where a member has its key from.
+#[derive(Clone)]
 enum Key {
     /// Its program sees to that.
     Own,
@@ -40,22 +53,37 @@ enum Key {
 impl Shown {
     /// The members of this team.
     pub fn new(team: &Team, file: &TeamFile) -> Self {
-        let one = |one: &tertulia_team::TeamMember| {
+        let one = |(seat, one): (usize, &TeamMember)| {
             let member = file.member(&one.member.name);
+            let colour = colour_of(seat, member.and_then(|member| member.color.as_deref()));
             let member = member.filter(|member| member.agent == Some(agents::OPENAI));
             let key = match member.map(|member| member.key_variable.as_deref()) {
                 Some(Some(variable)) => Key::Variable(variable.into()),
                 Some(None) => Key::None,
                 None => Key::Own,
             };
-            (one.member.name.clone(), One { name: one.shown_name().into(), key })
+            let (name, is_person) = (one.shown_name().into(), one.is_person());
+            (one.member.name.clone(), One { name, colour, is_person, key })
         };
-        Self { members: team.members().iter().map(one).collect() }
+        Self { members: team.members().iter().enumerate().map(one).collect() }
     }
 
     /// The name that is shown; of somebody who does not sit here, the name itself.
     pub fn name<'n>(&'n self, member: &'n str) -> &'n str {
         self.members.get(member).map_or(member, |one| &one.name)
+    }
+
+    /// The name in the colour of the member.
+    pub(crate) fn painted_name(&self, member: &str) -> Line {
+        match self.members.get(member) {
+            Some(one) => Line::new(&one.name, Look::Name(one.colour)),
+            None => Line::new(member, Look::Strong),
+        }
+    }
+
+    /// Whether a member is a person; `None` for somebody who does not sit here.
+    pub fn is_person(&self, member: &str) -> Option<bool> {
+        self.members.get(member).map(|one| one.is_person)
     }
 
     /// Why a person is asked.
@@ -116,6 +144,30 @@ impl Shown {
         }
     }
 
+    /// What an agent did besides speaking, one line each.
+    pub(crate) fn done(&self, note: &TurnEvent, columns: usize) -> Vec<Line> {
+        if !narrate::is_live(note) {
+            return Vec::new();
+        }
+        let name = self.name(&note.member);
+        let columns = columns.saturating_sub(4).max(8);
+        let line = |text: &str, look| vec![Line::new(&excerpt(text, columns), look)];
+        match &note.activity {
+            what @ TurnActivity::Failed { class, message, cure } => {
+                let text = excerpt(&narrate::note(name, what), FAILURE_COLUMNS);
+                let hint = self.hint(&note.member, class, message, cure);
+                let hint = hint.map(|hint| Line::new(&hint, Look::Dim));
+                std::iter::once(Line::new(&text, Look::Alarm)).chain(hint).collect()
+            }
+            // It may come where the name does not stand above it.
+            what @ TurnActivity::Warned { .. } => line(&narrate::note(name, what), Look::Dim),
+            what @ (TurnActivity::ToolFinished { .. } | TurnActivity::ToolDenied { .. }) => {
+                line(&narrate::activity(what), Look::Alarm)
+            }
+            what => line(&narrate::activity(what), Look::Dim),
+        }
+    }
+
     fn show(&self, name: &mut Box<str>) {
         *name = self.name(name).into();
     }
@@ -123,6 +175,8 @@ impl Shown {
 
 #[cfg(test)]
 mod tests {
+    use tertulia_session::json::Json;
+
     use super::*;
 
     fn shown() -> Shown {
@@ -166,5 +220,39 @@ mod tests {
         assert_eq!(hint(processes), None);
         assert_eq!(hint("it used 70 MB of memory, and `max_memory_mb` allows 64; raise it"), None);
         assert_eq!(hint("it took longer than 5 s").as_deref(), Some("increase timeout_s"));
+    }
+
+    fn done(activity: TurnActivity) -> Vec<String> {
+        let note = TurnEvent::new("t".into(), "max", activity);
+        shown().done(&note, 40).iter().map(Line::text).collect()
+    }
+
+    #[test]
+    fn a_tool_is_one_line_whatever_it_was_given() {
+        let started = |input: &str| TurnActivity::ToolStarted {
+            id: "1".into(),
+            name: "Bash".into(),
+            input: Json::parse(input).unwrap(),
+        };
+        assert_eq!(
+            done(started(r#"{"command":"ls -l\nrm x\u001b[2J"}"#)),
+            ["→ Bash ls -l rm x␛[2J"]
+        );
+        assert_eq!(done(started("null")), ["→ Bash"]);
+        let long = format!(r#"{{"a":1,"b":"{}"}}"#, "x".repeat(1000));
+        assert_eq!(done(started(&long)).len(), 1);
+        assert!(done(started(&long))[0].chars().count() <= 40);
+    }
+
+    #[test]
+    fn only_a_tool_that_failed_is_told_of_again() {
+        let ended = |is_error| TurnActivity::ToolFinished {
+            id: "1".into(),
+            name: Some("Bash".into()),
+            output: Some("no such file".into()),
+            is_error,
+        };
+        assert!(done(ended(false)).is_empty());
+        assert_eq!(done(ended(true)), ["✗ Bash failed: no such file"]);
     }
 }

@@ -68,30 +68,17 @@ pub(crate) fn drain(mut pipe: &UnixStream) {
     while pipe.read(&mut [0; 64]).is_ok_and(|count| count > 0) {}
 }
 
-/// Waits for a request to end until it is dropped. The chat does not hear it where its terminal takes nothing any more
+/// Waits for a request to end until the result is dropped; `terminal` is as the shell wants it back. The chat does not hear it where its terminal takes nothing any more
 /// (Ctrl-S, a connection that hangs) and it waits in the middle of a line. After a while the agents are ended all the
 /// same, and the process.
-pub(crate) struct Stall {
-    _signals: Option<Closing>,
-}
-
-impl Stall {
-    /// Begins to wait; `terminal` is as the shell wants it back.
-    pub(crate) fn watch(terminal: Cooked) -> Self {
-        let Ok(mut signals) = SignalIterator::new([SIGTERM, SIGHUP]) else {
-            return Self { _signals: None };
-        };
-        let handle = signals.handle();
-        let listen = move || {
-            if signals.forever().next().is_some() {
-                thread::sleep(CHAT_PATIENCE);
-                terminal.restore();
-                leave_now();
-            }
-        };
-        let thread = thread::Builder::new().name("tertulia-stall".to_owned()).spawn(listen);
-        Self { _signals: thread.is_ok().then_some(Closing(handle)) }
-    }
+pub(crate) fn watch_stall(terminal: Cooked) -> Option<Closing> {
+    Closing::listen("tertulia-stall", &[SIGTERM, SIGHUP], move |signals| {
+        if signals.forever().next().is_some() {
+            thread::sleep(CHAT_PATIENCE);
+            terminal.restore();
+            leave_now();
+        }
+    })
 }
 
 /// Waits for signals until it is dropped.
@@ -107,15 +94,11 @@ impl Interrupt {
     pub fn watch(door: Door, end: fn(&Door)) -> Self {
         let happened = Arc::new(AtomicBool::new(false));
         let door = Arc::new(Mutex::new(door));
-        let Ok(mut signals) = SignalIterator::new([SIGINT, SIGTERM, SIGHUP]) else {
-            return Self { happened, door, _signals: None };
-        };
-        let handle = signals.handle();
         let (flag, shared) = (Arc::clone(&happened), Arc::clone(&door));
-        let listen = move || {
-            let mut requests = Requests::default();
-            for _ in &mut signals {
-                match requests.hear(Instant::now()) {
+        let listen = move |signals: &mut SignalIterator| {
+            let mut first = None;
+            for _ in signals {
+                match request(&mut first, Instant::now()) {
                     Request::End => flag.store(true, Ordering::SeqCst),
                     Request::Echo => continue,
                     Request::EndNow => leave_now(),
@@ -124,8 +107,8 @@ impl Interrupt {
                 thread::spawn(move || end(&door));
             }
         };
-        let thread = thread::Builder::new().name("tertulia-signals".to_owned()).spawn(listen);
-        Self { happened, door, _signals: thread.is_ok().then_some(Closing(handle)) }
+        let signals = Closing::listen("tertulia-signals", &[SIGINT, SIGTERM, SIGHUP], listen);
+        Self { happened, door, _signals: signals }
     }
 
     /// Another session is ended from now on.
@@ -159,7 +142,21 @@ pub(crate) fn leave(door: &Door) {
 }
 
 /// Ends the wait for signals when it is dropped.
-struct Closing(Handle);
+pub(crate) struct Closing(Handle);
+
+impl Closing {
+    /// Hears signals in a thread of its own; `None` where that is impossible.
+    fn listen(
+        name: &str,
+        signals: &[i32],
+        hear: impl FnOnce(&mut SignalIterator) + Send + 'static,
+    ) -> Option<Self> {
+        let mut signals = SignalIterator::new(signals).ok()?;
+        let handle = signals.handle();
+        let thread = thread::Builder::new().name(name.to_owned()).spawn(move || hear(&mut signals));
+        thread.is_ok().then_some(Self(handle))
+    }
+}
 
 impl Drop for Closing {
     fn drop(&mut self) {
@@ -181,23 +178,15 @@ enum Request {
     EndNow,
 }
 
-/// Tells the signals of one process apart.
-#[derive(Debug, Default)]
-struct Requests {
-    first: Option<Instant>,
-}
-
-impl Requests {
-    /// What a signal asks for that comes now.
-    fn hear(&mut self, now: Instant) -> Request {
-        match self.first {
-            None => {
-                self.first = Some(now);
-                Request::End
-            }
-            Some(first) if now.duration_since(first) < ECHO => Request::Echo,
-            Some(_) => Request::EndNow,
+/// What a signal asks for that comes now, after the first one.
+fn request(first: &mut Option<Instant>, now: Instant) -> Request {
+    match *first {
+        None => {
+            *first = Some(now);
+            Request::End
         }
+        Some(first) if now.duration_since(first) < ECHO => Request::Echo,
+        Some(_) => Request::EndNow,
     }
 }
 
@@ -208,9 +197,9 @@ mod tests {
     #[test]
     fn what_comes_at_once_is_an_echo_and_what_comes_later_is_meant() {
         let begun = Instant::now();
-        let mut requests = Requests::default();
+        let mut first = None;
         let heard = [0, 20, 249, 250, 9_000]
-            .map(|moment| requests.hear(begun + Duration::from_millis(moment)));
+            .map(|moment| request(&mut first, begun + Duration::from_millis(moment)));
         let [first, second, third, later, last] = heard;
         assert_eq!([first, second, third], [Request::End, Request::Echo, Request::Echo]);
         assert_eq!([later, last], [Request::EndNow, Request::EndNow]);

@@ -1,11 +1,11 @@
-//! What a line of the chat looks like: pieces of text, each with a look. Text that comes from outside is
+//! What a line of the chat looks like: pieces of text, each with a look, and how they are wrapped. Text that comes from outside is
 //! made harmless here, before any look is put on it, so no screen can forget to. Knows no terminal but
 //! the codes for colours.
 
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Color, RgbColor, Style};
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::terminal::visible;
 
@@ -22,16 +22,7 @@ pub enum Look {
     Code,
     Alarm,
     /// The name of a member, in its colour.
-    Name(Hue),
-}
-
-/// The colour of a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hue {
-    /// One that the terminal chooses.
-    Ansi(AnsiColor),
-    /// One that the team file chooses.
-    Rgb(u8, u8, u8),
+    Name(Color),
 }
 
 /// A piece of text with one look. Its text holds no control character.
@@ -57,37 +48,34 @@ const PALETTE: [AnsiColor; 6] = [
     AnsiColor::BrightRed,
 ];
 
-impl Hue {
-    /// The colour of a seat, unless the team file names one that is known.
-    pub fn of(seat: usize, named: Option<&str>) -> Self {
-        let own = named.and_then(Self::named);
-        let usual = PALETTE.get(seat % PALETTE.len()).copied().unwrap_or(AnsiColor::Cyan);
-        own.unwrap_or(Self::Ansi(usual))
-    }
+/// The colour of a seat, unless the team file names one that is known.
+pub(crate) fn colour_of(seat: usize, named: Option<&str>) -> Color {
+    named.and_then(colour_named).unwrap_or(PALETTE[seat % PALETTE.len()].into())
+}
 
-    fn named(name: &str) -> Option<Self> {
-        if let Some(hex) = name.strip_prefix('#') {
-            let value = u32::from_str_radix(hex, 16).ok()?;
-            let doubled = |nibble: u32| (nibble & 15) as u8 * 17;
-            return match hex.len() {
-                6 => Some(Self::Rgb((value >> 16) as u8, (value >> 8) as u8, value as u8)),
-                3 => Some(Self::Rgb(doubled(value >> 8), doubled(value >> 4), doubled(value))),
-                _ => None,
-            };
-        }
-        let ansi = match name {
-            "black" | "gray" | "grey" => AnsiColor::BrightBlack,
-            "red" => AnsiColor::Red,
-            "green" => AnsiColor::Green,
-            "yellow" => AnsiColor::Yellow,
-            "blue" => AnsiColor::Blue,
-            "magenta" => AnsiColor::Magenta,
-            "cyan" => AnsiColor::Cyan,
-            "white" => AnsiColor::White,
+fn colour_named(name: &str) -> Option<Color> {
+    if let Some(hex) = name.strip_prefix('#') {
+        let value = u32::from_str_radix(hex, 16).ok()?;
+        let doubled = |nibble: u32| (nibble & 15) as u8 * 17;
+        let rgb = match hex.len() {
+            6 => RgbColor((value >> 16) as u8, (value >> 8) as u8, value as u8),
+            3 => RgbColor(doubled(value >> 8), doubled(value >> 4), doubled(value)),
             _ => return None,
         };
-        Some(Self::Ansi(ansi))
+        return Some(rgb.into());
     }
+    let ansi = match name {
+        "black" | "gray" | "grey" => AnsiColor::BrightBlack,
+        "red" => AnsiColor::Red,
+        "green" => AnsiColor::Green,
+        "yellow" => AnsiColor::Yellow,
+        "blue" => AnsiColor::Blue,
+        "magenta" => AnsiColor::Magenta,
+        "cyan" => AnsiColor::Cyan,
+        "white" => AnsiColor::White,
+        _ => return None,
+    };
+    Some(ansi.into())
 }
 
 impl Look {
@@ -98,12 +86,9 @@ impl Look {
             Self::Dim => plain.dimmed(),
             Self::Strong => plain.bold(),
             Self::Stressed => plain.italic(),
-            Self::Code => plain.fg_color(Some(Color::Ansi(AnsiColor::Yellow))),
-            Self::Alarm => plain.fg_color(Some(Color::Ansi(AnsiColor::Red))),
-            Self::Name(Hue::Ansi(color)) => plain.bold().fg_color(Some(Color::Ansi(color))),
-            Self::Name(Hue::Rgb(r, g, b)) => {
-                plain.bold().fg_color(Some(Color::Rgb(RgbColor(r, g, b))))
-            }
+            Self::Code => plain.fg_color(Some(AnsiColor::Yellow.into())),
+            Self::Alarm => plain.fg_color(Some(AnsiColor::Red.into())),
+            Self::Name(colour) => plain.bold().fg_color(Some(colour)),
         }
     }
 }
@@ -134,7 +119,7 @@ impl Line {
     }
 
     /// Adds a character that stood in a line before: it is harmless already, and most are added one by one.
-    pub fn push_again(&mut self, c: char, look: Look) {
+    fn push_again(&mut self, c: char, look: Look) {
         match self.spans.last_mut() {
             Some(last) if last.look == look => last.text.push(c),
             _ => self.spans.push(Span { text: String::from(c), look }),
@@ -154,7 +139,7 @@ impl Line {
     }
 
     /// Its characters with their looks.
-    pub fn chars(&self) -> impl Iterator<Item = (char, Look)> {
+    fn chars(&self) -> impl Iterator<Item = (char, Look)> {
         self.spans.iter().flat_map(|span| span.text.chars().map(|c| (c, span.look)))
     }
 
@@ -182,6 +167,93 @@ impl Line {
     }
 }
 
+/// The rows of a line; all but the first begin with `hanging`.
+pub(crate) fn wrap(line: &Line, hanging: &str, columns: usize) -> Vec<Line> {
+    let columns = columns.max(8);
+    if line.width() <= columns {
+        return vec![line.clone()];
+    }
+    let mut wrapped =
+        Wrapped { rows: Vec::new(), row: Line::default(), width: 0, hanging, columns };
+    for word in words(line) {
+        wrapped.take(&word);
+    }
+    wrapped.rows.push(wrapped.row);
+    wrapped.rows
+}
+
+/// Characters that stay together, with their looks, and the blanks before them.
+#[derive(Default)]
+struct Word {
+    blanks: Vec<(char, Look)>,
+    letters: Vec<(char, Look)>,
+}
+
+fn words(line: &Line) -> Vec<Word> {
+    let mut words = vec![Word::default()];
+    let mut was_wide = false;
+    for (c, look) in line.chars() {
+        let is_wide = c.width() == Some(2);
+        let Some(last) = words.last_mut() else { break };
+        if c == ' ' || c == '\t' {
+            if last.letters.is_empty() {
+                last.blanks.push((' ', look));
+            } else {
+                words.push(Word { blanks: vec![(' ', look)], letters: Vec::new() });
+            }
+        } else if !last.letters.is_empty() && was_wide && is_wide {
+            // Scripts without blanks may be cut between any two of their signs.
+            words.push(Word { blanks: Vec::new(), letters: vec![(c, look)] });
+        } else {
+            last.letters.push((c, look));
+        }
+        was_wide = is_wide;
+    }
+    words
+}
+
+struct Wrapped<'h> {
+    rows: Vec<Line>,
+    row: Line,
+    width: usize,
+    hanging: &'h str,
+    columns: usize,
+}
+
+impl Wrapped<'_> {
+    fn take(&mut self, word: &Word) {
+        let needed = width(&word.blanks) + width(&word.letters);
+        let is_first = self.rows.is_empty() && self.width == 0;
+        if self.width + needed > self.columns && !word.letters.is_empty() && !is_first {
+            self.next_row();
+        } else {
+            self.add_all(&word.blanks);
+        }
+        self.add_all(&word.letters);
+    }
+
+    fn add_all(&mut self, letters: &[(char, Look)]) {
+        for (c, look) in letters {
+            let wide = c.width().unwrap_or(0);
+            if self.width + wide > self.columns {
+                self.next_row();
+            }
+            self.row.push_again(*c, *look);
+            self.width += wide;
+        }
+    }
+
+    fn next_row(&mut self) {
+        self.rows.push(std::mem::take(&mut self.row));
+        self.row.push(self.hanging, Look::Plain);
+        self.width = self.hanging.len();
+    }
+}
+
+fn width(letters: &[(char, Look)]) -> usize {
+    letters.iter().map(|(c, _)| c.width().unwrap_or(0)).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,17 +267,17 @@ mod tests {
 
     #[test]
     fn without_colour_there_are_no_codes() {
-        let line = Line::new("max", Look::Name(Hue::of(0, None))).with(" speaks", Look::Dim);
+        let line = Line::new("max", Look::Name(colour_of(0, None))).with(" speaks", Look::Dim);
         assert_eq!(line.painted(false), "max speaks");
         assert_eq!(line.painted(true), "\x1b[1m\x1b[36mmax\x1b[0m\x1b[2m speaks\x1b[0m");
     }
 
     #[test]
     fn the_team_file_may_choose_a_colour_else_the_seat_does() {
-        assert_eq!(Hue::of(1, Some("#ff8000")), Hue::Rgb(255, 128, 0));
-        assert_eq!(Hue::of(1, Some("#f80")), Hue::Rgb(255, 136, 0));
-        assert_eq!(Hue::of(1, Some("red")), Hue::Ansi(AnsiColor::Red));
-        assert_eq!(Hue::of(1, Some("\x1b[31m")), Hue::Ansi(AnsiColor::Green));
-        assert_eq!(Hue::of(7, None), Hue::of(1, None));
+        assert_eq!(colour_of(1, Some("#ff8000")), RgbColor(255, 128, 0).into());
+        assert_eq!(colour_of(1, Some("#f80")), RgbColor(255, 136, 0).into());
+        assert_eq!(colour_of(1, Some("red")), AnsiColor::Red.into());
+        assert_eq!(colour_of(1, Some("\x1b[31m")), AnsiColor::Green.into());
+        assert_eq!(colour_of(7, None), colour_of(1, None));
     }
 }

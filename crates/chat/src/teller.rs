@@ -3,7 +3,6 @@
 
 mod asking;
 mod figures;
-mod notes;
 mod recap;
 
 use std::time::Instant;
@@ -12,14 +11,14 @@ use tertulia_operations::names::short;
 use tertulia_session::{
     Entry, EntryId, EntryKind, Message, SpeakerType, Turn, TurnActivity, TurnEvent, TurnState,
 };
-use tertulia_team::file::TeamFile;
 use tertulia_team::{
-    Note, PermissionNumber, PermissionRequest, Question, SessionEvent, Team, Why, is_partial,
+    Note, PermissionNumber, PermissionRequest, Question, SessionEvent, Why, is_partial,
 };
 
+use super::Ended;
 use super::engine::ChatEvent;
-use super::markdown::{Markdown, wrap};
-use super::style::{Hue, Line, Look};
+use super::markdown::Markdown;
+use super::style::{Line, Look, wrap};
 use crate::narrate;
 use crate::shown::Shown;
 pub(crate) use asking::{Meant, meant};
@@ -32,11 +31,11 @@ pub const PENDING_ROWS: usize = 6;
 
 /// Turns events into lines.
 pub struct Teller {
-    members: Vec<Seat>,
-    shown: Shown,
+    pub(crate) shown: Shown,
     columns: usize,
     speaking: Option<Speaking>,
-    wish: Option<(PermissionNumber, Box<str>, PermissionRequest)>,
+    /// What an agent wants to be allowed, with its member.
+    pub(crate) wish: Option<(PermissionNumber, Box<str>, PermissionRequest)>,
     /// What the table asked last and nobody answered.
     asked: Option<Question>,
     failure: Option<String>,
@@ -48,13 +47,6 @@ struct Newest {
     speaker: Box<str>,
     /// The member, if it is a person.
     person: Option<Box<str>>,
-}
-
-struct Seat {
-    name: Box<str>,
-    shown: String,
-    hue: Hue,
-    is_person: bool,
 }
 
 struct Speaking {
@@ -73,28 +65,10 @@ struct Speaking {
 }
 
 impl Teller {
-    /// A teller for this team.
-    pub fn new(team: &Team, file: &TeamFile, columns: usize) -> Self {
-        let seat = |(number, one): (usize, &tertulia_team::TeamMember)| {
-            let named = file.member(&one.member.name).and_then(|member| member.color.as_deref());
-            Seat {
-                name: one.member.name.clone(),
-                shown: one.shown_name().to_owned(),
-                hue: Hue::of(number, named),
-                is_person: one.is_person(),
-            }
-        };
-        let members = team.members().iter().enumerate().map(seat).collect();
-        Self {
-            members,
-            shown: Shown::new(team, file),
-            columns,
-            speaking: None,
-            wish: None,
-            asked: None,
-            failure: None,
-            newest: None,
-        }
+    /// A teller for these members.
+    pub fn new(shown: Shown, columns: usize) -> Self {
+        let (speaking, wish, asked, failure, newest) = (None, None, None, None, None);
+        Self { shown, columns, speaking, wish, asked, failure, newest }
     }
 
     /// The screen has this width from now on.
@@ -119,6 +93,10 @@ impl Teller {
             self.somebody_else();
         }
         self.fitted(lines)
+    }
+
+    pub(crate) fn alarm(&mut self, text: &str) -> Vec<Line> {
+        self.aside(&Line::all_of(text, Look::Alarm))
     }
 
     /// What is shown now is not of the turn that runs.
@@ -147,7 +125,7 @@ impl Teller {
     /// The name of who speaks, where it does not stand there yet.
     fn heading(&self) -> Option<Line> {
         let speaking = self.speaking.as_ref().filter(|speaking| !speaking.is_named)?;
-        Some(self.name_of(&speaking.member).with(":", Look::Dim))
+        Some(self.shown.painted_name(&speaking.member).with(":", Look::Dim))
     }
 
     /// Whose turn runs, by the name that is shown, and whether it is being stopped.
@@ -156,25 +134,15 @@ impl Teller {
         Some((self.shown.name(&speaking.member), speaking.is_stopping))
     }
 
-    pub(crate) fn shown_name<'n>(&'n self, member: &'n str) -> &'n str {
-        self.shown.name(member)
-    }
-
-    pub(crate) fn wish(&self) -> Option<(PermissionNumber, &PermissionRequest)> {
-        self.wish.as_ref().map(|(number, _, request)| (*number, request))
-    }
-
-    /// The agent has got its answer.
-    pub(crate) fn wish_is_answered(&mut self) {
-        self.wish = None;
-    }
-
-    /// What a person is to decide, and what went wrong last: for whoever leaves.
-    pub(crate) fn left_open(&self) -> (Option<String>, Option<&str>) {
+    /// What is left open for whoever leaves: what went wrong last, or what a person is to decide.
+    pub(crate) fn left_open(&self) -> Ended {
         // That it is a person's turn is no question left open: it is how a talk goes.
         let asked = self.asked.as_ref().filter(|one| !matches!(one.why, Why::Answer { .. }));
-        let asked = asked.map(|question| self.why(question));
-        (asked, self.failure.as_deref())
+        match (&self.failure, asked) {
+            (Some(failure), _) => Ended::AgentFailed(failure.clone()),
+            (None, Some(question)) => Ended::NeedsPerson(self.why(question)),
+            (None, None) => Ended::Well,
+        }
     }
 
     /// What the person can do while the table waits for them; `None` if it does not.
@@ -216,9 +184,8 @@ impl Teller {
             ChatEvent::Session(event) => self.on_event(event, now),
             ChatEvent::Text(text) => self.text(&text),
             ChatEvent::Lines(lines) => self.aside(&lines),
-            ChatEvent::Refused { text, .. } | ChatEvent::NotForked(text) => {
-                self.aside(&Line::all_of(&text, Look::Alarm))
-            }
+            ChatEvent::Refused(text) | ChatEvent::NotForked(text) => self.alarm(&text),
+            ChatEvent::NotSaid(error) => self.alarm(&error.to_string()),
             ChatEvent::Status { .. } | ChatEvent::Forked(_) | ChatEvent::Ended(_) => Vec::new(),
         }
     }
@@ -247,9 +214,7 @@ impl Teller {
                 self.wish = Some((number, member, request));
                 lines
             }
-            SessionEvent::Refused(error) => {
-                self.aside(&Line::all_of(&error.to_string(), Look::Alarm))
-            }
+            SessionEvent::Refused(error) => self.alarm(&error.to_string()),
             SessionEvent::Rested => {
                 self.asked = None;
                 // Nothing runs, whatever was heard of the turn.
@@ -282,7 +247,7 @@ impl Teller {
     }
 
     fn turn_event(&mut self, note: &TurnEvent, now: Instant) -> Vec<Line> {
-        let mut told = notes::lines(note, self.columns.min(NOTE_COLUMNS), &self.shown);
+        let mut told = self.shown.done(note, self.columns.min(NOTE_COLUMNS));
         if let (Some(speaking), TurnActivity::PermissionAsked { .. }) =
             (&mut self.speaking, &note.activity)
         {
@@ -320,10 +285,9 @@ impl Teller {
     fn turn(&mut self, entry: &Entry, turn: &Turn, now: Instant) -> Vec<Line> {
         let Some(id) = entry.turn_id().cloned() else { return Vec::new() };
         let is_ours = self.speaking.as_ref().is_some_and(|speaking| speaking.turn == id);
-        let is_person = self.members.iter().any(|seat| seat.name == turn.member && seat.is_person);
         match turn.state {
             // The question that follows says so.
-            TurnState::Started if is_person => Vec::new(),
+            TurnState::Started if self.shown.is_person(&turn.member) == Some(true) => Vec::new(),
             TurnState::Started => {
                 let lines = self.end(now);
                 self.asked = None;
@@ -455,7 +419,7 @@ impl Teller {
     /// A message with this text of it; with a name before it unless it stands there already.
     fn told(&self, message: &Message, text: &str, is_named: bool) -> Vec<Line> {
         let speaker = message.speaker.as_deref().map_or("?", |speaker| &speaker.role_id);
-        let name = self.name_of(speaker).with(":", Look::Dim);
+        let name = self.shown.painted_name(speaker).with(":", Look::Dim);
         let mut markdown = Markdown::default();
         let mut body = markdown.push(text, self.columns);
         body.extend(markdown.finish(self.columns));
@@ -467,13 +431,6 @@ impl Teller {
                 vec![name.with(" ", Look::Plain).with(&one.text(), Look::Plain)]
             }
             _ => std::iter::once(name).chain(body).collect(),
-        }
-    }
-
-    fn name_of(&self, member: &str) -> Line {
-        match self.members.iter().find(|seat| *seat.name == *member) {
-            Some(seat) => Line::new(&seat.shown, Look::Name(seat.hue)),
-            None => Line::new(member, Look::Strong),
         }
     }
 }

@@ -110,6 +110,7 @@ mod tests {
     use tertulia_team::{Limits, Team, TeamMember};
 
     use super::*;
+    use crate::Shown;
 
     fn said(text: &str) -> Entry {
         let speaker = Speaker::new("max", "max", SpeakerType::Ai);
@@ -119,7 +120,7 @@ mod tests {
     fn recap(entries: &[Entry]) -> Vec<String> {
         let members = vec![TeamMember::person("ann"), TeamMember::scribe("max")];
         let team = Team::new(members, Limits::default(), None).unwrap();
-        let mut teller = Teller::new(&team, &TeamFile::new(Vec::new()), 80);
+        let mut teller = Teller::new(Shown::new(&team, &TeamFile::new(Vec::new())), 80);
         teller.recap(entries, 6).iter().map(Line::text).collect()
     }
 

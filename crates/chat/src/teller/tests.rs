@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tertulia_session::{Cause, Fields, NewEntry, QueueRule, Speaker, Usage, Usd};
 use tertulia_team::SCRIBE;
-use tertulia_team::file::MemberFile;
-use tertulia_team::{Limits, Member, Note, TeamMember};
+use tertulia_team::file::{MemberFile, TeamFile};
+use tertulia_team::{Limits, Member, Note, Team, TeamMember};
 
 use super::*;
 
@@ -23,7 +23,8 @@ impl Stage {
         max.member = Member { display_name: Some("Max".into()), ..Member::ai("max") };
         let members = vec![TeamMember::person("ann"), max];
         let team = Team::new(members, Limits::default(), None).unwrap();
-        Self { teller: Teller::new(&team, &file, 60), start: Instant::now(), shown: Vec::new() }
+        let teller = Teller::new(Shown::new(&team, &file), 60);
+        Self { teller, start: Instant::now(), shown: Vec::new() }
     }
 
     fn hear(&mut self, heard: ChatEvent) {
@@ -117,7 +118,7 @@ fn what_comes_between_stands_alone_and_the_answer_goes_on_under_its_name() {
     assert_eq!(stage.pending(), ["Max:", "the lon"]);
     stage.text(&["gest word\n"]);
     stage.hear(ChatEvent::Lines(vec![Line::new("nobody waits", Look::Dim)]));
-    stage.hear(ChatEvent::Refused { text: "refused".to_owned(), error: None });
+    stage.hear(ChatEvent::Refused("refused".to_owned()));
     stage.text(&["end"]);
     stage.turn("e-1", TurnState::Done, Cause::Answered { entry: "m2".into() });
     stage.hear(ChatEvent::Session(SessionEvent::Rested));

@@ -1,7 +1,7 @@
 //! `tertulia chat`: finds the team and the session, and opens the chat, on a terminal or by plain lines.
 
 use tertulia_chat::terminal::is_dumb;
-use tertulia_chat::{Ended, Guest, OpenTable, Room};
+use tertulia_chat::{Ended, OpenTable, Room};
 use tertulia_team::{EventSink, Machine};
 
 use crate::Streams;
@@ -31,10 +31,10 @@ pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result {
     };
     let is_terminal = streams.stdin_is_terminal && streams.stdout_is_terminal && !is_dumb();
     let home = store_place::home().ok();
-    let guest = Guest { speaker, back, attended: is_terminal };
-    let room = Room::new(store, team, file, working_folder()?, home, guest);
+    let (here, attended) = (working_folder()?, is_terminal);
+    let room = Room { store, team, file, folder: here, home, speaker, back, attended };
     let open = |audience: &mut dyn EventSink| -> Result<OpenTable> {
-        let (team, store, arg) = (room.team().clone(), room.store(), &args.session);
+        let (team, store, arg) = (room.team.clone(), &room.store, &args.session);
         let found = open_table::resumed(arg, store, &folder)?;
         let mut table = open_table::open(arg, found.as_ref(), store, team, is_terminal, audience)?;
         table.driver.set_terms(Some(&folder), None);

@@ -16,7 +16,6 @@ use tertulia_operations::names::{elsewhere, find_entry, short_session};
 use tertulia_operations::unfinished::unfinished_turn;
 use tertulia_session::{Entry, EntryId, EntryKind};
 use tertulia_store::{SessionId, SessionStore};
-use tertulia_team::file::TeamFile;
 use tertulia_team::{
     Command, DriveError, Driver, EventSink, Machine, Pause, PersonMessage, SessionEvent,
     SpeakerError, Table, Team, TeamMember, Why,
@@ -115,7 +114,7 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
     }
     let is_forgotten = store.is_forgotten();
     let store = there.map_or_else(|| store.open(), Ok)?;
-    let mut watcher = watcher(args, streams, (&team, &file), &shown);
+    let mut watcher = watcher(args, streams, &shown);
     if let Some(id) = &id {
         watcher.opened(id, false);
     }
@@ -332,14 +331,13 @@ fn message_to(addressee: Option<&str>, text: String, table: &Table) -> PersonMes
 fn watcher<'w>(
     args: &RunArgs,
     streams: &'w mut Streams<'_>,
-    (team, file): (&Team, &TeamFile),
     shown: &'w Shown,
 ) -> Box<dyn Watcher + 'w> {
     let is_terminal = streams.stdout_is_terminal && streams.stderr_is_terminal && !is_dumb();
     match args.json {
         true => Box::new(JsonLines::new(streams)),
-        false if is_terminal => Box::new(Live::new(streams, team, file, shown)),
-        false => Box::new(Talk::new(streams, team, shown)),
+        false if is_terminal => Box::new(Live::new(streams, shown)),
+        false => Box::new(Talk::new(streams, shown)),
     }
 }
 

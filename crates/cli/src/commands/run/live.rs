@@ -10,8 +10,7 @@ use tertulia_chat::terminal::duration;
 use tertulia_chat::{Line, Look, PENDING_ROWS, Teller, narrate};
 use tertulia_operations::names::short;
 use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
-use tertulia_team::file::TeamFile;
-use tertulia_team::{DriveError, Driver, EventSink, Note, Pause, SessionEvent, Team};
+use tertulia_team::{DriveError, Driver, EventSink, Note, Pause, SessionEvent};
 
 use super::Watcher;
 use super::asking::Asking;
@@ -36,14 +35,9 @@ pub(super) struct Live<'a, 's> {
 }
 
 impl<'a, 's> Live<'a, 's> {
-    pub(super) fn new(
-        streams: &'a mut Streams<'s>,
-        team: &Team,
-        file: &TeamFile,
-        shown: &'a Shown,
-    ) -> Self {
+    pub(super) fn new(streams: &'a mut Streams<'s>, shown: &'a Shown) -> Self {
         let canvas = Canvas::new(streams);
-        let teller = Teller::new(team, file, canvas.columns());
+        let teller = Teller::new(shown.clone(), canvas.columns());
         Self {
             canvas,
             shown,

@@ -11,7 +11,7 @@ use tertulia_operations::names::short;
 use tertulia_session::{
     Entry, EntryId, EntryKind, Message, Turn, TurnActivity, TurnEvent, TurnState,
 };
-use tertulia_team::{DriveError, Driver, EventSink, Note, Pause, SessionEvent, Team, is_partial};
+use tertulia_team::{DriveError, Driver, EventSink, Note, Pause, SessionEvent, is_partial};
 
 use super::Watcher;
 use super::asking::Asking;
@@ -24,7 +24,6 @@ const TROUBLE_COLUMNS: usize = 400;
 
 pub(super) struct Talk<'a, 's> {
     streams: &'a mut Streams<'s>,
-    agents: HashSet<Box<str>>,
     shown: &'a Shown,
     began: Instant,
     figures: Figures,
@@ -77,12 +76,9 @@ impl Watcher for Talk<'_, '_> {
 }
 
 impl<'a, 's> Talk<'a, 's> {
-    pub(super) fn new(streams: &'a mut Streams<'s>, team: &Team, shown: &'a Shown) -> Self {
-        let agents = team.members().iter().filter(|one| !one.is_person());
-        let agents = agents.map(|one| one.member.name.clone()).collect();
+    pub(super) fn new(streams: &'a mut Streams<'s>, shown: &'a Shown) -> Self {
         Self {
             streams,
-            agents,
             shown,
             began: Instant::now(),
             figures: Figures::default(),
@@ -138,7 +134,7 @@ impl<'a, 's> Talk<'a, 's> {
     }
 
     fn turn(&mut self, entry: &Entry, turn: &Turn) {
-        if !self.agents.contains(&turn.member) {
+        if self.shown.is_person(&turn.member) != Some(false) {
             return;
         }
         let name = self.shown.name(&turn.member);
