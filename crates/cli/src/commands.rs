@@ -18,6 +18,8 @@ mod sessions;
 mod tokens;
 mod why;
 
+use tertulia_session::{Entry, EntryKind};
+
 use crate::Streams;
 use crate::advice::SamePlace;
 use crate::args::Command;
@@ -45,6 +47,12 @@ pub(crate) fn run(command: Command, streams: &mut Streams<'_>) -> Result {
         Command::Man(args) => completions::man(&args, streams),
     };
     ended.map_err(|error| error.at(place))
+}
+
+/// The id of who said an entry, if it is a message.
+fn said_by(entry: &Entry) -> Option<&str> {
+    let EntryKind::Message(message) = &entry.kind else { return None };
+    message.speaker.as_deref().map(|one| &*one.role_id)
 }
 
 fn place_of(command: &Command) -> SamePlace {

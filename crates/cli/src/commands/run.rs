@@ -2,7 +2,6 @@
 //! turns how it ended into an exit code.
 
 mod asking;
-mod canvas;
 mod events;
 mod live;
 mod outcome;
@@ -13,17 +12,16 @@ use std::io;
 use tertulia_chat::terminal::{is_dumb, visible};
 use tertulia_chat::{Interrupt, OpenTable, Shown, narrate, nobody_called, stop_turn};
 use tertulia_operations::names::{elsewhere, find_entry, short_session};
-use tertulia_operations::unfinished::unfinished_turn;
-use tertulia_session::{Entry, EntryId, EntryKind};
+use tertulia_session::EntryId;
 use tertulia_store::{SessionId, SessionStore};
 use tertulia_team::{
     Command, DriveError, Driver, EventSink, Machine, Pause, PersonMessage, SessionEvent,
-    SpeakerError, Table, Team, TeamMember, Why,
+    SpeakerError, Table, Team, Why,
 };
 
 use super::files::read_text;
 use crate::Streams;
-use crate::advice::{SamePlace, same_place, same_store};
+use crate::advice::{SamePlace, same_place};
 use crate::args::{RunArgs, SessionArg};
 use crate::error::CliError;
 use crate::open_table;
@@ -32,13 +30,8 @@ use crate::team_place::{TeamPlace, agents_of, working_folder};
 use events::JsonLines;
 pub(crate) use events::write_wrong_usage;
 use live::Live;
+use outcome::End;
 use talk::Talk;
-
-enum Wish<M> {
-    Say(M),
-    GoOn,
-    Repeat(String),
-}
 
 /// Who is told what happens.
 trait Watcher: EventSink {
@@ -88,22 +81,18 @@ pub(super) fn place_of(args: &RunArgs) -> SamePlace {
 
 /// Asks the table and waits. An error means that it did not come to a pause.
 fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError> {
-    let wish = read_wish(args, streams)?;
+    let text = text_to_say(args, streams)?;
     let TeamPlace { team, folder, file } = TeamPlace::trusted(&args.team, streams)?;
     let shown = Shown::new(&team, &file);
     let addressee = match &args.member {
         Some(name) => Some(addressee(&team, name, args.speaker.as_deref())?),
         None => None,
     };
-    let wish = match wish {
-        Wish::Say(text) => Wish::Say(message_to(addressee.as_deref(), text, team.table())),
-        Wish::GoOn => Wish::GoOn,
-        Wish::Repeat(turn) => Wish::Repeat(turn),
-    };
+    let message = text.map(|text| message_to(addressee.as_deref(), text, team.table()));
     let session = session_arg(args);
     let store = StorePlace::read(&args.store)?;
     let (there, id) = look_for(&session, &store, &folder)?;
-    if let (Wish::Say(message), None) = (&wish, &id) {
+    if let (Some(message), None) = (&message, &id) {
         // Nothing is created for a message that nobody may say.
         check_speaker(&Machine::new(team.table().clone()), args, message)?;
     }
@@ -131,29 +120,18 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
         let details = format!("tertulia replay {}{place}", driver.session());
         watcher.remark(&format!("{told} (run `{details}` for details)"));
     }
-    if let (Wish::Say(message), false) = (&wish, is_new) {
+    if let (Some(message), false) = (&message, is_new) {
         check_speaker(driver.machine(), args, message)?;
     }
     let interrupt = Interrupt::watch(driver.door(), stop_turn);
-    let only_goes_on = matches!(wish, Wish::GoOn);
-    let asked = ask(&mut driver, wish, args, &mut *watcher);
+    let asked = ask(&mut driver, message.as_ref(), args, &mut *watcher);
     let pause = asked.and_then(|()| watcher.drive(&mut driver).map_err(CliError::from))?;
     let is_interrupted = interrupt.happened();
     drop(interrupt);
     watcher.close().map_err(CliError::output)?;
-    let unfinished = unfinished_turn(driver.entries(), driver.team());
-    let unfinished = unfinished.and_then(|(entry, _)| entry.turn_id().cloned());
-    let end = outcome::End {
-        session: driver.session(),
-        place: (!is_forgotten).then(|| way_back(args, driver.session())),
-        speaker: speaker(args, &driver),
-        store: same_store(&args.store),
-        is_interrupted,
-        only_goes_on,
-        unfinished: unfinished.as_ref(),
-        waiting: waiting(&driver),
-        shown: &shown,
-    };
+    let only_goes_on = message.is_none() && args.repeat.is_none();
+    let end =
+        End { args, driver: &driver, shown: &shown, is_forgotten, is_interrupted, only_goes_on };
     let outcome = outcome::of(&pause, &end);
     Ok(Ended { pause, is_interrupted, outcome })
 }
@@ -162,30 +140,6 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
 fn way_back(args: &RunArgs, session: &SessionId) -> String {
     let session = short_session(session);
     format!("{} --session {session}", same_place(&args.team.file, &args.store))
-}
-
-/// Who speaks the next time: who spoke now, or else the last person who did, where the team has several.
-fn speaker<'a>(args: &'a RunArgs, driver: &'a Driver) -> Option<&'a str> {
-    let team = driver.team();
-    let is_person = |name: &&str| team.member(name).is_some_and(TeamMember::is_person);
-    let said_by = |entry: &'a Entry| match &entry.kind {
-        EntryKind::Message(message) => message.speaker.as_deref().map(|one| &*one.role_id),
-        _ => None,
-    };
-    let has_several = team.members().iter().filter(|one| one.is_person()).count() > 1;
-    let mut people = driver.entries().iter().rev().filter_map(said_by).filter(is_person);
-    args.speaker.as_deref().or_else(|| people.next().filter(|_| has_several))
-}
-
-/// Whose turns wait, each once.
-fn waiting(driver: &Driver) -> Vec<&str> {
-    let mut names = Vec::new();
-    for turn in driver.machine().waiting() {
-        if !names.contains(&turn.member) {
-            names.push(turn.member);
-        }
-    }
-    names
 }
 
 /// The store and the session that is resumed. A session is created with the first message, not before.
@@ -213,22 +167,23 @@ fn session_arg(args: &RunArgs) -> SessionArg {
     SessionArg { session: session.clone(), new: new.clone(), go_on }
 }
 
-fn read_wish(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Wish<String>, CliError> {
-    let text = match (&args.text, &args.repeat) {
-        (_, Some(turn)) => return Ok(Wish::Repeat(turn.clone())),
-        (None, None) if args.session.go_on => return Ok(Wish::GoOn),
-        (None, None) => {
+/// What is to be said; `None` where a turn is repeated or the agents only continue.
+fn text_to_say(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Option<String>, CliError> {
+    let text = match args.text.as_deref() {
+        _ if args.repeat.is_some() => return Ok(None),
+        None if args.session.go_on => return Ok(None),
+        None => {
             return Err(CliError::Usage(
                 "nothing to send; give a text, - for standard input, or --continue",
             ));
         }
-        (Some(dash), None) if dash == "-" => read_text("-".as_ref(), streams)?,
-        (Some(text), None) => text.clone(),
+        Some("-") => read_text("-".as_ref(), streams)?,
+        Some(text) => text.to_owned(),
     };
-    if text.trim().is_empty() {
-        return Err(CliError::Usage("nothing to send: the text is empty"));
+    match text.trim().is_empty() {
+        true => Err(CliError::Usage("nothing to send: the text is empty")),
+        false => Ok(Some(text)),
     }
-    Ok(Wish::Say(text))
 }
 
 /// The exact name of who is to answer: anybody but the one who speaks.
@@ -274,28 +229,27 @@ fn check_speaker(
 /// Tells the table what is wanted of it.
 fn ask(
     driver: &mut Driver,
-    wish: Wish<PersonMessage>,
+    message: Option<&PersonMessage>,
     args: &RunArgs,
     watcher: &mut dyn Watcher,
 ) -> Result<(), CliError> {
-    match wish {
-        Wish::Say(message) => {
-            let said = driver.say_message(args.speaker.as_deref(), &message, watcher)?;
-            if let Some(note) = nobody_called(driver, &said, &message, &working_folder()?) {
+    let before = driver.entries().len();
+    match (message, &args.repeat) {
+        (Some(message), _) => {
+            let said = driver.say_message(args.speaker.as_deref(), message, watcher)?;
+            if let Some(note) = nobody_called(driver, &said, message, &working_folder()?) {
                 watcher.note(&note, &said);
             }
         }
-        Wish::GoOn => {
-            let before = driver.entries().len();
+        (None, None) => {
             driver.obey(Command::Continue, watcher)?;
             // Nothing but that it was said.
             if driver.entries().len() <= before + 1 {
                 watcher.remark("nothing to do: no turns are queued");
             }
         }
-        Wish::Repeat(given) => {
-            let turn = turn_to_repeat(driver, args, &given)?;
-            let before = driver.entries().len();
+        (None, Some(given)) => {
+            let turn = turn_to_repeat(driver, args, given)?;
             driver.obey(Command::Repeat(turn), watcher)?;
             if driver.entries().len() == before {
                 // A note has told why.

@@ -11,6 +11,8 @@ mod show;
 mod transcript;
 mod verify;
 
+use std::io;
+
 use serde::Serialize;
 use tertulia_chat::terminal::visible;
 use tertulia_operations::names::short;
@@ -41,14 +43,19 @@ pub(crate) fn run(args: &SessionsArgs, streams: &mut Streams<'_>) -> Result {
 }
 
 /// Writes one line of JSON: straight to the output, but on a terminal with what JSON leaves in texts made visible.
-pub(super) fn write_json(streams: &mut Streams<'_>, record: &impl Serialize) -> Result {
+pub(super) fn write_record(streams: &mut Streams<'_>, record: &impl Serialize) -> io::Result<()> {
     let written = match streams.stdout_is_terminal {
         true => serde_json::to_string(record)
             .map_err(Into::into)
             .and_then(|json| write!(streams.stdout, "{}", visible(&json))),
         false => serde_json::to_writer(&mut *streams.stdout, record).map_err(Into::into),
     };
-    written.and_then(|()| writeln!(streams.stdout)).map_err(CliError::output)
+    written.and_then(|()| writeln!(streams.stdout))
+}
+
+/// The same for whoever only passes a failure on.
+pub(super) fn write_json(streams: &mut Streams<'_>, record: &impl Serialize) -> Result {
+    write_record(streams, record).map_err(CliError::output)
 }
 
 /// The store, for whoever lists what is there: that there is none yet is an answer.

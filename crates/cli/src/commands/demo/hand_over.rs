@@ -10,6 +10,7 @@ use tertulia_team::{Driver, SentPrompt, Team, sent_prompt};
 
 use super::Silence;
 use crate::commands::drawing::Paint;
+use crate::commands::said_by;
 use crate::error::{CliError, Result};
 
 const TEAM: &str = r#"
@@ -64,20 +65,13 @@ fn talk() -> Result<Shown> {
     driver.run(&mut Silence)?;
     let entries = driver.entries().to_vec();
     let said = |name: &str| {
-        let entry = entries.iter().find(|entry| speaker(entry) == Some(name));
+        let entry = entries.iter().find(|entry| said_by(entry) == Some(name));
         entry.map_or_else(|| EntryId::from(""), |entry| entry.id.clone())
     };
     let why = driver.machine().why(said("max").as_str());
     let why = why.iter().map(ToString::to_string).collect();
     let sent = sent_prompt(&entries, &said("eva")).map_err(CliError::PromptLost)?;
     Ok(Shown { entries, why, sent })
-}
-
-fn speaker(entry: &Entry) -> Option<&str> {
-    match &entry.kind {
-        EntryKind::Message(message) => message.speaker.as_deref().map(|one| &*one.role_id),
-        _ => None,
-    }
 }
 
 fn write(out: &mut dyn Write, shown: &Shown, paint: &Paint) -> io::Result<()> {
@@ -89,7 +83,7 @@ fn write(out: &mut dyn Write, shown: &Shown, paint: &Paint) -> io::Result<()> {
             EntryKind::Message(message) => {
                 messages += 1;
                 names.push((entry.id.as_str(), format!("m{messages}")));
-                let who = format!("{}:", speaker(entry).unwrap_or_default());
+                let who = format!("{}:", said_by(entry).unwrap_or_default());
                 writeln!(out, "[m{messages}] {}", paint.strong(&who))?;
                 writeln!(out, "{}\n", visible(message.text().trim_end()))?;
             }

@@ -1,9 +1,8 @@
 //! What happens, as JSON for programs: one object per line, each with a `type`. docs/table.md lists them.
 
-use std::io::{self, Write};
+use std::io;
 
 use serde::Serialize;
-use tertulia_chat::terminal::visible;
 use tertulia_session::EntryId;
 use tertulia_session::json::Json;
 use tertulia_session::record::EntryRecord;
@@ -14,6 +13,7 @@ use tertulia_team::{
 
 use super::{Ended, Watcher};
 use crate::Streams;
+use crate::commands::sessions::write_record;
 use crate::error::CliError;
 
 pub(super) struct JsonLines<'a, 's> {
@@ -25,65 +25,38 @@ pub(super) struct JsonLines<'a, 's> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum EventRecord<'a> {
-    Session {
-        session_id: &'a str,
-        is_new: bool,
-    },
-    Stored {
-        entry: EntryRecord<'a>,
-    },
-    Fed {
-        turn: &'a str,
-        member: &'a str,
-    },
-    Text {
-        turn: &'a str,
-        member: &'a str,
-        text: &'a str,
-    },
-    TextEnd {
-        turn: &'a str,
-        member: &'a str,
-    },
-    TextWithdrawn {
-        turn: &'a str,
-        member: &'a str,
-    },
-    Note {
-        text: String,
-        entries: Vec<&'a str>,
-    },
-    Asked {
-        question: QuestionRecord<'a>,
-    },
-    Permission {
-        member: &'a str,
-        request: RequestRecord<'a>,
-    },
+    Session { session_id: &'a str, is_new: bool },
+    Stored { entry: EntryRecord<'a> },
+    Fed { turn: &'a str, member: &'a str },
+    Text { turn: &'a str, member: &'a str, text: &'a str },
+    TextEnd { turn: &'a str, member: &'a str },
+    TextWithdrawn { turn: &'a str, member: &'a str },
+    Note { text: String, entries: Vec<&'a str> },
+    Asked { question: QuestionRecord<'a> },
+    Permission { member: &'a str, request: RequestRecord<'a> },
     Rested,
-    End {
-        pause: PauseRecord<'a>,
-        exit_code: u8,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        error: Option<String>,
-    },
+    End(EndRecord<'a>),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EndRecord<'a> {
+    pause: PauseRecord<'a>,
+    exit_code: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 #[derive(Serialize)]
 #[serde(tag = "why", rename_all = "camelCase")]
 enum PauseRecord<'a> {
     Rested,
-    Asked {
-        question: QuestionRecord<'a>,
-    },
-    PermissionNeeded {
-        member: &'a str,
-        title: &'a str,
-    },
+    Asked { question: QuestionRecord<'a> },
+    PermissionNeeded { member: &'a str, title: &'a str },
     Elsewhere,
     Closed,
     Interrupted,
-    /// It did not come to a pause.
+    // It did not come to a pause.
     Failed,
 }
 
@@ -120,15 +93,8 @@ impl<'a, 's> JsonLines<'a, 's> {
         if self.failed.is_some() {
             return;
         }
-        let written = serde_json::to_string(record).map_err(io::Error::from).and_then(|line| {
-            let out = &mut self.streams.stdout;
-            match self.streams.stdout_is_terminal {
-                true => writeln!(out, "{}", visible(&line))?,
-                false => writeln!(out, "{line}")?,
-            }
-            out.flush()
-        });
-        self.failed = written.err();
+        let written = write_record(self.streams, record);
+        self.failed = written.and_then(|()| self.streams.stdout.flush()).err();
     }
 }
 
@@ -174,17 +140,18 @@ pub(super) fn write_end(
     };
     let exit_code = error.map_or(0, CliError::code);
     let error = error.map(ToString::to_string);
-    let mut lines = JsonLines::new(streams);
-    lines.write(&EventRecord::End { pause, exit_code, error });
-    lines.failed.map_or(Ok(()), Err).map_err(CliError::output)
+    write_last(EndRecord { pause, exit_code, error }, streams).map_err(CliError::output)
 }
 
 /// The only event of a run whose arguments are wrong.
 pub(crate) fn write_wrong_usage(error: &str, streams: &mut Streams<'_>) -> io::Result<()> {
     let (pause, exit_code, error) = (PauseRecord::Failed, 2, Some(error.to_owned()));
-    let mut lines = JsonLines::new(streams);
-    lines.write(&EventRecord::End { pause, exit_code, error });
-    lines.failed.map_or(Ok(()), Err)
+    write_last(EndRecord { pause, exit_code, error }, streams)
+}
+
+fn write_last(end: EndRecord<'_>, streams: &mut Streams<'_>) -> io::Result<()> {
+    write_record(streams, &EventRecord::End(end))?;
+    streams.stdout.flush()
 }
 
 impl<'a> From<&'a SessionEvent> for EventRecord<'a> {

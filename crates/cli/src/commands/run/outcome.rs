@@ -5,42 +5,57 @@ use std::fmt::Display;
 
 use tertulia_chat::Shown;
 use tertulia_operations::names::short;
+use tertulia_operations::unfinished::unfinished_turn;
 use tertulia_session::EntryId;
-use tertulia_store::SessionId;
-use tertulia_team::{Dollars, Pause, Question, Why};
+use tertulia_team::{Dollars, Driver, Pause, Question, TeamMember, Why};
 
-use crate::advice::as_word;
+use super::way_back;
+use crate::advice::{as_word, same_store};
+use crate::args::RunArgs;
+use crate::commands::said_by;
 use crate::error::CliError;
 
 /// What is known at the end of a run.
 pub(super) struct End<'a> {
-    pub(super) session: &'a SessionId,
-    /// The flags that lead back to this table: its team, its store and its session. `None` where it is gone
-    /// with this program.
-    pub(super) place: Option<String>,
-    /// Who says what is said next, where that has to be told.
-    pub(super) speaker: Option<&'a str>,
-    /// The flags that lead to the same store.
-    pub(super) store: String,
+    pub(super) args: &'a RunArgs,
+    pub(super) driver: &'a Driver,
+    pub(super) shown: &'a Shown,
+    /// Whether the session is gone with this program.
+    pub(super) is_forgotten: bool,
     pub(super) is_interrupted: bool,
     /// Whether the table was only asked to go on.
     pub(super) only_goes_on: bool,
-    /// The last turn, if it was cancelled, interrupted or failed.
-    pub(super) unfinished: Option<&'a EntryId>,
-    /// Whose turns wait, each once.
-    pub(super) waiting: Vec<&'a str>,
-    pub(super) shown: &'a Shown,
 }
 
 impl End<'_> {
+    /// The flags that lead back to this table: its team, its store and its session.
+    fn place(&self) -> Option<String> {
+        (!self.is_forgotten).then(|| way_back(self.args, self.driver.session()))
+    }
+
+    /// The last turn, if it was cancelled, interrupted or failed.
+    fn unfinished(&self) -> Option<&EntryId> {
+        let (entry, _) = unfinished_turn(self.driver.entries(), self.driver.team())?;
+        entry.turn_id()
+    }
+
+    /// Who speaks the next time: who spoke now, or else the last person who did, where the team has several.
+    fn speaker(&self) -> Option<&str> {
+        let team = self.driver.team();
+        let is_person = |name: &&str| team.member(name).is_some_and(TeamMember::is_person);
+        let has_several = team.members().iter().filter(|one| one.is_person()).count() > 1;
+        let mut people = self.driver.entries().iter().rev().filter_map(said_by).filter(is_person);
+        self.args.speaker.as_deref().or_else(|| people.next().filter(|_| has_several))
+    }
+
     /// The command that lets this table go on, with these words behind it.
     fn again(&self, words: &dyn Display) -> Option<String> {
-        Some(format!("`tertulia run{} {words}`", self.place.as_ref()?))
+        Some(format!("`tertulia run{} {words}`", self.place()?))
     }
 
     /// The same where the words are said, by the same person.
     fn say(&self, words: &str) -> Option<String> {
-        let speaker = self.speaker.map(|name| format!("--as {} ", as_word(name)));
+        let speaker = self.speaker().map(|name| format!("--as {} ", as_word(name)));
         self.again(&format!("{}{words}", speaker.unwrap_or_default()))
     }
 
@@ -54,7 +69,13 @@ impl End<'_> {
 
     /// What becomes of those that wait.
     fn others(&self) -> Option<String> {
-        let names: Vec<&str> = self.waiting.iter().map(|name| self.shown.name(name)).collect();
+        let mut names = Vec::new();
+        for turn in self.driver.machine().waiting() {
+            let name = self.shown.name(turn.member);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         let go_on = self.go_on().filter(|_| !names.is_empty())?;
         Some(format!("{go_on} continues with {}", names.join(", ")))
     }
@@ -64,7 +85,7 @@ impl End<'_> {
             let why = "interrupted; the store is in memory, so nothing was saved";
             return CliError::Interrupted(why.to_owned());
         };
-        let repeat = self.unfinished.and_then(|turn| self.repeat(turn));
+        let repeat = self.unfinished().and_then(|turn| self.repeat(turn));
         let hints: Vec<String> = repeat.into_iter().chain(self.others()).collect();
         let hint = match hints.as_slice() {
             [] => format!("{go_on} continues"),
@@ -75,7 +96,7 @@ impl End<'_> {
 
     fn not_allowed(&self, member: &str, title: &str) -> CliError {
         let name = self.shown.name(member);
-        let chat = match &self.place {
+        let chat = match self.place() {
             Some(place) => {
                 format!("open `tertulia chat{place}` and type /resume {member} there")
             }
@@ -94,7 +115,7 @@ pub(super) fn of(pause: &Pause, end: &End<'_>) -> Result<(), CliError> {
         return Err(end.interrupted());
     }
     match pause {
-        Pause::Rested if end.only_goes_on => match end.unfinished {
+        Pause::Rested if end.only_goes_on => match end.unfinished() {
             Some(turn) => {
                 let retry = end.again(&format!("--repeat {}", short(turn.as_str())));
                 let retry = retry.map(|retry| format!("Retry it with: {retry}"));
@@ -106,7 +127,8 @@ pub(super) fn of(pause: &Pause, end: &End<'_>) -> Result<(), CliError> {
         Pause::Elsewhere => Err(CliError::NeedsPerson(format!(
             "this session is open in another process, which will answer your message; `tertulia \
              sessions show {}{}` shows the answer",
-            end.session, end.store
+            end.driver.session(),
+            same_store(&end.args.store)
         ))),
         Pause::PermissionNeeded { member, title } => Err(end.not_allowed(member, title)),
         Pause::Asked(Question { why, .. }) => of_question(why, end),

@@ -13,6 +13,7 @@ use super::left::Left;
 use super::{counted, tell, write_json, write_line};
 use crate::Streams;
 use crate::args::RedactArgs;
+use crate::commands::said_by;
 use crate::error::{CliError, Result};
 use crate::store_place::{StorePlace, find_here};
 
@@ -186,11 +187,7 @@ impl Redact<'_, '_> {
     /// Where entries are and who said them, without their text.
     fn list(&mut self, found: &[Found]) {
         for (session, stored) in found.iter().take(LISTED_MAX) {
-            let who = match &stored.entry.kind {
-                EntryKind::Message(message) => message.speaker.as_ref().map(|one| &*one.role_id),
-                _ => None,
-            };
-            let who = who.map(|who| format!(" by {who}")).unwrap_or_default();
+            let who = said_by(&stored.entry).map(|who| format!(" by {who}")).unwrap_or_default();
             let kind = stored.entry.kind.type_name();
             tell(self.streams, &format!("{session} {}: {kind}{who}", stored.entry.id));
         }
