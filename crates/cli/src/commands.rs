@@ -10,7 +10,6 @@ mod doctor;
 mod drawing;
 mod files;
 mod init;
-mod prompt_format;
 mod replay;
 mod rpc;
 mod run;

@@ -5,14 +5,27 @@ use std::io::Write;
 use serde::Serialize;
 use tertulia_chat::terminal::visible;
 use tertulia_context::record::{Detail, PromptRecord, read_assembler_input};
-use tertulia_context::{Assembler, AssemblerInput, OverBudget, Prompt};
+use tertulia_context::{AgentType, Assembler, AssemblerInput, OverBudget, Prompt};
 use tertulia_operations::lines::{Line, LineError, Lines};
 use tertulia_session::json::{self, FieldError, SyntaxError};
 
-use super::prompt_format::choose_assembler;
 use crate::Streams;
-use crate::args::AssembleArgs;
+use crate::args::{AssembleArgs, PLAIN};
 use crate::error::{CliError, Result};
+
+/// The format of an agent. Plain text that was asked for by its name is no guess.
+pub(super) fn choose_assembler(agent_type: &str, talk: &mut dyn Write) -> Assembler {
+    let normalized = AgentType::named(agent_type);
+    if matches!(normalized, AgentType::Other(_)) && agent_type != PLAIN {
+        let _ = writeln!(
+            talk,
+            "tertulia: unknown agent type \"{}\"; using plain text. Known types: claude, codex, gemini, \
+             {PLAIN}",
+            visible(agent_type)
+        );
+    }
+    Assembler::from(&normalized)
+}
 
 #[derive(Debug, thiserror::Error)]
 enum InputError {

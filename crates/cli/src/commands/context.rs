@@ -1,13 +1,10 @@
 //! `tertulia context`: what an agent would get now, from a stored session or a snapshot file, and why. A stored session
 //! gives the same view to `--member` and `--type`.
 
-mod member;
-mod record;
 mod stored;
 mod table;
 mod turn;
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use tertulia_chat::terminal::{counted, visible};
@@ -17,19 +14,19 @@ use tertulia_context::{
     DEFAULT_CONTEXT_WINDOW_SIZE, DEFAULT_MAX_BYTES, LogLevel, Strip,
 };
 
+use super::assemble::choose_assembler;
 use super::drawing::Paint;
 use super::files::{name, read_text};
-use super::prompt_format::choose_assembler;
 use super::sessions::write_json;
 use crate::Streams;
 use crate::args::{ContextArgs, PromptPart, WhitespaceArg};
-use crate::error::CliError;
-pub(super) use member::explain;
-use record::{ContextRecord, VerdictRecord};
+use crate::error::{CliError, Result};
+pub(super) use stored::explain;
+use table::{ContextRecord, VerdictRecord};
 
-pub(crate) fn run(args: &ContextArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+pub(crate) fn run(args: &ContextArgs, streams: &mut Streams<'_>) -> Result {
     if let Some(name) = &args.member {
-        return member::run(args, name, streams);
+        return stored::of_member(args, name, streams);
     }
     if let Some(turn) = &args.turn {
         return turn::run(args, turn, streams);
@@ -38,13 +35,13 @@ pub(crate) fn run(args: &ContextArgs, streams: &mut Streams<'_>) -> Result<(), C
         return Err(CliError::Usage("--part needs --member or --turn"));
     }
     match &args.session {
-        Some(session) => stored::run(args, session, streams),
+        Some(session) => stored::of_type(args, session, streams),
         None => of_snapshot(args, streams),
     }
 }
 
 /// What an agent would get of a snapshot, in the formats of the contract.
-fn of_snapshot(args: &ContextArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+fn of_snapshot(args: &ContextArgs, streams: &mut Streams<'_>) -> Result {
     let standard_input = Path::new("-");
     let path = args.snapshot.as_deref().unwrap_or(standard_input);
     if path == standard_input && args.instruction_file.as_deref() == Some(standard_input) {
@@ -104,10 +101,7 @@ fn of_snapshot(args: &ContextArgs, streams: &mut Streams<'_>) -> Result<(), CliE
     write_text(prompt.flag_bytes(), &prompt.to_text(), streams)
 }
 
-fn instruction_file(
-    args: &ContextArgs,
-    streams: &mut Streams<'_>,
-) -> Result<Option<String>, CliError> {
+fn instruction_file(args: &ContextArgs, streams: &mut Streams<'_>) -> Result<Option<String>> {
     args.instruction_file.as_deref().map(|path| read_text(path, streams)).transpose()
 }
 
@@ -120,11 +114,7 @@ fn tell_window(args: &ContextArgs, window: usize, streams: &mut Streams<'_>) {
 }
 
 /// Prints a prompt alone, and tells how large the system text is where it travels apart.
-fn write_text(
-    system_bytes: usize,
-    prompt: &str,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
+fn write_text(system_bytes: usize, prompt: &str, streams: &mut Streams<'_>) -> Result {
     if system_bytes > 0 {
         let _ = writeln!(
             streams.notes(),
@@ -147,7 +137,7 @@ fn write_sent(
     system: Option<&str>,
     prompt: &str,
     streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
+) -> Result {
     let parts =
         [(PromptPart::System, "system text", system), (PromptPart::Prompt, "prompt", Some(prompt))];
     for (part, title, text) in parts {
@@ -159,20 +149,13 @@ fn write_sent(
         }
         let is_first_of_two = args.part.is_none() && part == PromptPart::System;
         let written = if streams.stdout_is_terminal || is_first_of_two {
-            writeln!(
-                streams.stdout,
-                "{}{}",
-                shown(text, streams.stdout_is_terminal),
-                if is_first_of_two { "\n" } else { "" }
-            )
+            let text = if streams.stdout_is_terminal { visible(text) } else { text.into() };
+            let blank_line = if is_first_of_two { "\n" } else { "" };
+            writeln!(streams.stdout, "{text}{blank_line}")
         } else {
             streams.stdout.write_all(text.as_bytes())
         };
         written.and_then(|()| streams.stdout.flush()).map_err(CliError::output)?;
     }
     Ok(())
-}
-
-fn shown(text: &str, is_terminal: bool) -> Cow<'_, str> {
-    if is_terminal { visible(text) } else { Cow::Borrowed(text) }
 }

@@ -1,29 +1,74 @@
-//! `tertulia context --session … --type`: what an agent of a type would get from a stored session now. It gets what a
-//! member of the team here gets that has default settings and no name. Nothing is written to the session.
+//! What an agent would get from a stored session now: a member of the team (`tertulia context --member`), put together as
+//! for its next turn, or an agent of a type (`--session … --type`). Nothing is written to the session.
 
+use std::io::{self, Write};
+
+use serde::Serialize;
+use tertulia_chat::of_house;
+use tertulia_chat::terminal::grouped;
 use tertulia_context::record::PromptRecord;
 use tertulia_context::view::Stripping;
-use tertulia_context::{AgentType, DEFAULT_MAX_BYTES, Strip};
-use tertulia_operations::names::{Latest, find_session};
+use tertulia_context::{AgentType, DEFAULT_MAX_BYTES, SectionBytes, Strip, Verdict};
+use tertulia_operations::names::{
+    Latest, find_session, find_session_or_latest, own_newest_message,
+};
+use tertulia_session::{Entry, EntryKind};
 use tertulia_team::agents::{AGENTS, AgentDefinition};
-use tertulia_team::{AgentKind, AgentSpec, Preamble, Preview, TeamMember, preview};
+use tertulia_team::{AgentKind, AgentSpec, Preamble, Preview, TeamMember, TurnPrompt, preview};
 
-use super::record::{ContextRecord, VerdictRecord};
+use super::table::{self, ContextRecord, VerdictRecord};
 use super::{instruction_file, tell_window};
 use crate::Streams;
 use crate::args::{ContextArgs, WhitespaceArg};
+use crate::commands::assemble::choose_assembler;
 use crate::commands::drawing::Paint;
-use crate::commands::prompt_format::choose_assembler;
 use crate::commands::sessions::{tell, write_json};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::store_place::StorePlace;
-use crate::team_place::TeamPlace;
+use crate::team_place::{TeamPlace, agents_of};
 
-pub(super) fn run(
-    args: &ContextArgs,
-    given: &str,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
+/// How wide the column of counts is at least.
+const COUNT_COLUMNS: usize = 6;
+
+pub(super) fn of_member(args: &ContextArgs, name: &str, streams: &mut Streams<'_>) -> Result {
+    let TeamPlace { team, folder, .. } = TeamPlace::read(&args.team, streams)?;
+    let member = team
+        .named(name)
+        .map_err(|error| CliError::UnknownMember { flag: "--member", error })?
+        .clone();
+    if member.is_person() {
+        let agents = agents_of(&team);
+        return Err(CliError::NoPrompt { name: member.member.name, agents });
+    }
+    let store = StorePlace::read(&args.store)?.need()?;
+    let latest = Latest::OfFolder(&folder);
+    let session = find_session_or_latest(&store, args.session.as_deref(), latest)?;
+    let name = &*member.member.name;
+    let Some(Preview { prompt, entries }) = preview(&store, &session, &team, &member)? else {
+        tell(streams, &format!("nothing was said yet in session {session}"));
+        return Ok(());
+    };
+    if own_newest_message(&entries, name).is_some() {
+        let line = format!(
+            "the latest message is {name}'s own; this is the prompt {name} would get if asked to continue"
+        );
+        tell(streams, &line);
+    }
+    if let Some(line) = of_house(&member) {
+        tell(streams, &line);
+    }
+    if args.json {
+        return write_json(streams, &record(name, session.as_str(), member.budget_bytes, &prompt));
+    }
+    if args.explain {
+        let title = format!("{name} in session {session}");
+        return write_table(&title, &member, (&prompt, &entries), streams);
+    }
+    super::write_sent(args, prompt.system.as_deref(), &prompt.text, streams)
+}
+
+/// What an agent of a type would get: what a member here gets that has default settings and no name.
+pub(super) fn of_type(args: &ContextArgs, given: &str, streams: &mut Streams<'_>) -> Result {
     let store = StorePlace::read(&args.store)?.need()?;
     let TeamPlace { team, folder, .. } = TeamPlace::read(&args.team, streams)?;
     let session = find_session(&store, given, Latest::OfProject(&folder))?;
@@ -42,8 +87,7 @@ pub(super) fn run(
         let _ = writeln!(streams.notes(), "tertulia: {warning}");
     }
     if args.json {
-        let verdicts = prompt.verdicts.iter();
-        let verdicts = verdicts.map(|one| VerdictRecord { id: &one.entry, fate: &one.fate });
+        let verdicts = args.explain.then(|| verdict_records(&prompt.verdicts));
         let record = PromptRecord {
             prompt: prompt.text,
             system_flag: prompt.system,
@@ -53,15 +97,11 @@ pub(super) fn run(
             dropped_context: prompt.dropped,
             sections: args.explain.then_some(prompt.bytes),
         };
-        let verdicts = args.explain.then(|| verdicts.collect());
         return write_json(streams, &ContextRecord { prompt: record, verdicts });
     }
     if args.explain {
-        let paint = Paint::new(streams.stdout_has_colour);
-        let title = format!("{} in session {session}", super::table::shown_type(&agent_type));
-        let of = (&prompt, Some(&*entries));
-        return super::explain(streams.stdout, &title, Some(member.budget_bytes), of, &paint)
-            .map_err(CliError::output);
+        let title = format!("{} in session {session}", table::shown_type(&agent_type));
+        return write_table(&title, &member, (&prompt, &entries), streams);
     }
     super::write_text(prompt.system.as_deref().map_or(0, str::len), &prompt.text, streams)
 }
@@ -91,4 +131,127 @@ fn member(
         member.strip = Stripping::Rewrite(Strip::COMPACT);
     }
     member
+}
+
+fn write_table(
+    title: &str,
+    member: &TeamMember,
+    (prompt, entries): (&TurnPrompt, &[Entry]),
+    streams: &mut Streams<'_>,
+) -> Result {
+    let (paint, budget) = (Paint::new(streams.stdout_has_colour), Some(member.budget_bytes));
+    let table = explain(streams.stdout, title, budget, (prompt, Some(entries)), &paint);
+    table.map_err(CliError::output)
+}
+
+fn verdict_records(verdicts: &[Verdict]) -> Vec<VerdictRecord<'_>> {
+    verdicts.iter().map(|one| VerdictRecord { id: &one.entry, fate: &one.fate }).collect()
+}
+
+/// How large the parts are, what became of the messages if their entries are given, and what stands for the rest.
+pub(in crate::commands) fn explain(
+    out: &mut dyn Write,
+    title: &str,
+    budget: Option<u64>,
+    (prompt, entries): (&TurnPrompt, Option<&[Entry]>),
+    paint: &Paint,
+) -> io::Result<()> {
+    table::write_head(out, title, budget, prompt.status, prompt.bytes.total(), paint)?;
+    table::write_sections(out, prompt.bytes, prompt.system.is_some(), paint)?;
+    if let Some(entries) = entries {
+        write_messages(out, &prompt.verdicts, entries, paint)?;
+    }
+    let lines = [
+        (prompt.kept, ["message", "messages"], "word for word, the newest one aside"),
+        (prompt.dropped, ["message", "messages"], "of the window left out"),
+        (prompt.covered, ["message", "messages"], "covered by the summary"),
+        (prompt.recalled.len(), ["earlier passage", "earlier passages"], "recalled"),
+    ];
+    write_counts(out, &lines)
+}
+
+fn write_messages(
+    out: &mut dyn Write,
+    verdicts: &[Verdict],
+    entries: &[Entry],
+    paint: &Paint,
+) -> io::Result<()> {
+    table::write_titles(out, paint)?;
+    for verdict in verdicts {
+        let entry = entries.iter().rev().find(|entry| entry.id == verdict.entry);
+        if let Some(EntryKind::Message(message)) = entry.map(|entry| &entry.kind) {
+            table::write_row(out, (&verdict.entry, message), &verdict.fate, paint)?;
+        }
+    }
+    writeln!(out)
+}
+
+/// Counts with what they count, right-aligned however large they are.
+fn write_counts(out: &mut dyn Write, lines: &[(usize, [&str; 2], &str)]) -> io::Result<()> {
+    let columns = lines.iter().map(|(count, ..)| grouped(*count as u64).len()).max();
+    let columns = columns.unwrap_or_default().max(COUNT_COLUMNS);
+    for (count, [one, many], what) in lines {
+        let noun = if *count == 1 { one } else { many };
+        writeln!(out, "{:>columns$}  {noun} {what}", grouped(*count as u64))?;
+    }
+    Ok(())
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MemberRecord<'a> {
+    session_id: &'a str,
+    member: &'a str,
+    prompt: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_flag: Option<&'a str>,
+    budget_bytes: u64,
+    bytes: BytesRecord,
+    kept_context: usize,
+    dropped_context: usize,
+    covered_by_minutes: usize,
+    recalled: Vec<&'a str>,
+    verdicts: Vec<VerdictRecord<'a>>,
+}
+
+#[derive(Serialize)]
+struct BytesRecord {
+    #[serde(flatten)]
+    sections: SectionBytes,
+    total: usize,
+}
+
+fn record<'a>(
+    member: &'a str,
+    session_id: &'a str,
+    budget_bytes: u64,
+    prompt: &'a TurnPrompt,
+) -> MemberRecord<'a> {
+    MemberRecord {
+        session_id,
+        member,
+        prompt: &prompt.text,
+        system_flag: prompt.system.as_deref(),
+        budget_bytes,
+        bytes: BytesRecord { sections: prompt.bytes, total: prompt.bytes.total() },
+        kept_context: prompt.kept,
+        dropped_context: prompt.dropped,
+        covered_by_minutes: prompt.covered,
+        recalled: prompt.recalled.iter().map(|id| id.as_str()).collect(),
+        verdicts: verdict_records(&prompt.verdicts),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_column_of_counts_holds_for_large_ones() {
+        let mut out = Vec::new();
+        let nouns = ["message", "messages"];
+        write_counts(&mut out, &[(1, nouns, "recalled"), (201_799, nouns, "covered")]).unwrap();
+        let shown = String::from_utf8(out).unwrap();
+        assert_eq!(shown, "      1  message recalled\n201,799  messages covered\n");
+    }
 }

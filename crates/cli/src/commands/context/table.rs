@@ -1,21 +1,21 @@
-//! The table of `tertulia context --explain`: how large each section is, what became of every
-//! message, and why.
+//! What `tertulia context --explain` tells: how large each section is, what became of every message, and why. As a
+//! table for people, and as JSON for programs.
 
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::sync::Arc;
 
-use tertulia_chat::terminal::{excerpt, grouped};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use tertulia_chat::terminal::{counted, excerpt, grouped};
+use tertulia_context::record::PromptRecord;
 use tertulia_context::{
-    AgentType, DropReason, Explanation, Fate, Prompt, PromptStatus, Section, SectionBytes, Verdict,
+    AgentType, DropReason, Explanation, Fate, Prompt, PromptStatus, Section, SectionBytes,
 };
 use tertulia_operations::names::short;
 use tertulia_operations::session_file::name_of;
-use tertulia_session::{ConversationMessage, Message};
+use tertulia_session::Message;
 
 use crate::commands::drawing::{Paint, bar, padded, share};
-
-type MessageVerdict<'m> = Verdict<&'m Arc<ConversationMessage>>;
 
 const NAME_COLUMNS: usize = 16;
 const EXCERPT_COLUMNS: usize = 36;
@@ -34,7 +34,6 @@ pub(super) fn write(
     write_messages(out, explanation, paint)
 }
 
-/// The name of an agent's format.
 pub(super) fn shown_type(agent: &AgentType) -> &str {
     match agent {
         AgentType::Other(_) => "plain text",
@@ -42,7 +41,6 @@ pub(super) fn shown_type(agent: &AgentType) -> &str {
     }
 }
 
-/// Writes whose prompt it is, how large it is and what that means.
 pub(super) fn write_head(
     out: &mut dyn Write,
     title: &str,
@@ -100,13 +98,15 @@ fn write_messages(
     while let Some(verdict) = verdicts.next() {
         // A conversation may be long: what lies before the window is one line.
         if let Fate::Dropped { reason: DropReason::OutsideWindow { behind } } = verdict.fate {
-            let mut last = &verdict;
-            let next;
-            if behind > 1 {
-                next = verdicts.by_ref().nth(behind - 2);
-                last = next.as_ref().unwrap_or(&verdict);
-            }
-            write_outside(out, &verdict, last, behind, paint)?;
+            let first = shown_id(&verdict.entry.id, 24);
+            let last = (behind > 1).then(|| verdicts.by_ref().nth(behind - 2)).flatten();
+            let ids = match last {
+                Some(last) => format!("{first} … {}", shown_id(&last.entry.id, 24)),
+                None => first,
+            };
+            let messages = counted(behind as u64, "message", "messages");
+            let line = format!("{ids}  {messages} before the window");
+            writeln!(out, "{}", paint.faint(&line))?;
         } else {
             write_row(out, (&verdict.entry.id, &verdict.entry.message), &verdict.fate, paint)?;
         }
@@ -114,7 +114,6 @@ fn write_messages(
     Ok(())
 }
 
-/// Writes what the columns of messages are.
 pub(super) fn write_titles(out: &mut dyn Write, paint: &Paint) -> io::Result<()> {
     let titles = format!(
         "{:<10} {} {} {:>12}  became",
@@ -126,25 +125,6 @@ pub(super) fn write_titles(out: &mut dyn Write, paint: &Paint) -> io::Result<()>
     writeln!(out, "{}", paint.faint(&titles))
 }
 
-fn write_outside(
-    out: &mut dyn Write,
-    first: &MessageVerdict<'_>,
-    last: &MessageVerdict<'_>,
-    count: usize,
-    paint: &Paint,
-) -> io::Result<()> {
-    let ids = if count == 1 {
-        shown_id(&first.entry.id, 24)
-    } else {
-        let [first, last] = [first, last].map(|one| shown_id(&one.entry.id, 24));
-        format!("{first} … {last}")
-    };
-    let noun = if count == 1 { "message" } else { "messages" };
-    let line = format!("{ids}  {} {noun} before the window", grouped(count as u64));
-    writeln!(out, "{}", paint.faint(&line))
-}
-
-/// Writes what became of a message.
 pub(super) fn write_row(
     out: &mut dyn Write,
     (id, message): (&dyn Display, &Message),
@@ -188,4 +168,57 @@ pub(super) fn write_row(
 /// An id in the short form that can be typed back; of one that others made, the beginning.
 fn shown_id(id: &dyn Display, columns: usize) -> String {
     excerpt(&short(&id.to_string()), columns)
+}
+
+/// The answer of `tertulia context --json`.
+#[derive(Serialize)]
+pub(super) struct ContextRecord<'a> {
+    #[serde(flatten)]
+    pub(super) prompt: PromptRecord,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) verdicts: Option<Vec<VerdictRecord<'a>>>,
+}
+
+pub(super) struct VerdictRecord<'a> {
+    pub(super) id: &'a dyn Display,
+    pub(super) fate: &'a Fate,
+}
+
+impl Serialize for VerdictRecord<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("id", &self.id.to_string())?;
+        let fate = self.fate;
+        // The word for a dropped message is its reason.
+        let word = match fate {
+            Fate::Dropped { reason } => reason.as_str(),
+            fate => fate.as_str(),
+        };
+        map.serialize_entry("verdict", word)?;
+        match fate {
+            Fate::InPrompt { section, bytes } => {
+                let section = match section {
+                    Section::Context => "context",
+                    Section::Message => "message",
+                };
+                map.serialize_entry("section", section)?;
+                map.serialize_entry("bytes", bytes)?;
+            }
+            Fate::Truncated { kept_bytes, bytes } => {
+                map.serialize_entry("keptBytes", kept_bytes)?;
+                map.serialize_entry("bytes", bytes)?;
+            }
+            Fate::Dropped { reason: DropReason::OutsideWindow { behind } } => {
+                map.serialize_entry("behind", behind)?;
+            }
+            Fate::Dropped { reason: DropReason::Duplicate { of } } => {
+                map.serialize_entry("of", &of.to_string())?;
+            }
+            Fate::Dropped { reason: DropReason::OverBudget { bytes } } => {
+                map.serialize_entry("bytes", bytes)?;
+            }
+            _ => {}
+        }
+        map.end()
+    }
 }

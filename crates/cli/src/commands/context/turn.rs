@@ -12,7 +12,7 @@ use tertulia_team::{PromptLost, SentPrompt, sent_prompt};
 use crate::Streams;
 use crate::args::ContextArgs;
 use crate::commands::sessions::{tell, write_json};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::store_place::StorePlace;
 use crate::team_place::TeamPlace;
 
@@ -31,11 +31,7 @@ struct TurnRecord<'a> {
     redacted: Vec<&'a str>,
 }
 
-pub(super) fn run(
-    args: &ContextArgs,
-    turn: &str,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
+pub(super) fn run(args: &ContextArgs, turn: &str, streams: &mut Streams<'_>) -> Result {
     let store = StorePlace::read(&args.store)?.need()?;
     let given = args.session.as_deref();
     // A session that is named needs no folder, and none needs the team.
@@ -73,11 +69,7 @@ pub(super) fn run(
 }
 
 /// What was sent at a turn, on whatever branch that was.
-fn sent(
-    store: &SessionStore,
-    session: &SessionId,
-    asked: &EntryId,
-) -> Result<SentPrompt, CliError> {
+fn sent(store: &SessionStore, session: &SessionId, asked: &EntryId) -> Result<SentPrompt> {
     let sent = match sent_prompt(&branch(store, session, None)?, asked) {
         Err(PromptLost::NoTurn(_) | PromptLost::NotStarted(_)) => {
             let tail = end_behind(&store.load(session, &Range::All)?, asked);
@@ -89,11 +81,7 @@ fn sent(
 }
 
 /// The entries of a branch; of the current one if none is named by its end.
-fn branch(
-    store: &SessionStore,
-    session: &SessionId,
-    tail: Option<EntryId>,
-) -> Result<Vec<Entry>, CliError> {
+fn branch(store: &SessionStore, session: &SessionId, tail: Option<EntryId>) -> Result<Vec<Entry>> {
     let stored = store.load(session, &Range::Branch { tail, limit: None })?;
     Ok(stored.into_iter().map(|stored| stored.entry).collect())
 }
