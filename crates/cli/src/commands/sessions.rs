@@ -6,9 +6,7 @@ mod import;
 mod left;
 mod list;
 mod redact;
-mod search;
 mod show;
-mod transcript;
 mod verify;
 
 use std::io;
@@ -27,9 +25,9 @@ pub(super) use tertulia_chat::terminal::counted;
 pub(crate) fn run(args: &SessionsArgs, streams: &mut Streams<'_>) -> Result {
     let place = StorePlace::read(&args.store)?;
     match &args.command {
-        SessionsCommand::List(args) => list::run(args, &place, streams),
+        SessionsCommand::List(args) => list::list(args, &place, streams),
         SessionsCommand::Show(args) => show::run(args, &place, streams),
-        SessionsCommand::Search(args) => search::run(args, &place, streams),
+        SessionsCommand::Search(args) => list::search(args, &place, streams),
         SessionsCommand::Rename(args) => changes::rename(args, &place, streams),
         SessionsCommand::Branch(args) => changes::branch(args, &place, streams),
         SessionsCommand::Redact(args) => redact::run(args, &place, streams),

@@ -8,15 +8,14 @@ use tertulia_chat::terminal::{excerpt, visible};
 use tertulia_context::record::SnapshotRecord;
 use tertulia_operations::export_file::ExportFile;
 use tertulia_operations::names::short;
-use tertulia_operations::session_file::name_of;
-use tertulia_operations::session_file::{AgentChatterRecord, Branch};
+use tertulia_operations::session_file::{AgentChatterRecord, Branch, name_of};
 use tertulia_session::json::Json;
 use tertulia_session::record::EntryRecord;
 use tertulia_session::{Entry, EntryKind, Message};
 use tertulia_store::{Problem, Range, SessionId, SessionStore, StoreError, StoredEntry};
 use tertulia_team::is_partial;
 
-use super::transcript::{in_words, moment};
+use super::show::{in_words, moment};
 use super::{counted, tell};
 use crate::Streams;
 use crate::args::{ExportArgs, FileFormat};
@@ -208,9 +207,9 @@ impl<'a> Target<'a> {
     }
 
     fn finish(self) -> Result {
-        match self {
-            Self::Stream(_) | Self::Terminal(_) => Ok(()),
-            Self::File(file) => Ok(file.finish()?),
+        if let Self::File(file) = self {
+            file.finish()?;
         }
+        Ok(())
     }
 }

@@ -17,7 +17,6 @@ use crate::store_place::{StorePlace, home};
 /// Shorter texts are in many lines by chance.
 const HISTORY_CHARACTERS_MIN: usize = 4;
 
-/// What was taken along, and what is left.
 #[derive(Default)]
 pub(super) struct Left {
     /// What the store may still hold; what a later step found is what holds.

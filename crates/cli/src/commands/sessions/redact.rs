@@ -246,7 +246,6 @@ fn places(found: &[Found]) -> Vec<EntryPlace> {
     found.iter().map(place).collect()
 }
 
-/// What an entry says, piece by piece.
 fn words_of(entry: &Entry) -> Vec<String> {
     let text = |text: &str| vec![text.trim().to_owned()];
     match &entry.kind {
