@@ -1,16 +1,18 @@
 //! `tertulia demo`: two agents hand over to each other and to the person; then a bundled conversation, two
 //! turns of built-in members, and what each of them received. All of it in memory: no key, no network, no file.
 
-mod hand_over;
+use std::io::{self, Write};
 
 use tertulia_chat::terminal::visible;
 use tertulia_operations::lines::read_log;
+use tertulia_session::{Entry, EntryId, EntryKind, TurnState};
 use tertulia_store::{Import, NewSession, SessionId, SessionStore, StoreError};
 use tertulia_team::file::TeamFile;
-use tertulia_team::{Driver, EventSink, SessionEvent, Team};
+use tertulia_team::{Driver, EventSink, SentPrompt, SessionEvent, Team, sent_prompt};
 
 use super::context::explain;
 use super::drawing::Paint;
+use super::said_by;
 use crate::Streams;
 use crate::args::DemoArgs;
 use crate::error::{CliError, Result};
@@ -32,6 +34,36 @@ That was in memory; nothing of yours was touched. Try next, in this order:
   tertulia context --member scribe --explain   see what a member would receive now
 ";
 
+const TEAM: &str = r#"
+[[member]]
+name = "ann"
+kind = "human"
+role = "owns the product and decides"
+
+[[member]]
+name = "max"
+role = "author: designs the change and writes the code"
+agent = "script"
+answers = [
+    "Post 500 lines per transaction: 412,000 disk syncs become 824.\n@eva, does that hold for the collective accounts?",
+    "Agreed: sort by account first, then batches of 500.\n@ann, shall I build it tonight?",
+]
+
+[[member]]
+name = "eva"
+role = "reviewer: looks for bugs and missing tests"
+agent = "script"
+answers = ["Not alone: 38 % of the lines belong to twelve accounts, so workers wait for one another. Sort by account first.\n@max, do you agree?"]
+"#;
+
+const REQUEST: &str =
+    "The nightly import waits for the ledger lock. @max, what do we do? Let eva check it.";
+
+const HEAD: &str = "\
+Max and Eva are agents in one team. Ann asks once. They hand over to each other with @name, and then to her.
+(In this demo their answers are written down. With `tertulia init` they are Claude Code, Codex or Gemini CLI.)
+";
+
 /// Nobody needs to see every entry here.
 struct Silence;
 
@@ -41,7 +73,7 @@ impl EventSink for Silence {
 
 pub(crate) fn run(_: &DemoArgs, streams: &mut Streams<'_>) -> Result {
     let paint = Paint::new(streams.stdout_has_colour);
-    hand_over::run(streams.stdout, &paint)?;
+    write_talk(streams.stdout, &talk()?, &paint).map_err(CliError::output)?;
     let store = SessionStore::memory();
     bring_in(&store, "ledger-lock", PAST)?;
     let session = bring_in(&store, "import-speed", SESSION)?;
@@ -61,9 +93,7 @@ pub(crate) fn run(_: &DemoArgs, streams: &mut Streams<'_>) -> Result {
         let prompt = driver.prompt_for(member);
         driver.run(&mut Silence)?;
         let answer = driver.entries().iter().rev().find_map(|entry| match &entry.kind {
-            tertulia_session::EntryKind::Message(message) if entry.id != said => {
-                Some(message.text().into_owned())
-            }
+            EntryKind::Message(message) if entry.id != said => Some(message.text().into_owned()),
             _ => None,
         });
         let answer = answer.unwrap_or_default();
@@ -88,4 +118,65 @@ fn bring_in(store: &SessionStore, id: &str, log: &str) -> Result<SessionId> {
     }
     let id = id.parse::<SessionId>().map_err(StoreError::from)?;
     Ok(import.finish(&NewSession { id: Some(id) })?.id)
+}
+
+/// What was said, why the second agent was asked, and what it was sent.
+struct Shown {
+    entries: Vec<Entry>,
+    why: Vec<String>,
+    sent: SentPrompt,
+}
+
+fn talk() -> Result<Shown> {
+    let file = TeamFile::parse(TEAM, "the demo")?;
+    let team = Team::from_file(&file, "/".as_ref())
+        .map_err(|error| CliError::Team { path: "the demo".into(), error })?;
+    let store = SessionStore::memory();
+    let mut driver = Driver::begin(&store, None, team, false)?;
+    driver.say(None, REQUEST, &mut Silence)?;
+    driver.run(&mut Silence)?;
+    let entries = driver.entries().to_vec();
+    let said = |name: &str| {
+        let entry = entries.iter().find(|entry| said_by(entry) == Some(name));
+        entry.map_or_else(|| EntryId::from(""), |entry| entry.id.clone())
+    };
+    let why = driver.machine().why(said("max").as_str());
+    let why = why.iter().map(ToString::to_string).collect();
+    let sent = sent_prompt(&entries, &said("eva")).map_err(CliError::PromptLost)?;
+    Ok(Shown { entries, why, sent })
+}
+
+fn write_talk(out: &mut dyn Write, shown: &Shown, paint: &Paint) -> io::Result<()> {
+    writeln!(out, "{HEAD}")?;
+    // Ids differ from run to run; here short names stand for them.
+    let (mut messages, mut turns, mut names) = (0, 0, Vec::new());
+    for entry in &shown.entries {
+        match &entry.kind {
+            EntryKind::Message(message) => {
+                messages += 1;
+                names.push((entry.id.as_str(), format!("m{messages}")));
+                let who = format!("{}:", said_by(entry).unwrap_or_default());
+                writeln!(out, "[m{messages}] {}", paint.strong(&who))?;
+                writeln!(out, "{}\n", visible(message.text().trim_end()))?;
+            }
+            EntryKind::Turn(turn) if turn.state == TurnState::Queued => {
+                turns += 1;
+                names.push((entry.id.as_str(), format!("t{turns}")));
+            }
+            _ => {}
+        }
+    }
+    writeln!(out, "Now it is Ann's turn, and everything waits for her answer.\n")?;
+    writeln!(out, "{}", paint.strong("Why was eva asked? (tertulia why shows this)"))?;
+    for line in &shown.why {
+        let line = names.iter().fold(line.clone(), |line, (id, name)| line.replace(id, name));
+        writeln!(out, "  {}", visible(&line))?;
+    }
+    let heading = "What eva received (tertulia context --turn shows this)";
+    writeln!(out, "\n{}", paint.strong(heading))?;
+    let texts = [shown.sent.system.as_deref(), Some(&*shown.sent.text)];
+    for line in texts.into_iter().flatten().flat_map(str::lines) {
+        writeln!(out, "{}", format!("  {}", visible(line)).trim_end())?;
+    }
+    writeln!(out)
 }
