@@ -41,7 +41,6 @@ impl Place<'_> {
     }
 }
 
-/// What follows from a line that was typed.
 pub(crate) fn act(typed: &Typed<'_>, place: &Place<'_>) -> Act {
     match *typed {
         Typed::Nothing => Act::Tell(Vec::new()),
@@ -67,7 +66,9 @@ fn command(slash: Slash, given: &str, place: &Place<'_>) -> Act {
         Slash::Context => visit(place, move |driver| report::context(driver, &given)),
         Slash::Why => visit(place, move |driver| report::why(driver, &given)),
         Slash::Compact => compact(place),
-        Slash::Resume if given.is_empty() => go_on(place),
+        Slash::Resume if given.is_empty() => {
+            obey_if(place, Command::Continue, report::nothing_to_resume)
+        }
         Slash::Resume => repeat(place, given),
         Slash::Fork => fork(place, given),
         Slash::Export if given.is_empty() => tell("say where to: /export FILE"),
@@ -257,10 +258,6 @@ fn cancel(place: &Place<'_>) -> Act {
         Status::Stopping { .. } => Some("it is being stopped already".to_owned()),
         _ => Some("nobody speaks, so there is nothing to stop".to_owned()),
     })
-}
-
-fn go_on(place: &Place<'_>) -> Act {
-    obey_if(place, Command::Continue, report::nothing_to_resume)
 }
 
 fn repeat(place: &Place<'_>, given: String) -> Act {

@@ -16,7 +16,6 @@ const NAME_COLUMNS: usize = 40;
 /// A name has no more words than this.
 const WORDS_MAX: usize = 4;
 
-/// Who is meant, and what is said to them.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Addressed<'t> {
     /// The names as a marker takes them, with an intent where one was written.

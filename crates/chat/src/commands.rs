@@ -5,13 +5,8 @@
 pub(crate) enum Typed<'t> {
     Nothing,
     Words(&'t str),
-    /// A command that is known, and what follows its name.
     Command(Slash, &'t str),
-    /// No command of this name; the nearest one.
-    Unknown {
-        name: &'t str,
-        nearest: Option<&'static str>,
-    },
+    Unknown { name: &'t str, nearest: Option<&'static str> },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

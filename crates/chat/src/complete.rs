@@ -10,7 +10,6 @@ const CANDIDATES_MAX: usize = 200;
 /// So many files of one folder are looked at.
 const FILES_MAX: usize = 10_000;
 
-/// What can stand in place of a part of the line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Completion {
     /// Where the word begins, in bytes.
@@ -21,10 +20,8 @@ pub(crate) struct Completion {
 
 /// What the word before the cursor can become.
 pub(crate) fn complete(before: &str, names: &[String], folder: &Path) -> Completion {
-    let from = before.rfind(char::is_whitespace).map_or(0, |place| {
-        place + before.get(place..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8)
-    });
-    let word = before.get(from..).unwrap_or_default();
+    let word = before.rsplit(char::is_whitespace).next().unwrap_or(before);
+    let from = before.len() - word.len();
     let candidates = if let Some(begun) = word.strip_prefix('@') {
         let mut found = members(begun, names, "@");
         found.extend(files(begun, folder));
@@ -58,8 +55,7 @@ fn members(begun: &str, members: &[String], sign: &str) -> Vec<String> {
 /// Files below the folder whose relative path begins so. Hidden ones and what no line can hold are left
 /// out.
 fn files(begun: &str, folder: &Path) -> Vec<String> {
-    let (above, start) =
-        begun.rsplit_once('/').map_or(("", begun), |(above, start)| (above, start));
+    let (above, start) = begun.rsplit_once('/').unwrap_or(("", begun));
     let inside = Path::new(above).components().all(|part| match part {
         Component::Normal(name) => !name.to_string_lossy().starts_with('.'),
         _ => false,
@@ -84,7 +80,6 @@ fn files(begun: &str, folder: &Path) -> Vec<String> {
     found
 }
 
-/// The beginning that all candidates share.
 pub(crate) fn common_beginning(candidates: &[String]) -> &str {
     let Some((first, others)) = candidates.split_first() else { return "" };
     let shared = |length: usize, other: &String| {

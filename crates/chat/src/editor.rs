@@ -3,7 +3,6 @@
 
 use super::keys::Key;
 
-/// So many lines are kept.
 pub(crate) const HISTORY_MAX: usize = 1000;
 /// A longer text is no line that a person types.
 const TEXT_BYTES_MAX: usize = 1024 * 1024;
@@ -22,21 +21,14 @@ pub(crate) struct Editor {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Done {
-    /// The line may look different.
     Edited,
     /// The line is complete; the next one is empty.
     Entered(String),
-    /// Tab.
     Complete,
-    /// Esc.
     Stop,
-    /// Ctrl-C.
     Interrupt,
-    /// Ctrl-D on an empty line.
     Leave,
-    /// Ctrl-L.
     Redraw,
-    /// Ctrl-Z.
     Suspend,
 }
 
@@ -51,12 +43,10 @@ impl Editor {
         &self.text
     }
 
-    /// Where the cursor is, in bytes.
     pub(crate) fn cursor(&self) -> usize {
         self.cursor
     }
 
-    /// The text up to the cursor.
     pub(crate) fn before(&self) -> &str {
         self.text.get(..self.cursor).unwrap_or_default()
     }
@@ -77,7 +67,6 @@ impl Editor {
         self.cursor = from + text.len();
     }
 
-    /// Takes a key in.
     pub(crate) fn press(&mut self, key: Key) -> Done {
         match key {
             Key::Enter => return self.enter(),
@@ -167,9 +156,8 @@ impl Editor {
 
     fn word_left(&self) -> usize {
         let before = self.before().trim_end();
-        before.rfind(char::is_whitespace).map_or(0, |place| {
-            place + before.get(place..).and_then(|at| at.chars().next()).map_or(1, char::len_utf8)
-        })
+        let word = before.rsplit(char::is_whitespace).next().unwrap_or(before);
+        before.len() - word.len()
     }
 
     fn word_right(&self) -> usize {

@@ -21,7 +21,6 @@ use crate::error::ChatError;
 /// What a chat waits for: what happens in its session, and answers to what was typed.
 pub(crate) enum ChatEvent {
     Session(SessionEvent),
-    /// The next piece of an answer.
     Text(String),
     Lines(Vec<Line>),
     /// What somebody wanted was not done, for this reason.
@@ -54,19 +53,18 @@ pub(crate) struct Bell {
     pipe: PipeWriter,
 }
 
-/// The other end of the bell.
 pub(crate) struct BellEnd {
     pub(crate) pipe: PipeReader,
     bell: Arc<Bell>,
 }
 
 pub(crate) struct Table {
-    door: Door,
-    session: SessionId,
+    /// Where people come in.
+    pub(crate) door: Door,
+    pub(crate) session: SessionId,
     thread: JoinHandle<()>,
 }
 
-/// A voice, what it says, and a bell that rings when it speaks.
 pub(crate) fn with_bell() -> std::io::Result<(Voice, Receiver<ChatEvent>, BellEnd)> {
     let (reader, writer) = std::io::pipe()?;
     let bell = Arc::new(Bell { has_rung: AtomicBool::new(false), pipe: writer });
@@ -75,7 +73,6 @@ pub(crate) fn with_bell() -> std::io::Result<(Voice, Receiver<ChatEvent>, BellEn
     Ok((voice, heard, BellEnd { pipe: reader, bell }))
 }
 
-/// A voice and what it says.
 pub(crate) fn without_bell() -> (Voice, Receiver<ChatEvent>) {
     let (sender, heard) = mpsc::channel();
     (Voice { sender, bell: None }, heard)
@@ -92,7 +89,6 @@ impl Voice {
         }
     }
 
-    /// Says that something could not be done.
     pub(crate) fn complain(&self, error: &dyn std::fmt::Display) {
         self.say(ChatEvent::Lines(Line::all_of(&error.to_string(), Look::Alarm)));
     }
@@ -177,15 +173,6 @@ impl Table {
             voice.say(ChatEvent::Ended(ended));
         })?;
         Ok(Self { door, session, thread })
-    }
-
-    pub(crate) fn session(&self) -> &SessionId {
-        &self.session
-    }
-
-    /// Where people come in.
-    pub(crate) fn door(&self) -> &Door {
-        &self.door
     }
 
     /// Hands something in. A table that is gone has said so.

@@ -24,7 +24,6 @@ pub enum ChatError {
     ReaderDone,
     #[error("standard input: {0}")]
     Line(#[source] LineError),
-    /// The person who types and the text name two people.
     #[error(
         "--as {flag} and [FROM: {marker}] in the text name two speakers; leave one of them out"
     )]
@@ -35,7 +34,6 @@ pub enum ChatError {
     Drive(#[from] DriveError),
 }
 
-/// Why a command cannot be done.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error(transparent)]

@@ -30,7 +30,6 @@ const ESCAPE_WAIT: Duration = Duration::from_millis(50);
 const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 /// So long a stop may take to come.
 const STOP_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
-/// What Ctrl-C sends.
 const CONTROL_C: u8 = 0x03;
 const CANDIDATES_SHOWN: usize = 30;
 /// How much of the name of a choice is said again.
@@ -56,7 +55,6 @@ pub(crate) struct State {
     typed_at: Option<Instant>,
     /// What was said since the screen was drawn.
     lines: Vec<Line>,
-    /// What the word at the cursor can become.
     candidates: Vec<String>,
     /// Ctrl-C was the last key: once more leaves.
     is_armed: bool,
@@ -83,7 +81,6 @@ impl State {
 }
 
 impl TerminalChat<'_> {
-    /// Talks until somebody leaves.
     pub(crate) fn run(mut self) -> Result<SessionId, ChatError> {
         let mode = RawMode::enter().map_err(ChatError::Input)?;
         let signals = Signals::catch().map_err(ChatError::Input)?;
@@ -103,7 +100,7 @@ impl TerminalChat<'_> {
         let lines = std::mem::take(&mut self.state.lines);
         let closed = self.screen.close(&lines).map_err(ChatError::Output);
         drop(mode);
-        let session = self.table.session().clone();
+        let session = self.table.session.clone();
         self.table.join();
         outcome.and(closed).map(|()| session)
     }

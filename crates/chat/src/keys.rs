@@ -26,7 +26,6 @@ pub(crate) enum Key {
 /// A longer sequence is nobody's key.
 const SEQUENCE_MAX: usize = 32;
 const PASTE_END: &[u8] = b"\x1b[201~";
-/// The longest text that can be pasted at once.
 const PASTE_MAX: usize = 1024 * 1024;
 
 /// What was typed and is no key yet.

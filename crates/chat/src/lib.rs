@@ -126,7 +126,6 @@ impl Room {
         Ok((Table::start(driver, &voice).map_err(ChatError::Input)?, lines))
     }
 
-    /// Opens the table and lets it run.
     fn open<E: From<ChatError>>(
         &self,
         voice: Voice,

@@ -48,9 +48,8 @@ enum Rest {
 }
 
 impl PlainChat<'_> {
-    /// Talks until the input ends or somebody leaves.
     pub(crate) fn run(mut self) -> Result<Ended, ChatError> {
-        let interrupt = Interrupt::watch(self.table.door().clone(), leave);
+        let interrupt = Interrupt::watch(self.table.door.clone(), leave);
         let talked = match self.talk(&interrupt) {
             Ok(Some(ended)) => ended.map_err(ChatError::from),
             // Also where nobody reads any more: the table is left in good order.
@@ -83,7 +82,7 @@ impl PlainChat<'_> {
                 Rest::Ended(how) => return Ok(Some(how)),
                 Rest::Forked(session) => {
                     self.move_to(&session)?;
-                    interrupt.follow(self.table.door().clone());
+                    interrupt.follow(self.table.door.clone());
                 }
                 Rest::Quiet if !self.read_and_act()? => return Ok(None),
                 Rest::Quiet => {}

@@ -27,7 +27,6 @@ fn plain(text: &str) -> Line {
     Line::new(&short(text), Look::Plain)
 }
 
-/// What `/compact` did, or why it could not.
 pub(crate) fn compacted(compacted: Compacted) -> String {
     let count = |messages: usize| counted(messages as u64, "message", "messages");
     match compacted {
@@ -45,7 +44,6 @@ pub(crate) fn compacted(compacted: Compacted) -> String {
     }
 }
 
-/// Who speaks, who waits, and why.
 pub(crate) fn queue(driver: &Driver) -> Vec<Line> {
     let machine = driver.machine();
     let mut lines = Vec::new();
@@ -114,7 +112,6 @@ pub(crate) fn why(driver: &mut Driver, given: &str) -> Vec<Line> {
     lines
 }
 
-/// Tokens and dollars of every member, and of all.
 pub(crate) fn cost(driver: &Driver) -> Vec<Line> {
     let mut members: BTreeMap<&str, Figures> = BTreeMap::new();
     let mut all = Figures::default();
@@ -138,7 +135,6 @@ pub(crate) fn cost(driver: &Driver) -> Vec<Line> {
     lines
 }
 
-/// The task that the team has.
 pub(crate) fn task(driver: &Driver) -> Option<&str> {
     let newest = driver.entries().iter().rev().find_map(|entry| match &entry.kind {
         EntryKind::TeamTask(task) => Some(task.task.as_deref()),
@@ -208,20 +204,19 @@ pub(crate) fn turn_named(driver: &Driver, given: &str) -> Result<EntryId, Refusa
 /// What a member would get now; without a name, the one that answers what addresses nobody.
 pub(crate) fn context(driver: &mut Driver, given: &str) -> Vec<Line> {
     let member = match meant(driver, given) {
-        Ok(member) => member,
+        Ok(member) => member.clone(),
         Err(why) => return Line::all_of(&why.to_string(), Look::Alarm),
     };
-    let name = member.member.name.clone();
+    let name = &member.member.name;
     if member.is_person() {
         return vec![plain(&format!("{name} is a person and gets no prompt"))];
     }
-    let (window, budget, house) = (member.window, member.budget_bytes, of_house(member));
-    let own = own_newest_message(driver.entries(), &name).map(|entry| entry.id.clone());
-    let Some(prompt) = driver.prompt_for(&name) else {
+    let own = own_newest_message(driver.entries(), name).map(|entry| entry.id.clone());
+    let Some(prompt) = driver.prompt_for(name) else {
         return vec![plain("nothing was said yet")];
     };
-    let mut lines: Vec<Line> = house.iter().map(|text| plain(text)).collect();
-    lines.extend(context_lines(&name, window, budget, own.as_ref(), &prompt));
+    let mut lines: Vec<Line> = of_house(&member).iter().map(|text| plain(text)).collect();
+    lines.extend(context_lines(&member, own.as_ref(), &prompt));
     lines
 }
 
@@ -236,13 +231,8 @@ fn meant<'d>(driver: &'d Driver, given: &str) -> Result<&'d TeamMember, Refusal>
     found.ok_or(Refusal::OnlyPeople)
 }
 
-fn context_lines(
-    name: &str,
-    window: usize,
-    budget: u64,
-    own: Option<&EntryId>,
-    prompt: &TurnPrompt,
-) -> Vec<Line> {
+fn context_lines(one: &TeamMember, own: Option<&EntryId>, prompt: &TurnPrompt) -> Vec<Line> {
+    let (name, window, budget) = (&one.member.name, one.window, one.budget_bytes);
     let mut lines = Vec::new();
     if let Some(own) = own {
         lines.push(plain(&format!(

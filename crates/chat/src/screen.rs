@@ -83,7 +83,6 @@ impl Drop for RawMode {
 
 /// What lies below the talk and changes.
 pub(crate) struct Live<'l> {
-    /// Rows above the line that is typed.
     pub(crate) above: Vec<Line>,
     pub(crate) prompt: &'l str,
     pub(crate) text: &'l str,

@@ -1,7 +1,6 @@
-//! Signals. The chat on a terminal waits for them beside keys and the table: each kind has a pipe of its own, and a
-//! thread that ends the process where the chat does not hear them. `run` and a chat without a terminal end in good
-//! order with the first one, so that what was said so far is stored and no agent stays behind; the next one kills the
-//! agents and ends the process at once.
+//! Signals. The chat on a terminal waits for them beside keys and the table. `run` and a chat without a terminal end in
+//! good order with the first one, so that what was said so far is stored and no agent stays behind; the next one kills
+//! the agents and ends the process at once.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -30,10 +29,8 @@ const MOMENT: Duration = Duration::from_millis(20);
 const GRACE: Duration = Duration::from_millis(300);
 
 pub(crate) struct Signals {
-    /// The screen has another size.
     pub(crate) resized: UnixStream,
     pub(crate) continued: UnixStream,
-    /// Somebody wants this process to end.
     pub(crate) ending: UnixStream,
     ids: Vec<signal_hook::SigId>,
 }

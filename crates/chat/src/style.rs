@@ -138,7 +138,6 @@ impl Line {
         self.spans.iter().map(|span| span.text.as_str()).collect()
     }
 
-    /// Its characters with their looks.
     fn chars(&self) -> impl Iterator<Item = (char, Look)> {
         self.spans.iter().flat_map(|span| span.text.chars().map(|c| (c, span.look)))
     }

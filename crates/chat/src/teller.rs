@@ -178,7 +178,6 @@ impl Teller {
         heading.into_iter().chain(rows).collect()
     }
 
-    /// Takes an event in; gives the lines that it adds.
     pub(crate) fn hear(&mut self, heard: ChatEvent, now: Instant) -> Vec<Line> {
         match heard {
             ChatEvent::Session(event) => self.on_event(event, now),
@@ -253,8 +252,12 @@ impl Teller {
         {
             speaking.has_asked = true;
         }
-        if self.is_refused(note) {
-            // It says itself what to do.
+        let has_asked = self.speaking.as_ref().is_some_and(|speaking| speaking.has_asked);
+        if let TurnActivity::Failed { class, .. } = &note.activity
+            && has_asked
+            && &**class == "refused"
+        {
+            // Nobody allowed what it wanted, and it says itself what to do.
             told.truncate(1);
         }
         let is_end = matches!(note.activity, TurnActivity::Failed { .. });
@@ -273,13 +276,6 @@ impl Teller {
         }
         lines.extend(self.failed(note, now));
         lines
-    }
-
-    /// Whether a turn ends because nobody allowed what it wanted.
-    fn is_refused(&self, note: &TurnEvent) -> bool {
-        let has_asked = self.speaking.as_ref().is_some_and(|speaking| speaking.has_asked);
-        has_asked
-            && matches!(&note.activity, TurnActivity::Failed { class, .. } if &**class == "refused")
     }
 
     fn turn(&mut self, entry: &Entry, turn: &Turn, now: Instant) -> Vec<Line> {

@@ -87,18 +87,11 @@ fn mark(
             return (2, char::from(*next));
         }
         [b'`', ..] => code(line, text, searched),
-        [b'*', b'*', ..] => {
-            let Searched { double_star, bytes, .. } = searched;
-            between(line, text, "**", Look::Strong, double_star, bytes)
-        }
-        [b'*', ..] => {
-            let Searched { star, bytes, .. } = searched;
-            between(line, text, "*", Look::Stressed, star, bytes)
-        }
+        [b'*', b'*', ..] => between(line, text, "**", searched),
+        [b'*', ..] => between(line, text, "*", searched),
         // Names in code have underlines inside.
         [b'_', ..] if !before.is_some_and(char::is_alphanumeric) => {
-            let Searched { underline, bytes, .. } = searched;
-            between(line, text, "_", Look::Stressed, underline, bytes)
+            between(line, text, "_", searched)
         }
         [b'[', ..] => link(line, text, usual, searched),
         _ => None,
@@ -150,21 +143,19 @@ fn all_ticks(text: &str) -> Vec<(usize, Reverse<usize>)> {
     all
 }
 
-fn between(
-    line: &mut Line,
-    text: &str,
-    mark: &str,
-    look: Look,
-    searched: &mut bool,
-    bytes: &mut usize,
-) -> Option<usize> {
+fn between(line: &mut Line, text: &str, mark: &str, searched: &mut Searched) -> Option<usize> {
+    let (is_never_closed, look) = match mark {
+        "**" => (&mut searched.double_star, Look::Strong),
+        "*" => (&mut searched.star, Look::Stressed),
+        _ => (&mut searched.underline, Look::Stressed),
+    };
     let inner = text.get(mark.len()..)?;
-    if *searched || inner.starts_with(char::is_whitespace) {
+    if *is_never_closed || inner.starts_with(char::is_whitespace) {
         return None;
     }
     let found = inner.find(mark);
-    *bytes += found.unwrap_or(inner.len());
-    *searched = found.is_none();
+    searched.bytes += found.unwrap_or(inner.len());
+    *is_never_closed = found.is_none();
     let end = found?;
     let inside = inner.get(..end)?;
     let closes = !inside.is_empty() && !inside.ends_with(char::is_whitespace);

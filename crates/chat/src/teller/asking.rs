@@ -14,7 +14,6 @@ use crate::terminal::excerpt;
 /// How many columns of what an agent wants are shown.
 const WISH_COLUMNS: usize = 600;
 
-/// A question of the table, with its reason in words.
 pub(super) fn question(question: &Question, why: &str, shown: &Shown) -> Vec<Line> {
     let to = question.to.as_deref().map(|to| format!("{}: ", shown.name(to))).unwrap_or_default();
     let cure = match &question.why {
@@ -74,7 +73,6 @@ pub(super) fn waits(question: &Question, shown: &Shown) -> Option<String> {
     }
 }
 
-/// What an agent waits for, in a line.
 pub(super) fn reminder(member: &str, request: &PermissionRequest) -> String {
     let numbers = match request.choices.len() {
         0 => String::new(),

@@ -10,11 +10,9 @@ use crate::terminal::counted;
 
 /// So much of a message is shown.
 const BYTES_MAX: usize = 8 * 1024;
-/// And so many lines of it.
 const LINES_MAX: usize = 100;
 
 impl Teller {
-    /// The newest messages, as many as `count`.
     pub(crate) fn recap(&mut self, entries: &[Entry], count: usize) -> Vec<Line> {
         let messages: Vec<(&Entry, &Message)> = entries
             .iter()
