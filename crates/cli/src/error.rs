@@ -18,7 +18,6 @@ use tertulia_team::{DriveError, PromptLost, SpeakerError, TeamError, UnknownMemb
 
 use crate::advice::SamePlace;
 
-/// What a command gives, or why it failed.
 pub(crate) type Result<T = (), E = CliError> = std::result::Result<T, E>;
 
 /// Why a command failed. [`CliError::code`] gives the exit codes.
@@ -152,7 +151,6 @@ impl CliError {
         }
     }
 
-    /// Tells the person and gives the exit code.
     pub(crate) fn tell(&self, stderr: &mut dyn Write) -> ExitCode {
         if !matches!(self, Self::ReaderDone | Self::Unfit) {
             // With standard error gone too there is nobody left to tell.

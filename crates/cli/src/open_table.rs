@@ -8,7 +8,7 @@ use tertulia_store::{SessionId, SessionStore, StoreError};
 use tertulia_team::{DriveError, Driver, EventSink, Opened, Team};
 
 use crate::args::SessionArg;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::store_place::StorePlace;
 
 /// Opens the session that [`resumed`] found, or begins one. `attended`: somebody can be asked for permissions.
@@ -19,7 +19,7 @@ pub(crate) fn open(
     team: Team,
     attended: bool,
     audience: &mut dyn EventSink,
-) -> Result<OpenTable, CliError> {
+) -> Result<OpenTable> {
     if let Some(id) = found {
         let Opened { driver, differences, undecided } =
             Driver::reopen(store, id, team, attended, audience)?;
@@ -35,10 +35,7 @@ pub(crate) fn open(
 }
 
 /// The store, for whoever resumes a session of it. No file is made for a name that nothing has.
-pub(crate) fn store_to_resume(
-    arg: &SessionArg,
-    place: &StorePlace,
-) -> Result<SessionStore, CliError> {
+pub(crate) fn store_to_resume(arg: &SessionArg, place: &StorePlace) -> Result<SessionStore> {
     match (place.need(), &arg.session) {
         (Err(CliError::Name { error: NameError::NoSessions { .. }, .. }), Some(given))
             if may_be_created(arg) && !is_latest(given) =>
@@ -54,7 +51,7 @@ pub(crate) fn resumed(
     arg: &SessionArg,
     store: &SessionStore,
     folder: &str,
-) -> Result<Option<SessionId>, CliError> {
+) -> Result<Option<SessionId>> {
     match &arg.session {
         Some(given) => match find_session(store, given, Latest::OfFolder(folder)) {
             Err(NameError::UnknownSession { given, nearest }) if may_be_created(arg) => {
@@ -68,7 +65,7 @@ pub(crate) fn resumed(
 }
 
 /// The id that a new session is to have; none for one that the store makes.
-pub(crate) fn new_id(arg: &SessionArg) -> Result<Option<SessionId>, CliError> {
+pub(crate) fn new_id(arg: &SessionArg) -> Result<Option<SessionId>> {
     Ok(arg.new.as_deref().map(new_session_id).transpose()?)
 }
 

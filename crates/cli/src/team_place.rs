@@ -137,7 +137,6 @@ fn make(file: &TeamFile, base: &Path, work: &Path, path: &Path) -> Result<Team> 
     team.map_err(|error| CliError::Team { path: path.to_owned(), error })
 }
 
-/// Finds the team file; `None` if there is none.
 pub(crate) fn find(arg: &TeamFileArg) -> Result<Option<Found>> {
     let path = |name: &str| env::var_os(name).filter(|text| !text.is_empty()).map(PathBuf::from);
     let (variable, home) = (path("TERTULIA_TEAM"), path("HOME"));

@@ -27,7 +27,6 @@ pub(crate) fn of_file(
     }
 }
 
-/// The same of the settings of a project.
 pub(crate) fn of_settings(
     untrusted: &UntrustedSettings,
     key: &HideKey,

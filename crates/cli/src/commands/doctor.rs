@@ -84,12 +84,12 @@ fn write_all(
     streams: &mut Streams<'_>,
 ) -> std::io::Result<()> {
     let paint = Paint::new(streams.stdout_has_colour);
-    let is_optional = |one: &&Finding| one.health == Health::Optional;
-    for finding in findings.iter().filter(|one| !is_optional(one)) {
+    let (optional, needed): (Vec<&Finding>, Vec<&Finding>) =
+        findings.iter().partition(|one| one.health == Health::Optional);
+    for finding in needed {
         write(finding, &paint, streams)?;
     }
-    let mut optional = findings.iter().filter(is_optional).peekable();
-    if optional.peek().is_some() {
+    if !optional.is_empty() {
         writeln!(streams.stdout, "\nOptional, not used by this team:")?;
     }
     for finding in optional {
@@ -98,7 +98,6 @@ fn write_all(
     writeln!(streams.stdout, "\n{}", summary(args, findings, &paint))
 }
 
-/// The last line: what to do next.
 fn summary(args: &DoctorArgs, findings: &[Finding], paint: &Paint) -> String {
     let count = |is: fn(&Finding) -> bool| findings.iter().filter(|one| is(one)).count();
     let place = same_place(&args.team, &args.store);
@@ -170,7 +169,6 @@ fn held_by(containment: Containment) -> Finding {
     Finding::new("containment", health, text)
 }
 
-/// What a turn may use, and who sees to it.
 fn limited_by(keeper: LimitKeeper) -> Finding {
     let how = match keeper {
         LimitKeeper::Kernel => "kept by the control group",

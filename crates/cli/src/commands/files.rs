@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use crate::Streams;
 use crate::error::{CliError, Result};
 
-/// A longer text is not read at once.
 const TEXT_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// What to call a file in an error.

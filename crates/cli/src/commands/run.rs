@@ -23,7 +23,7 @@ use super::files::read_text;
 use crate::Streams;
 use crate::advice::{SamePlace, same_place};
 use crate::args::{RunArgs, SessionArg};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::open_table;
 use crate::store_place::StorePlace;
 use crate::team_place::{TeamPlace, agents_of, working_folder};
@@ -33,7 +33,6 @@ use live::Live;
 use outcome::End;
 use talk::Talk;
 
-/// Who is told what happens.
 trait Watcher: EventSink {
     /// Something for people; programs see it otherwise.
     fn remark(&mut self, text: &str);
@@ -61,10 +60,10 @@ struct Opening<'w>(&'w mut dyn EventSink);
 struct Ended {
     pause: Pause,
     is_interrupted: bool,
-    outcome: Result<(), CliError>,
+    outcome: Result,
 }
 
-pub(crate) fn run(args: &RunArgs, streams: &mut Streams<'_>) -> Result<(), CliError> {
+pub(crate) fn run(args: &RunArgs, streams: &mut Streams<'_>) -> Result {
     // The events have the error too.
     let ended = converse(args, streams).map_err(|error| error.at(place_of(args)));
     if args.json {
@@ -74,13 +73,12 @@ pub(crate) fn run(args: &RunArgs, streams: &mut Streams<'_>) -> Result<(), CliEr
     ended.and_then(|ended| ended.outcome)
 }
 
-/// What leads to the same team and store.
 pub(super) fn place_of(args: &RunArgs) -> SamePlace {
     SamePlace::of(Some(&args.team.file), &args.store)
 }
 
 /// Asks the table and waits. An error means that it did not come to a pause.
-fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError> {
+fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended> {
     let text = text_to_say(args, streams)?;
     let TeamPlace { team, folder, file } = TeamPlace::trusted(&args.team, streams)?;
     let shown = Shown::new(&team, &file);
@@ -136,7 +134,6 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended, CliError
     Ok(Ended { pause, is_interrupted, outcome })
 }
 
-/// The flags that lead back to this table.
 fn way_back(args: &RunArgs, session: &SessionId) -> String {
     let session = short_session(session);
     format!("{} --session {session}", same_place(&args.team.file, &args.store))
@@ -147,7 +144,7 @@ fn look_for(
     session: &SessionArg,
     place: &StorePlace,
     folder: &str,
-) -> Result<(Option<SessionStore>, Option<SessionId>), CliError> {
+) -> Result<(Option<SessionStore>, Option<SessionId>)> {
     if !session.go_on && session.session.is_none() {
         let store = match open_table::new_id(session)? {
             Some(_) => place.open_existing()?,
@@ -168,7 +165,7 @@ fn session_arg(args: &RunArgs) -> SessionArg {
 }
 
 /// What is to be said; `None` where a turn is repeated or the agents only continue.
-fn text_to_say(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Option<String>, CliError> {
+fn text_to_say(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Option<String>> {
     let text = match args.text.as_deref() {
         _ if args.repeat.is_some() => return Ok(None),
         None if args.session.go_on => return Ok(None),
@@ -187,7 +184,7 @@ fn text_to_say(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Option<Strin
 }
 
 /// The exact name of who is to answer: anybody but the one who speaks.
-fn addressee(team: &Team, name: &str, speaker: Option<&str>) -> Result<Box<str>, CliError> {
+fn addressee(team: &Team, name: &str, speaker: Option<&str>) -> Result<Box<str>> {
     let member = team.named(name);
     let member = member.map_err(|error| CliError::UnknownMember { flag: "--member", error })?;
     let name = member.member.name.clone();
@@ -202,11 +199,7 @@ fn addressee(team: &Team, name: &str, speaker: Option<&str>) -> Result<Box<str>,
     }
 }
 
-fn check_speaker(
-    machine: &Machine,
-    args: &RunArgs,
-    message: &PersonMessage,
-) -> Result<(), CliError> {
+fn check_speaker(machine: &Machine, args: &RunArgs, message: &PersonMessage) -> Result {
     let Some(flag) = args.speaker.as_deref() else {
         return match machine.speaker_of(message.sender()) {
             Ok(_) => Ok(()),
@@ -226,13 +219,12 @@ fn check_speaker(
     }
 }
 
-/// Tells the table what is wanted of it.
 fn ask(
     driver: &mut Driver,
     message: Option<&PersonMessage>,
     args: &RunArgs,
     watcher: &mut dyn Watcher,
-) -> Result<(), CliError> {
+) -> Result {
     let before = driver.entries().len();
     match (message, &args.repeat) {
         (Some(message), _) => {
@@ -260,7 +252,7 @@ fn ask(
     Ok(())
 }
 
-fn turn_to_repeat(driver: &Driver, args: &RunArgs, given: &str) -> Result<EntryId, CliError> {
+fn turn_to_repeat(driver: &Driver, args: &RunArgs, given: &str) -> Result<EntryId> {
     let session = driver.session();
     let found = find_entry(driver.entries(), given);
     let entry = found.map_err(|error| error.in_session(session))?;

@@ -112,7 +112,6 @@ impl Table<'_> {
     }
 }
 
-/// The first columns of the table of entries.
 fn row(id: &str, role: &str, begins: &str) -> String {
     let column = |text: &str, columns| padded(&excerpt(text, columns), columns);
     let (id, role) = (column(id, ID_COLUMNS), column(role, ROLE_COLUMNS));

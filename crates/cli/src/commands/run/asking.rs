@@ -19,7 +19,6 @@ pub(super) struct Asking {
 }
 
 impl Asking {
-    /// Somebody said something.
     pub(super) fn message(&mut self, entry: &Entry, message: &Message) {
         let Some(speaker) = message.speaker.as_deref() else { return };
         if speaker.is_ai() {
@@ -70,7 +69,6 @@ impl Asking {
         self.speaker.as_deref().is_some_and(|speaker| speaker != name)
     }
 
-    /// Who asked, if it is known.
     fn asker(&self, entry: &EntryId) -> Option<&str> {
         self.answer.as_ref().filter(|(id, _)| id == entry).map(|(_, name)| &**name)
     }

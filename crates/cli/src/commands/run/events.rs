@@ -14,11 +14,10 @@ use tertulia_team::{
 use super::{Ended, Watcher};
 use crate::Streams;
 use crate::commands::sessions::write_record;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 
 pub(super) struct JsonLines<'a, 's> {
     streams: &'a mut Streams<'s>,
-    /// Why nothing more can be written.
     failed: Option<io::Error>,
 }
 
@@ -125,10 +124,7 @@ impl Watcher for JsonLines<'_, '_> {
 }
 
 /// The last event: how the run ended, as the exit code and standard error tell it too.
-pub(super) fn write_end(
-    ended: &Result<Ended, CliError>,
-    streams: &mut Streams<'_>,
-) -> Result<(), CliError> {
+pub(super) fn write_end(ended: &Result<Ended>, streams: &mut Streams<'_>) -> Result {
     let (pause, error) = match ended {
         // There is nobody to write to.
         Err(CliError::ReaderDone | CliError::Output(_)) => return Ok(()),

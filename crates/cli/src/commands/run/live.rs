@@ -28,7 +28,6 @@ pub(super) struct Live<'a, 's> {
     asking: Asking,
     queue: Vec<(EntryId, Box<str>)>,
     began: Option<Instant>,
-    /// What is to be shown with the next drawing.
     lines: Vec<Line>,
 }
 
@@ -86,7 +85,6 @@ impl<'a, 's> Live<'a, 's> {
         self.canvas.draw(std::mem::take(&mut self.lines), below);
     }
 
-    /// Who works, how long, and who is next.
     fn status(&self) -> Option<Line> {
         let (name, is_stopping) = self.teller.running()?;
         let time = self.began?.elapsed();
@@ -188,7 +186,6 @@ struct Canvas<'a, 's> {
     below: Vec<Line>,
     /// Empty lines at the end, which are shown when something follows.
     blanks: usize,
-    /// Why nothing more can be written.
     failed: Option<io::Error>,
 }
 

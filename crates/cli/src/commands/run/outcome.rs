@@ -13,9 +13,8 @@ use super::way_back;
 use crate::advice::{as_word, same_store};
 use crate::args::RunArgs;
 use crate::commands::said_by;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 
-/// What is known at the end of a run.
 pub(super) struct End<'a> {
     pub(super) args: &'a RunArgs,
     pub(super) driver: &'a Driver,
@@ -23,7 +22,6 @@ pub(super) struct End<'a> {
     /// Whether the session is gone with this program.
     pub(super) is_forgotten: bool,
     pub(super) is_interrupted: bool,
-    /// Whether the table was only asked to go on.
     pub(super) only_goes_on: bool,
 }
 
@@ -67,7 +65,6 @@ impl End<'_> {
         Some(format!("{} retries it", self.again(&format!("--repeat {}", short(turn.as_str())))?))
     }
 
-    /// What becomes of those that wait.
     fn others(&self) -> Option<String> {
         let mut names = Vec::new();
         for turn in self.driver.machine().waiting() {
@@ -110,7 +107,7 @@ impl End<'_> {
     }
 }
 
-pub(super) fn of(pause: &Pause, end: &End<'_>) -> Result<(), CliError> {
+pub(super) fn of(pause: &Pause, end: &End<'_>) -> Result {
     if end.is_interrupted {
         return Err(end.interrupted());
     }
@@ -135,7 +132,7 @@ pub(super) fn of(pause: &Pause, end: &End<'_>) -> Result<(), CliError> {
     }
 }
 
-fn of_question(why: &Why, end: &End<'_>) -> Result<(), CliError> {
+fn of_question(why: &Why, end: &End<'_>) -> Result {
     let goes_on = |what: &str| end.go_on().map(|go_on| format!("{go_on} {what}"));
     let say = || end.say("\"your message\"");
     let hint = match why {
@@ -171,7 +168,6 @@ fn of_question(why: &Why, end: &End<'_>) -> Result<(), CliError> {
     Err(CliError::NeedsPerson(with(&end.shown.why(why), "\n", hint)))
 }
 
-/// What is the matter, and the hint where there is one.
 fn with(what: &str, between: &str, hint: Option<String>) -> String {
     match hint {
         Some(hint) => format!("{what}{between}{hint}"),

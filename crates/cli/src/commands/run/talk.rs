@@ -33,7 +33,6 @@ pub(super) struct Talk<'a, 's> {
     /// The turns that asked to be allowed something. What they end with says what to do.
     begging: HashSet<EntryId>,
     asking: Asking,
-    /// Why nothing more can be written.
     failed: Option<io::Error>,
 }
 
