@@ -84,7 +84,7 @@ impl TerminalChat<'_> {
     pub(crate) fn run(mut self) -> Result<SessionId, ChatError> {
         let mode = RawMode::enter().map_err(ChatError::Input)?;
         let signals = Signals::catch().map_err(ChatError::Input)?;
-        let _stall = watch_stall(mode.before());
+        let _stall = watch_stall(mode.before.clone());
         let outcome = loop {
             match self.turn_of_loop(&mode, &signals) {
                 Ok(None) => {}

@@ -38,7 +38,7 @@ use tertulia_operations::unfinished::unfinished_turn;
 use tertulia_session::EntryKind;
 use tertulia_store::{Range, SessionId, SessionStore, StoredEntry};
 use tertulia_team::file::TeamFile;
-use tertulia_team::{Command, Difference, Driver, EventSink, Opened, Team, Undecided};
+use tertulia_team::{Command, Driver, EventSink, Opened, Team, Undecided};
 
 pub use addressing::nobody_called;
 use editor::Editor;
@@ -79,12 +79,8 @@ pub struct Room {
 
 /// A session that is open.
 pub struct OpenTable {
-    pub driver: Driver,
+    pub opened: Opened,
     pub is_new: bool,
-    /// Where the recorded decisions are not the ones that this team would have made.
-    pub differences: Vec<Difference>,
-    /// The message that the session was forked at, if nobody was asked for it here.
-    pub undecided: Option<Undecided>,
 }
 
 struct Begun {
@@ -136,8 +132,9 @@ impl Room {
         let table = open(&mut opening)?;
         let Opening { voice, is_asked } = opening;
         let lines = self.greeting(&table, is_asked, teller);
-        let new = table.is_new.then(|| table.driver.session().clone());
-        let table = Table::start(table.driver, &voice).map_err(ChatError::Input)?;
+        let OpenTable { opened: Opened { driver, .. }, is_new } = table;
+        let new = is_new.then(|| driver.session().clone());
+        let table = Table::start(driver, &voice).map_err(ChatError::Input)?;
         Ok(Begun { table, new, voice, lines })
     }
 
@@ -222,7 +219,7 @@ impl Room {
     }
 
     fn greeting(&self, table: &OpenTable, is_asked: bool, teller: &mut Teller) -> Vec<Line> {
-        let OpenTable { driver, is_new, differences, undecided } = table;
+        let OpenTable { opened: Opened { driver, differences, undecided }, is_new } = table;
         let names = self.names("@").join(" ");
         let you = match (&self.speaker, self.team.members()) {
             (Some(name), members) if members.iter().filter(|one| one.is_person()).count() > 1 => {

@@ -22,7 +22,7 @@ const PASTES_OFF: &str = "\x1b[?2004l";
 /// The mode of the terminal while keys are read one by one; the old one comes back with the drop, also
 /// when a panic unwinds.
 pub(crate) struct RawMode {
-    before: Cooked,
+    pub(crate) before: Cooked,
 }
 
 /// The terminal as it was before.
@@ -53,14 +53,9 @@ impl RawMode {
         Ok(mode)
     }
 
-    /// The terminal as it was before.
-    pub(crate) fn before(&self) -> Cooked {
-        self.before.clone()
-    }
-
     /// Sets the mode again, as after the process was stopped and goes on.
     pub(crate) fn set(&self) -> io::Result<()> {
-        let Cooked(mut raw) = self.before();
+        let Cooked(mut raw) = self.before.clone();
         raw.make_raw();
         tcsetattr(stdin(), OptionalActions::Now, &raw)?;
         let _ = rustix::io::write(stdout(), PASTES_ON.as_bytes());

@@ -113,8 +113,6 @@ pub(crate) enum CliError {
     #[error("{0}")]
     NeedsPerson(String),
     #[error("{0}")]
-    AgentFailed(String),
-    #[error("{0}")]
     Interrupted(String),
     #[error("cannot read standard input: {0}")]
     Input(io::Error),

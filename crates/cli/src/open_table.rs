@@ -21,9 +21,8 @@ pub(crate) fn open(
     audience: &mut dyn EventSink,
 ) -> Result<OpenTable> {
     if let Some(id) = found {
-        let Opened { driver, differences, undecided } =
-            Driver::reopen(store, id, team, attended, audience)?;
-        return Ok(OpenTable { driver, is_new: false, differences, undecided });
+        let opened = Driver::reopen(store, id, team, attended, audience)?;
+        return Ok(OpenTable { opened, is_new: false });
     }
     let driver = match Driver::begin(store, new_id(arg)?, team, attended) {
         Err(DriveError::Store(StoreError::SessionExists(id))) => {
@@ -31,7 +30,8 @@ pub(crate) fn open(
         }
         begun => begun?,
     };
-    Ok(OpenTable { driver, is_new: true, differences: Vec::new(), undecided: None })
+    let opened = Opened { driver, differences: Vec::new(), undecided: None };
+    Ok(OpenTable { opened, is_new: true })
 }
 
 /// The store, for whoever resumes a session of it. No file is made for a name that nothing has.

@@ -142,16 +142,14 @@ fn read_log(path: &Path, streams: &mut Streams<'_>) -> Result<Vec<Entry>> {
 }
 
 fn write(args: &BuildArgs, output: &BuildOutput<'_>, streams: &mut Streams<'_>) -> Result {
-    let BuildOutput { input, index, result } = output;
     if args.explain {
-        let table = table::Table { input, index, result };
-        let colour = streams.stdout_has_colour;
-        return table.write(streams.stdout, colour).map_err(CliError::output);
+        let written = table::write(output, streams.stdout, streams.stdout_has_colour);
+        return written.map_err(CliError::output);
     }
     let Some(dialect) = args.format else {
         return write_json(streams, output);
     };
-    let rendered = render(dialect, result, &input.tools);
+    let rendered = render(dialect, output.result, &output.input.tools);
     for note in &rendered.notes {
         streams.note(&note.to_string());
     }

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result {
         let (team, store, arg) = (room.team.clone(), &room.store, &args.session);
         let found = open_table::resumed(arg, store, &folder)?;
         let mut table = open_table::open(arg, found.as_ref(), store, team, is_terminal, audience)?;
-        table.driver.set_terms(Some(&folder), None);
+        table.opened.driver.set_terms(Some(&folder), None);
         Ok(table)
     };
     if is_terminal {
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ChatArgs, streams: &mut Streams<'_>) -> Result {
             way_back(args)
         ))),
         Ended::NeedsPerson(why) => Err(CliError::NeedsPerson(why)),
-        Ended::AgentFailed(why) => Err(CliError::AgentFailed(why)),
+        Ended::AgentFailed(why) => Err(CliError::Failed(why)),
         Ended::NotSaid(error) => Err(error.into()),
     }
 }

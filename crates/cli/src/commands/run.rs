@@ -15,7 +15,7 @@ use tertulia_operations::names::{elsewhere, find_entry, short_session};
 use tertulia_session::EntryId;
 use tertulia_store::{SessionId, SessionStore};
 use tertulia_team::{
-    Command, DriveError, Driver, EventSink, Machine, Pause, PersonMessage, SessionEvent,
+    Command, DriveError, Driver, EventSink, Machine, Opened, Pause, PersonMessage, SessionEvent,
     SpeakerError, Table, Team, Why,
 };
 
@@ -106,7 +106,7 @@ fn converse(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Ended> {
         watcher.opened(id, false);
     }
     let mut opening = Opening(&mut *watcher);
-    let OpenTable { mut driver, is_new, differences, .. } =
+    let OpenTable { opened: Opened { mut driver, differences, .. }, is_new } =
         open_table::open(&session, id.as_ref(), &store, team, false, &mut opening)?;
     driver.set_terms(Some(&folder), args.max_turns);
     if is_new {
@@ -245,7 +245,7 @@ fn ask(
             driver.obey(Command::Repeat(turn), watcher)?;
             if driver.entries().len() == before {
                 // A note has told why.
-                return Err(CliError::AgentFailed(format!("{given} was not repeated")));
+                return Err(CliError::Failed(format!("{given} was not repeated")));
             }
         }
     }

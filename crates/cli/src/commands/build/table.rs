@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use tertulia_chat::terminal::{excerpt, grouped};
-use tertulia_context::builder::{ContextBuildResult, ContextIndex, ModelMessage, Source};
+use tertulia_context::builder::{ModelMessage, Source};
 use tertulia_context::{Fate, Verdict};
-use tertulia_operations::model_context::BuildInput;
+use tertulia_operations::model_context::BuildOutput;
 use tertulia_operations::names::short;
 use tertulia_session::{Entry, EntryId, EntryKind, Part, PartKind, json};
 
@@ -17,99 +17,91 @@ const ID_COLUMNS: usize = 12;
 const ROLE_COLUMNS: usize = 14;
 const EXCERPT_COLUMNS: usize = 36;
 
-pub(super) struct Table<'a> {
-    pub(super) input: &'a BuildInput,
-    pub(super) index: &'a ContextIndex,
-    pub(super) result: &'a ContextBuildResult<'a>,
+pub(super) fn write(output: &BuildOutput<'_>, out: &mut dyn Write, colour: bool) -> io::Result<()> {
+    let paint = Paint::new(colour);
+    write_head(output, out, &paint)?;
+    write_zones(output, out, &paint)?;
+    write_entries(output, out, &paint)
 }
 
-impl Table<'_> {
-    pub(super) fn write(&self, out: &mut dyn Write, colour: bool) -> io::Result<()> {
-        let paint = Paint::new(colour);
-        self.write_head(out, &paint)?;
-        self.write_zones(out, &paint)?;
-        self.write_entries(out, &paint)
-    }
+fn write_head(output: &BuildOutput<'_>, out: &mut dyn Write, paint: &Paint) -> io::Result<()> {
+    let (stats, setup) = (&output.result.stats, &output.input.setup);
+    let name = setup.model.as_deref().unwrap_or_else(|| setup.counter.tokenizer.id());
+    let about = if stats.exact { "" } else { "~" };
+    let [used, limit] = [stats.input_tokens, setup.limit()].map(grouped);
+    let became = match (output.result.compacted, stats.dropped_messages_count) {
+        (true, _) => paint.warning("history was cut; append the new entries to the log"),
+        (false, 0) => paint.good("everything is sent"),
+        (false, _) => paint.good("as the last cut left it"),
+    };
+    let name = paint.strong(&excerpt(name, 40));
+    writeln!(out, "{name}  {about}{used} of {limit} tokens  {became}\n")
+}
 
-    fn write_head(&self, out: &mut dyn Write, paint: &Paint) -> io::Result<()> {
-        let (stats, setup) = (&self.result.stats, &self.input.setup);
-        let name = setup.model.as_deref().unwrap_or_else(|| setup.counter.tokenizer.id());
-        let about = if stats.exact { "" } else { "~" };
-        let [used, limit] = [stats.input_tokens, setup.limit()].map(grouped);
-        let became = match (self.result.compacted, stats.dropped_messages_count) {
-            (true, _) => paint.warning("history was cut; append the new entries to the log"),
-            (false, 0) => paint.good("everything is sent"),
-            (false, _) => paint.good("as the last cut left it"),
-        };
-        let name = paint.strong(&excerpt(name, 40));
-        writeln!(out, "{name}  {about}{used} of {limit} tokens  {became}\n")
+fn write_zones(output: &BuildOutput<'_>, out: &mut dyn Write, paint: &Paint) -> io::Result<()> {
+    let sum = |is: fn(&Source) -> bool| {
+        let sent = output.result.model_messages.iter().filter(|sent| is(&sent.source));
+        sent.map(|sent| sent.tokens).sum::<u64>()
+    };
+    let counter = &output.input.setup.counter;
+    let rows = [
+        ("frozen", "system", sum(|source| *source == Source::System)),
+        ("frozen", "tools", counter.count_tools(&output.input.tool_specs).tokens),
+        ("history", "summary", sum(|source| matches!(source, Source::Summary(_)))),
+        ("history", "messages", sum(|source| matches!(source, Source::Entry(_)))),
+        ("volatile", "recall", sum(|source| *source == Source::Recall)),
+        ("volatile", "hints", sum(|source| *source == Source::RuntimeHints)),
+        ("reply", "prefix", counter.count_reply().tokens),
+    ];
+    let total: u64 = rows.iter().map(|(.., tokens)| tokens).sum();
+    let titles = format!("{:<10} {:<14} {:>12}", "zone", "part", "tokens");
+    writeln!(out, "{}", paint.faint(&titles))?;
+    for (zone, part, tokens) in rows.into_iter().filter(|(.., tokens)| *tokens > 0) {
+        let [size, whole] = [tokens, total].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+        let (share, bar) = (share(size, whole), bar(size, whole));
+        writeln!(out, "{zone:<10} {part:<14} {:>12}  {share:>5}  {bar}", grouped(tokens))?;
     }
+    let scale = output.result.stats.scale_permille;
+    if scale != 1_000 {
+        let (whole, part) = (scale / 1_000, scale % 1_000);
+        writeln!(out, "Reported usage weighs each of these tokens as {whole}.{part:03}.")?;
+    }
+    writeln!(out)
+}
 
-    fn write_zones(&self, out: &mut dyn Write, paint: &Paint) -> io::Result<()> {
-        let sum = |is: fn(&Source) -> bool| {
-            let sent = self.result.model_messages.iter().filter(|sent| is(&sent.source));
-            sent.map(|sent| sent.tokens).sum::<u64>()
-        };
-        let counter = &self.input.setup.counter;
-        let rows = [
-            ("frozen", "system", sum(|source| *source == Source::System)),
-            ("frozen", "tools", counter.count_tools(&self.input.tool_specs).tokens),
-            ("history", "summary", sum(|source| matches!(source, Source::Summary(_)))),
-            ("history", "messages", sum(|source| matches!(source, Source::Entry(_)))),
-            ("volatile", "recall", sum(|source| *source == Source::Recall)),
-            ("volatile", "hints", sum(|source| *source == Source::RuntimeHints)),
-            ("reply", "prefix", counter.count_reply().tokens),
-        ];
-        let total: u64 = rows.iter().map(|(.., tokens)| tokens).sum();
-        let titles = format!("{:<10} {:<14} {:>12}", "zone", "part", "tokens");
-        writeln!(out, "{}", paint.faint(&titles))?;
-        for (zone, part, tokens) in rows.into_iter().filter(|(.., tokens)| *tokens > 0) {
-            let [size, whole] = [tokens, total].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
-            let (share, bar) = (share(size, whole), bar(size, whole));
-            writeln!(out, "{zone:<10} {part:<14} {:>12}  {share:>5}  {bar}", grouped(tokens))?;
-        }
-        let scale = self.result.stats.scale_permille;
-        if scale != 1_000 {
-            let (whole, part) = (scale / 1_000, scale % 1_000);
-            writeln!(out, "Reported usage weighs each of these tokens as {whole}.{part:03}.")?;
-        }
-        writeln!(out)
+fn write_entries(output: &BuildOutput<'_>, out: &mut dyn Write, paint: &Paint) -> io::Result<()> {
+    if output.result.verdicts.is_empty() {
+        return writeln!(out, "No entries.");
     }
+    let titles = format!("{} {:>9}  became", row("entry", "role", "begins"), "tokens");
+    writeln!(out, "{}", paint.faint(&titles))?;
+    let log = &output.input.session_entries;
+    let made = &output.result.entries_to_append;
+    let entries: HashMap<&str, &Entry> =
+        log.iter().chain(made).map(|entry| (entry.id.as_str(), entry)).collect();
+    let counts = tokens(output);
+    for verdict in &output.result.verdicts {
+        let id = verdict.entry.as_str();
+        let tokens = counts.get(id).map_or_else(|| "–".to_owned(), |tokens| grouped(*tokens));
+        let entry = entries.get(id).copied();
+        let begins = entry.map(|entry| begins(entry, verdict)).unwrap_or_default();
+        let row = row(&short(id), entry.map_or("", role), &begins);
+        writeln!(out, "{row} {tokens:>9}  {}", became(verdict, paint))?;
+    }
+    Ok(())
+}
 
-    fn write_entries(&self, out: &mut dyn Write, paint: &Paint) -> io::Result<()> {
-        if self.result.verdicts.is_empty() {
-            return writeln!(out, "No entries.");
+/// What entries cost, as they are sent or, where they are not, as they were counted.
+fn tokens(output: &BuildOutput<'_>) -> HashMap<EntryId, u64> {
+    let mut tokens: HashMap<_, _> = output.index.counts(&output.input.session_entries).collect();
+    let mut sent: HashMap<EntryId, u64> = HashMap::new();
+    for ModelMessage { tokens, source, .. } in &output.result.model_messages {
+        if let Source::Entry(id) | Source::Summary(id) = source {
+            *sent.entry(id.clone()).or_default() += tokens;
         }
-        let titles = format!("{} {:>9}  became", row("entry", "role", "begins"), "tokens");
-        writeln!(out, "{}", paint.faint(&titles))?;
-        let log = &self.input.session_entries;
-        let made = &self.result.entries_to_append;
-        let entries: HashMap<&str, &Entry> =
-            log.iter().chain(made).map(|entry| (entry.id.as_str(), entry)).collect();
-        let tokens = self.tokens();
-        for verdict in &self.result.verdicts {
-            let id = verdict.entry.as_str();
-            let tokens = tokens.get(id).map_or_else(|| "–".to_owned(), |tokens| grouped(*tokens));
-            let entry = entries.get(id).copied();
-            let begins = entry.map(|entry| begins(entry, verdict)).unwrap_or_default();
-            let row = row(&short(id), entry.map_or("", role), &begins);
-            writeln!(out, "{row} {tokens:>9}  {}", became(verdict, paint))?;
-        }
-        Ok(())
     }
-
-    /// What entries cost, as they are sent or, where they are not, as they were counted.
-    fn tokens(&self) -> HashMap<EntryId, u64> {
-        let mut tokens: HashMap<_, _> = self.index.counts(&self.input.session_entries).collect();
-        let mut sent: HashMap<EntryId, u64> = HashMap::new();
-        for ModelMessage { tokens, source, .. } in &self.result.model_messages {
-            if let Source::Entry(id) | Source::Summary(id) = source {
-                *sent.entry(id.clone()).or_default() += tokens;
-            }
-        }
-        tokens.extend(sent);
-        tokens
-    }
+    tokens.extend(sent);
+    tokens
 }
 
 fn row(id: &str, role: &str, begins: &str) -> String {

@@ -34,7 +34,7 @@ pub(super) struct Live<'a, 's> {
 impl<'a, 's> Live<'a, 's> {
     pub(super) fn new(streams: &'a mut Streams<'s>, shown: &'a Shown) -> Self {
         let canvas = Canvas::new(streams);
-        let teller = Teller::new(shown.clone(), canvas.columns());
+        let teller = Teller::new(shown.clone(), screen_size().1);
         Self {
             canvas,
             shown,
@@ -79,7 +79,7 @@ impl<'a, 's> Live<'a, 's> {
     }
 
     fn draw(&mut self) {
-        self.teller.set_columns(self.canvas.columns());
+        self.teller.set_columns(screen_size().1);
         let mut below = self.teller.pending(PENDING_ROWS);
         below.extend(self.status());
         self.canvas.draw(std::mem::take(&mut self.lines), below);
@@ -166,7 +166,7 @@ impl Watcher for Live<'_, '_> {
 
     fn close(mut self: Box<Self>) -> io::Result<()> {
         self.finish();
-        self.canvas.failure()
+        self.canvas.failed.take().map_or(Ok(()), Err)
     }
 }
 
@@ -194,16 +194,12 @@ impl<'a, 's> Canvas<'a, 's> {
         Self { streams, widths: Vec::new(), below: Vec::new(), blanks: 0, failed: None }
     }
 
-    fn columns(&self) -> usize {
-        screen_size().1
-    }
-
     /// Adds lines that stay, and draws anew what lies below them.
     fn draw(&mut self, mut lines: Vec<Line>, below: Vec<Line>) {
         if self.failed.is_some() || (lines.is_empty() && below == self.below) {
             return;
         }
-        let columns = self.columns();
+        let (_, columns) = screen_size();
         let colour = self.streams.stdout_has_colour;
         let mut text = self.erased(columns);
         let is_blank = |line: &Line| line.width() == 0;
@@ -243,9 +239,5 @@ impl<'a, 's> Canvas<'a, 's> {
             0 => "\r\x1b[J".to_owned(),
             above => format!("\r\x1b[{above}A\x1b[J"),
         }
-    }
-
-    fn failure(&mut self) -> io::Result<()> {
-        self.failed.take().map_or(Ok(()), Err)
     }
 }

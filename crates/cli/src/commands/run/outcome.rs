@@ -140,7 +140,7 @@ fn of_question(why: &Why, end: &End<'_>) -> Result {
         Why::Answer { .. } => return Ok(()),
         Why::Failed { turn, member, class } => {
             let failed = format!("{} could not answer ({class})", end.shown.name(member));
-            return Err(CliError::AgentFailed(with(&failed, "; ", end.repeat(turn))));
+            return Err(CliError::Failed(with(&failed, "; ", end.repeat(turn))));
         }
         // Nothing that is said here changes it.
         Why::Spending { allowed, .. } if *allowed == Dollars::default() => None,

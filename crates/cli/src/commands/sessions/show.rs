@@ -59,7 +59,8 @@ pub(super) fn run(args: &ShowArgs, place: &StorePlace, streams: &mut Streams<'_>
         tell(streams, &format!("session {session}{}", title.unwrap_or_default()));
     }
     let paint = Paint::new(streams.stdout_has_colour);
-    let transcript = Transcript::new(paint, LocalTime::new(streams.zone));
+    let local = LocalTime::new(streams.zone);
+    let transcript = Transcript { paint, local, day: String::new() };
     let (store, session, view) = (&store, &session, View::of(args));
     let mut shown =
         Shown { args, store, session, from, branch, view, transcript, streams, count: 0 };
@@ -197,10 +198,6 @@ struct Transcript {
 }
 
 impl Transcript {
-    fn new(paint: Paint, local: LocalTime) -> Self {
-        Self { paint, local, day: String::new() }
-    }
-
     fn write(&mut self, out: &mut dyn Write, stored: &StoredEntry) -> io::Result<()> {
         let entry = &stored.entry;
         let (day, time) = self.local.day_and_time(moment(stored));
