@@ -5,6 +5,7 @@
 pub(crate) mod acp;
 mod claude;
 mod codex;
+mod command;
 mod copilot;
 mod gemini;
 pub(crate) mod openai;
@@ -15,6 +16,7 @@ pub(crate) mod script;
 pub use acp::ACP;
 pub use claude::CLAUDE;
 pub use codex::CODEX;
+pub use command::COMMAND;
 pub use copilot::COPILOT;
 pub use gemini::GEMINI;
 pub use openai::OPENAI;
@@ -34,18 +36,6 @@ use crate::{AgentSpec, Permissions, TurnRequest};
 /// All agents, in the order of the documentation.
 pub const AGENTS: &[&AgentDefinition] =
     &[CLAUDE, CODEX, GEMINI, OPENCODE, COPILOT, PI, ACP, COMMAND, OPENAI, SCRIPT];
-
-/// Any program: it reads a prompt and writes an answer. All its arguments are its own.
-pub const COMMAND: &AgentDefinition = &AgentDefinition {
-    word: "command",
-    title: "a program",
-    fields: &[PROMPT_FIELDS, PROGRAM_FIELDS, &["output"]],
-    required: &[("command", "has no command; write command = [\"program\", \"argument\"]")],
-    // Only one that writes our JSON lines may.
-    reports_cost: false,
-    system_text: SystemText::InFront,
-    ..GENERIC
-};
 
 /// What is specific to one agent. Two definitions are equal if their words are.
 #[derive(Debug)]
