@@ -12,53 +12,53 @@ pub struct Note {
 }
 
 /// What happened. Ids and names are those in the list of messages, except where something is rewritten.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoteKind {
-    /// A message, or a text in it, that says nothing was left out.
+    #[error("left out, since it says nothing")]
     EmptyLeftOut,
-    /// A model's thinking was left out.
+    #[error("thinking left out: {why}")]
     ThinkingLeftOut { why: &'static str },
-    /// Signed thinking was moved to the front of its turn.
+    #[error("signed thinking moved to the front of its turn")]
     ThinkingMoved,
-    /// A picture was left out.
+    #[error("image left out: {why}")]
     ImageLeftOut { why: &'static str },
-    /// A file is named in a text, since the request cannot carry it.
+    #[error("file {path:?} named in a text")]
     FileAsText { path: Box<str> },
-    /// A part of another kind was left out.
+    #[error("part of kind {kind:?} left out: {why}")]
     PartLeftOut { kind: Box<str>, why: &'static str },
-    /// A result was left out: no call waits for it.
+    #[error("result of {id:?} left out, since no call waits for it")]
     ResultWithoutCall { id: Box<str> },
-    /// A call got an error as its result: it has none in the list.
+    #[error("call {id:?} has no result; closed with an error")]
     CallClosed { id: Box<str> },
-    /// A result was moved behind its call, or into the order of the calls.
+    #[error("result of {id:?} moved behind its call")]
     ResultMoved { id: Box<str> },
-    /// An id of a call was rewritten, in the call and its result.
+    #[error("call id {from:?} rewritten as {to:?}")]
     IdRewritten { from: Box<str>, to: Box<str> },
-    /// The name of a tool was rewritten, in its spec and its calls, and so in the model's answer.
+    #[error("tool {from:?} renamed {to:?}")]
     ToolRenamed { from: Box<str>, to: Box<str> },
-    /// Arguments that are no JSON object were put into one, as `{"_raw": …}`.
+    #[error("arguments of call {id:?} are no JSON object; sent as {{\"_raw\": …}}")]
     ArgumentsWrapped { id: Box<str> },
-    /// A failed result says so in its text, since there is no field for it.
+    #[error("failure of call {id:?} said in its text")]
     ErrorAsText { id: Box<str> },
-    /// A system message in the middle stands in a user turn.
+    #[error("system message in the middle sent in a user turn")]
     SystemAsUser,
-    /// A volatile message was moved to the end.
+    #[error("volatile message moved to the end")]
     VolatileMoved,
-    /// Two messages of one role became one turn.
+    #[error("joined with the message before it, of the same role")]
     Merged,
-    /// Blanks at the end of the last assistant text were cut off.
+    #[error("blanks at the end of the last text cut off")]
     BlanksTrimmed,
-    /// A user turn was added that nobody said.
+    #[error("user turn added: {}", why.words())]
     UserTurnAdded { why: Placeholder },
-    /// The request ends with the assistant's words, which newer models refuse to continue.
+    #[error("ends with the assistant; newer models refuse to continue its words")]
     EndsWithAssistant,
-    /// A cache breakpoint was left out.
+    #[error("cache breakpoint left out: {why}")]
     BreakpointLeftOut { why: &'static str },
-    /// A tool was left out.
+    #[error("tool {name:?} left out: {why}")]
     ToolLeftOut { name: Box<str>, why: &'static str },
-    /// A field of a tool was left out or replaced.
+    #[error("field {field} of tool {name:?} has no place or no value that fits")]
     ToolFieldChanged { name: Box<str>, field: &'static str },
-    /// Half surrogate pairs, which are no characters, were replaced.
+    #[error("half surrogate pairs replaced by U+FFFD")]
     SurrogatesReplaced,
 }
 
@@ -84,12 +84,10 @@ impl Placeholder {
 }
 
 impl Note {
-    /// A note about this message.
     pub(crate) fn on(message: usize, kind: NoteKind) -> Self {
         Self { message: Some(message), kind }
     }
 
-    /// A note about the whole request.
     pub(crate) fn whole(kind: NoteKind) -> Self {
         Self { message: None, kind }
     }
@@ -131,44 +129,6 @@ impl fmt::Display for Note {
         match self.message {
             Some(index) => write!(f, "message {index}: {}", self.kind),
             None => self.kind.fmt(f),
-        }
-    }
-}
-
-impl fmt::Display for NoteKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::EmptyLeftOut => f.write_str("left out, since it says nothing"),
-            Self::ThinkingLeftOut { why } => write!(f, "thinking left out: {why}"),
-            Self::ThinkingMoved => f.write_str("signed thinking moved to the front of its turn"),
-            Self::ImageLeftOut { why } => write!(f, "image left out: {why}"),
-            Self::FileAsText { path } => write!(f, "file {path:?} named in a text"),
-            Self::PartLeftOut { kind, why } => write!(f, "part of kind {kind:?} left out: {why}"),
-            Self::ResultWithoutCall { id } => {
-                write!(f, "result of {id:?} left out, since no call waits for it")
-            }
-            Self::CallClosed { id } => write!(f, "call {id:?} has no result; closed with an error"),
-            Self::ResultMoved { id } => write!(f, "result of {id:?} moved behind its call"),
-            Self::IdRewritten { from, to } => write!(f, "call id {from:?} rewritten as {to:?}"),
-            Self::ToolRenamed { from, to } => write!(f, "tool {from:?} renamed {to:?}"),
-            Self::ArgumentsWrapped { id } => {
-                write!(f, "arguments of call {id:?} are no JSON object; sent as {{\"_raw\": …}}")
-            }
-            Self::ErrorAsText { id } => write!(f, "failure of call {id:?} said in its text"),
-            Self::SystemAsUser => f.write_str("system message in the middle sent in a user turn"),
-            Self::VolatileMoved => f.write_str("volatile message moved to the end"),
-            Self::Merged => f.write_str("joined with the message before it, of the same role"),
-            Self::BlanksTrimmed => f.write_str("blanks at the end of the last text cut off"),
-            Self::UserTurnAdded { why } => write!(f, "user turn added: {}", why.words()),
-            Self::EndsWithAssistant => {
-                f.write_str("ends with the assistant; newer models refuse to continue its words")
-            }
-            Self::BreakpointLeftOut { why } => write!(f, "cache breakpoint left out: {why}"),
-            Self::ToolLeftOut { name, why } => write!(f, "tool {name:?} left out: {why}"),
-            Self::ToolFieldChanged { name, field } => {
-                write!(f, "field {field} of tool {name:?} has no place or no value that fits")
-            }
-            Self::SurrogatesReplaced => f.write_str("half surrogate pairs replaced by U+FFFD"),
         }
     }
 }

@@ -35,7 +35,8 @@ pub enum ErrorClass {
 }
 
 /// A failure with its class.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{class}: {message}; {}", class.cure())]
 pub struct TurnError {
     pub class: ErrorClass,
     pub message: Box<str>,
@@ -85,7 +86,6 @@ impl ErrorClass {
         }
     }
 
-    /// The class of an HTTP status that can mean only one thing.
     pub(super) fn of_status(status: u64) -> Option<Self> {
         match status {
             401 | 403 | 407 => Some(Self::Auth),
@@ -129,12 +129,6 @@ impl TurnError {
         let message = message.into();
         let class = class.or_else(|| ErrorClass::of_message(&message));
         Self { class: class.unwrap_or(ErrorClass::Crash), message }
-    }
-}
-
-impl fmt::Display for TurnError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}; {}", self.class, self.message, self.class.cure())
     }
 }
 
@@ -189,7 +183,6 @@ fn beginning(text: &str) -> &str {
     text.get(..text.floor_char_boundary(SEARCHED_BYTES_MAX)).unwrap_or(text)
 }
 
-/// The end of what an agent wrote to stderr, as far as it is searched.
 pub(super) fn end(text: &str) -> &str {
     let start = text.len().saturating_sub(SEARCHED_BYTES_MAX);
     text.get(text.ceil_char_boundary(start)..).unwrap_or(text)

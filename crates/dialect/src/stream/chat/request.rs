@@ -1,7 +1,7 @@
 //! The body of a request for a streamed completion. Called by the `agent` room, which sends it; here,
 //! because only this room knows a vendor's JSON.
 
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 
 use tertulia_session::json::{self, FieldError, Json, Object, SyntaxError};
 
@@ -9,24 +9,15 @@ use tertulia_session::json::{self, FieldError, Json, Object, SyntaxError};
 const OURS: [&str; 2] = ["stream", "stream_options"];
 
 /// A body that cannot be sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BodyError {
-    Syntax(SyntaxError),
+    #[error(transparent)]
+    Syntax(#[from] SyntaxError),
     /// It is JSON, and not the fields of a request.
-    Shape(FieldError),
+    #[error(transparent)]
+    Shape(#[from] FieldError),
 }
-
-impl fmt::Display for BodyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Syntax(error) => error.fmt(f),
-            Self::Shape(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for BodyError {}
 
 /// Puts together what is sent: the fields of `body` (messages and tools, as
 /// [`Dialect::OpenAiChat`](crate::Dialect::OpenAiChat) renders them), or messages made of the system text and
@@ -49,8 +40,7 @@ pub fn chat_request(
     }
     match body {
         Some(body) => {
-            let parsed = json::parse(body).map_err(BodyError::Syntax)?;
-            for (name, value) in Object::try_from(parsed).map_err(BodyError::Shape)?.into_fields() {
+            for (name, value) in Object::try_from(json::parse(body)?)?.into_fields() {
                 let is_ours = OURS.contains(&&*name) || (name == "model" && model.is_some());
                 if !is_ours {
                     field(&name, value.get());
