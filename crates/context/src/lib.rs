@@ -12,7 +12,7 @@
 //! Pure: no files, no clock, no environment, no async. Uses [`tertulia_session`] and none of the other
 //! crates. Features: `openai-tokens` and `gemma-tokens` (on by default) embed the vocabularies for exact counts.
 //!
-//! A prompt for an agent:
+//! A prompt for an agent; [`builder`] has an example of messages for a model:
 //!
 //! ```
 //! use tertulia_context::{ContextManager, ContextRequest};
@@ -33,26 +33,6 @@
 //!      [MESSAGE]\nBlue, I think."
 //! );
 //! # Ok::<(), tertulia_context::AddMessageError>(())
-//! ```
-//!
-//! Messages for a model:
-//!
-//! ```
-//! use tertulia_context::builder::{ContextBuildInput, ContextBuilder, ContextConfig};
-//! use tertulia_session::{EntryKind, Message, NewEntry, Speaker, SpeakerType};
-//!
-//! let ann = Speaker::new("ann", "Ann", SpeakerType::Human);
-//! let said = EntryKind::Message(Message::said(ann, "Shall we start?"));
-//! let log = [NewEntry::new(said).with_content_id()];
-//!
-//! let builder = ContextBuilder::new(ContextConfig::new(8_000))?;
-//! let built = builder.build_context(&ContextBuildInput {
-//!     system_prompt: Some("Be brief."),
-//!     session_entries: &log,
-//!     ..ContextBuildInput::default()
-//! })?;
-//! assert_eq!(built.model_messages.len(), 2);
-//! # Ok::<(), tertulia_context::builder::ContextError>(())
 //! ```
 
 mod agent_type;

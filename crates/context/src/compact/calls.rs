@@ -105,7 +105,6 @@ pub(super) fn only_looks(command: &str) -> bool {
     })
 }
 
-/// The line of an answer that tells why it failed, if it did.
 pub(super) fn failure<'a>(answer: &'a Answer<'_>, by_command: bool) -> Option<&'a str> {
     let lines = || answer.text.lines().map(str::trim).filter(|line| !line.is_empty());
     if !answer.is_error && !by_command {

@@ -11,8 +11,9 @@ use super::gate::CARRIED_PART;
 use super::known::{Known, distinct_names, distinct_words, without_place};
 use super::names::{Name, Names};
 use super::order::{Candidate, Candidates};
-use super::sections::{Section, cut};
+use super::sections::Section;
 use crate::identifiers::identifiers;
+use crate::truncate::truncate_to_bytes;
 
 /// How many lines that are too long are passed over before a section is full.
 const MISSES_MAX: usize = 12;
@@ -43,7 +44,6 @@ struct Draft<'t, 'a> {
     task: &'t SummaryTask<'a>,
     candidates: &'t Candidates<'a>,
     ranked: Vec<Name<'a>>,
-    /// What a reader of the chosen lines knows.
     known: Known<'a>,
     chosen: Sections,
     /// Which candidates are in, and what those cost that were counted and are not.
@@ -85,17 +85,16 @@ impl<'t, 'a> Draft<'t, 'a> {
 
     fn share(&self, section: Section) -> u64 {
         let cap = self.task.max_tokens;
-        let share = cap.saturating_mul(section.share()) / 1000;
+        let share = cap.saturating_mul(section.layout().share) / 1000;
         match section {
             Section::Goal => share.max((cap / SMALL_GOAL.0).min(SMALL_GOAL.1)),
             _ => share,
         }
     }
 
-    /// How many bytes a line of this section may have.
     fn line_max(&self, section: Section) -> usize {
         let room = usize::try_from(self.share(section)).unwrap_or(usize::MAX).saturating_mul(3);
-        section.line_max().min(room.max(100))
+        section.layout().line_max.min(room.max(100))
     }
 
     /// Takes lines until the section has spent this much; what is left of it.
@@ -118,7 +117,6 @@ impl<'t, 'a> Draft<'t, 'a> {
         }
     }
 
-    /// Takes the candidate at this place, if it fits; whether it is in.
     fn take(&mut self, section: Section, at: usize, budget: u64) -> bool {
         let Some(candidate) = self.candidates.of(section).get(at) else { return false };
         let slot = section as usize;
@@ -181,7 +179,6 @@ impl<'t, 'a> Draft<'t, 'a> {
         }
     }
 
-    /// Takes the name of this rank, if it fits; whether it is in.
     fn take_name(&mut self, rank: usize, name: Name<'a>, budget: u64) -> bool {
         let plain = identifiers(name.text).next() == Some(name.text);
         // What is a name only between back-ticks stays between them, so that it is found again.
@@ -206,10 +203,9 @@ impl<'t, 'a> Draft<'t, 'a> {
         self.task.tokenizer.count(text).tokens
     }
 
-    /// What the heading costs, where this is the first line.
     fn heading_cost(&self, section: Section) -> u64 {
         match self.chosen[section as usize].is_empty() {
-            true => self.count(section.heading()) + 1,
+            true => self.count(section.layout().heading) + 1,
             false => 0,
         }
     }
@@ -278,7 +274,7 @@ fn surely_written(text: &str, max: usize) -> &str {
     if text.len() <= max {
         return text;
     }
-    let start = cut(text, max.saturating_sub(8));
+    let start = truncate_to_bytes(text, max.saturating_sub(8));
     start.rfind([' ', '\n']).and_then(|at| start.get(..at)).unwrap_or_default()
 }
 
@@ -312,7 +308,7 @@ fn text(chosen: &Sections) -> String {
         if list.is_empty() {
             continue;
         }
-        text.push_str(section.heading());
+        text.push_str(section.layout().heading);
         let mut lines: Vec<&Chosen> = list.iter().collect();
         lines.sort_by_key(|line| line.place);
         let from = text.len();

@@ -143,7 +143,6 @@ pub(super) struct Cues {
 enum Place {
     Start,
     WholeWord,
-    /// A whole word near the start.
     Early,
     Anywhere,
 }
@@ -242,7 +241,6 @@ pub(super) fn is_labelled_finding(small: &str) -> bool {
     })
 }
 
-/// Whether a sentence, in small letters, is a verdict about somebody's work.
 pub(super) fn is_verdict(small: &str) -> bool {
     let ends =
         |rest: &str| !rest.starts_with(|c: char| c == ' ' || c == '_' || c.is_alphanumeric());

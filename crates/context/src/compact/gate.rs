@@ -53,7 +53,6 @@ pub fn accept(text: &str, task: &SummaryTask<'_>, covered_tokens: u64) -> Result
     Ok(tokens)
 }
 
-/// How much of the previous summary is found in the new one, of how much.
 fn carried(previous: &str, text: &str) -> (usize, usize, &'static str) {
     let names = distinct_names(previous);
     if names.is_empty() {

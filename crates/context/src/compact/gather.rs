@@ -7,9 +7,10 @@ use super::names::Names;
 use super::order::{self, Candidate, Candidates, Lists};
 use super::previous::Carried;
 use super::read::{Reading, Said, Source};
-use super::sections::{Section, cut, short_id};
+use super::sections::{Section, short_id};
 use super::sentences::sentences;
 use super::work;
+use crate::truncate::truncate_to_bytes;
 
 /// A sentence longer than this is judged by its start.
 const JUDGED_MAX: usize = 600;
@@ -73,7 +74,7 @@ impl<'a> Gatherer<'_, 'a> {
         // A decision that says so stands whole among the decisions, and is no request.
         let is_decision = said.source == Source::User
             && !self.found.goal.is_empty()
-            && text.len() <= Section::Decisions.line_max()
+            && text.len() <= Section::Decisions.layout().line_max
             && is_labelled_decision(text);
         if said.source == Source::User && !is_machine_made(text) {
             // Whoever answers has read the question before.
@@ -90,7 +91,7 @@ impl<'a> Gatherer<'_, 'a> {
         let mut small = String::new();
         for (number, sentence) in sentences(text).enumerate() {
             small.clear();
-            small.push_str(cut(sentence, JUDGED_MAX));
+            small.push_str(truncate_to_bytes(sentence, JUDGED_MAX));
             small.make_ascii_lowercase();
             let mut candidate = candidate(self.task, said.message, place, sentence);
             candidate.place.2 = number;
@@ -161,7 +162,6 @@ impl<'a> Gatherer<'_, 'a> {
     }
 }
 
-/// A line of this message.
 pub(super) fn candidate<'a>(
     task: &SummaryTask<'a>,
     message: usize,
@@ -179,7 +179,7 @@ const DECISION_LABELS: [&str; 8] = [
 ];
 
 fn is_labelled_decision(text: &str) -> bool {
-    let start = cut(text, 24).to_lowercase();
+    let start = truncate_to_bytes(text, 24).to_lowercase();
     DECISION_LABELS.iter().any(|label| start.starts_with(label))
 }
 

@@ -9,7 +9,6 @@ use super::known::without_place;
 use super::read::Source;
 use crate::identifiers::identifiers;
 
-/// Every name, in the order in which it was first seen.
 #[derive(Default)]
 pub(super) struct Names<'a> {
     places: HashMap<&'a str, usize>,
@@ -17,7 +16,6 @@ pub(super) struct Names<'a> {
     messages: usize,
 }
 
-/// A name, and who used it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Name<'a> {
     pub(super) text: &'a str,
@@ -59,7 +57,6 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Takes over the names of the previous summary, most telling first.
     pub(super) fn carry(&mut self, names: &[&'a str]) {
         let (first, last) = CARRIED;
         let count = names.len().max(1) as u64;

@@ -12,7 +12,6 @@ use crate::identifiers::identifiers;
 
 #[derive(Clone, Debug)]
 pub(super) struct Candidate<'a> {
-    /// The id of its entry as it is written.
     pub(super) id: &'a str,
     /// What stands before the text: who said it, or what was done.
     pub(super) lead: &'a str,
@@ -35,7 +34,6 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// The candidates of all sections, in each the most wanted first.
 #[derive(Default)]
 pub(super) struct Candidates<'a> {
     lists: [Vec<Candidate<'a>>; Section::ALL.len()],
@@ -58,7 +56,6 @@ impl<'a> Candidates<'a> {
     }
 }
 
-/// What was found, oldest first.
 #[derive(Default)]
 pub(super) struct Lists<'a> {
     pub(super) goal: Vec<Candidate<'a>>,
@@ -135,7 +132,6 @@ fn add<'a>(
     }
 }
 
-/// The lines of this section in the previous summary that still hold, oldest first.
 fn carried_lines<'a>(
     carried: &Carried<'a>,
     section: Section,

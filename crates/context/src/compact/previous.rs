@@ -2,9 +2,10 @@
 //! sentences. Called by [`super::extract`]; never fails, since any text is a summary of somebody.
 
 use super::known::distinct_names;
-use super::sections::{Section, cut, split_line};
+use super::sections::{Section, split_line};
 use super::sentences::sentences;
 use crate::identifiers::identifiers;
+use crate::truncate::truncate_to_bytes;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Carried<'a> {
@@ -111,7 +112,7 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
         if rest.is_empty() {
             return None;
         }
-        let mut piece = cut(rest, PIECE_MAX);
+        let mut piece = truncate_to_bytes(rest, PIECE_MAX);
         if piece.len() < rest.len() {
             let blank = piece.rfind(' ').filter(|at| *at > PIECE_MAX / 2);
             piece = blank.and_then(|at| piece.get(..at)).unwrap_or(piece);

@@ -45,7 +45,6 @@ pub(super) struct Call<'a> {
     pub(super) fields: Vec<Field<'a>>,
 }
 
-/// A text among the arguments.
 #[derive(Debug)]
 pub(super) struct Field<'a> {
     /// The object that it stands in: fields of one object have one number.

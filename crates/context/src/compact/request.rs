@@ -2,8 +2,9 @@
 //! has a model at hand; nothing here sends anything.
 
 use super::read::{Answer, Call, Reading, Said, Source, read};
-use super::sections::{cut, one_line, short_id};
+use super::sections::{one_line, short_id};
 use super::{Covered, SummaryTask};
+use crate::truncate::truncate_to_bytes;
 
 /// How much of one text, call or output is shown. What a tool said is mostly too long to matter.
 const SAID_MAX: usize = 6000;
@@ -19,13 +20,13 @@ pub fn request_text(task: &SummaryTask<'_>, max_bytes: usize) -> String {
     let mut text = instruction(task);
     if let Some(previous) = task.previous {
         text.push_str("\n# The summary so far: carry it on\n\n");
-        text.push_str(cut(previous.trim(), max_bytes / PREVIOUS_PART));
+        text.push_str(truncate_to_bytes(previous.trim(), max_bytes / PREVIOUS_PART));
         text.push('\n');
     }
     text.push_str("\n# The messages, oldest first\n\n");
     let room = max_bytes.saturating_sub(text.len());
     push_messages(&mut text, &rendered(task.covered), room);
-    text.truncate(cut(&text, max_bytes).len());
+    text.truncate(truncate_to_bytes(&text, max_bytes).len());
     text
 }
 
@@ -72,7 +73,10 @@ fn rendered(covered: &[Covered<'_>]) -> Vec<String> {
             .take(12)
             .map(|field| format!("{}={}", field.name, one_line(&field.text, CALL_MAX / 3)))
             .collect();
-        push(*message, format!("calls {tool}: {}", cut(&arguments.join(" "), CALL_MAX)));
+        push(
+            *message,
+            format!("calls {tool}: {}", truncate_to_bytes(&arguments.join(" "), CALL_MAX)),
+        );
     }
     for Answer { message, is_error, text, .. } in &answers {
         let outcome = if *is_error { "failed" } else { "result" };
@@ -86,11 +90,8 @@ fn shortened(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
     }
-    let start = cut(text, max * 2 / 3);
-    let mut from = text.len() - max / 3;
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
+    let start = truncate_to_bytes(text, max * 2 / 3);
+    let from = text.ceil_char_boundary(text.len() - max / 3);
     let end = text.get(from..).unwrap_or_default();
     format!("{start}\n[{} bytes left out]\n{end}", from - start.len())
 }
@@ -102,7 +103,7 @@ fn push_messages(text: &mut String, messages: &[String], room: usize) {
         text.extend(messages.iter().flat_map(|message| [message.as_str(), "\n"]));
         return;
     }
-    let first = cut(first, room / 4);
+    let first = truncate_to_bytes(first, room / 4);
     // The note on what is left out needs some room as well.
     let mut left = room.saturating_sub(first.len() + 64);
     let mut from = rest.len();

@@ -3,6 +3,8 @@
 
 use tertulia_session::EntryId;
 
+use crate::truncate::truncate_to_bytes;
+
 /// A section of a summary, in the order of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Section {
@@ -31,7 +33,7 @@ impl Section {
         Self::Errors, Self::Names, Self::Notes,
     ];
 
-    fn layout(self) -> Layout {
+    pub(super) fn layout(self) -> Layout {
         let layout = |heading, share, line_max| Layout { heading, share, line_max };
         match self {
             Self::Goal => layout("## Goal\n", 90, 700),
@@ -46,30 +48,18 @@ impl Section {
         }
     }
 
-    pub(super) fn heading(self) -> &'static str {
-        self.layout().heading
-    }
-
-    pub(super) fn share(self) -> u64 {
-        self.layout().share
-    }
-
-    pub(super) fn line_max(self) -> usize {
-        self.layout().line_max
-    }
-
     pub(super) fn of_heading(line: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|section| section.heading().trim_end() == line.trim_end())
+        Self::ALL.into_iter().find(|section| section.layout().heading.trim_end() == line.trim_end())
     }
 }
 
-struct Layout {
+pub(super) struct Layout {
     /// With its line break.
-    heading: &'static str,
+    pub(super) heading: &'static str,
     /// The part of the cap in thousandths. What a section does not use goes to the next one.
-    share: u64,
+    pub(super) share: u64,
     /// How many bytes one line may have.
-    line_max: usize,
+    pub(super) line_max: usize,
 }
 
 /// How many characters of an id stand in a line.
@@ -114,7 +104,7 @@ pub(super) fn one_line(text: &str, max: usize) -> String {
         let room = max.saturating_sub(line.len());
         if word.len() > room {
             if room > 16 {
-                line.push_str(cut(word, room));
+                line.push_str(truncate_to_bytes(word, room));
             }
             line.truncate(line.trim_end().len());
             line.push('…');
@@ -123,15 +113,6 @@ pub(super) fn one_line(text: &str, max: usize) -> String {
         line.push_str(word);
     }
     line
-}
-
-/// The start of a text, no longer than this.
-pub(super) fn cut(text: &str, max: usize) -> &str {
-    let mut end = max.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -148,13 +129,13 @@ mod tests {
     #[test]
     fn a_heading_is_read_as_it_was_written() {
         for section in Section::ALL {
-            assert_eq!(Section::of_heading(section.heading()), Some(section));
+            assert_eq!(Section::of_heading(section.layout().heading), Some(section));
         }
     }
 
     #[test]
     fn the_shares_are_the_whole() {
-        assert_eq!(Section::ALL.map(Section::share).iter().sum::<u64>(), 1000);
+        assert_eq!(Section::ALL.map(|section| section.layout().share).iter().sum::<u64>(), 1000);
     }
 
     #[test]
