@@ -33,7 +33,6 @@ pub struct Assembler {
     pub(crate) context: Header,
     pub(crate) message: Header,
     pub(crate) line: Line,
-    /// Whether content is indented and names are on one line.
     pub(crate) is_escaped: bool,
 }
 
@@ -155,7 +154,6 @@ impl Assembler {
         Body { text: &message.content, indent: self.is_escaped.then_some(LineStart::Label) }
     }
 
-    /// The bytes of the line of a message of the context, without its line break.
     pub(crate) fn line_bytes(&self, message: &ContextMessage<'_>) -> usize {
         let mut bytes = self.content(message).len();
         self.label(message, &mut |piece| bytes += piece.text().len());

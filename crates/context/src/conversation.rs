@@ -48,7 +48,6 @@ impl Conversation {
         Self { next_number: 1, ..Self::default() }
     }
 
-    /// A conversation of these messages, ids as they are.
     pub(crate) fn of(messages: Vec<Arc<ConversationMessage>>) -> Self {
         let last_number = messages.iter().filter_map(|message| message.id.number()).max();
         let next_number = last_number.unwrap_or(0) + 1;

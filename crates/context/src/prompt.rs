@@ -67,7 +67,6 @@ pub enum SpokenBy {
 pub struct AssemblerInput<'a> {
     /// The messages before the current one, oldest first.
     pub context_messages: Vec<ContextMessage<'a>>,
-    /// What the agent is to answer.
     pub current_message: Cow<'a, str>,
     pub team_task: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]

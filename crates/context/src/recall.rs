@@ -44,7 +44,6 @@ pub const fn usual_tokens(budget: u64) -> u64 {
 pub struct RecallIndex {
     /// The messages, ascending.
     places: Vec<usize>,
-    /// The passages of all messages, in the order in which they came.
     spans: Vec<Span>,
     postings: Postings,
     /// What the calls were about that passages belong to.
@@ -52,7 +51,6 @@ pub struct RecallIndex {
     terms: u64,
 }
 
-/// Where a passage stands, and what is known of it without its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
     place: usize,
@@ -249,7 +247,6 @@ impl RecallIndex {
     }
 }
 
-/// What is used again and again while a message is taken in.
 #[derive(Default)]
 struct Scratch {
     text: String,

@@ -29,7 +29,6 @@ pub(crate) fn as_object<'a>(index: usize, call: &'a ToolCall, notes: &mut Vec<No
     Node::Map(vec![("_raw", Node::Text(raw))])
 }
 
-/// The arguments as a text: as the model wrote them where that is known.
 pub(crate) fn as_text(call: &ToolCall) -> Cow<'_, str> {
     match (&call.raw_args_text, call.arguments.kind()) {
         (Some(raw), _) => Cow::Borrowed(raw),

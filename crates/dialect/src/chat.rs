@@ -58,7 +58,6 @@ pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     Rendering::new(vec![("messages", Node::List(messages))], tools, notes)
 }
 
-/// The role of a system message: newer models know it as `developer`.
 pub(crate) fn system_role(message: &Message) -> &'static str {
     match text_field(&message.unknown, ROLE_FIELD).as_deref() {
         Some("developer") => "developer",
@@ -105,7 +104,6 @@ fn push_answer<'a>(messages: &mut Vec<Node<'a>>, answer: &Answer<'a>, notes: &mu
     messages.extend(answer.calls.iter().map(|call| result_message(call, notes)));
 }
 
-/// The name of the speaker, where the message brought one that may be sent.
 fn named<'a>(mut message: Map<'a>, source: &Message) -> Map<'a> {
     let name = text_field(&source.unknown, "name");
     let is_name = |name: &String| *SPELLINGS.names.of(name) == **name;

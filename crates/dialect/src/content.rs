@@ -95,7 +95,6 @@ pub(crate) enum Picture<'a> {
 }
 
 impl<'a> Picture<'a> {
-    /// The address, which holds the data itself where they are known.
     pub(crate) fn url(self) -> Cow<'a, str> {
         match self {
             Self::Data { mime_type, data } => format!("data:{mime_type};base64,{data}").into(),

@@ -16,7 +16,6 @@ pub struct ModelContext<'a> {
     pub messages: Vec<&'a Message>,
     /// The tools: `{name, description?, parameterSchema, strict?}` each.
     pub tool_specs: &'a [Json],
-    /// The indexes of the messages after which a cache breakpoint belongs.
     pub cache_breakpoints: &'a [usize],
 }
 
@@ -31,7 +30,6 @@ impl<'a> ModelContext<'a> {
 #[derive(Clone, Debug)]
 pub struct Rendering<'a> {
     pub fragment: Fragment<'a>,
-    /// What was changed or left out, in the order of the messages.
     pub notes: Vec<Note>,
 }
 
@@ -57,7 +55,6 @@ pub(crate) enum Node<'a> {
     Text(Cow<'a, str>),
     /// The words of a tool's result, decoded while they are written.
     Words {
-        /// Whether they say that the tool failed.
         is_error: bool,
         words: Unescaped<'a>,
     },
@@ -86,7 +83,6 @@ impl<'a> Node<'a> {
         Self::Text(text.into())
     }
 
-    /// An object with this `type` and these fields behind it.
     pub(crate) fn typed<const N: usize>(
         kind: &'static str,
         fields: [(&'static str, Self); N],
@@ -97,7 +93,6 @@ impl<'a> Node<'a> {
         Self::Map(map)
     }
 
-    /// Adds a field behind the others of an object.
     pub(crate) fn push(&mut self, name: &'static str, value: Self) {
         match self {
             Self::Map(fields) => fields.push((name, value)),
@@ -120,7 +115,6 @@ impl<'a> Node<'a> {
         Json::parse(&self.to_text()).unwrap_or_else(|_| Json::from(RawValue::NULL))
     }
 
-    /// The same value, without anything borrowed.
     pub(crate) fn into_owned<'b>(self) -> Node<'b> {
         Node::Raw(Cow::Owned(self.to_json()))
     }

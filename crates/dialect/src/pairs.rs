@@ -39,7 +39,6 @@ pub(crate) struct Said<'a> {
     pub(crate) parts: &'a [Part],
 }
 
-/// Assistant messages without anything between them.
 #[derive(Debug, Default)]
 pub(crate) struct Answer<'a> {
     pub(crate) said: Vec<Said<'a>>,
@@ -47,7 +46,6 @@ pub(crate) struct Answer<'a> {
     pub(crate) calls: Vec<Call<'a>>,
 }
 
-/// A call and its result, with the id and the name of the request.
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
     pub(crate) index: usize,
@@ -55,7 +53,6 @@ pub(crate) struct Call<'a> {
     pub(crate) call: &'a ToolCall,
     pub(crate) id: Cow<'a, str>,
     pub(crate) name: Cow<'a, str>,
-    /// The result and the message that holds it.
     pub(crate) result: Option<(usize, &'a ToolResult)>,
 }
 
@@ -114,13 +111,11 @@ struct Pass<'a, 'n> {
     script: Script<'a>,
     spellings: Spellings,
     notes: &'n mut Vec<Note>,
-    /// Whether the next assistant message goes on with the last answer.
     in_answer: bool,
     /// The ids of the request that are taken, and how often each was asked for.
     taken: HashMap<Cow<'a, str>, usize>,
     /// The calls that wait for a result, by the id in the list: their turn and their place in it.
     waiting: OpenCalls<&'a str, (usize, usize)>,
-    /// The last call that got its result.
     answered: (usize, usize),
     /// How many volatile messages were followed by others.
     volatile_moved: usize,

@@ -15,7 +15,6 @@ pub struct Reading {
     pub tool_specs: Vec<Json>,
     /// The indexes of the messages after which a cache breakpoint stands.
     pub cache_breakpoints: Vec<usize>,
-    /// What was not carried over.
     pub notes: Vec<Note>,
 }
 
@@ -34,7 +33,6 @@ impl Reading {
         Ok(())
     }
 
-    /// Adds a tool's result as a message of its own.
     pub(crate) fn push_result(&mut self, result: ToolResult, payload: Fields) {
         let part = part(PartKind::ToolResult(Box::new(result)), payload);
         self.push(Role::Tool, Parts::from([part]), Fields::NONE);
@@ -52,7 +50,6 @@ pub(crate) fn part(kind: PartKind, payload: Fields) -> Part {
     Part::new(kind).with_unknown(Fields::NONE, payload)
 }
 
-/// Reads a field of the first element of a list, if there is one.
 pub(crate) fn read_first<'a>(
     raw: &'a RawValue,
     name: &str,

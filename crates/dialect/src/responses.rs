@@ -71,7 +71,6 @@ pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     Rendering::new(fields, tools, notes)
 }
 
-/// The system texts in one, a blank line between them.
 fn instructions<'a>(system: &[Said<'a>], notes: &mut Vec<Note>) -> Option<Cow<'a, str>> {
     let mut all: Option<Cow<'a, str>> = None;
     let parts = system.iter().flat_map(|said| said.parts.iter().map(|part| (said.index, part)));
@@ -126,7 +125,6 @@ impl<'a> Items<'a> {
         self.content.push(node);
     }
 
-    /// Adds a message of this role; its calls are the next ones.
     fn say(
         &mut self,
         role: &'static str,
@@ -174,7 +172,6 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// Adds a part that is neither call nor result.
     fn add_part(
         &mut self,
         role: &'static str,

@@ -22,7 +22,6 @@ pub(crate) const ERROR_MARK: &str = "[tool error] ";
 #[derive(Debug)]
 pub(crate) struct Content<'a> {
     pub(crate) pieces: Vec<Piece<'a>>,
-    /// Whether it was a list of blocks.
     pub(crate) is_list: bool,
 }
 
@@ -46,7 +45,6 @@ impl<'a> Content<'a> {
         self.pieces.iter().filter(|piece| matches!(piece, Piece::Image(_))).count()
     }
 
-    /// The texts in one, for places that take no pictures.
     pub(crate) fn into_text(mut self) -> Node<'a> {
         let words = |piece: Piece<'a>| match piece {
             Piece::Text(text) => text,
@@ -62,7 +60,6 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// The same, marked as the text of a failed result.
     pub(crate) fn into_error_text(self) -> Node<'a> {
         match self.into_text() {
             Node::Words { words, .. } => Node::Words { is_error: true, words },

@@ -47,7 +47,6 @@ impl Spelling {
     }
 }
 
-/// A letter, digit, `_` or `-` of ASCII.
 pub(crate) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }

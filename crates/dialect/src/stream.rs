@@ -254,7 +254,6 @@ impl StreamParser {
     }
 }
 
-/// Reads one line, and says what became of it.
 fn read_line(line: &Line<'_>, reader: &mut Reader, turn: &mut Turn, counts: &mut LineCounts) {
     let bytes = match *line {
         Line::Whole(bytes) if bytes.trim_ascii().is_empty() => return,

@@ -13,7 +13,6 @@ pub(crate) fn mended(json: &Json) -> Cow<'_, Json> {
     }
 }
 
-/// The same as a text.
 pub(crate) fn mended_text(json: &Json) -> Cow<'_, str> {
     match replaced(json.as_str()) {
         Some(mended) => Cow::Owned(mended),

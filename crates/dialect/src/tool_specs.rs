@@ -14,9 +14,7 @@ use crate::{Dialect, Note, NoteKind};
 pub(crate) struct ToolWriter {
     pub(crate) dialect: Dialect,
     pub(crate) names: Spelling,
-    /// The name of the schema among the fields of a function.
     pub(crate) schema: &'static str,
-    /// A function of these fields.
     pub(crate) function: for<'a> fn(Map<'a>) -> Node<'a>,
 }
 

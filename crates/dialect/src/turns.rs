@@ -9,13 +9,11 @@ use crate::fragment::Node;
 use crate::pairs::{Call, Said, Script, Turn};
 use crate::{Note, NoteKind, Placeholder};
 
-/// A block of a turn and the message that it comes from.
 #[derive(Clone, Debug)]
 pub(crate) struct Block<'a> {
     pub(crate) index: usize,
     pub(crate) kind: BlockKind,
     pub(crate) node: Node<'a>,
-    /// Whether a cache breakpoint stands behind it.
     pub(crate) is_breakpoint: bool,
 }
 
@@ -43,12 +41,10 @@ pub(crate) struct Writer {
     pub(crate) results: for<'a> fn(&[Call<'a>], &mut Vec<Note>) -> Vec<Block<'a>>,
 }
 
-/// The turns of a request, each with its blocks.
 #[derive(Debug)]
 pub(crate) struct Turns<'a>(Vec<(Role, Vec<Block<'a>>)>);
 
 impl Writer {
-    /// The blocks of a message of this role; its calls are the next ones.
     fn blocks<'a>(
         &self,
         said: &Said<'a>,
@@ -71,7 +67,6 @@ impl Writer {
         blocks
     }
 
-    /// The blocks of a message without calls.
     pub(crate) fn said<'a>(
         &self,
         said: &Said<'a>,
@@ -147,7 +142,6 @@ impl<'a> Turns<'a> {
         self.append(role, blocks);
     }
 
-    /// Adds blocks to the last turn if it is of this role, else as a turn.
     fn append(&mut self, role: Role, blocks: Vec<Block<'a>>) {
         match self.0.last_mut() {
             _ if blocks.is_empty() => {}
@@ -188,7 +182,6 @@ pub(crate) fn nodes(blocks: Vec<Block<'_>>) -> Node<'_> {
     Node::List(blocks.into_iter().map(|block| block.node).collect())
 }
 
-/// A turn that nobody said.
 fn placeholder<'a>(why: Placeholder, writer: &Writer, notes: &mut Vec<Note>) -> Vec<Block<'a>> {
     notes.push(Note::whole(NoteKind::UserTurnAdded { why }));
     let node = (writer.text)(Node::text(why.words()));

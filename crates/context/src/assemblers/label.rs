@@ -5,7 +5,6 @@ use crate::escape::{written_id, written_name};
 use crate::prompt::{ContextKind, ContextMessage, SpokenBy};
 use crate::window::EVERYBODY;
 
-/// How a message of the context is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
     /// `- from -> to: content`

@@ -32,7 +32,6 @@ impl<'a> Arrivals<'a> {
     }
 }
 
-/// The id of the entry that the next one follows.
 pub(super) fn tail_id(index: &ContextIndex, log: &[Entry]) -> Option<EntryId> {
     index.newest().and_then(|newest| log.get(newest.0)).map(|entry| entry.id.clone())
 }

@@ -59,7 +59,6 @@ impl Sums {
 }
 
 impl<'a, 'b> Build<'a, 'b> {
-    /// Reads all that there is; decides nothing yet.
     pub(super) fn read(
         builder: &'b ContextBuilder,
         index: &'b mut ContextIndex,
@@ -271,7 +270,6 @@ impl<'a, 'b> Build<'a, 'b> {
         Ok(maker.cut)
     }
 
-    /// Returns a summary as the model reads it.
     pub(super) fn summary_message(&self, summary: &str) -> Message {
         match self.input.perspective {
             Some(_) => {
@@ -288,7 +286,6 @@ impl<'a, 'b> Build<'a, 'b> {
         self.input.perspective.map(|perspective| perspective.member.into())
     }
 
-    /// The id that the next entry follows.
     pub(super) fn next_parent(&self, made: &[Entry]) -> Option<EntryId> {
         let newest = made.last().or(self.arrivals.entries.last()).map(|entry| entry.id.clone());
         newest.or_else(|| tail_id(self.index, self.log))
@@ -307,7 +304,6 @@ pub(super) fn entry_at<'e>(
     log.get(at.0).unwrap_or_else(|| &arrivals.entries[at.0 - log.len()])
 }
 
-/// A summary as a model reads it that is no member of a team.
 pub(super) fn summary_message(summary: &str) -> Message {
     let text = format!("{SUMMARY_HEAD}\n\n{summary}");
     made_message(Role::User, SUMMARY_KIND, [Part::text(text)])

@@ -17,7 +17,6 @@ use crate::compact::{Coverage, Covered, EXTRACTIVE, Summary, SummaryTask, reques
 #[derive(Debug, Default)]
 pub(super) struct Cut {
     pub(super) entries: Vec<Entry>,
-    /// The id of the new summary.
     pub(super) summary: Option<EntryId>,
     pub(super) request: Option<SummaryRequest>,
     pub(super) is_new: bool,
@@ -189,7 +188,6 @@ impl Maker<'_, '_, '_> {
     }
 }
 
-/// A message as its entry says it.
 fn said_at<'a>(build: &Build<'a, '_>, entry: LogIndex) -> Option<MessageRef<'a>> {
     match entry.0.checked_sub(build.log.len()) {
         Some(arrived) => build.arrivals.messages.get(arrived).map(MessageRef::Said),

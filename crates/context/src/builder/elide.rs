@@ -6,7 +6,6 @@ use std::fmt::Write;
 use tertulia_session::json::{self, Json, Kind};
 use tertulia_session::{EntryId, Message, Part, PartKind, Role, ToolResult};
 
-/// Whether there are tool outputs in a message that could become stubs.
 pub(super) fn has_outputs(message: &Message) -> bool {
     message.effective_role() == Role::Tool
         && message.parts.iter().any(|part| matches!(part.kind, PartKind::ToolResult(_)))

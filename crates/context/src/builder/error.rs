@@ -26,7 +26,6 @@ pub struct InvalidInput {
     pub entry: Option<EntryId>,
     /// The field, such as `payload.firstKeptEntryId`.
     pub field: Option<Cow<'static, str>>,
-    /// What is wrong with it and what to do.
     pub problem: String,
 }
 

@@ -7,7 +7,6 @@ use tertulia_session::{Entry, EntryKind, Message, Part, Role, RuntimeInit};
 use super::index::{ContextIndex, Sign};
 use super::{ContextBuildInput, ContextError};
 
-/// The system message, and what turned out to change from turn to turn.
 #[derive(Debug, Default)]
 pub(super) struct Frozen {
     pub(super) message: Option<Message>,

@@ -47,7 +47,6 @@ struct Fact {
     trail: Trail,
     /// The first index of the run of entries that follow each other in the log as on the branch.
     run_start: u32,
-    /// How many messages there are on the branch up to here.
     messages: u32,
     tokens: Option<TokenCount>,
     stub_tokens: Option<TokenCount>,
@@ -195,7 +194,6 @@ impl ContextIndex {
         self.facts.get(of.0)
     }
 
-    /// These signs from an entry back to the root, nearest first.
     pub(super) fn signs<'i>(
         &'i self,
         log: &'i [Entry],
@@ -219,7 +217,6 @@ impl ContextIndex {
         self.signs(log, from, sign).find(may_be_seen)
     }
 
-    /// How many messages there are on the branch that ends here.
     pub(super) fn messages_until(&self, last: Option<LogIndex>) -> u64 {
         last.and_then(|last| self.fact(last)).map_or(0, |fact| u64::from(fact.messages))
     }
@@ -242,7 +239,6 @@ impl ContextIndex {
         false
     }
 
-    /// What the message of this entry costs; counted when it is asked for the first time.
     pub(super) fn tokens(
         &mut self,
         entry: LogIndex,
@@ -289,7 +285,6 @@ impl ContextIndex {
         counter.count_message_cached(message, &mut self.texts).count
     }
 
-    /// What the system message costs, which is the same nearly always.
     pub(super) fn frozen_tokens(
         &mut self,
         message: &Message,

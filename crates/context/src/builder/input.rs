@@ -43,7 +43,6 @@ pub struct ContextBuildResult<'a> {
     pub model_tool_specs: &'a [ToolSpec],
     /// Whether anything was summarised, dropped or elided that was not before.
     pub compacted: bool,
-    /// The id of the new summary among the entries to append.
     pub compaction_summary_entry: Option<EntryId>,
     /// What has to be appended to the log, in this order, behind its tail.
     pub entries_to_append: Vec<Entry>,
@@ -54,7 +53,6 @@ pub struct ContextBuildResult<'a> {
     pub repairs: Vec<Repair>,
     /// What a model would be asked to write a better summary than the one that was made.
     pub summary_request: Option<SummaryRequest>,
-    /// What became of every entry, if that was asked for.
     pub verdicts: Vec<Verdict>,
     /// The passages that were recalled, in the order of the log.
     pub recalled: Vec<RecalledPassage>,
@@ -94,7 +92,6 @@ pub enum Source {
 pub struct ContextStats {
     /// Messages and tools, in tokens.
     pub input_tokens: u64,
-    /// Whether all of them were counted exactly.
     pub exact: bool,
     pub message_count: u64,
     /// Messages of the branch that are not sent, summarised and redacted ones among them.

@@ -45,13 +45,11 @@ impl Build<'_, '_> {
         (config.summary_cap() + self.summary_wrapper()).min(share.max(self.summary_wrapper()))
     }
 
-    /// What the message around a summary costs.
     pub(super) fn summary_wrapper(&self) -> u64 {
         let counter = &self.builder.counter;
         self.scale.of_tokens(counter.count_message(&self.summary_message("")).count.tokens) + 1
     }
 
-    /// What every message costs, and what it would cost as a stub.
     pub(super) fn sizes(&mut self) -> Vec<Size> {
         let min = self.builder.config.elide_min_tokens;
         let mut sizes = Vec::with_capacity(self.tokens.len());

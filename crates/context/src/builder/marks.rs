@@ -26,7 +26,6 @@ pub(super) struct Marks<'a> {
     pub(super) elided: HashSet<LogIndex>,
     /// What a counted token weighed when the history was cut last.
     pub(super) scale_permille: Option<u64>,
-    /// The newest cut of any kind.
     pub(super) newest: Option<LogIndex>,
     /// The size that the model found too large, if that is why the newest cut was made.
     pub(super) refused_tokens: Option<u64>,
@@ -70,7 +69,6 @@ impl<'a> Marks<'a> {
         Ok(marks)
     }
 
-    /// The newest summary, where a drop came after it.
     fn find_summary(
         &mut self,
         index: &ContextIndex,

@@ -7,7 +7,6 @@ use super::window::Units;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Size {
     pub(super) tokens: u64,
-    /// What it would cost as a stub, if it can become one.
     pub(super) stub: Option<u64>,
 }
 
@@ -15,9 +14,7 @@ pub(super) struct Size {
 pub(super) struct Limits {
     /// What is sent besides the history: system message, tools, hints.
     pub(super) fixed: u64,
-    /// The summary that is there.
     pub(super) summary: u64,
-    /// Over this the context is cut.
     pub(super) trigger: u64,
     /// Over this there is no context at all.
     pub(super) limit: u64,
@@ -44,7 +41,6 @@ pub(super) enum Cover {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan {
-    /// The messages that become stubs, oldest first.
     pub(super) elide: Vec<WindowIndex>,
     /// The first unit that stays; those before it go, but for what must be sent.
     pub(super) cut: Option<usize>,
@@ -82,7 +78,6 @@ struct Planner<'p> {
     units: &'p [Unit],
     kept_before: usize,
     limits: &'p Limits,
-    /// What the messages cost by now.
     sizes: Vec<Size>,
     elide: Vec<WindowIndex>,
 }
@@ -273,7 +268,6 @@ impl Planner<'_> {
         pinned
     }
 
-    /// The least that can be sent.
     fn floor(&self) -> u64 {
         let least = |unit: &Unit| -> u64 {
             let may_elide = self.limits.may_elide && !unit.is_pinned;

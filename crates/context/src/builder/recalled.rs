@@ -76,7 +76,6 @@ pub(super) fn recall(build: &mut Build<'_, '_>) -> Option<Recalled> {
     found
 }
 
-/// The message that is answered.
 fn request_at<'b, 'a>(build: &'b Build<'a, '_>) -> Option<&'b super::Item<'a>> {
     let answered = build.input.answers.and_then(|id| build.index.find(id));
     let mut newest = build.window.items.iter().rev();
@@ -172,7 +171,6 @@ fn fit(build: &Build<'_, '_>, passages: &[Passage], budget: u64) -> Option<Recal
     best
 }
 
-/// The message with all passages but these.
 fn without(build: &Build<'_, '_>, passages: &[Passage], gone: &[usize]) -> Recalled {
     let mut stays = vec![true; passages.len()];
     for passage in gone {

@@ -231,7 +231,6 @@ impl<'a> Mender<'a> {
         None
     }
 
-    /// Puts late results and those that were made up behind their calls.
     fn finish(mut self) -> Repaired<'a> {
         let Pairs { answers, calls, moved, .. } = self.pairs;
         let mut missing: Vec<Vec<Part>> = answers.iter().map(|_| Vec::new()).collect();
@@ -296,7 +295,6 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// A result in a message of another role.
     fn misplaced(&mut self, item: &Item<'a>, part: &Part, result: &ToolResult) -> RepairKind {
         match self.find(result) {
             Some(answer) => self.move_to(answer, item, part, result),

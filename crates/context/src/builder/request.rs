@@ -59,7 +59,6 @@ impl SummaryRequest {
 
 struct Found<'a> {
     summary: &'a CompactionSummary,
-    /// The text of the summary before it, which it carries on.
     previous: Option<&'a str>,
 }
 
@@ -122,7 +121,6 @@ pub(super) fn accept_summary(
     Ok(AcceptedSummary { accepted: reason.is_none(), reason, entries_to_append })
 }
 
-/// The newest summary of the branch, if it is the one that was asked for.
 fn find<'a>(
     index: &ContextIndex,
     log: &'a [Entry],

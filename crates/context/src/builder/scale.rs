@@ -8,7 +8,6 @@ use super::index::{Sign, reported_usage};
 use super::{Item, LogIndex};
 use crate::tokens::{CALIBRATION_PERMILLE_MAX, CALIBRATION_PERMILLE_MIN, find_model};
 
-/// What a counted token weighs, in thousandths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scale(u64);
 
@@ -18,7 +17,6 @@ const MEANINGFUL_TOKENS: u64 = 500;
 impl Scale {
     pub(super) const ONE: Self = Self(1_000);
 
-    /// So many thousandths, within bounds.
     pub(super) fn of_permille(permille: u64) -> Self {
         Self(permille.clamp(CALIBRATION_PERMILLE_MIN, CALIBRATION_PERMILLE_MAX))
     }

@@ -11,7 +11,6 @@ use super::{Item, LogIndex, MessageRef, units};
 /// another cut can.
 #[derive(Debug, Default)]
 pub(super) struct Settled {
-    /// The cut that the window follows.
     by: Option<LogIndex>,
     /// In ascending order. None of them was mended.
     entries: Vec<LogIndex>,

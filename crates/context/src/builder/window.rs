@@ -18,7 +18,6 @@ use crate::view::Perspective;
 /// What would be sent if nothing were cut.
 #[derive(Debug)]
 pub(super) struct Window<'a> {
-    /// The messages, mended.
     pub(super) items: Vec<Item<'a>>,
     pub(super) mended: Vec<Mended>,
     request: Option<LogIndex>,
@@ -107,7 +106,6 @@ impl<'a> Window<'a> {
     }
 }
 
-/// What messages are read from, and who reads them.
 #[derive(Clone, Copy)]
 struct Reader<'r, 'a> {
     index: &'r ContextIndex,
@@ -184,7 +182,6 @@ pub(super) fn message_of<'a>(
     }
 }
 
-/// The message that is made of an entry of another kind.
 pub(super) fn made_of<'a>(kind: &EntryKind) -> Option<MessageRef<'a>> {
     let EntryKind::BranchSummary(summary) = kind else { return None };
     let text = Part::text(summary.summary.as_deref()?);
@@ -213,7 +210,6 @@ fn newest_request(
     index.seen_sign(log, index.newest(), Sign::Request)
 }
 
-/// What is sent from before the newest cut.
 struct Before<'a> {
     items: Vec<Item<'a>>,
     /// Whether entries behind the cut decide what is among them.

@@ -40,7 +40,6 @@ pub struct ContextManagerOptions {
 /// silently.
 pub struct MessageCap {
     pub messages_max: NonZeroUsize,
-    /// Takes the oldest message when there is one too many.
     pub archive: ArchiveHook,
 }
 

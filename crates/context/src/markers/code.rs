@@ -9,7 +9,6 @@ use super::markdown::Markdown;
 #[derive(Debug, Default)]
 pub(super) struct Code {
     regions: Vec<Range<usize>>,
-    /// Where the fenced ones begin.
     fences: Vec<usize>,
 }
 
@@ -26,7 +25,6 @@ struct Run {
 }
 
 impl Code {
-    /// The code of a text that nothing else is asked about.
     pub(super) fn find(text: &str) -> Self {
         match memchr::memchr2(b'`', b'~', text.as_bytes()) {
             Some(_) => Self::of(text, &Markdown::of(text)),
@@ -51,7 +49,6 @@ impl Code {
         touches(&self.regions, range)
     }
 
-    /// Where the next fenced block begins at or behind this place.
     pub(super) fn next_fence(&self, from: usize) -> Option<usize> {
         self.fences.get(self.fences.partition_point(|fence| *fence < from)).copied()
     }
@@ -86,7 +83,6 @@ pub(super) fn paragraphs(text: &str, prose: Range<usize>) -> impl Iterator<Item 
     })
 }
 
-/// Adds the inline spans of one paragraph.
 pub(super) fn add_spans(
     text: &str,
     paragraph: Range<usize>,

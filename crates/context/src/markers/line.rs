@@ -15,7 +15,6 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Where the line begins that holds this place.
 pub(super) fn start(text: &str, at: usize) -> usize {
     memrchr2(b'\n', b'\r', &text.as_bytes()[..at]).map_or(0, |line_break| line_break + 1)
 }
@@ -31,9 +30,7 @@ pub(super) fn end(text: &str, at: usize) -> usize {
 }
 
 pub(super) struct Looks {
-    /// How far it is indented, by blanks of any kind.
     pub(super) columns: usize,
-    /// Whether it begins with `>`, behind whatever may stand before it.
     pub(super) is_quote: bool,
 }
 

@@ -17,7 +17,6 @@ pub(super) struct Markdown {
     /// Lines behind code that ended because they are not indented as its list item, up to the next fence: who
     /// wrote them meant them to be code.
     pub(super) lost: Vec<Range<usize>>,
-    /// Where a fence begins that never ends.
     pub(super) open: Option<usize>,
     /// What is shown as text and is in no code, quote, link or HTML.
     plain: Vec<Range<usize>>,
@@ -39,7 +38,6 @@ struct State {
     quote_end: usize,
     /// What begins before this is in a quote, code, a link or an image.
     hidden_end: usize,
-    /// The fenced block that is being read.
     fence: Option<Fence>,
     /// One that ended with its list item, and where.
     cut: Option<(Fence, usize)>,
@@ -72,7 +70,6 @@ impl Markdown {
         self.plain.get(next).is_some_and(|it| it.start <= range.start && range.end <= it.end)
     }
 
-    /// Whether the line that begins here begins a list item.
     pub(super) fn is_item(&self, line: usize) -> bool {
         self.items.binary_search(&line).is_ok()
     }

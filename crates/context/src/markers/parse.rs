@@ -32,7 +32,6 @@ pub struct Markers {
 /// One addressee of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Next {
-    /// The name as it was written.
     pub name: String,
     pub intent: Intent,
 }
@@ -87,7 +86,6 @@ pub fn kept_ranges_where(
     ranges_without(text, &counted(text, counting).0)
 }
 
-/// The markers that count, and the words of those that do not.
 fn counted(
     text: &str,
     counting: impl FnOnce(&[Range<usize>]) -> Vec<bool>,

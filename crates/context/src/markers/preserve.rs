@@ -17,7 +17,6 @@ pub(super) fn strip(text: &str) -> Stripped<'_> {
     Stripped { text: without(text, &markers), task_block_bytes }
 }
 
-/// The text without these markers and the blanks that they leave.
 pub(super) fn without<'a>(text: &'a str, markers: &[Found]) -> Cow<'a, str> {
     if markers.is_empty() {
         return Cow::Borrowed(text);

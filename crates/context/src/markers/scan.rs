@@ -62,12 +62,10 @@ impl<'t> Scanner<'t> {
         Self { text, close: Ahead::default(), blank_line: Ahead::default() }
     }
 
-    /// The marker of any kind that begins at this place.
     pub(super) fn marker_at(&mut self, at: usize) -> Option<Found> {
         Kind::ALL.into_iter().find_map(|kind| self.marker_of(kind, at))
     }
 
-    /// The first marker of this kind at or behind this place.
     pub(super) fn find(&mut self, kind: Kind, from: usize) -> Option<Found> {
         brackets(self.text, from).find_map(|at| self.marker_of(kind, at))
     }

@@ -12,12 +12,10 @@ use super::terms::{hash_of, terms};
 
 pub(super) const NO_HEAD: u32 = u32::MAX;
 
-/// The subjects of calls, for the passages that belong to them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Heads {
     calls: BTreeMap<Seat, Box<str>>,
     heads: Vec<Head>,
-    /// The heads that a term stands in.
     postings: Postings,
 }
 
@@ -76,7 +74,6 @@ impl Heads {
         self.postings.of(term).len()
     }
 
-    /// The passages whose call has this term in its subject.
     pub(super) fn spans_of(&self, term: u64) -> impl Iterator<Item = Range<usize>> {
         let heads = self.postings.of(term).iter().filter_map(|one| self.heads.get(one.number()));
         heads.map(|head| head.spans.start as usize..head.spans.end as usize)
@@ -100,7 +97,6 @@ impl Heads {
         }
     }
 
-    /// The passages of each head, by its number.
     pub(super) fn spans(&self) -> impl Iterator<Item = (u32, Range<usize>)> {
         let spans =
             self.heads.iter().map(|head| head.spans.start as usize..head.spans.end as usize);

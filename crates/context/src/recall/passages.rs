@@ -23,7 +23,6 @@ pub(super) fn passages(raw: &str, escaped: bool) -> impl Iterator<Item = Range<u
     })
 }
 
-/// How long the first passage of a text is; at least a character.
 fn passage_bytes(text: &str, escaped: bool) -> usize {
     if text.len() <= LAST_BYTES_MAX {
         return text.len();

@@ -39,7 +39,6 @@ impl RecallQuery<'_> {
         }
     }
 
-    /// Every term and its weight, by term.
     pub(super) fn weights(&self) -> BTreeMap<u64, u64> {
         let mut weights = BTreeMap::new();
         let request_at = self.request_at();

@@ -22,7 +22,6 @@ const OTHERS_MIN: usize = 8;
 /// What a term in the subject of a call counts, against one in the text.
 const SUBJECT_WEIGHT: u64 = 2;
 
-/// The score of every passage, by its number.
 pub(super) fn scores(
     index: &RecallIndex,
     query: &RecallQuery<'_>,
@@ -40,7 +39,6 @@ pub(super) fn scores(
     scores
 }
 
-/// The most telling terms of the question.
 fn asked(
     index: &RecallIndex,
     query: &RecallQuery<'_>,
@@ -70,7 +68,6 @@ fn asked(
     asked
 }
 
-/// What the terms say of each passage by itself.
 fn own_scores(index: &RecallIndex, asked: &[Asked]) -> Vec<u64> {
     let mut scores = vec![0_u64; index.spans.len()];
     let average = index.terms / (index.spans.len() as u64).max(1);

@@ -28,7 +28,6 @@ pub enum Standing {
 /// How much may come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecallBudget {
-    /// What comes back may have this many tokens.
     pub max_tokens: u64,
     /// Passages are looked at, best first, until those that are sent anyway and those that come back
     /// have this many tokens together.
@@ -97,7 +96,6 @@ fn choose<'s>(
     chosen
 }
 
-/// The chosen passages in log order; those that touch are one.
 fn joined(chosen: &[Chosen<'_>], tokenizer: &Tokenizer) -> Vec<Passage> {
     let mut order: Vec<&Chosen<'_>> = chosen.iter().collect();
     order.sort_by_key(|one| (one.span.place, one.span.part, one.span.begin));

@@ -10,7 +10,6 @@ use super::passages::step;
 /// A slice of a part's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Source<'m> {
-    /// The number of the part in its message.
     pub(super) part: usize,
     /// Where the slice begins in what [`part_text`] gives.
     pub(super) offset: usize,
@@ -51,7 +50,6 @@ pub(super) fn sources(message: &Message) -> Vec<Source<'_>> {
     sources
 }
 
-/// Where a slice begins in the text that it was taken from.
 fn offset_in(whole: &str, slice: &str) -> Option<usize> {
     let offset = slice.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
     whole.get(offset..offset.checked_add(slice.len())?).map(|_| offset)

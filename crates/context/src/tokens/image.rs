@@ -93,7 +93,6 @@ fn edges(size: Dimensions) -> (u64, u64) {
     (u64::from(size.width), u64::from(size.height))
 }
 
-/// Shrinks both edges alike until the one that is asked for is within its limit.
 fn scale_down((width, height): (u64, u64), max: u64, which: fn(u64, u64) -> u64) -> (u64, u64) {
     let edge = which(width, height);
     if edge <= max {

@@ -14,7 +14,6 @@ use super::{Model, Overheads, TokenCache, TokenCount, Tokenizer, Vendor, read_di
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageCounter {
     pub tokenizer: Tokenizer,
-    /// Whose wrappers and pictures are counted.
     pub vendor: Vendor,
 }
 
@@ -53,7 +52,6 @@ pub enum CountProblem {
 pub struct ToolSpec {
     pub name: Box<str>,
     pub description: Option<Box<str>>,
-    /// The JSON Schema of its arguments.
     pub parameter_schema: Json,
     /// Whether the model must keep to the schema.
     pub strict: Option<bool>,

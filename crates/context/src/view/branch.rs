@@ -19,7 +19,6 @@ pub struct BranchIndex {
     said: Vec<usize>,
     team_task: Option<usize>,
     summary: Option<usize>,
-    /// The newest summary that a person asked for.
     requested: Option<usize>,
 }
 

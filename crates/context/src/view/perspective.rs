@@ -77,7 +77,6 @@ impl Perspective<'_> {
         item
     }
 
-    /// Returns a message that was not cut off as a line of a view.
     pub(crate) fn line<'l>(&self, index: usize, message: &'l Message) -> ViewItem<'l> {
         let routing = message.routing.as_deref();
         let addressees = routing.and_then(|routing| routing.resolved_addressees.as_deref());
@@ -170,7 +169,6 @@ impl Perspective<'_> {
     }
 }
 
-/// Returns what is kept of a text, and where it comes from.
 fn quoted<'l>(
     index: usize,
     said: Cow<'l, str>,

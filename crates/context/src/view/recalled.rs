@@ -15,7 +15,6 @@ const STEP: usize = 2_048;
 /// Finds what is no longer in a window. Kept from turn to turn; takes new messages in as they come.
 #[derive(Debug, Default)]
 pub struct Recall {
-    /// The messages by their ordinals.
     index: RecallIndex,
     /// The ordinals of the first message that is searched, and of the first that was not taken in.
     range: std::ops::Range<usize>,

@@ -26,7 +26,6 @@ pub(super) fn kept(node: Node<'_>) -> Node<'_> {
     }
 }
 
-/// The object without a mark; `None` if it has none.
 pub(super) fn without_mark(json: &Json) -> Option<Json> {
     let object = Object::try_from(json.raw()).ok()?;
     object.names().any(|name| name == MARK).then_some(())?;
@@ -40,7 +39,6 @@ pub(super) fn text_node(text: Node<'_>) -> Node<'_> {
     Node::typed("text", [("text", text)])
 }
 
-/// The block of a part that is neither call nor result.
 pub(super) fn content_block<'a>(
     index: usize,
     part: &'a Part,

@@ -58,7 +58,6 @@ pub(super) fn mark<'a>(
     }
 }
 
-/// The breakpoints that make sense, in order.
 fn wanted(context: &ModelContext<'_>, notes: &mut Vec<Note>) -> Vec<usize> {
     let mut wanted = context.cache_breakpoints.to_vec();
     wanted.sort_unstable();

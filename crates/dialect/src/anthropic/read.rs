@@ -82,7 +82,6 @@ enum Read {
     Result(ToolResult, Fields),
 }
 
-/// A block, and whether it has a mark.
 fn read_block(raw: &RawValue) -> Result<(Read, bool), FieldError> {
     let mut block = Object::try_from(raw)?;
     let kind = block.need_text("type")?;

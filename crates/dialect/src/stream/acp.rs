@@ -86,7 +86,6 @@ impl Acp {
         self.has_hole = true;
     }
 
-    /// Whether the agent was still being set up.
     pub(super) fn is_before_prompt(&self) -> bool {
         self.phase < Phase::Prompt
     }
@@ -307,7 +306,6 @@ fn cost_of(cost: Value<'_>) -> Option<Cost> {
     Some(Cost { usd, scope: Scope::Turn })
 }
 
-/// The setting that chooses the model, by its id.
 fn model_option(options: Value<'_>) -> Option<String> {
     let mut found = None;
     let _ = options.each(|option| {

@@ -32,7 +32,6 @@ pub(super) struct Chat {
     /// A line was too long to be read: the text has a hole.
     has_hole: bool,
     finish: Option<Finish>,
-    /// What the model said instead of an answer.
     refusal: String,
     /// Some endpoints count with every chunk; the last count is told.
     usage: Option<Usage>,
@@ -132,7 +131,6 @@ impl Chat {
         self.read_object(data, is_error, turn)
     }
 
-    /// Reads a chunk, a whole completion or a complaint.
     fn read_object(&mut self, json: &str, is_error: bool, turn: &mut Turn) -> Reading {
         let Chunk { object, model, usage, error, choices } = Chunk::of(json)?;
         let usage = completion::usage(usage);

@@ -13,7 +13,6 @@ pub(super) struct Claude {
     is_thinking_told: bool,
 }
 
-/// The fields of a line that more than one type has.
 #[rustfmt::skip]
 const COMMON: [&str; 8] = [
     "type", "subtype", "session_id", "parent_tool_use_id", "message", "event",
@@ -169,7 +168,6 @@ fn read_retry(line: &str, turn: &mut Turn) -> Reading {
 /// The last line. Its `subtype` says "success" on errors too, so `is_error` decides.
 fn read_result(line: &str, session_id: Option<&str>, turn: &mut Turn) -> Reading {
     #[rustfmt::skip]
-    #[rustfmt::skip]
     const NAMES: [&str; 11] = [
         "is_error", "result", "usage", "total_cost_usd", "permission_denials", "errors",
         "terminal_reason", "subtype", "stop_reason", "api_error", "api_error_status",
@@ -219,7 +217,6 @@ fn read_result(line: &str, session_id: Option<&str>, turn: &mut Turn) -> Reading
 
 /// The usage is this run's; the cost is the whole session's.
 fn tell_figures(usage: Value<'_>, cost: Value<'_>, turn: &mut Turn) {
-    #[rustfmt::skip]
     #[rustfmt::skip]
     const NAMES: [&str; 5] = [
         "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens",

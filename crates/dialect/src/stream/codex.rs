@@ -153,7 +153,6 @@ impl<'a> Item<'a> {
     }
 }
 
-/// Whether an item of this kind is something said, and no tool.
 fn is_said(kind: &str) -> bool {
     matches!(kind, "agent_message" | "reasoning" | "error")
 }

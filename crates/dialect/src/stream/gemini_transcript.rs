@@ -38,7 +38,6 @@ pub fn gemini_transcript_text<'a>(
     if is_ours { records.end_of(pieced) } else { None }
 }
 
-/// The records of the log as far as it was read.
 #[derive(Debug, Default)]
 struct Records {
     list: Vec<Record>,

@@ -16,7 +16,6 @@ pub(super) enum Line<'a> {
     Oversize { head: &'a [u8], length: u64 },
 }
 
-/// The line that has begun and not ended.
 #[derive(Debug)]
 pub(super) struct Lines {
     bytes_max: usize,
@@ -31,7 +30,6 @@ impl Lines {
         Self { bytes_max, pending: Vec::new(), drained: 0 }
     }
 
-    /// Gives every line that these bytes end.
     pub(super) fn push(&mut self, mut bytes: &[u8], mut each: impl FnMut(Line<'_>)) {
         while let Some(end) = memchr(b'\n', bytes) {
             let (line, rest) = bytes.split_at(end);

@@ -73,7 +73,6 @@ impl OpenCode {
         Ok(())
     }
 
-    /// Ends the turn, as its last step ended.
     pub(super) fn finish(&mut self, turn: &mut Turn) {
         if turn.need_start().is_err() || turn.end.is_some() {
             return;
@@ -109,7 +108,6 @@ fn read_tool(part: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The name of the error, its status and its message.
 fn read_error(error: Value<'_>) -> TurnError {
     let [name, data] = error.fields(&["name", "data"]).unwrap_or_default();
     let [message, status] = data.fields(&["message", "statusCode"]).unwrap_or_default();

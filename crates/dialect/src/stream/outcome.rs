@@ -117,7 +117,6 @@ fn check_success(text: FinalText, is_cut: bool, exit: Exit) -> Result<FinalText,
     }
 }
 
-/// A turn without a final event.
 fn unfinished(turn: &Turn, ending: &Ending<'_>) -> TurnError {
     if let Some(trouble) = &turn.trouble
         && trouble.class != ErrorClass::Crash

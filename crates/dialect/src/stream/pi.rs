@@ -95,7 +95,6 @@ impl Pi {
         self.figures.cost_usd += cost.at(&["total"]).amount().unwrap_or(0.0);
     }
 
-    /// Nothing more is done.
     fn settle(&mut self, turn: &mut Turn) {
         turn.end_text();
         turn.usage(self.figures.usage);
@@ -127,7 +126,6 @@ fn read_tool_result(line: &str, turn: &mut Turn) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The texts of a list of parts.
 fn text_of(content: Value<'_>) -> Result<String, Refusal> {
     let mut whole = String::new();
     if content.is_some() {

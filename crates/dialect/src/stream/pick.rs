@@ -46,7 +46,6 @@ impl<'a> Value<'a> {
         self.0.map(RawValue::get)
     }
 
-    /// The value as kept JSON; `null` if it is missing.
     pub(super) fn json(self) -> Json {
         Json::from(self.0.unwrap_or(RawValue::NULL))
     }
@@ -69,7 +68,6 @@ impl<'a> Value<'a> {
         self.text().ok_or_else(|| Unparsed::WrongShape.into())
     }
 
-    /// A short text that is kept: an id, a name.
     pub(super) fn word(self) -> Option<Box<str>> {
         self.text().map(Into::into)
     }
@@ -109,7 +107,6 @@ impl<'a> Value<'a> {
         Some(amount).filter(|amount| amount.is_finite() && *amount >= 0.0)
     }
 
-    /// The message of an error: its text, or the field `message` of an object.
     pub(super) fn message(self) -> Option<String> {
         self.text().or_else(|| self.at(&["message"]).text())
     }
@@ -226,7 +223,6 @@ impl<'a, const N: usize> Slots<'a, N> {
     }
 }
 
-/// An object with fields of this shape, or a list with one such object.
 struct Object<'s, 'a, const N: usize> {
     shape: &'s [Field<'s>],
     in_list: bool,

@@ -46,7 +46,6 @@ pub(super) struct Turn {
     pub(super) events: Vec<StreamEvent>,
 }
 
-/// The sums of a turn whose steps are counted one by one.
 #[derive(Debug, Default)]
 pub(super) struct Figures {
     pub(super) usage: Usage,
@@ -181,7 +180,6 @@ impl Turn {
         }
     }
 
-    /// A tool is called, with the id, the name, the input and the parent of a line.
     pub(super) fn tool_called(
         &mut self,
         [id, name, input, parent]: [Value<'_>; 4],
@@ -208,7 +206,6 @@ impl Turn {
         self.events.push(StreamEvent::ToolStarted { id, name, input, parent });
     }
 
-    /// Whether a call of this id waits for its end.
     pub(super) fn is_tool_open(&self, id: &str) -> bool {
         self.tool_names.contains_key(id)
     }
@@ -325,7 +322,6 @@ impl Turn {
     }
 }
 
-/// The beginning of a text, with the number of bytes that are missing.
 fn cut(text: &str, bytes_max: usize) -> Box<str> {
     if text.len() <= bytes_max {
         return text.into();

@@ -92,7 +92,6 @@ impl Gemma {
         Some(counted + tokens.len() as u64)
     }
 
-    /// The window that continues the one at the beginning, which has these tokens.
     fn next_window(&self, rest: &str, tokens: &[u32], bytes: usize) -> Option<Next> {
         let window = beginning(rest, bytes);
         let (mut at, mut next_try) = (window.len(), OVERLAP_TOKENS);
@@ -111,7 +110,6 @@ impl Gemma {
         None
     }
 
-    /// Where this token begins, if the text ends with it.
     fn start_of(&self, token: u32, text: &[u8]) -> Option<usize> {
         let spelling = self.encoder.decode_token_bytes(token).ok()?;
         let Ok(spelling) = str::from_utf8(&spelling) else {
@@ -146,7 +144,6 @@ impl Gemma {
 struct Next {
     /// Where it begins, counted from where the other one did.
     at: usize,
-    /// The tokens of the other one up to there.
     before: u64,
     tokens: Vec<u32>,
 }

@@ -62,7 +62,6 @@ const PLACES: usize = 8_192;
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl KnownPieces {
-    /// The tokens of a piece, as the split made it.
     fn count(&mut self, tokenizer: &Tokenizer, piece: &[u8]) -> u64 {
         // Every byte is a token.
         if piece.len() <= 1 {

@@ -39,7 +39,6 @@ pub enum AcpAsk {
 /// The agent asks whether it may do something.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AcpPermission {
-    /// The id of the request, as JSON.
     id: Box<str>,
     call: Box<str>,
     /// What it is about to do, in its words.

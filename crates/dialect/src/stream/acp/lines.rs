@@ -39,7 +39,6 @@ pub(super) fn cancel(session: &str) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":{params}}}\n")
 }
 
-/// The answer to a permission request: this choice, or none.
 pub(super) fn chosen(id: &str, choice: Option<&str>) -> String {
     let outcome = match choice {
         Some(choice) => format!(r#"{{"outcome":"selected","optionId":{}}}"#, text(choice)),

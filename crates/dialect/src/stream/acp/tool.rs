@@ -15,14 +15,11 @@ const OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Tools {
-    /// Calls that were told without their input, with their names.
     waiting: BTreeMap<Box<str>, Box<str>>,
-    /// What commands have printed so far.
     outputs: BTreeMap<Box<str>, String>,
     output_bytes: usize,
 }
 
-/// The fields of a call, in whatever message it comes.
 pub(super) struct Call<'a> {
     pub(super) id: Box<str>,
     pub(super) name: Option<Box<str>>,
@@ -64,7 +61,6 @@ impl<'a> Call<'a> {
 }
 
 impl Tools {
-    /// Reads `tool_call` and `tool_call_update`.
     pub(super) fn read(&mut self, update: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
         let call = Call::of(update)?;
         let is_open = turn.is_tool_open(&call.id);

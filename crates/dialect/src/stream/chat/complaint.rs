@@ -28,7 +28,6 @@ const CODES: [(ErrorClass, &[&str]); 6] = [
 const OVERFLOW_WORDS: [&str; 4] =
     ["maximum context length", "context length", "context size", "context window"];
 
-/// Reads the reply to a request that was refused with an HTTP status.
 pub(in crate::stream) fn of_reply(status: u16, body: &str) -> TurnError {
     let body = body.trim();
     let mut error = if body.starts_with(['{', '[']) {
@@ -57,7 +56,6 @@ pub(super) fn of_json(json: &str, status: Option<u64>) -> TurnError {
     said(beginning(json), Value::default(), Value::default(), status)
 }
 
-/// Reads a whole body that is no completion.
 pub(super) fn of_body(body: &str) -> TurnError {
     let message =
         format!("the endpoint answered with something else than a completion: {}", shown(body));

@@ -10,7 +10,6 @@ use super::{Chat, complaint};
 
 const REFUSAL_BYTES_MAX: usize = 8 * 1024;
 
-/// How the endpoint says that the answer ended.
 #[derive(Debug)]
 pub(super) enum Finish {
     Stop,
@@ -47,7 +46,6 @@ pub(super) struct Chunk<'a> {
 pub(super) enum Choices<'a> {
     /// One choice, read already.
     One(Choice<'a>),
-    /// A list, or missing.
     Raw(Value<'a>),
 }
 
@@ -124,7 +122,6 @@ fn is_other(index: Value<'_>) -> bool {
     index.count().unwrap_or(0) > 0
 }
 
-/// A text, or a list of parts.
 fn read_content(content: Value<'_>, chat: &Chat, turn: &mut Turn) -> Result<(), Refusal> {
     if let Some(piece) = content.text() {
         return tell_piece(piece, chat, turn);
