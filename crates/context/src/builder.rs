@@ -51,7 +51,7 @@ mod window;
 
 use std::sync::Arc;
 
-use tertulia_session::{Entry, Message};
+use tertulia_session::Message;
 
 use crate::compact::Compactor;
 use crate::tokens::{MessageCounter, Tokenizer};
@@ -66,7 +66,7 @@ pub use input::{
     ModelMessage, RecalledPassage, Source,
 };
 pub use item::{Item, LogIndex, MessageRef, Unit, units};
-pub use repair::{Mended, Repair, RepairKind, Repaired, repair};
+pub use repair::{Repair, RepairKind, Repaired, repair};
 pub use request::{AcceptedSummary, SummaryRequest};
 
 /// Builds contexts for one model.
@@ -176,19 +176,6 @@ impl ContextBuilder {
             stats: built.stats,
             summary_request: built.summary_request,
         })
-    }
-
-    /// Puts a text that a model wrote in the place of the extractive summary that was made with the
-    /// request, if it passes the gate. The log must hold that summary already.
-    pub fn accept_summary(
-        &self,
-        index: &mut ContextIndex,
-        session_entries: &[Entry],
-        request: &SummaryRequest,
-        text: &str,
-        author: &str,
-    ) -> Result<AcceptedSummary, ContextError> {
-        request::accept_summary(self, index, session_entries, request, text, author)
     }
 
     /// What these messages cost.

@@ -32,7 +32,7 @@ mod vocabulary;
 
 pub use cache::TokenCache;
 pub use calibration::{CALIBRATION_PERMILLE_MAX, CALIBRATION_PERMILLE_MIN, Calibration};
-pub use count::{Exactness, TokenCount};
+pub use count::TokenCount;
 pub use image::{Dimensions, read_dimensions};
 pub use message::{CountNote, CountProblem, MessageCount, MessageCounter, ToolSpec};
 pub use models::{MODELS, Model, find_model};

@@ -83,7 +83,7 @@ fn model_column(name: &str, talk: &mut dyn Write) -> Column {
 
 fn write_table(out: &mut dyn Write, columns: &[Column], rows: &[Row]) -> io::Result<()> {
     let cell = |count: &TokenCount| {
-        let sign = if count.is_exact() { "" } else { "~" };
+        let sign = if count.is_exact { "" } else { "~" };
         format!("{sign}{}", grouped(count.tokens))
     };
     let titles = columns.iter().map(|column| column.title.clone());
@@ -95,7 +95,7 @@ fn write_table(out: &mut dyn Write, columns: &[Column], rows: &[Row]) -> io::Res
         lines.push(first.into_iter().chain(row.counts.iter().map(cell)).collect());
     }
     write_aligned(out, &lines)?;
-    if rows.iter().flat_map(|row| &row.counts).any(|count| !count.is_exact()) {
+    if rows.iter().flat_map(|row| &row.counts).any(|count| !count.is_exact) {
         writeln!(out, "\n~ estimated: the vocabulary is not public")?;
     }
     Ok(())
@@ -152,7 +152,7 @@ fn write_json(out: &mut dyn Write, columns: &[Column], row: &Row) -> io::Result<
         model: column.model.as_deref(),
         tokenizer: column.tokenizer.id(),
         tokens: count.tokens,
-        exact: count.is_exact(),
+        exact: count.is_exact,
         window: column.window,
     });
     let record = FileRecord { file: &row.name, bytes: row.bytes, counts: counts.collect() };

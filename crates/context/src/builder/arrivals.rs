@@ -21,11 +21,14 @@ impl<'a> Arrivals<'a> {
         input: &'a [Message],
     ) -> Result<Self, ContextError> {
         let messages = &input[known(index, log, input)?..];
-        let mut parent = tail_id(index, log);
+        let mut parent_id = tail_id(index, log);
         let mut entries = Vec::with_capacity(messages.len());
         for message in messages {
-            let entry = chained(EntryKind::Message(message.clone()), parent, message);
-            parent = Some(entry.id.clone());
+            let kind = EntryKind::Message(message.clone());
+            let (timestamp, run_id) = (message.timestamp.clone(), message.run_id.clone());
+            let new = NewEntry { parent_id, kind, timestamp, run_id, meta: None, salt: None };
+            let entry = new.with_content_id();
+            parent_id = Some(entry.id.clone());
             entries.push(entry);
         }
         Ok(Self { messages, entries })
@@ -36,8 +39,14 @@ pub(super) fn tail_id(index: &ContextIndex, log: &[Entry]) -> Option<EntryId> {
     index.newest().and_then(|newest| log.get(newest.0)).map(|entry| entry.id.clone())
 }
 
-fn chained(kind: EntryKind, parent_id: Option<EntryId>, message: &Message) -> Entry {
-    let (timestamp, run_id) = (message.timestamp.clone(), message.run_id.clone());
+/// An entry that a build makes. There is no clock: it happened when the newest entry did.
+pub(super) fn made_entry(
+    kind: EntryKind,
+    parent_id: Option<EntryId>,
+    newest: Option<&Entry>,
+) -> Entry {
+    let timestamp = newest.and_then(|entry| entry.timestamp.clone());
+    let run_id = newest.and_then(|entry| entry.run_id.clone());
     NewEntry { parent_id, kind, timestamp, run_id, meta: None, salt: None }.with_content_id()
 }
 

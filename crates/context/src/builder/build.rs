@@ -6,7 +6,7 @@ use tertulia_session::{Entry, EntryId, Message, Part, Role};
 use super::arrivals::{Arrivals, tail_id};
 use super::cover::{self, Cut, Maker};
 use super::elide::{elided, has_outputs};
-use super::frozen::Frozen;
+use super::frozen::frozen_message;
 use super::hints::hints_message;
 use super::index::ContextIndex;
 use super::item::WindowIndex;
@@ -67,8 +67,7 @@ impl<'a, 'b> Build<'a, 'b> {
         let log = input.session_entries;
         index.catch_up(log, &builder.counter)?;
         let arrivals = Arrivals::of(index, log, input.input_messages)?;
-        let Frozen { message: frozen, time } =
-            Frozen::of(index, input, builder.system_prompt.as_deref())?;
+        let (frozen, time) = frozen_message(index, input, builder.system_prompt.as_deref())?;
         let provided = match (input.runtime_hints, &builder.hints) {
             (None, Some(provider)) => provider.hints(),
             _ => None,
@@ -149,7 +148,7 @@ impl<'a, 'b> Build<'a, 'b> {
         let mut is_exact = true;
         let mut take = |count: Option<TokenCount>| {
             let count = count.unwrap_or(TokenCount::ZERO);
-            is_exact &= count.is_exact();
+            is_exact &= count.is_exact;
             count.tokens
         };
         self.sums = Sums {
@@ -177,7 +176,7 @@ impl<'a, 'b> Build<'a, 'b> {
         self.tokens = Vec::with_capacity(self.window.items.len());
         for at in 0..self.window.items.len() {
             let count = self.count_item(WindowIndex(at));
-            self.is_exact &= count.is_exact();
+            self.is_exact &= count.is_exact;
             self.tokens.push(count.tokens);
         }
     }
@@ -223,7 +222,8 @@ impl<'a, 'b> Build<'a, 'b> {
                           maxInputTokens or shorten what is pinned";
             return Err(ContextError::failed(reason));
         }
-        let (limits, sizes) = (self.limits(summarizes, overflow_hint), self.sizes());
+        let sizes = self.sizes();
+        let limits = self.limits(summarizes, overflow_hint);
         match plan(&sizes, self.units(), &limits) {
             Ok(plan) if plan.cut.is_some() && plan.summary_cap == 0 && !self.may_drop() => {
                 let problem = "no room for a summary; and drop is not among strategies";

@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use tertulia_session::{ContextCut, CutStrategy, Entry, EntryId, EntryKind, Fields, NewEntry};
+use tertulia_session::{ContextCut, CutStrategy, Entry, EntryId, EntryKind, Fields};
 
+use super::arrivals::made_entry;
 use super::build::{Build, entry_at, id_at};
 use super::item::WindowIndex;
 use super::marks::TOO_LARGE;
@@ -29,12 +30,11 @@ pub(super) struct Maker<'m, 'a, 'b> {
     pub(super) cut: Cut,
 }
 
-#[derive(Debug)]
-pub(super) struct Covering<'a> {
+struct Covering<'a> {
     /// Oldest first.
-    pub(super) messages: Vec<(LogIndex, MessageRef<'a>)>,
+    messages: Vec<(LogIndex, MessageRef<'a>)>,
     /// The first and the last entry of the range.
-    pub(super) range: Option<(EntryId, EntryId)>,
+    range: Option<(EntryId, EntryId)>,
 }
 
 impl Maker<'_, '_, '_> {
@@ -50,19 +50,9 @@ impl Maker<'_, '_, '_> {
                 build.tokens[at] = build.count_item(WindowIndex(at)).tokens;
             }
         }
-        let kind = EntryKind::ContextCut(ContextCut {
-            strategy: CutStrategy::Elide,
-            first_kept_entry_id: None,
-            elided_ids: Some(ids),
-            tokens_before: self.tokens_before,
-            tokens_after: build.total(),
-            reason: self.reason().into(),
-            kept_ids: None,
-            scale_permille: self.build.scale.recorded(),
-            member: self.build.member(),
-            unknown: Fields::NONE,
-        });
-        self.append(kind);
+        let mut cut = self.context_cut(CutStrategy::Elide, self.reason());
+        cut.elided_ids = Some(ids);
+        self.append(EntryKind::ContextCut(cut));
     }
 
     /// Everything before this unit goes, but for what must be sent: there is a summary of it, or it is
@@ -88,7 +78,12 @@ impl Maker<'_, '_, '_> {
                     reason = format!("{reason}; no summary: {refused}");
                 }
                 self.keep_from(first_kept, &kept);
-                self.append_drop(reason, first_kept, &kept);
+                let build = &*self.build;
+                let id = |entry: LogIndex| id_at(build.log, &build.arrivals, entry).clone();
+                let mut cut = self.context_cut(CutStrategy::Drop, reason);
+                cut.first_kept_entry_id = Some(id(first_kept));
+                cut.kept_ids = Some(kept.iter().map(|entry| id(*entry)).collect());
+                self.append(EntryKind::ContextCut(cut));
             }
         }
         Ok(())
@@ -128,9 +123,7 @@ impl Maker<'_, '_, '_> {
         payload.member = build.member();
         payload.scale_permille = build.scale.recorded();
         payload.reason = build.input.overflow_hint.then(|| TOO_LARGE.into());
-        let may_ask =
-            build.builder.config.request_summaries && payload.author.as_deref() == Some(EXTRACTIVE);
-        if may_ask {
+        if build.builder.config.request_summaries && payload.author.as_deref() == Some(EXTRACTIVE) {
             let covered = covered_list(build, covering);
             let mut task = task(build, &covered, cap);
             task.previous = previous.map(|(_, summary)| &*summary.summary);
@@ -142,33 +135,27 @@ impl Maker<'_, '_, '_> {
         self.cut.summary = Some(entry);
     }
 
-    fn append_drop(&mut self, reason: String, first_kept: LogIndex, kept: &[LogIndex]) {
-        let build = &*self.build;
-        let id = |entry: LogIndex| id_at(build.log, &build.arrivals, entry).clone();
-        let kind = EntryKind::ContextCut(ContextCut {
-            strategy: CutStrategy::Drop,
-            first_kept_entry_id: Some(id(first_kept)),
+    /// A cut of the build as it is now, which names no entries yet.
+    fn context_cut(&self, strategy: CutStrategy, reason: String) -> ContextCut {
+        ContextCut {
+            strategy,
+            first_kept_entry_id: None,
             elided_ids: None,
             tokens_before: self.tokens_before,
-            tokens_after: build.total(),
+            tokens_after: self.build.total(),
             reason: reason.into(),
-            kept_ids: Some(kept.iter().map(|entry| id(*entry)).collect()),
-            scale_permille: build.scale.recorded(),
-            member: build.member(),
+            kept_ids: None,
+            scale_permille: self.build.scale.recorded(),
+            member: self.build.member(),
             unknown: Fields::NONE,
-        });
-        self.append(kind);
+        }
     }
 
     fn append(&mut self, kind: EntryKind) -> EntryId {
         let build = &*self.build;
         let parent_id = build.next_parent(&self.cut.entries);
-        // No clock: it happened when the newest message did.
         let newest = build.arrivals.entries.last().or(build.log.last());
-        let timestamp = newest.and_then(|entry| entry.timestamp.clone());
-        let run_id = newest.and_then(|entry| entry.run_id.clone());
-        let entry = NewEntry { parent_id, kind, timestamp, run_id, meta: None, salt: None }
-            .with_content_id();
+        let entry = made_entry(kind, parent_id, newest);
         let id = entry.id.clone();
         self.cut.entries.push(entry);
         self.cut.is_new = true;
@@ -215,7 +202,8 @@ fn kept_before(build: &Build<'_, '_>, unit: usize) -> Vec<LogIndex> {
     entries
 }
 
-/// The summary of what a plan cuts, or why there is none. Changes nothing yet.
+/// The summary of what a plan cuts, or why there is none: also where the context would be no smaller with it and
+/// smaller is what is needed. Changes nothing yet.
 pub(super) fn summarize(
     build: &mut Build<'_, '_>,
     plan: &Plan,
@@ -232,8 +220,20 @@ pub(super) fn summarize(
     }
     let covered = covered_list(build, &covering);
     let task = task(build, &covered, text_cap(build, plan.summary_cap));
-    let made = compactor.summarize(&task, tokens).map_err(|refusal| refusal.to_string());
-    Ok(made.and_then(|made| if_smaller(build, plan, tokens_before, made)))
+    let summary = match compactor.summarize(&task, tokens) {
+        Ok(summary) => summary,
+        Err(refusal) => return Ok(Err(refusal.to_string())),
+    };
+    let message = build.summary_message(&summary.text);
+    let tokens = build.index.made_tokens(&message, &build.builder.counter).tokens;
+    let after = plan.left + build.scale.of_tokens(tokens);
+    let must_shrink = after > build.builder.config.trigger() || build.input.overflow_hint;
+    if after >= tokens_before && must_shrink {
+        return Ok(Err(format!(
+            "with it there would be {after} tokens, no fewer than the {tokens_before} before"
+        )));
+    }
+    Ok(Ok(summary))
 }
 
 /// How many tokens the text of a summary may have, if its message may have so many.
@@ -241,25 +241,6 @@ fn text_cap(build: &Build<'_, '_>, summary_cap: u64) -> u64 {
     let text = summary_cap.saturating_sub(build.summary_wrapper());
     let counted = text.saturating_mul(1_000) / build.scale.permille();
     counted.min(build.builder.config.summary_cap())
-}
-
-/// The summary, unless the context would be no smaller with it and smaller is what is needed.
-fn if_smaller(
-    build: &mut Build<'_, '_>,
-    plan: &Plan,
-    tokens_before: u64,
-    summary: Summary,
-) -> Result<Summary, String> {
-    let message = build.summary_message(&summary.text);
-    let tokens = build.index.made_tokens(&message, &build.builder.counter).tokens;
-    let after = plan.left + build.scale.of_tokens(tokens);
-    let is_over = after > build.builder.config.trigger();
-    if after >= tokens_before && (is_over || build.input.overflow_hint) {
-        return Err(format!(
-            "with it there would be {after} tokens, no fewer than the {tokens_before} before"
-        ));
-    }
-    Ok(summary)
 }
 
 /// All that the cut takes out of sight: what is between the last summary and the first kept entry, and

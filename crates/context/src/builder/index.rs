@@ -112,7 +112,10 @@ impl ContextIndex {
             *self = Self { known, texts, counted: self.counted, ..Self::default() };
         }
         if self.counter.as_ref() != Some(counter) {
-            self.forget_counts();
+            for fact in &mut self.facts {
+                (fact.tokens, fact.stub_tokens) = (None, None);
+            }
+            (self.frozen, self.tools, self.last_recall) = (None, None, None);
             self.counter = Some(counter.clone());
         }
         let (before, known) = (self.facts.len(), self.entries.len());
@@ -319,14 +322,7 @@ impl ContextIndex {
     fn known(&self, id: &EntryId, counter: &MessageCounter) -> Option<TokenCount> {
         // An empty map is asked without hashing the id.
         let tokens = *self.known.get(id)?;
-        Some(TokenCount { tokens, exactness: counter.count_reply().exactness })
-    }
-
-    fn forget_counts(&mut self) {
-        for fact in &mut self.facts {
-            (fact.tokens, fact.stub_tokens) = (None, None);
-        }
-        (self.frozen, self.tools, self.last_recall) = (None, None, None);
+        Some(TokenCount { tokens, is_exact: counter.count_reply().is_exact })
     }
 
     fn fact_of(&self, log: &[Entry], at: LogIndex, entry: &Entry) -> Fact {

@@ -143,10 +143,7 @@ impl<'a> From<&ContextUpdateRequest<'a>> for ContextBuildInput<'a> {
             runtime_hints: request.runtime_hints,
             tool_specs: request.tool_specs,
             overflow_hint: request.overflow_hint,
-            explain: false,
-            perspective: None,
-            answers: None,
-            closing: None,
+            ..Self::default()
         }
     }
 }

@@ -12,7 +12,7 @@ use super::{ContextError, Strategy, verdict};
 const SUMMARY_PERMILLE_MAX: u64 = 600;
 
 impl Build<'_, '_> {
-    pub(super) fn limits(&self, summarizes: bool, overflow_hint: bool) -> Limits {
+    pub(super) fn limits(&self, summarizes: bool, overflow_hint: bool) -> Limits<'_> {
         let config = &self.builder.config;
         let cover = match (summarizes, config.tries(Strategy::Drop)) {
             (true, _) => Cover::Summarize { cap: self.summary_message_cap() },
@@ -21,15 +21,11 @@ impl Build<'_, '_> {
             (false, false) if config.tries(Strategy::Summarize) => Cover::Drop,
             (false, false) => Cover::Never,
         };
-        let limit = config.max_input_tokens;
         Limits {
             fixed: self.scale.of_tokens(self.sums.fixed()),
             summary: self.scale.of_tokens(self.sums.summary),
             trigger: config.trigger(),
-            limit,
-            target_permille: config.target_permille,
-            protect_permille: config.protect_permille,
-            max_messages: config.max_history_messages,
+            config,
             overflow_hint,
             may_elide: config.tries(Strategy::Elide),
             cover,
@@ -72,7 +68,7 @@ impl Build<'_, '_> {
         self.index.stub_tokens(item.entry, id, count).tokens
     }
 
-    pub(super) fn overflow(&self, floor: u64, limits: &Limits, sizes: &[Size]) -> ContextError {
+    pub(super) fn overflow(&self, floor: u64, limits: &Limits<'_>, sizes: &[Size]) -> ContextError {
         let fixed = [
             (FloorPart::SystemPrompt, self.sums.frozen),
             (FloorPart::Tools, self.sums.tools),
@@ -95,6 +91,7 @@ impl Build<'_, '_> {
             .collect();
         biggest.sort_by_key(|item| std::cmp::Reverse(item.tokens));
         biggest.truncate(5);
-        ContextError::Overflow(Overflow { floor, limit: limits.limit, biggest })
+        let limit = limits.config.max_input_tokens;
+        ContextError::Overflow(Overflow { floor, limit, biggest })
     }
 }

@@ -62,28 +62,20 @@ impl<'a> Marks<'a> {
                 _ => {}
             }
         }
-        if marks.summary.is_none() {
-            marks.find_summary(index, log, tail, member)?;
+        let older = index.signs(log, tail, Sign::Summary);
+        let mut older = older.filter_map(|at| match seen(index, log, at, member)? {
+            entry @ Entry { kind: EntryKind::CompactionSummary(summary), .. } => {
+                Some((entry, at, summary))
+            }
+            _ => None,
+        });
+        if marks.summary.is_none()
+            && let Some((entry, at, summary)) = older.next()
+        {
+            marks.take_summary(index, entry, at, summary)?;
         }
         marks.is_stuck = is_stuck(index, &idle, tail);
         Ok(marks)
-    }
-
-    fn find_summary(
-        &mut self,
-        index: &ContextIndex,
-        log: &'a [Entry],
-        tail: Option<LogIndex>,
-        member: Option<&str>,
-    ) -> Result<(), ContextError> {
-        for at in index.signs(log, tail, Sign::Summary) {
-            if let Some(entry) = seen(index, log, at, member)
-                && let EntryKind::CompactionSummary(summary) = &entry.kind
-            {
-                return self.take_summary(index, entry, at, summary);
-            }
-        }
-        Ok(())
     }
 
     fn take_summary(

@@ -1,6 +1,9 @@
 //! What gives way when a context is too large: sizes in, a decision out. Knows numbers only, no
 //! messages; so it can be tried on any of them.
 
+use std::ops::Range;
+
+use super::ContextConfig;
 use super::item::{Unit, WindowIndex};
 use super::window::Units;
 
@@ -10,19 +13,12 @@ pub(super) struct Size {
     pub(super) stub: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Limits {
+pub(super) struct Limits<'c> {
     /// What is sent besides the history: system message, tools, hints.
     pub(super) fixed: u64,
     pub(super) summary: u64,
     pub(super) trigger: u64,
-    /// Over this there is no context at all.
-    pub(super) limit: u64,
-    /// How far down a cut goes.
-    pub(super) target_permille: u64,
-    /// How much of the target is the newest part, whose outputs become stubs last.
-    pub(super) protect_permille: u64,
-    pub(super) max_messages: Option<u64>,
+    pub(super) config: &'c ContextConfig,
     pub(super) overflow_hint: bool,
     pub(super) may_elide: bool,
     pub(super) cover: Cover,
@@ -67,17 +63,16 @@ pub(super) enum NoPlan {
 /// A summary of less says nothing.
 const SUMMARY_TOKENS_MIN: u64 = 32;
 
-pub(super) fn plan(sizes: &[Size], units: &Units, limits: &Limits) -> Result<Plan, NoPlan> {
+pub(super) fn plan(sizes: &[Size], units: &Units, limits: &Limits<'_>) -> Result<Plan, NoPlan> {
     let Units { list: units, kept_before } = units;
     let (sizes, kept_before) = (sizes.to_vec(), *kept_before);
-    let planner = Planner { units, kept_before, limits, sizes, elide: Vec::new() };
-    planner.run()
+    Planner { units, kept_before, limits, sizes, elide: Vec::new() }.run()
 }
 
 struct Planner<'p> {
     units: &'p [Unit],
     kept_before: usize,
-    limits: &'p Limits,
+    limits: &'p Limits<'p>,
     sizes: Vec<Size>,
     elide: Vec<WindowIndex>,
 }
@@ -91,12 +86,12 @@ impl Planner<'_> {
             return Ok(Plan::default());
         }
         let floor = self.floor();
-        if floor > self.limits.limit {
+        if floor > self.limits.config.max_input_tokens {
             return Err(NoPlan::Floor { floor });
         }
         let target = self.target(total);
         if self.limits.may_elide && (is_over || self.limits.overflow_hint) {
-            self.elide_until(target, self.protected());
+            self.elide_within(0..self.protected(), total, target);
             if is_over && !is_long && !self.limits.overflow_hint && self.total() <= target {
                 return Ok(Plan { elide: self.elide, ..Plan::default() });
             }
@@ -121,14 +116,19 @@ impl Planner<'_> {
             (None, _) => 0,
         };
         if self.limits.may_elide && after(&self) + wanted > self.limits.trigger {
-            self.elide_last(after(&self) + wanted, cut);
+            // Nothing else can go: also the newest outputs become stubs.
+            let units = cut.map_or(self.units, |cut| &self.units[cut..]);
+            let first = units.first().map_or(self.sizes.len(), |unit| unit.items.start);
+            let all = first..self.sizes.len();
+            self.elide_within(all, after(&self) + wanted, self.limits.trigger);
         }
+        let limit = self.limits.config.max_input_tokens;
         let left = after(&self);
         let is_idle = cut.is_none() && self.elide.is_empty();
-        if left > self.limits.limit || (is_idle && self.limits.overflow_hint) {
+        if left > limit || (is_idle && self.limits.overflow_hint) {
             return Err(NoPlan::Stuck);
         }
-        let fits = left + wanted <= self.limits.limit;
+        let fits = left + wanted <= limit;
         let summary_cap = match (cut, self.limits.cover) {
             (Some(_), Cover::Summarize { cap }) if fits => {
                 cap.min(self.limits.trigger.saturating_sub(left).max(wanted))
@@ -174,48 +174,32 @@ impl Planner<'_> {
     }
 
     fn target(&self, total: u64) -> u64 {
-        let Limits { fixed, trigger, target_permille, overflow_hint, .. } = *self.limits;
+        let Limits { fixed, trigger, overflow_hint, .. } = *self.limits;
         let room = if overflow_hint { trigger.min(total) } else { trigger };
-        fixed + permille_of(room.saturating_sub(fixed), target_permille)
+        fixed + permille_of(room.saturating_sub(fixed), self.limits.config.target_permille)
     }
 
     fn target_messages(&self) -> u64 {
-        let permille = self.limits.target_permille;
-        self.limits.max_messages.map_or(u64::MAX, |max| {
+        let permille = self.limits.config.target_permille;
+        self.limits.config.max_history_messages.map_or(u64::MAX, |max| {
             // Only where there are too many of them is their number a reason to cut further.
             if self.is_too_long() { permille_of(max, permille).max(1) } else { max }
         })
     }
 
     fn is_too_long(&self) -> bool {
-        self.limits.max_messages.is_some_and(|max| self.sizes.len() as u64 > max)
+        let max = self.limits.config.max_history_messages;
+        max.is_some_and(|max| self.sizes.len() as u64 > max)
     }
 
-    /// Old outputs become stubs until all fits; those from `protected` on stay.
-    fn elide_until(&mut self, target: u64, protected: usize) {
-        let mut total = self.total();
+    /// Outputs of these messages become stubs, oldest first, until no more than the target is left.
+    fn elide_within(&mut self, items: Range<usize>, mut left: u64, target: u64) {
         let pinned = self.pinned();
-        for (at, is_pinned) in pinned.into_iter().enumerate().take(protected) {
-            if total <= target {
+        for at in items {
+            if left <= target {
                 break;
             }
-            if !is_pinned {
-                total -= self.elide_one(at);
-            }
-        }
-    }
-
-    /// Nothing else can go: also the newest outputs become stubs, oldest first.
-    fn elide_last(&mut self, mut left: u64, cut: Option<usize>) {
-        let end = self.sizes.len();
-        let start_of = |cut: usize| self.units.get(cut).map_or(end, |unit| unit.items.start);
-        let first = cut.map_or(0, start_of);
-        let pinned = self.pinned();
-        for (at, is_pinned) in pinned.into_iter().enumerate().skip(first) {
-            if left <= self.limits.trigger {
-                break;
-            }
-            if !is_pinned {
+            if !pinned[at] {
                 left -= self.elide_one(at);
             }
         }
@@ -246,7 +230,7 @@ impl Planner<'_> {
     /// The first message of the newest part, whose outputs become stubs last.
     fn protected(&self) -> usize {
         let target = self.target(self.total()).saturating_sub(self.limits.fixed);
-        let room = permille_of(target, self.limits.protect_permille);
+        let room = permille_of(target, self.limits.config.protect_permille);
         let mut tokens = 0;
         let mut first = self.sizes.len();
         for unit in self.units.iter().rev() {

@@ -21,15 +21,11 @@ pub(super) struct Recalled {
 }
 
 /// The last search and what it found: the same question is not asked twice.
-#[derive(Debug)]
-pub(super) struct LastRecall {
-    asked: Asked,
-    found: Option<Recalled>,
-}
+pub(super) type LastRecall = (Asked, Option<Recalled>);
 
 /// All that decides what is recalled from one log.
 #[derive(Debug, PartialEq, Eq)]
-struct Asked {
+pub(super) struct Asked {
     entries: usize,
     budget: u64,
     member: Option<Box<str>>,
@@ -60,18 +56,17 @@ pub(super) fn recall(build: &mut Build<'_, '_>) -> Option<Recalled> {
     let asked = Asked {
         entries: build.log.len(),
         budget,
-        member: build.input.perspective.map(|perspective| perspective.member.into()),
+        member: build.member(),
         request: request_at(build).map(|item| item.entry),
         sent: build.window.items.iter().map(is_whole).collect(),
     };
-    let is_same = |last: &&LastRecall| last.asked == asked;
-    if let Some(last) = build.index.last_recall.as_ref().filter(is_same) {
-        return last.found.clone();
+    if let Some((_, found)) = build.index.last_recall.as_ref().filter(|last| last.0 == asked) {
+        return found.clone();
     }
     let passages = search(build, budget.saturating_sub(PASSAGE_HEAD_TOKENS));
     let found = fit(build, &passages, budget);
     if build.arrivals.entries.is_empty() {
-        build.index.last_recall = Some(LastRecall { asked, found: found.clone() });
+        build.index.last_recall = Some((asked, found.clone()));
     }
     found
 }

@@ -14,20 +14,13 @@ use crate::whitespace::trim;
 pub struct Repaired<'a> {
     pub items: Vec<Item<'a>>,
     /// What was done, in the order of the list.
-    pub mended: Vec<Mended>,
+    pub mended: Vec<Repair<LogIndex>>,
 }
 
-/// Something that was mended.
+/// Something that was mended, by the id of its entry or by the index of that.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mended {
-    pub entry: LogIndex,
-    pub kind: RepairKind,
-}
-
-/// Something that was mended, by the id of its entry.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Repair {
-    pub entry: EntryId,
+pub struct Repair<E = EntryId> {
+    pub entry: E,
     pub kind: RepairKind,
 }
 
@@ -180,7 +173,7 @@ impl<'a> Mender<'a> {
 
     fn results(&mut self, item: Item<'a>) {
         if item.message.parts.is_empty() {
-            self.done.mended.push(Mended { entry: item.entry, kind: RepairKind::Empty });
+            self.done.mended.push(Repair { entry: item.entry, kind: RepairKind::Empty });
             return;
         }
         let item = self.keep_parts(item, |pairs, item, part| match &part.kind {
@@ -215,7 +208,7 @@ impl<'a> Mender<'a> {
         item.message = MessageRef::made(message);
         item.is_mended = true;
         for kind in reasons.into_iter().flatten() {
-            self.done.mended.push(Mended { entry: item.entry, kind });
+            self.done.mended.push(Repair { entry: item.entry, kind });
         }
         item
     }
@@ -226,7 +219,7 @@ impl<'a> Mender<'a> {
         }
         // What held nothing but results is told result by result.
         if !(item.is_mended && item.message.parts.is_empty()) {
-            self.done.mended.push(Mended { entry: item.entry, kind: RepairKind::Empty });
+            self.done.mended.push(Repair { entry: item.entry, kind: RepairKind::Empty });
         }
         None
     }
@@ -240,7 +233,7 @@ impl<'a> Mender<'a> {
                 missing[call.answer].push(Part::new(PartKind::ToolResult(result)));
                 let entry = answers[call.answer].entry;
                 let kind = RepairKind::MissingResult { call: call.id };
-                self.done.mended.push(Mended { entry, kind });
+                self.done.mended.push(Repair { entry, kind });
             }
         }
         let end = |answer: usize| answers[answer].end.unwrap_or(self.done.items.len());

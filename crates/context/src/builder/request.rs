@@ -3,9 +3,9 @@
 
 use std::collections::HashSet;
 
-use tertulia_session::{CompactionSummary, Entry, EntryId, EntryKind, NewEntry};
+use tertulia_session::{CompactionSummary, Entry, EntryId, EntryKind};
 
-use super::arrivals::tail_id;
+use super::arrivals::{made_entry, tail_id};
 use super::build::summary_message;
 use super::index::{ContextIndex, Sign};
 use super::marks::Marks;
@@ -57,75 +57,67 @@ impl SummaryRequest {
     }
 }
 
-struct Found<'a> {
-    summary: &'a CompactionSummary,
-    previous: Option<&'a str>,
-}
-
-/// Puts a model's text in the place of the extractive summary of the same range. A text that is refused
-/// is recorded as well: the summary that stays is appended again with the reason.
-pub(super) fn accept_summary(
-    builder: &ContextBuilder,
-    index: &mut ContextIndex,
-    log: &[Entry],
-    request: &SummaryRequest,
-    text: &str,
-    author: &str,
-) -> Result<AcceptedSummary, ContextError> {
-    index.catch_up(log, &builder.counter)?;
-    let found = find(index, log, request)?;
-    let covered = covered(index, log, found.summary)?;
-    let list: Vec<Covered<'_>> =
-        covered.iter().map(|(entry, message)| Covered { entry, message }).collect();
-    let task = SummaryTask {
-        previous: found.previous,
-        covered: &list,
-        max_tokens: request.max_tokens.min(builder.config.summary_cap()),
-        tokenizer: &builder.counter.tokenizer,
-    };
-    let counter = &builder.counter;
-    let mut tokens = found.previous.map_or(0, |text| counter.tokenizer.count(text).tokens);
-    for (entry, message) in &covered {
-        let at = index.find(entry).unwrap_or(LogIndex(usize::MAX));
-        tokens += index.tokens(at, entry, message, counter).tokens;
-    }
-    let judged = accept(text, &task, tokens);
-    let mut summary = found.summary.clone();
-    let reason = judged.as_ref().err().map(ToString::to_string);
-    match judged {
-        Ok(_) => {
-            let scale = summary.scale_permille.map_or(Scale::ONE, Scale::of_permille);
-            let sent = |text: &str| {
-                scale.of_tokens(counter.count_message(&summary_message(text)).count.tokens)
-            };
-            let (old, new) = (sent(&summary.summary), sent(text));
-            summary.tokens_after =
-                summary.tokens_after.map(|after| after.saturating_add(new).saturating_sub(old));
-            summary.summary = text.into();
-            (summary.author, summary.strategy) = (Some(author.into()), Some(CUSTOM.into()));
-            summary.refused = None;
+impl ContextBuilder {
+    /// Puts a text that a model wrote in the place of the extractive summary that was made with the request, if it
+    /// passes the gate. The log must hold that summary already. A text that is refused is recorded as well: the
+    /// summary that stays is appended again with the reason.
+    pub fn accept_summary(
+        &self,
+        index: &mut ContextIndex,
+        session_entries: &[Entry],
+        request: &SummaryRequest,
+        text: &str,
+        author: &str,
+    ) -> Result<AcceptedSummary, ContextError> {
+        let (log, counter) = (session_entries, &self.counter);
+        index.catch_up(log, counter)?;
+        let (summary, previous) = find(index, log, request)?;
+        let covered = covered(index, log, summary)?;
+        let list: Vec<Covered<'_>> =
+            covered.iter().map(|(entry, message)| Covered { entry, message }).collect();
+        let task = SummaryTask {
+            previous,
+            covered: &list,
+            max_tokens: request.max_tokens.min(self.config.summary_cap()),
+            tokenizer: &counter.tokenizer,
+        };
+        let mut tokens = previous.map_or(0, |text| counter.tokenizer.count(text).tokens);
+        for (entry, message) in &covered {
+            let at = index.find(entry).unwrap_or(LogIndex(usize::MAX));
+            tokens += index.tokens(at, entry, message, counter).tokens;
         }
-        Err(refusal) => summary.refused = Some(format!("{author}: {refusal}").into()),
+        let refusal = accept(text, &task, tokens).err();
+        let mut summary = summary.clone();
+        match &refusal {
+            None => {
+                let scale = summary.scale_permille.map_or(Scale::ONE, Scale::of_permille);
+                let sent = |text: &str| {
+                    scale.of_tokens(counter.count_message(&summary_message(text)).count.tokens)
+                };
+                let (old, new) = (sent(&summary.summary), sent(text));
+                summary.tokens_after =
+                    summary.tokens_after.map(|after| after.saturating_add(new).saturating_sub(old));
+                summary.summary = text.into();
+                (summary.author, summary.strategy) = (Some(author.into()), Some(CUSTOM.into()));
+                summary.refused = None;
+            }
+            Some(refusal) => summary.refused = Some(format!("{author}: {refusal}").into()),
+        }
+        let kind = EntryKind::CompactionSummary(Box::new(summary));
+        Ok(AcceptedSummary {
+            accepted: refusal.is_none(),
+            reason: refusal.as_ref().map(ToString::to_string),
+            entries_to_append: vec![made_entry(kind, tail_id(index, log), log.last())],
+        })
     }
-    let kind = EntryKind::CompactionSummary(Box::new(summary));
-    let newest = log.last();
-    let entry = NewEntry {
-        parent_id: tail_id(index, log),
-        kind,
-        timestamp: newest.and_then(|entry| entry.timestamp.clone()),
-        run_id: newest.and_then(|entry| entry.run_id.clone()),
-        meta: None,
-        salt: None,
-    };
-    let entries_to_append = vec![entry.with_content_id()];
-    Ok(AcceptedSummary { accepted: reason.is_none(), reason, entries_to_append })
 }
 
+/// The summary that was asked about, and the text of the one before it.
 fn find<'a>(
     index: &ContextIndex,
     log: &'a [Entry],
     request: &SummaryRequest,
-) -> Result<Found<'a>, ContextError> {
+) -> Result<(&'a CompactionSummary, Option<&'a str>), ContextError> {
     let tail = index.newest();
     let marks = Marks::of(index, log, tail, None)?;
     // A drop since then kept less than the summary: what it dropped must not come back.
@@ -147,7 +139,7 @@ fn find<'a>(
     };
     // One that was put in the place of another has the same range; it carries nothing on.
     let previous = summaries.find(|older| older.covered_hash != summary.covered_hash);
-    Ok(Found { summary, previous: previous.map(|older| &*older.summary) })
+    Ok((summary, previous.map(|older| &*older.summary)))
 }
 
 fn covered<'a>(

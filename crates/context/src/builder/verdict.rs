@@ -10,7 +10,7 @@ use super::cover::Cut;
 use super::elide::has_outputs;
 use super::index::Sign;
 use super::recalled::Recalled;
-use super::repair::{Mended, RepairKind};
+use super::repair::{Repair, RepairKind};
 use super::{ContextError, Item, LogIndex};
 use crate::verdict::{DropReason, Fate, HideReason, Verdict};
 
@@ -50,7 +50,7 @@ impl<'c, 'a, 'b> Court<'c, 'a, 'b> {
     fn of(build: &'c Build<'a, 'b>, cut: &Cut) -> Result<Self, ContextError> {
         let mut sent = HashMap::new();
         let mended = &build.window.mended;
-        let is_moved = |one: &&Mended| matches!(one.kind, RepairKind::MovedResult { .. });
+        let is_moved = |one: &&Repair<LogIndex>| matches!(one.kind, RepairKind::MovedResult { .. });
         let moved: HashSet<LogIndex> =
             mended.iter().filter(is_moved).map(|one| one.entry).collect();
         let is_sent = |item: &&Item<'_>| !is_made_up(build, item) || moved.contains(&item.entry);

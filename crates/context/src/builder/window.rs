@@ -11,7 +11,7 @@ use tertulia_session::{Entry, EntryId, EntryKind, Message, Part, Role, ViewEntry
 use super::arrivals::Arrivals;
 use super::index::{ContextIndex, Sign, is_pinned, is_request};
 use super::marks::{FIRST_KEPT, Marks};
-use super::repair::{Mended, Repaired, repair};
+use super::repair::{Repair, Repaired, repair};
 use super::{ContextBuildInput, ContextError, Item, LogIndex, MessageRef, Unit, units};
 use crate::view::Perspective;
 
@@ -19,7 +19,7 @@ use crate::view::Perspective;
 #[derive(Debug)]
 pub(super) struct Window<'a> {
     pub(super) items: Vec<Item<'a>>,
-    pub(super) mended: Vec<Mended>,
+    pub(super) mended: Vec<Repair<LogIndex>>,
     request: Option<LogIndex>,
     /// Made when something has to give way.
     units: OnceCell<Units>,
@@ -42,7 +42,10 @@ impl<'a> Window<'a> {
     ) -> Result<Self, ContextError> {
         let log = input.session_entries;
         let answered = input.answers.and_then(|id| index.find(id));
-        let request = answered.or_else(|| newest_request(index, log, arrivals));
+        let arrived = arrivals.messages.iter().rposition(is_request);
+        let asked = arrived.map(|offset| LogIndex(log.len() + offset));
+        let request =
+            answered.or(asked).or_else(|| index.seen_sign(log, index.newest(), Sign::Request));
         // What a member reads depends on more than the log, and what is answered may be anywhere.
         let mut may_settle = input.perspective.is_none() && input.answers.is_none();
         let settled = mem::take(&mut index.settled);
@@ -55,9 +58,9 @@ impl<'a> Window<'a> {
         match known.filter(|_| branch.is_known) {
             Some(known) => items = known,
             None => {
-                let whole = kept_from_before(reader, marks, request, &mut branch)?;
-                before = whole.items;
-                may_settle &= !whole.depends_on_later;
+                let depends_on_later;
+                (before, depends_on_later) = kept_from_before(reader, marks, request, &mut branch)?;
+                may_settle &= !depends_on_later;
             }
         }
         let known = items.len();
@@ -199,29 +202,13 @@ pub(super) fn made_message(
     message
 }
 
-fn newest_request(
-    index: &ContextIndex,
-    log: &[Entry],
-    arrivals: &Arrivals<'_>,
-) -> Option<LogIndex> {
-    if let Some(offset) = arrivals.messages.iter().rposition(is_request) {
-        return Some(LogIndex(log.len() + offset));
-    }
-    index.seen_sign(log, index.newest(), Sign::Request)
-}
-
-struct Before<'a> {
-    items: Vec<Item<'a>>,
-    /// Whether entries behind the cut decide what is among them.
-    depends_on_later: bool,
-}
-
+/// What stays from before the cut, and whether entries behind it decide what is among that.
 fn kept_from_before<'a>(
     reader: Reader<'_, 'a>,
     marks: &Marks<'a>,
     request: Option<LogIndex>,
     branch: &mut Branch<'a>,
-) -> Result<Before<'a>, ContextError> {
+) -> Result<(Vec<Item<'a>>, bool), ContextError> {
     let Reader { index, log, .. } = reader;
     // What was asked last when it was cut, so that a newer request changes nothing here.
     let asked = index.seen_sign(log, marks.by, Sign::Request);
@@ -243,7 +230,7 @@ fn kept_from_before<'a>(
     for item in &mut items {
         item.is_before = true;
     }
-    Ok(Before { items, depends_on_later })
+    Ok((items, depends_on_later))
 }
 
 /// A request may have been cut, if a newer one was redacted since. Says whether it was.

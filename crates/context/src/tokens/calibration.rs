@@ -1,7 +1,7 @@
 //! What a provider reports, held against what was estimated: the ratio corrects the next estimates.
 //! Pure and deterministic: the same reports in the same order give the same ratio, without floats.
 
-use super::{Exactness, TokenCount};
+use super::TokenCount;
 
 /// The lowest ratio, in thousandths.
 pub const CALIBRATION_PERMILLE_MIN: u64 = 500;
@@ -63,14 +63,11 @@ impl Calibration {
 
     /// The corrected estimate, rounded up. An exact count stays.
     pub fn apply(&self, count: TokenCount) -> TokenCount {
-        match count.exactness {
-            Exactness::Exact => count,
-            Exactness::Estimated => {
-                let tokens =
-                    (u128::from(count.tokens) * u128::from(self.permille())).div_ceil(1_000);
-                TokenCount::estimated(u64::try_from(tokens).unwrap_or(u64::MAX))
-            }
+        if count.is_exact {
+            return count;
         }
+        let tokens = (u128::from(count.tokens) * u128::from(self.permille())).div_ceil(1_000);
+        TokenCount::estimated(u64::try_from(tokens).unwrap_or(u64::MAX))
     }
 }
 

@@ -7,17 +7,8 @@ use std::ops::{Add, AddAssign};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TokenCount {
     pub tokens: u64,
-    /// Whether the model's own tokenizer would say the same.
-    pub exactness: Exactness,
-}
-
-/// Whether a count is what the model's own tokenizer says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Exactness {
-    /// Counted with the vocabulary.
-    Exact,
-    /// Guessed, in whole or in part.
-    Estimated,
+    /// Whether the model's own tokenizer would say the same; if not, it is a guess, in whole or in part.
+    pub is_exact: bool,
 }
 
 impl TokenCount {
@@ -26,17 +17,12 @@ impl TokenCount {
 
     /// As the model's tokenizer counts.
     pub const fn exact(tokens: u64) -> Self {
-        Self { tokens, exactness: Exactness::Exact }
+        Self { tokens, is_exact: true }
     }
 
     /// A guess.
     pub const fn estimated(tokens: u64) -> Self {
-        Self { tokens, exactness: Exactness::Estimated }
-    }
-
-    /// Whether it is no guess.
-    pub fn is_exact(self) -> bool {
-        self.exactness == Exactness::Exact
+        Self { tokens, is_exact: false }
     }
 }
 
@@ -47,7 +33,7 @@ impl Add for TokenCount {
     fn add(self, other: Self) -> Self {
         Self {
             tokens: self.tokens.saturating_add(other.tokens),
-            exactness: self.exactness.max(other.exactness),
+            is_exact: self.is_exact && other.is_exact,
         }
     }
 }
@@ -73,7 +59,7 @@ mod tests {
         let exact = [TokenCount::exact(2), TokenCount::exact(3)];
         assert_eq!(exact.into_iter().sum::<TokenCount>(), TokenCount::exact(5));
         assert_eq!(TokenCount::exact(2) + TokenCount::estimated(3), TokenCount::estimated(5));
-        assert!(TokenCount::ZERO.is_exact());
+        assert!(TokenCount::ZERO.is_exact);
     }
 
     #[test]

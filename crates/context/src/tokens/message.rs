@@ -1,5 +1,5 @@
 //! What a message, its parts and the tools cost: the words through a tokenizer, the wrappers from
-//! [`Overheads`], the pictures by their size. What cannot be counted gets a fixed price and a note.
+//! [`Vendor::overheads`], the pictures by their size. What cannot be counted gets a fixed price and a note.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use tertulia_session::{
     ImageSource, Message, OtherPart, Part, PartKind, ResultPiece, ToolCall, ToolResult,
 };
 
-use super::{Model, Overheads, TokenCache, TokenCount, Tokenizer, Vendor, read_dimensions};
+use super::{Model, TokenCache, TokenCount, Tokenizer, Vendor, read_dimensions};
 
 /// Counts messages for one model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl MessageCounter {
         if tools.is_empty() {
             return TokenCount::ZERO;
         }
-        let overheads = self.overheads();
+        let overheads = self.vendor.overheads();
         let specs: TokenCount =
             tools.iter().map(|tool| self.tokenizer.count(&tool.to_json())).sum();
         let wrappers = overheads.tools + overheads.tool_spec * tools.len() as u64;
@@ -94,7 +94,7 @@ impl MessageCounter {
 
     /// What a request costs besides its messages and tools.
     pub fn count_reply(&self) -> TokenCount {
-        self.published(self.overheads().reply)
+        self.published(self.vendor.overheads().reply)
     }
 
     /// OpenAI alone publishes what a message costs besides its words.
@@ -105,13 +105,11 @@ impl MessageCounter {
         }
     }
 
-    fn overheads(&self) -> &'static Overheads {
-        self.vendor.overheads()
-    }
-
     fn message(&self, message: &Message, count: &mut Count<'_>) -> MessageCount {
-        let mut whole =
-            MessageCount { count: self.published(self.overheads().message), notes: Vec::new() };
+        let mut whole = MessageCount {
+            count: self.published(self.vendor.overheads().message),
+            notes: Vec::new(),
+        };
         for (place, part) in message.parts.iter().enumerate() {
             let mut note = |problem| whole.notes.push(CountNote { part: place, problem });
             whole.count += self.part(part, count, &mut note);
@@ -120,7 +118,7 @@ impl MessageCounter {
     }
 
     fn part(&self, part: &Part, count: &mut Count<'_>, note: &mut Note<'_>) -> TokenCount {
-        let overheads = self.overheads();
+        let overheads = self.vendor.overheads();
         let (overhead, words) = match &part.kind {
             PartKind::Text(text) => (0, count(text)),
             PartKind::Thinking(text) => (overheads.thinking, count(text)),
@@ -141,7 +139,7 @@ impl MessageCounter {
             Some(text) => (Cow::Borrowed(&**text), 0),
             None => arguments_text(&call.arguments, self.vendor),
         };
-        let wrappers = TokenCount::exact(number * self.overheads().tool_argument);
+        let wrappers = TokenCount::exact(number * self.vendor.overheads().tool_argument);
         wrappers + count(&call.tool_name) + count(&arguments)
     }
 
