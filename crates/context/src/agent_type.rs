@@ -13,8 +13,7 @@ pub enum AgentType {
 }
 
 impl AgentType {
-    /// The type of this name; `claude`, `codex` and `gemini` are short for the full names, in any
-    /// case of letters.
+    /// The type of this name; `claude`, `codex` and `gemini` are short for the full names, in any case of letters.
     pub fn named(name: &str) -> Self {
         // Only ASCII letters fold: "GEMİNI" is somebody else.
         match name.to_ascii_lowercase().as_str() {

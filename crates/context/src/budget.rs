@@ -1,6 +1,5 @@
-//! The one budget stage of all formats. It works on the sizes of sections, never on finished text:
-//! first the oldest messages of the context go, then the current message is cut, and what the system
-//! and the team said is never touched.
+//! The one budget stage of all formats. It works on the sizes of sections, never on finished text: first the oldest
+//! messages of the context go, then the current message is cut, and what the system and the team said is never touched.
 
 use serde::Serialize;
 

@@ -1,10 +1,9 @@
 //! Summaries: what stands for a stretch of a conversation that no longer fits. Called by whoever
 //! builds a model's context.
 //!
-//! [`extract`] writes one without a model: deterministic, in any language, always within its cap.
-//! [`Compactor::Custom`] is the seam for a model; its text goes through the same gate ([`accept`]),
-//! and where that refuses it the extractive one takes over. Pure: nothing here asks a model, counts
-//! time or knows which entries are to be covered.
+//! [`extract`] writes one without a model: deterministic, in any language, always within its cap. [`Compactor::Custom`]
+//! is the seam for a model; its text goes through the same gate ([`accept`]), and where that refuses it the extractive
+//! one takes over. Pure: nothing here asks a model, counts time or knows which entries are to be covered.
 
 mod calls;
 mod choose;

@@ -1,9 +1,8 @@
 //! The messages of one conversation in memory, found by place, id, speaker and time. Used by the
 //! [`ContextManager`](crate::ContextManager) alone.
 //!
-//! A message keeps its sequence number when older ones are archived; the indexes hold these numbers.
-//! They cost about 24 bytes a message: ids that the conversation gave itself need no index at
-//! all, since they count up by one.
+//! A message keeps its sequence number when older ones are archived; the indexes hold these numbers. They cost about 24
+//! bytes a message: ids that the conversation gave itself need no index at all, since they count up by one.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ops::RangeInclusive;
@@ -54,7 +53,13 @@ impl Conversation {
         let mut conversation = Self { next_number, ..Self::default() };
         conversation.counted_from = counted_suffix(&messages, next_number);
         for message in messages {
-            conversation.index_id(&message.id);
+            let seq = conversation.end();
+            let is_named = seq < conversation.counted_from;
+            if is_named && conversation.named.contains_key(&message.id) {
+                conversation.repeated.entry(message.id.clone()).or_default().push_back(seq);
+            } else if is_named {
+                conversation.named.insert(message.id.clone(), seq);
+            }
             conversation.push(message);
         }
         conversation
@@ -110,7 +115,9 @@ impl Conversation {
         }
         if self.named.get(&oldest.id) == Some(&seq) {
             self.named.remove(&oldest.id);
-            self.promote_repeated(&oldest.id);
+            if let Some(seq) = self.repeated.get_mut(&oldest.id).and_then(VecDeque::pop_front) {
+                self.named.insert(oldest.id.clone(), seq);
+            }
         }
         Some(oldest)
     }
@@ -167,29 +174,9 @@ impl Conversation {
 
     /// Where a counted id must be: as far from the end as its number from the next one.
     fn counted_seq(&self, id: &MessageId) -> Option<Seq> {
-        let MessageId::Numbered(number) = id else {
-            return None;
-        };
+        let MessageId::Numbered(number) = id else { return None };
         let back = self.next_number.checked_sub(*number).filter(|back| *back > 0)?;
         self.end().checked_sub(back).filter(|seq| *seq >= self.counted_from)
-    }
-
-    fn index_id(&mut self, id: &MessageId) {
-        let seq = self.end();
-        if seq >= self.counted_from {
-            return;
-        }
-        if self.named.contains_key(id) {
-            self.repeated.entry(id.clone()).or_default().push_back(seq);
-        } else {
-            self.named.insert(id.clone(), seq);
-        }
-    }
-
-    fn promote_repeated(&mut self, id: &MessageId) {
-        if let Some(seq) = self.repeated.get_mut(id).and_then(VecDeque::pop_front) {
-            self.named.insert(id.clone(), seq);
-        }
     }
 
     fn index_speaker(&mut self, speaker: Arc<Speaker>, seq: Seq) -> Arc<Speaker> {

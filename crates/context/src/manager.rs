@@ -189,8 +189,7 @@ impl ContextManager {
         Explanation { manager: self, assembler, view, input }
     }
 
-    /// Assembles a prompt in the format of the agent; plain text, with a warning, for one that has
-    /// none of its own.
+    /// Assembles a prompt in the format of the agent; plain text, with a warning, for one that has none of its own.
     pub fn assemble_prompt(&self, agent_type: &str, input: &AssemblerInput<'_>) -> AssemblerOutput {
         self.plan_prompt(agent_type, input).output()
     }
@@ -283,13 +282,9 @@ impl ContextManager {
     }
 
     fn archive_beyond_cap(&mut self) {
-        let Some(cap) = &self.options.message_cap else {
-            return;
-        };
+        let Some(cap) = &self.options.message_cap else { return };
         while self.conversation.len() > cap.messages_max.get() {
-            let Some(oldest) = self.conversation.remove_oldest() else {
-                return;
-            };
+            let Some(oldest) = self.conversation.remove_oldest() else { return };
             self.log.debug(format_args!("[ContextManager] Message archived: {}", oldest.id));
             (cap.archive)(oldest);
         }

@@ -302,8 +302,7 @@ impl<'a> Prompt<'a> {
         }
     }
 
-    /// Writes the prompt piece by piece, without building it. The pieces are small: give a buffered
-    /// writer.
+    /// Writes the prompt piece by piece, without building it. The pieces are small: give a buffered writer.
     pub fn write_to(&self, writer: &mut impl io::Write) -> io::Result<()> {
         let mut written = Ok(());
         self.for_each_piece(|piece| {

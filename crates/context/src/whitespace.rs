@@ -3,20 +3,7 @@
 
 /// Whether JavaScript's `\s` and `trim` take it for whitespace.
 pub fn is_whitespace(c: char) -> bool {
-    matches!(
-        c,
-        '\u{9}'..='\u{d}'
-            | ' '
-            | '\u{a0}'
-            | '\u{1680}'
-            | '\u{2000}'..='\u{200a}'
-            | '\u{2028}'
-            | '\u{2029}'
-            | '\u{202f}'
-            | '\u{205f}'
-            | '\u{3000}'
-            | '\u{feff}'
-    )
+    c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}')
 }
 
 /// The text without whitespace at its edges.

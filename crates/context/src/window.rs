@@ -1,5 +1,4 @@
-//! Which messages a member sees, and how an addressee list reads. Cost follows the window, not the
-//! conversation.
+//! Which messages a member sees, and how an addressee list reads. Cost follows the window, not the conversation.
 
 use std::borrow::Cow;
 

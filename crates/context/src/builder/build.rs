@@ -1,5 +1,4 @@
-//! One build, from the log to the messages: the stages in their order. What each stage decides is in
-//! its own file.
+//! One build, from the log to the messages: the stages in their order. What each stage decides is in its own file.
 
 use tertulia_session::{Entry, EntryId, Message, Part, Role};
 

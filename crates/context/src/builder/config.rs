@@ -17,8 +17,7 @@ pub struct ContextConfig {
     pub max_history_messages: Option<u64>,
     /// Whether what is cut is summarised. Needs a compactor.
     pub enable_compaction: bool,
-    /// Tokens below `max_input_tokens` at which a context is cut, for the answer or for what is not
-    /// counted.
+    /// Tokens below `max_input_tokens` at which a context is cut, for the answer or for what is not counted.
     pub reserve_tokens: u64,
     /// How far down a cut goes, in thousandths of the room that the history has: 1 to 1,000. The room
     /// that a cut makes is what the next turns append to while the provider's cache stays warm.
@@ -31,8 +30,7 @@ pub struct ContextConfig {
     /// How many tokens of what is no longer sent may come back at the end, where the newest messages
     /// are about it; 0 for none. Kept free: a context is cut when it is over the rest.
     pub recall_tokens: u64,
-    /// Whether the result says what a model would be asked for a better summary than the extractive
-    /// one.
+    /// Whether the result says what a model would be asked for a better summary than the extractive one.
     pub request_summaries: bool,
     /// Tool outputs of fewer tokens stay as they are.
     pub elide_min_tokens: u64,

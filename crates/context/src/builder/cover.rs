@@ -55,8 +55,7 @@ impl Maker<'_, '_, '_> {
         self.append(EntryKind::ContextCut(cut));
     }
 
-    /// Everything before this unit goes, but for what must be sent: there is a summary of it, or it is
-    /// dropped.
+    /// Everything before this unit goes, but for what must be sent: there is a summary of it, or it is dropped.
     pub(super) fn cover(
         &mut self,
         unit: usize,

@@ -378,8 +378,7 @@ fn stub_id(id: &EntryId) -> EntryId {
     EntryId::from(format!("{id}#stub"))
 }
 
-/// Whether somebody asks something with it. What a user's message cannot have is left out of it, so it
-/// asks nothing.
+/// Whether somebody asks something with it. What a user's message cannot have is left out of it, so it asks nothing.
 pub(super) fn is_request(message: &Message) -> bool {
     let is_misplaced =
         |kind: &PartKind| matches!(kind, PartKind::ToolCall(_) | PartKind::ToolResult(_));

@@ -1,6 +1,5 @@
-//! Mending a list of messages so that no provider refuses it: every tool call is answered right behind
-//! its message, every result has its call, nothing is empty. What is changed is told; nothing is moved but
-//! results, to their calls.
+//! Mending a list of messages so that no provider refuses it: every tool call is answered right behind its message,
+//! every result has its call, nothing is empty. What is changed is told; nothing is moved but results, to their calls.
 
 use std::collections::HashSet;
 

@@ -34,8 +34,7 @@ pub struct AcceptedSummary {
     pub accepted: bool,
     /// Why it was not.
     pub reason: Option<String>,
-    /// What has to be appended to the log: the summary from now on, with the reason if the text was
-    /// not taken.
+    /// What has to be appended to the log: the summary from now on, with the reason if the text was not taken.
     pub entries_to_append: Vec<Entry>,
 }
 

@@ -7,8 +7,7 @@ use super::marks::Marks;
 use super::window::{Window, made_of};
 use super::{Item, LogIndex, MessageRef, units};
 
-/// The oldest messages of the last window, as far as no later entry changes them: only a redaction or
-/// another cut can.
+/// The oldest messages of the last window, as far as no later entry changes them: only a redaction or another cut can.
 #[derive(Debug, Default)]
 pub(super) struct Settled {
     by: Option<LogIndex>,

@@ -26,7 +26,16 @@ pub(super) fn choose<'a>(
     names: &Names<'a>,
     candidates: &Candidates<'a>,
 ) -> String {
-    let mut draft = Draft::new(task, names, candidates);
+    let mut draft = Draft {
+        task,
+        candidates,
+        ranked: names.ranked(),
+        known: Known::default(),
+        chosen: Default::default(),
+        judged: Default::default(),
+        spent: [0; Section::ALL.len()],
+        left: task.max_tokens,
+    };
     let mut spare = 0;
     for section in Section::BY_WEIGHT {
         if section == Section::Requests {
@@ -69,20 +78,7 @@ enum Judged {
     In,
 }
 
-impl<'t, 'a> Draft<'t, 'a> {
-    fn new(task: &'t SummaryTask<'a>, names: &Names<'a>, candidates: &'t Candidates<'a>) -> Self {
-        Self {
-            task,
-            candidates,
-            ranked: names.ranked(),
-            known: Known::default(),
-            chosen: Default::default(),
-            judged: Default::default(),
-            spent: [0; Section::ALL.len()],
-            left: task.max_tokens,
-        }
-    }
-
+impl<'a> Draft<'_, 'a> {
     fn share(&self, section: Section) -> u64 {
         let cap = self.task.max_tokens;
         let share = cap.saturating_mul(section.layout().share) / 1000;
@@ -291,14 +287,12 @@ fn write(mut chosen: Sections, task: &SummaryTask<'_>) -> String {
         more = more * 2 + 1;
         let mut over = (tokens - task.max_tokens).max(more);
         while over > 0 {
-            let Some(dropped) = least_wanted(&mut chosen) else { break };
+            let mut least_wanted = Section::BY_WEIGHT.iter().rev();
+            let dropped = least_wanted.find_map(|section| chosen[*section as usize].pop());
+            let Some(dropped) = dropped else { break };
             over = over.saturating_sub(dropped.cost.max(1));
         }
     }
-}
-
-fn least_wanted(chosen: &mut Sections) -> Option<Chosen> {
-    Section::BY_WEIGHT.iter().rev().find_map(|section| chosen[*section as usize].pop())
 }
 
 fn text(chosen: &Sections) -> String {

@@ -21,91 +21,71 @@ pub(super) enum Cue {
 }
 
 /// For each cue its words in English, Chinese, German, Spanish, French and Japanese.
+#[rustfmt::skip]
 const TABLES: [(Cue, [&str; 6]); 7] = [
-    (
-        Cue::Rule,
-        [
-            "must|never|always|^don't|^do not|please don't|and don't|but don't|so don't|do not\
-             |not allowed|forbidden|make sure|mandatory",
-            "必须|不要|禁止|不得|务必|一定要|切勿|不允许",
-            "muss|müssen|darf nicht|niemals|immer|auf keinen fall",
-            "debe|deben|nunca|siempre|prohibido|asegúrate",
-            "doit|doivent|jamais|toujours|interdit|il faut",
-            "必ず|してはいけない|しないで|絶対に|厳禁",
-        ],
-    ),
-    (
-        Cue::Wish,
-        [
-            "only|should|avoid|prefer|at most|at least|no more than|keep",
-            "只|仅|避免|应该|最多|至少|不能",
-            "nur|sollte|vermeide|höchstens|mindestens",
-            "solo|sólo|evitar|como máximo|al menos",
-            "seulement|éviter|au plus|au moins|devrait",
-            "のみ|だけ|べき|避け|以内",
-        ],
-    ),
-    (
-        Cue::Decision,
-        [
-            "decided|decision|we'll use|i'll use|let's use|let's go|go with|going with|use…instead of\
-             |using…instead of|do…instead of|take…instead of|agreed|we settled on|i settled on|chose\
-             |the plan is",
-            "决定|采用|选择|改用|方案|同意",
-            "entschieden|stattdessen|wir nehmen|einigen uns",
-            "decidimos|decidido|usar…en lugar de|usamos…en lugar de|acordado",
-            "décidé|utiliser…au lieu de|on prend…au lieu de|on va utiliser|d'accord",
-            "に決め|ことにし|採用|代わりに",
-        ],
-    ),
-    (
-        Cue::Done,
-        [
-            "fixed|added|implemented|updated|created|removed|renamed|refactored|committed|pushed\
-             |merged|all tests pass|tests pass|completed",
-            "已经|完成了|修复了|添加了|已修复|已添加|通过了",
-            "behoben|hinzugefügt|erledigt|fertig",
-            "arreglado|añadido|terminado|corregido",
-            "corrigé|ajouté|terminé|fait",
-            "修正しました|追加しました|完了|しました",
-        ],
-    ),
-    (
-        Cue::Open,
-        [
-            "todo|fixme|next step|next steps|next:|remaining:|remaining work|remains to|still need\
-             |still needs|not yet|left to do|follow-up|pending|unresolved|still open|^open:|^open from\
-             |open question|open questions|to be settled|to be decided|nothing was decided|not decided",
-            "待办|下一步|接下来|还需要|尚未|未完成|待定",
-            "als nächstes|noch offen|fehlt noch|noch nicht|zu klären",
-            "falta|pendiente|siguiente paso|todavía no|por decidir",
-            "reste à|prochaine étape|pas encore|à décider",
-            "次に|残り|未対応|これから|未定",
-        ],
-    ),
-    (
-        Cue::Finding,
-        [
-            "because|root cause|the issue|the problem|turns out|found|confirmed|important|note that\
-             |works|fails|the bug",
-            "原因|发现|因为|问题是|注意",
-            "weil|ursache|gefunden|wichtig",
-            "porque|la causa|encontré|importante",
-            "parce que|la cause|trouvé",
-            "見つ|ため|重要",
-        ],
-    ),
-    (
-        Cue::Announcement,
-        [
-            "^let me|^now let|^i'll|^now i|^first, let|^let's|^i will|^i need to",
-            "^让我|^我先|^我来",
-            "^lass mich|^ich werde",
-            "^voy a|^vamos a",
-            "^je vais",
-            "^まず",
-        ],
-    ),
+    (Cue::Rule, [
+        "must|never|always|^don't|^do not|please don't|and don't|but don't|so don't|do not\
+         |not allowed|forbidden|make sure|mandatory",
+        "必须|不要|禁止|不得|务必|一定要|切勿|不允许",
+        "muss|müssen|darf nicht|niemals|immer|auf keinen fall",
+        "debe|deben|nunca|siempre|prohibido|asegúrate",
+        "doit|doivent|jamais|toujours|interdit|il faut",
+        "必ず|してはいけない|しないで|絶対に|厳禁",
+    ]),
+    (Cue::Wish, [
+        "only|should|avoid|prefer|at most|at least|no more than|keep",
+        "只|仅|避免|应该|最多|至少|不能",
+        "nur|sollte|vermeide|höchstens|mindestens",
+        "solo|sólo|evitar|como máximo|al menos",
+        "seulement|éviter|au plus|au moins|devrait",
+        "のみ|だけ|べき|避け|以内",
+    ]),
+    (Cue::Decision, [
+        "decided|decision|we'll use|i'll use|let's use|let's go|go with|going with|use…instead of\
+         |using…instead of|do…instead of|take…instead of|agreed|we settled on|i settled on|chose\
+         |the plan is",
+        "决定|采用|选择|改用|方案|同意",
+        "entschieden|stattdessen|wir nehmen|einigen uns",
+        "decidimos|decidido|usar…en lugar de|usamos…en lugar de|acordado",
+        "décidé|utiliser…au lieu de|on prend…au lieu de|on va utiliser|d'accord",
+        "に決め|ことにし|採用|代わりに",
+    ]),
+    (Cue::Done, [
+        "fixed|added|implemented|updated|created|removed|renamed|refactored|committed|pushed\
+         |merged|all tests pass|tests pass|completed",
+        "已经|完成了|修复了|添加了|已修复|已添加|通过了",
+        "behoben|hinzugefügt|erledigt|fertig",
+        "arreglado|añadido|terminado|corregido",
+        "corrigé|ajouté|terminé|fait",
+        "修正しました|追加しました|完了|しました",
+    ]),
+    (Cue::Open, [
+        "todo|fixme|next step|next steps|next:|remaining:|remaining work|remains to|still need\
+         |still needs|not yet|left to do|follow-up|pending|unresolved|still open|^open:|^open from\
+         |open question|open questions|to be settled|to be decided|nothing was decided|not decided",
+        "待办|下一步|接下来|还需要|尚未|未完成|待定",
+        "als nächstes|noch offen|fehlt noch|noch nicht|zu klären",
+        "falta|pendiente|siguiente paso|todavía no|por decidir",
+        "reste à|prochaine étape|pas encore|à décider",
+        "次に|残り|未対応|これから|未定",
+    ]),
+    (Cue::Finding, [
+        "because|root cause|the issue|the problem|turns out|found|confirmed|important|note that\
+         |works|fails|the bug",
+        "原因|发现|因为|问题是|注意",
+        "weil|ursache|gefunden|wichtig",
+        "porque|la causa|encontré|importante",
+        "parce que|la cause|trouvé",
+        "見つ|ため|重要",
+    ]),
+    (Cue::Announcement, [
+        "^let me|^now let|^i'll|^now i|^first, let|^let's|^i will|^i need to",
+        "^让我|^我先|^我来",
+        "^lass mich|^ich werde",
+        "^voy a|^vamos a",
+        "^je vais",
+        "^まず",
+    ]),
 ];
 
 /// How a line of a tool's output begins when it tells of a failure, in small letters.
@@ -134,17 +114,15 @@ const VERDICT_MAX: usize = 120;
 /// How far from the start of a sentence is near.
 const EARLY: usize = 24;
 
-pub(super) struct Cues {
-    finders: Vec<(Cue, Finder<'static>, Place)>,
-    pairs: Vec<(Cue, Finder<'static>, Finder<'static>)>,
-}
+pub(super) struct Cues(Vec<(Cue, Finder<'static>, Place)>);
 
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Start,
     WholeWord,
     Early,
     Anywhere,
+    /// Before this one, both as whole words.
+    Before(Box<Finder<'static>>),
 }
 
 impl Cues {
@@ -152,37 +130,27 @@ impl Cues {
         let cues = TABLES.iter().flat_map(|(cue, languages)| {
             languages.iter().flat_map(|words| words.split('|')).map(|word| (*cue, word))
         });
-        let pairs = cues.clone().filter_map(|(cue, word)| {
-            let (first, second) = word.split_once('…')?;
-            Some((cue, Finder::new(first), Finder::new(second)))
-        });
-        let pairs = pairs.collect();
-        let finders = cues
-            .filter(|(_, word)| !word.contains('…'))
-            .map(|(cue, word)| match word.strip_prefix('^') {
+        let finders = cues.map(|(cue, word)| {
+            if let Some((first, second)) = word.split_once('…') {
+                return (cue, Finder::new(first), Place::Before(Box::new(Finder::new(second))));
+            }
+            match word.strip_prefix('^') {
                 Some(start) => (cue, Finder::new(start), Place::Start),
                 // What was done is told at the start; further on it is mostly about something else.
                 None if cue == Cue::Done && spaced(word) => (cue, Finder::new(word), Place::Early),
                 None if spaced(word) => (cue, Finder::new(word), Place::WholeWord),
                 None => (cue, Finder::new(word), Place::Anywhere),
-            })
-            .collect();
-        Self { finders, pairs }
+            }
+        });
+        Self(finders.collect())
     }
 
     /// What this sentence may be; `small` is the sentence in small letters, cut to a bound.
     pub(super) fn of(&self, small: &str) -> Found {
         let mut found = Found::default();
-        for (cue, finder, place) in &self.finders {
-            let bit = 1 << *cue as u8;
-            if found.0 & bit == 0 && matches(small, finder, *place) {
-                found.0 |= bit;
-            }
-        }
-        for (cue, first, second) in &self.pairs {
-            let bit = 1 << *cue as u8;
-            if found.0 & bit == 0 && matches_both(small, first, second) {
-                found.0 |= bit;
+        for (cue, finder, place) in &self.0 {
+            if !found.has(*cue) && matches(small, finder, place) {
+                found.0 |= 1 << *cue as u8;
             }
         }
         found
@@ -203,7 +171,7 @@ fn spaced(word: &str) -> bool {
     word.chars().all(|letter| (letter as u32) < 0x2E80)
 }
 
-fn matches(small: &str, finder: &Finder<'_>, place: Place) -> bool {
+fn matches(small: &str, finder: &Finder<'_>, place: &Place) -> bool {
     let (text, needle) = (small.as_bytes(), finder.needle());
     match place {
         Place::Anywhere => finder.find(text).is_some(),
@@ -212,17 +180,12 @@ fn matches(small: &str, finder: &Finder<'_>, place: Place) -> bool {
         }
         Place::Start => text.starts_with(needle),
         Place::WholeWord => finder.find(text).is_some_and(|at| is_whole(text, at, needle.len())),
+        // The second part is rarer: most sentences are done with there.
+        Place::Before(second) => second.find(text).is_some_and(|until| {
+            is_whole(text, until, second.needle().len())
+                && finder.find_iter(&text[..until]).any(|at| is_whole(text, at, needle.len()))
+        }),
     }
-}
-
-/// Whether both parts stand there as whole words, the first one before the second.
-fn matches_both(small: &str, first: &Finder<'_>, second: &Finder<'_>) -> bool {
-    let text = small.as_bytes();
-    // The second part is rarer: most sentences are done with here.
-    let Some(until) = second.find(text) else { return false };
-    let is_second = is_whole(text, until, second.needle().len());
-    let before = text.get(..until).unwrap_or_default();
-    is_second && first.find_iter(before).any(|at| is_whole(text, at, first.needle().len()))
 }
 
 /// Whether no word goes on at either end of this piece.

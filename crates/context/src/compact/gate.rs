@@ -33,8 +33,7 @@ pub enum Refusal {
 /// One of how many names of the previous summary must be found again.
 pub(super) const CARRIED_PART: usize = 3;
 
-/// Judges a summary: its tokens if it passes. `covered_tokens` is what it stands for, with the
-/// previous summary.
+/// Judges a summary: its tokens if it passes. `covered_tokens` is what it stands for, with the previous summary.
 pub fn accept(text: &str, task: &SummaryTask<'_>, covered_tokens: u64) -> Result<u64, Refusal> {
     if trim(text).is_empty() {
         return Err(Refusal::Blank);

@@ -16,7 +16,7 @@ pub(super) struct Names<'a> {
     messages: usize,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Name<'a> {
     pub(super) text: &'a str,
     /// In how many messages it stands, by who wrote them.
@@ -71,16 +71,7 @@ impl<'a> Names<'a> {
         let next = self.names.len();
         let place = *self.places.entry(text).or_insert(next);
         if place == next {
-            self.names.push(Name {
-                text,
-                user: 0,
-                assistant: 0,
-                thinking: 0,
-                calls: 0,
-                results: 0,
-                newest: None,
-                carried: 0,
-            });
+            self.names.push(Name { text, ..Name::default() });
         }
         // Cannot fail: every place in the map is a place in the list.
         &mut self.names[place]
@@ -107,8 +98,7 @@ impl<'a> Names<'a> {
 }
 
 impl Name<'_> {
-    /// Who used it, how often and how lately. Calls weigh most: what an agent worked with it will
-    /// work with again.
+    /// Who used it, how often and how lately. Calls weigh most: what an agent worked with it will work with again.
     fn value(&self, messages: usize) -> u64 {
         if !self.text.bytes().any(|byte| byte.is_ascii_alphabetic() || byte >= 0x80) {
             return self.number_value(messages);

@@ -41,18 +41,15 @@ pub(super) struct Candidates<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    /// Adds a line at the end, unless the section has the same one.
-    pub(super) fn push(&mut self, section: Section, candidate: Candidate<'a>) {
-        let at = section as usize;
-        if let (Some(list), Some(seen)) = (self.lists.get_mut(at), self.seen.get_mut(at))
-            && seen.insert((candidate.lead, candidate.text))
-        {
-            list.push(candidate);
-        }
+    /// Adds lines at the end, but for those that the section has already.
+    fn add(&mut self, section: Section, lines: impl IntoIterator<Item = Candidate<'a>>) {
+        let seen = &mut self.seen[section as usize];
+        let new = lines.into_iter().filter(|line| seen.insert((line.lead, line.text)));
+        self.lists[section as usize].extend(new);
     }
 
     pub(super) fn of(&self, section: Section) -> &[Candidate<'a>] {
-        self.lists.get(section as usize).map(Vec::as_slice).unwrap_or_default()
+        &self.lists[section as usize]
     }
 }
 
@@ -84,25 +81,32 @@ pub(super) fn order<'a>(
     let mut candidates = Candidates::default();
     found.done.sort_by_key(|line| line.place);
     let told: HashSet<&str> = found.done.iter().map(|line| line.text).collect();
-    let over = |section, text: &str| match section {
-        Section::Open => found.closed.contains(text),
-        Section::Done => told.contains(subject(text)),
+    let is_over = |line: &CarriedLine<'a>| match line.section {
+        Section::Open => found.closed.contains(line.text),
+        Section::Done => told.contains(subject(line.text)),
         _ => false,
     };
-    let old = |section| carried_lines(carried, section, &over);
+    let old = |section| -> Vec<Candidate<'a>> {
+        let lines = carried.lines.iter().filter(|line| line.section == section && !is_over(line));
+        let candidate = |(at, line): (usize, &CarriedLine<'a>)| {
+            let (lead, tail) = ("", String::new());
+            Candidate { id: line.id, lead, text: line.text, tail, place: (0, at, 0) }
+        };
+        lines.enumerate().map(candidate).collect()
+    };
 
     let goal = old(Section::Goal);
     // There is one goal, the first of all; a later request is a request.
     let first = std::mem::take(&mut found.goal);
     if goal.is_empty() {
-        add(&mut candidates, Section::Goal, first);
+        candidates.add(Section::Goal, first);
     } else {
-        add(&mut candidates, Section::Goal, goal);
+        candidates.add(Section::Goal, goal);
         found.requests.splice(0..0, first);
     }
     let mut newest_first = |section, new: Vec<Candidate<'a>>| {
         let lines = new.into_iter().rev().chain(old(section).into_iter().rev());
-        add(&mut candidates, section, lines);
+        candidates.add(section, lines);
     };
     newest_first(Section::Requests, found.requests);
     newest_first(Section::Decisions, found.decisions);
@@ -115,38 +119,11 @@ pub(super) fn order<'a>(
 
     let [rules, wishes, system] = found.constraints;
     let new = [rules, wishes, system].into_iter().flat_map(|list| list.into_iter().rev());
-    add(&mut candidates, Section::Constraints, by_turns(old(Section::Constraints), new.collect()));
+    candidates.add(Section::Constraints, by_turns(old(Section::Constraints), new.collect()));
 
     let notes = by_turns(telling_first(found.notes, names, messages), old(Section::Notes));
-    add(&mut candidates, Section::Notes, notes);
+    candidates.add(Section::Notes, notes);
     candidates
-}
-
-fn add<'a>(
-    candidates: &mut Candidates<'a>,
-    section: Section,
-    lines: impl IntoIterator<Item = Candidate<'a>>,
-) {
-    for line in lines {
-        candidates.push(section, line);
-    }
-}
-
-fn carried_lines<'a>(
-    carried: &Carried<'a>,
-    section: Section,
-    is_over: &impl Fn(Section, &str) -> bool,
-) -> Vec<Candidate<'a>> {
-    let of_section =
-        |line: &&CarriedLine<'a>| line.section == section && !is_over(section, line.text);
-    let lines = carried.lines.iter().filter(of_section);
-    lines
-        .enumerate()
-        .map(|(at, line)| {
-            let tail = String::new();
-            Candidate { id: line.id, lead: "", text: line.text, tail, place: (0, at, 0) }
-        })
-        .collect()
 }
 
 /// Sentences by what they tell: telling names, words that announce a finding, how new they are.

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use tertulia_session::json::{self, Json, Kind, Object, RawValue};
-use tertulia_session::{PartKind, Role, ToolCall, ToolResult};
+use tertulia_session::{PartKind, Role, ToolCall};
 
 use super::Covered;
 
@@ -62,6 +62,7 @@ pub(super) struct Answer<'a> {
 }
 
 pub(super) fn read<'a>(covered: &[Covered<'a>]) -> Reading<'a> {
+    let thought = |message, text| Said { message, source: Source::Thinking, text };
     let mut reading = Reading { messages: covered.len(), ..Reading::default() };
     for (message, Covered { message: said, .. }) in covered.iter().enumerate() {
         let source = match said.effective_role() {
@@ -73,14 +74,13 @@ pub(super) fn read<'a>(covered: &[Covered<'a>]) -> Reading<'a> {
         for part in &said.parts {
             match &part.kind {
                 PartKind::Text(text) => reading.said.push(Said { message, source, text }),
-                PartKind::Thinking(text) => {
-                    reading.said.push(Said { message, source: Source::Thinking, text });
-                }
+                PartKind::Thinking(text) => reading.said.push(thought(message, text)),
                 PartKind::ToolCall(call) => reading.calls.push(read_call(message, call)),
-                PartKind::ToolResult(answer) => reading.answers.push(read_answer(message, answer)),
-                PartKind::FileRef(file) => {
-                    reading.said.push(Said { message, source: Source::Thinking, text: &file.path });
+                PartKind::ToolResult(answer) => {
+                    let (call, is_error) = (&*answer.tool_call_id, answer.is_error);
+                    reading.answers.push(Answer { message, call, is_error, text: answer.text() });
                 }
+                PartKind::FileRef(file) => reading.said.push(thought(message, &file.path)),
                 PartKind::Image(_) | PartKind::Other(_) => {}
             }
         }
@@ -95,10 +95,6 @@ fn read_call(message: usize, call: &ToolCall) -> Call<'_> {
         None => take_apart(&call.arguments, &mut fields),
     }
     Call { message, id: &call.tool_call_id, tool: &call.tool_name, fields }
-}
-
-fn read_answer(message: usize, answer: &ToolResult) -> Answer<'_> {
-    Answer { message, call: &answer.tool_call_id, is_error: answer.is_error, text: answer.text() }
 }
 
 /// The texts in a JSON value with the names of their fields; elements of a list have the list's name.

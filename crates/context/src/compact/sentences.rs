@@ -1,8 +1,7 @@
 //! Texts as sentences: slices, in order, of any script. Code between fences is left out; lines of
 //! lists and headings are sentences of their own. Called by [`super::gather`].
 
-/// The sentences of a text that tell something: not the code between fences, not the marks before a
-/// line.
+/// The sentences of a text that tell something: not the code between fences, not the marks before a line.
 pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let mut fenced = false;
     text.lines()
@@ -11,7 +10,7 @@ pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
             fenced ^= fence;
             !fenced && !fence
         })
-        .flat_map(|line| Sentences { rest: bare(line) })
+        .flat_map(|line| of_line(bare(line)))
 }
 
 /// A line without the marks of a list, a quotation or a heading.
@@ -22,26 +21,13 @@ fn bare(line: &str) -> &str {
     if bare.len() + 2 == line.len() && line.starts_with("--") { line } else { bare }
 }
 
-struct Sentences<'a> {
-    rest: &'a str,
-}
-
-impl<'a> Iterator for Sentences<'a> {
-    type Item = &'a str;
-
-    fn next(&mut self) -> Option<&'a str> {
-        loop {
-            if self.rest.is_empty() {
-                return None;
-            }
-            let (sentence, rest) = self.rest.split_at(end(self.rest));
-            self.rest = rest;
-            let sentence = sentence.trim().trim_matches('*').trim();
-            if !sentence.is_empty() {
-                return Some(sentence);
-            }
-        }
-    }
+fn of_line(mut rest: &str) -> impl Iterator<Item = &str> {
+    let pieces = std::iter::from_fn(move || {
+        let (sentence, behind) = rest.split_at(end(rest));
+        rest = behind;
+        (!sentence.is_empty()).then(|| sentence.trim().trim_matches('*').trim())
+    });
+    pieces.filter(|sentence| !sentence.is_empty())
 }
 
 /// Where the first sentence ends: behind `。`, `！`, `？`, `；`, or behind `.`, `!`, `?` before a blank

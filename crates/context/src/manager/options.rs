@@ -36,8 +36,7 @@ pub struct ContextManagerOptions {
     pub log_sink: Option<LogSink>,
 }
 
-/// How many messages a conversation holds. There is no cap without an archive: nothing is lost
-/// silently.
+/// How many messages a conversation holds. There is no cap without an archive: nothing is lost silently.
 pub struct MessageCap {
     pub messages_max: NonZeroUsize,
     pub archive: ArchiveHook,

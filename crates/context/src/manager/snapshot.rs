@@ -90,9 +90,9 @@ impl ContextManager {
     /// No message hook is called; a cap archives what is too much, oldest first.
     pub fn import_snapshot(&mut self, snapshot: ContextSnapshot) -> Result<(), SnapshotError> {
         for (index, message) in snapshot.messages.iter().enumerate() {
-            check_speaker(&message.message).map_err(|error| SnapshotError {
-                cause: SnapshotProblem::Message { index, error },
-            })?;
+            let cause = |error| SnapshotProblem::Message { index, error };
+            check_speaker(&message.message)
+                .map_err(|error| SnapshotError { cause: cause(error) })?;
         }
         self.conversation = Conversation::of(snapshot.messages);
         self.unknown = snapshot.unknown;

@@ -30,18 +30,16 @@ fn without<'a>(
     find: impl Fn(&mut Scanner<'_>, &str, usize) -> Option<Range<usize>>,
 ) -> Cow<'a, str> {
     let mut scanner = Scanner::new(&text);
-    let Some(mut found) = find(&mut scanner, &text, 0) else {
+    let mut found = find(&mut scanner, &text, 0);
+    if found.is_none() {
         return text;
-    };
+    }
     let mut kept = String::with_capacity(text.len());
     let mut until = 0;
-    loop {
-        kept.push_str(&text[until..found.start]);
-        until = found.end;
-        match find(&mut scanner, &text, until) {
-            Some(next) => found = next,
-            None => break,
-        }
+    while let Some(range) = found {
+        kept.push_str(&text[until..range.start]);
+        until = range.end;
+        found = find(&mut scanner, &text, until);
     }
     kept.push_str(&text[until..]);
     Cow::Owned(kept)

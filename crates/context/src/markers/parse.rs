@@ -91,9 +91,8 @@ fn counted(
     counting: impl FnOnce(&[Range<usize>]) -> Vec<bool>,
 ) -> (Vec<Found>, Vec<String>) {
     let (mut found, mut unheard) = (Vec::new(), Vec::new());
-    let judged = judged(text).found;
-    let markers = judged.into_iter().filter(|(marker, _)| marker.kind != Kind::TaskBlock);
-    let markers: Vec<(Found, Words)> = markers.collect();
+    let (mut markers, _) = judged(text);
+    markers.retain(|(marker, _)| marker.kind != Kind::TaskBlock);
     let own = markers.iter().filter(|(_, words)| *words == Words::Own);
     let places: Vec<Range<usize>> = own.map(|(marker, _)| marker.whole.clone()).collect();
     let mut counts = if places.is_empty() { Vec::new() } else { counting(&places) }.into_iter();
@@ -109,13 +108,12 @@ fn counted(
     (found, unheard)
 }
 
-/// Whose words stand at these places. What is part of a marker outside code is the marker's:
-/// [`Words::Foreign`].
+/// Whose words stand at these places. What is part of a marker outside code is the marker's: [`Words::Foreign`].
 pub fn whose_words(text: &str, places: &[Range<usize>]) -> Vec<Words> {
     if places.is_empty() {
         return Vec::new();
     }
-    let Judged { found, judge } = judged(text);
+    let (found, judge) = judged(text);
     let judge = judge.unwrap_or_else(|| Judge::of(text));
     let markers: Vec<Range<usize>> = found.into_iter().map(|(marker, _)| marker.whole).collect();
     let words = |place: &Range<usize>| match touches(&markers, place) {
@@ -125,15 +123,9 @@ pub fn whose_words(text: &str, places: &[Range<usize>]) -> Vec<Words> {
     places.iter().map(words).collect()
 }
 
-/// The markers outside code, in order, without overlaps, and whose words they are. A block is only its
-/// label.
-struct Judged {
-    found: Vec<(Found, Words)>,
-    /// Finding code costs some passes: only for a text that has a marker at all.
-    judge: Option<Judge>,
-}
-
-fn judged(text: &str) -> Judged {
+/// The markers outside code, in order, without overlaps, and whose words they are. A block is only its label.
+/// Finding code costs some passes: there is a judge only for a text that has a marker at all.
+fn judged(text: &str) -> (Vec<(Found, Words)>, Option<Judge>) {
     let mut found: Vec<(Found, Words)> = Vec::new();
     let mut scanner = Scanner::new(text);
     let mut judge = None;
@@ -152,7 +144,7 @@ fn judged(text: &str) -> Judged {
         };
         found.push((marker, words));
     }
-    Judged { found, judge }
+    (found, judge)
 }
 
 fn items(list: &str) -> impl Iterator<Item = &str> {

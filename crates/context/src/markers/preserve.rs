@@ -52,9 +52,7 @@ fn markers_with_blocks(text: &str) -> Vec<Found> {
         if markers.last().is_some_and(|last| at < last.whole.end) {
             continue;
         }
-        let Some(mut found) = scanner.marker_at(at) else {
-            continue;
-        };
+        let Some(mut found) = scanner.marker_at(at) else { continue };
         let code = code.get_or_insert_with(|| Code::find(text));
         if code.touches(&found.whole) {
             continue;

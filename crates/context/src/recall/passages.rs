@@ -29,13 +29,13 @@ fn passage_bytes(text: &str, escaped: bool) -> usize {
     }
     let (mut at, mut line_end, mut blank) = (0, 0, 0);
     while at < text.len() {
-        let step = step(text, at, escaped);
-        if at > 0 && at + step.bytes > PASSAGE_BYTES_MAX {
+        let (bytes, kind) = step(text, at, escaped);
+        if at > 0 && at + bytes > PASSAGE_BYTES_MAX {
             let mut cuts = [line_end, blank].into_iter();
             return cuts.find(|&cut| cut >= PASSAGE_BYTES / 2).unwrap_or(at);
         }
-        at += step.bytes;
-        match step.kind {
+        at += bytes;
+        match kind {
             StepKind::LineEnd if at >= PASSAGE_BYTES => return at,
             StepKind::LineEnd => line_end = at,
             StepKind::Blank => blank = at,
@@ -45,20 +45,14 @@ fn passage_bytes(text: &str, escaped: bool) -> usize {
     text.len()
 }
 
-/// A character or an escape.
-pub(super) struct Step {
-    pub(super) bytes: usize,
-    kind: StepKind,
-}
-
-enum StepKind {
+pub(super) enum StepKind {
     LineEnd,
     Blank,
     Other,
 }
 
-/// What stands here: a character, or an escape. Both halves of a surrogate pair are one.
-pub(super) fn step(text: &str, at: usize, escaped: bool) -> Step {
+/// The bytes of what stands here, a character or an escape, and what it is. Both halves of a surrogate pair are one.
+pub(super) fn step(text: &str, at: usize, escaped: bool) -> (usize, StepKind) {
     let byte = |ahead: usize| text.as_bytes().get(at + ahead).copied().unwrap_or_default();
     let bytes = match byte(0) {
         b'\\' if escaped => Escape::first(text.get(at..).unwrap_or_default()).bytes,
@@ -73,7 +67,7 @@ pub(super) fn step(text: &str, at: usize, escaped: bool) -> Step {
         (b' ', _) => StepKind::Blank,
         _ => StepKind::Other,
     };
-    Step { bytes, kind }
+    (bytes, kind)
 }
 
 #[cfg(test)]

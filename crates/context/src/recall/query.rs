@@ -67,8 +67,7 @@ impl RecallQuery<'_> {
     }
 }
 
-/// Adds the terms of a message. A term that several messages have counts a little more than in the
-/// weightiest of them.
+/// Adds the terms of a message. A term that several messages have counts a little more than in the weightiest of them.
 fn add(message: &Message, weight: u64, weights: &mut BTreeMap<u64, u64>) {
     let mut here: BTreeMap<u64, u64> = BTreeMap::new();
     let mut text = String::new();

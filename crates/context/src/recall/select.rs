@@ -45,27 +45,7 @@ pub(super) fn select(
     standing: impl Fn(&Span) -> Standing,
     cut: impl Fn(&Span) -> Option<String>,
 ) -> Vec<Passage> {
-    let max_tokens = budget.max_tokens;
-    let mut chosen = choose(spans, scores, budget, tokenizer, standing, cut);
-    loop {
-        let passages = joined(&chosen, tokenizer);
-        let tokens: u64 = passages.iter().fold(0, |sum, one| sum.saturating_add(one.tokens));
-        // Joined texts may cost a token more than their pieces: then the last choice goes.
-        if tokens <= max_tokens || chosen.pop().is_none() {
-            return passages;
-        }
-    }
-}
-
-/// Takes passages from the best one on, the newer of two equals, while they fit.
-fn choose<'s>(
-    spans: &'s [Span],
-    scores: &[u64],
-    budget: RecallBudget,
-    tokenizer: &Tokenizer,
-    standing: impl Fn(&Span) -> Standing,
-    cut: impl Fn(&Span) -> Option<String>,
-) -> Vec<Chosen<'s>> {
+    // From the best one on, the newer of two equals, while they fit.
     let found = scores.iter().copied().zip(0..spans.len()).filter(|&(score, _)| score > 0);
     let mut best: BinaryHeap<(u64, usize)> = found.collect();
     let mut chosen = Vec::new();
@@ -93,7 +73,14 @@ fn choose<'s>(
         scope = scope.saturating_sub(tokens);
         chosen.push(Chosen { span, text, tokens });
     }
-    chosen
+    loop {
+        let passages = joined(&chosen, tokenizer);
+        let tokens: u64 = passages.iter().fold(0, |sum, one| sum.saturating_add(one.tokens));
+        // Joined texts may cost a token more than their pieces: then the last choice goes.
+        if tokens <= budget.max_tokens || chosen.pop().is_none() {
+            return passages;
+        }
+    }
 }
 
 fn joined(chosen: &[Chosen<'_>], tokenizer: &Tokenizer) -> Vec<Passage> {

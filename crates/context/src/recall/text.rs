@@ -72,7 +72,7 @@ pub(super) fn decode(raw: &str, escaped: bool, into: &mut String) {
 pub(super) fn prefix(raw: &str, bytes_max: usize, escaped: bool) -> &str {
     let mut end = 0;
     while end < raw.len() {
-        let next = end + step(raw, end, escaped).bytes;
+        let next = end + step(raw, end, escaped).0;
         if next > bytes_max {
             break;
         }

@@ -18,8 +18,7 @@ pub struct TokenCache {
     misses: u64,
 }
 
-/// 128 bits of hash, and the length beside them: texts that a stranger made to collide in one half
-/// differ in the other.
+/// 128 bits of hash, and the length beside them: texts that a stranger made to collide in one half differ in the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     halves: [u64; 2],

@@ -117,8 +117,7 @@ impl Scan {
         if begins { beginning + each } else { each }
     }
 
-    /// One space between two words belongs to the second; indentation, tabs and longer runs are
-    /// tokens of their own.
+    /// One space between two words belongs to the second; indentation, tabs and longer runs are tokens of their own.
     fn blank(&mut self, character: char) -> u64 {
         let (before, price) = match (self.before, character) {
             (Before::Blanks, _) => (Before::Blanks, 0),

@@ -30,9 +30,8 @@ pub struct Overheads {
     pub reply: u64,
 }
 
-/// `message`, `reply`, `tool_spec` (func_init) and `tools` (func_end): OpenAI Cookbook, "How to
-/// count tokens with tiktoken", for GPT-4o. Calls and results are not published there; a wrapper is
-/// taken to cost what a message does.
+/// `message`, `reply`, `tool_spec` (func_init) and `tools` (func_end): OpenAI Cookbook, "How to count tokens with
+/// tiktoken", for GPT-4o. Calls and results are not published there; a wrapper is taken to cost what a message does.
 const OPEN_AI: Overheads = Overheads {
     message: 3,
     thinking: 3,
@@ -45,9 +44,8 @@ const OPEN_AI: Overheads = Overheads {
 };
 
 /// `tools` is the published system prompt for tool use (Claude 4, `auto`):
-/// <https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/overview>. The wrappers are fitted
-/// together with the prices of the words, see `docs/tokens.md`; a tool is taken to cost what a call
-/// does.
+/// <https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/overview>. The wrappers are fitted together with the
+/// prices of the words, see `docs/tokens.md`; a tool is taken to cost what a call does.
 const ANTHROPIC: Overheads = Overheads {
     message: 3,
     thinking: 10,

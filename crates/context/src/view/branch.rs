@@ -134,8 +134,7 @@ impl<'l> Branch<'l> {
         summary.map_or(0, |(_, kept)| self.messages_before(kept))
     }
 
-    /// Returns the number of messages that go into no prompt word for word, because a person had them
-    /// summarised.
+    /// Returns the number of messages that go into no prompt word for word, because a person had them summarised.
     pub fn compacted(self) -> usize {
         let summary = self.index.requested.and_then(|index| self.summary_at(index));
         summary.map_or(0, |(.., covered)| covered)

@@ -1,8 +1,7 @@
 //! The beginning of a base64 text as bytes, one after the other, so that only what is asked for is
 //! decoded. Takes both alphabets and skips line breaks; ends where the text is no base64 any more.
 
-/// The bytes that this base64 stands for. An address such as `data:image/png;base64,…` may stand
-/// before them.
+/// The bytes that this base64 stands for. An address such as `data:image/png;base64,…` may stand before them.
 pub(super) fn bytes(text: &str) -> impl Iterator<Item = u8> {
     let (mut bits, mut held) = (0_u32, 0_u32);
     let mut sextets = payload(text).bytes().filter(|byte| !byte.is_ascii_whitespace());

@@ -28,8 +28,7 @@ pub(in crate::tokens) struct Vocabulary(OnceLock<Option<Gemma>>);
 /// What the encoder is given at once, if it need not be more. Its lists for it fit into a core's cache.
 const WINDOW_BYTES: usize = 2 * 1_024;
 
-/// How much larger windows are that are taken if those did not fit: a megabyte is counted four times at
-/// the most.
+/// How much larger windows are that are taken if those did not fit: a megabyte is counted four times at the most.
 const WINDOW_GROWTH: usize = 8;
 
 /// How many tokens before its end a window is left first; if that fails, twice as many. The last few may
@@ -154,9 +153,8 @@ fn beginning(text: &str, bytes: usize) -> &str {
 
 /// Cuts behind each run of line breaks.
 ///
-/// No token of Gemma holds a line break and anything else, so no token lies across such a cut and the
-/// sum is exact; and the encoder, which takes memory for each byte it is given, never sees more of a
-/// long text than a paragraph.
+/// No token of Gemma holds a line break and anything else, so no token lies across such a cut and the sum is exact; and
+/// the encoder, which takes memory for each byte it is given, never sees more of a long text than a paragraph.
 fn paragraphs(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
