@@ -2,8 +2,7 @@
 
 use crate::args::{StoreArg, TeamFileArg};
 
-/// The flags that lead to the same team and the same store. A variable is still set the next time, and an
-/// address may hold a password.
+/// The flags that lead to the same team and store; not variables, which stay set, nor an address with a password.
 pub(crate) fn same_place(team: &TeamFileArg, store: &StoreArg) -> String {
     let mut flags = String::new();
     if let Some(team) = &team.team {

@@ -67,8 +67,7 @@ impl Offer {
     }
 }
 
-/// Writes what the last word of a command line can become; the words stand behind `--`. `false` if it is a
-/// path, which the shell completes itself.
+/// Writes what the last word of a command line can become; the words stand behind `--`. `false`: a path, for the shell.
 pub(crate) fn complete(
     shell: &OsStr,
     arguments: Vec<OsString>,
@@ -102,8 +101,7 @@ fn typed(words: Vec<String>) -> (Vec<String>, usize) {
     (words, stays)
 }
 
-/// The words without quotes, and without what bash adds: it makes words of their own of `=` and `:`, and of the
-/// `@` in the address of a server.
+/// The words without quotes, joined where bash parts them: at `=` and `:`, and at the `@` in the address of a server.
 fn joined(words: Vec<String>) -> Vec<String> {
     let mut joined: Vec<String> = Vec::with_capacity(words.len());
     let mut is_open = false;
@@ -296,8 +294,7 @@ fn values(arg: &Arg, words: &[String], before: &Before<'_>) -> Option<Vec<Offer>
     })
 }
 
-/// What is on the command line already, and what there is to offer: members of the team file, sessions and entries of
-/// the store.
+/// What is on the command line already, and what there is to offer: members of the team, sessions and entries.
 struct Line {
     store: Option<String>,
     team: TeamFileArg,

@@ -112,8 +112,7 @@ pub fn main_with(
     }
 }
 
-/// On a terminal the chat opens, and where there is no team file yet one is offered first; elsewhere the help is
-/// printed.
+/// On a terminal the chat opens; without a team file one is offered first. Elsewhere the help is printed.
 fn without_command(streams: &mut Streams<'_>) -> Result {
     const QUESTION: &str = "There is no team file here yet. Create tertulia.toml with the agents found on this \
                             machine? [y/N] ";

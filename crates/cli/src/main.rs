@@ -22,8 +22,7 @@ fn main() -> ExitCode {
         let choice = if wanted { ColorChoice::Always } else { ColorChoice::Never };
         choice.write_global();
     }
-    // Standard output carries data byte for byte, so it is never filtered: styles are left out where
-    // they are not wanted instead.
+    // Standard output carries data byte for byte and is never filtered: unwanted styles are left out instead.
     let mut streams = Streams {
         stdin: &mut stdin().lock(),
         stdout: &mut BufWriter::new(stdout().lock()),

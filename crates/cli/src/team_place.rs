@@ -21,8 +21,7 @@ pub(crate) struct TeamPlace {
     pub(crate) team: Team,
     /// The team as its file describes it: colours and other things of a screen.
     pub(crate) file: TeamFile,
-    /// The folder that the table belongs to: that of the project's team file, else the repository, else
-    /// where the command runs.
+    /// The folder of the table: that of the project's team file, else the repository, else where the command runs.
     pub(crate) folder: String,
 }
 
@@ -320,8 +319,7 @@ fn trust_seen(
 ) -> Result {
     store_place::in_home(|home| {
         let mut list = Trust::open(home)?;
-        // For the next question only: without it all is shown again. It comes first, so that whoever is
-        // interrupted does both again.
+        // For the next question: without it all is shown again. It comes first: who is interrupted does both again.
         if let Some(seen) = seen(&list) {
             let _ = list.remember(path, hash, &seen);
         }

@@ -45,8 +45,7 @@ pub enum Cancel {
 /// Something to be done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// Append this entry, a turn's new state or that the person said "go on". Its id follows from the decision, so
-    /// appending twice is harmless.
+    /// Append a turn's new state, or that the person said "go on". The id follows from the decision: twice is harmless.
     Append { id: EntryId, kind: EntryKind },
     /// Let an agent answer. The same step has appended that it started.
     StartTurn { turn: EntryId, member: Box<str>, parent: EntryId, intent: Intent },

@@ -20,8 +20,7 @@ pub(crate) use scribe::{Colleagues, without_markers, write_minutes};
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) text: String,
-    /// The entries whose words are in it; of the same session where none is named. A redaction of one of them
-    /// takes the answer along.
+    /// The entries whose words are in it, of this session where none is named. Redacting one takes the answer along.
     pub(crate) sources: Vec<(Option<SessionId>, EntryId)>,
 }
 

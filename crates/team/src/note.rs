@@ -1,5 +1,4 @@
-//! What was refused or changed, so that nothing is dropped silently. Made by the machine, shown by the
-//! driver, kept for `why`.
+//! What was refused or changed, so that nothing is dropped silently. Made by the machine, kept for `why`.
 
 use tertulia_session::{EntryId, Intent};
 

@@ -23,8 +23,7 @@ pub struct Replay {
     /// What was decided for the last event and is not in the log, as after a crash: to be performed,
     /// but for [`Effect::StartTurn`], before [`Event::Resume`].
     pub unfinished: Vec<Effect>,
-    /// Where the log ends though the machine would go on. Of a step that no table took, as for the last
-    /// message of a fork, nothing is said.
+    /// Where the log ends though the machine would go on; not for a step that no table took, as at the end of a fork.
     pub ending: Option<Difference>,
     /// Messages whose text is gone, as after a redaction: what followed from them is taken as recorded.
     pub unchecked: Vec<EntryId>,
@@ -178,8 +177,7 @@ impl<'a> Replayer<'a> {
         self.is_incomplete || self.has_lost_turn || self.differences.len() >= DIFFERENCES_MAX
     }
 
-    /// A turn was redacted: what the log says of it from then on follows from nothing. It may be the end of
-    /// the one that runs.
+    /// A turn was redacted: what the log says of it from then on follows from nothing. It may end the one that runs.
     fn lose_turn(&mut self, entry: &Entry) {
         if matches!(self.recorded.slot, Slot::Running(_) | Slot::Asking(_)) {
             self.recorded.slot = Slot::Free;

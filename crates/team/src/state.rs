@@ -88,8 +88,7 @@ impl State {
         }
     }
 
-    /// Whether turns wait that do not start by themselves. While a cancelled agent ends, that is so if
-    /// they would not start afterwards either.
+    /// Whether turns wait that do not start by themselves; while a cancelled agent ends, not afterwards either.
     pub(crate) fn is_paused(&self, table: &Table) -> bool {
         match &self.slot {
             Slot::Running(_) | Slot::Asking(_) => false,

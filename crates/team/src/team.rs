@@ -1,5 +1,4 @@
-//! The team as the driver needs it: the table, and for every member how it answers and what it is
-//! given. Built from a team file, or by hand.
+//! The team as the driver needs it: the table, and for every member how it answers and what it is given.
 
 use std::path::Path;
 

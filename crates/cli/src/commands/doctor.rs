@@ -1,5 +1,4 @@
-//! `tertulia doctor`: whether what the team needs is there, and what is optional. Nothing is sent, nothing is
-//! created, and no credential is read.
+//! `tertulia doctor`: whether what the team needs is there. Nothing is sent or created, and no credential is read.
 
 mod agents;
 mod places;

@@ -40,8 +40,7 @@ pub(crate) fn run(args: &InitArgs, streams: &mut Streams<'_>) -> Result {
     write(&path, &text, args.force)?;
     tell(streams, &format!("created {}", path.display()));
     tell_roles(&text, streams);
-    // The person's own command wrote it. Where that cannot be kept, or where there is more to be trusted than
-    // the file, the first run asks.
+    // The person's own command wrote it. Where that cannot be kept, or more is to be trusted, the first run asks.
     tell_trust(&path, &text, streams);
     if found.is_empty() {
         tell(streams, NO_AGENT);

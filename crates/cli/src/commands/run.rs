@@ -1,5 +1,4 @@
-//! `tertulia run`: one request, until the table needs a person. Says it, drives, shows what happens, and
-//! turns how it ended into an exit code.
+//! `tertulia run`: one request, until the table needs a person. How it ended becomes an exit code.
 
 mod asking;
 mod events;
@@ -263,8 +262,7 @@ fn turn_to_repeat(driver: &Driver, args: &RunArgs, given: &str) -> Result<EntryI
     })
 }
 
-/// The message, with its addressee in front if it names nobody else. The log alone must tell who was meant,
-/// so the name is part of what is stored.
+/// The message, with its addressee in front if it names nobody: the log alone must tell who was meant.
 fn message_to(addressee: Option<&str>, text: String, table: &Table) -> PersonMessage {
     let message = PersonMessage::new(text, table);
     let Some(name) = addressee.filter(|_| message.addresses_nobody()) else { return message };

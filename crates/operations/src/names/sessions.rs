@@ -1,5 +1,4 @@
-//! Which session is meant: an id, `latest` or `-`, a title, or a unique prefix of an id, of a later part of
-//! it, or of a title.
+//! Which session is meant: an id, `latest` or `-`, a title, or a unique prefix of a title, an id or a later part of it.
 
 use tertulia_session::{Entry, EntryKind, Setting, SpeakerType};
 use tertulia_store::{
@@ -183,8 +182,7 @@ fn titled(store: &SessionStore, ids: &[SessionId]) -> Result<Vec<(SessionId, Str
     Ok(titled)
 }
 
-/// The session of this project that changed last and in which a team worked. One that belongs to no project
-/// yet counts if its log names the folder.
+/// The session of this project in which a team worked last; one without a project counts if its log names the folder.
 pub fn newest_table(store: &SessionStore, folder: &str) -> Result<SessionId, NameError> {
     let mut own = list(store, ProjectScope::Of(folder.to_owned()))?.into_iter();
     let mut found = own.find(|info| matches!(look_at(store, &info.id), Seen::Table(_)));

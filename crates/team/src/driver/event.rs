@@ -1,5 +1,4 @@
-//! What the driver tells while it works, and what it is told. Data only: whoever shows a session, or
-//! writes it as JSON, gets the same events.
+//! What the driver tells while it works, and what it is told. Data only: all who show a session get the same events.
 
 use std::fmt;
 use std::sync::Arc;

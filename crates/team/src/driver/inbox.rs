@@ -117,8 +117,7 @@ impl Inbox {
         self.ahead.as_ref()
     }
 
-    /// Waits for the end of a turn, no longer than this between two things that are said. Whatever else
-    /// agents say is not listened to any more.
+    /// Waits for the end of a turn, no longer than this between two things said. Nothing else is listened to any more.
     pub(super) fn wait_for_end(&mut self, turn: &EntryId, silence: Duration) {
         let mut waiting: VecDeque<Input> = self.due.drain(..).chain(self.ahead.take()).collect();
         loop {

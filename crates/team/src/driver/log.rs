@@ -167,8 +167,7 @@ impl TableLog {
         numbers
     }
 
-    /// Whether a prompt with this window, and the next summary, need nothing of what is not read: messages
-    /// without words do not count.
+    /// Whether a prompt with this window, and the next summary, need nothing that is not read. Only words count.
     fn is_enough(&self, window: usize) -> bool {
         let branch = self.branch();
         let first = branch.messages_before(self.first_read);

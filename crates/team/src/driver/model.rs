@@ -100,8 +100,7 @@ fn text_message(text: String) -> Message {
     Message::of_role(Role::User, std::iter::once(Part::text(text)).collect())
 }
 
-/// The message that is answered once more, where newer ones follow it: the messages before stay as they are, so
-/// that a provider's cache keeps them.
+/// The message that is answered once more, behind newer ones: what is before stays, so a provider's cache keeps it.
 fn closing<'l>(
     branch: Branch<'l>,
     perspective: &Perspective<'_>,

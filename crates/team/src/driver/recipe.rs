@@ -143,8 +143,7 @@ impl Recipe {
         }
     }
 
-    /// The same with what made the prompt inert. `lengths` are the bytes that each step makes, `text` is all that
-    /// they make.
+    /// The same with what made the prompt inert. `lengths` are the bytes that each step makes, `text` is all of them.
     pub(super) fn edited(self, lengths: &[usize], edits: &[Edit], text: &str) -> Self {
         if edits.is_empty() {
             return self;
@@ -182,8 +181,7 @@ impl Recipe {
         self
     }
 
-    /// The salts of the entries whose words a prompt holds, in the order of the log; of all entries where it is
-    /// not known how the prompt is made.
+    /// The salts of the entries whose words a prompt holds, in the log's order; of all entries where that is not known.
     pub(super) fn salts(recipe: Option<&Self>, entries: &[Entry]) -> Vec<Salt> {
         let Some(recipe) = recipe else {
             return entries.iter().filter_map(|entry| entry.salt).collect();

@@ -99,8 +99,7 @@ pub(super) fn kept_of(mut text: String) -> (String, Option<TurnActivity>) {
     (text, cut)
 }
 
-/// Of a plain text only the bytes are there that are no character, of which each stretch was replaced;
-/// else a whole line that was passed over.
+/// Of a plain text only the bytes that are no character, each stretch replaced; else a whole line, passed over.
 fn not_utf8(line: &[u8]) -> TurnActivity {
     let Err(error) = std::str::from_utf8(line) else {
         return odd("that is not UTF-8", line);
@@ -139,8 +138,7 @@ fn cut(text: &str, bytes: usize) -> Box<str> {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or(text).into()
 }
 
-/// Cuts what an event says down to what is kept of it, so that events that wait do not fill the memory. The
-/// text of an answer has a limit of its own.
+/// Cuts an event down to what is kept of it, so that waiting ones do not fill the memory. Answers have their own limit.
 pub(super) fn shorten(event: &mut StreamEvent) {
     match event {
         StreamEvent::ToolStarted { id, name: tool, input, .. } => {
@@ -175,8 +173,7 @@ pub(super) fn partial_mark() -> Option<Json> {
     Json::parse(r#"{"partial":true}"#).ok()
 }
 
-/// Whether a table heard a message and found nobody for it: the driver notes whom a message reached,
-/// while an import notes what was written in it.
+/// Whether a table heard a message and found nobody for it: only a driver notes whom a message reached, no import does.
 pub fn reached_nobody(message: &Message) -> bool {
     message.routing.as_deref() == Some(&Routing::to::<&str>([]))
 }

@@ -1,5 +1,4 @@
-//! What may stand in a team file, and who may have it; and reading the TOML form, field by field. What the fields mean
-//! together is judged in `check`.
+//! What may stand in a team file, and who may have it; and reading the TOML form, field by field. `check` judges it.
 
 use tertulia_agent::agents::{AGENTS, AgentDefinition};
 use tertulia_agent::{CommandOutput, Permissions};

@@ -29,8 +29,7 @@ pub struct FileProblem {
     pub place: Box<str>,
     /// Where in it; `None` if the problem is the file itself.
     pub position: Option<Position>,
-    /// The field, such as `member "max": permissions`, or `member 2` where it has no name, counted from 1;
-    /// empty if it is none.
+    /// The field, such as `member "max": permissions`, or `member 2`, from 1, where it has no name; may be empty.
     pub path: Box<str>,
     /// What is wrong, and the cure.
     pub what: Box<str>,

@@ -191,8 +191,7 @@ pub fn find_project(start: &Path, home: Option<&Path>) -> Option<PathBuf> {
     folders.map(|folder| folder.join(FILE_NAME)).find(|path| is_there(path))
 }
 
-/// Also for a folder, or a link that leads nowhere: whoever opens it is told, instead of sitting down at
-/// another table than they think.
+/// Also for a folder, or a link that leads nowhere: whoever opens it is told, instead of getting another team.
 fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }

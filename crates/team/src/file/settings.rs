@@ -39,8 +39,7 @@ pub struct Settings {
     files: BTreeMap<PathBuf, Vec<u8>>,
 }
 
-/// The settings as they were when a team was opened. An agent may change them, so they are compared before each
-/// program is started.
+/// The settings as they were when a team was opened. An agent may change them: they are compared before each start.
 #[derive(Clone, Debug)]
 pub struct SettingsGuard {
     places: Vec<WorkPlace>,

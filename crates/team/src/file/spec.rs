@@ -1,5 +1,4 @@
-//! What the agents are given: how each is started, and its system text, with the files that a member
-//! names read. Called by the driver before a turn.
+//! What the agents are given: how each is started, and its system text, with the files that a member names read.
 
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;

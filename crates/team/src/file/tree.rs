@@ -1,5 +1,4 @@
-//! A file as values that know where they stand, whichever of the two languages it is written in. Read by
-//! `desk`; knows no field.
+//! A file as values that know where they stand, in whichever of the two languages. Read by `desk`; knows no field.
 
 use std::borrow::Cow;
 use std::ops::Range;

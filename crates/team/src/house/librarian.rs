@@ -69,8 +69,7 @@ struct Place<'s> {
 }
 
 impl Place<'_> {
-    /// What other sessions say with all of these words. A word may go on: who asks where something listens
-    /// finds that it is listening.
+    /// What other sessions say with all of these words. A word may go on: "listen" finds "listening".
     fn search(&self, words: &[Word<'_>]) -> Result<Vec<Hit>, StoreError> {
         let text: Vec<String> = words.iter().map(|word| format!("{}*", word.text)).collect();
         let (text, limit) = (text.join(" "), Some(HITS_LOOKED_AT));

@@ -19,8 +19,7 @@ pub const SCRIBE: &AgentDefinition =
 const TOKENS_MAX: u64 = 2_000;
 /// So long they may be however little was said.
 const TOKENS_MIN: u64 = 400;
-/// They have no more than so many hundredths of what was said, the list of names included: minutes as long
-/// as the talk help nobody.
+/// They have so many hundredths of what was said at most, names included: minutes as long as the talk help nobody.
 const SHARE: u64 = 70;
 /// The section that a model looks things up in. People read minutes, and a list of names tells them nothing.
 const NAMES: &str = "## Names";

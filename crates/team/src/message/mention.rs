@@ -205,8 +205,7 @@ fn ends_at_once(c: char) -> bool {
     matches!(c, '—' | '–' | '，' | '。' | '、' | '；' | '：' | '！' | '？')
 }
 
-/// The word that may have been meant as a name: letters, digits, `-` and `_`, and nothing that makes it
-/// a path, an address or a possessive.
+/// The word that may be meant as a name: letters, digits, `-` and `_`; no path, no address and no possessive.
 fn word_at(rest: &str) -> Option<&str> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
     let end = rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());

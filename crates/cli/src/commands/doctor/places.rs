@@ -78,8 +78,7 @@ fn untrusted(place: &str, opened: &Opened, reasons: &[TrustReason]) -> String {
     lines.fold(format!("{place} is not trusted yet:"), |text, line| text + &line)
 }
 
-/// What was trusted at this path before, with the key that tells hidden values apart. The key is created only
-/// where something was trusted.
+/// What was trusted at this path before, with the key for hidden values, which is created only where something was.
 fn seen(path: &Path) -> Option<(HideKey, Trusted)> {
     let list = store_place::in_home(Trust::open).ok()?;
     let before = list.seen(path)?;

@@ -1,5 +1,4 @@
-//! What a person is asked during a run, in words: whose turn it is, and who waits for whom. What ends the run is
-//! told by its end. Knows no stream.
+//! What a person is asked during a run, in words: whose turn it is, and who waits for whom. Knows no stream.
 
 use tertulia_session::{Entry, EntryId, Message};
 use tertulia_team::{Question, Why};

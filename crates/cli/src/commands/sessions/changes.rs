@@ -1,5 +1,4 @@
-//! `tertulia sessions branch`, `rename` and `delete`, which change an existing session; `backup` and `restore`,
-//! which copy all of them.
+//! `tertulia sessions branch`, `rename` and `delete`, which change a session; `backup` and `restore`, which copy all.
 
 use tertulia_operations::export_file::ExportError;
 use tertulia_operations::names::{

@@ -47,8 +47,7 @@ impl Left {
         });
     }
 
-    /// The same for a text that a person named, however short. What they saw of team files when they trusted them
-    /// may hold it too.
+    /// The same for a text that a person named, however short. What they saw when they trusted files may hold it too.
     pub(super) fn forget_text(&mut self, text: &str) {
         self.forget_where(|line| line.contains(text));
         if let Ok(home) = home() {

@@ -1,5 +1,4 @@
-//! `tertulia sessions list`: which sessions there are, the most recently changed first; and `search`: what was said,
-//! wherever it was, best first.
+//! `tertulia sessions list`: all sessions, the most recently changed first; and `search`: what was said, best first.
 
 use std::io::{self, Write};
 
