@@ -122,8 +122,8 @@ fn default(draft: &Draft, problems: &mut Problems<'_>) {
     let (Some(name), Some(spot)) = (&draft.default, draft.seen.get("default")) else { return };
     match draft.members.iter().find(|draft| draft.member.name == *name) {
         None => {
-            let known = draft.members.iter().map(|draft| &*draft.member.name);
-            let hint = did_you_mean(name, known);
+            let known: Vec<&str> = draft.members.iter().map(|one| &*one.member.name).collect();
+            let hint = did_you_mean(name, &known);
             problems.error(spot, format!("{} is not a member{hint}", quoted(name)));
         }
         Some(draft) if draft.kind == Some(MemberKind::Human) => {

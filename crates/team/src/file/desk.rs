@@ -2,9 +2,9 @@
 //! or is out of range is told and counts as not there. Called by the readers of both forms.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::RangeInclusive;
 
 use super::problem::{Problems, Spot, did_you_mean, nearest_of, quoted};
+use super::rules::Numbers;
 use super::tree::{Key, Node, Value};
 
 pub(super) struct Desk<'d, 'p> {
@@ -14,7 +14,9 @@ pub(super) struct Desk<'d, 'p> {
     fields: Vec<(Key, Node)>,
 }
 
-pub(super) type Seen = BTreeMap<&'static str, Spot>;
+type Name = &'static str;
+
+pub(super) type Seen = BTreeMap<Name, Spot>;
 
 /// The fields that unknown ones look like: that they are missing need not be told as well.
 pub(super) type Meant = BTreeSet<Box<str>>;
@@ -40,7 +42,7 @@ impl<'d, 'p> Desk<'d, 'p> {
     }
 
     /// Takes a field as it is; `null` counts as not there. Of two with one name the last counts.
-    pub(super) fn take(&mut self, name: &'static str) -> Option<(Spot, Value)> {
+    pub(super) fn take(&mut self, name: Name) -> Option<(Spot, Value)> {
         let all = std::mem::take(&mut self.fields);
         let (mut taken, rest): (Vec<_>, _) = all.into_iter().partition(|(key, _)| key.name == name);
         self.fields = rest;
@@ -56,36 +58,28 @@ impl<'d, 'p> Desk<'d, 'p> {
         None
     }
 
-    pub(super) fn text(&mut self, name: &'static str) -> Option<Box<str>> {
+    pub(super) fn text(&mut self, name: Name) -> Option<Box<str>> {
         let (spot, value) = self.take(name)?;
         self.as_text(&spot, value)
     }
 
-    pub(super) fn word<T: Copy>(
-        &mut self,
-        name: &'static str,
-        words: &[(&'static str, T)],
-    ) -> Option<T> {
+    pub(super) fn word<T: Copy>(&mut self, name: Name, words: &[(Name, T)]) -> Option<T> {
         let (spot, value) = self.take(name)?;
-        let known = words.iter().map(|(word, _)| *word);
-        let expected = match words {
-            [(only, _)] => (*only).to_owned(),
-            _ => format!("one of {}", known.clone().collect::<Vec<_>>().join(", ")),
+        let known: Vec<Name> = words.iter().map(|(word, _)| *word).collect();
+        let expected = match known.as_slice() {
+            [only] => (*only).to_owned(),
+            several => format!("one of {}", several.join(", ")),
         };
         let Value::Text(written) = value else { return self.refuse(&spot, &expected, &value) };
         let found = words.iter().find(|(word, _)| *word == written).map(|(_, value)| *value);
         if found.is_none() {
-            let (written, hint) = (quoted(&written), did_you_mean(&written, known));
+            let (written, hint) = (quoted(&written), did_you_mean(&written, &known));
             self.problems.error(&spot, format!("must be {expected}; got {written}{hint}"));
         }
         found
     }
 
-    pub(super) fn number<T: TryFrom<i64>>(
-        &mut self,
-        name: &'static str,
-        range: RangeInclusive<i64>,
-    ) -> Option<T> {
+    pub(super) fn number<T: TryFrom<i64>>(&mut self, name: Name, range: Numbers) -> Option<T> {
         let (spot, value) = self.take(name)?;
         let expected = format!("a whole number from {} to {}", range.start(), range.end());
         let Value::Integer(number) = value else { return self.refuse(&spot, &expected, &value) };
@@ -98,7 +92,7 @@ impl<'d, 'p> Desk<'d, 'p> {
         T::try_from(fitting?).ok()
     }
 
-    pub(super) fn dollars(&mut self, name: &'static str) -> Option<f64> {
+    pub(super) fn dollars(&mut self, name: Name) -> Option<f64> {
         let (spot, value) = self.take(name)?;
         let amount = match value {
             Value::Integer(number) => number.and_then(|n| i32::try_from(n).ok()).map(f64::from),
@@ -113,14 +107,14 @@ impl<'d, 'p> Desk<'d, 'p> {
         fitting
     }
 
-    pub(super) fn texts(&mut self, name: &'static str) -> Option<Vec<Box<str>>> {
+    pub(super) fn texts(&mut self, name: Name) -> Option<Vec<Box<str>>> {
         match self.take(name)? {
             (spot, Value::List(items)) => Some(self.as_texts(&spot, items)),
             (spot, other) => self.refuse(&spot, "a list of strings", &other),
         }
     }
 
-    pub(super) fn text_table(&mut self, name: &'static str) -> Option<TextTable> {
+    pub(super) fn text_table(&mut self, name: Name) -> Option<TextTable> {
         let (spot, value) = self.take(name)?;
         let Value::Table(fields) = value else {
             return self.refuse(&spot, "a table of strings", &value);
@@ -166,8 +160,8 @@ impl<'d, 'p> Desk<'d, 'p> {
         let mut meant = Meant::new();
         for (key, _) in self.fields {
             let spot = self.here.part(&shown_key(&key.name), key.span);
-            let hint = did_you_mean(&key.name, known.iter().copied());
-            meant.extend(nearest_of(&key.name, known.iter().copied()));
+            let hint = did_you_mean(&key.name, known);
+            meant.extend(nearest_of(&key.name, known));
             match unknown {
                 Unknown::Refused => {
                     self.problems.error(&spot, format!("there is no such field{hint}"));

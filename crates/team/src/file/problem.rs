@@ -274,22 +274,16 @@ const ALSO_CALLED: &[(&str, &str)] = &[
     ("write", "edit"),
 ];
 
-pub(super) fn did_you_mean<'a>(
-    written: &str,
-    known: impl Iterator<Item = &'a str> + Clone,
-) -> String {
+pub(super) fn did_you_mean(written: &str, known: &[&str]) -> String {
     nearest_of(written, known).map_or_else(String::new, |name| format!("; did you mean {name}?"))
 }
 
-pub(super) fn nearest_of<'a>(
-    written: &str,
-    known: impl Iterator<Item = &'a str> + Clone,
-) -> Option<Box<str>> {
+pub(super) fn nearest_of(written: &str, known: &[&str]) -> Option<Box<str>> {
     let wanted = fold(written);
-    let nearest = nearest_name(written, known.clone().map(|name| (name, name)));
+    let nearest = nearest_name(written, known.iter().map(|name| (name, *name)));
     let called = ALSO_CALLED.iter().find(|(other, _)| *other == wanted).map(|(_, name)| *name);
-    let mut others = known.filter(|name| called == Some(name) || is_shuffled(&wanted, &fold(name)));
-    nearest.or_else(|| others.next()).map(Box::from)
+    let is_meant = |name: &&str| called == Some(name) || is_shuffled(&wanted, &fold(name));
+    nearest.or_else(|| known.iter().copied().find(is_meant)).map(Box::from)
 }
 
 /// Whether both have the same letters: `agnet` for `agent`.

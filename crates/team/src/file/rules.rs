@@ -11,14 +11,16 @@ use super::problem::{Problems, did_you_mean, quoted};
 use super::{MemberFile, PreambleFile};
 use crate::table::{Member, MemberKind, Table};
 
-pub(super) const COUNT: RangeInclusive<i64> = 1..=100_000;
-pub(super) const WINDOW: RangeInclusive<i64> = 0..=100_000;
-pub(super) const BYTES: RangeInclusive<i64> = 1..=1 << 30;
-pub(super) const TOKENS: RangeInclusive<i64> = 1..=100_000_000;
+pub(super) type Numbers = RangeInclusive<i64>;
+
+pub(super) const COUNT: Numbers = 1..=100_000;
+pub(super) const WINDOW: Numbers = 0..=100_000;
+pub(super) const BYTES: Numbers = 1..=1 << 30;
+pub(super) const TOKENS: Numbers = 1..=100_000_000;
 /// Less starts no agent.
-pub(super) const MEGABYTES: RangeInclusive<i64> = 64..=1 << 24;
+pub(super) const MEGABYTES: Numbers = 64..=1 << 24;
 /// A week at most.
-pub(super) const SECONDS: RangeInclusive<i64> = 1..=604_800;
+pub(super) const SECONDS: Numbers = 1..=604_800;
 
 /// What means something to a shell and nothing here.
 pub(super) const SHELL_SIGNS: &str = "'\"`\\|&;<>$*?(){}#";
@@ -247,7 +249,7 @@ pub(super) fn as_color(color: &str) -> Option<String> {
     if is_hex || COLORS.contains(&color) {
         return None;
     }
-    let (written, hint) = (quoted(color), did_you_mean(color, COLORS.iter().copied()));
+    let (written, hint) = (quoted(color), did_you_mean(color, &COLORS));
     let expected = COLORS.join(", ");
     Some(format!("must be one of {expected}, or #rrggbb; got {written}{hint}"))
 }

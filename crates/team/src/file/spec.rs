@@ -14,6 +14,8 @@ use crate::Preamble;
 
 const BYTES_MAX: usize = 1024 * 1024;
 
+type Read<T> = Result<T, FileReadError>;
+
 /// A file named by a member that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -33,7 +35,7 @@ impl MemberFile {
     /// How its agent is started; `None` for people and house members. `base` is the folder of the team
     /// file, where paths start; a member without `cwd` works in `work`. An error is a script that cannot be
     /// read, or a `cwd` that is a link out of the folder.
-    pub fn agent_spec(&self, base: &Path, work: &Path) -> Result<Option<AgentSpec>, FileReadError> {
+    pub fn agent_spec(&self, base: &Path, work: &Path) -> Read<Option<AgentSpec>> {
         let Some(agent) = self.agent else { return Ok(None) };
         let kind = if agent.cli.is_some() {
             AgentKind::Cli(agent)
@@ -70,7 +72,7 @@ impl MemberFile {
     }
 
     /// The folder it works in. One that is not there is told when the agent is started.
-    fn folder(&self, base: &Path, work: &Path) -> Result<PathBuf, FileReadError> {
+    fn folder(&self, base: &Path, work: &Path) -> Read<PathBuf> {
         let Some(cwd) = self.cwd.as_deref() else { return Ok(work.to_owned()) };
         let folder = base.join(cwd);
         let is_elsewhere = match (folder.canonicalize(), base.canonicalize()) {
@@ -84,7 +86,7 @@ impl MemberFile {
     }
 
     /// The instruction, then the text of the instruction file, with an empty line between them. `None` if there is neither.
-    pub fn instruction_text(&self, base: &Path) -> Result<Option<String>, FileReadError> {
+    pub fn instruction_text(&self, base: &Path) -> Read<Option<String>> {
         let written = self.instruction.as_deref().map(str::trim).filter(|text| !text.is_empty());
         let named = self.instruction_file.as_deref();
         let file = named.map(|path| self.text_of("instruction_file", path, base)).transpose()?;
@@ -96,7 +98,7 @@ impl MemberFile {
     }
 
     /// What its prompt says about the team, with the text of the file that replaces it.
-    pub fn preamble_text(&self, base: &Path) -> Result<Preamble, FileReadError> {
+    pub fn preamble_text(&self, base: &Path) -> Read<Preamble> {
         Ok(match &self.preamble {
             PreambleFile::BuiltIn => Preamble::BuiltIn,
             PreambleFile::Off => Preamble::Off,
@@ -131,7 +133,7 @@ impl MemberFile {
         }
     }
 
-    fn script(&self, base: &Path) -> Result<Vec<ScriptLine>, FileReadError> {
+    fn script(&self, base: &Path) -> Read<Vec<ScriptLine>> {
         let Some(path) = &self.script_file else {
             let answers = self.answers.iter().cloned();
             return Ok(answers.map(|text| ScriptLine { text, delay: Duration::ZERO }).collect());
@@ -150,12 +152,7 @@ impl MemberFile {
         Ok(lines)
     }
 
-    fn text_of(
-        &self,
-        field: &'static str,
-        path: &str,
-        base: &Path,
-    ) -> Result<String, FileReadError> {
+    fn text_of(&self, field: &'static str, path: &str, base: &Path) -> Read<String> {
         let whole = base.join(path);
         let refuse = |why: &str| self.unreadable(field, &whole, why);
         let real =

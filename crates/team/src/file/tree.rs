@@ -181,43 +181,32 @@ const SECRET_WORDS: [&str; 8] =
 
 /// The places of a team file that may hold a key or a password.
 pub(super) fn secrets(node: &Node) -> Vec<Range<usize>> {
-    let mut places = Vec::new();
-    collect_secrets(node, false, |name| matches!(name, "env" | "key_variable"), &mut places);
-    places
+    secrets_in(node, false, |name| matches!(name, "env" | "key_variable"))
 }
 
 /// The same for settings of which the fields are not known.
 pub(super) fn setting_secrets(node: &Node) -> Vec<Range<usize>> {
-    let is_named = |name: &str| {
+    secrets_in(node, false, |name| {
         let name = name.to_ascii_lowercase();
         SECRET_WORDS.iter().any(|word| name.contains(word))
-    };
-    let mut places = Vec::new();
-    collect_secrets(node, false, is_named, &mut places);
-    places
+    })
 }
 
-fn collect_secrets(
-    node: &Node,
-    is_secret: bool,
-    is_named: fn(&str) -> bool,
-    places: &mut Vec<Range<usize>>,
-) {
-    if is_secret {
-        places.push(node.span.clone());
-    }
+fn secrets_in(node: &Node, is_secret: bool, is_named: fn(&str) -> bool) -> Vec<Range<usize>> {
+    let mut places: Vec<_> = is_secret.then(|| node.span.clone()).into_iter().collect();
     match &node.value {
         Value::List(items) => {
-            items.iter().for_each(|item| collect_secrets(item, is_secret, is_named, places));
+            places.extend(items.iter().flat_map(|item| secrets_in(item, is_secret, is_named)));
         }
         Value::Table(fields) => {
             for (key, item) in fields {
                 let holds_password = key.name == "base_url"
                     && matches!(&item.value, Value::Text(url) if url.contains('@'));
                 let is_secret = is_secret || is_named(&key.name) || holds_password;
-                collect_secrets(item, is_secret, is_named, places);
+                places.extend(secrets_in(item, is_secret, is_named));
             }
         }
         _ => {}
     }
+    places
 }

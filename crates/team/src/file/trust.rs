@@ -8,6 +8,7 @@
 //! trusts nothing: where it cannot be used, all is shown again.
 
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -58,7 +59,7 @@ pub enum TrustError {
     Write {
         path: PathBuf,
         #[source]
-        source: std::io::Error,
+        source: io::Error,
     },
 }
 
@@ -92,19 +93,12 @@ impl Trust {
     }
 
     /// Keeps what the person saw of a file when they trusted it with this content.
-    pub fn remember(
-        &self,
-        path: &Path,
-        hash: ContentHash,
-        seen: &Trusted,
-    ) -> Result<(), TrustError> {
+    pub fn remember(&self, path: &Path, hash: ContentHash, seen: &Trusted) -> io::Result<()> {
         let Trusted { reasons, lines } = seen;
         let text = serde_json::json!({
             "hash": hash.to_string(), "reasons": reasons, "lines": lines
         });
-        let (folder, name) = (self.folder.join(SEEN_FOLDER), seen_name(path));
-        replace(&folder, &name, text.to_string().as_bytes())
-            .map_err(|source| TrustError::Write { path: folder.join(name), source })
+        replace(&self.folder.join(SEEN_FOLDER), &seen_name(path), text.to_string().as_bytes())
     }
 
     /// What the person saw of the file at this path when they trusted it last; `None` where that is not known.
@@ -154,7 +148,7 @@ impl Trust {
 }
 
 /// Replaces a file of the person's own at once: a reader sees the old one or the new one.
-fn replace(folder: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+fn replace(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     Ok(NewFile::replace_with(&folder.join(name), bytes, Readers::Owner)?)
 }
@@ -176,7 +170,7 @@ fn seen_name(path: &Path) -> String {
 fn check_safe(path: &Path) -> Result<bool, TrustError> {
     let unsafe_for = |why| Err(TrustError::Unsafe { path: path.to_owned(), why });
     match std::fs::symlink_metadata(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         // Whatever else is wrong is told by the reading.
         Err(_) => Ok(true),
         Ok(known) if known.is_symlink() => unsafe_for("is a symbolic link"),
@@ -302,9 +296,13 @@ fn of_member(file: &MemberFile, reasons: &mut Vec<TrustReason>) {
         let key_variable = file.key_variable.clone();
         reasons.push(TrustReason::Endpoint { member: member(), base_url, key_variable });
     }
+    let preamble = match &file.preamble {
+        PreambleFile::File(path) => Some(&**path),
+        PreambleFile::BuiltIn | PreambleFile::Off => None,
+    };
     let paths = [
         ("instruction_file", file.instruction_file.as_deref()),
-        ("preamble", preamble_path(&file.preamble)),
+        ("preamble", preamble),
         ("script_file", file.script_file.as_deref()),
         ("cwd", file.cwd.as_deref()),
     ];
@@ -312,13 +310,6 @@ fn of_member(file: &MemberFile, reasons: &mut Vec<TrustReason>) {
         if let Some(path) = path.filter(|path| leads_out(path)) {
             reasons.push(TrustReason::Outside { member: member(), field, path: path.into() });
         }
-    }
-}
-
-fn preamble_path(preamble: &PreambleFile) -> Option<&str> {
-    match preamble {
-        PreambleFile::File(path) => Some(path),
-        PreambleFile::BuiltIn | PreambleFile::Off => None,
     }
 }
 
