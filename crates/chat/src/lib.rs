@@ -32,9 +32,9 @@ pub mod terminal;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
+use tertulia_operations::decisions::unfinished_turn;
 use tertulia_operations::lines::{LINE_BYTES_MAX, Lines};
 use tertulia_operations::names::short_session;
-use tertulia_operations::unfinished::unfinished_turn;
 use tertulia_session::EntryKind;
 use tertulia_store::{Range, SessionId, SessionStore, StoredEntry};
 use tertulia_team::file::TeamFile;

@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use tertulia_operations::decisions::story;
+use tertulia_operations::decisions::{story, unfinished_turn};
 use tertulia_operations::names::{find_entry, newest_message, own_newest_message, short};
-use tertulia_operations::unfinished::unfinished_turn;
 use tertulia_session::{Entry, EntryId, EntryKind, Intent};
 use tertulia_team::agents::AgentDefinition;
 use tertulia_team::file::{MemberFile, TeamFile, TrustReason};

@@ -1,7 +1,7 @@
-//! What was decided because of an entry.
+//! What was decided because of an entry, and the turn that a session was left with.
 
-use tertulia_session::EntryId;
-use tertulia_team::Decision;
+use tertulia_session::{Cause, Entry, EntryId, EntryKind, Turn, TurnState};
+use tertulia_team::{Decision, Team};
 
 /// What was decided because of an entry, with the whole history of every turn among it.
 pub fn story<'d>(
@@ -21,4 +21,19 @@ pub fn story<'d>(
         }
     }
     told
+}
+
+/// The last turn of an agent, if it was cancelled, interrupted or failed. One that a person declined was never begun.
+pub fn unfinished_turn<'e>(entries: &'e [Entry], team: &Team) -> Option<(&'e Entry, &'e Turn)> {
+    let is_begun = |turn: &Turn| {
+        let is_declined = matches!(turn.cause, Cause::Declined { .. });
+        turn.state != TurnState::Queued && !is_declined
+    };
+    let is_agent = |name: &str| team.member(name).is_some_and(|one| !one.is_person());
+    let last = entries.iter().rev().find_map(|entry| match &entry.kind {
+        EntryKind::Turn(turn) if is_begun(turn) && is_agent(&turn.member) => Some((entry, &**turn)),
+        _ => None,
+    });
+    let unfinished = [TurnState::Failed, TurnState::Cancelled, TurnState::Interrupted];
+    last.filter(|(_, turn)| unfinished.contains(&turn.state))
 }

@@ -25,7 +25,6 @@ pub mod rpc;
 pub mod session_file;
 pub mod session_record;
 pub mod stored_log;
-pub mod unfinished;
 
 /// A value as JSON. Writing to memory cannot fail for the shapes of this crate, whose keys are texts.
 fn to_json(value: &impl Serialize) -> String {

@@ -14,6 +14,8 @@ pub use sessions::{
 
 const MATCHES_SHOWN: usize = 5;
 
+type Named<T> = Result<T, NameError>;
+
 /// Why a name does not lead to a session or an entry.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -4,7 +4,7 @@ use tertulia_session::{Entry, EntryId, EntryKind, Message};
 use tertulia_store::{SessionId, SessionStore, StoreError};
 use tertulia_team::nearest_name;
 
-use super::{MATCHES_SHOWN, NameError, listed};
+use super::{MATCHES_SHOWN, NameError, Named, listed};
 
 const HEAD: &str = "e-";
 /// So long a prefix of an id is compared with others to find what may have been meant.
@@ -12,18 +12,14 @@ const PREFIX_MIN: usize = 6;
 const COMPARED_MAX: usize = 1000;
 
 /// The entry of a log in memory that is meant.
-pub fn find_entry<'e>(entries: &'e [Entry], given: &str) -> Result<&'e Entry, NameError> {
+pub fn find_entry<'e>(entries: &'e [Entry], given: &str) -> Named<&'e Entry> {
     let ids: Vec<&EntryId> = entries.iter().map(|entry| &entry.id).collect();
     let place = find(&ids, given)?;
     entries.get(place).ok_or_else(|| unknown(given, None))
 }
 
 /// The entry of a stored session that is meant.
-pub fn find_stored_entry(
-    store: &SessionStore,
-    session: &SessionId,
-    given: &str,
-) -> Result<EntryId, NameError> {
+pub fn find_stored_entry(store: &SessionStore, session: &SessionId, given: &str) -> Named<EntryId> {
     let exact = EntryId::from(given);
     match store.entry(session, &exact) {
         Err(StoreError::EntryNotFound { .. }) => {}
@@ -37,7 +33,7 @@ pub fn find_stored_entry(
     Ok(ids.into_iter().nth(place).unwrap_or(exact))
 }
 
-fn find(ids: &[&EntryId], given: &str) -> Result<usize, NameError> {
+fn find(ids: &[&EntryId], given: &str) -> Named<usize> {
     if let Some(place) = ids.iter().position(|id| id.as_str() == given) {
         return Ok(place);
     }

@@ -6,7 +6,7 @@ use tertulia_store::{
 };
 use tertulia_team::{nearest_name, reached_nobody};
 
-use super::{MATCHES_SHOWN, NameError, listed, short_session};
+use super::{MATCHES_SHOWN, NameError, Named, listed, short_session};
 
 const COMPARED_MAX: usize = 1000;
 
@@ -26,7 +26,7 @@ pub enum Latest<'f> {
 }
 
 impl Latest<'_> {
-    fn find(self, store: &SessionStore) -> Result<SessionId, NameError> {
+    fn find(self, store: &SessionStore) -> Named<SessionId> {
         let project = match self {
             Self::OfFolder(folder) => return newest_table(store, folder),
             Self::OfProject(project) => project,
@@ -47,22 +47,14 @@ impl Latest<'_> {
 }
 
 /// What is said of a session that belongs to another project than this one.
-pub fn elsewhere(
-    store: &SessionStore,
-    id: &SessionId,
-    project: &str,
-) -> Result<Option<String>, NameError> {
+pub fn elsewhere(store: &SessionStore, id: &SessionId, project: &str) -> Named<Option<String>> {
     let other = store.project(id)?.filter(|other| other != project);
     let name = short_session(id);
     Ok(other.map(|other| format!("session {name} belongs to another project: {other}")))
 }
 
 /// The session that is meant. What names one exactly wins over what only begins like one, and ids win over titles.
-pub fn find_session(
-    store: &SessionStore,
-    given: &str,
-    latest: Latest<'_>,
-) -> Result<SessionId, NameError> {
+pub fn find_session(store: &SessionStore, given: &str, latest: Latest<'_>) -> Named<SessionId> {
     if let Some(id) = exact_session(store, given)? {
         return Ok(id);
     }
@@ -101,7 +93,7 @@ pub fn find_session_or_latest(
     store: &SessionStore,
     given: Option<&str>,
     latest: Latest<'_>,
-) -> Result<SessionId, NameError> {
+) -> Named<SessionId> {
     match given {
         Some(given) => find_session(store, given, latest),
         None => latest.find(store),
@@ -109,13 +101,13 @@ pub fn find_session_or_latest(
 }
 
 /// The id of a session that is to be made.
-pub fn new_session_id(name: &str) -> Result<SessionId, NameError> {
+pub fn new_session_id(name: &str) -> Named<SessionId> {
     refuse_latest(name)?;
     Ok(name.parse::<SessionId>().map_err(StoreError::from)?)
 }
 
 /// Refuses an id or a title that means the newest session wherever one is named.
-pub fn refuse_latest(name: &str) -> Result<(), NameError> {
+pub fn refuse_latest(name: &str) -> Named<()> {
     match name.trim() {
         given if is_latest(given) => Err(NameError::NameOfLatest { given: given.to_owned() }),
         _ => Ok(()),
@@ -128,7 +120,7 @@ pub fn is_latest(given: &str) -> bool {
 }
 
 /// The session of exactly this id.
-pub fn exact_session(store: &SessionStore, given: &str) -> Result<Option<SessionId>, NameError> {
+pub fn exact_session(store: &SessionStore, given: &str) -> Named<Option<SessionId>> {
     match given.parse::<SessionId>() {
         Ok(id) => Ok(store.has(&id)?.then_some(id)),
         // No id, but it may be a title.
@@ -137,7 +129,7 @@ pub fn exact_session(store: &SessionStore, given: &str) -> Result<Option<Session
 }
 
 /// Nothing is called this, nor begins so; something may be called nearly so.
-fn unknown_session(store: &SessionStore, given: &str) -> Result<NameError, NameError> {
+fn unknown_session(store: &SessionStore, given: &str) -> Named<NameError> {
     let filter = ListFilter { limit: Some(COMPARED_MAX), ..ListFilter::default() };
     let mut names = Vec::new();
     for info in store.list(&filter)? {
@@ -152,7 +144,7 @@ fn unknown_session(store: &SessionStore, given: &str) -> Result<NameError, NameE
     Ok(NameError::UnknownSession { given, nearest })
 }
 
-fn only(given: &str, found: &[&SessionId]) -> Result<SessionId, NameError> {
+fn only(given: &str, found: &[&SessionId]) -> Named<SessionId> {
     if let [one] = found {
         return Ok(SessionId::clone(one));
     }
@@ -169,7 +161,7 @@ fn has_part(id: &SessionId, given: &str) -> bool {
 }
 
 /// The sessions that were given a title, with it in small letters.
-fn titled(store: &SessionStore, ids: &[SessionId]) -> Result<Vec<(SessionId, String)>, NameError> {
+fn titled(store: &SessionStore, ids: &[SessionId]) -> Named<Vec<(SessionId, String)>> {
     let mut titled = Vec::new();
     for id in ids {
         match store.own_title(id) {
@@ -183,7 +175,7 @@ fn titled(store: &SessionStore, ids: &[SessionId]) -> Result<Vec<(SessionId, Str
 }
 
 /// The session of this project in which a team worked last; one without a project counts if its log names the folder.
-pub fn newest_table(store: &SessionStore, folder: &str) -> Result<SessionId, NameError> {
+pub fn newest_table(store: &SessionStore, folder: &str) -> Named<SessionId> {
     let mut own = list(store, ProjectScope::Of(folder.to_owned()))?.into_iter();
     let mut found = own.find(|info| matches!(look_at(store, &info.id), Seen::Table(_)));
     for info in list(store, ProjectScope::Unassigned)? {
@@ -202,13 +194,13 @@ pub fn newest_table(store: &SessionStore, folder: &str) -> Result<SessionId, Nam
     }
 }
 
-fn list(store: &SessionStore, project: ProjectScope) -> Result<Vec<SessionInfo>, NameError> {
+fn list(store: &SessionStore, project: ProjectScope) -> Named<Vec<SessionInfo>> {
     let filter = ListFilter { limit: Some(SESSIONS_LOOKED_AT), project, ..ListFilter::default() };
     Ok(store.list(&filter)?)
 }
 
 /// There is nothing to continue here; there may be elsewhere.
-fn no_table(store: &SessionStore, folder: &str) -> Result<NameError, NameError> {
+fn no_table(store: &SessionStore, folder: &str) -> Named<NameError> {
     let elsewhere = list(store, ProjectScope::All)?.into_iter().find_map(|info| {
         let Seen::Table(noted) = look_at(store, &info.id) else { return None };
         Some(match info.project.or(noted.map(String::from)) {

@@ -4,8 +4,8 @@
 use std::fmt::Display;
 
 use tertulia_chat::Shown;
+use tertulia_operations::decisions::unfinished_turn;
 use tertulia_operations::names::short;
-use tertulia_operations::unfinished::unfinished_turn;
 use tertulia_session::EntryId;
 use tertulia_team::{Dollars, Driver, Pause, Question, TeamMember, Why};
 
