@@ -22,6 +22,7 @@ use crate::Streams;
 use crate::args::{ContextArgs, PromptPart, WhitespaceArg};
 use crate::error::{CliError, Result};
 pub(super) use stored::explain;
+pub(super) use table::Sheet;
 use table::{ContextRecord, VerdictRecord};
 
 pub(crate) fn run(args: &ContextArgs, streams: &mut Streams<'_>) -> Result {
@@ -94,9 +95,10 @@ fn of_snapshot(args: &ContextArgs, streams: &mut Streams<'_>) -> Result {
         return write_json(streams, &ContextRecord { prompt, verdicts });
     }
     if args.explain {
-        let paint = Paint::new(streams.stdout_has_colour);
-        return table::write(streams.stdout, budget, &prompt, &explanation, &paint)
-            .map_err(CliError::output);
+        let paint = &Paint::new(streams.stdout_has_colour);
+        let mut sheet = Sheet { out: streams.stdout, paint };
+        let written = table::write(&mut sheet, budget, &prompt, &explanation);
+        return written.map_err(CliError::output);
     }
     write_text(prompt.flag_bytes(), &prompt.to_text(), streams)
 }

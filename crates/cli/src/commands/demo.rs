@@ -10,7 +10,7 @@ use tertulia_store::{Import, NewSession, SessionId, SessionStore, StoreError};
 use tertulia_team::file::TeamFile;
 use tertulia_team::{Driver, EventSink, SentPrompt, SessionEvent, Team, sent_prompt};
 
-use super::context::explain;
+use super::context::{Sheet, explain};
 use super::drawing::Paint;
 use super::said_by;
 use crate::Streams;
@@ -103,8 +103,8 @@ pub(crate) fn run(_: &DemoArgs, streams: &mut Streams<'_>) -> Result {
             .map_err(CliError::output)?;
         if let Some(prompt) = &prompt {
             let title = format!("what {member} received");
-            explain(streams.stdout, &title, None, (prompt, None), &paint)
-                .map_err(CliError::output)?;
+            let mut sheet = Sheet { out: streams.stdout, paint: &paint };
+            explain(&mut sheet, &title, None, (prompt, None)).map_err(CliError::output)?;
         }
     }
     write!(streams.stdout, "\n{NEXT}").map_err(CliError::output)

@@ -3,6 +3,8 @@
 mod agents;
 mod places;
 
+use std::io;
+
 use serde::Serialize;
 use tertulia_chat::terminal::visible;
 use tertulia_team::{Containment, LimitKeeper, ResourceLimits, containment, limit_keeper};
@@ -77,11 +79,7 @@ pub(crate) fn run(args: &DoctorArgs, streams: &mut Streams<'_>) -> Result {
 }
 
 /// Writes what the team needs, then what is optional, then what to do next.
-fn write_all(
-    args: &DoctorArgs,
-    findings: &[Finding],
-    streams: &mut Streams<'_>,
-) -> std::io::Result<()> {
+fn write_all(args: &DoctorArgs, findings: &[Finding], streams: &mut Streams<'_>) -> io::Result<()> {
     let paint = Paint::new(streams.stdout_has_colour);
     let (optional, needed): (Vec<&Finding>, Vec<&Finding>) =
         findings.iter().partition(|one| one.health == Health::Optional);
@@ -118,7 +116,7 @@ fn summary(args: &DoctorArgs, findings: &[Finding], paint: &Paint) -> String {
     format!("{}: {todo}", paint.bad("not ready"))
 }
 
-fn write(finding: &Finding, paint: &Paint, streams: &mut Streams<'_>) -> std::io::Result<()> {
+fn write(finding: &Finding, paint: &Paint, streams: &mut Streams<'_>) -> io::Result<()> {
     let mark = |word: &str| padded(word, MARK_COLUMNS);
     let mark = match finding.health {
         Health::Ok => paint.good(&mark("ok")),
@@ -192,7 +190,7 @@ fn terminal(streams: &Streams<'_>) -> Finding {
         .unwrap_or_default();
     let folded = locale.to_ascii_lowercase();
     let is_utf8 = folded.contains("utf-8") || folded.contains("utf8");
-    let width = rustix::termios::tcgetwinsize(std::io::stdout()).map(|size| size.ws_col);
+    let width = rustix::termios::tcgetwinsize(io::stdout()).map(|size| size.ws_col);
     let terminal = if streams.stdout_is_terminal { "a terminal" } else { "no terminal" };
     let width = match width {
         Ok(columns @ 1..) => format!("{columns} columns"),

@@ -16,7 +16,7 @@ use tertulia_session::{Entry, EntryKind};
 use tertulia_team::agents::{AGENTS, AgentDefinition};
 use tertulia_team::{AgentKind, AgentSpec, Preamble, Preview, TeamMember, TurnPrompt, preview};
 
-use super::table::{self, ContextRecord, VerdictRecord};
+use super::table::{self, ContextRecord, Sheet, VerdictRecord};
 use super::{instruction_file, tell_window};
 use crate::Streams;
 use crate::args::{ContextArgs, WhitespaceArg};
@@ -139,9 +139,9 @@ fn write_table(
     (prompt, entries): (&TurnPrompt, &[Entry]),
     streams: &mut Streams<'_>,
 ) -> Result {
-    let (paint, budget) = (Paint::new(streams.stdout_has_colour), Some(member.budget_bytes));
-    let table = explain(streams.stdout, title, budget, (prompt, Some(entries)), &paint);
-    table.map_err(CliError::output)
+    let paint = &Paint::new(streams.stdout_has_colour);
+    let (mut sheet, budget) = (Sheet { out: streams.stdout, paint }, Some(member.budget_bytes));
+    explain(&mut sheet, title, budget, (prompt, Some(entries))).map_err(CliError::output)
 }
 
 fn verdict_records(verdicts: &[Verdict]) -> Vec<VerdictRecord<'_>> {
@@ -150,16 +150,15 @@ fn verdict_records(verdicts: &[Verdict]) -> Vec<VerdictRecord<'_>> {
 
 /// How large the parts are, what became of the messages if their entries are given, and what stands for the rest.
 pub(in crate::commands) fn explain(
-    out: &mut dyn Write,
+    to: &mut Sheet<'_>,
     title: &str,
     budget: Option<u64>,
     (prompt, entries): (&TurnPrompt, Option<&[Entry]>),
-    paint: &Paint,
 ) -> io::Result<()> {
-    table::write_head(out, title, budget, prompt.status, prompt.bytes.total(), paint)?;
-    table::write_sections(out, prompt.bytes, prompt.system.is_some(), paint)?;
+    let sizes = (prompt.bytes, prompt.system.is_some());
+    table::write_sizes(to, title, budget, prompt.status, sizes)?;
     if let Some(entries) = entries {
-        write_messages(out, &prompt.verdicts, entries, paint)?;
+        write_messages(to, &prompt.verdicts, entries)?;
     }
     let lines = [
         (prompt.kept, ["message", "messages"], "word for word, the newest one aside"),
@@ -167,23 +166,18 @@ pub(in crate::commands) fn explain(
         (prompt.covered, ["message", "messages"], "covered by the summary"),
         (prompt.recalled.len(), ["earlier passage", "earlier passages"], "recalled"),
     ];
-    write_counts(out, &lines)
+    write_counts(to.out, &lines)
 }
 
-fn write_messages(
-    out: &mut dyn Write,
-    verdicts: &[Verdict],
-    entries: &[Entry],
-    paint: &Paint,
-) -> io::Result<()> {
-    table::write_titles(out, paint)?;
+fn write_messages(to: &mut Sheet<'_>, verdicts: &[Verdict], entries: &[Entry]) -> io::Result<()> {
+    table::write_titles(to)?;
     for verdict in verdicts {
         let entry = entries.iter().rev().find(|entry| entry.id == verdict.entry);
         if let Some(EntryKind::Message(message)) = entry.map(|entry| &entry.kind) {
-            table::write_row(out, (&verdict.entry, message), &verdict.fate, paint)?;
+            table::write_row(to, (&verdict.entry, message), &verdict.fate)?;
         }
     }
-    writeln!(out)
+    writeln!(to.out)
 }
 
 /// Counts with what they count, right-aligned however large they are.

@@ -20,18 +20,23 @@ use crate::commands::drawing::{Paint, bar, padded, share};
 const NAME_COLUMNS: usize = 16;
 const EXCERPT_COLUMNS: usize = 36;
 
+/// Where a table is written, and in which colours.
+pub(in crate::commands) struct Sheet<'a> {
+    pub(in crate::commands) out: &'a mut dyn Write,
+    pub(in crate::commands) paint: &'a Paint,
+}
+
 /// Writes the table of a snapshot.
 pub(super) fn write(
-    out: &mut dyn Write,
+    to: &mut Sheet<'_>,
     budget: u64,
     prompt: &Prompt<'_>,
     explanation: &Explanation<'_>,
-    paint: &Paint,
 ) -> io::Result<()> {
     let agent = shown_type(explanation.assembler().agent_type());
-    write_head(out, agent, Some(budget), prompt.status(), prompt.bytes().total(), paint)?;
-    write_sections(out, prompt.bytes(), prompt.flag_bytes() > 0, paint)?;
-    write_messages(out, explanation, paint)
+    let is_apart = prompt.flag_bytes() > 0;
+    write_sizes(to, agent, Some(budget), prompt.status(), (prompt.bytes(), is_apart))?;
+    write_messages(to, explanation)
 }
 
 pub(super) fn shown_type(agent: &AgentType) -> &str {
@@ -41,14 +46,15 @@ pub(super) fn shown_type(agent: &AgentType) -> &str {
     }
 }
 
-pub(super) fn write_head(
-    out: &mut dyn Write,
+/// Writes how large all of it and each section is. `is_apart`: the system text is no part of the prompt.
+pub(super) fn write_sizes(
+    Sheet { out, paint }: &mut Sheet<'_>,
     title: &str,
     budget: Option<u64>,
     status: PromptStatus,
-    total: usize,
-    paint: &Paint,
+    (bytes, is_apart): (SectionBytes, bool),
 ) -> io::Result<()> {
+    let total = bytes.total();
     let status = match status {
         PromptStatus::Fits => paint.good("everything fits"),
         PromptStatus::ContextTrimmed => paint.warning("older messages left out"),
@@ -59,17 +65,7 @@ pub(super) fn write_head(
         }
     };
     let of = budget.map(|budget| format!(" of {}", grouped(budget))).unwrap_or_default();
-    writeln!(out, "{}  {}{of} bytes  {status}\n", paint.strong(title), grouped(total as u64))
-}
-
-/// Writes how large each section is. `is_apart`: the system text is no part of the prompt.
-pub(super) fn write_sections(
-    out: &mut dyn Write,
-    bytes: SectionBytes,
-    is_apart: bool,
-    paint: &Paint,
-) -> io::Result<()> {
-    let total = bytes.total();
+    writeln!(out, "{}  {}{of} bytes  {status}\n", paint.strong(title), grouped(total as u64))?;
     let rows = [
         (if is_apart { "system (apart)" } else { "system" }, bytes.system),
         ("team task", bytes.team_task),
@@ -85,16 +81,12 @@ pub(super) fn write_sections(
     writeln!(out)
 }
 
-fn write_messages(
-    out: &mut dyn Write,
-    explanation: &Explanation<'_>,
-    paint: &Paint,
-) -> io::Result<()> {
+fn write_messages(to: &mut Sheet<'_>, explanation: &Explanation<'_>) -> io::Result<()> {
     let mut verdicts = explanation.verdicts().peekable();
     if verdicts.peek().is_none() {
-        return writeln!(out, "No messages in this conversation.");
+        return writeln!(to.out, "No messages in this conversation.");
     }
-    write_titles(out, paint)?;
+    write_titles(to)?;
     while let Some(verdict) = verdicts.next() {
         // A conversation may be long: what lies before the window is one line.
         if let Fate::Dropped { reason: DropReason::OutsideWindow { behind } } = verdict.fate {
@@ -106,15 +98,15 @@ fn write_messages(
             };
             let messages = counted(behind as u64, "message", "messages");
             let line = format!("{ids}  {messages} before the window");
-            writeln!(out, "{}", paint.faint(&line))?;
+            writeln!(to.out, "{}", to.paint.faint(&line))?;
         } else {
-            write_row(out, (&verdict.entry.id, &verdict.entry.message), &verdict.fate, paint)?;
+            write_row(to, (&verdict.entry.id, &verdict.entry.message), &verdict.fate)?;
         }
     }
     Ok(())
 }
 
-pub(super) fn write_titles(out: &mut dyn Write, paint: &Paint) -> io::Result<()> {
+pub(super) fn write_titles(to: &mut Sheet<'_>) -> io::Result<()> {
     let titles = format!(
         "{:<10} {} {} {:>12}  became",
         "message",
@@ -122,14 +114,13 @@ pub(super) fn write_titles(out: &mut dyn Write, paint: &Paint) -> io::Result<()>
         padded("begins", EXCERPT_COLUMNS),
         "bytes"
     );
-    writeln!(out, "{}", paint.faint(&titles))
+    writeln!(to.out, "{}", to.paint.faint(&titles))
 }
 
 pub(super) fn write_row(
-    out: &mut dyn Write,
+    Sheet { out, paint }: &mut Sheet<'_>,
     (id, message): (&dyn Display, &Message),
     fate: &Fate,
-    paint: &Paint,
 ) -> io::Result<()> {
     let from = name_of(message);
     let (bytes, became) = match fate {

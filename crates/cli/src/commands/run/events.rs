@@ -26,11 +26,11 @@ pub(super) struct JsonLines<'a, 's> {
 enum EventRecord<'a> {
     Session { session_id: &'a str, is_new: bool },
     Stored { entry: EntryRecord<'a> },
-    Fed { turn: &'a str, member: &'a str },
-    Text { turn: &'a str, member: &'a str, text: &'a str },
-    TextEnd { turn: &'a str, member: &'a str },
-    TextWithdrawn { turn: &'a str, member: &'a str },
-    Note { text: String, entries: Vec<&'a str> },
+    Fed { turn: &'a EntryId, member: &'a str },
+    Text { turn: &'a EntryId, member: &'a str, text: &'a str },
+    TextEnd { turn: &'a EntryId, member: &'a str },
+    TextWithdrawn { turn: &'a EntryId, member: &'a str },
+    Note { text: String, entries: Vec<&'a EntryId> },
     Asked { question: QuestionRecord<'a> },
     Permission { member: &'a str, request: RequestRecord<'a> },
     Rested,
@@ -64,7 +64,7 @@ struct QuestionRecord<'a> {
     to: Option<&'a str>,
     why: &'static str,
     text: String,
-    entries: Vec<&'a str>,
+    entries: Vec<&'a EntryId>,
 }
 
 #[derive(Serialize)]
@@ -111,7 +111,7 @@ impl Watcher for JsonLines<'_, '_> {
     }
 
     fn note(&mut self, text: &str, entry: &EntryId) {
-        self.write(&EventRecord::Note { text: text.to_owned(), entries: vec![entry.as_str()] });
+        self.write(&EventRecord::Note { text: text.to_owned(), entries: vec![entry] });
     }
 
     fn drive(&mut self, driver: &mut Driver) -> Result<Pause, DriveError> {
@@ -154,17 +154,11 @@ impl<'a> From<&'a SessionEvent> for EventRecord<'a> {
     fn from(event: &'a SessionEvent) -> Self {
         match event {
             SessionEvent::Stored(entry) => Self::Stored { entry: EntryRecord::new(entry) },
-            SessionEvent::Fed { turn, member } => Self::Fed { turn: turn.as_str(), member },
-            SessionEvent::Text { turn, member, text } => {
-                Self::Text { turn: turn.as_str(), member, text }
-            }
-            SessionEvent::TextEnd { turn, member } => Self::TextEnd { turn: turn.as_str(), member },
-            SessionEvent::TextWithdrawn { turn, member } => {
-                Self::TextWithdrawn { turn: turn.as_str(), member }
-            }
-            SessionEvent::Note(note) => {
-                Self::Note { text: note.to_string(), entries: texts(note.ids()) }
-            }
+            SessionEvent::Fed { turn, member } => Self::Fed { turn, member },
+            SessionEvent::Text { turn, member, text } => Self::Text { turn, member, text },
+            SessionEvent::TextEnd { turn, member } => Self::TextEnd { turn, member },
+            SessionEvent::TextWithdrawn { turn, member } => Self::TextWithdrawn { turn, member },
+            SessionEvent::Note(note) => Self::Note { text: note.to_string(), entries: note.ids() },
             SessionEvent::Asked(question) => Self::Asked { question: QuestionRecord::of(question) },
             SessionEvent::Refused(error) => {
                 Self::Note { text: error.to_string(), entries: Vec::new() }
@@ -205,7 +199,7 @@ impl<'a> QuestionRecord<'a> {
             Why::Resumed { .. } => "resumed",
             Why::Paused { .. } => "paused",
         };
-        Self { to: to.as_deref(), why: word, text: why.to_string(), entries: texts(why.ids()) }
+        Self { to: to.as_deref(), why: word, text: why.to_string(), entries: why.ids() }
     }
 }
 
@@ -223,8 +217,4 @@ impl<'a> RequestRecord<'a> {
             choices: choices.collect(),
         }
     }
-}
-
-fn texts(ids: Vec<&EntryId>) -> Vec<&str> {
-    ids.into_iter().map(EntryId::as_str).collect()
 }
