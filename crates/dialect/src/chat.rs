@@ -92,9 +92,7 @@ fn push_answer<'a>(messages: &mut Vec<Node<'a>>, answer: &Answer<'a>, notes: &mu
     for said in before {
         push(messages, "assistant", said, notes);
     }
-    let Some((caller, merged)) = calling.split_first() else {
-        return;
-    };
+    let Some((caller, merged)) = calling.split_first() else { return };
     notes.extend(merged.iter().map(|said| Note::on(said.index, NoteKind::Merged)));
     let content = content("assistant", calling, notes).unwrap_or(Node::Null);
     let mut message = named(message("assistant", content), caller.message);

@@ -208,9 +208,7 @@ impl<'a> Pass<'a, '_> {
             self.in_answer = true;
         }
         let turn = self.script.turns.len() - 1;
-        let Some(Turn::Assistant(mut answer)) = self.script.turns.pop() else {
-            return;
-        };
+        let Some(Turn::Assistant(mut answer)) = self.script.turns.pop() else { return };
         for part in said.parts {
             let Some(call) = self.call(said.index, part) else { continue };
             self.waiting.call(&call.call.tool_call_id, (turn, answer.calls.len()));
@@ -221,9 +219,7 @@ impl<'a> Pass<'a, '_> {
     }
 
     fn call(&mut self, index: usize, part: &'a Part) -> Option<Call<'a>> {
-        let PartKind::ToolCall(call) = &part.kind else {
-            return None;
-        };
+        let PartKind::ToolCall(call) = &part.kind else { return None };
         self.note_mended(index, &call.arguments);
         let id = self.free_id(&self.spellings.ids.of(&call.tool_call_id));
         if *id != *call.tool_call_id {

@@ -33,6 +33,38 @@ impl Reading {
         Ok(())
     }
 
+    /// Adds blocks, each with whether a breakpoint stands behind it. Those up to the next result are one message.
+    pub(crate) fn push_blocks(&mut self, role: Role, blocks: Vec<(Part, bool)>) {
+        let mut parts = Parts::new();
+        let mut pending_mark = None;
+        let is_empty = blocks.is_empty();
+        for (block, is_marked) in blocks {
+            // A mark in the middle of a message: breakpoints stand behind messages only.
+            if let Some(at) = pending_mark.take() {
+                let why = "it stands in the middle of a message";
+                self.notes.push(Note::on(at, NoteKind::BreakpointLeftOut { why }));
+            }
+            if let PartKind::ToolResult(_) = block.kind {
+                if !parts.is_empty() {
+                    self.push(role, std::mem::take(&mut parts), Fields::NONE);
+                }
+                self.push(Role::Tool, Parts::from([block]), Fields::NONE);
+            } else {
+                parts.push(block);
+            }
+            if is_marked && parts.is_empty() {
+                self.cache_breakpoints.push(self.messages.len() - 1);
+            } else if is_marked {
+                pending_mark = Some(self.messages.len());
+            }
+        }
+        if !parts.is_empty() || is_empty {
+            self.push(role, parts, Fields::NONE);
+        }
+        self.cache_breakpoints.extend(pending_mark);
+    }
+
+    /// Adds a tool's result as a message of its own.
     pub(crate) fn push_result(&mut self, result: ToolResult, payload: Fields) {
         let part = part(PartKind::ToolResult(Box::new(result)), payload);
         self.push(Role::Tool, Parts::from([part]), Fields::NONE);

@@ -49,7 +49,6 @@ use codex::Codex;
 use gemini::Gemini;
 use lines::{Line, Lines};
 use opencode::OpenCode;
-use outcome::Ending;
 use pi::Pi;
 use pick::Refusal;
 use plain_text::PlainText;
@@ -198,9 +197,8 @@ impl StreamParser {
         self.is_ended() || matches!(&self.reader, Reader::Chat(chat) if chat.is_finished())
     }
 
-    /// Reads what is left of the last line, and judges the turn. `stderr_tail` is the end of what the
-    /// agent wrote to stderr; it only helps to name the class of a failure. For an endpoint it is what the
-    /// connection complained of.
+    /// Reads what is left of the last line, and judges the turn. `stderr_tail` is the end of what the agent wrote to
+    /// stderr; it only helps to name the class of a failure. For an endpoint it is what the connection complained of.
     pub fn finish(
         mut self,
         exit: Exit,
@@ -234,23 +232,10 @@ impl StreamParser {
         self.judge(Exit::Code(0), "")
     }
 
-    /// Judges a turn that was ended from outside, for this reason. The agent did not say it, so it is no
-    /// event.
+    /// Judges a turn that was ended from outside, for this reason. The agent did not say it, so it is no event.
     pub fn failed(mut self, error: TurnError) -> TurnOutput {
         self.turn.give_up(error);
         self.judge(Exit::Code(0), "")
-    }
-
-    fn judge(self, exit: Exit, stderr_tail: &str) -> TurnOutput {
-        let echo_bytes = match &self.reader {
-            Reader::Gemini(gemini) => gemini.echo_bytes,
-            _ => 0,
-        };
-        let is_setup = matches!(&self.reader, Reader::Acp(acp) if acp.is_before_prompt());
-        let stream = self.stream;
-        let lines = self.counts;
-        let ending = Ending { stream, exit, stderr_tail, echo_bytes, is_setup, lines };
-        outcome::judge(self.turn, &ending)
     }
 }
 
@@ -261,8 +246,8 @@ fn read_line(line: &Line<'_>, reader: &mut Reader, turn: &mut Turn, counts: &mut
         Line::Oversize { head, length } => {
             counts.oversize += 1;
             match reader {
-                Reader::Chat(chat) => chat.miss(),
-                Reader::Acp(acp) => acp.miss(),
+                Reader::Chat(chat) => chat.has_hole = true,
+                Reader::Acp(acp) => acp.has_hole = true,
                 _ => {}
             }
             turn.events.push(StreamEvent::Oversize { length, head: head.into() });

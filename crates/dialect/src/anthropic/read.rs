@@ -1,13 +1,13 @@
 //! Anthropic's JSON as messages: a request, a bare list of messages, or a response's message.
 
 use tertulia_session::json::{FieldError, Json, Object, RawValue, boolean, each};
-use tertulia_session::{Fields, Image, Part, PartKind, Parts, Role, ToolCall, ToolResult};
+use tertulia_session::{Image, Part, PartKind, Role, ToolCall, ToolResult};
 
 use super::blocks::without_mark;
 use super::cache::MARK;
 use crate::reading::{is_list, is_text, own_part, part, unknown_role};
 use crate::tool_specs::{keep_own, read_function};
-use crate::{Dialect, Note, NoteKind, Reading};
+use crate::{Dialect, Reading};
 
 /// Reads a request `{system?, messages, tools?}`, a list of messages, or one message, such as a
 /// response. A result becomes a tool message of its own; a block of another kind is kept whole.
@@ -40,49 +40,16 @@ fn read_message(raw: &RawValue, reading: &mut Reading) -> Result<(), FieldError>
     message.need_with("content", expected, |raw| read_content(raw, role, reading))
 }
 
-/// Blocks up to the next result are one message.
 fn read_content(raw: &RawValue, role: Role, reading: &mut Reading) -> Result<(), FieldError> {
     if is_text(raw) {
         return reading.push_text(role, raw);
     }
-    let mut parts = Parts::new();
-    let mut pending_mark = None;
-    let blocks: Vec<(Read, bool)> = each(raw, read_block)?;
-    let is_empty = blocks.is_empty();
-    for (block, is_marked) in blocks {
-        // A mark in the middle of a message: breakpoints stand behind messages only.
-        if let Some(at) = pending_mark.take() {
-            let why = "it stands in the middle of a message";
-            reading.notes.push(Note::on(at, NoteKind::BreakpointLeftOut { why }));
-        }
-        match block {
-            Read::Part(part) => parts.push(part),
-            Read::Result(result, payload) => {
-                if !parts.is_empty() {
-                    reading.push(role, std::mem::take(&mut parts), Fields::NONE);
-                }
-                reading.push_result(result, payload);
-            }
-        }
-        if is_marked && parts.is_empty() {
-            reading.cache_breakpoints.push(reading.messages.len() - 1);
-        } else if is_marked {
-            pending_mark = Some(reading.messages.len());
-        }
-    }
-    if !parts.is_empty() || is_empty {
-        reading.push(role, parts, Fields::NONE);
-    }
-    reading.cache_breakpoints.extend(pending_mark);
+    reading.push_blocks(role, each(raw, read_block)?);
     Ok(())
 }
 
-enum Read {
-    Part(Part),
-    Result(ToolResult, Fields),
-}
-
-fn read_block(raw: &RawValue) -> Result<(Read, bool), FieldError> {
+/// A block, and whether it has a mark.
+fn read_block(raw: &RawValue) -> Result<(Part, bool), FieldError> {
     let mut block = Object::try_from(raw)?;
     let kind = block.need_text("type")?;
     let is_marked = block.take_some(MARK).is_some();
@@ -108,7 +75,7 @@ fn read_block(raw: &RawValue) -> Result<(Read, bool), FieldError> {
                 is_error: block.take_with("is_error", boolean)?.unwrap_or(false),
                 content: block.take_some("content").map_or_else(|| Json::text(""), Json::from),
             };
-            return Ok((Read::Result(result, block.rest()), is_marked));
+            part(PartKind::ToolResult(Box::new(result)), block.rest())
         }
         "image" => {
             match block.take("source").and_then(Image::from_source).filter(Image::is_complete) {
@@ -118,7 +85,7 @@ fn read_block(raw: &RawValue) -> Result<(Read, bool), FieldError> {
         }
         _ => own(),
     };
-    Ok((Read::Part(read), is_marked))
+    Ok((read, is_marked))
 }
 
 fn read_tool(raw: &RawValue) -> Result<Json, FieldError> {

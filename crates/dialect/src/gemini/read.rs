@@ -1,10 +1,8 @@
 //! Gemini's JSON as messages: a request, a bare list of contents, one content, or a response. Both
 //! spellings of its fields are read, since the SDKs give both.
 
-use tertulia_session::json::{FieldError, Json, Object, RawValue, boolean, each, elements, text};
-use tertulia_session::{
-    Fields, Image, ImageSource, Part, PartKind, Parts, Role, ToolCall, ToolResult,
-};
+use tertulia_session::json::{FieldError, Json, Object, RawValue, boolean, each, text};
+use tertulia_session::{Fields, Image, ImageSource, Part, PartKind, Role, ToolCall, ToolResult};
 
 use super::SIGNATURE;
 use crate::fragment::Node;
@@ -69,35 +67,17 @@ impl Reader {
                 return Err(unknown_role("\"user\" or \"model\"", other.to_owned()));
             }
         };
-        content.need_with("parts", "a list of parts", |raw| self.parts(raw, role))
-    }
-
-    /// Parts up to the next response are one message.
-    fn parts(&mut self, raw: &RawValue, role: Role) -> Result<(), FieldError> {
-        let mut parts = Parts::new();
-        let raws = elements(raw)?;
-        let is_empty = raws.is_empty();
-        for (index, raw) in raws.into_iter().enumerate() {
-            let read = Object::try_from(raw).and_then(|mut object| {
-                match either(&mut object, "functionResponse", "function_response") {
-                    Some(response) => {
-                        if !parts.is_empty() {
-                            self.reading.push(role, std::mem::take(&mut parts), Fields::NONE);
-                        }
-                        self.response(response).map_err(|e| e.within("functionResponse"))
-                    }
-                    None => self.part(raw, object).map(|part| parts.push(part)),
-                }
-            });
-            read.map_err(|error| error.at_index(index))?;
-        }
-        if !parts.is_empty() || is_empty {
-            self.reading.push(role, parts, Fields::NONE);
-        }
+        let parts = |raw| each(raw, |raw| Ok((self.part(raw)?, false)));
+        let parts = content.need_with("parts", "a list of parts", parts)?;
+        self.reading.push_blocks(role, parts);
         Ok(())
     }
 
-    fn part(&mut self, raw: &RawValue, mut object: Object<'_>) -> Result<Part, FieldError> {
+    fn part(&mut self, raw: &RawValue) -> Result<Part, FieldError> {
+        let mut object = Object::try_from(raw)?;
+        if let Some(response) = either(&mut object, "functionResponse", "function_response") {
+            return self.response(response).map_err(|error| error.within("functionResponse"));
+        }
         let mut payload = Fields::NONE;
         let signature = either(&mut object, SIGNATURE, "thought_signature");
         if let Some(signature) = signature {
@@ -133,7 +113,7 @@ impl Reader {
         Ok(PartKind::ToolCall(Box::new(call)))
     }
 
-    fn response(&mut self, raw: &RawValue) -> Result<(), FieldError> {
+    fn response(&mut self, raw: &RawValue) -> Result<Part, FieldError> {
         let mut response = Object::try_from(raw)?;
         let name: Box<str> = response.need_text("name")?.into();
         let id = response.take_text("id")?.filter(|id| !id.is_empty()).map(Box::from);
@@ -149,8 +129,7 @@ impl Reader {
             None => (false, Json::text("")),
         };
         let result = ToolResult { tool_call_id, is_error, content };
-        self.reading.push_result(result, response.rest());
-        Ok(())
+        Ok(part(PartKind::ToolResult(Box::new(result)), response.rest()))
     }
 }
 
@@ -175,9 +154,7 @@ fn read_image(object: &mut Object<'_>) -> Result<Option<Image>, FieldError> {
         let source = ImageSource::Data(data.into());
         return Ok(is_image.then(|| Image { mime_type: mime_type.into(), source }));
     }
-    let Some(raw) = either(object, "fileData", "file_data") else {
-        return Ok(None);
-    };
+    let Some(raw) = either(object, "fileData", "file_data") else { return Ok(None) };
     let mut file = Object::try_from(raw).map_err(|error| error.within("fileData"))?;
     let mime_type = text_either(&mut file, "mimeType", "mime_type");
     let mime_type = mime_type.unwrap_or_else(|| Image::ANY_TYPE.to_owned());

@@ -6,8 +6,6 @@
 //! if one is asked for, `session/prompt`. What the agent says before the last of them is no answer.
 
 mod client;
-mod ending;
-mod lines;
 mod tool;
 
 use std::cmp::Ordering;
@@ -18,10 +16,11 @@ use memchr::memmem::Finder;
 pub use client::{AcpAsk, AcpChoice, AcpClient, AcpPermission, AcpPrompt};
 
 use super::class::{ErrorClass, TurnError};
-use super::event::{Cost, Scope, Unparsed, ViolationKind};
+use super::event::{Cost, Scope, Unparsed, Usage, ViolationKind};
 use super::pick::{Field, Refusal, Value, pick_line, shaped};
 use super::turn::Turn;
 use super::{Fate, Reading};
+use client::{refused, request, text};
 use tool::Tools;
 
 #[derive(Debug, Default)]
@@ -38,7 +37,7 @@ pub(super) struct Acp {
     /// Codex says so, and then puts the complaint into the answer.
     is_system_error: bool,
     /// A line was too long to be read: the text may have a hole.
-    has_hole: bool,
+    pub(super) has_hole: bool,
     message_id: Option<Box<str>>,
     tools: Tools,
     /// Agents count as they go; the last figure is told.
@@ -69,7 +68,8 @@ impl Acp {
                 self.read_permission(id, params, turn)
             }
             (Some(_), Some(id)) => {
-                self.ask(AcpAsk::Send(lines::not_offered(id)));
+                let line = refused(id, -32601, "this client does not offer it");
+                self.ask(AcpAsk::Send(line));
                 Ok(Fate::Ignored)
             }
             (None, Some(_)) => self.read_reply(id, result, error, turn),
@@ -82,10 +82,7 @@ impl Acp {
         }
     }
 
-    pub(super) fn miss(&mut self) {
-        self.has_hole = true;
-    }
-
+    /// Whether the agent was still being set up.
     pub(super) fn is_before_prompt(&self) -> bool {
         self.phase < Phase::Prompt
     }
@@ -94,6 +91,11 @@ impl Acp {
         if self.is_live {
             self.asks.push(ask);
         }
+    }
+
+    fn request(&mut self, phase: Phase, method: &str, params: &str) {
+        self.phase = phase;
+        self.ask(AcpAsk::Send(request(phase as u64, method, params)));
     }
 
     fn read_reply(
@@ -130,8 +132,8 @@ impl Acp {
         }
         let name = info.at(&["name"]).text_or_empty();
         self.may_repeat = name.contains("gemini");
-        self.phase = Phase::NewSession;
-        self.ask(AcpAsk::Send(lines::new_session(self.phase as u64, &self.cwd)));
+        let params = format!(r#"{{"cwd":{},"mcpServers":[]}}"#, text(&self.cwd));
+        self.request(Phase::NewSession, "session/new", &params);
         Ok(())
     }
 
@@ -149,18 +151,18 @@ impl Acp {
         turn.start(Some(session.clone()), model)?;
         match wanted {
             Some(wanted) if current.as_deref() != Some(&*wanted) => {
-                let id = Phase::SetModel as u64;
-                let line = if models.is_some() {
-                    lines::set_model(id, &session, &wanted)
+                let [session, wanted] = [&*session, &*wanted].map(text);
+                if models.is_some() {
+                    let params = format!(r#"{{"sessionId":{session},"modelId":{wanted}}}"#);
+                    self.request(Phase::SetModel, "session/set_model", &params);
                 } else if let Some(option) = model_option(options) {
-                    lines::set_option(id, &session, &option, &wanted)
+                    let value = format!(r#""configId":{},"value":{wanted}"#, text(&option));
+                    let params = format!(r#"{{"sessionId":{session},{value}}}"#);
+                    self.request(Phase::SetModel, "session/set_config_option", &params);
                 } else {
                     let message = "the agent lets no model be chosen; name it in its arguments";
                     turn.fail(TurnError::new(ErrorClass::Setup, message));
-                    return Ok(());
-                };
-                self.phase = Phase::SetModel;
-                self.ask(AcpAsk::Send(line));
+                }
             }
             _ => self.send_prompt(turn),
         }
@@ -168,10 +170,11 @@ impl Acp {
     }
 
     fn send_prompt(&mut self, turn: &Turn) {
-        self.phase = Phase::Prompt;
-        let prompt = std::mem::take(&mut self.prompt);
-        let session = turn.output.native_session_id.as_deref().unwrap_or_default();
-        self.ask(AcpAsk::Send(lines::prompt(self.phase as u64, session, &prompt)));
+        let session = text(turn.output.native_session_id.as_deref().unwrap_or_default());
+        let prompt = text(&std::mem::take(&mut self.prompt));
+        let parts = format!(r#"[{{"type":"text","text":{prompt}}}]"#);
+        let params = format!(r#"{{"sessionId":{session},"prompt":{parts}}}"#);
+        self.request(Phase::Prompt, "session/prompt", &params);
     }
 
     fn read_update(&mut self, params: Value<'_>, turn: &mut Turn) -> Reading {
@@ -247,6 +250,65 @@ impl Acp {
         turn.delta(piece);
         Ok(Fate::Known)
     }
+
+    /// The prompt was answered.
+    fn end(&mut self, result: Value<'_>, turn: &mut Turn) -> Result<(), Refusal> {
+        let [reason, usage, meta] = result.fields(&["stopReason", "usage", "_meta"])?;
+        let reason = reason.need_plain()?;
+        self.tools.flush(turn);
+        let usage = usage_of(usage).or_else(|| usage_of_meta(meta));
+        if reason == "end_turn" && self.is_system_error && usage.is_none() {
+            // Codex's adapter puts its complaint into the answer and says that all is well.
+            let complaint = turn.open_text().trim().to_owned();
+            turn.withdraw();
+            turn.fail(TurnError::classed(None, complaint));
+            return Ok(());
+        }
+        turn.end_text();
+        if let Some(usage) = usage {
+            turn.usage(usage);
+        }
+        self.tell_cost(turn);
+        let (class, message) = match reason {
+            "end_turn" if self.has_hole => {
+                (ErrorClass::Limit, "a line of the agent was too long to be read")
+            }
+            "end_turn" => {
+                // Many say what they have done and then do the last of it without a word.
+                turn.succeed_with_last_words(self.may_repeat);
+                return Ok(());
+            }
+            "cancelled" => (ErrorClass::Crash, "the agent says that the turn was cancelled"),
+            "max_tokens" => (ErrorClass::Limit, "the answer reached the model's limit of tokens"),
+            "max_turn_requests" => {
+                (ErrorClass::Limit, "the agent reached its limit of requests to the model")
+            }
+            "refusal" => (ErrorClass::Refused, "the agent refused to go on"),
+            _ => (ErrorClass::Crash, "the turn ended for a reason that is not known"),
+        };
+        turn.fail(TurnError::new(class, format!("{message} ({reason})")));
+        Ok(())
+    }
+
+    fn end_badly(&mut self, error: Value<'_>, turn: &mut Turn) {
+        let mut error = error_of(error);
+        if error.class == ErrorClass::Crash && self.is_before_prompt() {
+            error.class = ErrorClass::Setup;
+        }
+        // Claude's adapter says its complaint in the answer first.
+        let said = turn.open_text().trim();
+        if !said.is_empty() && error.message.contains(said) {
+            turn.withdraw();
+        }
+        self.tell_cost(turn);
+        turn.fail(error);
+    }
+
+    fn tell_cost(&mut self, turn: &mut Turn) {
+        if let Some(cost) = self.cost.take() {
+            turn.cost(cost);
+        }
+    }
 }
 
 /// A piece of a message or of a thought, which most lines of an agent are.
@@ -316,4 +378,53 @@ fn model_option(options: Value<'_>) -> Option<String> {
         Ok(())
     });
     found
+}
+
+/// The class by the code, then by what `data` names, then by the words.
+fn error_of(error: Value<'_>) -> TurnError {
+    let Ok([code, message, data]) = error.fields(&["code", "message", "data"]) else {
+        return TurnError::new(ErrorClass::Crash, "the agent answered with an error");
+    };
+    let mut message = message.text_or_empty();
+    if let Some(details) = data.at(&["details"]).text()
+        && !message.contains(&details)
+    {
+        message = format!("{message}: {details}");
+    }
+    let by_code = code.count().and_then(ErrorClass::of_status);
+    let by_data = || match data.at(&["errorKind"]).text().as_deref() {
+        Some("authentication_failed") => Some(ErrorClass::Auth),
+        Some("rate_limit") => Some(ErrorClass::Quota),
+        Some("server_error" | "overloaded") => Some(ErrorClass::Network),
+        // The protocol's own code for an agent that is not logged in.
+        _ => (code.source() == Some("-32000")).then_some(ErrorClass::Auth),
+    };
+    TurnError::classed(by_code.or_else(by_data), message)
+}
+
+/// The session is as old as the turn, so its count is the turn's. The sum tells whether what was read from
+/// a cache is part of the input.
+fn usage_of(usage: Value<'_>) -> Option<Usage> {
+    #[rustfmt::skip]
+    const NAMES: [&str; 6] = [
+        "inputTokens", "outputTokens", "cachedReadTokens", "cachedWriteTokens", "thoughtTokens",
+        "totalTokens",
+    ];
+    let counts = usage.fields(&NAMES).ok()?.map(Value::count);
+    let [mut input, output, cache_read, cache_write, thinking, total] = counts;
+    if let (Some(read), Some(output), Some(total)) = (input, output, total)
+        && read.saturating_add(output) == total
+    {
+        let cached = cache_read.unwrap_or(0).saturating_add(cache_write.unwrap_or(0));
+        input = Some(read.saturating_sub(cached));
+    }
+    Some(Usage { input, cache_read, cache_write, output, thinking, scope: Scope::Turn })
+}
+
+/// Gemini's count.
+fn usage_of_meta(meta: Value<'_>) -> Option<Usage> {
+    let tokens = meta.at(&["quota", "token_count"]);
+    let counts = tokens.fields(&["input_tokens", "output_tokens"]).ok()?;
+    let [input @ Some(_), output] = counts.map(Value::count) else { return None };
+    Some(Usage { input, output, ..Usage::default() })
 }

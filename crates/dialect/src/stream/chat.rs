@@ -30,7 +30,7 @@ pub(super) struct Chat {
     /// The next data is a complaint, as `event: error` said.
     is_error_next: bool,
     /// A line was too long to be read: the text has a hole.
-    has_hole: bool,
+    pub(super) has_hole: bool,
     finish: Option<Finish>,
     refusal: String,
     /// Some endpoints count with every chunk; the last count is told.
@@ -60,10 +60,6 @@ impl Chat {
         }
         // A gateway in trouble writes its complaint as it is.
         self.read_data(line.trim_ascii(), turn)
-    }
-
-    pub(super) fn miss(&mut self) {
-        self.has_hole = true;
     }
 
     /// Whether the endpoint said why the answer ended; what may follow are counts.

@@ -119,11 +119,6 @@ impl TurnError {
         Self { class, message: message.into() }
     }
 
-    /// A message that says itself what it is about.
-    pub(super) fn said(message: impl Into<Box<str>>) -> Self {
-        Self::classed(None, message)
-    }
-
     /// A failure of this class, or of the class that its message names.
     pub(super) fn classed(class: Option<ErrorClass>, message: impl Into<Box<str>>) -> Self {
         let message = message.into();

@@ -28,8 +28,7 @@ impl Claude {
         match kind {
             ("system", Some("init")) => {
                 let [model] = pick_line(line, &["model"])?;
-                turn.start(session_id.map(Into::into), model.word())?;
-                return Ok(Fate::Known);
+                return turn.start(session_id.map(Into::into), model.word());
             }
             ("result", _) => return read_result(line, session_id, turn),
             _ => turn.admit(session_id)?,
@@ -118,8 +117,7 @@ impl Claude {
     }
 }
 
-/// The results of tools. Everything else in the user's name is an echo, or the agent's own words to the
-/// model.
+/// The results of tools. Everything else in the user's name is an echo, or the agent's own words to the model.
 fn read_results(message: Value<'_>, is_replay: bool, turn: &mut Turn) -> Reading {
     let [content] = message.fields(&["content"])?;
     let mut fate = if is_replay { Fate::Echo } else { Fate::Ignored };

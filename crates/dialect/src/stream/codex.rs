@@ -1,7 +1,6 @@
 //! Codex's `exec --json`. Called by [`super::StreamParser`] line by line. Only the first event names the
 //! run, and texts come whole.
 
-use super::class::TurnError;
 use super::event::{Scope, Usage, ViolationKind};
 use super::pick::{Field, Refusal, Value, pick_line, shaped, values};
 use super::turn::Turn;
@@ -23,8 +22,7 @@ impl Codex {
         let [kind, thread_id, item, message, error, usage] = pick_line(line, &NAMES)?;
         let kind = kind.need_plain()?;
         if kind == "thread.started" {
-            turn.start(thread_id.word(), None)?;
-            return Ok(Fate::Known);
+            return turn.start(thread_id.word(), None);
         }
         turn.admit(None)?;
         match kind {
@@ -45,10 +43,7 @@ impl Codex {
             }
             "turn.failed" => {
                 turn.need_start()?;
-                match error.message() {
-                    Some(message) => turn.fail(TurnError::said(message)),
-                    None => turn.fail_as_warned("turn.failed without a message"),
-                }
+                turn.fail_with(error.message(), "turn.failed without a message");
             }
             // Reconnecting, or what `turn.failed` will say again.
             "error" => turn.warn(message.text_or_empty()),

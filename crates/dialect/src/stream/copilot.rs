@@ -45,7 +45,7 @@ pub(super) fn read(line: &str, turn: &mut Turn) -> Reading {
         }
         "result" => match exit_code.count() {
             Some(0) => turn.succeed_with_pieces(false),
-            _ => turn.fail_as_warned("result with an exit code that is not 0"),
+            _ => turn.fail_with(None, "result with an exit code that is not 0"),
         },
         _ => return Ok(Fate::Ignored),
     }

@@ -9,8 +9,7 @@ use super::class::{ErrorClass, TurnError};
 pub enum StreamEvent {
     /// The agent runs, in a session that can be resumed by its id, and says which model it will ask.
     Started { session_id: Option<Box<str>>, model: Option<Box<str>> },
-    /// The next piece of the answer's text, byte for byte. Pieces up to a [`TextEnd`](Self::TextEnd) are
-    /// one text.
+    /// The next piece of the answer's text, byte for byte. Pieces up to a [`TextEnd`](Self::TextEnd) are one text.
     TextDelta { text: String },
     /// The text that the pieces made is whole; what follows is another one.
     TextEnd,

@@ -1,7 +1,6 @@
 //! Gemini CLI's `-o stream-json`. Called by [`super::StreamParser`] line by line. It echoes the prompt,
 //! states no final text, and repeats a text after a retry without a word.
 
-use super::class::TurnError;
 use super::event::Usage;
 use super::pick::{Refusal, Value, pick_line};
 use super::turn::Turn;
@@ -19,8 +18,7 @@ impl Gemini {
         let [kind, session_id, model, role, content, words] = pick_line(line, &NAMES)?;
         let kind = kind.need_plain()?;
         if kind == "init" {
-            turn.start(session_id.word(), model.word())?;
-            return Ok(Fate::Known);
+            return turn.start(session_id.word(), model.word());
         }
         // Only the first line of an honest run names its session.
         turn.admit(session_id.text().as_deref())?;
@@ -77,10 +75,10 @@ fn read_result(line: &str, turn: &mut Turn) -> Result<(), Refusal> {
         let [input, cache_read, output] = counts.map(Value::count);
         turn.usage(Usage { input, cache_read, output, ..Usage::default() });
     }
-    match error.message() {
-        _ if is_success => turn.succeed_with_pieces(true),
-        Some(message) => turn.fail(TurnError::said(message)),
-        None => turn.fail_as_warned("result with an error and without a message"),
+    if is_success {
+        turn.succeed_with_pieces(true);
+    } else {
+        turn.fail_with(error.message(), "result with an error and without a message");
     }
     Ok(())
 }

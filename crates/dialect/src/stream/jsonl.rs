@@ -12,8 +12,7 @@ pub(super) fn read(line: &str, turn: &mut Turn) -> Reading {
     let kind = kind.need_plain()?;
     if kind == "start" {
         let [session_id, model] = pick_line(line, &["session_id", "model"])?;
-        turn.start(session_id.word(), model.word())?;
-        return Ok(Fate::Known);
+        return turn.start(session_id.word(), model.word());
     }
     turn.admit(None)?;
     match kind {

@@ -1,10 +1,10 @@
 //! The verdict on a turn: the final event, the way the process ended and the text have to agree. Called by
 //! [`super::StreamParser::finish`].
 
-use super::AgentStream;
 use super::class::{self, ErrorClass, TurnError};
 use super::event::{Cost, DeniedTool, TextOrigin, Usage};
-use super::turn::{End, Turn};
+use super::turn::End;
+use super::{AgentStream, Reader, StreamParser};
 
 /// How the agent's process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +52,7 @@ pub struct FinalText {
     pub origin: TextOrigin,
 }
 
-/// What became of the lines of a stream. For plain text, only `unparsed` counts: the places that are not
-/// UTF-8.
+/// What became of the lines of a stream. For plain text, only `unparsed` counts: the places that are not UTF-8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounts {
     pub known: u64,
@@ -66,42 +65,69 @@ pub struct LineCounts {
     pub violations: u64,
 }
 
-/// What the verdict looks at besides the turn.
-pub(super) struct Ending<'a> {
-    pub(super) stream: AgentStream,
-    pub(super) exit: Exit,
-    /// Looked through for words, never for events.
-    pub(super) stderr_tail: &'a str,
-    pub(super) echo_bytes: u64,
-    pub(super) is_setup: bool,
-    pub(super) lines: LineCounts,
-}
-
 /// An echo longer than this, and then nothing, is how Gemini says that the prompt is too large.
 const ECHO_OVERFLOW_BYTES: u64 = 1024 * 1024;
 
-pub(super) fn judge(mut turn: Turn, ending: &Ending<'_>) -> TurnOutput {
-    let mut output = TurnOutput { lines: ending.lines, ..std::mem::take(&mut turn.output) };
-    let verdict = match turn.end.take() {
-        // A failure in words that are not known may still be known by the exit code.
-        Some(End::Failure(error)) if error.class == ErrorClass::Crash => {
-            let class = class_of_exit(ending.stream, ending.exit).unwrap_or(error.class);
-            Err(TurnError { class, ..error })
-        }
-        Some(End::Failure(error)) => Err(error),
-        Some(End::Success { text, origin, is_cut }) => {
-            check_success(FinalText { text, origin }, is_cut, ending.exit)
-        }
-        None => Err(unfinished(&turn, ending)),
-    };
-    match verdict {
-        Ok(text) => output.final_text = Some(text),
-        Err(error) => {
-            output.partial_text = turn.into_partial_text();
-            output.error = Some(error);
-        }
+impl StreamParser {
+    /// `stderr_tail` is looked through for words, never for events.
+    pub(super) fn judge(mut self, exit: Exit, stderr_tail: &str) -> TurnOutput {
+        let verdict = match self.turn.end.take() {
+            // A failure in words that are not known may still be known by the exit code.
+            Some(End::Failure(error)) if error.class == ErrorClass::Crash => {
+                let class = class_of_exit(self.stream, exit).unwrap_or(error.class);
+                Err(TurnError { class, ..error })
+            }
+            Some(End::Failure(error)) => Err(error),
+            Some(End::Success { text, origin, is_cut }) => {
+                check_success(FinalText { text, origin }, is_cut, exit)
+            }
+            None => Err(self.unfinished(exit, stderr_tail)),
+        };
+        let output = std::mem::take(&mut self.turn.output);
+        let (final_text, error) = match verdict {
+            Ok(text) => (Some(text), None),
+            Err(error) => (None, Some(error)),
+        };
+        let partial_text = error.as_ref().and_then(|_| self.turn.into_partial_text());
+        TurnOutput { final_text, partial_text, error, lines: self.counts, ..output }
     }
-    output
+
+    /// A turn without a final event.
+    fn unfinished(&self, exit: Exit, stderr_tail: &str) -> TurnError {
+        if let Some(trouble) = &self.turn.trouble
+            && trouble.class != ErrorClass::Crash
+        {
+            return trouble.clone();
+        }
+        let stderr = class::end(stderr_tail);
+        let class = match &self.reader {
+            Reader::Gemini(gemini)
+                if exit == Exit::Code(0) && gemini.echo_bytes > ECHO_OVERFLOW_BYTES =>
+            {
+                ErrorClass::Overflow
+            }
+            reader => {
+                // A program that ends before it was asked anything is the wrong one, or was started wrongly.
+                let is_setup = matches!(reader, Reader::Acp(acp) if acp.is_before_prompt())
+                    && matches!(exit, Exit::Code(_));
+                let otherwise = if is_setup { ErrorClass::Setup } else { ErrorClass::Crash };
+                let by_exit = class_of_exit(self.stream, exit);
+                by_exit.or_else(|| ErrorClass::of_message(stderr)).unwrap_or(otherwise)
+            }
+        };
+        let mut message = said_exit(exit);
+        if self.stream != AgentStream::Text {
+            message.push_str(" without a final event");
+        }
+        if self.counts.oversize > 0 {
+            message.push_str("; a line was too long to be read");
+        }
+        if let Some(line) = stderr.lines().map(str::trim).rfind(|line| !line.is_empty()) {
+            message.push_str("; stderr ends with: ");
+            message.push_str(line.get(..line.floor_char_boundary(500)).unwrap_or(line));
+        }
+        TurnError::new(class, message)
+    }
 }
 
 fn check_success(text: FinalText, is_cut: bool, exit: Exit) -> Result<FinalText, TurnError> {
@@ -115,39 +141,6 @@ fn check_success(text: FinalText, is_cut: bool, exit: Exit) -> Result<FinalText,
     } else {
         Ok(text)
     }
-}
-
-fn unfinished(turn: &Turn, ending: &Ending<'_>) -> TurnError {
-    if let Some(trouble) = &turn.trouble
-        && trouble.class != ErrorClass::Crash
-    {
-        return trouble.clone();
-    }
-    let stderr = class::end(ending.stderr_tail);
-    let is_echo_only = ending.stream == AgentStream::Gemini
-        && ending.exit == Exit::Code(0)
-        && ending.echo_bytes > ECHO_OVERFLOW_BYTES;
-    let class = if is_echo_only {
-        ErrorClass::Overflow
-    } else {
-        let by_exit = class_of_exit(ending.stream, ending.exit);
-        // A program that ends before it was asked anything is the wrong one, or was started wrongly.
-        let is_setup = ending.is_setup && matches!(ending.exit, Exit::Code(_));
-        let otherwise = if is_setup { ErrorClass::Setup } else { ErrorClass::Crash };
-        by_exit.or_else(|| ErrorClass::of_message(stderr)).unwrap_or(otherwise)
-    };
-    let mut message = said_exit(ending.exit);
-    if ending.stream != AgentStream::Text {
-        message.push_str(" without a final event");
-    }
-    if ending.lines.oversize > 0 {
-        message.push_str("; a line was too long to be read");
-    }
-    if let Some(line) = stderr.lines().map(str::trim).rfind(|line| !line.is_empty()) {
-        message.push_str("; stderr ends with: ");
-        message.push_str(line.get(..line.floor_char_boundary(500)).unwrap_or(line));
-    }
-    TurnError::new(class, message)
 }
 
 /// Only Gemini's exit codes say more than that something failed: its own ones, and HTTP statuses of which

@@ -19,8 +19,7 @@ impl Pi {
         let [kind, id, message, update, error] = pick_line(line, &NAMES)?;
         let kind = kind.need_plain()?;
         if kind == "session" {
-            turn.start(id.word(), None)?;
-            return Ok(Fate::Known);
+            return turn.start(id.word(), None);
         }
         turn.admit(None)?;
         turn.need_start()?;
@@ -102,7 +101,7 @@ impl Pi {
         match self.last.take() {
             Some(Ok(())) => turn.succeed_with_pieces(false),
             Some(Err(error)) => turn.fail(error),
-            None => turn.fail_as_warned("it ended before it answered"),
+            None => turn.fail_with(None, "it ended before it answered"),
         }
     }
 }

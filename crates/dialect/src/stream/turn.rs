@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 use tertulia_session::json::Json;
 
-use super::Limits;
 use super::class::{ErrorClass, TurnError};
 use super::event::{Cost, DeniedTool, Scope, StreamEvent, TextOrigin, Usage, ViolationKind};
 use super::outcome::TurnOutput;
 use super::pick::{Refusal, Value};
+use super::{Fate, Limits, Reading};
 
 /// How many tools are remembered, open or denied. A stream that opens more is no honest one; its later
 /// calls are still told, without their names at the end.
@@ -107,16 +107,16 @@ impl Turn {
         &mut self,
         session_id: Option<Box<str>>,
         model: Option<Box<str>>,
-    ) -> Result<(), ViolationKind> {
+    ) -> Reading {
         // Asked before the id, which may be another one: that it is a second start says more.
         if self.is_started && self.end.is_none() {
-            return Err(ViolationKind::SecondStart);
+            return Err(ViolationKind::SecondStart.into());
         }
         self.admit(session_id.as_deref())?;
         self.is_started = true;
         self.output.model.clone_from(&model);
         self.events.push(StreamEvent::Started { session_id, model });
-        Ok(())
+        Ok(Fate::Known)
     }
 
     pub(super) fn delta(&mut self, text: String) {
@@ -272,8 +272,7 @@ impl Turn {
         self.end_well(text, self.is_overlong, may_repeat);
     }
 
-    /// The agent says that it succeeded; its last text that has words is the answer, also where tools came
-    /// after it.
+    /// The agent says that it succeeded; its last text that has words is the answer, also where tools came after it.
     pub(super) fn succeed_with_last_words(&mut self, may_repeat: bool) {
         let (text, is_cut) = match has_words(&self.text) {
             true => (self.text.clone(), self.is_overlong),
@@ -305,10 +304,11 @@ impl Turn {
         self.end = Some(End::Failure(error));
     }
 
-    /// Fails with the last warning, where the end itself does not say why.
-    pub(super) fn fail_as_warned(&mut self, otherwise: &str) {
-        let trouble = self.trouble.take();
-        self.fail(trouble.unwrap_or_else(|| TurnError::new(ErrorClass::Crash, otherwise)));
+    /// Fails with this message; where the end itself does not say why, with the last warning.
+    pub(super) fn fail_with(&mut self, message: Option<String>, otherwise: &str) {
+        let error = message.map(|message| TurnError::classed(None, message));
+        let error = error.or_else(|| self.trouble.take());
+        self.fail(error.unwrap_or_else(|| TurnError::new(ErrorClass::Crash, otherwise)));
     }
 
     /// The pieces that are neither whole nor withdrawn.

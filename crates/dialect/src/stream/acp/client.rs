@@ -3,8 +3,8 @@
 
 use tertulia_session::json::Json;
 
+use super::Acp;
 use super::tool::Call;
-use super::{Acp, lines};
 use crate::stream::class::TurnError;
 use crate::stream::event::{StreamEvent, ViolationKind};
 use crate::stream::outcome::{Exit, TurnOutput};
@@ -73,9 +73,13 @@ impl AcpClient {
         }
     }
 
-    /// The line that begins the talk.
+    /// The line that begins the talk. We offer nothing: no files, no terminal.
     pub fn hello() -> String {
-        lines::initialize()
+        request(
+            1,
+            "initialize",
+            r#"{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false},"clientInfo":{"name":"tertulia","version":"0"}}"#,
+        )
     }
 
     /// Reads the next bytes of the agent's stdout. `asks` is to be done in its order.
@@ -94,18 +98,18 @@ impl AcpClient {
         out: &mut Vec<StreamEvent>,
     ) -> String {
         let choices = &permission.choices;
-        let chosen = choices.iter().find(|known| Some(&*known.id) == choice);
-        let chosen = chosen.or_else(|| choices.iter().find(|known| !known.allows));
-        if !chosen.is_some_and(|chosen| chosen.allows) {
+        let known = choices.iter().find(|known| Some(&*known.id) == choice);
+        let known = known.or_else(|| choices.iter().find(|known| !known.allows));
+        if !known.is_some_and(|known| known.allows) {
             self.deny(permission, out);
         }
-        lines::chosen(&permission.id, chosen.map(|chosen| &*chosen.id))
+        chosen(&permission.id, known.map(|known| &*known.id))
     }
 
     /// The line that answers a permission request when the turn is to end.
     pub fn dismiss(&mut self, permission: &AcpPermission, out: &mut Vec<StreamEvent>) -> String {
         self.deny(permission, out);
-        lines::chosen(&permission.id, None)
+        chosen(&permission.id, None)
     }
 
     fn deny(&mut self, permission: &AcpPermission, out: &mut Vec<StreamEvent>) {
@@ -123,7 +127,10 @@ impl AcpClient {
     /// The line that asks the agent to stop; `None` where nothing runs.
     pub fn cancel(&self) -> Option<String> {
         let session = self.parser.turn.output.native_session_id.as_deref()?;
-        (!self.is_ended()).then(|| lines::cancel(session))
+        let params = format!(r#"{{"sessionId":{}}}"#, text(session));
+        let line =
+            format!("{{\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":{params}}}\n");
+        (!self.is_ended()).then_some(line)
     }
 
     /// Whether the agent said that the turn is over.
@@ -131,8 +138,7 @@ impl AcpClient {
         self.parser.is_ended()
     }
 
-    /// Judges the turn. Where the agent said how the turn ended, the way its process ended says nothing:
-    /// we end it.
+    /// Judges the turn. Where the agent said how the turn ended, the way its process ended says nothing: we end it.
     pub fn finish(self, exit: Exit, stderr_tail: &str, out: &mut Vec<StreamEvent>) -> TurnOutput {
         let exit = if self.is_ended() { Exit::Code(0) } else { exit };
         self.parser.finish(exit, stderr_tail, out)
@@ -159,8 +165,8 @@ impl Acp {
             }
             Err(refusal) => {
                 self.ask(AcpAsk::Send(match refusal {
-                    Refusal::Unparsed(_) => lines::not_understood(id),
-                    Refusal::Violation(_) => lines::chosen(id, None),
+                    Refusal::Unparsed(_) => refused(id, -32602, "the request cannot be read"),
+                    Refusal::Violation(_) => chosen(id, None),
                 }));
                 Err(refusal)
             }
@@ -201,4 +207,31 @@ impl Acp {
             choices,
         })
     }
+}
+
+/// One JSON-RPC message, with its line feed.
+pub(super) fn request(id: u64, method: &str, params: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}\n")
+}
+
+/// The answer to a permission request: this choice, or none.
+fn chosen(id: &str, choice: Option<&str>) -> String {
+    let outcome = match choice {
+        Some(choice) => format!(r#"{{"outcome":"selected","optionId":{}}}"#, text(choice)),
+        None => r#"{"outcome":"cancelled"}"#.to_owned(),
+    };
+    reply(id, &format!(r#""result":{{"outcome":{outcome}}}"#))
+}
+
+pub(super) fn refused(id: &str, code: i32, message: &str) -> String {
+    reply(id, &format!(r#""error":{{"code":{code},"message":{}}}"#, text(message)))
+}
+
+/// An id that the agent chose may be spelled over several lines.
+fn reply(id: &str, field: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{},{field}}}\n", id.replace(['\n', '\r'], " "))
+}
+
+pub(super) fn text(text: &str) -> String {
+    Json::text(text).as_str().to_owned()
 }
