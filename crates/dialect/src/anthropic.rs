@@ -10,7 +10,7 @@ use tertulia_session::Role;
 use crate::fragment::{Node, Rendering};
 use crate::pairs::{Script, Spellings};
 use crate::spelling::Spelling;
-use crate::tool_specs::ToolWriter;
+use crate::tool_specs::write_tools;
 use crate::turns::{Block, BlockKind, Turns, Writer, nodes};
 use crate::{Dialect, ModelContext, Note, NoteKind};
 use blocks::{content_block, kept, result_blocks, text_node, use_node};
@@ -22,13 +22,6 @@ const SPELLINGS: Spellings = Spellings { ids: Spelling::word(64), names: Spellin
 
 const WRITER: Writer =
     Writer { text: text_node, content: content_block, call: use_node, results: result_blocks };
-
-const TOOLS: ToolWriter = ToolWriter {
-    dialect: Dialect::Anthropic,
-    names: SPELLINGS.names,
-    schema: "input_schema",
-    function: |fields| Node::Map(fields),
-};
 
 /// The messages as a fragment of an Anthropic Messages request.
 ///
@@ -47,7 +40,7 @@ pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
         notes.push(Note::whole(NoteKind::EndsWithAssistant));
         trim_end(&mut turns, &mut notes);
     }
-    let tools = TOOLS.tools(context.tool_specs, &mut notes);
+    let tools = write_tools(Dialect::Anthropic, SPELLINGS.names, context.tool_specs, &mut notes);
     let mut tools: Vec<_> = tools.into_iter().map(kept).collect();
     cache::mark(context, &mut tools, &mut system, &mut turns, &mut notes);
 

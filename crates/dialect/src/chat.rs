@@ -12,20 +12,13 @@ use crate::pairs::{Answer, Call, Said, Script, Spellings, Turn, is_call};
 use crate::result_content::{self, ERROR_MARK, Piece};
 use crate::spelling::Spelling;
 use crate::surrogates::mended;
-use crate::tool_specs::ToolWriter;
+use crate::tool_specs::write_tools;
 use crate::{Dialect, ModelContext, Note, NoteKind, Placeholder};
 
 pub(crate) use read::read;
 
 /// Longer ids of calls are refused.
 const SPELLINGS: Spellings = Spellings { ids: Spelling::visible(40), names: Spelling::word(64) };
-
-const TOOLS: ToolWriter = ToolWriter {
-    dialect: Dialect::OpenAiChat,
-    names: SPELLINGS.names,
-    schema: "parameters",
-    function: |fields| Node::typed("function", [("function", Node::Map(fields))]),
-};
 
 /// The field that says that a system message is to go by another name, such as `developer`.
 pub(crate) const ROLE_FIELD: &str = "openaiRole";
@@ -54,7 +47,7 @@ pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
         notes.push(Note::whole(NoteKind::UserTurnAdded { why }));
         messages.push(Node::Map(message("user", Node::text(why.words()))));
     }
-    let tools = TOOLS.tools(context.tool_specs, &mut notes);
+    let tools = write_tools(Dialect::OpenAiChat, SPELLINGS.names, context.tool_specs, &mut notes);
     Rendering::new(vec![("messages", Node::List(messages))], tools, notes)
 }
 

@@ -15,7 +15,7 @@ use crate::pairs::{Call, Script, Spellings};
 use crate::result_content::{self, Piece};
 use crate::spelling::{Spelling, is_word};
 use crate::surrogates::mended;
-use crate::tool_specs::ToolWriter;
+use crate::tool_specs::write_tools;
 use crate::turns::{Block, BlockKind, Turns, Writer, nodes};
 use crate::{Dialect, ModelContext, Note, NoteKind};
 
@@ -36,13 +36,6 @@ const SPELLINGS: Spellings = Spellings {
 const WRITER: Writer =
     Writer { text: text_node, content: content_block, call: call_node, results: response_blocks };
 
-const TOOLS: ToolWriter = ToolWriter {
-    dialect: Dialect::Gemini,
-    names: SPELLINGS.names,
-    schema: "parametersJsonSchema",
-    function: |fields| Node::Map(fields),
-};
-
 /// The messages as a fragment of a Gemini request. The names of function responses are those of their
 /// calls; thought signatures stay on the parts that brought them.
 pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
@@ -59,19 +52,14 @@ pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
         fields.push(("systemInstruction", Node::Map(vec![("parts", nodes(system))])));
     }
     fields.push(("contents", turns.into_node("model", "parts")));
-    let tools = write_tools(context, &mut notes);
-    Rendering::new(fields, tools, notes)
-}
-
-/// All functions in one declaration; Gemini's own tools are entries of their own behind it.
-fn write_tools<'a>(context: &ModelContext<'a>, notes: &mut Vec<Note>) -> Vec<Node<'a>> {
-    let tools = TOOLS.tools(context.tool_specs, notes);
+    let tools = write_tools(Dialect::Gemini, SPELLINGS.names, context.tool_specs, &mut notes);
+    // All functions in one declaration; Gemini's own tools are entries of their own behind it.
     let is_function = |tool: &Node<'_>| matches!(tool, Node::Map(_));
     let (functions, mut own): (Vec<_>, Vec<_>) = tools.into_iter().partition(is_function);
     if !functions.is_empty() {
         own.insert(0, Node::Map(vec![("functionDeclarations", Node::List(functions))]));
     }
-    own
+    Rendering::new(fields, own, notes)
 }
 
 /// The field of a part, here and at Gemini, with which it can read its thoughts again.

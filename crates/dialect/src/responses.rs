@@ -19,23 +19,13 @@ use crate::pairs::{Answer, Call, Said, Script, Spellings, Turn};
 use crate::result_content::{self, ERROR_MARK, Piece};
 use crate::spelling::Spelling;
 use crate::surrogates::mended;
-use crate::tool_specs::ToolWriter;
+use crate::tool_specs::write_tools;
 use crate::{Dialect, ModelContext, Note, NoteKind, Placeholder};
 
 pub(crate) use read::read;
 
 /// Longer ids of calls are refused.
 const SPELLINGS: Spellings = Spellings { ids: Spelling::visible(64), names: Spelling::word(64) };
-
-const TOOLS: ToolWriter = ToolWriter {
-    dialect: Dialect::OpenAiResponses,
-    names: SPELLINGS.names,
-    schema: "parameters",
-    function: |fields| {
-        let kind = ("type", Node::text("function"));
-        Node::Map([kind].into_iter().chain(fields).collect())
-    },
-};
 
 /// The messages as a fragment of a Responses request. The system text becomes the instructions; a
 /// system message in the middle and the volatile messages are items in their places. Thinking is sent
@@ -67,7 +57,8 @@ pub(crate) fn render<'a>(context: &ModelContext<'a>) -> Rendering<'a> {
     let mut fields = Vec::new();
     fields.extend(instructions.map(|text| ("instructions", Node::Text(text))));
     fields.push(("input", Node::List(items.items)));
-    let tools = TOOLS.tools(context.tool_specs, &mut notes);
+    let tools =
+        write_tools(Dialect::OpenAiResponses, SPELLINGS.names, context.tool_specs, &mut notes);
     Rendering::new(fields, tools, notes)
 }
 

@@ -6,72 +6,81 @@ use std::collections::HashSet;
 
 use tertulia_session::json::{self, FieldError, Json, Object, RawValue};
 
-use crate::fragment::{Map, Node};
+use crate::fragment::Node;
 use crate::spelling::Spelling;
 use crate::surrogates::mended;
 use crate::{Dialect, Note, NoteKind};
 
-pub(crate) struct ToolWriter {
-    pub(crate) dialect: Dialect,
-    pub(crate) names: Spelling,
-    pub(crate) schema: &'static str,
-    pub(crate) function: for<'a> fn(Map<'a>) -> Node<'a>,
+/// The tools that this vendor can take, in order; its own ones as they were read.
+pub(crate) fn write_tools<'a>(
+    dialect: Dialect,
+    names: Spelling,
+    specs: &[Json],
+    notes: &mut Vec<Note>,
+) -> Vec<Node<'a>> {
+    let mut taken = HashSet::new();
+    let mut tools = Vec::with_capacity(specs.len());
+    for spec in specs {
+        match write_tool(dialect, names, spec, &mut taken, notes) {
+            Ok(tool) => tools.push(tool),
+            Err(note) => notes.push(note),
+        }
+    }
+    tools
 }
 
-impl ToolWriter {
-    /// The tools that this vendor can take, in order; its own ones as they were read.
-    pub(crate) fn tools<'a>(&self, specs: &[Json], notes: &mut Vec<Note>) -> Vec<Node<'a>> {
-        let mut taken = HashSet::new();
-        let mut tools = Vec::with_capacity(specs.len());
-        for spec in specs {
-            match self.tool(spec, &mut taken, notes) {
-                Ok(tool) => tools.push(tool),
-                Err(note) => notes.push(note),
-            }
-        }
-        tools
+fn write_tool<'a>(
+    dialect: Dialect,
+    names: Spelling,
+    spec: &Json,
+    taken: &mut HashSet<String>,
+    notes: &mut Vec<Note>,
+) -> Result<Node<'a>, Note> {
+    let spec = mended(spec);
+    let object = Object::try_from(spec.raw());
+    let mut object = object.map_err(|_| left_out("", "it is no object"))?;
+    let name = object.take_text("name").ok().flatten();
+    let name = name.ok_or_else(|| left_out("", "it has no name"))?;
+    if let Ok(Some(vendor)) = object.take_text("vendor") {
+        let own = object.take("tool").filter(|_| vendor == dialect.as_str());
+        let own = own.ok_or_else(|| left_out(&name, "it belongs to another vendor"))?;
+        return Ok(Node::Raw(Cow::Owned(Json::from(own))));
     }
-
-    fn tool<'a>(
-        &self,
-        spec: &Json,
-        taken: &mut HashSet<String>,
-        notes: &mut Vec<Note>,
-    ) -> Result<Node<'a>, Note> {
-        let spec = mended(spec);
-        let object = Object::try_from(spec.raw());
-        let mut object = object.map_err(|_| left_out("", "it is no object"))?;
-        let name = object.take_text("name").ok().flatten();
-        let name = name.ok_or_else(|| left_out("", "it has no name"))?;
-        if let Ok(Some(vendor)) = object.take_text("vendor") {
-            let own = object.take("tool").filter(|_| vendor == self.dialect.as_str());
-            let own = own.ok_or_else(|| left_out(&name, "it belongs to another vendor"))?;
-            return Ok(Node::Raw(Cow::Owned(Json::from(own))));
-        }
-        let spelled = self.names.of(&name).into_owned();
-        if spelled != name {
-            let (from, to) = (name.as_str().into(), spelled.as_str().into());
-            notes.push(Note::whole(NoteKind::ToolRenamed { from, to }));
-        }
-        let schema = object.take_some("parameterSchema").filter(|raw| says_object(raw));
-        if schema.is_none() {
-            notes.push(field_changed(&name, "parameterSchema"));
-        }
-        if !taken.insert(spelled.clone()) {
-            return Err(left_out(&spelled, "another has the same name"));
-        }
-        let mut strict = object.take_some("strict").and_then(|raw| json::boolean(raw).ok());
-        if self.dialect == Dialect::Gemini && strict.take().is_some() {
-            notes.push(field_changed(&spelled, "strict"));
-        }
-        let description = object.take_text("description").ok().flatten();
-        let mut fields = vec![("name", Node::text(spelled))];
-        fields.extend(description.map(|text| ("description", Node::text(text))));
-        let schema = schema.map_or_else(no_parameters, Json::from);
-        fields.push((self.schema, Node::Raw(Cow::Owned(schema))));
-        fields.extend(strict.map(|strict| ("strict", Node::Bool(strict))));
-        Ok((self.function)(fields))
+    let spelled = names.of(&name).into_owned();
+    if spelled != name {
+        let (from, to) = (name.as_str().into(), spelled.as_str().into());
+        notes.push(Note::whole(NoteKind::ToolRenamed { from, to }));
     }
+    let schema = object.take_some("parameterSchema").filter(|raw| says_object(raw));
+    if schema.is_none() {
+        notes.push(field_changed(&name, "parameterSchema"));
+    }
+    if !taken.insert(spelled.clone()) {
+        return Err(left_out(&spelled, "another has the same name"));
+    }
+    let mut strict = object.take_some("strict").and_then(|raw| json::boolean(raw).ok());
+    if dialect == Dialect::Gemini && strict.take().is_some() {
+        notes.push(field_changed(&spelled, "strict"));
+    }
+    let description = object.take_text("description").ok().flatten();
+    let mut fields = vec![("name", Node::text(spelled))];
+    fields.extend(description.map(|text| ("description", Node::text(text))));
+    let schema_name = match dialect {
+        Dialect::OpenAiChat | Dialect::OpenAiResponses => "parameters",
+        Dialect::Anthropic => "input_schema",
+        Dialect::Gemini => "parametersJsonSchema",
+    };
+    let schema = schema.map_or_else(no_parameters, Json::from);
+    fields.push((schema_name, Node::Raw(Cow::Owned(schema))));
+    fields.extend(strict.map(|strict| ("strict", Node::Bool(strict))));
+    Ok(match dialect {
+        Dialect::OpenAiChat => Node::typed("function", [("function", Node::Map(fields))]),
+        Dialect::OpenAiResponses => {
+            fields.insert(0, ("type", Node::text("function")));
+            Node::Map(fields)
+        }
+        Dialect::Anthropic | Dialect::Gemini => Node::Map(fields),
+    })
 }
 
 fn field_changed(name: &str, field: &'static str) -> Note {
