@@ -29,25 +29,16 @@ pub(crate) enum Slash {
 }
 
 /// All commands: the name, what may follow it, what it does.
+#[rustfmt::skip]
 pub(crate) const COMMANDS: [(Slash, &str, &str, &str); 15] = [
     (Slash::Next, "next", "NAME… [TEXT]", "say something to these members, or let them speak"),
     (Slash::Drop, "drop", "NAME…|all", "cancel queued turns"),
     (Slash::Task, "task", "[TEXT]", "set the team's task; without a text, clear it"),
     (Slash::Context, "context", "[NAME]", "what a member would get now"),
     (Slash::Why, "why", "[ENTRY]", "why the newest message, or this entry, led where it did"),
-    (
-        Slash::Compact,
-        "compact",
-        "",
-        "summarise the conversation so far, so that prompts get shorter",
-    ),
+    (Slash::Compact, "compact", "", "summarise the conversation so far, so that prompts get shorter"),
     (Slash::Resume, "resume", "[TURN|NAME]", "resume what is paused, or retry a turn"),
-    (
-        Slash::Fork,
-        "fork",
-        "[ENTRY]",
-        "continue in a new session, from here or from an earlier entry",
-    ),
+    (Slash::Fork, "fork", "[ENTRY]", "continue in a new session, from here or from an earlier entry"),
     (Slash::Export, "export", "FILE", "write the session to a file, one entry per line"),
     (Slash::Cancel, "cancel", "", "stop the turn that runs"),
     (Slash::Members, "members", "", "who is in the team"),
@@ -102,21 +93,18 @@ pub(crate) fn without_slash(words: &str) -> Option<String> {
     Some(format!("/{name}"))
 }
 
+const KEYS: [&str; 4] = [
+    "",
+    "@name asks a member; Tab completes @names, @files and /commands.",
+    "For a new line, end the line with \\ or press Alt-Enter.",
+    "Esc or Ctrl-C stops the turn that runs; Ctrl-C twice, or Ctrl-D, leaves.",
+];
+
 pub(crate) fn help() -> Vec<String> {
-    let mut lines: Vec<String> = COMMANDS
-        .iter()
-        .map(|(_, name, args, what)| format!("{:<22} {what}", format!("/{name} {args}")))
-        .collect();
-    lines.push(String::new());
-    lines.extend(
-        [
-            "@name asks a member; Tab completes @names, @files and /commands.",
-            "For a new line, end the line with \\ or press Alt-Enter.",
-            "Esc or Ctrl-C stops the turn that runs; Ctrl-C twice, or Ctrl-D, leaves.",
-        ]
-        .map(str::to_owned),
-    );
-    lines
+    let row = |(_, name, args, what): &(Slash, &str, &str, &str)| {
+        format!("{:<22} {what}", format!("/{name} {args}"))
+    };
+    COMMANDS.iter().map(row).chain(KEYS.map(str::to_owned)).collect()
 }
 
 #[cfg(test)]

@@ -52,8 +52,7 @@ fn members(begun: &str, members: &[String], sign: &str) -> Vec<String> {
     members.iter().filter(fits).map(|name| format!("{sign}{name}")).collect()
 }
 
-/// Files below the folder whose relative path begins so. Hidden ones and what no line can hold are left
-/// out.
+/// Files below the folder whose relative path begins so. Hidden ones and what no line can hold are left out.
 fn files(begun: &str, folder: &Path) -> Vec<String> {
     let (above, start) = begun.rsplit_once('/').unwrap_or(("", begun));
     let inside = Path::new(above).components().all(|part| match part {

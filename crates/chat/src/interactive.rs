@@ -422,15 +422,12 @@ impl TerminalChat<'_> {
         let shown: Vec<&str> = all.iter().take(CANDIDATES_SHOWN).map(String::as_str).collect();
         let more = if all.len() > shown.len() { " …" } else { "" };
         let columns = self.screen.size().1.saturating_sub(1);
-        let text = excerpt(&format!("{}{more}", shown.join("  ")), columns);
-        Line::new(&text, Look::Dim)
+        Line::new(excerpt(&format!("{}{more}", shown.join("  ")), columns), Look::Dim)
     }
 }
 
 /// What is said of a word that other programs take for a command.
 fn not_said(words: &str, meant: &str) -> Line {
-    let text = format!(
-        "'{words}' was not said; did you mean {meant}? To say it, address somebody: @name {words}"
-    );
-    Line::new(&text, Look::Alarm)
+    let cure = format!("did you mean {meant}? To say it, address somebody: @name {words}");
+    Line::new(format!("'{words}' was not said; {cure}"), Look::Alarm)
 }

@@ -255,8 +255,6 @@ impl Room {
 /// That the message which the session was forked at is for somebody who was not asked here.
 fn not_asked(undecided: &Undecided) -> Line {
     let names = undecided.members.join(", ");
-    let text = format!(
-        "The last message is for {names}. Nobody was asked in this session yet; /next {names} asks."
-    );
-    Line::new(&text, Look::Dim)
+    let asks = format!("Nobody was asked in this session yet; /next {names} asks.");
+    Line::new(format!("The last message is for {names}. {asks}"), Look::Dim)
 }

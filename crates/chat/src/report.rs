@@ -211,9 +211,7 @@ pub(crate) fn context(driver: &mut Driver, given: &str) -> Vec<Line> {
         return vec![plain(&format!("{name} is a person and gets no prompt"))];
     }
     let own = own_newest_message(driver.entries(), name).map(|entry| entry.id.clone());
-    let Some(prompt) = driver.prompt_for(name) else {
-        return vec![plain("nothing was said yet")];
-    };
+    let Some(prompt) = driver.prompt_for(name) else { return vec![plain("nothing was said yet")] };
     let mut lines: Vec<Line> = of_house(&member).iter().map(|text| plain(text)).collect();
     lines.extend(context_lines(&member, own.as_ref(), &prompt));
     lines

@@ -39,13 +39,9 @@ pub struct Line {
 }
 
 /// Pleasant on light and dark grounds, and told apart by most eyes; by seat.
+#[rustfmt::skip]
 const PALETTE: [AnsiColor; 6] = [
-    AnsiColor::Cyan,
-    AnsiColor::Green,
-    AnsiColor::Magenta,
-    AnsiColor::Yellow,
-    AnsiColor::Blue,
-    AnsiColor::BrightRed,
+    AnsiColor::Cyan, AnsiColor::Green, AnsiColor::Magenta, AnsiColor::Yellow, AnsiColor::Blue, AnsiColor::BrightRed,
 ];
 
 /// The colour of a seat, unless the team file names one that is known.
@@ -95,10 +91,8 @@ impl Look {
 
 impl Line {
     /// A line of one look.
-    pub fn new(text: &str, look: Look) -> Self {
-        let mut line = Self::default();
-        line.push(text, look);
-        line
+    pub fn new(text: impl AsRef<str>, look: Look) -> Self {
+        Self::default().with(text.as_ref(), look)
     }
 
     /// Lines of one look, one for each of the text.

@@ -233,12 +233,10 @@ impl Teller {
                 Vec::new()
             }
             EntryKind::CompactionSummary(summary) if summary.member.is_none() => {
-                let text = narrate::summarised(summary.covered_count);
-                self.aside(&[Line::new(&text, Look::Dim)])
+                self.aside(&[Line::new(narrate::summarised(summary.covered_count), Look::Dim)])
             }
             EntryKind::TeamTask(task) => {
-                let text = narrate::team_task(task.task.as_deref());
-                self.aside(&[Line::new(&text, Look::Dim)])
+                self.aside(&[Line::new(narrate::team_task(task.task.as_deref()), Look::Dim)])
             }
             EntryKind::TurnEvent(event) => self.turn_event(event, now),
             _ => Vec::new(),
@@ -317,8 +315,7 @@ impl Teller {
         }
     }
 
-    /// A turn that failed has said why; one that was stopped ends with that, since its state is known
-    /// already.
+    /// A turn that failed has said why; one that was stopped ends with that, since its state is known already.
     fn failed(&mut self, note: &TurnEvent, now: Instant) -> Vec<Line> {
         let TurnActivity::Failed { .. } = &note.activity else { return Vec::new() };
         let Some(speaking) = self.speaking.as_ref() else { return Vec::new() };

@@ -118,9 +118,8 @@ pub(crate) enum Meant {
     Else,
 }
 
-/// What is meant by a line. The number of a choice, yes or no: a yes only where a single choice allows. A
-/// name counts only for a choice that does not allow: the agent gives the names, and one that is called
-/// `stop` must not be a yes.
+/// What is meant by a line. The number of a choice, yes or no: a yes only where a single choice allows. A name counts
+/// only for a choice that does not allow: the agent gives the names, and one that is called `stop` must not be a yes.
 pub(crate) fn meant(request: &PermissionRequest, typed: &str) -> Meant {
     let typed = typed.trim();
     let is = |word: &str| typed.eq_ignore_ascii_case(word);

@@ -25,7 +25,7 @@ impl Teller {
         let mut lines = Vec::new();
         if earlier > 0 {
             let text = format!("(earlier messages that are not shown: {earlier})");
-            lines.push(Line::new(&text, Look::Dim));
+            lines.push(Line::new(text, Look::Dim));
         }
         if let Some((entry, message)) = messages.last() {
             self.remember(entry, message);
