@@ -307,7 +307,7 @@ fn export(store: &SessionStore, session: &SessionId, given: &str) -> Vec<Line> {
     match write_log(store, session, &path) {
         Ok(count) => {
             let entries = counted(count, "entry is", "entries are");
-            vec![Line::new(&format!("{entries} in {}", path.display()), Look::Dim)]
+            vec![Line::new(format!("{entries} in {}", path.display()), Look::Dim)]
         }
         Err(error) => Line::all_of(&error.to_string(), Look::Alarm),
     }

@@ -210,5 +210,5 @@ fn unreadable(error: &LineError) -> Line {
             format!("line {number} is longer than {} bytes", grouped(*bytes_max))
         }
     };
-    Line::new(&format!("{what}; it was not said"), Look::Alarm)
+    Line::new(format!("{what}; it was not said"), Look::Alarm)
 }

@@ -23,7 +23,7 @@ const EXCERPT_COLUMNS: usize = 50;
 const SHOWN_COLUMNS: usize = 60;
 
 fn plain(text: &str) -> Line {
-    Line::new(&short(text), Look::Plain)
+    Line::new(short(text), Look::Plain)
 }
 
 pub(crate) fn compacted(compacted: Compacted) -> String {
@@ -100,7 +100,7 @@ pub(crate) fn why(driver: &mut Driver, given: &str) -> Vec<Line> {
     let mut lines = Vec::new();
     if let EntryKind::Message(message) = &entry.kind {
         let text = excerpt(&message.text(), EXCERPT_COLUMNS);
-        lines.push(Line::new(&format!("{}  {text}", short(entry.id.as_str())), Look::Dim));
+        lines.push(Line::new(format!("{}  {text}", short(entry.id.as_str())), Look::Dim));
     }
     let machine = driver.machine();
     let decisions = story(&entry.id, |about| machine.why(about.as_str()));

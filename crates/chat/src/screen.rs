@@ -126,7 +126,7 @@ impl<'s> Screen<'s> {
             // A row that the terminal breaks would be two when it is erased.
             let is_too_wide = line.width() > self.columns;
             let cut =
-                is_too_wide.then(|| Line::new(&excerpt(&line.text(), self.columns), Look::Dim));
+                is_too_wide.then(|| Line::new(excerpt(&line.text(), self.columns), Look::Dim));
             bytes.push_str(&cut.as_ref().unwrap_or(line).painted(self.colour));
             bytes.push_str("\r\n");
         }

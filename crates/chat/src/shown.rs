@@ -151,7 +151,7 @@ impl Shown {
         }
         let name = self.name(&note.member);
         let columns = columns.saturating_sub(4).max(8);
-        let line = |text: &str, look| vec![Line::new(&excerpt(text, columns), look)];
+        let line = |text: &str, look| vec![Line::new(excerpt(text, columns), look)];
         match &note.activity {
             what @ TurnActivity::Failed { class, message, cure } => {
                 let text = excerpt(&narrate::note(name, what), FAILURE_COLUMNS);

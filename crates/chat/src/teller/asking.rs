@@ -52,7 +52,7 @@ pub(super) fn question(question: &Question, why: &str, shown: &Shown) -> Vec<Lin
     };
     vec![
         Line::new("? ", Look::Strong).with(&short(&format!("{to}{why}")), Look::Strong),
-        Line::new(&short(&format!("  {cure}")), Look::Dim),
+        Line::new(short(&format!("  {cure}")), Look::Dim),
     ]
 }
 
@@ -87,11 +87,11 @@ pub(super) fn permission(member: &str, request: &PermissionRequest) -> Vec<Line>
     let wish = narrate::permission(member, &title);
     let mut lines = vec![Line::new("? ", Look::Strong).with(&wish, Look::Strong)];
     if let Some(input) = &request.input {
-        lines.push(Line::new(&format!("  {}", excerpt(input.as_str(), WISH_COLUMNS)), Look::Plain));
+        lines.push(Line::new(format!("  {}", excerpt(input.as_str(), WISH_COLUMNS)), Look::Plain));
     }
     for (number, choice) in request.choices.iter().enumerate() {
         let name = excerpt(&choice.name, 100);
-        let line = Line::new(&format!("  {}  {name}", number + 1), Look::Plain);
+        let line = Line::new(format!("  {}  {name}", number + 1), Look::Plain);
         // The words are the agent's, and may say anything.
         lines.push(line.with(&format!("  [{}]", effect(choice)), Look::Dim));
     }

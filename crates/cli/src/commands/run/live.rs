@@ -218,7 +218,7 @@ impl<'a, 's> Canvas<'a, 's> {
             // A row that the terminal breaks would be two when it is erased.
             let room = columns.saturating_sub(1).max(1);
             let cut =
-                (line.width() > room).then(|| Line::new(&excerpt(&line.text(), room), Look::Dim));
+                (line.width() > room).then(|| Line::new(excerpt(&line.text(), room), Look::Dim));
             let line = cut.as_ref().unwrap_or(line);
             text.push_str(if place == 0 { "" } else { "\r\n" });
             text.push_str(&line.painted(colour));
