@@ -93,7 +93,7 @@ pub struct Cli {
     pub(crate) correct: Option<fn(&mut TurnOutput, &CommandLine)>,
 }
 
-/// What a coding agent can be signed in with. Only names are looked at.
+/// What a coding agent can be signed in with. Only names are looked at; the variables are handed on to the agent.
 #[derive(Debug)]
 pub(crate) struct SignInSources {
     pub(crate) variables: &'static [&'static str],

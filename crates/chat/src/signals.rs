@@ -65,9 +65,9 @@ pub(crate) fn drain(mut pipe: &UnixStream) {
     while pipe.read(&mut [0; 64]).is_ok_and(|count| count > 0) {}
 }
 
-/// Waits for a request to end until the result is dropped; `terminal` is as the shell wants it back. The chat does not hear it where its terminal takes nothing any more
-/// (Ctrl-S, a connection that hangs) and it waits in the middle of a line. After a while the agents are ended all the
-/// same, and the process.
+/// Waits for a request to end until the result is dropped; `terminal` is as the shell wants it back. The chat does not
+/// hear it where its terminal takes nothing any more (Ctrl-S, a connection that hangs) and it waits in the middle of a
+/// line. After a while the agents are ended all the same, and the process.
 pub(crate) fn watch_stall(terminal: Cooked) -> Option<Closing> {
     Closing::listen("tertulia-stall", &[SIGTERM, SIGHUP], move |signals| {
         if signals.forever().next().is_some() {

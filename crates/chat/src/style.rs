@@ -1,6 +1,6 @@
-//! What a line of the chat looks like: pieces of text, each with a look, and how they are wrapped. Text that comes from outside is
-//! made harmless here, before any look is put on it, so no screen can forget to. Knows no terminal but
-//! the codes for colours.
+//! What a line of the chat looks like: pieces of text, each with a look, and how they are wrapped. Text that comes from
+//! outside is made harmless here, before any look is put on it, so no screen can forget to. Knows no terminal but the
+//! codes for colours.
 
 use std::fmt::Write as _;
 

@@ -2,7 +2,7 @@
 
 use crate::args::{StoreArg, TeamFileArg};
 
-/// The flags that lead to the same team and store; not variables, which stay set, nor an address with a password.
+/// The flags that lead to the same team and store; not variables, which stay set, nor the address of a server, which may hold a password.
 pub(crate) fn same_place(team: &TeamFileArg, store: &StoreArg) -> String {
     let mut flags = String::new();
     if let Some(team) = &team.team {

@@ -1,5 +1,5 @@
 //! What happened in a session: the entries of its log, the messages among them, their parts, who said
-//! them and to whom; and the view of the log along one branch.
+//! them and to whom; and the view of the log along one branch. Knows no other crate, file, clock, network or environment.
 //!
 //! - [`Entry`] is one record of a log, [`EntryKind`] what it says; [`NewEntry`] becomes one.
 //! - [`Message`] is what somebody said, in [`Part`]s.

@@ -1,6 +1,7 @@
 //! A whole log from elsewhere, entry by entry and in constant memory, into a session that nobody sees until it
 //! is finished. While a process imports, it holds a number that its hidden sessions are named by; the system lets
-//! go of it when the process ends, and whoever writes to the store next deletes what was left.
+//! go of it when the process ends, and whoever writes to the store next deletes what was left. An import that fails or is
+//! dropped leaves nothing behind.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

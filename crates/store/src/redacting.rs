@@ -46,10 +46,15 @@ pub struct Redacted {
 /// Why the files of a database may still hold bytes that were purged or deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remains {
+    /// Another process reads the SQLite file, so its journal could not be emptied yet.
     Journal,
+    /// The role may not VACUUM the tables of the server.
     NotVacuumed,
+    /// The tables of the server are large, or in use: free space in their files may hold it.
     FreeSpace,
+    /// An open transaction of the server may still see the old rows.
     OldRows,
+    /// The role may not have the server write its pages to disk now.
     NotFlushed,
 }
 

@@ -62,16 +62,16 @@ pub(crate) fn is_repeated(new: &Entry, stored: &Entry) -> bool {
 /// How many random bytes are asked for at once. Asking is much of what a salt costs.
 const POOL_BYTES: usize = 512;
 
-/// Random bytes that nobody had yet are at the beginning, so many.
-static POOL: Mutex<(usize, [u8; POOL_BYTES])> = Mutex::new((0, [0; POOL_BYTES]));
+/// The process that asked for the bytes, and how many at their beginning nobody had yet.
+static POOL: Mutex<(u32, usize, [u8; POOL_BYTES])> = Mutex::new((0, 0, [0; POOL_BYTES]));
 
-/// Random bytes. None are given out twice, and none are left in memory.
+/// Random bytes. None are given out twice, not by a forked process either, and none are left in memory.
 fn drawn<const N: usize>() -> [u8; N] {
     let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
-    let (left, bytes) = &mut *pool;
-    if *left < N {
+    let (owner, left, bytes) = &mut *pool;
+    if *left < N || *owner != std::process::id() {
         fill(bytes);
-        *left = POOL_BYTES;
+        (*owner, *left) = (std::process::id(), POOL_BYTES);
     }
     *left -= N;
     let mut drawn = [0; N];

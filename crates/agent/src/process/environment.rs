@@ -1,6 +1,6 @@
 //! The environment of an agent, by a list of what may be in it: what programs need to work at all, what the agent
-//! documents for its own keys and homes, and what the team file adds. No password of a store and no key of another
-//! service reaches it.
+//! documents for its own keys and homes, and what the team file adds. Nothing else of ours reaches
+//! it: no password of a store and no key of another service.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -126,6 +126,27 @@ mod tests {
             names(&OURS, agents::GEMINI),
             "GEMINI_API_KEY HOME LC_ALL PATH XDG_CONFIG_HOME https_proxy"
         );
+    }
+
+    #[test]
+    fn agents_of_many_models_see_the_keys_that_they_are_signed_in_with() {
+        let ours = [
+            "ANTHROPIC_API_KEY",
+            "AWS_SECRET_ACCESS_KEY",
+            "COPILOT_GITHUB_TOKEN",
+            "COPILOT_SESSION_ID",
+            "GH_HOST",
+            "GH_TOKEN",
+            "OPENAI_API_KEY",
+            "OPENCODE_API_KEY",
+            "OPENCODE_PID",
+            "PI_CONFIG",
+            "PI_SESSION_ID",
+        ];
+        let opencode = "ANTHROPIC_API_KEY OPENAI_API_KEY OPENCODE_API_KEY";
+        assert_eq!(names(&ours, agents::OPENCODE), opencode);
+        assert_eq!(names(&ours, agents::COPILOT), "COPILOT_GITHUB_TOKEN GH_HOST GH_TOKEN");
+        assert_eq!(names(&ours, agents::PI), "ANTHROPIC_API_KEY OPENAI_API_KEY PI_CONFIG");
     }
 
     #[test]

@@ -48,9 +48,17 @@ pub enum LineError {
         column = .cause.column,
         reason = .cause.reason
     )]
-    Syntax { line: usize, cause: SyntaxError },
+    Syntax {
+        line: usize,
+        #[source]
+        cause: SyntaxError,
+    },
     #[error("line {line}: {cause}")]
-    Entry { line: usize, cause: EntryReadError },
+    Entry {
+        line: usize,
+        #[source]
+        cause: EntryReadError,
+    },
 }
 
 /// Reads one line of a log of JSON lines; `line` is its number, from 1, for the error.

@@ -24,7 +24,7 @@ use crate::{Outcome, Problem, Result, SessionId, StoreError};
 
 /// The journal is copied into the file when so many pages are in it, and again after as many more
 /// where a reader stood in the way. Every copy costs two syncs.
-const JOURNAL_PAGES: u32 = 4000;
+const JOURNAL_PAGES: u32 = 2000;
 /// A journal with so many pages in it, or with room for fewer than so many, gets room for the next.
 const JOURNAL_GROWS: u32 = 64;
 /// For so many at once, which have this many bytes.
@@ -48,7 +48,7 @@ pub(super) struct Desk {
     journal_pages: Arc<AtomicU32>,
     /// The journal is copied into the file at so many.
     checkpoint_at: u32,
-    /// For how many pages the journal was made long enough.
+    /// When so many pages less [`JOURNAL_GROWS`] are in the journal, it is made longer.
     room: u32,
     /// Why nothing is written any more.
     stopped: Option<String>,

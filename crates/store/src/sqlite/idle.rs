@@ -1,5 +1,5 @@
 //! The thread that deletes what killed imports left when the store is first written to, and fills the
-//! search index behind the appends when nobody has appended for a moment.
+//! search index behind the appends when nobody has appended for a moment. It also closes the view of the last append.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
@@ -162,6 +162,9 @@ impl Shared {
                 drop(state);
                 lock(&self.desk).close_view();
                 state = lock(&self.state);
+                if state.appends != seen {
+                    pauses = 0;
+                }
             }
         }
     }

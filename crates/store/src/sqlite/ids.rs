@@ -16,7 +16,7 @@ type Result<T> = rusqlite::Result<T>;
 /// How many entries of a session the index may lack. The append that reaches the limit adds them all. They
 /// change about every page that the session has in the index, so a longer session adds more of them at a time.
 fn recent_max(indexed: Seq) -> usize {
-    usize::try_from(indexed / 16).unwrap_or(usize::MAX).clamp(256, 4096)
+    usize::try_from(indexed / 16).unwrap_or(usize::MAX).clamp(256, 2048)
 }
 
 /// Eight bytes stand for an id, to keep the index small: the key of the session and a hash, so that the

@@ -367,7 +367,7 @@ fn the_file_survives_a_second_store_that_comes_and_goes() {
 }
 
 #[test]
-fn the_journal_grows_in_large_steps_up_to_16_mib_and_keeps_its_length() {
+fn the_journal_grows_in_large_steps_up_to_8_mib_and_keeps_its_length() {
     let (_folder, file) = folder();
     let journal = file.with_file_name("sessions.db-wal");
     let store = open(&file).unwrap();
@@ -383,7 +383,7 @@ fn the_journal_grows_in_large_steps_up_to_16_mib_and_keeps_its_length() {
         lengths.push(fs::metadata(&journal).unwrap().len());
     }
     lengths.dedup();
-    assert_eq!(lengths[1..], [4, 8, 12, 16].map(|length| length << 20));
+    assert_eq!(lengths[1..], [4, 8].map(|length| length << 20));
     // What is behind its end is no entry, for another process neither.
     let other = open(&file).unwrap();
     assert_eq!(other.load(&session, &Range::All).unwrap().len(), 8001);

@@ -68,7 +68,8 @@ impl Step<'_> {
         }
     }
 
-    /// An answer that is waited for is given up, and whoever has spent all may spend as much again.
+    /// An answer that is waited for is given up, whatever holds the table is let go, and whoever has spent all may spend
+    /// as much again.
     pub(super) fn go_on(&mut self) {
         self.note_setting(Setting::Continued { count: self.state.times_gone_on + 1 });
         self.state.go_on();

@@ -66,13 +66,13 @@ impl End<'_> {
     }
 
     fn others(&self) -> Option<String> {
-        let mut names = Vec::new();
+        let mut members = Vec::new();
         for turn in self.driver.machine().waiting() {
-            let name = self.shown.name(turn.member);
-            if !names.contains(&name) {
-                names.push(name);
+            if !members.contains(&turn.member) {
+                members.push(turn.member);
             }
         }
+        let names: Vec<&str> = members.into_iter().map(|member| self.shown.name(member)).collect();
         let go_on = self.go_on().filter(|_| !names.is_empty())?;
         Some(format!("{go_on} continues with {}", names.join(", ")))
     }
