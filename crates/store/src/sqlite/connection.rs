@@ -8,6 +8,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, FileControl, MAIN_DB, OpenFlags};
 
+use crate::new_file::beside;
 use crate::{Outcome, Problem, SessionId, StoreError};
 
 /// The first version without the fault that damages files in WAL mode when a checkpoint meets a
@@ -103,15 +104,13 @@ pub(super) fn is_journal_empty(path: &Path) -> bool {
 
 /// Whether nothing lies beside the file that a program which reads it would have to take in first.
 pub(super) fn is_settled(path: &Path) -> bool {
-    let mut rollback = path.as_os_str().to_owned();
-    rollback.push("-journal");
-    is_journal_empty(path) && std::fs::metadata(rollback).map_or(0, |about| about.len()) == 0
+    is_journal_empty(path)
+        && std::fs::metadata(beside(path, "-journal")).map_or(0, |about| about.len()) == 0
 }
 
-fn journal_of(path: &Path) -> PathBuf {
-    let mut journal = path.as_os_str().to_owned();
-    journal.push("-wal");
-    PathBuf::from(journal)
+/// The journal of a file.
+pub(super) fn journal_of(path: &Path) -> PathBuf {
+    beside(path, "-wal")
 }
 
 /// Opens a file that nobody changes meanwhile, because nobody can.

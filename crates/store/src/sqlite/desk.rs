@@ -22,14 +22,13 @@ use crate::model::Appended;
 use crate::plan::{Batch, Tail, plan};
 use crate::{Outcome, Problem, Result, SessionId, StoreError};
 
-/// The journal is copied into the file when so many pages are in it, and again after as many more
-/// where a reader stood in the way. Every copy costs two syncs.
-const JOURNAL_PAGES: u32 = 2000;
-/// A journal with so many pages in it, or with room for fewer than so many, gets room for the next.
+/// The journal is copied into the file when so many pages are in it, and again after as many more where a reader
+/// stood in the way. What it may hold has to fit into the reserve for a full disk.
+const JOURNAL_PAGES: u32 = 1024;
+/// A journal with so many pages in it will go on growing: it gets its whole length at once.
 const JOURNAL_GROWS: u32 = 64;
-/// For so many at once, which have this many bytes.
-const JOURNAL_STEP: u32 = 1000;
-const JOURNAL_STEP_BYTES: u64 = 4 << 20;
+/// That length.
+const JOURNAL_BYTES: u64 = 4400 << 10;
 
 /// Of so many sessions it is remembered where they end.
 const KNOWN_MAX: usize = 4096;
@@ -48,8 +47,8 @@ pub(super) struct Desk {
     journal_pages: Arc<AtomicU32>,
     /// The journal is copied into the file at so many.
     checkpoint_at: u32,
-    /// When so many pages less [`JOURNAL_GROWS`] are in the journal, it is made longer.
-    room: u32,
+    /// Whether the journal has its whole length.
+    has_room: bool,
     /// Why nothing is written any more.
     stopped: Option<String>,
     /// Whether bytes that were purged may still be in the journal.
@@ -91,7 +90,7 @@ impl Desk {
             holds_view: false,
             journal_pages,
             checkpoint_at: JOURNAL_PAGES,
-            room: 0,
+            has_room: false,
             stopped: None,
             holds_purged: false,
         };
@@ -412,17 +411,16 @@ impl Desk {
         if pages >= self.checkpoint_at {
             self.checkpoint("PASSIVE");
             self.checkpoint_at = pages.saturating_add(JOURNAL_PAGES);
-        } else if pages >= JOURNAL_GROWS && pages + JOURNAL_GROWS > self.room {
-            self.make_room(pages / JOURNAL_STEP + 1);
+        } else if pages >= JOURNAL_GROWS && !self.has_room {
+            self.make_room();
         }
     }
 
-    /// A sync of a file that has grown takes half as long again, so it grows in large steps. Nobody appends
-    /// to the journal meanwhile.
-    fn make_room(&mut self, steps: u32) {
-        self.room = (steps * JOURNAL_STEP).saturating_add(JOURNAL_GROWS);
-        let bytes = u64::from(steps) * JOURNAL_STEP_BYTES;
-        let made = self.transaction(|desk| Ok(journal::lengthen(&desk.journal(), bytes)));
+    /// A sync of a file that has grown takes half as long again, so it grows once. Nobody appends to the journal
+    /// meanwhile.
+    fn make_room(&mut self) {
+        self.has_room = true;
+        let made = self.transaction(|desk| Ok(journal::lengthen(&desk.journal(), JOURNAL_BYTES)));
         if let Ok(Err(error)) = made {
             // It grows page by page then.
             tracing::debug!(%error, "the journal was not lengthened");
@@ -430,9 +428,7 @@ impl Desk {
     }
 
     fn journal(&self) -> PathBuf {
-        let mut journal = self.path.as_os_str().to_owned();
-        journal.push("-wal");
-        PathBuf::from(journal)
+        connection::journal_of(&self.path)
     }
 
     fn journal_bytes(&self) -> u64 {
@@ -455,9 +451,6 @@ impl Desk {
     /// Says whether all of it was copied.
     fn checkpoint(&mut self, mode: &str) -> bool {
         self.close_view();
-        if mode == "TRUNCATE" {
-            self.room = 0;
-        }
         let sql = format!("PRAGMA wal_checkpoint({mode})");
         match connection::run_pragma(&self.connection, &sql) {
             // The first number says whether somebody stood in the way.
