@@ -17,7 +17,7 @@ use crate::state::{Slot, State, TurnChange};
 use crate::table::{Seat, SpeakerError, Table, speaker};
 
 /// The router, the queue and the turns of one table.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Machine {
     pub(crate) table: Table,
     pub(crate) state: State,

@@ -77,7 +77,6 @@ impl Replay {
 /// So many differences are told; then the log is only followed.
 const DIFFERENCES_MAX: usize = 50;
 
-#[derive(Default)]
 struct Replayer<'a> {
     machine: Machine,
     /// What the log alone tells; equal to the machine's state until they differ.
@@ -133,7 +132,22 @@ impl Machine {
 impl<'a> Replayer<'a> {
     fn new(table: Table) -> Self {
         let recorded = State::new(&table);
-        Self { machine: Machine::new(table), recorded, ..Self::default() }
+        Self {
+            machine: Machine::new(table),
+            recorded,
+            expected: VecDeque::new(),
+            step_taken: None,
+            differences: Vec::new(),
+            newest: None,
+            reached_nobody: false,
+            undecided: None,
+            texts: HashMap::new(),
+            gone: HashSet::new(),
+            unchecked: Vec::new(),
+            purged: HashSet::new(),
+            has_lost_turn: false,
+            is_incomplete: false,
+        }
     }
 
     /// Whether what follows does not depend on what people said before: one speaks, and nothing runs or waits.

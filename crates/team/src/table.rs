@@ -45,7 +45,7 @@ pub struct Limits {
 }
 
 /// The members in order, and the limits.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     members: Vec<Member>,
     limits: Limits,
